@@ -1,0 +1,391 @@
+/*
+ * attend.h: attention in C, from the chalkboard sum to a trained model.
+ *
+ * This is the whole public interface of libattend and its manual.
+ *
+ *   1. Status and errors      what every call gives back
+ *   2. Text                   a growing string, what renderers write into
+ *   3. Machine                threads and instruction sets
+ *   4. Tensors                shapes and views
+ *   5. Files                  .npy, .npz and .safetensors
+ *   6. Attention              score, mask, normalise, combine
+ *   7. Worksheets             a sheet worked out step by step
+ *   8. Rendering              traces and attention maps
+ *
+ * Conventions. The library never prints, exits or aborts. A call that can fail returns an
+ * att_status and, where an att_error is given, says in it what was wrong and what was expected.
+ * `_new` and `_load` make something that the matching `_free` releases (it takes NULL); `_view` and
+ * `_get` lend. Vectors are rows. Every array carries its shape in these letters:
+ *
+ *   B batch                    T queries (target)          S keys (source)
+ *   H heads of the query       G heads of keys and values  (H is a multiple of G)
+ *   K width of a query or key  M width of a value          A hidden width of the additive score
+ */
+#ifndef ATTEND_H
+#define ATTEND_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#if defined(__GNUC__)
+#define ATT_API __attribute__((visibility("default")))
+#else
+#define ATT_API
+#endif
+
+#define ATT_VERSION "0.1.0"
+
+/* The version of the library in use, which may be newer than the header compiled against. */
+ATT_API const char *att_version(void);
+
+/* ---------------------------------------------------------------- 1. Status and errors */
+
+typedef enum att_status {
+    ATT_OK = 0,
+    ATT_BAD_INPUT,   /* a file, text or argument that cannot be used as it is */
+    ATT_NO_MEMORY,   /* an allocation failed */
+    ATT_SYSTEM,      /* the operating system refused: reading, writing, renaming */
+    ATT_UNSUPPORTED, /* this build lacks the library that the feature needs */
+} att_status;
+
+/* The detail of a failure. `message` is one sentence without a final full stop or newline;
+ * `place` names the file, tensor or call; `line` and `column` count from 1 and are 0 where they
+ * mean nothing; `excerpt` holds the offending line and a caret beneath, or is empty. */
+typedef struct att_error {
+    att_status status;
+    int line;
+    int column;
+    char place[256];
+    char message[768];
+    char excerpt[512];
+} att_error;
+
+/* The name of a status: "ok", "bad input", … */
+ATT_API const char *att_status_name(att_status status);
+
+/* ---------------------------------------------------------------- 2. Text */
+
+/* A growing string. Start from {0}; `data`, once not NULL, always ends in a zero byte that
+ * `length` does not count. */
+typedef struct att_text {
+    char *data;
+    size_t length;
+    size_t capacity;
+} att_text;
+
+ATT_API void att_text_free(att_text *text);
+
+/* ---------------------------------------------------------------- 3. Machine */
+
+/* Threads used by calls from now on; 0 means as many as the process may use. The environment
+ * variable ATTEND_THREADS sets the start value. Results do not depend on it. */
+ATT_API void att_threads_set(int count);
+ATT_API int att_threads_get(void);
+
+/* The instruction set in use: "ref", "avx2" or "avx512". ATTEND_CPU forces one that is present. */
+ATT_API const char *att_cpu_name(void);
+
+/* ---------------------------------------------------------------- 4. Tensors */
+
+#define ATT_MAX_RANK 8
+
+typedef enum att_dtype { ATT_F32 = 1, ATT_F64 = 2 } att_dtype;
+
+/* An array of up to 8 dimensions. Element [i0, i1, …] is at data[i0*stride[0] + i1*stride[1] + …];
+ * strides count elements and may be 0 (broadcasting) or negative. A tensor that owns its block has
+ * it in `owned`; a view has NULL there and must not outlive what it looks at. */
+typedef struct att_tensor {
+    void *data;
+    att_dtype dtype;
+    int rank;
+    int64_t shape[ATT_MAX_RANK];
+    int64_t stride[ATT_MAX_RANK];
+    void *owned;
+} att_tensor;
+
+/* Makes a tensor of zeros, row-major. Release with att_tensor_free(). */
+ATT_API att_status att_tensor_new(att_tensor *out, att_dtype dtype, int rank, const int64_t *shape,
+                                  att_error *err);
+
+/* Releases the block of an owning tensor and clears it; a view is only cleared. */
+ATT_API void att_tensor_free(att_tensor *tensor);
+
+/* A row-major view of `data`. */
+ATT_API att_tensor att_tensor_view(const void *data, att_dtype dtype, int rank,
+                                   const int64_t *shape);
+
+/* `count` entries of dimension `dim` from `start` on, as a view. */
+ATT_API att_status att_tensor_slice(att_tensor *out, const att_tensor *in, int dim, int64_t start,
+                                    int64_t count, att_error *err);
+
+/* Dimensions `a` and `b` exchanged, as a view. */
+ATT_API att_status att_tensor_transpose(att_tensor *out, const att_tensor *in, int a, int b,
+                                        att_error *err);
+
+/* The same elements in another shape, as a view; the input must be row-major without gaps. */
+ATT_API att_status att_tensor_reshape(att_tensor *out, const att_tensor *in, int rank,
+                                      const int64_t *shape, att_error *err);
+
+/* A row-major copy, converted to `dtype`. */
+ATT_API att_status att_tensor_copy(att_tensor *out, const att_tensor *in, att_dtype dtype,
+                                   att_error *err);
+
+/* The number of elements. */
+ATT_API int64_t att_tensor_count(const att_tensor *tensor);
+
+/* Element access for small work and tests; `index` has one entry per dimension, in range. */
+ATT_API double att_tensor_get(const att_tensor *tensor, const int64_t *index);
+ATT_API void att_tensor_set(att_tensor *tensor, const int64_t *index, double value);
+
+/* ---------------------------------------------------------------- 5. Files */
+
+/* Reads a .npy file of version 1, 2 or 3. float32 stays float; float16, booleans and integers of
+ * up to 16 bits become float; float64 and wider integers become double (an integer that a double
+ * cannot hold exactly is refused). Fortran order is converted to row-major. */
+ATT_API att_status att_npy_load(att_tensor *out, const char *path, att_error *err);
+
+/* The same from memory; `name` stands for the file in errors. */
+ATT_API att_status att_npy_read(att_tensor *out, const void *bytes, size_t size, const char *name,
+                                att_error *err);
+
+/* Writes a .npy file (version 1.0) beside `path` and renames it into place. */
+ATT_API att_status att_npy_save(const att_tensor *tensor, const char *path, att_error *err);
+
+/* A set of named tensors with text metadata: the contents of a .npz or .safetensors file. */
+typedef struct att_bundle att_bundle;
+
+ATT_API att_status att_bundle_new(att_bundle **out, att_error *err);
+ATT_API void att_bundle_free(att_bundle *bundle);
+
+/* Reads a file; which format it is shows from its first bytes. */
+ATT_API att_status att_bundle_load(att_bundle **out, const char *path, att_error *err);
+ATT_API att_status att_npz_read(att_bundle **out, const void *bytes, size_t size, const char *name,
+                                att_error *err);
+ATT_API att_status att_safetensors_read(att_bundle **out, const void *bytes, size_t size,
+                                        const char *name, att_error *err);
+
+/* Writes all tensors, sorted by name, beside `path` and renames the file into place. */
+ATT_API att_status att_safetensors_save(const att_bundle *bundle, const char *path, att_error *err);
+
+/* Tensors in the order of the file (or of adding); `_get` gives NULL for an unknown name. */
+ATT_API size_t att_bundle_count(const att_bundle *bundle);
+ATT_API const char *att_bundle_name(const att_bundle *bundle, size_t index);
+ATT_API const att_tensor *att_bundle_at(const att_bundle *bundle, size_t index);
+ATT_API const att_tensor *att_bundle_get(const att_bundle *bundle, const char *name);
+
+/* Adds a copy of `tensor`; a name may be used once. */
+ATT_API att_status att_bundle_add(att_bundle *bundle, const char *name, const att_tensor *tensor,
+                                  att_error *err);
+
+/* Text metadata; `_get` gives NULL for an unknown key. */
+ATT_API const char *att_bundle_meta_get(const att_bundle *bundle, const char *key);
+ATT_API att_status att_bundle_meta_set(att_bundle *bundle, const char *key, const char *value,
+                                       att_error *err);
+
+/* ---------------------------------------------------------------- 6. Attention */
+
+/* How alike a query q and a key k are. Parameters are tensors of att_attention_inputs; each has a
+ * leading head dimension of H, or 1 to share it among heads. */
+typedef enum att_score {
+    ATT_SCORE_DOT,      /* q·k */
+    ATT_SCORE_SCALED,   /* q·k / sqrt(K) */
+    ATT_SCORE_GENERAL,  /* qᵀ W k               score_w [H|1,Kq,Kk] */
+    ATT_SCORE_ADDITIVE, /* vᵀ tanh(W q + U k + b) score_w [H|1,A,Kq], score_u [H|1,A,Kk],
+                                                  score_b [H|1,A] or none, score_v [H|1,A] */
+    ATT_SCORE_CONCAT,   /* relu(vᵀ [q;k])       score_v [H|1,Kq+Kk] */
+    ATT_SCORE_GAUSSIAN, /* exp(q·k) */
+    ATT_SCORE_COSINE,   /* q·k / (|q| |k|); 0 where either is the zero vector */
+    ATT_SCORE_LOCATION, /* (W q + b)_j          score_w [H|1,≥S,Kq], score_b [H|1,≥S] or none */
+} att_score;
+
+/* How a query's scores become weights, over the keys it may attend. */
+typedef enum att_normaliser {
+    ATT_NORMALISE_SOFTMAX,
+    ATT_NORMALISE_MEAN,      /* score / number of keys that may be attended */
+    ATT_NORMALISE_SPARSEMAX, /* the nearest point of the simplex */
+    ATT_NORMALISE_ENTMAX15,  /* 1.5-entmax: between softmax and sparsemax */
+    ATT_NORMALISE_SIGMOID,   /* each score on its own */
+    ATT_NORMALISE_SUM, /* score / sum of scores: with the Gaussian score, non-local networks */
+    ATT_NORMALISE_NONE,
+} att_normaliser;
+
+/* One block of a block mask: queries and keys counted in blocks from 0. */
+typedef struct att_block {
+    int64_t query;
+    int64_t key;
+} att_block;
+
+/* The choices of an attention computation. All-zero means: dot score, softmax, no mask.
+ *
+ * Masks combine: a query sees a key only if every mask given allows it. `offset` is the position
+ * of query 0 counted in keys; causal masks, windows, ALiBi and relative tables use it, and it is
+ * never implied by shapes. For packed sequences (B = 1, offsets given) queries and keys of one
+ * sequence see only each other, and positions count from the start of the sequence. */
+typedef struct att_attention {
+    att_score score;
+    att_normaliser normaliser;
+    double scale;    /* multiplies the score; 0: 1/sqrt(K) for the scaled score, else 1 */
+    double soft_cap; /* score becomes cap*tanh(score/cap); 0: none */
+
+    bool causal;          /* query i sees keys ≤ i + offset */
+    int64_t offset;       /* position of query 0 */
+    bool window;          /* query i sees keys from i+offset-window_left to i+offset+window_right */
+    int64_t window_left;  /* negative: unlimited */
+    int64_t window_right; /* negative: unlimited */
+    const int64_t *query_lengths; /* [B] queries in use, or NULL; the others get zeros */
+    const int64_t *key_lengths;   /* [B] keys in use, or NULL */
+    const att_block *blocks;      /* [block_count] blocks that may be attended, or NULL */
+    int64_t block_count;
+    int64_t block_queries;        /* queries in a block */
+    int64_t block_keys;           /* keys in a block */
+    const uint8_t *allow;         /* dense mask, nonzero = may attend, or NULL */
+    int64_t allow_stride[4];      /* of b, h, i, j, in elements; 0 broadcasts */
+    int64_t sequences;            /* packed sequences; 0: not packed */
+    const int64_t *query_offsets; /* [sequences+1] start of each in T, last = T */
+    const int64_t *key_offsets;   /* [sequences+1] start of each in S, last = S */
+
+    double dropout;     /* probability that a weight is dropped; the rest are scaled by 1/(1-p) */
+    uint64_t drop_step; /* the counter's key, with b, h, i and j */
+    uint64_t drop_layer;
+} att_attention;
+
+/* What goes in. query [B,T,H,Kq], key [B,S,G,Kk], value [B,S,G,M]; Kq = Kk for the scores that
+ * multiply them. Any strides; float or double. NULL where not used. */
+typedef struct att_attention_inputs {
+    const att_tensor *query;
+    const att_tensor *key;
+    const att_tensor *value;
+    const att_tensor *score_w;
+    const att_tensor *score_u;
+    const att_tensor *score_b;
+    const att_tensor *score_v;
+    const att_tensor *bias;     /* [B|1,H|1,T|1,S|1], added after scale and soft cap */
+    const att_tensor *alibi;    /* [H] slopes: adds -slope*|i + offset - j| */
+    const att_tensor *relative; /* [H|1,2R+1]: adds table[clamp(j - i - offset, -R, R) + R] */
+} att_attention_inputs;
+
+/* What comes out; each may be NULL but `output`. A query that may attend nothing gets zeros, and
+ * -inf as its log-sum-exp. */
+typedef struct att_attention_outputs {
+    att_tensor *output;      /* [B,T,H,M] */
+    att_tensor *scores;      /* [B,H,T,S] before normalising; -inf where masked */
+    att_tensor *weights;     /* [B,H,T,S] before dropout; 0 where masked */
+    att_tensor *log_sum_exp; /* [B,H,T] of the scores that may be attended */
+    att_tensor *key_totals;  /* [B,H,S] weight each key received */
+    att_tensor *entropy;     /* [B,H,T] of the weights, in nats */
+} att_attention_outputs;
+
+/* Gradients of a loss, each shaped as its input and added to, not overwritten; NULL where unwanted.
+ */
+typedef struct att_attention_grads {
+    att_tensor *query;
+    att_tensor *key;
+    att_tensor *value;
+    att_tensor *score_w;
+    att_tensor *score_u;
+    att_tensor *score_b;
+    att_tensor *score_v;
+    att_tensor *bias;
+    att_tensor *alibi;
+    att_tensor *relative;
+} att_attention_grads;
+
+/* The truth: attention in double precision, written per query and key. Slow, exact, complete. */
+ATT_API att_status att_attention_forward_ref(const att_attention *how,
+                                             const att_attention_inputs *in,
+                                             const att_attention_outputs *out, att_error *err);
+
+/* Its gradients, given that of the output, [B,T,H,M]. */
+ATT_API att_status att_attention_backward_ref(const att_attention *how,
+                                              const att_attention_inputs *in,
+                                              const att_tensor *output_grad,
+                                              const att_attention_grads *grads, att_error *err);
+
+/* The same result as matrix products, softmax(Q Kᵀ) V: the dot, scaled and general scores. */
+ATT_API att_status att_attention_forward_matrix(const att_attention *how,
+                                                const att_attention_inputs *in,
+                                                const att_attention_outputs *out, att_error *err);
+
+/* Names as users write them ("scaled", "sparsemax"); NULL past the last. */
+ATT_API const char *att_score_name(att_score score);
+ATT_API const char *att_normaliser_name(att_normaliser normaliser);
+
+/* ---------------------------------------------------------------- 7. Worksheets */
+
+/* A worksheet (docs/worksheets.md) worked out: its trace of steps, checks and maps. */
+typedef struct att_sheet att_sheet;
+
+/* Works out the sheet in the file at `path`; `load` in it is relative to the file's folder. */
+ATT_API att_status att_sheet_load(att_sheet **out, const char *path, att_error *err);
+
+/* The same from memory. `name` stands for the file in errors; files are looked for in `folder`,
+ * or not at all where it is NULL. */
+ATT_API att_status att_sheet_read(att_sheet **out, const char *text, size_t length,
+                                  const char *name, const char *folder, att_error *err);
+
+ATT_API void att_sheet_free(att_sheet *sheet);
+
+/* Expectations and comparisons in the sheet, and how many of them failed. */
+ATT_API size_t att_sheet_checks(const att_sheet *sheet);
+ATT_API size_t att_sheet_failures(const att_sheet *sheet);
+
+/* ---------------------------------------------------------------- 8. Rendering */
+
+typedef enum att_format {
+    ATT_FORMAT_TEXT,
+    ATT_FORMAT_MARKDOWN,
+    ATT_FORMAT_LATEX,
+    ATT_FORMAT_HTML,
+    ATT_FORMAT_JSON,
+} att_format;
+
+typedef enum att_colour { ATT_COLOUR_NONE, ATT_COLOUR_256, ATT_COLOUR_TRUE } att_colour;
+
+typedef struct att_render_options {
+    att_format format;
+    int digits;        /* digits after the decimal point in shown numbers; -1: 4 */
+    const char *only;  /* show only the steps of this name, or NULL */
+    int64_t row;       /* show only this row of matrices, from 1; 0: all */
+    int64_t head;      /* show only this head, from 1; 0: all */
+    att_colour colour; /* text only */
+    bool ascii;        /* text only: no character beyond ASCII in what we draw */
+    int width;         /* text only: columns of the terminal; 0: 100 */
+} att_render_options;
+
+ATT_API att_status att_sheet_render(att_text *out, const att_sheet *sheet,
+                                    const att_render_options *options, att_error *err);
+
+/* An attention map: one panel per head, queries down, keys across. */
+typedef struct att_map {
+    const char *title; /* or NULL */
+    int64_t panels;    /* heads */
+    int64_t queries;
+    int64_t keys;
+    const double *weights;           /* [panels, queries, keys] */
+    const uint8_t *allowed;          /* [panels, queries, keys], 0 where masked; or NULL */
+    const char *const *query_labels; /* [queries], UTF-8; or NULL: numbers */
+    const char *const *key_labels;   /* [keys]; or NULL */
+    const char *const *panel_labels; /* [panels]; or NULL */
+} att_map;
+
+/* The maps that `plot` lines of a sheet asked for, lent. */
+ATT_API size_t att_sheet_map_count(const att_sheet *sheet);
+ATT_API const att_map *att_sheet_map_get(const att_sheet *sheet, size_t index);
+
+/* A map as an SVG document: one rect per cell, carrying its query, key and value. */
+ATT_API att_status att_map_svg(att_text *out, const att_map *map, att_error *err);
+
+/* A map as lines for a terminal; of the options, digits, head, colour, ascii and width count. */
+ATT_API att_status att_map_text(att_text *out, const att_map *map,
+                                const att_render_options *options, att_error *err);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

@@ -1,0 +1,90 @@
+/* The arena: a chain of blocks, each filled from its start. */
+#include "base/arena.h"
+
+#include "base/alloc.h"
+
+#include <stdarg.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+
+enum { ALIGNMENT = 16, FIRST_BLOCK = 16 * 1024, LARGEST_STEP = 4 * 1024 * 1024 };
+
+struct att_arena_block {
+    struct att_arena_block *before;
+    size_t size;
+    size_t used;
+    _Alignas(ALIGNMENT) unsigned char bytes[];
+};
+
+/* Adds a block with room for `bytes`; blocks double in size up to a limit. */
+static struct att_arena_block *grow(att_arena *arena, size_t bytes)
+{
+    size_t size = arena->last ? arena->last->size * 2 : FIRST_BLOCK;
+    if (size > LARGEST_STEP)
+        size = LARGEST_STEP;
+    if (size < bytes)
+        size = bytes;
+    if (size > SIZE_MAX - sizeof(struct att_arena_block))
+        return NULL;
+    struct att_arena_block *block = att_alloc(1, sizeof *block + size);
+    if (!block)
+        return NULL;
+    *block = (struct att_arena_block){ .before = arena->last, .size = size };
+    arena->last = block;
+    return block;
+}
+
+void *att_arena_take(att_arena *arena, size_t count, size_t size)
+{
+    if (size != 0 && count > (SIZE_MAX - ALIGNMENT) / size)
+        return NULL;
+    size_t bytes = (count * size + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
+    struct att_arena_block *block = arena->last;
+    if (!block || block->size - block->used < bytes)
+        block = grow(arena, bytes);
+    if (!block)
+        return NULL;
+    void *taken = block->bytes + block->used;
+    block->used += bytes;
+    memset(taken, 0, bytes);
+    return taken;
+}
+
+char *att_arena_copy(att_arena *arena, const char *text, size_t length)
+{
+    if (length == SIZE_MAX)
+        return NULL;
+    char *copy = att_arena_take(arena, length + 1, 1);
+    if (copy && length > 0)
+        memcpy(copy, text, length);
+    return copy;
+}
+
+char *att_arena_print(att_arena *arena, const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    int length = vsnprintf(NULL, 0, format, args);
+    va_end(args);
+    if (length < 0)
+        return NULL;
+    char *text = att_arena_take(arena, (size_t)length + 1, 1);
+    if (!text)
+        return NULL;
+    va_start(args, format);
+    vsnprintf(text, (size_t)length + 1, format, args);
+    va_end(args);
+    return text;
+}
+
+void att_arena_free(att_arena *arena)
+{
+    struct att_arena_block *block = arena->last;
+    while (block) {
+        struct att_arena_block *before = block->before;
+        att_free(block);
+        block = before;
+    }
+    arena->last = NULL;
+}

@@ -1,0 +1,75 @@
+/* What a sheet function gets and gives. Functions are rows of tables (functions.c for the plain
+ * ones, blocks.c for attention and other layers); the evaluator checks counts and option names
+ * against the row before it calls. */
+#ifndef ATT_SHEET_FUNCTION_H
+#define ATT_SHEET_FUNCTION_H
+
+#include "sheet/trace.h"
+
+typedef enum att_value_kind {
+    ATT_VALUE_MATRIX, /* `matrix` */
+    ATT_VALUE_LIST,   /* `items`: heads */
+    ATT_VALUE_RECORD, /* `matrix` is the result, `parts` its fields */
+    ATT_VALUE_WORD,   /* `word`: an option such as `dot` or "dot" */
+} att_value_kind;
+
+typedef struct att_value {
+    att_value_kind kind;
+    const att_matrix *matrix;
+    const struct att_value *items;
+    size_t item_count;
+    const att_part *parts;
+    size_t part_count;
+    const char *word;
+} att_value;
+
+/* A call being worked out. */
+typedef struct att_call {
+    att_arena *arena;
+    const struct att_function *function;
+    const att_expr *node; /* the call as written: child i is argument i, then options */
+    const att_value *args;
+    size_t arg_count;
+    const att_value
+        *options; /* one per row of function->options; kind WORD with word NULL: absent */
+    const struct att_origin *origin; /* for att_call_fail(): the sheet's name and text */
+    att_error *err;
+} att_call;
+
+typedef struct att_option_row {
+    const char *name;
+    const char *takes; /* what it takes, for errors and help: "dot, scaled, …", "a matrix" */
+} att_option_row;
+
+typedef struct att_function {
+    const char *name;
+    const char *usage; /* "attention(q, k, v, score = …)" */
+    size_t min_args;
+    size_t max_args;
+    const att_option_row *options; /* ends with a NULL name; NULL: none */
+    att_status (*run)(const att_call *call, att_value *out);
+} att_function;
+
+/* The tables; each ends with a NULL name. */
+extern const att_function att_plain_functions[]; /* functions.c: softmax, tanh, sum, permute, … */
+extern const att_function att_block_functions[]; /* blocks.c: attention, multihead, rnn, … */
+
+/* Fails with the sheet's name, the place of `at` (or of the call, if NULL), the line and a caret.
+ */
+att_status att_call_fail(const att_call *call, const att_expr *at, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+
+/* Argument `index` as a matrix; a record counts as its result. Fails with what was found. */
+att_status att_call_matrix(const att_call *call, size_t index, const att_matrix **out);
+
+/* The option called `name`, or NULL where it is absent. */
+const att_value *att_call_option(const att_call *call, const char *name);
+
+/* A new matrix of zeros in the arena; NULL when memory is out or the size overflows. */
+att_matrix *att_matrix_new(att_arena *arena, int64_t rows, int64_t cols);
+
+/* Parses a formula for a part, such as "softmax(q * k' / sqrt(d_k))"; NULL only when memory is out.
+ * The text is ours, so it always parses. */
+const att_expr *att_formula(att_arena *arena, const char *text);
+
+#endif

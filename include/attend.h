@@ -4,7 +4,7 @@
  * This is the whole public interface of libattend and its manual.
  *
  *   1. Status and errors      what every call gives back
- *   2. Text                   a growing string, what renderers write into
+ *   2. Text                   a growing string, what renderers write into; saving a file
  *   3. Machine                threads and instruction sets
  *   4. Tensors                shapes and views
  *   5. Files                  .npy, .npz and .safetensors
@@ -78,7 +78,15 @@ typedef struct att_text {
     size_t capacity;
 } att_text;
 
+/* Appends bytes. A failed allocation leaves the text as it was. */
+ATT_API att_status att_text_add(att_text *text, const char *bytes, size_t length);
+
 ATT_API void att_text_free(att_text *text);
+
+/* Writes a file beside `path`, flushes it and renames it into place, so that no reader and no power
+ * failure ever meets half of it. A file that was there keeps its mode; a device or FIFO such as
+ * /dev/stdout is written to directly. */
+ATT_API att_status att_file_save(const char *path, const void *bytes, size_t size, att_error *err);
 
 /* ---------------------------------------------------------------- 3. Machine */
 

@@ -8,8 +8,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* Makes room for `more` bytes and the terminator. */
-static att_status reserve(att_text *text, size_t more)
+att_status att_text_reserve(att_text *text, size_t more)
 {
     if (more >= SIZE_MAX / 2 - text->length)
         return ATT_NO_MEMORY;
@@ -30,7 +29,7 @@ static att_status reserve(att_text *text, size_t more)
 
 att_status att_text_add(att_text *text, const char *bytes, size_t length)
 {
-    if (reserve(text, length) != ATT_OK)
+    if (att_text_reserve(text, length) != ATT_OK)
         return ATT_NO_MEMORY;
     if (length > 0)
         memcpy(text->data + text->length, bytes, length);
@@ -50,7 +49,7 @@ att_status att_text_print(att_text *text, const char *format, ...)
     va_start(args, format);
     int length = vsnprintf(NULL, 0, format, args);
     va_end(args);
-    if (length < 0 || reserve(text, (size_t)length) != ATT_OK)
+    if (length < 0 || att_text_reserve(text, (size_t)length) != ATT_OK)
         return ATT_NO_MEMORY;
     va_start(args, format);
     vsnprintf(text->data + text->length, (size_t)length + 1, format, args);

@@ -1,10 +1,13 @@
-/* Writing into an att_text. A failed allocation leaves the text as it was. */
+/* Writing into an att_text (att_text_add is in attend.h). A failed allocation leaves the text as it
+ * was. */
 #ifndef ATT_BASE_TEXT_H
 #define ATT_BASE_TEXT_H
 
 #include "attend.h"
 
-att_status att_text_add(att_text *text, const char *bytes, size_t length);
+/* Makes room for `more` bytes beyond `length`, and the terminator. */
+att_status att_text_reserve(att_text *text, size_t more);
+
 att_status att_text_puts(att_text *text, const char *string);
 att_status att_text_print(att_text *text, const char *format, ...)
     __attribute__((format(printf, 2, 3)));

@@ -1,0 +1,290 @@
+/* Reading and saving whole files; see file.h. Plain read(2), not mmap: a mapped file that shrinks
+ * kills the process with SIGBUS, while a short read can be reported. */
+#include "base/file.h"
+
+#include "base/error.h"
+#include "base/text.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+/* Reads and writes at once; the kernel itself stops just below 2 GB. */
+enum { LARGEST_TRANSFER = 1 << 30 };
+
+/* Failures that a different path or other permissions would mend are the caller's input; the rest
+ * (a full disk, a broken one, no free descriptors) are the system's. */
+static att_status status_of_errno(int code)
+{
+    static const int input_errors[] = { ENOENT, ENOTDIR,      EACCES, EPERM, EISDIR,
+                                        EROFS,  ENAMETOOLONG, ELOOP,  ENXIO, ETXTBSY };
+    for (size_t i = 0; i < sizeof input_errors / sizeof *input_errors; i++)
+        if (code == input_errors[i])
+            return ATT_BAD_INPUT;
+    return code == ENOMEM ? ATT_NO_MEMORY : ATT_SYSTEM;
+}
+
+static att_status fail_errno(att_error *err, const char *path, const char *doing, int code)
+{
+    char reason[128] = "unknown error";
+    if (strerror_r(code, reason, sizeof reason) != 0 && reason[0] == '\0')
+        strcpy(reason, "unknown error");
+    return att_fail(err, status_of_errno(code), path, "cannot %s: %s", doing, reason);
+}
+
+/* What a file that is not a regular one is called, or NULL for a regular one. */
+static const char *odd_kind(mode_t mode)
+{
+    static const struct {
+        mode_t type;
+        const char *name;
+    } kinds[] = {
+        { S_IFDIR, "a directory" }, { S_IFCHR, "a device" },  { S_IFBLK, "a device" },
+        { S_IFIFO, "a FIFO" },      { S_IFSOCK, "a socket" },
+    };
+    for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
+        if ((mode & S_IFMT) == kinds[i].type)
+            return kinds[i].name;
+    return S_ISREG(mode) ? NULL : "no regular file";
+}
+
+static att_status fail_kind(att_error *err, const char *path, mode_t mode)
+{
+    return att_fail(err, ATT_BAD_INPUT, path, "is %s, expected a file", odd_kind(mode));
+}
+
+/* ---- reading */
+
+/* Reads until `size` bytes are there or the file ends; gives the bytes read, or -1 with errno. */
+static ssize_t read_fully(int fd, char *to, size_t size)
+{
+    size_t done = 0;
+    while (done < size) {
+        size_t wanted = size - done < LARGEST_TRANSFER ? size - done : LARGEST_TRANSFER;
+        ssize_t got = read(fd, to + done, wanted);
+        if (got < 0 && errno == EINTR)
+            continue;
+        if (got < 0)
+            return -1;
+        if (got == 0)
+            break;
+        done += (size_t)got;
+    }
+    return (ssize_t)done;
+}
+
+static bool same_moment(const struct stat *a, const struct stat *b)
+{
+    return a->st_mtim.tv_sec == b->st_mtim.tv_sec && a->st_mtim.tv_nsec == b->st_mtim.tv_nsec;
+}
+
+/* Compares what was read with what the file was before and is now. */
+static att_status check_unchanged(int fd, const struct stat *before, size_t got, const char *path,
+                                  att_error *err)
+{
+    struct stat after;
+    if (fstat(fd, &after) != 0)
+        return fail_errno(err, path, "read", errno);
+    size_t size = (size_t)before->st_size;
+    if (got < size)
+        return att_fail(err, ATT_BAD_INPUT, path,
+                        "shrank while being read: had %zu bytes, gave %zu", size, got);
+    if (got > size || after.st_size > before->st_size)
+        return att_fail(err, ATT_BAD_INPUT, path, "grew while being read: had %zu bytes at first",
+                        size);
+    if (after.st_size != before->st_size || !same_moment(before, &after))
+        return att_fail(err, ATT_BAD_INPUT, path, "changed while being read");
+    return ATT_OK;
+}
+
+/* Reads the open file whole. One byte more than its size is asked for, which shows one that grew;
+ * that byte lands where the terminator goes. */
+static att_status read_open(att_text *out, int fd, const char *path, size_t limit, att_error *err)
+{
+    struct stat before;
+    if (fstat(fd, &before) != 0)
+        return fail_errno(err, path, "read", errno);
+    if (!S_ISREG(before.st_mode))
+        return fail_kind(err, path, before.st_mode);
+    if ((uintmax_t)before.st_size > limit)
+        return att_fail(err, ATT_BAD_INPUT, path, "has %jd bytes, more than the %zu allowed",
+                        (intmax_t)before.st_size, limit);
+    size_t size = (size_t)before.st_size;
+    out->length = 0;
+    if (att_text_reserve(out, size) != ATT_OK)
+        return att_fail_memory(err);
+    ssize_t got = read_fully(fd, out->data, size + 1);
+    if (got < 0)
+        return fail_errno(err, path, "read", errno);
+    ATT_TRY(check_unchanged(fd, &before, (size_t)got, path, err));
+    out->data[size] = '\0';
+    out->length = size;
+    return ATT_OK;
+}
+
+static int open_retrying(const char *path, int flags, mode_t mode)
+{
+    int fd;
+    do
+        fd = open(path, flags | O_CLOEXEC | O_NOCTTY, mode);
+    while (fd < 0 && errno == EINTR);
+    return fd;
+}
+
+att_status att_file_read(att_text *out, const char *path, size_t limit, att_error *err)
+{
+    /* Without O_NONBLOCK, opening a FIFO that nobody writes to would wait for ever. */
+    int fd = open_retrying(path, O_RDONLY | O_NONBLOCK, 0);
+    att_status status;
+    if (fd >= 0) {
+        status = read_open(out, fd, path, limit, err);
+        close(fd);
+    } else {
+        int code = errno;
+        struct stat info;
+        if (code == ENXIO && stat(path, &info) == 0 && odd_kind(info.st_mode))
+            status = fail_kind(err, path, info.st_mode); /* a socket cannot be opened at all */
+        else
+            status = fail_errno(err, path, "open", code);
+    }
+    if (status != ATT_OK)
+        att_text_free(out);
+    return status;
+}
+
+/* ---- saving */
+
+static int write_fully(int fd, const char *bytes, size_t size)
+{
+    while (size > 0) {
+        ssize_t put = write(fd, bytes, size < LARGEST_TRANSFER ? size : LARGEST_TRANSFER);
+        if (put < 0 && errno == EINTR)
+            continue;
+        if (put < 0)
+            return -1;
+        bytes += put;
+        size -= (size_t)put;
+    }
+    return 0;
+}
+
+/* The descriptor that /dev/stdout, /dev/stderr or /dev/fd/N stands for, or -1. Where one of them
+ * leads to a file, opening that name anew would start again at its beginning. */
+static int descriptor_named(const char *path)
+{
+    if (strcmp(path, "/dev/stdout") == 0)
+        return STDOUT_FILENO;
+    if (strcmp(path, "/dev/stderr") == 0)
+        return STDERR_FILENO;
+    static const char prefix[] = "/dev/fd/";
+    const char *number = path + sizeof prefix - 1;
+    if (strncmp(path, prefix, sizeof prefix - 1) != 0 || strlen(number) > 6 || !*number ||
+        number[strspn(number, "0123456789")] != '\0')
+        return -1;
+    return atoi(number);
+}
+
+/* A device or FIFO cannot be replaced, only written to. */
+static att_status write_straight(const char *path, const void *bytes, size_t size, att_error *err)
+{
+    int named = descriptor_named(path);
+    int fd = named >= 0 ? dup(named) : open_retrying(path, O_WRONLY, 0);
+    if (fd < 0)
+        return fail_errno(err, path, "open", errno);
+    int code = write_fully(fd, bytes, size) == 0 ? 0 : errno;
+    if (close(fd) != 0 && code == 0)
+        code = errno;
+    return code == 0 ? ATT_OK : fail_errno(err, path, "write", code);
+}
+
+/* Opens a new file in the folder of `path` under a name that nobody uses; *name gets that name. */
+static int open_beside(att_text *name, const char *path)
+{
+    static atomic_uint counter;
+    const char *slash = strrchr(path, '/');
+    size_t folder = slash ? (size_t)(slash - path) + 1 : 0;
+    for (int tries = 0; tries < 100; tries++) {
+        name->length = 0;
+        if (att_text_add(name, path, folder) != ATT_OK ||
+            att_text_print(name, ".attend-%ld-%u.tmp", (long)getpid(),
+                           atomic_fetch_add(&counter, 1)) != ATT_OK) {
+            errno = ENOMEM;
+            return -1;
+        }
+        int fd = open_retrying(name->data, O_WRONLY | O_CREAT | O_EXCL, 0666);
+        if (fd >= 0 || errno != EEXIST)
+            return fd;
+    }
+    return -1;
+}
+
+/* Writes and flushes the open file and closes it; 0, or the errno of what failed first. */
+static int fill_and_close(int fd, const void *bytes, size_t size, const struct stat *old)
+{
+    int code = 0;
+    if (old && fchmod(fd, old->st_mode & 0777) != 0)
+        code = errno;
+    if (code == 0 && (write_fully(fd, bytes, size) != 0 || fsync(fd) != 0))
+        code = errno;
+    if (close(fd) != 0 && code == 0)
+        code = errno;
+    return code;
+}
+
+/* Makes the renaming itself last through a power failure. Some file systems cannot, and the file
+ * is complete either way, so a failure here is none of the caller's. */
+static void flush_folder(const char *path, att_text *scratch)
+{
+    const char *slash = strrchr(path, '/');
+    scratch->length = 0;
+    if (att_text_add(scratch, path, slash ? (size_t)(slash - path) + 1 : 0) != ATT_OK)
+        return;
+    int fd = open_retrying(scratch->length ? scratch->data : ".", O_RDONLY | O_DIRECTORY, 0);
+    if (fd < 0)
+        return;
+    (void)fsync(fd);
+    close(fd);
+}
+
+/* Writes the bytes beside `target` and renames them into place; `old` is the file there now. */
+static att_status replace(const char *target, const struct stat *old, const char *path,
+                          const void *bytes, size_t size, att_error *err)
+{
+    att_text name = { 0 };
+    int fd = open_beside(&name, target);
+    int code = fd < 0 ? errno : fill_and_close(fd, bytes, size, old);
+    if (code == 0 && rename(name.data, target) != 0)
+        code = errno;
+    if (code == 0)
+        flush_folder(target, &name);
+    else if (fd >= 0)
+        unlink(name.data);
+    att_text_free(&name);
+    if (code == ENOMEM)
+        return att_fail_memory(err);
+    return code == 0 ? ATT_OK : fail_errno(err, path, fd < 0 ? "create" : "write", code);
+}
+
+att_status att_file_save(const char *path, const void *bytes, size_t size, att_error *err)
+{
+    struct stat info;
+    if (stat(path, &info) != 0) {
+        if (errno != ENOENT)
+            return fail_errno(err, path, "write", errno);
+        return replace(path, NULL, path, bytes, size, err);
+    }
+    if (S_ISDIR(info.st_mode))
+        return fail_kind(err, path, info.st_mode);
+    if (!S_ISREG(info.st_mode) || descriptor_named(path) >= 0)
+        return write_straight(path, bytes, size, err);
+    char target[PATH_MAX]; /* a symbolic link stays one: what it leads to is replaced */
+    if (!realpath(path, target))
+        return fail_errno(err, path, "write", errno);
+    return replace(target, &info, path, bytes, size, err);
+}

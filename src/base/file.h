@@ -1,0 +1,13 @@
+/* Whole files in and out of memory. Reading takes regular files only and notices one that changes
+ * under it; saving never leaves a half-written file (att_file_save in attend.h). */
+#ifndef ATT_BASE_FILE_H
+#define ATT_BASE_FILE_H
+
+#include "attend.h"
+
+/* Reads the regular file at `path` into *out, replacing what was there. More than `limit` bytes, a
+ * directory, a device, a missing file or one that changes while being read is ATT_BAD_INPUT; a
+ * read that the system fails is ATT_SYSTEM. On failure *out is empty. */
+att_status att_file_read(att_text *out, const char *path, size_t limit, att_error *err);
+
+#endif

@@ -68,6 +68,10 @@ typedef struct att_error {
 /* The name of a status: "ok", "bad input", … */
 ATT_API const char *att_status_name(att_status status);
 
+/* The one of `count` known words that `word` was probably meant to be, whatever its case, or NULL
+ * where none is near: for "did you mean" in messages. */
+ATT_API const char *att_suggest(const char *word, const char *const *known, size_t count);
+
 /* ---------------------------------------------------------------- 2. Text */
 
 /* A growing string. Start from {0}; `data`, once not NULL, always ends in a zero byte that

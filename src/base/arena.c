@@ -37,8 +37,11 @@ static struct att_arena_block *grow(att_arena *arena, size_t bytes)
 
 void *att_arena_take(att_arena *arena, size_t count, size_t size)
 {
-    if (size != 0 && count > (SIZE_MAX - ALIGNMENT) / size)
+    size_t most = (arena->limit ? arena->limit : SIZE_MAX - ALIGNMENT) - arena->taken;
+    if (size != 0 && count > most / size) {
+        arena->refused = true;
         return NULL;
+    }
     size_t bytes = (count * size + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
     struct att_arena_block *block = arena->last;
     if (!block || block->size - block->used < bytes)
@@ -47,14 +50,17 @@ void *att_arena_take(att_arena *arena, size_t count, size_t size)
         return NULL;
     void *taken = block->bytes + block->used;
     block->used += bytes;
+    arena->taken += count * size;
     memset(taken, 0, bytes);
     return taken;
 }
 
 char *att_arena_copy(att_arena *arena, const char *text, size_t length)
 {
-    if (length == SIZE_MAX)
+    if (length == SIZE_MAX) {
+        arena->refused = true;
         return NULL;
+    }
     char *copy = att_arena_take(arena, length + 1, 1);
     if (copy && length > 0)
         memcpy(copy, text, length);
@@ -87,4 +93,6 @@ void att_arena_free(att_arena *arena)
         block = before;
     }
     arena->last = NULL;
+    arena->taken = 0;
+    arena->refused = false;
 }

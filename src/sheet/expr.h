@@ -40,6 +40,7 @@ typedef enum att_expr_op {
     ATT_OP_DIVIDE,   /* by a scalar or element by element */
     ATT_OP_TIMES,    /* .* element by element */
     ATT_OP_POWER,    /* ^ element by element */
+    ATT_OP_OVER,     /* ./ element by element, with broadcasting */
 } att_expr_op;
 
 typedef struct att_expr {
@@ -50,8 +51,10 @@ typedef struct att_expr {
     const struct att_matrix *matrix;
     struct att_expr **child;
     size_t children;
-    int line; /* where it was written, from 1; 0: made, not written */
-    int column;
+    int height; /* levels of children beneath; the parser bounds it, so walks may recurse */
+    int line;   /* where it was written, from 1; 0: made, not written */
+    int column; /* in characters, from 1 */
+    int end_line;
     int end_column; /* one past its last character, on its last line */
 } att_expr;
 

@@ -30,15 +30,19 @@ typedef struct att_call {
     const att_expr *node; /* the call as written: child i is argument i, then options */
     const att_value *args;
     size_t arg_count;
-    const att_value
-        *options; /* one per row of function->options; kind WORD with word NULL: absent */
+    const att_value *options; /* one per row of function->options; kind WORD with word NULL: absent;
+                                 a flag that is present is the WORD of its own name */
     const struct att_origin *origin; /* for att_call_fail(): the sheet's name and text */
     att_error *err;
 } att_call;
 
+/* `takes` says what the option takes, for errors, help and the evaluator alike. Alternatives are
+ * separated by commas and "or"; one of a single word is a word to write as it is, one of several
+ * describes an expression: "dot, scaled or general", "a matrix", "causal or a matrix of 0 and 1".
+ * NULL: a flag, written without a value, such as `causal`. */
 typedef struct att_option_row {
     const char *name;
-    const char *takes; /* what it takes, for errors and help: "dot, scaled, …", "a matrix" */
+    const char *takes;
 } att_option_row;
 
 typedef struct att_function {

@@ -38,9 +38,9 @@ typedef struct att_part {
 
 typedef enum att_rule {
     ATT_RULE_WITHIN,   /* |found - wanted| <= tolerance */
-    ATT_RULE_DIGITS,   /* equal when rounded to so many significant digits */
-    ATT_RULE_DECIMALS, /* equal when rounded to so many digits after the point */
-    ATT_RULE_PRINTED,  /* each number equal in all the digits that were written */
+    ATT_RULE_DIGITS,   /* within half a unit of so many significant digits of what was wanted */
+    ATT_RULE_DECIMALS, /* within half a unit of so many digits after the point */
+    ATT_RULE_PRINTED,  /* within half a unit of the last digit that was written, each number */
 } att_rule;
 
 /* An expectation or comparison, decided. */
@@ -66,7 +66,8 @@ typedef struct att_check {
 typedef enum att_step_kind {
     ATT_STEP_HEADING, /* `text`, `level` 1 to 3 */
     ATT_STEP_PROSE,   /* `text`: a paragraph; consecutive lines are joined with '\n' */
-    ATT_STEP_VALUE,   /* `name` = `formula`: `value`, with `parts`; name NULL: `show` */
+    ATT_STEP_VALUE,   /* `name` = `formula`: `value`, with `parts`; name NULL: `show`; value NULL: a
+                         list, whose items are the parts, numbered by `head` */
     ATT_STEP_CHECK,   /* `check` */
     ATT_STEP_REFUSED, /* expect error: `formula` and, in `text`, the error it rightly raised */
     ATT_STEP_PLOT,    /* `map` of `formula` */

@@ -102,6 +102,10 @@ ATT_API int att_threads_get(void);
 /* The instruction set in use: "ref", "avx2" or "avx512". ATTEND_CPU forces one that is present. */
 ATT_API const char *att_cpu_name(void);
 
+/* Whether ATTEND_CPU and ATTEND_THREADS, where set, ask for what can be had. A program calls this
+ * at its start to tell its user; the library itself otherwise uses the best there is. */
+ATT_API att_status att_cpu_check(att_error *err);
+
 /* ---------------------------------------------------------------- 4. Tensors */
 
 #define ATT_MAX_RANK 8

@@ -1,0 +1,145 @@
+/* Detecting instruction sets; see cpu.h. A processor's word alone is not enough: the registers are
+ * usable only if the operating system saves them on a task switch, which XCR0 tells. */
+#include "base/cpu.h"
+
+#include "base/error.h"
+#include "base/parallel.h"
+
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+
+#if defined(__x86_64__) || defined(__i386__)
+#include <cpuid.h>
+#define HAVE_CPUID 1
+#endif
+
+enum {
+    LEAF1_ECX_FMA = 1 << 12,
+    LEAF1_ECX_OSXSAVE = 1 << 27,
+    LEAF1_ECX_AVX = 1 << 28,
+    LEAF7_EBX_AVX2 = 1 << 5,
+    LEAF7_EBX_AVX512F = 1 << 16,
+    LEAF7_EBX_AVX512DQ = 1 << 17,
+    LEAF7_EBX_AVX512BW = 1 << 30,
+    XCR0_YMM = 0x06,    /* the SSE and AVX parts of the vector registers */
+    XCR0_AVX512 = 0xE6, /* and masks, upper halves and the upper sixteen registers */
+};
+static const uint32_t LEAF7_EBX_AVX512VL = UINT32_C(1) << 31;
+
+static const char *const names[] = {
+    [ATT_CPU_REF] = "ref",
+    [ATT_CPU_AVX2] = "avx2",
+    [ATT_CPU_AVX512] = "avx512",
+};
+enum { NAME_COUNT = sizeof names / sizeof *names };
+
+static bool has_all(uint64_t bits, uint64_t wanted)
+{
+    return (bits & wanted) == wanted;
+}
+
+att_cpu att_cpu_from_registers(uint32_t leaf1_ecx, uint32_t leaf7_ebx, uint64_t xcr0)
+{
+    const uint32_t avx512 =
+        LEAF7_EBX_AVX512F | LEAF7_EBX_AVX512DQ | LEAF7_EBX_AVX512BW | LEAF7_EBX_AVX512VL;
+    if (!has_all(leaf1_ecx, LEAF1_ECX_FMA | LEAF1_ECX_OSXSAVE | LEAF1_ECX_AVX) ||
+        !has_all(leaf7_ebx, LEAF7_EBX_AVX2) || !has_all(xcr0, XCR0_YMM))
+        return ATT_CPU_REF;
+    if (!has_all(leaf7_ebx, avx512) || !has_all(xcr0, XCR0_AVX512))
+        return ATT_CPU_AVX2;
+    return ATT_CPU_AVX512;
+}
+
+#ifdef HAVE_CPUID
+static uint64_t read_xcr0(void)
+{
+    uint32_t low, high;
+    __asm__ volatile("xgetbv" : "=a"(low), "=d"(high) : "c"(0));
+    return (uint64_t)high << 32 | low;
+}
+
+static att_cpu detect(void)
+{
+    unsigned eax, ebx, ecx, edx;
+    if (!__get_cpuid(1, &eax, &ebx, &ecx, &edx) || !(ecx & LEAF1_ECX_OSXSAVE))
+        return ATT_CPU_REF; /* without OSXSAVE, XGETBV itself is an illegal instruction */
+    unsigned leaf1_ecx = ecx;
+    if (!__get_cpuid_count(7, 0, &eax, &ebx, &ecx, &edx))
+        return ATT_CPU_REF;
+    return att_cpu_from_registers(leaf1_ecx, ebx, read_xcr0());
+}
+#else
+static att_cpu detect(void)
+{
+    return ATT_CPU_REF;
+}
+#endif
+
+/* One more than the value once it is known; several threads may find out at the same time and
+ * agree. */
+static atomic_int best_known;
+static atomic_int in_use;
+
+att_cpu att_cpu_best(void)
+{
+    int known = atomic_load_explicit(&best_known, memory_order_relaxed);
+    if (known == 0) {
+        known = (int)detect() + 1;
+        atomic_store_explicit(&best_known, known, memory_order_relaxed);
+    }
+    return (att_cpu)(known - 1);
+}
+
+att_status att_cpu_choose(att_cpu *out, const char *wish, att_cpu best, att_error *err)
+{
+    *out = best;
+    if (!wish || !*wish)
+        return ATT_OK;
+    const char *const *found = NULL;
+    for (size_t i = 0; i < NAME_COUNT && !found; i++)
+        if (strcmp(wish, names[i]) == 0)
+            found = &names[i];
+    if (!found)
+        return att_fail(err, ATT_BAD_INPUT, "ATTEND_CPU",
+                        "'%s' is no instruction set, expected ref, avx2 or avx512", wish);
+    att_cpu wanted = (att_cpu)(found - names);
+    if (wanted > best)
+        return att_fail(err, ATT_BAD_INPUT, "ATTEND_CPU",
+                        "this machine lacks %s, the best it has is %s", wish, names[best]);
+    *out = wanted;
+    return ATT_OK;
+}
+
+att_cpu att_cpu_get(void)
+{
+    int known = atomic_load_explicit(&in_use, memory_order_relaxed);
+    if (known == 0) {
+        att_cpu chosen;
+        (void)att_cpu_choose(&chosen, getenv("ATTEND_CPU"), att_cpu_best(), NULL);
+        known = (int)chosen + 1;
+        atomic_store_explicit(&in_use, known, memory_order_relaxed);
+    }
+    return (att_cpu)(known - 1);
+}
+
+bool att_cpu_use(att_cpu cpu)
+{
+    if (cpu > att_cpu_best())
+        return false;
+    atomic_store_explicit(&in_use, (int)cpu + 1, memory_order_relaxed);
+    return true;
+}
+
+const char *att_cpu_name(void)
+{
+    return names[att_cpu_get()];
+}
+
+att_status att_cpu_check(att_error *err)
+{
+    att_cpu chosen;
+    int threads;
+    ATT_TRY(att_cpu_choose(&chosen, getenv("ATTEND_CPU"), att_cpu_best(), err));
+    return att_threads_choose(&threads, getenv("ATTEND_THREADS"), err);
+}

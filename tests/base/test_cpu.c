@@ -1,0 +1,145 @@
+/* Instruction sets: what registers of machines we may not have mean, and what the environment may
+ * ask for. */
+#include "base/cpu.h"
+
+#include "base/parallel.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+/* Registers of a Skylake server, with Linux saving everything. */
+static const uint32_t FULL_LEAF1 = 1u << 12 | 1u << 27 | 1u << 28;
+static const uint32_t FULL_LEAF7 = 1u << 5 | 1u << 16 | 1u << 17 | 1u << 30 | 1u << 31;
+static const uint64_t FULL_XCR0 = 0xE7;
+
+static void a_complete_machine_has_avx512(void **state)
+{
+    (void)state;
+    assert_int_equal(att_cpu_from_registers(FULL_LEAF1, FULL_LEAF7, FULL_XCR0), ATT_CPU_AVX512);
+}
+
+static void each_missing_part_of_avx512_leaves_avx2(void **state)
+{
+    (void)state;
+    for (int bit = 16; bit < 32; bit++)
+        if (FULL_LEAF7 >> bit & 1)
+            assert_int_equal(
+                att_cpu_from_registers(FULL_LEAF1, FULL_LEAF7 & ~(1u << bit), FULL_XCR0),
+                ATT_CPU_AVX2);
+    for (int bit = 5; bit < 8; bit++)
+        assert_int_equal(
+            att_cpu_from_registers(FULL_LEAF1, FULL_LEAF7, FULL_XCR0 & ~(UINT64_C(1) << bit)),
+            ATT_CPU_AVX2);
+}
+
+static void each_missing_part_of_avx2_leaves_plain_c(void **state)
+{
+    (void)state;
+    const int leaf1_bits[] = { 12, 27, 28 };
+    for (size_t i = 0; i < 3; i++)
+        assert_int_equal(
+            att_cpu_from_registers(FULL_LEAF1 & ~(1u << leaf1_bits[i]), FULL_LEAF7, FULL_XCR0),
+            ATT_CPU_REF);
+    assert_int_equal(att_cpu_from_registers(FULL_LEAF1, FULL_LEAF7 & ~(1u << 5), FULL_XCR0),
+                     ATT_CPU_REF);
+    assert_int_equal(att_cpu_from_registers(FULL_LEAF1, FULL_LEAF7, 0xE5), ATT_CPU_REF);
+    assert_int_equal(att_cpu_from_registers(FULL_LEAF1, FULL_LEAF7, 0xE3), ATT_CPU_REF);
+}
+
+static void detection_agrees_with_the_compiler(void **state)
+{
+    (void)state;
+#if defined(__x86_64__) || defined(__i386__)
+    __builtin_cpu_init();
+    bool avx2 = __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma");
+    bool avx512 = avx2 && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
+                  __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl");
+    assert_int_equal(att_cpu_best(), avx512 ? ATT_CPU_AVX512 : avx2 ? ATT_CPU_AVX2 : ATT_CPU_REF);
+#else
+    assert_int_equal(att_cpu_best(), ATT_CPU_REF);
+#endif
+}
+
+static void a_wish_that_can_be_had_is_granted(void **state)
+{
+    (void)state;
+    att_cpu got;
+    assert_int_equal(att_cpu_choose(&got, "ref", ATT_CPU_AVX512, NULL), ATT_OK);
+    assert_int_equal(got, ATT_CPU_REF);
+    assert_int_equal(att_cpu_choose(&got, "avx2", ATT_CPU_AVX512, NULL), ATT_OK);
+    assert_int_equal(got, ATT_CPU_AVX2);
+    assert_int_equal(att_cpu_choose(&got, "avx512", ATT_CPU_AVX512, NULL), ATT_OK);
+    assert_int_equal(got, ATT_CPU_AVX512);
+    assert_int_equal(att_cpu_choose(&got, NULL, ATT_CPU_AVX2, NULL), ATT_OK);
+    assert_int_equal(got, ATT_CPU_AVX2);
+    assert_int_equal(att_cpu_choose(&got, "", ATT_CPU_AVX2, NULL), ATT_OK);
+    assert_int_equal(got, ATT_CPU_AVX2);
+}
+
+static void a_wish_that_cannot_be_had_keeps_the_best_and_says_why(void **state)
+{
+    (void)state;
+    att_cpu got;
+    att_error err = { 0 };
+    assert_int_equal(att_cpu_choose(&got, "avx512", ATT_CPU_AVX2, &err), ATT_BAD_INPUT);
+    assert_int_equal(got, ATT_CPU_AVX2);
+    assert_string_equal(err.place, "ATTEND_CPU");
+    assert_string_equal(err.message, "this machine lacks avx512, the best it has is avx2");
+    assert_int_equal(att_cpu_choose(&got, "AVX", ATT_CPU_AVX2, &err), ATT_BAD_INPUT);
+    assert_int_equal(got, ATT_CPU_AVX2);
+    assert_string_equal(err.message, "'AVX' is no instruction set, expected ref, avx2 or avx512");
+}
+
+static void the_environment_is_checked_as_a_whole(void **state)
+{
+    (void)state;
+    att_error err = { 0 };
+    unsetenv("ATTEND_CPU");
+    unsetenv("ATTEND_THREADS");
+    assert_int_equal(att_cpu_check(&err), ATT_OK);
+    setenv("ATTEND_CPU", "ref", 1);
+    setenv("ATTEND_THREADS", "3", 1);
+    assert_int_equal(att_cpu_check(&err), ATT_OK);
+    setenv("ATTEND_CPU", "mmx", 1);
+    assert_int_equal(att_cpu_check(&err), ATT_BAD_INPUT);
+    assert_string_equal(err.place, "ATTEND_CPU");
+    setenv("ATTEND_CPU", "ref", 1);
+    setenv("ATTEND_THREADS", "many", 1);
+    assert_int_equal(att_cpu_check(&err), ATT_BAD_INPUT);
+    assert_string_equal(err.place, "ATTEND_THREADS");
+    assert_string_equal(err.message, "'many' is no number of threads, expected 1 or more");
+    unsetenv("ATTEND_CPU");
+    unsetenv("ATTEND_THREADS");
+}
+
+static void the_one_in_use_has_a_name_and_can_be_changed(void **state)
+{
+    (void)state;
+    static const char *const names[] = { "ref", "avx2", "avx512" };
+    for (int i = ATT_CPU_REF; i <= ATT_CPU_AVX512; i++) {
+        att_cpu before = att_cpu_get();
+        bool possible = (att_cpu)i <= att_cpu_best();
+        assert_int_equal(att_cpu_use((att_cpu)i), possible);
+        assert_int_equal(att_cpu_get(), possible ? (att_cpu)i : before);
+        assert_string_equal(att_cpu_name(), names[att_cpu_get()]);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_complete_machine_has_avx512),
+        cmocka_unit_test(each_missing_part_of_avx512_leaves_avx2),
+        cmocka_unit_test(each_missing_part_of_avx2_leaves_plain_c),
+        cmocka_unit_test(detection_agrees_with_the_compiler),
+        cmocka_unit_test(a_wish_that_can_be_had_is_granted),
+        cmocka_unit_test(a_wish_that_cannot_be_had_keeps_the_best_and_says_why),
+        cmocka_unit_test(the_environment_is_checked_as_a_whole),
+        cmocka_unit_test(the_one_in_use_has_a_name_and_can_be_changed),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,39 @@
+# A thin front for CMake: what a stranger types. `make help` lists it.
+BUILD ?= build
+PREFIX ?= /usr/local
+MAKEFLAGS += --no-print-directory
+JOBS ?= $(shell nproc 2>/dev/null || echo 2)
+
+.PHONY: all demo test fuzz install format clean help
+
+all: ## build the program and the libraries into build/
+	@scripts/setup --check build
+	@cmake -S . -B $(BUILD) -DATTEND_TESTS=OFF -DCMAKE_INSTALL_PREFIX=$(PREFIX) >$(BUILD).log 2>&1 \
+	  || { cat $(BUILD).log; exit 1; }
+	@rm -f $(BUILD).log
+	@cmake --build $(BUILD) -j $(JOBS)
+
+demo: ## work three sheets out in the terminal and draw their attention maps
+	@scripts/setup build demo
+	@$(MAKE) all >/dev/null
+	@scripts/demo $(BUILD)/attend
+
+test: ## build and run every test, also under the sanitisers
+	@scripts/setup build test
+	@scripts/test
+
+fuzz: ## fuzz every reader for a minute each (needs clang); SECONDS=600 for longer
+	@tests/fuzz/run $(or $(SECONDS),60)
+
+install: ## install into PREFIX (/usr/local), below DESTDIR if given
+	@test -d $(BUILD) || $(MAKE) all
+	@cmake --install $(BUILD) --prefix $(PREFIX)
+
+format: ## format the C sources
+	@find include src tools tests \( -name '*.c' -o -name '*.h' \) -exec clang-format -i {} +
+
+clean: ## remove everything that was built
+	@rm -rf build build-test build-asan build-minimal build-fuzz demo-out
+
+help: ## list these
+	@sed -n 's/^\([a-z]*\):.*## \(.*\)/  make \1\t\2/p' Makefile

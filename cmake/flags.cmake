@@ -1,0 +1,17 @@
+# Compiler flags for everything we compile.
+#
+# -ffp-contract=off: a result must not depend on which multiplications the compiler chose to fuse.
+# -ffile-prefix-map: the same source gives the same bytes wherever it was unpacked.
+add_compile_options(-Wall -Wextra -Wshadow -Wconversion -Wstrict-prototypes -Wmissing-prototypes
+  -Wvla -ffp-contract=off -ffile-prefix-map=${CMAKE_SOURCE_DIR}=. -g)
+
+if(ATTEND_WERROR)
+  add_compile_options(-Werror)
+endif()
+
+# -UNDEBUG: asserts are for programmers' mistakes, and this is the build that looks for them.
+if(ATTEND_SANITIZE)
+  add_compile_options(-fsanitize=address,undefined -fno-sanitize-recover=all
+    -fno-omit-frame-pointer -O1 -UNDEBUG)
+  add_link_options(-fsanitize=address,undefined)
+endif()

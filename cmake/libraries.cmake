@@ -1,0 +1,48 @@
+# The libraries that libattend and the program can use, each optional.
+#
+#   ATTEND_LIBRARIES   what libattend links
+#   ATTEND_FEATURES    the definitions that tell its sources what is there
+#   RSVG_FOUND         the program can turn SVG into PNG and PDF
+set(ATTEND_LIBRARIES m)
+set(ATTEND_FEATURES)
+set(ATTEND_PC_REQUIRES)
+set(ATTEND_WITHOUT)
+
+# Adds pkg-config module `module` to libattend as ATT_HAVE_<feature>, if it is installed.
+macro(attend_use feature module what)
+  if(PKG_CONFIG_FOUND AND NOT ATTEND_MINIMAL)
+    pkg_check_modules(${feature} QUIET IMPORTED_TARGET ${module})
+  endif()
+  if(${feature}_FOUND)
+    list(APPEND ATTEND_LIBRARIES PkgConfig::${feature})
+    list(APPEND ATTEND_FEATURES ATT_HAVE_${feature})
+    list(APPEND ATTEND_PC_REQUIRES ${module})
+  else()
+    list(APPEND ATTEND_WITHOUT "${module} (${what})")
+  endif()
+endmacro()
+
+if(NOT ATTEND_MINIMAL)
+  find_package(PkgConfig QUIET)
+  find_package(OpenMP QUIET COMPONENTS C)
+endif()
+if(OpenMP_C_FOUND)
+  list(APPEND ATTEND_LIBRARIES OpenMP::OpenMP_C)
+else()
+  list(APPEND ATTEND_WITHOUT "OpenMP (more than one thread)")
+endif()
+attend_use(JANSSON jansson ".safetensors files")
+attend_use(ZIP libzip ".npz files")
+attend_use(UTF8PROC libutf8proc "exact widths of characters beyond ASCII")
+
+if(PKG_CONFIG_FOUND AND NOT ATTEND_MINIMAL)
+  pkg_check_modules(RSVG QUIET IMPORTED_TARGET librsvg-2.0 cairo cairo-pdf)
+endif()
+if(NOT RSVG_FOUND)
+  list(APPEND ATTEND_WITHOUT "librsvg (PNG and PDF pictures)")
+endif()
+
+if(ATTEND_WITHOUT)
+  list(JOIN ATTEND_WITHOUT ", " without)
+  message(STATUS "Building without ${without}")
+endif()

@@ -1,0 +1,14 @@
+# Checks of the tree and of what was built. They look at files, so once is enough: not again under
+# the sanitisers or in the minimal build.
+if(ATTEND_SANITIZE OR ATTEND_MINIMAL)
+  return()
+endif()
+set(checks ${PROJECT_SOURCE_DIR}/tests/checks)
+
+attend_test(check_layers ${checks}/layers)
+attend_test(check_header ${checks}/header ${CMAKE_C_COMPILER})
+attend_test(check_symbols ${checks}/symbols $<TARGET_FILE:attend_static>
+  $<TARGET_FILE:attend_shared>)
+attend_test(check_style ${checks}/style)
+attend_test(check_counting ${checks}/counting)
+attend_test(check_install ${checks}/install ${CMAKE_BINARY_DIR})

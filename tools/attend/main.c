@@ -1,0 +1,75 @@
+/* attend: the program. Finds the verb and lets it run. */
+#include "program.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "output.h"
+
+const struct verb verbs[] = {
+    { .name = "help",
+      .operands = "[VERB]",
+      .says = "list the verbs, or tell more of one",
+      .details = "Lists the verbs; with VERB, tells how it is used and which options it has.\n",
+      .run = help_run },
+    { 0 },
+};
+
+const struct verb *verb_find(const char *name)
+{
+    for (const struct verb *row = verbs; row->name; row++)
+        if (strcmp(row->name, name) == 0)
+            return row;
+    return NULL;
+}
+
+exit_code unknown_verb(const char *name)
+{
+    const char *known[sizeof verbs / sizeof *verbs];
+    size_t count = 0;
+    for (const struct verb *row = verbs; row->name; row++)
+        known[count++] = row->name;
+    const char *nearest = att_suggest(name, known, count);
+    if (nearest)
+        return report_usage(NULL, "unknown verb '%s'; did you mean %s?", name, nearest);
+    return report_usage(NULL, "unknown verb '%s'", name);
+}
+
+static exit_code version(void)
+{
+    att_error err;
+    printf("attend %s\n", att_version());
+    return output_flush(&err) == ATT_OK ? EXIT_DONE : report(&err);
+}
+
+/* A closed standard descriptor would be taken by the next file opened, and the result written into
+ * it. Each is filled so that the wrong use of it fails. */
+static void fill_descriptors(void)
+{
+    for (int fd = 0; fd <= 2; fd++)
+        if (fcntl(fd, F_GETFD) < 0 && errno == EBADF)
+            (void)!open("/dev/null", fd == 0 ? O_WRONLY : O_RDONLY);
+}
+
+static exit_code run(int argc, char **argv)
+{
+    const char *name = argc > 1 ? argv[1] : NULL;
+    if (!name)
+        return report_usage(NULL, "expects a verb");
+    if (strcmp(name, "--version") == 0 || strcmp(name, "-V") == 0)
+        return version();
+    if (strcmp(name, "--help") == 0 || strcmp(name, "-h") == 0)
+        return help_program();
+    const struct verb *verb = verb_find(name);
+    return verb ? verb->run(verb, argc - 2, argv + 2) : unknown_verb(name);
+}
+
+int main(int argc, char **argv)
+{
+    fill_descriptors();
+    signal(SIGPIPE, SIG_IGN); /* a reader that has gone shows as EPIPE; see output.h */
+    return (int)run(argc, argv);
+}

@@ -1,0 +1,42 @@
+/* Options from a table. One row describes an option completely: how it is written, where its value
+ * goes, what it may be, and what help says of it. */
+#ifndef OPTIONS_H
+#define OPTIONS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+typedef enum option_kind {
+    OPTION_FLAG,   /* bool */
+    OPTION_TEXT,   /* const char *, not empty */
+    OPTION_NUMBER, /* long, between least and most */
+    OPTION_REAL,   /* double, between least and most */
+    OPTION_WORD,   /* int: the place of the word in `words` */
+} option_kind;
+
+typedef struct option {
+    const char *name; /* without the dashes; NULL ends the table */
+    char letter;      /* 0: none */
+    option_kind kind;
+    size_t offset;     /* of its member in the verb's settings */
+    const char *takes; /* the value's name in help; NULL for a flag */
+    const char *says;  /* its line of help; NULL: another spelling, not listed */
+    double least;
+    double most;
+    const char *const *words; /* NULL-ended */
+} option;
+
+typedef enum parse_result {
+    PARSE_OK,
+    PARSE_HELP, /* --help was among them */
+    PARSE_BAD,  /* told on standard error */
+} parse_result;
+
+struct verb;
+
+/* Reads options into `settings` wherever they stand among `args`, and moves the operands to the
+ * front; *operands receives their count. `--` ends the options; `-` is an operand. */
+parse_result options_parse(const struct verb *verb, int count, char **args, void *settings,
+                           int *operands);
+
+#endif

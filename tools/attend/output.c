@@ -1,0 +1,135 @@
+/* Writing results; see output.h. */
+#include "output.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdio_ext.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "program.h"
+
+/* Decides about a failed write. What is left in the buffer must not come out later. */
+static att_status write_failed(att_error *err)
+{
+    int reason = errno;
+    __fpurge(stdout);
+    clearerr(stdout);
+    if (reason == EPIPE)
+        return ATT_OK;
+    return error_set(err, ATT_SYSTEM, "standard output", "cannot write: %s", strerror(reason));
+}
+
+att_status output_flush(att_error *err)
+{
+    return fflush(stdout) == 0 ? ATT_OK : write_failed(err);
+}
+
+att_status output_stdout(const char *bytes, size_t length, att_error *err)
+{
+    if (length > 0 && fwrite(bytes, 1, length, stdout) != length)
+        return write_failed(err);
+    return output_flush(err);
+}
+
+const char *const colour_words[] = { "auto", "always", "never", NULL };
+
+/* What the terminal says of itself. COLORTERM is how terminals announce 24-bit colour; a TERM that
+ * promises nothing gets the 256 colours only when they are asked for. */
+static att_colour terminal_colour(att_colour least)
+{
+    const char *announced = getenv("COLORTERM");
+    if (announced && (strcmp(announced, "truecolor") == 0 || strcmp(announced, "24bit") == 0))
+        return ATT_COLOUR_TRUE;
+    const char *term = getenv("TERM");
+    if (term && strstr(term, "direct"))
+        return ATT_COLOUR_TRUE;
+    if (term && (strstr(term, "256color") || strncmp(term, "xterm", 5) == 0))
+        return ATT_COLOUR_256;
+    return least;
+}
+
+att_colour output_colour(colour_choice choice)
+{
+    if (choice == COLOUR_NEVER)
+        return ATT_COLOUR_NONE;
+    if (choice == COLOUR_ALWAYS)
+        return terminal_colour(ATT_COLOUR_256);
+    const char *refused = getenv("NO_COLOR");
+    const char *term = getenv("TERM");
+    if ((refused && refused[0]) || !term || strcmp(term, "dumb") == 0 || !isatty(STDOUT_FILENO))
+        return ATT_COLOUR_NONE;
+    return terminal_colour(ATT_COLOUR_NONE);
+}
+
+int output_width(void)
+{
+    struct winsize size;
+    if (ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0)
+        return size.ws_col;
+    return 0;
+}
+
+output_file *output_add(output_list *list, const char *path, const char *what)
+{
+    output_file *files = realloc(list->files, (list->count + 1) * sizeof *files);
+    if (!files)
+        return NULL;
+    list->files = files;
+    output_file *file = &files[list->count];
+    *file = (output_file){ .path = strdup(path), .what = what };
+    if (!file->path)
+        return NULL;
+    list->count++;
+    return file;
+}
+
+void output_free(output_list *list)
+{
+    for (size_t i = 0; i < list->count; i++) {
+        free(list->files[i].path);
+        att_text_free(&list->files[i].bytes);
+    }
+    free(list->files);
+    *list = (output_list){ 0 };
+}
+
+/* True if both names reach one regular file that exists. Devices may be written twice. */
+static bool same_file(const char *a, const char *b)
+{
+    struct stat one;
+    struct stat other;
+    return stat(a, &one) == 0 && stat(b, &other) == 0 && S_ISREG(one.st_mode) &&
+           one.st_dev == other.st_dev && one.st_ino == other.st_ino;
+}
+
+att_status output_check(const output_list *list, char *const *inputs, int input_count,
+                        att_error *err)
+{
+    for (size_t i = 0; i < list->count; i++) {
+        const char *path = list->files[i].path;
+        for (int j = 0; j < input_count; j++)
+            if (same_file(path, inputs[j]))
+                return error_set(err, ATT_BAD_INPUT, path,
+                                 "is one of the sheets; write the result somewhere else");
+        for (size_t j = 0; j < i; j++)
+            if (strcmp(path, list->files[j].path) == 0 || same_file(path, list->files[j].path))
+                return error_set(err, ATT_BAD_INPUT, path, "would be written twice");
+    }
+    return ATT_OK;
+}
+
+att_status output_save(const output_list *list, att_error *err)
+{
+    for (size_t i = 0; i < list->count; i++) {
+        const output_file *file = &list->files[i];
+        att_status status = att_file_save(file->path, file->bytes.data, file->bytes.length, err);
+        if (status != ATT_OK)
+            return status;
+        fprintf(stderr, "wrote %s %s\n", file->what, file->path);
+    }
+    return ATT_OK;
+}

@@ -1,0 +1,46 @@
+/* Where results go: standard output or files, and what the terminal can show. */
+#ifndef OUTPUT_H
+#define OUTPUT_H
+
+#include "attend.h"
+
+/* Writes to standard output at once. A reader that has gone away (`| head`) is no failure. */
+att_status output_stdout(const char *bytes, size_t length, att_error *err);
+
+/* Flushes what printf left there, with the same meaning. */
+att_status output_flush(att_error *err);
+
+typedef enum colour_choice { COLOUR_AUTO, COLOUR_ALWAYS, COLOUR_NEVER } colour_choice;
+extern const char *const colour_words[]; /* NULL-ended, in the order of the enum */
+
+/* The colours to use on standard output. By itself only a terminal gets any, and none where
+ * NO_COLOR is set or the terminal is dumb; how many it can show comes from COLORTERM and TERM. */
+att_colour output_colour(colour_choice choice);
+
+/* The columns of the terminal on standard output; 0 where it is none. */
+int output_width(void);
+
+/* Results are made completely before the first is written, so that a failure writes nothing. */
+typedef struct output_file {
+    char *path;
+    att_text bytes;
+    const char *what; /* for the line on standard error: "map", "document" */
+} output_file;
+
+typedef struct output_list {
+    output_file *files;
+    size_t count;
+} output_list;
+
+/* Adds a file to write and gives its empty text; NULL when memory is out. */
+output_file *output_add(output_list *list, const char *path, const char *what);
+void output_free(output_list *list);
+
+/* Fails if a file would be written twice, or over one of the `inputs`. */
+att_status output_check(const output_list *list, char *const *inputs, int input_count,
+                        att_error *err);
+
+/* Writes the files, each beside its place and renamed into it, and says so on standard error. */
+att_status output_save(const output_list *list, att_error *err);
+
+#endif

@@ -1,0 +1,58 @@
+/* What the program's files share: verbs, exit codes, and how failures are told. The program stands
+ * on attend.h alone; one cmd_<verb>.c per verb, each a row of the table in main.c. */
+#ifndef PROGRAM_H
+#define PROGRAM_H
+
+#include "attend.h"
+
+#include "options.h"
+
+typedef enum exit_code {
+    EXIT_DONE = 0,
+    EXIT_CHECK_FAILED = 1, /* an expectation of a sheet does not hold */
+    EXIT_BAD_INPUT = 2,    /* usage, or a file that cannot be used */
+    EXIT_SYSTEM = 3,       /* out of memory, or the system refused */
+} exit_code;
+
+struct verb {
+    const char *name;
+    const char *operands; /* for the usage line: "[SHEET…]" */
+    const char *says;     /* one line, for the list of verbs */
+    const char *details;  /* paragraphs for its help */
+    const option *options;
+    exit_code (*run)(const struct verb *verb, int count, char **args);
+};
+
+/* The table of verbs, ended by a NULL name. */
+extern const struct verb verbs[];
+const struct verb *verb_find(const char *name);
+
+/* Tells that there is no such verb, and the nearest if one is near. */
+exit_code unknown_verb(const char *name);
+
+exit_code explain_run(const struct verb *verb, int count, char **args);
+extern const option explain_options[];
+extern const char explain_details[];
+
+exit_code help_run(const struct verb *verb, int count, char **args);
+
+/* Writes the help of one verb, or the list of verbs, to standard output. */
+exit_code help_verb(const struct verb *verb);
+exit_code help_program(void);
+
+/* Tells a failure on standard error as `file:line:column: message`, with the line and a caret where
+ * they are known, and gives the exit code for it. */
+exit_code report(const att_error *err);
+
+/* Tells a mistake in how the program was called, and where to read on. `verb` may be NULL. */
+exit_code report_usage(const struct verb *verb, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+
+/* Fills *err and returns `status`, for failures that the program itself finds. */
+att_status error_set(att_error *err, att_status status, const char *place, const char *format, ...)
+    __attribute__((format(printf, 4, 5)));
+
+/* The worse of two outcomes. */
+exit_code worse(exit_code a, exit_code b);
+
+#endif

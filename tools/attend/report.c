@@ -1,0 +1,57 @@
+/* Telling failures: always on standard error, always with a matching exit code. */
+#include "program.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+
+static exit_code exit_code_of(att_status status)
+{
+    static const exit_code codes[] = {
+        [ATT_OK] = EXIT_DONE,
+        [ATT_BAD_INPUT] = EXIT_BAD_INPUT,
+        [ATT_NO_MEMORY] = EXIT_SYSTEM,
+        [ATT_SYSTEM] = EXIT_SYSTEM,
+        [ATT_UNSUPPORTED] = EXIT_BAD_INPUT,
+    };
+    return codes[status];
+}
+
+exit_code report(const att_error *err)
+{
+    fputs(err->place[0] ? err->place : "attend", stderr);
+    if (err->line > 0)
+        fprintf(stderr, ":%d", err->line);
+    if (err->line > 0 && err->column > 0)
+        fprintf(stderr, ":%d", err->column);
+    fprintf(stderr, ": %s\n", err->message);
+    if (err->excerpt[0])
+        fprintf(stderr, "%s\n", err->excerpt);
+    return exit_code_of(err->status);
+}
+
+exit_code report_usage(const struct verb *verb, const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    fprintf(stderr, "attend%s%s: ", verb ? " " : "", verb ? verb->name : "");
+    vfprintf(stderr, format, args);
+    va_end(args);
+    fprintf(stderr, "\nTry 'attend help%s%s'.\n", verb ? " " : "", verb ? verb->name : "");
+    return EXIT_BAD_INPUT;
+}
+
+att_status error_set(att_error *err, att_status status, const char *place, const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    *err = (att_error){ .status = status };
+    snprintf(err->place, sizeof err->place, "%s", place);
+    vsnprintf(err->message, sizeof err->message, format, args);
+    va_end(args);
+    return status;
+}
+
+exit_code worse(exit_code a, exit_code b)
+{
+    return a > b ? a : b;
+}

@@ -350,6 +350,10 @@ ATT_API void att_sheet_free(att_sheet *sheet);
 ATT_API size_t att_sheet_checks(const att_sheet *sheet);
 ATT_API size_t att_sheet_failures(const att_sheet *sheet);
 
+/* Failure `index`, from 0, told as errors are: the sheet's name, the line, the verdict, and in
+ * `excerpt` the statement as written. An index beyond the last clears *out. */
+ATT_API void att_sheet_failure_get(att_error *out, const att_sheet *sheet, size_t index);
+
 /* ---------------------------------------------------------------- 8. Rendering */
 
 typedef enum att_format {
@@ -375,6 +379,11 @@ typedef struct att_render_options {
 
 ATT_API att_status att_sheet_render(att_text *out, const att_sheet *sheet,
                                     const att_render_options *options, att_error *err);
+
+/* Several sheets as one document: as text and Markdown one after the other, each headed by its
+ * name; one LaTeX or HTML document with a part for each; a JSON array. */
+ATT_API att_status att_sheets_render(att_text *out, const att_sheet *const *sheets, size_t count,
+                                     const att_render_options *options, att_error *err);
 
 /* An attention map: one panel per head, queries down, keys across. */
 typedef struct att_map {

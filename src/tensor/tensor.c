@@ -1,0 +1,275 @@
+/* Tensors: making them, looking at them in other shapes, copying. Views share the data; strides
+ * carry everything that slicing and transposing do. */
+#include "tensor/tensor.h"
+
+#include "base/alloc.h"
+#include "base/error.h"
+
+#include <assert.h>
+#include <stdio.h>
+#include <string.h>
+
+static const struct {
+    size_t size;
+    const char *name;
+} dtypes[] = {
+    [ATT_F32] = { sizeof(float), "float" },
+    [ATT_F64] = { sizeof(double), "double" },
+};
+
+size_t att_dtype_size(att_dtype dtype)
+{
+    size_t index = (size_t)dtype;
+    return index < sizeof dtypes / sizeof *dtypes ? dtypes[index].size : 0;
+}
+
+const char *att_dtype_name(att_dtype dtype)
+{
+    return att_dtype_size(dtype) ? dtypes[dtype].name : "no type";
+}
+
+int64_t att_shape_count(int rank, const int64_t *shape, int64_t most)
+{
+    if (rank < 0 || rank > ATT_MAX_RANK)
+        return -1;
+    int64_t product = 1;
+    bool empty = false;
+    for (int i = 0; i < rank; i++) {
+        if (shape[i] < 0)
+            return -1;
+        if (shape[i] == 0) {
+            empty = true;
+            continue;
+        }
+        if (product > most / shape[i])
+            return -1;
+        product *= shape[i];
+    }
+    return empty ? 0 : product;
+}
+
+const char *att_shape_text(char out[ATT_SHAPE_TEXT], int rank, const int64_t *shape)
+{
+    size_t used = 0;
+    out[used++] = '[';
+    for (int i = 0; i < rank && i < ATT_MAX_RANK; i++)
+        used += (size_t)snprintf(out + used, ATT_SHAPE_TEXT - used, i ? ", %lld" : "%lld",
+                                 (long long)shape[i]);
+    snprintf(out + used, ATT_SHAPE_TEXT - used, "]");
+    return out;
+}
+
+static void set_row_major(att_tensor *tensor)
+{
+    int64_t stride = 1;
+    for (int i = tensor->rank - 1; i >= 0; i--) {
+        tensor->stride[i] = stride;
+        stride *= tensor->shape[i] ? tensor->shape[i] : 1;
+    }
+}
+
+att_tensor att_tensor_view(const void *data, att_dtype dtype, int rank, const int64_t *shape)
+{
+    assert(rank >= 0 && rank <= ATT_MAX_RANK);
+    att_tensor view = { .data = (void *)data, .dtype = dtype, .rank = rank };
+    for (int i = 0; i < rank; i++)
+        view.shape[i] = shape[i];
+    set_row_major(&view);
+    return view;
+}
+
+/* Makes the tensor with its elements zero or not yet set. */
+static att_status make(att_tensor *out, att_dtype dtype, int rank, const int64_t *shape, bool zero,
+                       att_error *err)
+{
+    *out = (att_tensor){ 0 };
+    size_t size = att_dtype_size(dtype);
+    if (size == 0)
+        return att_fail(err, ATT_BAD_INPUT, "tensor", "element type %d is neither float nor double",
+                        (int)dtype);
+    if (rank < 0 || rank > ATT_MAX_RANK)
+        return att_fail(err, ATT_BAD_INPUT, "tensor", "has %d dimensions, expected 0 to %d", rank,
+                        ATT_MAX_RANK);
+    char text[ATT_SHAPE_TEXT];
+    int64_t count = att_shape_count(rank, shape, INT64_MAX / (int64_t)size);
+    if (count < 0)
+        return att_fail(err, ATT_BAD_INPUT, "tensor",
+                        "shape %s is negative or too large to address",
+                        att_shape_text(text, rank, shape));
+    void *block = zero ? att_alloc_zero((size_t)count, size) : att_alloc((size_t)count, size);
+    if (!block)
+        return att_fail_memory(err);
+    *out = att_tensor_view(block, dtype, rank, shape);
+    out->owned = block;
+    return ATT_OK;
+}
+
+att_status att_tensor_new(att_tensor *out, att_dtype dtype, int rank, const int64_t *shape,
+                          att_error *err)
+{
+    return make(out, dtype, rank, shape, true, err);
+}
+
+att_status att_tensor_new_raw(att_tensor *out, att_dtype dtype, int rank, const int64_t *shape,
+                              att_error *err)
+{
+    return make(out, dtype, rank, shape, false, err);
+}
+
+void att_tensor_free(att_tensor *tensor)
+{
+    if (!tensor)
+        return;
+    att_free(tensor->owned);
+    *tensor = (att_tensor){ 0 };
+}
+
+int64_t att_tensor_count(const att_tensor *tensor)
+{
+    int64_t count = 1;
+    for (int i = 0; i < tensor->rank; i++)
+        count *= tensor->shape[i];
+    return count;
+}
+
+bool att_tensor_is_dense(const att_tensor *tensor)
+{
+    int64_t stride = 1;
+    for (int i = tensor->rank - 1; i >= 0; i--) {
+        if (tensor->shape[i] == 0)
+            return true;
+        if (tensor->shape[i] != 1 && tensor->stride[i] != stride)
+            return false;
+        stride *= tensor->shape[i];
+    }
+    return true;
+}
+
+/* ---- views */
+
+static att_status check_dim(const att_tensor *in, int dim, const char *call, att_error *err)
+{
+    if (dim >= 0 && dim < in->rank)
+        return ATT_OK;
+    return att_fail(err, ATT_BAD_INPUT, call, "there is no dimension %d, the tensor has %d", dim,
+                    in->rank);
+}
+
+att_status att_tensor_slice(att_tensor *out, const att_tensor *in, int dim, int64_t start,
+                            int64_t count, att_error *err)
+{
+    ATT_TRY(check_dim(in, dim, __func__, err));
+    int64_t length = in->shape[dim];
+    if (start < 0 || count < 0 || start > length || count > length - start)
+        return att_fail(err, ATT_BAD_INPUT, __func__,
+                        "%lld entries from %lld on are not within the %lld of dimension %d",
+                        (long long)count, (long long)start, (long long)length, dim);
+    att_tensor view = *in;
+    view.owned = NULL;
+    view.shape[dim] = count;
+    if (att_tensor_count(&view) > 0) /* an empty view must not point outside the block */
+        view.data = (char *)in->data + start * in->stride[dim] * (int64_t)att_dtype_size(in->dtype);
+    *out = view;
+    return ATT_OK;
+}
+
+att_status att_tensor_transpose(att_tensor *out, const att_tensor *in, int a, int b, att_error *err)
+{
+    ATT_TRY(check_dim(in, a, __func__, err));
+    ATT_TRY(check_dim(in, b, __func__, err));
+    att_tensor view = *in;
+    view.owned = NULL;
+    view.shape[a] = in->shape[b];
+    view.shape[b] = in->shape[a];
+    view.stride[a] = in->stride[b];
+    view.stride[b] = in->stride[a];
+    *out = view;
+    return ATT_OK;
+}
+
+att_status att_tensor_reshape(att_tensor *out, const att_tensor *in, int rank, const int64_t *shape,
+                              att_error *err)
+{
+    char from[ATT_SHAPE_TEXT], to[ATT_SHAPE_TEXT];
+    att_shape_text(from, in->rank, in->shape);
+    if (rank < 0 || rank > ATT_MAX_RANK)
+        return att_fail(err, ATT_BAD_INPUT, __func__, "%d dimensions asked for, expected 0 to %d",
+                        rank, ATT_MAX_RANK);
+    if (!att_tensor_is_dense(in))
+        return att_fail(err, ATT_BAD_INPUT, __func__,
+                        "the tensor of shape %s is not row-major without gaps: copy it first",
+                        from);
+    if (att_shape_count(rank, shape, INT64_MAX) != att_tensor_count(in))
+        return att_fail(err, ATT_BAD_INPUT, __func__, "shape %s has not as many elements as %s",
+                        att_shape_text(to, rank, shape), from);
+    *out = att_tensor_view(in->data, in->dtype, rank, shape);
+    return ATT_OK;
+}
+
+/* ---- elements */
+
+int64_t att_tensor_offset(const att_tensor *tensor, const int64_t *index)
+{
+    int64_t offset = 0;
+    for (int i = 0; i < tensor->rank; i++) {
+        assert(index[i] >= 0 && index[i] < tensor->shape[i]);
+        offset += index[i] * tensor->stride[i];
+    }
+    return offset;
+}
+
+static double load(const att_tensor *tensor, int64_t offset)
+{
+    return tensor->dtype == ATT_F32 ? (double)((const float *)tensor->data)[offset]
+                                    : ((const double *)tensor->data)[offset];
+}
+
+static void store(const att_tensor *tensor, int64_t offset, double value)
+{
+    if (tensor->dtype == ATT_F32)
+        ((float *)tensor->data)[offset] = (float)value;
+    else
+        ((double *)tensor->data)[offset] = value;
+}
+
+double att_tensor_get(const att_tensor *tensor, const int64_t *index)
+{
+    return load(tensor, att_tensor_offset(tensor, index));
+}
+
+void att_tensor_set(att_tensor *tensor, const int64_t *index, double value)
+{
+    store(tensor, att_tensor_offset(tensor, index), value);
+}
+
+/* Steps `index` to the next element in row-major order and moves `offset` along with it. */
+static int64_t advance(const att_tensor *in, int64_t *index, int64_t offset)
+{
+    for (int d = in->rank - 1; d >= 0; d--) {
+        offset += in->stride[d];
+        if (++index[d] < in->shape[d])
+            return offset;
+        offset -= index[d] * in->stride[d];
+        index[d] = 0;
+    }
+    return offset;
+}
+
+att_status att_tensor_copy(att_tensor *out, const att_tensor *in, att_dtype dtype, att_error *err)
+{
+    att_tensor copy;
+    ATT_TRY(att_tensor_new_raw(&copy, dtype, in->rank, in->shape, err));
+    int64_t count = att_tensor_count(in);
+    if (count > 0 && in->dtype == dtype && att_tensor_is_dense(in)) {
+        memcpy(copy.data, in->data, (size_t)count * att_dtype_size(dtype));
+    } else {
+        int64_t index[ATT_MAX_RANK] = { 0 };
+        int64_t offset = 0;
+        for (int64_t i = 0; i < count; i++) {
+            store(&copy, i, load(in, offset));
+            offset = advance(in, index, offset);
+        }
+    }
+    *out = copy;
+    return ATT_OK;
+}

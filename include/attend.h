@@ -266,7 +266,8 @@ typedef struct att_attention {
     const int64_t *key_offsets;   /* [sequences+1] start of each in S, last = S */
 
     double dropout;     /* probability that a weight is dropped; the rest are scaled by 1/(1-p) */
-    uint64_t drop_step; /* the counter's key, with b, h, i and j */
+    uint64_t drop_seed; /* the counter's key, with b, h, i and j */
+    uint64_t drop_step;
     uint64_t drop_layer;
 } att_attention;
 
@@ -281,7 +282,7 @@ typedef struct att_attention_inputs {
     const att_tensor *score_b;
     const att_tensor *score_v;
     const att_tensor *bias;     /* [B|1,H|1,T|1,S|1], added after scale and soft cap */
-    const att_tensor *alibi;    /* [H] slopes: adds -slope*|i + offset - j| */
+    const att_tensor *alibi;    /* [H|1] slopes: adds -slope*|i + offset - j| */
     const att_tensor *relative; /* [H|1,2R+1]: adds table[clamp(j - i - offset, -R, R) + R] */
 } att_attention_inputs;
 

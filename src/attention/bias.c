@@ -1,0 +1,59 @@
+/* Biases; see bias.h. Each has a place in its tensor and a slope in it: the forward reads slope
+ * times element, the backward adds slope times gradient to the same element, which reduces the
+ * gradient to the bias's own shape. */
+#include "attention/bias.h"
+
+#include "attention/element.h"
+
+/* A dimension of size 1 is shared: every index falls on its only element. */
+static int64_t shared(const att_tensor *tensor, int dim, int64_t index)
+{
+    return tensor->shape[dim] == 1 ? 0 : index;
+}
+
+static int64_t bias_at(const att_tensor *bias, const att_pair *pair)
+{
+    return att_element_at(bias, shared(bias, 0, pair->b), shared(bias, 1, pair->h),
+                          shared(bias, 2, pair->i), shared(bias, 3, pair->j));
+}
+
+static int64_t alibi_at(const att_tensor *alibi, const att_pair *pair)
+{
+    return att_element_at(alibi, shared(alibi, 0, pair->h), 0, 0, 0);
+}
+
+static double alibi_slope(const att_pair *pair)
+{
+    return pair->distance > 0 ? -(double)pair->distance : (double)pair->distance;
+}
+
+static int64_t relative_at(const att_tensor *relative, const att_pair *pair)
+{
+    int64_t reach = relative->shape[1] / 2;
+    int64_t step = pair->distance;
+    step = step < -reach ? -reach : step > reach ? reach : step;
+    return att_element_at(relative, shared(relative, 0, pair->h), step + reach, 0, 0);
+}
+
+double att_bias_get(const att_attention_inputs *in, const att_pair *pair)
+{
+    double sum = 0;
+    if (in->bias)
+        sum += att_element_get(in->bias, bias_at(in->bias, pair));
+    if (in->alibi)
+        sum += alibi_slope(pair) * att_element_get(in->alibi, alibi_at(in->alibi, pair));
+    if (in->relative)
+        sum += att_element_get(in->relative, relative_at(in->relative, pair));
+    return sum;
+}
+
+void att_bias_back(const att_tensor *bias, const att_tensor *alibi, const att_tensor *relative,
+                   const att_pair *pair, double grad)
+{
+    if (bias)
+        att_element_add(bias, bias_at(bias, pair), grad);
+    if (alibi)
+        att_element_add(alibi, alibi_at(alibi, pair), alibi_slope(pair) * grad);
+    if (relative)
+        att_element_add(relative, relative_at(relative, pair), grad);
+}

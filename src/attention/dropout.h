@@ -1,0 +1,19 @@
+/* Dropout of weights, drawn from a counter: whether weight (b, h, i, j) is kept depends on the
+ * seed, step, layer and those four numbers alone, never on the order or grouping of the work. */
+#ifndef ATT_ATTENTION_DROPOUT_H
+#define ATT_ATTENTION_DROPOUT_H
+
+#include "attend.h"
+
+typedef struct att_dropout {
+    uint32_t key[2];
+    uint64_t threshold; /* a weight is dropped where its 32 bits are below; 0: none is */
+    double kept;        /* factor of a kept weight, 1/(1-p) */
+} att_dropout;
+
+att_dropout att_dropout_new(const att_attention *how);
+
+/* The factor of one weight: 0 or 1/(1-p). */
+double att_dropout_factor(const att_dropout *drop, int64_t b, int64_t h, int64_t i, int64_t j);
+
+#endif

@@ -1,0 +1,251 @@
+/* Masks: checking their options, and the keys they leave to a query; see mask.h. */
+#include "attention/mask.h"
+
+#include "base/alloc.h"
+#include "base/error.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* Positions far beyond any tensor, yet safe to add to one another. */
+#define FAR ((int64_t)1 << 53)
+
+static int64_t blocks_in(int64_t length, int64_t block)
+{
+    return length / block + (length % block != 0);
+}
+
+/* One array of lengths: each between 0 and the size it cuts. */
+static att_status check_lengths(const char *name, const int64_t *lengths, int64_t count,
+                                const char *size_name, int64_t size, att_error *err)
+{
+    for (int64_t b = 0; lengths && b < count; b++)
+        if (lengths[b] < 0 || lengths[b] > size)
+            return att_fail(err, ATT_BAD_INPUT, "attention",
+                            "%s[%lld] is %lld, expected 0 to %s = %lld", name, (long long)b,
+                            (long long)lengths[b], size_name, (long long)size);
+    return ATT_OK;
+}
+
+/* One array of packing offsets: from 0, never falling, to the size they divide. */
+static att_status check_offsets(const char *name, const int64_t *offsets, int64_t sequences,
+                                const char *size_name, int64_t size, att_error *err)
+{
+    if (!offsets)
+        return att_fail(err, ATT_BAD_INPUT, "attention",
+                        "%s is missing: packed sequences need sequences + 1 of them", name);
+    if (offsets[0] != 0)
+        return att_fail(err, ATT_BAD_INPUT, "attention", "%s[0] is %lld, expected 0", name,
+                        (long long)offsets[0]);
+    for (int64_t s = 0; s < sequences; s++)
+        if (offsets[s + 1] < offsets[s])
+            return att_fail(err, ATT_BAD_INPUT, "attention", "%s falls from %lld to %lld at %lld",
+                            name, (long long)offsets[s], (long long)offsets[s + 1],
+                            (long long)(s + 1));
+    if (offsets[sequences] != size)
+        return att_fail(err, ATT_BAD_INPUT, "attention", "%s ends at %lld, expected %s = %lld",
+                        name, (long long)offsets[sequences], size_name, (long long)size);
+    return ATT_OK;
+}
+
+static att_status check_packing(const att_problem *p, att_error *err)
+{
+    const att_attention *how = p->how;
+    if (how->sequences < 0)
+        return att_fail(err, ATT_BAD_INPUT, "attention", "sequences is %lld, expected 0 or more",
+                        (long long)how->sequences);
+    if (how->sequences == 0) {
+        if (how->query_offsets || how->key_offsets)
+            return att_fail(err, ATT_BAD_INPUT, "attention", "%s is given, but sequences is 0",
+                            how->query_offsets ? "query_offsets" : "key_offsets");
+        return ATT_OK;
+    }
+    if (p->B != 1)
+        return att_fail(err, ATT_BAD_INPUT, "attention",
+                        "packed sequences need a batch of 1, but B = %lld", (long long)p->B);
+    ATT_TRY(check_offsets("query_offsets", how->query_offsets, how->sequences, "T", p->T, err));
+    return check_offsets("key_offsets", how->key_offsets, how->sequences, "S", p->S, err);
+}
+
+static att_status check_blocks(const att_problem *p, att_error *err)
+{
+    const att_attention *how = p->how;
+    if (!how->blocks && how->block_count == 0)
+        return ATT_OK;
+    if (!how->blocks || how->block_count < 0)
+        return att_fail(err, ATT_BAD_INPUT, "attention", "block_count is %lld, but blocks is %s",
+                        (long long)how->block_count, how->blocks ? "given" : "missing");
+    if (how->block_queries < 1 || how->block_keys < 1)
+        return att_fail(err, ATT_BAD_INPUT, "attention",
+                        "blocks of %lld queries and %lld keys: both must be at least 1",
+                        (long long)how->block_queries, (long long)how->block_keys);
+    int64_t rows = blocks_in(p->T, how->block_queries);
+    int64_t cols = blocks_in(p->S, how->block_keys);
+    for (int64_t n = 0; n < how->block_count; n++) {
+        att_block block = how->blocks[n];
+        if (block.query < 0 || block.query >= rows || block.key < 0 || block.key >= cols)
+            return att_fail(err, ATT_BAD_INPUT, "attention",
+                            "blocks[%lld] is (%lld, %lld), but there are %lld × %lld blocks",
+                            (long long)n, (long long)block.query, (long long)block.key,
+                            (long long)rows, (long long)cols);
+    }
+    return ATT_OK;
+}
+
+att_status att_mask_check(const att_problem *p, att_error *err)
+{
+    const att_attention *how = p->how;
+    if (how->offset < -FAR || how->offset > FAR)
+        return att_fail(err, ATT_BAD_INPUT, "attention",
+                        "offset is %lld, expected at most 2^53 either way", (long long)how->offset);
+    ATT_TRY(check_lengths("query_lengths", how->query_lengths, p->B, "T", p->T, err));
+    ATT_TRY(check_lengths("key_lengths", how->key_lengths, p->B, "S", p->S, err));
+    ATT_TRY(check_packing(p, err));
+    return check_blocks(p, err);
+}
+
+int64_t att_mask_positions(const att_problem *p)
+{
+    if (p->how->sequences == 0)
+        return p->S;
+    int64_t longest = 0;
+    for (int64_t s = 0; s < p->how->sequences; s++) {
+        int64_t length = p->how->key_offsets[s + 1] - p->how->key_offsets[s];
+        longest = length > longest ? length : longest;
+    }
+    return longest;
+}
+
+static int compare_blocks(const void *left, const void *right)
+{
+    const att_block *a = left;
+    const att_block *b = right;
+    if (a->query != b->query)
+        return a->query < b->query ? -1 : 1;
+    return (a->key > b->key) - (a->key < b->key);
+}
+
+att_status att_mask_new(att_mask *out, const att_problem *p, att_error *err)
+{
+    *out = (att_mask){ .problem = p };
+    if (!p->how->blocks)
+        return ATT_OK;
+    size_t count = (size_t)p->how->block_count;
+    out->blocks = att_alloc(count, sizeof *out->blocks);
+    if (!out->blocks)
+        return att_fail_memory(err);
+    if (count > 0) {
+        memcpy(out->blocks, p->how->blocks, count * sizeof *out->blocks);
+        qsort(out->blocks, count, sizeof *out->blocks, compare_blocks);
+    }
+    return ATT_OK;
+}
+
+void att_mask_free(att_mask *mask)
+{
+    att_free(mask->blocks);
+    mask->blocks = NULL;
+}
+
+/* The packed sequence that query i belongs to; empty sequences hold no query. */
+static int64_t find_sequence(const att_attention *how, int64_t i)
+{
+    int64_t low = 0;
+    int64_t high = how->sequences - 1;
+    while (low < high) {
+        int64_t middle = low + (high - low) / 2;
+        if (how->query_offsets[middle + 1] <= i)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+static int64_t smaller(int64_t a, int64_t b)
+{
+    return a < b ? a : b;
+}
+
+static int64_t larger(int64_t a, int64_t b)
+{
+    return a > b ? a : b;
+}
+
+att_span att_mask_span(const att_problem *p, int64_t b, int64_t i)
+{
+    const att_attention *how = p->how;
+    att_span span = { .end = p->S, .query_position = i };
+    if (how->sequences > 0) {
+        int64_t s = find_sequence(how, i);
+        span.query_position = i - how->query_offsets[s];
+        span.key_start = span.begin = how->key_offsets[s];
+        span.end = how->key_offsets[s + 1];
+    }
+    span.query_position += how->offset;
+    int64_t own = span.key_start + span.query_position; /* the key where the query stands */
+    if (how->query_lengths && i >= how->query_lengths[b])
+        span.end = span.begin;
+    if (how->key_lengths)
+        span.end = smaller(span.end, how->key_lengths[b]);
+    if (how->causal)
+        span.end = smaller(span.end, own + 1);
+    if (how->window && how->window_left >= 0)
+        span.begin = larger(span.begin, own - smaller(how->window_left, FAR));
+    if (how->window && how->window_right >= 0)
+        span.end = smaller(span.end, own + smaller(how->window_right, FAR) + 1);
+    return span;
+}
+
+/* The first block of the sorted list that is not before (query, key). */
+static int64_t find_block(const att_mask *mask, att_block wanted)
+{
+    int64_t low = 0;
+    int64_t high = mask->problem->how->block_count;
+    while (low < high) {
+        int64_t middle = low + (high - low) / 2;
+        if (compare_blocks(&mask->blocks[middle], &wanted) < 0)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+/* Keeps of keys begin … end-1 those that the dense mask allows. */
+static int64_t keep_allowed(const att_attention *how, int64_t b, int64_t h, int64_t i,
+                            int64_t begin, int64_t end, int64_t *keys)
+{
+    int64_t count = 0;
+    const int64_t *stride = how->allow_stride;
+    const uint8_t *row =
+        how->allow ? how->allow + b * stride[0] + h * stride[1] + i * stride[2] : NULL;
+    for (int64_t j = begin; j < end; j++)
+        if (!row || row[j * stride[3]])
+            keys[count++] = j;
+    return count;
+}
+
+int64_t att_mask_keys(const att_mask *mask, att_span span, int64_t b, int64_t h, int64_t i,
+                      int64_t *keys)
+{
+    const att_attention *how = mask->problem->how;
+    if (span.end <= span.begin)
+        return 0;
+    if (!mask->blocks)
+        return keep_allowed(how, b, h, i, span.begin, span.end, keys);
+    int64_t count = 0;
+    int64_t done = span.begin; /* keys before it are decided: a block listed twice counts once */
+    att_block first = { i / how->block_queries, span.begin / how->block_keys };
+    for (int64_t n = find_block(mask, first); n < how->block_count; n++) {
+        att_block block = mask->blocks[n];
+        int64_t begin = larger(done, block.key * how->block_keys);
+        if (block.query != first.query || begin >= span.end)
+            break;
+        int64_t size = smaller(how->block_keys, span.end - block.key * how->block_keys);
+        int64_t end = block.key * how->block_keys + size;
+        count += keep_allowed(how, b, h, i, begin, end, keys + count);
+        done = larger(done, end);
+    }
+    return count;
+}

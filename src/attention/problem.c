@@ -1,0 +1,254 @@
+/* Checking an attention computation before any of it runs; see problem.h. Shapes are rows of
+ * tables, matched by shape.c; masks check their own options in mask.c. */
+#include "attention/problem.h"
+
+#include "attention/mask.h"
+#include "attention/normalise.h"
+#include "attention/score.h"
+#include "attention/shape.h"
+#include "base/error.h"
+
+#include <math.h>
+#include <stdio.h>
+
+static const struct slot_row {
+    const char *name;
+    const char *grad_name;
+    size_t input; /* offset in att_attention_inputs */
+    size_t grad;  /* offset in att_attention_grads */
+} slots[ATT_SLOTS] = {
+#define SLOT(field)                                                                                \
+    {                                                                                              \
+#field, "gradient of " #field, offsetof(att_attention_inputs, field),                      \
+            offsetof(att_attention_grads, field)                                                   \
+    }
+    SLOT(query),   SLOT(key),     SLOT(value), SLOT(score_w), SLOT(score_u),
+    SLOT(score_b), SLOT(score_v), SLOT(bias),  SLOT(alibi),   SLOT(relative),
+#undef SLOT
+};
+
+/* Shapes that do not depend on the score, in the order of checking. */
+static const struct {
+    att_slot slot;
+    const char *shape;
+} bias_shapes[] = {
+    { ATT_SLOT_BIAS, "B|1,H|1,T|1,S|1" },
+    { ATT_SLOT_ALIBI, "H|1" },
+    { ATT_SLOT_RELATIVE, "H|1,2R+1" },
+};
+
+static const struct output_row {
+    const char *name;
+    const char *shape;
+    size_t field; /* offset in att_attention_outputs */
+} outputs[] = {
+    { "output", "B,T,H,M", offsetof(att_attention_outputs, output) },
+    { "scores", "B,H,T,S", offsetof(att_attention_outputs, scores) },
+    { "weights", "B,H,T,S", offsetof(att_attention_outputs, weights) },
+    { "log_sum_exp", "B,H,T", offsetof(att_attention_outputs, log_sum_exp) },
+    { "key_totals", "B,H,S", offsetof(att_attention_outputs, key_totals) },
+    { "entropy", "B,H,T", offsetof(att_attention_outputs, entropy) },
+};
+
+const att_tensor *att_problem_input(const att_attention_inputs *in, att_slot slot)
+{
+    return *(const att_tensor *const *)((const char *)in + slots[slot].input);
+}
+
+att_tensor *att_problem_grad(const att_attention_grads *grads, att_slot slot)
+{
+    return *(att_tensor *const *)((const char *)grads + slots[slot].grad);
+}
+
+/* query, key and value: they fix the sizes that all else is measured by. */
+static att_status check_core(att_shapes *shapes, const att_problem *p, att_error *err)
+{
+    const struct {
+        att_slot slot;
+        const char *shape;
+    } core[] = {
+        { ATT_SLOT_QUERY, "B,T,H,Kq" },
+        { ATT_SLOT_KEY, p->score->same_width ? "B,S,G,Kq" : "B,S,G,Kk" },
+        { ATT_SLOT_VALUE, "B,S,G,M" },
+    };
+    for (size_t c = 0; c < sizeof core / sizeof *core; c++) {
+        const char *name = slots[core[c].slot].name;
+        const att_tensor *tensor = att_problem_input(p->in, core[c].slot);
+        if (!tensor)
+            return att_fail(err, ATT_BAD_INPUT, "attention", "%s is missing", name);
+        ATT_TRY(att_shape_match(shapes, name, tensor, core[c].shape, p->score->name, err));
+    }
+    int64_t heads = shapes->dim[ATT_DIM_H].size;
+    int64_t groups = shapes->dim[ATT_DIM_G].size;
+    char first[ATT_SHAPE_TEXT];
+    char second[ATT_SHAPE_TEXT];
+    if (heads < 1 || groups < 1 || heads % groups != 0)
+        return att_fail(err, ATT_BAD_INPUT, "attention",
+                        "query %s and key %s: the query's heads must be a multiple of the key's "
+                        "and neither may be 0, but they are %lld and %lld",
+                        att_shape_text(first, p->in->query), att_shape_text(second, p->in->key),
+                        (long long)heads, (long long)groups);
+    return ATT_OK;
+}
+
+/* The score's own parameters: those its row lists, no others. */
+static att_status check_parameters(att_shapes *shapes, const att_problem *p, att_error *err)
+{
+    bool listed[ATT_SLOTS] = { false };
+    for (const att_score_parameter *want = p->score->parameters; want->shape; want++) {
+        const char *name = slots[want->slot].name;
+        const att_tensor *tensor = att_problem_input(p->in, want->slot);
+        listed[want->slot] = true;
+        if (!tensor && !want->optional)
+            return att_fail(err, ATT_BAD_INPUT, "attention",
+                            "%s is missing: the %s score needs %s [%s]", name, p->score->name, name,
+                            want->shape);
+        if (tensor)
+            ATT_TRY(att_shape_match(shapes, name, tensor, want->shape, p->score->name, err));
+    }
+    for (int s = ATT_SLOT_SCORE_W; s <= ATT_SLOT_SCORE_V; s++)
+        if (!listed[s] && att_problem_input(p->in, (att_slot)s))
+            return att_fail(err, ATT_BAD_INPUT, "attention",
+                            "%s is given, but the %s score does not use it", slots[s].name,
+                            p->score->name);
+    return ATT_OK;
+}
+
+static att_status check_biases(att_shapes *shapes, const att_problem *p, att_error *err)
+{
+    for (size_t r = 0; r < sizeof bias_shapes / sizeof *bias_shapes; r++) {
+        const att_tensor *tensor = att_problem_input(p->in, bias_shapes[r].slot);
+        if (tensor)
+            ATT_TRY(att_shape_match(shapes, slots[bias_shapes[r].slot].name, tensor,
+                                    bias_shapes[r].shape, p->score->name, err));
+    }
+    char text[ATT_SHAPE_TEXT];
+    if (p->in->relative && p->in->relative->shape[1] % 2 == 0)
+        return att_fail(err, ATT_BAD_INPUT, "attention",
+                        "relative %s: the table is [H|1,2R+1], but %lld is even",
+                        att_shape_text(text, p->in->relative),
+                        (long long)p->in->relative->shape[1]);
+    return ATT_OK;
+}
+
+static att_status check_numbers(const att_attention *how, att_error *err)
+{
+    if (!isfinite(how->scale))
+        return att_fail(err, ATT_BAD_INPUT, "attention", "scale is %g, expected a finite number",
+                        how->scale);
+    if (!isfinite(how->soft_cap) || how->soft_cap < 0)
+        return att_fail(err, ATT_BAD_INPUT, "attention",
+                        "soft_cap is %g, expected a positive number, or 0 for none", how->soft_cap);
+    if (!(how->dropout >= 0 && how->dropout < 1))
+        return att_fail(err, ATT_BAD_INPUT, "attention",
+                        "dropout is %g, expected a probability of at least 0 and below 1",
+                        how->dropout);
+    return ATT_OK;
+}
+
+/* The kinds chosen must be rows of their tables. */
+static att_status check_kinds(att_problem *p, att_error *err)
+{
+    p->score = att_score_get(p->how->score);
+    if (!p->score)
+        return att_fail(err, ATT_BAD_INPUT, "attention", "there is no score number %d",
+                        (int)p->how->score);
+    p->normaliser = att_normaliser_get(p->how->normaliser);
+    if (!p->normaliser)
+        return att_fail(err, ATT_BAD_INPUT, "attention", "there is no normaliser number %d",
+                        (int)p->how->normaliser);
+    return ATT_OK;
+}
+
+static void take_sizes(att_problem *p, const att_shapes *shapes)
+{
+    p->B = shapes->dim[ATT_DIM_B].size;
+    p->T = shapes->dim[ATT_DIM_T].size;
+    p->S = shapes->dim[ATT_DIM_S].size;
+    p->H = shapes->dim[ATT_DIM_H].size;
+    p->G = shapes->dim[ATT_DIM_G].size;
+    p->Kq = shapes->dim[ATT_DIM_KQ].size;
+    p->Kk = p->in->key->shape[3];
+    p->M = shapes->dim[ATT_DIM_M].size;
+    p->A = shapes->dim[ATT_DIM_A].size;
+    p->R = p->in->relative ? p->in->relative->shape[1] / 2 : 0;
+}
+
+/* 1/sqrt(K) for the scaled score, where no scale is given. With K = 0 every product is the empty
+ * sum 0, which no scale may turn into NaN. */
+static double choose_scale(const att_problem *p)
+{
+    if (p->how->scale != 0)
+        return p->how->scale;
+    return p->how->score == ATT_SCORE_SCALED && p->Kq > 0 ? 1 / sqrt((double)p->Kq) : 1;
+}
+
+att_status att_problem_new(att_problem *out, const att_attention *how,
+                           const att_attention_inputs *in, att_error *err)
+{
+    *out = (att_problem){ .how = how, .in = in };
+    att_shapes shapes = { 0 };
+    ATT_TRY(check_kinds(out, err));
+    ATT_TRY(check_numbers(how, err));
+    ATT_TRY(check_core(&shapes, out, err));
+    take_sizes(out, &shapes);
+    ATT_TRY(att_mask_check(out, err));
+    out->P = att_mask_positions(out);
+    att_shape_set(&shapes, ATT_DIM_C, out->Kq + out->Kk, "key", in->key);
+    att_shape_set(&shapes, ATT_DIM_P, out->P, "key", in->key);
+    ATT_TRY(check_parameters(&shapes, out, err));
+    ATT_TRY(check_biases(&shapes, out, err));
+    take_sizes(out, &shapes);
+    out->scale = choose_scale(out);
+    return ATT_OK;
+}
+
+/* The sizes of a checked problem, to match results against. */
+static att_shapes known_shapes(const att_problem *p)
+{
+    att_shapes shapes = { 0 };
+    att_shape_set(&shapes, ATT_DIM_B, p->B, "query", p->in->query);
+    att_shape_set(&shapes, ATT_DIM_T, p->T, "query", p->in->query);
+    att_shape_set(&shapes, ATT_DIM_H, p->H, "query", p->in->query);
+    att_shape_set(&shapes, ATT_DIM_S, p->S, "key", p->in->key);
+    att_shape_set(&shapes, ATT_DIM_M, p->M, "value", p->in->value);
+    return shapes;
+}
+
+att_status att_problem_check_outputs(const att_problem *p, const att_attention_outputs *out,
+                                     att_error *err)
+{
+    att_shapes shapes = known_shapes(p);
+    if (!out->output)
+        return att_fail(err, ATT_BAD_INPUT, "attention", "output is missing");
+    for (size_t r = 0; r < sizeof outputs / sizeof *outputs; r++) {
+        const att_tensor *tensor = *(att_tensor *const *)((const char *)out + outputs[r].field);
+        if (!tensor)
+            continue;
+        ATT_TRY(att_shape_match(&shapes, outputs[r].name, tensor, outputs[r].shape, p->score->name,
+                                err));
+        ATT_TRY(att_shape_writable(outputs[r].name, tensor, err));
+    }
+    return ATT_OK;
+}
+
+att_status att_problem_check_grads(const att_problem *p, const att_tensor *output_grad,
+                                   const att_attention_grads *grads, att_error *err)
+{
+    att_shapes shapes = known_shapes(p);
+    if (!output_grad)
+        return att_fail(err, ATT_BAD_INPUT, "attention", "output_grad is missing");
+    ATT_TRY(att_shape_match(&shapes, "output_grad", output_grad, "B,T,H,M", p->score->name, err));
+    for (int s = 0; s < ATT_SLOTS; s++) {
+        const att_tensor *grad = att_problem_grad(grads, (att_slot)s);
+        const att_tensor *input = att_problem_input(p->in, (att_slot)s);
+        if (!grad)
+            continue;
+        if (!input)
+            return att_fail(err, ATT_BAD_INPUT, "attention", "there is no %s to give the %s of",
+                            slots[s].name, slots[s].grad_name);
+        ATT_TRY(att_shape_same(slots[s].grad_name, grad, slots[s].name, input, err));
+        ATT_TRY(att_shape_writable(slots[s].grad_name, grad, err));
+    }
+    return ATT_OK;
+}

@@ -1,0 +1,380 @@
+/* The scores; see score.h. Forward and backward of each stand together. A NaN always passes: no
+ * comparison here may swallow it. */
+#include "attention/score.h"
+
+#include <math.h>
+
+static double dot(const double *a, const double *b, int64_t count)
+{
+    double sum = 0;
+    for (int64_t c = 0; c < count; c++)
+        sum += a[c] * b[c];
+    return sum;
+}
+
+/* to += factor * from */
+static void add(double *to, double factor, const double *from, int64_t count)
+{
+    for (int64_t c = 0; c < count; c++)
+        to[c] += factor * from[c];
+}
+
+static int64_t room_one(const att_problem *p)
+{
+    (void)p;
+    return 1;
+}
+
+static int64_t room_hidden(const att_problem *p)
+{
+    return p->A;
+}
+
+static int64_t room_key(const att_problem *p)
+{
+    return p->Kk;
+}
+
+/* A unit vector, then the length it was divided by. */
+static int64_t room_unit(const att_problem *p)
+{
+    return p->Kk + 1;
+}
+
+/* ---- dot and scaled: q·k; the scale is applied by the caller, as for every score */
+
+static double dot_pair(const att_problem *p, const att_score_vars *x, int64_t j, int64_t position)
+{
+    (void)position;
+    return dot(x->q, x->k + j * p->Kk, p->Kk);
+}
+
+static void dot_pair_back(const att_problem *p, const att_score_vars *x, const att_score_vars *g,
+                          int64_t j, int64_t position, double grad)
+{
+    (void)position;
+    add(g->q, grad, x->k + j * p->Kk, p->Kk);
+    add(g->k + j * p->Kk, grad, x->q, p->Kk);
+}
+
+/* ---- general: (qᵀ W) k */
+
+static void general_query(const att_problem *p, const att_score_vars *x)
+{
+    for (int64_t c = 0; c < p->Kk; c++)
+        x->of_query[c] = 0;
+    for (int64_t r = 0; r < p->Kq; r++)
+        add(x->of_query, x->q[r], x->w + r * p->Kk, p->Kk);
+}
+
+static double general_pair(const att_problem *p, const att_score_vars *x, int64_t j,
+                           int64_t position)
+{
+    (void)position;
+    return dot(x->of_query, x->k + j * p->Kk, p->Kk);
+}
+
+static void general_pair_back(const att_problem *p, const att_score_vars *x,
+                              const att_score_vars *g, int64_t j, int64_t position, double grad)
+{
+    (void)position;
+    add(g->of_query, grad, x->k + j * p->Kk, p->Kk);
+    add(g->k + j * p->Kk, grad, x->of_query, p->Kk);
+}
+
+static void general_query_back(const att_problem *p, const att_score_vars *x,
+                               const att_score_vars *g)
+{
+    for (int64_t r = 0; r < p->Kq; r++) {
+        g->q[r] += dot(x->w + r * p->Kk, g->of_query, p->Kk);
+        add(g->w + r * p->Kk, x->q[r], g->of_query, p->Kk);
+    }
+}
+
+/* ---- additive: vᵀ tanh((W q + b) + U k) */
+
+static void additive_query(const att_problem *p, const att_score_vars *x)
+{
+    for (int64_t a = 0; a < p->A; a++)
+        x->of_query[a] = dot(x->w + a * p->Kq, x->q, p->Kq) + (x->b ? x->b[a] : 0);
+}
+
+static void additive_key(const att_problem *p, const att_score_vars *x, int64_t j)
+{
+    for (int64_t a = 0; a < p->A; a++)
+        x->of_keys[j * p->A + a] = dot(x->u + a * p->Kk, x->k + j * p->Kk, p->Kk);
+}
+
+static double additive_pair(const att_problem *p, const att_score_vars *x, int64_t j,
+                            int64_t position)
+{
+    (void)position;
+    double sum = 0;
+    for (int64_t a = 0; a < p->A; a++)
+        sum += x->v[a] * tanh(x->of_query[a] + x->of_keys[j * p->A + a]);
+    return sum;
+}
+
+/* 1/cosh² is 1 - tanh² without the cancellation where tanh is near 1. */
+static void additive_pair_back(const att_problem *p, const att_score_vars *x,
+                               const att_score_vars *g, int64_t j, int64_t position, double grad)
+{
+    (void)position;
+    for (int64_t a = 0; a < p->A; a++) {
+        double inner = x->of_query[a] + x->of_keys[j * p->A + a];
+        double cosine = cosh(inner);
+        double inner_grad = grad * x->v[a] / cosine / cosine;
+        g->v[a] += grad * tanh(inner);
+        g->of_query[a] += inner_grad;
+        g->of_keys[j * p->A + a] += inner_grad;
+    }
+}
+
+static void additive_query_back(const att_problem *p, const att_score_vars *x,
+                                const att_score_vars *g)
+{
+    for (int64_t a = 0; a < p->A; a++) {
+        add(g->q, g->of_query[a], x->w + a * p->Kq, p->Kq);
+        add(g->w + a * p->Kq, g->of_query[a], x->q, p->Kq);
+        if (g->b)
+            g->b[a] += g->of_query[a];
+    }
+}
+
+static void additive_key_back(const att_problem *p, const att_score_vars *x,
+                              const att_score_vars *g, int64_t j)
+{
+    for (int64_t a = 0; a < p->A; a++) {
+        double grad = g->of_keys[j * p->A + a];
+        add(g->k + j * p->Kk, grad, x->u + a * p->Kk, p->Kk);
+        add(g->u + a * p->Kk, grad, x->k + j * p->Kk, p->Kk);
+    }
+}
+
+/* ---- concat: relu(vᵀ [q;k]), the first Kq of v for the query, the rest for the key */
+
+static void concat_query(const att_problem *p, const att_score_vars *x)
+{
+    x->of_query[0] = dot(x->v, x->q, p->Kq);
+}
+
+static void concat_key(const att_problem *p, const att_score_vars *x, int64_t j)
+{
+    x->of_keys[j] = dot(x->v + p->Kq, x->k + j * p->Kk, p->Kk);
+}
+
+static double concat_pair(const att_problem *p, const att_score_vars *x, int64_t j,
+                          int64_t position)
+{
+    (void)p;
+    (void)position;
+    double inner = x->of_query[0] + x->of_keys[j];
+    return inner <= 0 ? 0 : inner;
+}
+
+static void concat_pair_back(const att_problem *p, const att_score_vars *x, const att_score_vars *g,
+                             int64_t j, int64_t position, double grad)
+{
+    (void)p;
+    (void)position;
+    if (x->of_query[0] + x->of_keys[j] <= 0)
+        return; /* the derivative at 0 is taken as 0 */
+    g->of_query[0] += grad;
+    g->of_keys[j] += grad;
+}
+
+static void concat_query_back(const att_problem *p, const att_score_vars *x,
+                              const att_score_vars *g)
+{
+    add(g->q, g->of_query[0], x->v, p->Kq);
+    add(g->v, g->of_query[0], x->q, p->Kq);
+}
+
+static void concat_key_back(const att_problem *p, const att_score_vars *x, const att_score_vars *g,
+                            int64_t j)
+{
+    add(g->k + j * p->Kk, g->of_keys[j], x->v + p->Kq, p->Kk);
+    add(g->v + p->Kq, g->of_keys[j], x->k + j * p->Kk, p->Kk);
+}
+
+/* ---- gaussian: exp(q·k) */
+
+static double gaussian_pair(const att_problem *p, const att_score_vars *x, int64_t j,
+                            int64_t position)
+{
+    return exp(dot_pair(p, x, j, position));
+}
+
+static void gaussian_pair_back(const att_problem *p, const att_score_vars *x,
+                               const att_score_vars *g, int64_t j, int64_t position, double grad)
+{
+    dot_pair_back(p, x, g, j, position, grad * gaussian_pair(p, x, j, position));
+}
+
+/* ---- cosine: the dot product of unit vectors; a zero vector stays zero */
+
+/* Writes the unit vector and, after it, the length. Dividing by the largest element first keeps
+ * the squares from overflowing or vanishing. */
+static void make_unit(double *unit, const double *from, int64_t count)
+{
+    double largest = 0;
+    for (int64_t c = 0; c < count; c++)
+        if (fabs(from[c]) > largest || isnan(from[c]))
+            largest = fabs(from[c]);
+    unit[count] = largest;
+    if (largest == 0) {
+        for (int64_t c = 0; c < count; c++)
+            unit[c] = 0;
+        return;
+    }
+    for (int64_t c = 0; c < count; c++)
+        unit[c] = from[c] / largest;
+    double length = sqrt(dot(unit, unit, count));
+    for (int64_t c = 0; c < count; c++)
+        unit[c] /= length;
+    unit[count] = largest * length;
+}
+
+/* Carries the gradient of a unit vector on to the vector: the part across it, over its length. */
+static void unit_back(double *grad, const double *unit_grad, const double *unit, int64_t count)
+{
+    if (unit[count] == 0)
+        return;
+    double along = dot(unit_grad, unit, count);
+    for (int64_t c = 0; c < count; c++)
+        grad[c] += (unit_grad[c] - along * unit[c]) / unit[count];
+}
+
+static void cosine_query(const att_problem *p, const att_score_vars *x)
+{
+    make_unit(x->of_query, x->q, p->Kq);
+}
+
+static void cosine_key(const att_problem *p, const att_score_vars *x, int64_t j)
+{
+    make_unit(x->of_keys + j * (p->Kk + 1), x->k + j * p->Kk, p->Kk);
+}
+
+static double cosine_pair(const att_problem *p, const att_score_vars *x, int64_t j,
+                          int64_t position)
+{
+    (void)position;
+    return dot(x->of_query, x->of_keys + j * (p->Kk + 1), p->Kk);
+}
+
+/* A zero vector has no direction: neither side gets a gradient through such a pair. */
+static void cosine_pair_back(const att_problem *p, const att_score_vars *x, const att_score_vars *g,
+                             int64_t j, int64_t position, double grad)
+{
+    (void)position;
+    const double *key = x->of_keys + j * (p->Kk + 1);
+    if (x->of_query[p->Kq] == 0 || key[p->Kk] == 0)
+        return;
+    add(g->of_query, grad, key, p->Kk);
+    add(g->of_keys + j * (p->Kk + 1), grad, x->of_query, p->Kk);
+}
+
+static void cosine_query_back(const att_problem *p, const att_score_vars *x,
+                              const att_score_vars *g)
+{
+    unit_back(g->q, g->of_query, x->of_query, p->Kq);
+}
+
+static void cosine_key_back(const att_problem *p, const att_score_vars *x, const att_score_vars *g,
+                            int64_t j)
+{
+    unit_back(g->k + j * p->Kk, g->of_keys + j * (p->Kk + 1), x->of_keys + j * (p->Kk + 1), p->Kk);
+}
+
+/* ---- location: (W q + b) at the key's position; what the key holds does not matter */
+
+static double location_pair(const att_problem *p, const att_score_vars *x, int64_t j,
+                            int64_t position)
+{
+    (void)j;
+    return dot(x->w + position * p->Kq, x->q, p->Kq) + (x->b ? x->b[position] : 0);
+}
+
+static void location_pair_back(const att_problem *p, const att_score_vars *x,
+                               const att_score_vars *g, int64_t j, int64_t position, double grad)
+{
+    (void)j;
+    add(g->q, grad, x->w + position * p->Kq, p->Kq);
+    add(g->w + position * p->Kq, grad, x->q, p->Kq);
+    if (g->b)
+        g->b[position] += grad;
+}
+
+/* ---- the table */
+
+static const att_score_kind scores[] = {
+    [ATT_SCORE_DOT] = { .name = "dot",
+                        .same_width = true,
+                        .pair = dot_pair,
+                        .pair_back = dot_pair_back },
+    [ATT_SCORE_SCALED] = { .name = "scaled",
+                           .same_width = true,
+                           .pair = dot_pair,
+                           .pair_back = dot_pair_back },
+    [ATT_SCORE_GENERAL] = { .name = "general",
+                            .parameters = { { ATT_SLOT_SCORE_W, "H|1,Kq,Kk", false } },
+                            .query_room = room_key,
+                            .query = general_query,
+                            .pair = general_pair,
+                            .pair_back = general_pair_back,
+                            .query_back = general_query_back },
+    [ATT_SCORE_ADDITIVE] = { .name = "additive",
+                             .parameters = { { ATT_SLOT_SCORE_W, "H|1,A,Kq", false },
+                                             { ATT_SLOT_SCORE_U, "H|1,A,Kk", false },
+                                             { ATT_SLOT_SCORE_B, "H|1,A", true },
+                                             { ATT_SLOT_SCORE_V, "H|1,A", false } },
+                             .query_room = room_hidden,
+                             .key_room = room_hidden,
+                             .query = additive_query,
+                             .key = additive_key,
+                             .pair = additive_pair,
+                             .pair_back = additive_pair_back,
+                             .query_back = additive_query_back,
+                             .key_back = additive_key_back },
+    [ATT_SCORE_CONCAT] = { .name = "concat",
+                           .parameters = { { ATT_SLOT_SCORE_V, "H|1,Kq+Kk", false } },
+                           .query_room = room_one,
+                           .key_room = room_one,
+                           .query = concat_query,
+                           .key = concat_key,
+                           .pair = concat_pair,
+                           .pair_back = concat_pair_back,
+                           .query_back = concat_query_back,
+                           .key_back = concat_key_back },
+    [ATT_SCORE_GAUSSIAN] = { .name = "gaussian",
+                             .same_width = true,
+                             .pair = gaussian_pair,
+                             .pair_back = gaussian_pair_back },
+    [ATT_SCORE_COSINE] = { .name = "cosine",
+                           .same_width = true,
+                           .query_room = room_unit,
+                           .key_room = room_unit,
+                           .query = cosine_query,
+                           .key = cosine_key,
+                           .pair = cosine_pair,
+                           .pair_back = cosine_pair_back,
+                           .query_back = cosine_query_back,
+                           .key_back = cosine_key_back },
+    [ATT_SCORE_LOCATION] = { .name = "location",
+                             .parameters = { { ATT_SLOT_SCORE_W, "H|1,>=P,Kq", false },
+                                             { ATT_SLOT_SCORE_B, "H|1,>=P", true } },
+                             .pair = location_pair,
+                             .pair_back = location_pair_back },
+};
+
+const att_score_kind *att_score_get(att_score score)
+{
+    size_t row = (size_t)score;
+    return row < sizeof scores / sizeof *scores ? &scores[row] : NULL;
+}
+
+const char *att_score_name(att_score score)
+{
+    const att_score_kind *kind = att_score_get(score);
+    return kind ? kind->name : NULL;
+}

@@ -1,0 +1,58 @@
+/* Scores: how alike a query and a key are. Each is a row of one table.
+ *
+ * Several scores transform the query or the key before the two meet (W q, U k, unit vectors). That
+ * is done once per query and once per key, never once per pair: `query` and `key` of a row write
+ * it into of_query and of_keys. The backward pass mirrors it: `pair_back` adds to the gradients of
+ * of_query and of_keys, `query_back` and `key_back` carry those on to q, k and the parameters. */
+#ifndef ATT_ATTENTION_SCORE_H
+#define ATT_ATTENTION_SCORE_H
+
+#include "attention/problem.h"
+
+/* What one head's score depends on, or the gradients of the same, in double and row-major. */
+typedef struct att_score_vars {
+    double *w;
+    double *u;
+    double *b; /* NULL where an optional one is not given */
+    double *v;
+    double *q;        /* [Kq] the query at hand */
+    double *k;        /* [S,Kk] */
+    double *of_query; /* [query_room] */
+    double *of_keys;  /* [S,key_room] */
+} att_score_vars;
+
+/* One parameter: where it comes in and its shape rule (shape.h). */
+typedef struct att_score_parameter {
+    att_slot slot;
+    const char *shape;
+    bool optional;
+} att_score_parameter;
+
+typedef struct att_score_kind {
+    const char *name;
+    bool same_width;                   /* needs Kq = Kk */
+    att_score_parameter parameters[5]; /* ends with a NULL shape */
+
+    /* Numbers kept per query and per key; NULL: none. */
+    int64_t (*query_room)(const att_problem *p);
+    int64_t (*key_room)(const att_problem *p);
+
+    /* Transform the query at hand, or key j; NULL: nothing to do. */
+    void (*query)(const att_problem *p, const att_score_vars *x);
+    void (*key)(const att_problem *p, const att_score_vars *x, int64_t j);
+
+    /* The score of the query at hand and key j, which stands at `position` in its sequence. */
+    double (*pair)(const att_problem *p, const att_score_vars *x, int64_t j, int64_t position);
+
+    /* Adds `grad` times the derivatives of the score to the gradients `g`. */
+    void (*pair_back)(const att_problem *p, const att_score_vars *x, const att_score_vars *g,
+                      int64_t j, int64_t position, double grad);
+    void (*query_back)(const att_problem *p, const att_score_vars *x, const att_score_vars *g);
+    void (*key_back)(const att_problem *p, const att_score_vars *x, const att_score_vars *g,
+                     int64_t j);
+} att_score_kind;
+
+/* The row of a score, or NULL where there is none. */
+const att_score_kind *att_score_get(att_score score);
+
+#endif

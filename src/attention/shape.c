@@ -1,0 +1,180 @@
+/* Matching tensors against shape rules; see shape.h. */
+#include "attention/shape.h"
+
+#include "base/error.h"
+
+#include <stdio.h>
+#include <string.h>
+
+/* The letters as rules and messages write them; a longer name comes before its own beginning. */
+static const struct {
+    const char *text;
+    att_dim dim;
+} letters[] = {
+    { "Kq+Kk", ATT_DIM_C }, { "Kq", ATT_DIM_KQ }, { "Kk", ATT_DIM_KK }, { "2R+1", ATT_DIM_R },
+    { "B", ATT_DIM_B },     { "T", ATT_DIM_T },   { "S", ATT_DIM_S },   { "H", ATT_DIM_H },
+    { "G", ATT_DIM_G },     { "M", ATT_DIM_M },   { "A", ATT_DIM_A },   { "P", ATT_DIM_P },
+};
+
+/* Mismatches that have a rule of their own in the textbooks; all others are told by the letter. */
+static const struct {
+    const char *name;
+    att_dim dim;
+    const char *rule; /* %s is the score */
+} named_rules[] = {
+    { "key", ATT_DIM_KQ, "the %s score needs d_q = d_k" },
+    { "key", ATT_DIM_B, "query and key need the same batch size" },
+    { "value", ATT_DIM_S, "n_k = n_v is needed" },
+    { "value", ATT_DIM_B, "query and value need the same batch size" },
+    { "value", ATT_DIM_G, "key and value need the same number of heads" },
+};
+
+/* An index fits a word of the dropout counter, and sums of sizes and positions cannot overflow. */
+#define LARGEST_SIZE ((int64_t)1 << 32)
+
+/* One dimension of a rule. */
+typedef struct term {
+    int letter; /* index into letters */
+    bool or_one;
+    bool at_least;
+} term;
+
+char *att_shape_text(char text[ATT_SHAPE_TEXT], const att_tensor *tensor)
+{
+    size_t used = 0;
+    text[used++] = '[';
+    for (int d = 0; d < tensor->rank && d < ATT_MAX_RANK; d++)
+        used += (size_t)snprintf(text + used, ATT_SHAPE_TEXT - used, d ? ",%lld" : "%lld",
+                                 (long long)tensor->shape[d]);
+    snprintf(text + used, ATT_SHAPE_TEXT - used, "]");
+    return text;
+}
+
+/* Reads one term and moves *rule past it and its comma. The rules are ours, so they are valid. */
+static term next_term(const char **rule)
+{
+    term found = { 0 };
+    if (strncmp(*rule, ">=", 2) == 0) {
+        found.at_least = true;
+        *rule += 2;
+    }
+    while (strncmp(*rule, letters[found.letter].text, strlen(letters[found.letter].text)) != 0)
+        found.letter++;
+    *rule += strlen(letters[found.letter].text);
+    if (strncmp(*rule, "|1", 2) == 0) {
+        found.or_one = true;
+        *rule += 2;
+    }
+    if (**rule == ',')
+        (*rule)++;
+    return found;
+}
+
+static int rule_rank(const char *rule)
+{
+    int rank = 1;
+    for (; *rule; rule++)
+        rank += *rule == ',';
+    return rank;
+}
+
+/* Things that must hold before any size is looked at. */
+static att_status check_form(const char *name, const att_tensor *tensor, const char *rule,
+                             att_error *err)
+{
+    char text[ATT_SHAPE_TEXT];
+    if (tensor->dtype != ATT_F32 && tensor->dtype != ATT_F64)
+        return att_fail(err, ATT_BAD_INPUT, "attention", "%s is neither float nor double", name);
+    if (tensor->rank != rule_rank(rule))
+        return att_fail(err, ATT_BAD_INPUT, "attention",
+                        "%s has %d dimensions, expected the %d of [%s]", name, tensor->rank,
+                        rule_rank(rule), rule);
+    bool empty = false;
+    for (int d = 0; d < tensor->rank; d++) {
+        if (tensor->shape[d] < 0 || tensor->shape[d] > LARGEST_SIZE)
+            return att_fail(err, ATT_BAD_INPUT, "attention",
+                            "%s %s has a size out of range (0 to 2^32)", name,
+                            att_shape_text(text, tensor));
+        empty |= tensor->shape[d] == 0;
+    }
+    if (!tensor->data && !empty)
+        return att_fail(err, ATT_BAD_INPUT, "attention", "%s %s has no data", name,
+                        att_shape_text(text, tensor));
+    return ATT_OK;
+}
+
+static att_status mismatch(const att_shapes *shapes, const char *name, const att_tensor *tensor,
+                           int d, term want, const char *rule, const char *score, att_error *err)
+{
+    att_dim dim = letters[want.letter].dim;
+    char sentence[160];
+    snprintf(sentence, sizeof sentence, "dimension %d of %s [%s] must be %s%s%s", d, name, rule,
+             want.at_least ? "at least " : "", letters[want.letter].text,
+             want.or_one ? " or 1" : "");
+    for (size_t r = 0; r < sizeof named_rules / sizeof *named_rules; r++)
+        if (named_rules[r].dim == dim && strcmp(named_rules[r].name, name) == 0)
+            snprintf(sentence, sizeof sentence, named_rules[r].rule, score);
+    char first[ATT_SHAPE_TEXT];
+    char second[ATT_SHAPE_TEXT];
+    return att_fail(err, ATT_BAD_INPUT, "attention", "%s %s and %s %s: %s, but %lld %s %lld",
+                    shapes->dim[dim].name, att_shape_text(first, shapes->dim[dim].tensor), name,
+                    att_shape_text(second, tensor), sentence, (long long)shapes->dim[dim].size,
+                    want.at_least ? ">" : "≠", (long long)tensor->shape[d]);
+}
+
+att_status att_shape_match(att_shapes *shapes, const char *name, const att_tensor *tensor,
+                           const char *rule, const char *score, att_error *err)
+{
+    ATT_TRY(check_form(name, tensor, rule, err));
+    const char *rest = rule;
+    for (int d = 0; d < tensor->rank; d++) {
+        term want = next_term(&rest);
+        att_dim dim = letters[want.letter].dim;
+        int64_t size = tensor->shape[d];
+        if (!shapes->dim[dim].known)
+            att_shape_set(shapes, dim, size, name, tensor);
+        int64_t known = shapes->dim[dim].size;
+        bool fits = size == known || (want.or_one && size == 1) || (want.at_least && size > known);
+        if (!fits)
+            return mismatch(shapes, name, tensor, d, want, rule, score, err);
+    }
+    return ATT_OK;
+}
+
+void att_shape_set(att_shapes *shapes, att_dim dim, int64_t size, const char *name,
+                   const att_tensor *tensor)
+{
+    shapes->dim[dim].known = true;
+    shapes->dim[dim].size = size;
+    shapes->dim[dim].name = name;
+    shapes->dim[dim].tensor = tensor;
+}
+
+att_status att_shape_writable(const char *name, const att_tensor *tensor, att_error *err)
+{
+    char text[ATT_SHAPE_TEXT];
+    for (int d = 0; d < tensor->rank; d++)
+        if (tensor->stride[d] == 0 && tensor->shape[d] > 1)
+            return att_fail(err, ATT_BAD_INPUT, "attention",
+                            "%s %s is a broadcast view (stride 0 in dimension %d): "
+                            "results need a place each",
+                            name, att_shape_text(text, tensor), d);
+    return ATT_OK;
+}
+
+att_status att_shape_same(const char *name, const att_tensor *tensor, const char *like_name,
+                          const att_tensor *like, att_error *err)
+{
+    char first[ATT_SHAPE_TEXT];
+    char second[ATT_SHAPE_TEXT];
+    bool same = tensor->rank == like->rank;
+    for (int d = 0; same && d < like->rank; d++)
+        same = tensor->shape[d] == like->shape[d];
+    if (!same)
+        return att_fail(err, ATT_BAD_INPUT, "attention",
+                        "%s %s and %s %s: a gradient has the shape of its input", like_name,
+                        att_shape_text(first, like), name, att_shape_text(second, tensor));
+    if (tensor->dtype != ATT_F32 && tensor->dtype != ATT_F64)
+        return att_fail(err, ATT_BAD_INPUT, "attention", "%s is neither float nor double", name);
+    return ATT_OK;
+}

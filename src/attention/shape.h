@@ -1,0 +1,56 @@
+/* Shape rules as text. A rule such as "H|1,A,Kq" is matched against a tensor; the first tensor that
+ * uses a letter fixes its size, every later one must agree. The same text stands in the error. */
+#ifndef ATT_ATTENTION_SHAPE_H
+#define ATT_ATTENTION_SHAPE_H
+
+#include "attend.h"
+
+typedef enum att_dim {
+    ATT_DIM_B,  /* batch */
+    ATT_DIM_T,  /* queries */
+    ATT_DIM_S,  /* keys */
+    ATT_DIM_H,  /* heads of the query */
+    ATT_DIM_G,  /* heads of keys and values */
+    ATT_DIM_KQ, /* width of a query */
+    ATT_DIM_KK, /* width of a key */
+    ATT_DIM_M,  /* width of a value */
+    ATT_DIM_A,  /* hidden width of the additive score */
+    ATT_DIM_C,  /* Kq + Kk */
+    ATT_DIM_P,  /* positions a key can have: S, or the longest packed sequence */
+    ATT_DIM_R,  /* width of the relative table, 2R+1 */
+    ATT_DIMS
+} att_dim;
+
+/* What is known so far. `from` is the tensor that fixed the size, for messages. */
+typedef struct att_shapes {
+    struct {
+        bool known;
+        int64_t size;
+        const char *name; /* of the tensor */
+        const att_tensor *tensor;
+    } dim[ATT_DIMS];
+} att_shapes;
+
+/* Room for the longest shape as text. */
+enum { ATT_SHAPE_TEXT = 8 * 21 + 3 };
+
+/* Writes "[1,3,1,4]" and gives `text` back. */
+char *att_shape_text(char text[ATT_SHAPE_TEXT], const att_tensor *tensor);
+
+/* Matches `tensor` against `rule`: letters separated by commas; "X|1" also takes 1, ">=X" takes
+ * more. `score` names the score in messages about it. */
+att_status att_shape_match(att_shapes *shapes, const char *name, const att_tensor *tensor,
+                           const char *rule, const char *score, att_error *err);
+
+/* Fixes the size of a letter that no tensor carries itself; messages point at `tensor`. */
+void att_shape_set(att_shapes *shapes, att_dim dim, int64_t size, const char *name,
+                   const att_tensor *tensor);
+
+/* A tensor that results are written to: no element may stand for two. */
+att_status att_shape_writable(const char *name, const att_tensor *tensor, att_error *err);
+
+/* `tensor` must have exactly the shape of `like`. */
+att_status att_shape_same(const char *name, const att_tensor *tensor, const char *like_name,
+                          const att_tensor *like, att_error *err);
+
+#endif

@@ -1,0 +1,152 @@
+/* Working an attention row out, the formula per query and key; see work.h. */
+#include "attention/work.h"
+
+#include "attention/element.h"
+#include "attention/normalise.h"
+#include "base/error.h"
+
+#include <math.h>
+
+double *att_work_take(att_work *work, int64_t a, int64_t b)
+{
+    int64_t count;
+    if (__builtin_mul_overflow(a, b, &count))
+        return NULL;
+    return att_arena_take(&work->arena, (size_t)count, sizeof(double));
+}
+
+/* Room for one head's copy of a parameter. */
+static bool take_parameter(att_work *work, double **out, const att_tensor *tensor)
+{
+    if (!tensor)
+        return true;
+    *out = att_work_take(work, tensor->shape[1], tensor->rank == 3 ? tensor->shape[2] : 1);
+    return *out != NULL;
+}
+
+static bool take_score(att_work *work)
+{
+    const att_problem *p = work->problem;
+    att_score_vars *x = &work->x;
+    const att_score_kind *score = p->score;
+    x->q = att_work_take(work, p->Kq, 1);
+    x->k = att_work_take(work, p->S, p->Kk);
+    x->of_query = att_work_take(work, score->query_room ? score->query_room(p) : 0, 1);
+    x->of_keys = att_work_take(work, p->S, score->key_room ? score->key_room(p) : 0);
+    return x->q && x->k && x->of_query && x->of_keys &&
+           take_parameter(work, &x->w, p->in->score_w) &&
+           take_parameter(work, &x->u, p->in->score_u) &&
+           take_parameter(work, &x->b, p->in->score_b) &&
+           take_parameter(work, &x->v, p->in->score_v);
+}
+
+static bool take_row(att_work *work)
+{
+    int64_t S = work->problem->S;
+    att_row *row = &work->row;
+    row->keys = att_arena_take(&work->arena, (size_t)S, sizeof *row->keys);
+    row->plain = att_work_take(work, S, 1);
+    row->scores = att_work_take(work, S, 1);
+    row->weights = att_work_take(work, S, 1);
+    row->factors = att_work_take(work, S, 1);
+    row->scratch = att_work_take(work, S, 1);
+    return row->keys && row->plain && row->scores && row->weights && row->factors && row->scratch;
+}
+
+att_status att_work_new(att_work *work, const att_problem *problem, att_error *err)
+{
+    *work = (att_work){ .problem = problem, .drop = att_dropout_new(problem->how) };
+    ATT_TRY(att_mask_new(&work->mask, problem, err));
+    work->values = att_work_take(work, problem->S, problem->M);
+    if (!work->values || !take_score(work) || !take_row(work))
+        return att_fail_memory(err);
+    return ATT_OK;
+}
+
+void att_work_free(att_work *work)
+{
+    att_mask_free(&work->mask);
+    att_arena_free(&work->arena);
+}
+
+void att_work_group(att_work *work, int64_t b, int64_t g)
+{
+    const att_problem *p = work->problem;
+    work->b = b;
+    work->g = g;
+    for (int64_t j = 0; j < p->S; j++) {
+        att_row_get(work->x.k + j * p->Kk, p->in->key, att_element_at(p->in->key, b, j, g, 0));
+        att_row_get(work->values + j * p->M, p->in->value,
+                    att_element_at(p->in->value, b, j, g, 0));
+    }
+}
+
+/* Copies head h, or the only one, of a parameter [H|1,…]. */
+static void get_parameter(double *to, const att_tensor *tensor, int64_t h)
+{
+    if (!tensor)
+        return;
+    int64_t head = tensor->shape[0] == 1 ? 0 : h;
+    if (tensor->rank == 2) {
+        att_row_get(to, tensor, att_element_at(tensor, head, 0, 0, 0));
+        return;
+    }
+    for (int64_t r = 0; r < tensor->shape[1]; r++)
+        att_row_get(to + r * tensor->shape[2], tensor, att_element_at(tensor, head, r, 0, 0));
+}
+
+void att_work_head(att_work *work, int64_t h)
+{
+    const att_problem *p = work->problem;
+    work->h = h;
+    get_parameter(work->x.w, p->in->score_w, h);
+    get_parameter(work->x.u, p->in->score_u, h);
+    get_parameter(work->x.b, p->in->score_b, h);
+    get_parameter(work->x.v, p->in->score_v, h);
+    for (int64_t j = 0; p->score->key && j < p->S; j++)
+        p->score->key(p, &work->x, j);
+}
+
+att_pair att_work_pair(const att_work *work, int64_t n)
+{
+    int64_t j = work->row.keys[n];
+    return (att_pair){ .b = work->b,
+                       .h = work->h,
+                       .i = work->i,
+                       .j = j,
+                       .distance = j - work->span.key_start - work->span.query_position };
+}
+
+/* score → scale → soft cap → bias, for every key of the row. */
+static void score_row(att_work *work)
+{
+    const att_problem *p = work->problem;
+    att_row *row = &work->row;
+    double cap = p->how->soft_cap;
+    for (int64_t n = 0; n < row->count; n++) {
+        int64_t j = row->keys[n];
+        att_pair pair = att_work_pair(work, n);
+        double score = p->scale * p->score->pair(p, &work->x, j, j - work->span.key_start);
+        row->plain[n] = score;
+        if (cap > 0)
+            score = cap * tanh(score / cap);
+        row->scores[n] = score + att_bias_get(p->in, &pair);
+        row->factors[n] = att_dropout_factor(&work->drop, work->b, work->h, work->i, j);
+    }
+}
+
+void att_work_query(att_work *work, int64_t i)
+{
+    const att_problem *p = work->problem;
+    att_row *row = &work->row;
+    work->i = i;
+    work->span = att_mask_span(p, work->b, i);
+    row->count = att_mask_keys(&work->mask, work->span, work->b, work->h, i, row->keys);
+    if (row->count == 0)
+        return;
+    att_row_get(work->x.q, p->in->query, att_element_at(p->in->query, work->b, i, work->h, 0));
+    if (p->score->query)
+        p->score->query(p, &work->x);
+    score_row(work);
+    p->normaliser->forward(row->weights, row->scores, row->count, row->scratch);
+}

@@ -7,6 +7,7 @@
 #include "attention/score.h"
 #include "attention/shape.h"
 #include "base/error.h"
+#include "tensor/tensor.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -86,7 +87,8 @@ static att_status check_core(att_shapes *shapes, const att_problem *p, att_error
         return att_fail(err, ATT_BAD_INPUT, "attention",
                         "query %s and key %s: the query's heads must be a multiple of the key's "
                         "and neither may be 0, but they are %lld and %lld",
-                        att_shape_text(first, p->in->query), att_shape_text(second, p->in->key),
+                        att_shape_text(first, p->in->query->rank, p->in->query->shape),
+                        att_shape_text(second, p->in->key->rank, p->in->key->shape),
                         (long long)heads, (long long)groups);
     return ATT_OK;
 }
@@ -126,7 +128,7 @@ static att_status check_biases(att_shapes *shapes, const att_problem *p, att_err
     if (p->in->relative && p->in->relative->shape[1] % 2 == 0)
         return att_fail(err, ATT_BAD_INPUT, "attention",
                         "relative %s: the table is [H|1,2R+1], but %lld is even",
-                        att_shape_text(text, p->in->relative),
+                        att_shape_text(text, p->in->relative->rank, p->in->relative->shape),
                         (long long)p->in->relative->shape[1]);
     return ATT_OK;
 }

@@ -2,6 +2,7 @@
 #include "attention/shape.h"
 
 #include "base/error.h"
+#include "tensor/tensor.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -38,17 +39,6 @@ typedef struct term {
     bool or_one;
     bool at_least;
 } term;
-
-char *att_shape_text(char text[ATT_SHAPE_TEXT], const att_tensor *tensor)
-{
-    size_t used = 0;
-    text[used++] = '[';
-    for (int d = 0; d < tensor->rank && d < ATT_MAX_RANK; d++)
-        used += (size_t)snprintf(text + used, ATT_SHAPE_TEXT - used, d ? ",%lld" : "%lld",
-                                 (long long)tensor->shape[d]);
-    snprintf(text + used, ATT_SHAPE_TEXT - used, "]");
-    return text;
-}
 
 /* Reads one term and moves *rule past it and its comma. The rules are ours, so they are valid. */
 static term next_term(const char **rule)
@@ -94,12 +84,12 @@ static att_status check_form(const char *name, const att_tensor *tensor, const c
         if (tensor->shape[d] < 0 || tensor->shape[d] > LARGEST_SIZE)
             return att_fail(err, ATT_BAD_INPUT, "attention",
                             "%s %s has a size out of range (0 to 2^32)", name,
-                            att_shape_text(text, tensor));
+                            att_shape_text(text, tensor->rank, tensor->shape));
         empty |= tensor->shape[d] == 0;
     }
     if (!tensor->data && !empty)
         return att_fail(err, ATT_BAD_INPUT, "attention", "%s %s has no data", name,
-                        att_shape_text(text, tensor));
+                        att_shape_text(text, tensor->rank, tensor->shape));
     return ATT_OK;
 }
 
@@ -116,10 +106,12 @@ static att_status mismatch(const att_shapes *shapes, const char *name, const att
             snprintf(sentence, sizeof sentence, named_rules[r].rule, score);
     char first[ATT_SHAPE_TEXT];
     char second[ATT_SHAPE_TEXT];
-    return att_fail(err, ATT_BAD_INPUT, "attention", "%s %s and %s %s: %s, but %lld %s %lld",
-                    shapes->dim[dim].name, att_shape_text(first, shapes->dim[dim].tensor), name,
-                    att_shape_text(second, tensor), sentence, (long long)shapes->dim[dim].size,
-                    want.at_least ? ">" : "≠", (long long)tensor->shape[d]);
+    return att_fail(
+        err, ATT_BAD_INPUT, "attention", "%s %s and %s %s: %s, but %lld %s %lld",
+        shapes->dim[dim].name,
+        att_shape_text(first, shapes->dim[dim].tensor->rank, shapes->dim[dim].tensor->shape), name,
+        att_shape_text(second, tensor->rank, tensor->shape), sentence,
+        (long long)shapes->dim[dim].size, want.at_least ? ">" : "≠", (long long)tensor->shape[d]);
 }
 
 att_status att_shape_match(att_shapes *shapes, const char *name, const att_tensor *tensor,
@@ -158,7 +150,7 @@ att_status att_shape_writable(const char *name, const att_tensor *tensor, att_er
             return att_fail(err, ATT_BAD_INPUT, "attention",
                             "%s %s is a broadcast view (stride 0 in dimension %d): "
                             "results need a place each",
-                            name, att_shape_text(text, tensor), d);
+                            name, att_shape_text(text, tensor->rank, tensor->shape), d);
     return ATT_OK;
 }
 
@@ -173,7 +165,8 @@ att_status att_shape_same(const char *name, const att_tensor *tensor, const char
     if (!same)
         return att_fail(err, ATT_BAD_INPUT, "attention",
                         "%s %s and %s %s: a gradient has the shape of its input", like_name,
-                        att_shape_text(first, like), name, att_shape_text(second, tensor));
+                        att_shape_text(first, like->rank, like->shape), name,
+                        att_shape_text(second, tensor->rank, tensor->shape));
     if (tensor->dtype != ATT_F32 && tensor->dtype != ATT_F64)
         return att_fail(err, ATT_BAD_INPUT, "attention", "%s is neither float nor double", name);
     return ATT_OK;

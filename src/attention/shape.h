@@ -31,12 +31,6 @@ typedef struct att_shapes {
     } dim[ATT_DIMS];
 } att_shapes;
 
-/* Room for the longest shape as text. */
-enum { ATT_SHAPE_TEXT = 8 * 21 + 3 };
-
-/* Writes "[1,3,1,4]" and gives `text` back. */
-char *att_shape_text(char text[ATT_SHAPE_TEXT], const att_tensor *tensor);
-
 /* Matches `tensor` against `rule`: letters separated by commas; "X|1" also takes 1, ">=X" takes
  * more. `score` names the score in messages about it. */
 att_status att_shape_match(att_shapes *shapes, const char *name, const att_tensor *tensor,

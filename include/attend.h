@@ -378,11 +378,14 @@ typedef struct att_render_options {
     int width;         /* text only: columns of the terminal; 0: 100 */
 } att_render_options;
 
+/* Adds the sheet, rendered, to *out, which on failure holds what it held before. An `only` that
+ * names no step, a row or a head that nothing has are ATT_BAD_INPUT. */
 ATT_API att_status att_sheet_render(att_text *out, const att_sheet *sheet,
                                     const att_render_options *options, att_error *err);
 
 /* Several sheets as one document: as text and Markdown one after the other, each headed by its
- * name; one LaTeX or HTML document with a part for each; a JSON array. */
+ * name; one LaTeX or HTML document with a part for each; JSON always has an array of sheets.
+ * `only`, `row` and `head` must be found in one of them. */
 ATT_API att_status att_sheets_render(att_text *out, const att_sheet *const *sheets, size_t count,
                                      const att_render_options *options, att_error *err);
 
@@ -405,6 +408,10 @@ ATT_API const att_map *att_sheet_map_get(const att_sheet *sheet, size_t index);
 
 /* A map as an SVG document: one rect per cell, carrying its query, key and value. */
 ATT_API att_status att_map_svg(att_text *out, const att_map *map, att_error *err);
+
+/* The same picture for a rasteriser, to the pixel: cells of one colour are one path and carry
+ * nothing. PNG and PDF are made from this; a million rects are more than SVG libraries take. */
+ATT_API att_status att_map_svg_flat(att_text *out, const att_map *map, att_error *err);
 
 /* A map as lines for a terminal; of the options, digits, head, colour, ascii and width count. */
 ATT_API att_status att_map_text(att_text *out, const att_map *map,

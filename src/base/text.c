@@ -43,19 +43,27 @@ att_status att_text_puts(att_text *text, const char *string)
     return att_text_add(text, string, strlen(string));
 }
 
+att_status att_text_vprint(att_text *text, const char *format, va_list args)
+{
+    va_list again;
+    va_copy(again, args);
+    int length = vsnprintf(NULL, 0, format, args);
+    att_status status = length < 0 ? ATT_NO_MEMORY : att_text_reserve(text, (size_t)length);
+    if (status == ATT_OK) {
+        vsnprintf(text->data + text->length, (size_t)length + 1, format, again);
+        text->length += (size_t)length;
+    }
+    va_end(again);
+    return status;
+}
+
 att_status att_text_print(att_text *text, const char *format, ...)
 {
     va_list args;
     va_start(args, format);
-    int length = vsnprintf(NULL, 0, format, args);
+    att_status status = att_text_vprint(text, format, args);
     va_end(args);
-    if (length < 0 || att_text_reserve(text, (size_t)length) != ATT_OK)
-        return ATT_NO_MEMORY;
-    va_start(args, format);
-    vsnprintf(text->data + text->length, (size_t)length + 1, format, args);
-    va_end(args);
-    text->length += (size_t)length;
-    return ATT_OK;
+    return status;
 }
 
 att_status att_text_repeat(att_text *text, const char *string, int64_t count)

@@ -5,12 +5,16 @@
 
 #include "attend.h"
 
+#include <stdarg.h>
+
 /* Makes room for `more` bytes beyond `length`, and the terminator. */
 att_status att_text_reserve(att_text *text, size_t more);
 
 att_status att_text_puts(att_text *text, const char *string);
 att_status att_text_print(att_text *text, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
+att_status att_text_vprint(att_text *text, const char *format, va_list args)
+    __attribute__((format(printf, 2, 0)));
 
 /* `count` copies of `string`. */
 att_status att_text_repeat(att_text *text, const char *string, int64_t count);

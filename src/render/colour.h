@@ -1,0 +1,39 @@
+/* Colours of maps. Two ramps, both monotonic in lightness and safe for colour-blind eyes: `paper`
+ * runs from near white to deep blue, `screen` from deep violet to light yellow, which reads well on
+ * dark and light terminals. Values are quantised to ATT_LEVELS steps. */
+#ifndef ATT_RENDER_COLOUR_H
+#define ATT_RENDER_COLOUR_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+enum { ATT_LEVELS = 251, ATT_RAMP_ANCHORS = 9 };
+
+typedef struct att_rgb {
+    uint8_t red, green, blue;
+} att_rgb;
+
+typedef enum att_ramp { ATT_RAMP_PAPER, ATT_RAMP_SCREEN, ATT_RAMP_DIVERGING } att_ramp;
+
+/* The range of values that a ramp spreads over. A diverging one is symmetric around zero. */
+typedef struct att_scale {
+    double low;
+    double high;
+    bool diverging;
+} att_scale;
+
+/* The step of `value`, 0 to ATT_LEVELS - 1; values beyond the range get its ends. */
+int att_scale_level(const att_scale *scale, double value);
+
+att_rgb att_ramp_colour(att_ramp ramp, int level);
+
+/* The i-th of the ATT_RAMP_ANCHORS colours, evenly spaced, that the ramp is linear between. */
+att_rgb att_ramp_anchor(att_ramp ramp, int index);
+
+/* True where white text is easier to read on this colour than black. */
+bool att_rgb_is_dark(att_rgb colour);
+
+/* The nearest of the 240 fixed colours of a 256-colour terminal. */
+int att_rgb_256(att_rgb colour);
+
+#endif

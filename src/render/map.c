@@ -1,0 +1,187 @@
+/* Cells, ranges and reduction of maps; see map.h. */
+#include "render/map.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+
+static int64_t offset_of(const att_map *map, int64_t panel, int64_t query, int64_t key)
+{
+    return (panel * map->queries + query) * map->keys + key;
+}
+
+double att_map_value(const att_map *map, int64_t panel, int64_t query, int64_t key)
+{
+    return map->weights[offset_of(map, panel, query, key)];
+}
+
+static att_cell cell_at(const att_map *map, int64_t at)
+{
+    if (map->allowed && !map->allowed[at])
+        return ATT_CELL_MASKED;
+    return isnan(map->weights[at]) ? ATT_CELL_NAN : ATT_CELL_VALUE;
+}
+
+att_cell att_map_cell(const att_map *map, int64_t panel, int64_t query, int64_t key)
+{
+    return cell_at(map, offset_of(map, panel, query, key));
+}
+
+bool att_map_has(const att_map *map, att_cell kind)
+{
+    int64_t count = map->panels * map->queries * map->keys;
+    for (int64_t i = 0; i < count; i++)
+        if (cell_at(map, i) == kind)
+            return true;
+    return false;
+}
+
+att_scale att_map_scale(const att_map *map)
+{
+    const double rounding = 1e-9;     /* weights may pass 1 by rounding */
+    const double least_visible = 0.2; /* a largest weight below this would look like zero */
+    double low = INFINITY, high = -INFINITY;
+    int64_t count = map->panels * map->queries * map->keys;
+    for (int64_t i = 0; i < count; i++) {
+        if (cell_at(map, i) != ATT_CELL_VALUE || !isfinite(map->weights[i]))
+            continue;
+        low = fmin(low, map->weights[i]);
+        high = fmax(high, map->weights[i]);
+    }
+    if (low < 0) {
+        double reach = fmax(-low, high);
+        return (att_scale){ -reach, reach, true };
+    }
+    if (high > 1 + rounding)
+        return (att_scale){ low < high ? low : 0, high, false };
+    bool visible = high >= least_visible || !(high > 0);
+    return (att_scale){ 0, visible ? 1 : high, false };
+}
+
+const char *att_map_label(const char *const *labels, int64_t index, char buffer[ATT_LABEL_SIZE])
+{
+    if (labels && labels[index])
+        return labels[index];
+    snprintf(buffer, ATT_LABEL_SIZE, "%" PRId64, index + 1);
+    return buffer;
+}
+
+/* Where block `index` of `blocks` begins when `count` things are shared out evenly. */
+static int64_t block_start(int64_t index, int64_t blocks, int64_t count)
+{
+    return index * (count / blocks) + index * (count % blocks) / blocks;
+}
+
+/* The mean over one block of cells; false where all of them are masked. */
+static bool block_mean(const att_map *map, int64_t panel, const int64_t query[2],
+                       const int64_t key[2], double *mean)
+{
+    double sum = 0;
+    int64_t used = 0;
+    for (int64_t i = query[0]; i < query[1]; i++) {
+        for (int64_t j = key[0]; j < key[1]; j++) {
+            if (att_map_cell(map, panel, i, j) == ATT_CELL_MASKED)
+                continue;
+            sum += att_map_value(map, panel, i, j);
+            used++;
+        }
+    }
+    *mean = used ? sum / (double)used : 0;
+    return used > 0;
+}
+
+static const char **block_labels(att_arena *arena, const char *const *labels, int64_t blocks,
+                                 int64_t count)
+{
+    const char **names = att_arena_take(arena, (size_t)blocks, sizeof *names);
+    for (int64_t i = 0; names && i < blocks; i++) {
+        int64_t first = block_start(i, blocks, count);
+        int64_t last = block_start(i + 1, blocks, count) - 1;
+        if (first == last && labels)
+            names[i] = labels[first];
+        else if (first == last)
+            names[i] = att_arena_print(arena, "%" PRId64, first + 1);
+        else
+            names[i] = att_arena_print(arena, "%" PRId64 "-%" PRId64, first + 1, last + 1);
+        if (!names[i] && !(first == last && labels))
+            return NULL;
+    }
+    return names;
+}
+
+bool att_map_shrink(att_map *out, const att_map *map, int64_t max_queries, int64_t max_keys,
+                    att_arena *arena)
+{
+    *out = *map;
+    if (map->queries <= max_queries && map->keys <= max_keys)
+        return true;
+    out->queries = map->queries < max_queries ? map->queries : max_queries;
+    out->keys = map->keys < max_keys ? map->keys : max_keys;
+    size_t count = (size_t)(out->panels * out->queries * out->keys);
+    double *weights = att_arena_take(arena, count, sizeof *weights);
+    uint8_t *allowed = att_arena_take(arena, count, 1);
+    out->query_labels = block_labels(arena, map->query_labels, out->queries, map->queries);
+    out->key_labels = block_labels(arena, map->key_labels, out->keys, map->keys);
+    if (!weights || !allowed || !out->query_labels || !out->key_labels)
+        return false;
+    size_t at = 0;
+    for (int64_t p = 0; p < out->panels; p++) {
+        for (int64_t i = 0; i < out->queries; i++) {
+            int64_t query[2] = { block_start(i, out->queries, map->queries),
+                                 block_start(i + 1, out->queries, map->queries) };
+            for (int64_t j = 0; j < out->keys; j++, at++) {
+                int64_t key[2] = { block_start(j, out->keys, map->keys),
+                                   block_start(j + 1, out->keys, map->keys) };
+                allowed[at] = block_mean(map, p, query, key, &weights[at]);
+            }
+        }
+    }
+    out->weights = weights;
+    out->allowed = allowed;
+    return true;
+}
+
+att_map att_map_panel(const att_map *map, int64_t index)
+{
+    att_map one = *map;
+    int64_t start = offset_of(map, index, 0, 0);
+    one.panels = 1;
+    one.weights += start;
+    one.allowed = map->allowed ? map->allowed + start : NULL;
+    one.panel_labels = map->panel_labels ? map->panel_labels + index : NULL;
+    return one;
+}
+
+bool att_map_query(att_map *out, const att_map *map, int64_t index, att_arena *arena)
+{
+    *out = *map;
+    out->queries = 1;
+    const char **label = att_arena_take(arena, 1, sizeof *label);
+    char number[ATT_LABEL_SIZE];
+    const char *name = att_map_label(map->query_labels, index, number);
+    size_t count = (size_t)(map->panels * map->keys);
+    double *weights = att_arena_take(arena, count, sizeof *weights);
+    uint8_t *allowed = att_arena_take(arena, count, 1);
+    if (!label || !weights || !allowed)
+        return false;
+    label[0] = att_arena_print(arena, "%s", name);
+    size_t at = 0;
+    for (int64_t p = 0; p < map->panels; p++) {
+        for (int64_t j = 0; j < map->keys; j++, at++) {
+            weights[at] = att_map_value(map, p, index, j);
+            allowed[at] = att_map_cell(map, p, index, j) != ATT_CELL_MASKED;
+        }
+    }
+    out->weights = weights;
+    out->allowed = allowed;
+    out->query_labels = label;
+    return label[0] != NULL;
+}
+
+void att_map_put_reduction(att_writer *out, const att_map *full, const att_map *shown,
+                           const char *times)
+{
+    att_putf(out, "%" PRId64 " %s %" PRId64 ", shown as %" PRId64 " %s %" PRId64, full->queries,
+             times, full->keys, shown->queries, times, shown->keys);
+    att_put(out, ": each cell is the mean of those it stands for");
+}

@@ -1,0 +1,546 @@
+/* Attention maps as SVG. One rect per cell carries its query, key and value, as data attributes
+ * and, up to TITLES_UP_TO cells, as a title that viewers show under the pointer. All coordinates
+ * are whole numbers, so that edges are crisp and the bytes depend on nothing but the map.
+ *
+ * The flat form is the same picture for rasterisers: cells of one colour are one path. A million
+ * rects take librsvg 2.4 GB and it refuses one more; as paths they take 0.1 GB. */
+#include "render/map.h"
+
+#include "base/alloc.h"
+#include "render/number.h"
+#include "text/width.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+enum {
+    TITLES_UP_TO = 40000,
+    CELL_LARGEST = 48,
+    CELL_WIDEST = 84,   /* as far as labels stretch it */
+    PANEL_TARGET = 720, /* a panel's side where its cells are smaller than CELL_LARGEST */
+    PAGE_WIDTH = 1200,  /* panels beyond this go to the next row */
+    LEGEND_LEAST = 400, /* the colour bar and what stands beside it */
+    MARGIN = 16,
+    FONT = 13,
+    FONT_VALUE = 12,
+    TITLE_ROOM = 30,
+    AXIS_ROOM = 22, /* the word "query" or "key" beside the labels */
+    PANEL_LABEL_ROOM = 22,
+    PANEL_GAP = 28,
+    TICK_GAP = 6,       /* between a label and its cell */
+    VALUES_FROM = 30,   /* cells at least this large show their value */
+    GAP_FROM = 12,      /* cells at least this large are set apart by a pixel */
+    LABEL_COLUMNS = 24, /* longer labels are cut; the title has them whole */
+    BAR_WIDTH = 160,
+    BAR_HEIGHT = 12,
+    LEGEND_ROOM = 52,
+    LEVEL_MASKED = 254, /* beside the ATT_LEVELS colours, in the flat form */
+    LEVEL_NAN = 255,
+};
+
+/* Where everything goes, in pixels. */
+struct layout {
+    int64_t across; /* a cell, from one to the next */
+    int64_t down;
+    int64_t apart; /* of which so much stays white */
+    int64_t left;  /* room for the query labels of a panel */
+    int64_t top;   /* room for its key labels */
+    int64_t right; /* slanted labels lean over the right edge */
+    bool slanted;
+    int64_t query_step; /* every so many labels are shown */
+    int64_t key_step;
+    int64_t panel_width; /* with its labels */
+    int64_t panel_height;
+    int64_t panels_per_row;
+    int64_t width;
+    int64_t height;
+    int64_t first; /* where the panels begin, below the title */
+};
+
+struct drawing {
+    att_writer *out;
+    const att_map *map;
+    const att_svg_options *options;
+    att_scale scale;
+    att_ramp ramp;
+    struct layout at;
+};
+
+/* A label's length in pixels, estimated: an average letter is a little over half its height. */
+static int64_t text_length(const char *label, int font)
+{
+    int columns = att_width(label);
+    if (columns > LABEL_COLUMNS)
+        columns = LABEL_COLUMNS;
+    return (int64_t)columns * font * 16 / 25;
+}
+
+static int64_t longest_label(const char *const *labels, int64_t count)
+{
+    char number[ATT_LABEL_SIZE];
+    int64_t longest = 0;
+    for (int64_t i = 0; i < count; i++) {
+        int64_t length = text_length(att_map_label(labels, i, number), FONT);
+        longest = length > longest ? length : longest;
+    }
+    return longest;
+}
+
+/* Labels that would run into each other are thinned: every 2nd, 5th, 10th, 20th, … */
+static int64_t label_step(int64_t cell, int64_t needed)
+{
+    static const int64_t factors[] = { 2, 5, 10 };
+    int64_t decade = 1, step = 1;
+    for (size_t i = 0; step * cell < needed; i++) {
+        step = decade * factors[i % 3];
+        if (i % 3 == 2)
+            decade *= 10;
+    }
+    return step;
+}
+
+/* Whether label `index` is among those shown: with numbers 1, 10, 20, … rather than 1, 11, 21, … */
+static bool is_shown(const char *const *labels, int64_t index, int64_t step)
+{
+    if (labels)
+        return index % step == 0;
+    return (index + 1) % step == 0 || (index == 0 && step > 2);
+}
+
+static int64_t at_least(int64_t value, int64_t least)
+{
+    return value > least ? value : least;
+}
+
+/* Cells are square, but grow a little wider where that lets labels lie flat. */
+static void lay_cells(struct layout *at, const att_map *map)
+{
+    int64_t longer = at_least(at_least(map->queries, map->keys), 1);
+    int64_t side = PANEL_TARGET / longer;
+    at->down = side > CELL_LARGEST ? CELL_LARGEST : at_least(side, 1);
+    at->across = at->down;
+    at->apart = at->down >= GAP_FROM ? 1 : 0;
+    int64_t needed = longest_label(map->key_labels, map->keys) + TICK_GAP;
+    if (at->down == CELL_LARGEST && needed > at->across && needed <= CELL_WIDEST)
+        at->across = needed;
+}
+
+/* How far slanted labels reach beyond the right edge; they rise at 45 degrees. */
+static int64_t overhang(const struct layout *at, const att_map *map)
+{
+    char number[ATT_LABEL_SIZE];
+    int64_t reach = 0;
+    for (int64_t j = 0; j < map->keys; j += at->key_step) {
+        int64_t length = text_length(att_map_label(map->key_labels, j, number), FONT);
+        int64_t end = j * at->across + at->across / 2 + length * 5 / 7 + FONT / 2;
+        reach = at_least(end - map->keys * at->across, reach);
+    }
+    return reach;
+}
+
+static void lay_panel(struct layout *at, const att_map *map)
+{
+    lay_cells(at, map);
+    int64_t key_label = longest_label(map->key_labels, map->keys);
+    at->query_step = label_step(at->down, FONT + 3);
+    at->key_step = label_step(at->across, map->key_labels ? FONT + 5 : key_label + 8);
+    at->slanted = key_label + TICK_GAP > at->across * at->key_step;
+    at->left = AXIS_ROOM + longest_label(map->query_labels, map->queries) + TICK_GAP;
+    at->top = AXIS_ROOM + TICK_GAP + (at->slanted ? key_label * 5 / 7 + FONT / 2 : FONT);
+    at->right = at->slanted ? overhang(at, map) : 0;
+    if (map->panels > 1 || map->panel_labels)
+        at->top += PANEL_LABEL_ROOM;
+    at->panel_width = at->left + map->keys * at->across + at->right;
+    at->panel_height = at->top + map->queries * at->down;
+}
+
+static struct layout lay_out(const att_map *map)
+{
+    struct layout at = { 0 };
+    lay_panel(&at, map);
+    int64_t fit = (PAGE_WIDTH - 2 * MARGIN + PANEL_GAP) / (at.panel_width + PANEL_GAP);
+    fit = at_least(fit, 1);
+    at.panels_per_row = at_least(map->panels < fit ? map->panels : fit, 1);
+    int64_t rows = (map->panels + at.panels_per_row - 1) / at.panels_per_row;
+    at.first = MARGIN + (map->title ? TITLE_ROOM : 0);
+    at.width = 2 * MARGIN + at.panels_per_row * (at.panel_width + PANEL_GAP) - PANEL_GAP;
+    bool marks = att_map_has(map, ATT_CELL_MASKED) || att_map_has(map, ATT_CELL_NAN);
+    at.width = at_least(at.width, at.left + (marks ? LEGEND_LEAST : BAR_WIDTH) + 2 * MARGIN);
+    if (map->title)
+        at.width = at_least(at.width, 2 * MARGIN + (int64_t)att_width(map->title) * 10);
+    at.height = at.first + rows * (at.panel_height + PANEL_GAP) + LEGEND_ROOM;
+    return at;
+}
+
+static void put_colour(att_writer *out, att_rgb colour)
+{
+    static const char digits[] = "0123456789abcdef";
+    const uint8_t parts[3] = { colour.red, colour.green, colour.blue };
+    char text[7] = "#";
+    for (int i = 0; i < 3; i++) {
+        text[1 + 2 * i] = digits[parts[i] >> 4];
+        text[2 + 2 * i] = digits[parts[i] & 15];
+    }
+    att_put_bytes(out, text, sizeof text);
+}
+
+static void put_attribute(att_writer *out, const char *name, int64_t value)
+{
+    att_put(out, name);
+    att_put_integer(out, value);
+    att_put(out, "\"");
+}
+
+/* A label, cut where it is very long. */
+static void put_label(att_writer *out, const char *label)
+{
+    if (att_width(label) <= LABEL_COLUMNS) {
+        att_put_xml(out, label);
+        return;
+    }
+    char cut[LABEL_COLUMNS * 32];
+    size_t length = att_width_fit(label, LABEL_COLUMNS - 1);
+    if (length >= sizeof cut)
+        length = 0;
+    memcpy(cut, label, length);
+    cut[length] = '\0';
+    att_put_xml(out, cut);
+    att_put(out, "…");
+}
+
+static void put_fill(struct drawing *d, int level)
+{
+    if (level == LEVEL_MASKED || level == LEVEL_NAN)
+        att_putf(d->out, "url(#%s-%s)", d->options->id, level == LEVEL_NAN ? "nan" : "masked");
+    else
+        put_colour(d->out, att_ramp_colour(d->ramp, level));
+}
+
+static int cell_level(const struct drawing *d, int64_t panel, int64_t query, int64_t key)
+{
+    static const int special[] = { [ATT_CELL_MASKED] = LEVEL_MASKED, [ATT_CELL_NAN] = LEVEL_NAN };
+    att_cell kind = att_map_cell(d->map, panel, query, key);
+    if (kind != ATT_CELL_VALUE)
+        return special[kind];
+    return att_scale_level(&d->scale, att_map_value(d->map, panel, query, key));
+}
+
+static void put_value(struct drawing *d, int64_t panel, int64_t query, int64_t key)
+{
+    if (att_map_cell(d->map, panel, query, key) == ATT_CELL_MASKED) {
+        att_put(d->out, "masked");
+        return;
+    }
+    char text[ATT_NUMBER_SIZE];
+    size_t length = att_number_short(text, att_map_value(d->map, panel, query, key), 6);
+    att_put_bytes(d->out, text, length);
+}
+
+static void put_cell_title(struct drawing *d, int64_t panel, int64_t query, int64_t key)
+{
+    char number[ATT_LABEL_SIZE];
+    att_put(d->out, "<title>query &quot;");
+    att_put_xml(d->out, att_map_label(d->map->query_labels, query, number));
+    att_put(d->out, "&quot;, key &quot;");
+    att_put_xml(d->out, att_map_label(d->map->key_labels, key, number));
+    att_put(d->out, "&quot;: ");
+    put_value(d, panel, query, key);
+    att_put(d->out, "</title></rect>\n");
+}
+
+static void put_cell(struct drawing *d, int64_t panel, int64_t query, int64_t key, bool titled)
+{
+    char number[ATT_LABEL_SIZE];
+    att_writer *out = d->out;
+    put_attribute(out, "<rect x=\"", key * d->at.across);
+    put_attribute(out, " y=\"", query * d->at.down);
+    put_attribute(out, " width=\"", d->at.across - d->at.apart);
+    put_attribute(out, " height=\"", d->at.down - d->at.apart);
+    att_put(out, " fill=\"");
+    put_fill(d, cell_level(d, panel, query, key));
+    att_put(out, "\" data-query=\"");
+    att_put_xml(out, att_map_label(d->map->query_labels, query, number));
+    att_put(out, "\" data-key=\"");
+    att_put_xml(out, att_map_label(d->map->key_labels, key, number));
+    att_put(out, "\" data-value=\"");
+    put_value(d, panel, query, key);
+    att_put(out, titled ? "\">" : "\"/>\n");
+    if (titled)
+        put_cell_title(d, panel, query, key);
+}
+
+static void put_cells(struct drawing *d, int64_t panel)
+{
+    const att_map *map = d->map;
+    bool titled = map->panels * map->queries * map->keys <= TITLES_UP_TO;
+    for (int64_t i = 0; i < map->queries; i++)
+        for (int64_t j = 0; j < map->keys && d->out->status == ATT_OK; j++)
+            put_cell(d, panel, i, j, titled);
+}
+
+/* The part of a path that covers cells `first` to `last` of a row; they touch unless set apart. */
+static void put_run(struct drawing *d, int64_t query, int64_t first, int64_t last)
+{
+    int64_t width = (last - first + 1) * d->at.across - d->at.apart;
+    att_putf(d->out, "M%" PRId64 " %" PRId64 "h%" PRId64 "v%" PRId64 "h-%" PRId64 "z",
+             first * d->at.across, query * d->at.down, width, d->at.down - d->at.apart, width);
+}
+
+static void put_level(struct drawing *d, const uint8_t *levels, int level)
+{
+    int64_t keys = d->map->keys;
+    size_t count = (size_t)(d->map->queries * keys);
+    const uint8_t *end = levels + count;
+    const uint8_t *at = memchr(levels, level, count);
+    if (!at)
+        return;
+    att_put(d->out, "<path fill=\"");
+    put_fill(d, level);
+    att_put(d->out, "\" d=\"");
+    while (at) {
+        int64_t query = (at - levels) / keys;
+        int64_t first = (at - levels) % keys;
+        int64_t last = first;
+        while (!d->at.apart && last + 1 < keys && levels[query * keys + last + 1] == level)
+            last++;
+        put_run(d, query, first, last);
+        at += last - first + 1;
+        at = at < end ? memchr(at, level, (size_t)(end - at)) : NULL;
+    }
+    att_put(d->out, "\"/>\n");
+}
+
+static void put_cells_flat(struct drawing *d, int64_t panel)
+{
+    const att_map *map = d->map;
+    uint8_t *levels = att_alloc((size_t)map->queries, (size_t)map->keys);
+    if (!levels) {
+        d->out->status = ATT_NO_MEMORY;
+        return;
+    }
+    for (int64_t i = 0; i < map->queries; i++)
+        for (int64_t j = 0; j < map->keys; j++)
+            levels[i * map->keys + j] = (uint8_t)cell_level(d, panel, i, j);
+    for (int level = 0; level <= LEVEL_NAN && d->out->status == ATT_OK; level++)
+        put_level(d, levels, level);
+    att_free(levels);
+}
+
+/* Numbers in the cells, where there is room for them. */
+static void put_numbers(struct drawing *d, int64_t panel)
+{
+    const att_map *map = d->map;
+    char text[ATT_NUMBER_SIZE];
+    if (d->at.down < VALUES_FROM)
+        return;
+    att_putf(d->out, "<g font-size=\"%d\" text-anchor=\"middle\" pointer-events=\"none\">\n",
+             d->at.down < 40 ? FONT_VALUE - 2 : FONT_VALUE);
+    for (int64_t i = 0; i < map->queries; i++) {
+        for (int64_t j = 0; j < map->keys; j++) {
+            if (att_map_cell(map, panel, i, j) != ATT_CELL_VALUE)
+                continue;
+            att_number_format two = { .decimals = 2 };
+            double value = att_map_value(map, panel, i, j);
+            size_t length = att_number_show(text, value, two);
+            if (length > 6)
+                length = att_number_short(text, value, 2);
+            int level = cell_level(d, panel, i, j);
+            bool dark = att_rgb_is_dark(att_ramp_colour(d->ramp, level));
+            put_attribute(d->out, "<text x=\"", j * d->at.across + d->at.across / 2);
+            put_attribute(d->out, " y=\"", i * d->at.down + d->at.down / 2 + 4);
+            att_put(d->out, dark ? " fill=\"#fff\">" : " fill=\"#1a1a1a\">");
+            att_put_bytes(d->out, text, length);
+            att_put(d->out, "</text>\n");
+        }
+    }
+    att_put(d->out, "</g>\n");
+}
+
+static void put_query_labels(struct drawing *d)
+{
+    char number[ATT_LABEL_SIZE];
+    att_put(d->out, "<g text-anchor=\"end\">\n");
+    for (int64_t i = 0; i < d->map->queries; i++) {
+        if (!is_shown(d->map->query_labels, i, d->at.query_step))
+            continue;
+        put_attribute(d->out, "<text x=\"", -TICK_GAP);
+        put_attribute(d->out, " y=\"", i * d->at.down + d->at.down / 2 + 5);
+        att_put(d->out, ">");
+        put_label(d->out, att_map_label(d->map->query_labels, i, number));
+        att_put(d->out, "</text>\n");
+    }
+    att_put(d->out, "</g>\n");
+}
+
+static void put_key_labels(struct drawing *d)
+{
+    char number[ATT_LABEL_SIZE];
+    att_put(d->out, d->at.slanted ? "<g>\n" : "<g text-anchor=\"middle\">\n");
+    for (int64_t j = 0; j < d->map->keys; j++) {
+        if (!is_shown(d->map->key_labels, j, d->at.key_step))
+            continue;
+        int64_t x = j * d->at.across + d->at.across / 2;
+        if (d->at.slanted)
+            att_putf(d->out, "<text transform=\"translate(%" PRId64 ",%d) rotate(-45)\">", x + 4,
+                     -TICK_GAP);
+        else
+            att_putf(d->out, "<text x=\"%" PRId64 "\" y=\"%d\">", x, -TICK_GAP);
+        put_label(d->out, att_map_label(d->map->key_labels, j, number));
+        att_put(d->out, "</text>\n");
+    }
+    att_put(d->out, "</g>\n");
+}
+
+/* The words "query" and "key", and the panel's own name above them. */
+static void put_axes(struct drawing *d, int64_t panel)
+{
+    const att_map *map = d->map;
+    int64_t labelled = map->panels > 1 || map->panel_labels;
+    int64_t key_y = -d->at.top + (labelled ? PANEL_LABEL_ROOM : 0) + FONT;
+    att_put(d->out, "<g fill=\"#666\" text-anchor=\"middle\">\n");
+    att_putf(d->out, "<text x=\"%" PRId64 "\" y=\"%" PRId64 "\">key</text>\n",
+             map->keys * d->at.across / 2, key_y);
+    att_putf(d->out,
+             "<text transform=\"translate(%" PRId64 ",%" PRId64 ") rotate(-90)\">query</text>\n",
+             -d->at.left + FONT, map->queries * d->at.down / 2);
+    att_put(d->out, "</g>\n");
+    if (!labelled)
+        return;
+    att_putf(d->out,
+             "<text x=\"%" PRId64 "\" y=\"%" PRId64
+             "\" text-anchor=\"middle\" font-weight=\"bold\">",
+             map->keys * d->at.across / 2, -d->at.top + FONT);
+    if (map->panel_labels && map->panel_labels[panel])
+        put_label(d->out, map->panel_labels[panel]);
+    else
+        att_putf(d->out, "head %" PRId64, panel + 1);
+    att_put(d->out, "</text>\n");
+}
+
+static void put_panel(struct drawing *d, int64_t panel)
+{
+    int64_t column = panel % d->at.panels_per_row;
+    int64_t row = panel / d->at.panels_per_row;
+    int64_t x = MARGIN + column * (d->at.panel_width + PANEL_GAP) + d->at.left;
+    int64_t y = d->at.first + row * (d->at.panel_height + PANEL_GAP) + d->at.top;
+    att_putf(d->out, "<g transform=\"translate(%" PRId64 ",%" PRId64 ")\">\n", x, y);
+    put_axes(d, panel);
+    put_query_labels(d);
+    put_key_labels(d);
+    att_put(d->out, "<g shape-rendering=\"crispEdges\">\n");
+    if (d->options->flat)
+        put_cells_flat(d, panel);
+    else
+        put_cells(d, panel);
+    att_put(d->out, "</g>\n");
+    put_numbers(d, panel);
+    att_put(d->out, "</g>\n");
+}
+
+static void put_definitions(struct drawing *d)
+{
+    const char *id = d->options->id;
+    att_putf(d->out, "<defs>\n<linearGradient id=\"%s-scale\">\n", id);
+    for (int i = 0; i < ATT_RAMP_ANCHORS; i++) {
+        /* Eighths are exact in thousandths, so no rounding shows. */
+        int thousandths = i * 1000 / (ATT_RAMP_ANCHORS - 1);
+        att_putf(d->out, "<stop offset=\"%d.%03d\" stop-color=\"", thousandths / 1000,
+                 thousandths % 1000);
+        put_colour(d->out, att_ramp_anchor(d->ramp, i));
+        att_put(d->out, "\"/>\n");
+    }
+    att_putf(d->out,
+             "</linearGradient>\n"
+             "<pattern id=\"%s-masked\" width=\"6\" height=\"6\" patternUnits=\"userSpaceOnUse\" "
+             "patternTransform=\"rotate(45)\"><rect width=\"6\" height=\"6\" fill=\"#eeeeee\"/>"
+             "<rect width=\"2\" height=\"6\" fill=\"#c4c4c4\"/></pattern>\n",
+             id);
+    att_putf(d->out,
+             "<pattern id=\"%s-nan\" width=\"8\" height=\"8\" patternUnits=\"userSpaceOnUse\" "
+             "patternTransform=\"rotate(45)\"><rect width=\"8\" height=\"8\" fill=\"#ffd9d9\"/>"
+             "<path d=\"M0 0h8v2h-8zM0 0h2v8h-2z\" fill=\"#d02020\"/></pattern>\n</defs>\n",
+             id);
+}
+
+static void put_swatch(struct drawing *d, int64_t *x, int64_t y, const char *id, const char *word)
+{
+    att_putf(d->out,
+             "<rect x=\"%" PRId64 "\" y=\"%" PRId64
+             "\" width=\"18\" height=\"%d\" fill=\"url(#%s-%s)\"/>\n",
+             *x, y, BAR_HEIGHT, d->options->id, id);
+    att_putf(d->out, "<text x=\"%" PRId64 "\" y=\"%" PRId64 "\">%s</text>\n", *x + 24,
+             y + BAR_HEIGHT - 1, word);
+    *x += 24 + text_length(word, FONT) + 16;
+}
+
+/* The colour bar with its ends, and what the hatched cells mean. */
+static void put_legend(struct drawing *d)
+{
+    char low[ATT_NUMBER_SIZE], high[ATT_NUMBER_SIZE];
+    att_number_short(low, d->scale.low, 4);
+    att_number_short(high, d->scale.high, 4);
+    int64_t x = MARGIN + d->at.left;
+    int64_t y = d->at.height - LEGEND_ROOM + 4;
+    att_putf(d->out,
+             "<rect x=\"%" PRId64 "\" y=\"%" PRId64
+             "\" width=\"%d\" height=\"%d\" fill=\"url(#%s-scale)\" stroke=\"#999\"/>\n",
+             x, y, BAR_WIDTH, BAR_HEIGHT, d->options->id);
+    int64_t below = y + BAR_HEIGHT + FONT + 4;
+    att_putf(d->out, "<text x=\"%" PRId64 "\" y=\"%" PRId64 "\">%s</text>\n", x, below, low);
+    if (d->scale.diverging)
+        att_putf(d->out,
+                 "<text x=\"%" PRId64 "\" y=\"%" PRId64 "\" text-anchor=\"middle\">0</text>\n",
+                 x + BAR_WIDTH / 2, below);
+    att_putf(d->out, "<text x=\"%" PRId64 "\" y=\"%" PRId64 "\" text-anchor=\"end\">%s</text>\n",
+             x + BAR_WIDTH, below, high);
+    x += BAR_WIDTH + 24;
+    if (att_map_has(d->map, ATT_CELL_MASKED))
+        put_swatch(d, &x, y, "masked", "masked");
+    if (att_map_has(d->map, ATT_CELL_NAN))
+        put_swatch(d, &x, y, "nan", "not a number");
+}
+
+void att_map_put_svg(att_writer *out, const att_map *map, const att_svg_options *options)
+{
+    struct drawing d = { out, map, options, att_map_scale(map), ATT_RAMP_PAPER, lay_out(map) };
+    if (d.scale.diverging)
+        d.ramp = ATT_RAMP_DIVERGING;
+    att_putf(out,
+             "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"%" PRId64 "\" height=\"%" PRId64
+             "\" viewBox=\"0 0 %" PRId64 " %" PRId64 "\" role=\"img\" "
+             "font-family=\"Noto Sans, DejaVu Sans, sans-serif\" font-size=\"%d\" "
+             "fill=\"#1a1a1a\">\n<title>",
+             d.at.width, d.at.height, d.at.width, d.at.height, FONT);
+    att_put_xml(out, map->title ? map->title : "Attention map");
+    att_put(out, "</title>\n");
+    put_definitions(&d);
+    att_put(out, "<rect width=\"100%\" height=\"100%\" fill=\"#ffffff\"/>\n");
+    if (map->title) {
+        att_putf(out, "<text x=\"%d\" y=\"%d\" font-size=\"16\" font-weight=\"bold\">", MARGIN,
+                 MARGIN + 16);
+        att_put_xml(out, map->title);
+        att_put(out, "</text>\n");
+    }
+    for (int64_t p = 0; p < map->panels && out->status == ATT_OK; p++)
+        put_panel(&d, p);
+    put_legend(&d);
+    att_put(out, "</svg>\n");
+}
+
+static att_status write_document(att_text *text, const att_map *map, bool flat, att_error *err)
+{
+    att_writer out = att_writer_on(text);
+    att_put(&out, "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n");
+    att_map_put_svg(&out, map, &(att_svg_options){ .id = "map", .flat = flat });
+    return att_writer_finish(&out, err);
+}
+
+att_status att_map_svg(att_text *out, const att_map *map, att_error *err)
+{
+    return write_document(out, map, false, err);
+}
+
+att_status att_map_svg_flat(att_text *out, const att_map *map, att_error *err)
+{
+    return write_document(out, map, true, err);
+}

@@ -1,0 +1,333 @@
+/* Attention maps as lines of a terminal: coloured cells, shades or characters, with the value in
+ * each cell where there is room. Panels stand side by side as far as the width allows; a map with
+ * more cells than the terminal has room for is averaged down, and says so. */
+#include "render/map.h"
+
+#include "render/number.h"
+#include "render/paint.h"
+#include "text/width.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+enum {
+    COMPACT_CELL = 2,   /* two columns are about as wide as a line is high */
+    ROOMY_CELL = 7,     /* " 0.26 " and a column apart */
+    WIDEST_CELL = 14,   /* as far as labels stretch it */
+    LABEL_COLUMNS = 20, /* longer query labels are cut */
+    MOST_LINES = 60,    /* cells down before averaging */
+    PANEL_GAP = 4,
+    SCALE_COLUMNS = 24,
+};
+
+struct grid {
+    const att_paint *paint;
+    const att_map *map;
+    att_scale scale;
+    att_ramp ramp;
+    int digits;
+    int indent;
+    int width;       /* of the terminal */
+    int label_width; /* of the query labels */
+    int cell;
+    bool values;         /* values in the cells */
+    bool numbered;       /* keys are numbered along the top, with a legend beneath */
+    int64_t across;      /* panels side by side */
+    int64_t panel_width; /* columns of one */
+};
+
+static int longest(const char *const *labels, int64_t count)
+{
+    char number[ATT_LABEL_SIZE];
+    int most = 0;
+    for (int64_t i = 0; i < count; i++) {
+        int width = att_width(att_map_label(labels, i, number));
+        most = width > most ? width : most;
+    }
+    return most;
+}
+
+static int64_t cells_that_fit(const struct grid *g, int cell)
+{
+    int64_t room = g->width - g->indent - g->label_width - 1;
+    return room / cell > 1 ? room / cell : 1;
+}
+
+/* Decides the size of cells: roomy with values if that fits the terminal, compact otherwise. */
+static void size_cells(struct grid *g, const att_map *map)
+{
+    g->label_width = longest(map->query_labels, map->queries);
+    if (g->label_width > LABEL_COLUMNS)
+        g->label_width = LABEL_COLUMNS;
+    if (g->label_width < 5)
+        g->label_width = 5; /* the word "query" stands above the labels */
+    int key_width = longest(map->key_labels, map->keys);
+    int roomy = key_width + 2 > ROOMY_CELL ? key_width + 2 : ROOMY_CELL;
+    g->values = true;
+    if (roomy > WIDEST_CELL || map->keys > cells_that_fit(g, roomy)) {
+        g->numbered = map->key_labels != NULL;
+        roomy = ROOMY_CELL;
+    }
+    g->cell = roomy;
+    if (map->keys <= cells_that_fit(g, roomy) && map->queries <= MOST_LINES)
+        return;
+    g->values = false;
+    g->cell = COMPACT_CELL;
+    g->numbered = map->key_labels != NULL && key_width > COMPACT_CELL;
+}
+
+static void put_number(const struct grid *g, double value, int room)
+{
+    char text[ATT_NUMBER_SIZE];
+    int digits = g->digits < 2 ? g->digits : 2;
+    size_t length = att_number_show(text, value, (att_number_format){ .decimals = digits });
+    if (strchr(text, 'e') && g->scale.low == 0 && g->scale.high == 1)
+        length = att_number_show(text, 0, (att_number_format){ .decimals = digits });
+    if (length > (size_t)room)
+        length = att_number_short(text, value, 2);
+    att_paint_centred(g->paint, text, room);
+}
+
+static void put_masked(const struct grid *g, int columns)
+{
+    att_paint_style(g->paint, ATT_STYLE_DIM);
+    att_put_repeat(g->paint->out, g->paint->ascii ? "/" : "╱", columns);
+    att_paint_style(g->paint, ATT_STYLE_NONE);
+}
+
+/* A cell without colour: its shade, and its value where there is room. */
+static void put_plain_cell(const struct grid *g, double value, int columns)
+{
+    const char *shade = att_paint_shade(g->paint, att_scale_level(&g->scale, value));
+    if (!g->values) {
+        att_put_repeat(g->paint->out, shade, columns);
+        return;
+    }
+    att_put(g->paint->out, " ");
+    att_put(g->paint->out, shade);
+    put_number(g, value, columns - 2);
+}
+
+static void put_coloured_cell(const struct grid *g, double value, int columns)
+{
+    att_rgb colour = att_ramp_colour(g->ramp, att_scale_level(&g->scale, value));
+    att_paint_background(g->paint, colour);
+    if (g->values)
+        put_number(g, value, columns);
+    else
+        att_put_repeat(g->paint->out, " ", columns);
+    att_paint_style(g->paint, ATT_STYLE_NONE);
+}
+
+static void put_cell(const struct grid *g, int64_t panel, int64_t query, int64_t key)
+{
+    int apart = g->values ? 1 : 0; /* roomy cells do not touch */
+    int columns = g->cell - apart;
+    double value = att_map_value(g->map, panel, query, key);
+    switch (att_map_cell(g->map, panel, query, key)) {
+    case ATT_CELL_MASKED:
+        put_masked(g, columns);
+        break;
+    case ATT_CELL_NAN:
+        att_paint_style(g->paint, ATT_STYLE_FAILED);
+        att_paint_centred(g->paint, g->values ? "nan" : "??", columns);
+        att_paint_style(g->paint, ATT_STYLE_NONE);
+        break;
+    case ATT_CELL_VALUE:
+        if (g->paint->colour == ATT_COLOUR_NONE)
+            put_plain_cell(g, value, columns);
+        else
+            put_coloured_cell(g, value, columns);
+        break;
+    }
+    att_put_repeat(g->paint->out, " ", apart);
+}
+
+/* The keys along the top: labels, or numbers as often as they fit beside each other. */
+static void put_key_line(const struct grid *g)
+{
+    char number[ATT_LABEL_SIZE];
+    const char *const *labels = g->numbered ? NULL : g->map->key_labels;
+    bool decades = !labels && g->map->keys > 9 && g->cell == COMPACT_CELL;
+    int64_t column = 0;
+    for (int64_t j = 0; j < g->map->keys; j++) {
+        const char *label = att_map_label(labels, j, number);
+        int width = att_width(label);
+        int64_t start = j * g->cell + (width < g->cell - 1 ? (g->cell - 1 - width) / 2 : 0);
+        bool skipped = decades && j > 0 && (j + 1) % 10 != 0;
+        if (skipped || start < column || start + width > g->map->keys * g->cell)
+            continue;
+        att_put_repeat(g->paint->out, " ", start - column);
+        att_put_plain(g->paint->out, label);
+        column = start + width + 1;
+        att_put(g->paint->out, " ");
+    }
+    att_put_repeat(g->paint->out, " ", g->map->keys * g->cell - column);
+}
+
+static void put_query_label(const struct grid *g, int64_t query)
+{
+    char number[ATT_LABEL_SIZE];
+    att_paint_padded(g->paint, att_map_label(g->map->query_labels, query, number), g->label_width);
+    att_put(g->paint->out, " ");
+}
+
+/* Line `line` of a panel: its name, the word "key", the keys, then the queries. */
+static void put_panel_line(const struct grid *g, int64_t panel, int64_t line)
+{
+    static const char *const empty = "";
+    if (line >= 3) {
+        put_query_label(g, line - 3);
+        for (int64_t j = 0; j < g->map->keys; j++)
+            put_cell(g, panel, line - 3, j);
+        return;
+    }
+    const char *left[] = { empty, empty, "query" };
+    att_paint_style(g->paint, line == 0 ? ATT_STYLE_BOLD : ATT_STYLE_DIM);
+    att_paint_padded(g->paint, left[line], g->label_width);
+    att_put(g->paint->out, " ");
+    int columns = (int)(g->map->keys * g->cell);
+    if (line == 0 && g->map->panel_labels && g->map->panel_labels[panel])
+        att_paint_centred(g->paint, g->map->panel_labels[panel], columns);
+    else if (line == 0)
+        att_paint_numbered(g->paint, "head", panel + 1, columns);
+    else if (line == 1)
+        att_paint_centred(g->paint, "key", columns);
+    else
+        put_key_line(g);
+    att_paint_style(g->paint, ATT_STYLE_NONE);
+}
+
+static void put_panels(const struct grid *g, int64_t first, int64_t count)
+{
+    bool named = g->map->panels > 1 || g->map->panel_labels;
+    for (int64_t line = named ? 0 : 1; line < g->map->queries + 3; line++) {
+        att_put_repeat(g->paint->out, " ", g->indent);
+        for (int64_t p = first; p < first + count; p++) {
+            put_panel_line(g, p, line);
+            if (p + 1 < first + count)
+                att_put_repeat(g->paint->out, " ", PANEL_GAP);
+        }
+        att_paint_end_line(g->paint);
+    }
+}
+
+/* The ends of the colours with the ramp between, and the marks in use. */
+static void put_scale(const struct grid *g)
+{
+    char low[ATT_NUMBER_SIZE], high[ATT_NUMBER_SIZE];
+    att_number_short(low, g->scale.low, 4);
+    att_number_short(high, g->scale.high, 4);
+    att_writer *out = g->paint->out;
+    att_put_repeat(out, " ", g->indent + g->label_width + 1);
+    att_put(out, low);
+    att_put(out, " ");
+    for (int i = 0; i < SCALE_COLUMNS; i++) {
+        int level = i * (ATT_LEVELS - 1) / (SCALE_COLUMNS - 1);
+        if (g->paint->colour == ATT_COLOUR_NONE) {
+            att_put(out, att_paint_shade(g->paint, level));
+        } else {
+            att_paint_background(g->paint, att_ramp_colour(g->ramp, level));
+            att_put(out, " ");
+        }
+    }
+    att_paint_style(g->paint, ATT_STYLE_NONE);
+    att_put(out, " ");
+    att_put(out, high);
+    if (att_map_has(g->map, ATT_CELL_MASKED)) {
+        att_put(out, "   ");
+        put_masked(g, 2);
+        att_put(out, " masked");
+    }
+    att_paint_end_line(g->paint);
+}
+
+/* Which key each number stands for. */
+static void put_legend(const struct grid *g)
+{
+    if (!g->numbered)
+        return;
+    int64_t start = g->indent + g->label_width + 1;
+    int64_t column = start;
+    att_writer *out = g->paint->out;
+    att_put_repeat(out, " ", start);
+    for (int64_t j = 0; j < g->map->keys; j++) {
+        char number[ATT_LABEL_SIZE];
+        const char *label = g->map->key_labels[j] ? g->map->key_labels[j] : "";
+        const char *digits = att_map_label(NULL, j, number);
+        int64_t width = (int64_t)strlen(digits) + 1 + att_width(label) + 3;
+        if (column + width > g->width && column > start) {
+            att_paint_end_line(g->paint);
+            att_put_repeat(out, " ", start);
+            column = start;
+        }
+        att_putf(out, "%s ", digits);
+        att_put_plain(out, label);
+        att_put(out, "   ");
+        column += width;
+    }
+    att_paint_end_line(g->paint);
+}
+
+static void put_title(const struct grid *g, const att_map *full)
+{
+    att_writer *out = g->paint->out;
+    if (full->title) {
+        att_put_repeat(out, " ", g->indent);
+        att_paint_style(g->paint, ATT_STYLE_BOLD);
+        att_put_plain(out, full->title);
+        att_paint_style(g->paint, ATT_STYLE_NONE);
+        att_paint_end_line(g->paint);
+    }
+    if (full->queries != g->map->queries || full->keys != g->map->keys) {
+        att_put_repeat(out, " ", g->indent);
+        att_map_put_reduction(out, full, g->map, g->paint->ascii ? "x" : "×");
+        att_paint_end_line(g->paint);
+    }
+}
+
+void att_map_put_text(att_writer *out, const att_map *map, const att_render_options *options,
+                      int indent, att_arena *scratch)
+{
+    att_paint paint = att_paint_on(out, options);
+    struct grid g = { .paint = &paint, .indent = indent, .width = paint.width };
+    g.digits = options->digits < 0 ? ATT_DIGITS_DEFAULT : options->digits;
+    size_cells(&g, map);
+    att_map shown;
+    if (!att_map_shrink(&shown, map, MOST_LINES, cells_that_fit(&g, g.cell), scratch)) {
+        out->status = ATT_NO_MEMORY;
+        return;
+    }
+    g.map = &shown;
+    if (shown.keys != map->keys)
+        g.numbered = false; /* its labels say which keys each cell stands for */
+    g.scale = att_map_scale(&shown);
+    g.ramp = g.scale.diverging ? ATT_RAMP_DIVERGING : ATT_RAMP_SCREEN;
+    g.panel_width = g.label_width + 1 + shown.keys * g.cell;
+    int64_t fit = (g.width - indent + PANEL_GAP) / (g.panel_width + PANEL_GAP);
+    g.across = fit > 1 ? fit : 1;
+    put_title(&g, map);
+    for (int64_t p = 0; p < shown.panels && out->status == ATT_OK; p += g.across) {
+        int64_t left = shown.panels - p;
+        put_panels(&g, p, left < g.across ? left : g.across);
+    }
+    put_scale(&g);
+    put_legend(&g);
+}
+
+att_status att_map_text(att_text *text, const att_map *map, const att_render_options *options,
+                        att_error *err)
+{
+    att_writer out = att_writer_on(text);
+    att_arena scratch = { 0 };
+    att_map shown = *map;
+    if (options->head > map->panels || options->head < 0)
+        return att_fail(err, ATT_BAD_INPUT, "map",
+                        "there is no head %" PRId64 ": the map has %" PRId64, options->head,
+                        map->panels);
+    if (options->head > 0)
+        shown = att_map_panel(map, options->head - 1);
+    att_map_put_text(&out, &shown, options, 0, &scratch);
+    att_arena_free(&scratch);
+    return att_writer_finish(&out, err);
+}

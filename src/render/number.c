@@ -1,0 +1,114 @@
+/* Rounding for the eye and exact text; see number.h. */
+#include "render/number.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* From here on a fixed number has too many digits before the point to be read at a glance. */
+static const double LARGE = 1e7;
+static const double LARGE_INTEGER = 1e12;
+
+/* snprintf writes the locale's decimal point, which may be any bytes: whatever is neither a digit
+ * nor a sign nor an exponent is the point. */
+static size_t unlocalise(char *text)
+{
+    char *to = text;
+    for (char *from = text; *from; from++) {
+        if (strchr("0123456789+-e", *from))
+            *to++ = *from;
+        else if (to == text || to[-1] != '.')
+            *to++ = '.';
+    }
+    *to = '\0';
+    return (size_t)(to - text);
+}
+
+static size_t put_special(char *buffer, double value)
+{
+    const char *word = isnan(value) ? "nan" : value > 0 ? "inf" : "-inf";
+    strcpy(buffer, word);
+    return strlen(word);
+}
+
+static double power_of_ten(int exponent)
+{
+    double power = 1;
+    for (int i = 0; i < abs(exponent); i++)
+        power *= 10;
+    return exponent < 0 ? 1 / power : power;
+}
+
+/* Decimals after which `value` is exact to the eye: what is left is rounding of the double. */
+static int decimals_needed(double value, int most)
+{
+    double magnitude = fabs(value);
+    for (int d = 0; d < most; d++) {
+        double scaled = magnitude * power_of_ten(d);
+        if (fabs(scaled - round(scaled)) <= 1e-12 * (scaled > 1 ? scaled : 1) &&
+            (magnitude == 0 || round(scaled) >= 1))
+            return d;
+    }
+    return most;
+}
+
+att_number_format att_number_choose(const double *values, const uint8_t *allowed, int64_t count,
+                                    int digits)
+{
+    double largest = 0;
+    int decimals = 0;
+    for (int64_t i = 0; i < count; i++) {
+        if ((allowed && !allowed[i]) || !isfinite(values[i]))
+            continue;
+        largest = fmax(largest, fabs(values[i]));
+        int needed = decimals < digits ? decimals_needed(values[i], digits) : digits;
+        decimals = needed > decimals ? needed : decimals;
+    }
+    bool too_small = decimals > 0 && largest < fmin(1e-2, power_of_ten(1 - digits));
+    bool too_large = largest >= (decimals == 0 && digits > 0 ? LARGE_INTEGER : LARGE);
+    if (too_small || too_large)
+        return (att_number_format){ .decimals = digits, .scientific = true };
+    return (att_number_format){ .decimals = decimals };
+}
+
+att_number_format att_number_alone(double value, int digits)
+{
+    return att_number_choose(&value, NULL, 1, digits);
+}
+
+size_t att_number_show(char *buffer, double value, att_number_format format)
+{
+    if (!isfinite(value))
+        return put_special(buffer, value);
+    if (value == 0)
+        value = 0; /* no minus before a zero */
+    bool vanishes =
+        !format.scientific && value != 0 && fabs(value) <= 0.5 * power_of_ten(-format.decimals);
+    if (vanishes)
+        snprintf(buffer, ATT_NUMBER_SIZE, "%.1e", value);
+    else
+        snprintf(buffer, ATT_NUMBER_SIZE, format.scientific ? "%.*e" : "%.*f", format.decimals,
+                 value);
+    return unlocalise(buffer);
+}
+
+size_t att_number_exact(char *buffer, double value)
+{
+    if (!isfinite(value))
+        return put_special(buffer, value);
+    for (int digits = 15; digits <= 17; digits++) {
+        snprintf(buffer, ATT_NUMBER_SIZE, "%.*g", digits, value);
+        if (strtod(buffer, NULL) == value) /* same locale as the line above */
+            break;
+    }
+    return unlocalise(buffer);
+}
+
+size_t att_number_short(char *buffer, double value, int digits)
+{
+    if (!isfinite(value))
+        return put_special(buffer, value);
+    snprintf(buffer, ATT_NUMBER_SIZE, "%.*g", digits, value == 0 ? 0.0 : value);
+    return unlocalise(buffer);
+}

@@ -1,0 +1,35 @@
+/* Numbers as shown: rounded for the eye, or exact for another program. One format serves a whole
+ * matrix, so that its columns align. The decimal point is a point in every locale. */
+#ifndef ATT_RENDER_NUMBER_H
+#define ATT_RENDER_NUMBER_H
+
+#include "sheet/trace.h"
+
+enum { ATT_NUMBER_SIZE = 400, ATT_DIGITS_MAX = 17, ATT_DIGITS_DEFAULT = 4 };
+
+/* How the numbers of one matrix are written. In fixed notation a number that would round to zero
+ * without being zero still shows itself, as 4.8e-05. */
+typedef struct att_number_format {
+    int decimals;
+    bool scientific;
+} att_number_format;
+
+/* A format for `count` numbers, of which those with allowed[i] == 0 do not count (`allowed` may be
+ * NULL): `digits` decimals, fewer where all numbers need fewer, and powers of ten where the
+ * largest is too large or too small to read otherwise. */
+att_number_format att_number_choose(const double *values, const uint8_t *allowed, int64_t count,
+                                    int digits);
+
+/* The format for a number that stands alone. */
+att_number_format att_number_alone(double value, int digits);
+
+/* Writes `value` into `buffer` of ATT_NUMBER_SIZE bytes and gives the length. */
+size_t att_number_show(char *buffer, double value, att_number_format format);
+
+/* The shortest text that reads back as the same double: "0.1", "1e-300", "nan", "inf", "-inf". */
+size_t att_number_exact(char *buffer, double value);
+
+/* With `digits` significant digits and no trailing zeros, for markup. */
+size_t att_number_short(char *buffer, double value, int digits);
+
+#endif

@@ -1,0 +1,128 @@
+/* The writer and the escapes; see writer.h. */
+#include "render/writer.h"
+
+#include "base/text.h"
+#include "text/width.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+att_writer att_writer_on(att_text *text)
+{
+    return (att_writer){ .text = text, .start = text->length };
+}
+
+att_status att_writer_finish(att_writer *out, att_error *err)
+{
+    if (out->status == ATT_OK)
+        return ATT_OK;
+    out->text->length = out->start;
+    if (out->text->data)
+        out->text->data[out->start] = '\0';
+    return att_fail_memory(err);
+}
+
+void att_put_bytes(att_writer *out, const char *bytes, size_t length)
+{
+    if (out->status == ATT_OK)
+        out->status = att_text_add(out->text, bytes, length);
+}
+
+void att_put(att_writer *out, const char *string)
+{
+    att_put_bytes(out, string, strlen(string));
+}
+
+void att_put_repeat(att_writer *out, const char *string, int64_t count)
+{
+    size_t length = strlen(string);
+    for (int64_t i = 0; i < count && out->status == ATT_OK; i++)
+        att_put_bytes(out, string, length);
+}
+
+void att_put_integer(att_writer *out, int64_t value)
+{
+    char digits[24];
+    int length = snprintf(digits, sizeof digits, "%" PRId64, value);
+    att_put_bytes(out, digits, (size_t)length);
+}
+
+void att_putf(att_writer *out, const char *format, ...)
+{
+    if (out->status != ATT_OK)
+        return;
+    va_list args;
+    va_start(args, format);
+    out->status = att_text_vprint(out->text, format, args);
+    va_end(args);
+}
+
+void att_put_char(att_writer *out, uint32_t c)
+{
+    unsigned char bytes[4];
+    size_t length = 0;
+    if (c < 0x80) {
+        bytes[length++] = (unsigned char)c;
+    } else if (c < 0x800) {
+        bytes[length++] = (unsigned char)(0xC0 | c >> 6);
+    } else if (c < 0x10000) {
+        bytes[length++] = (unsigned char)(0xE0 | c >> 12);
+        bytes[length++] = (unsigned char)(0x80 | (c >> 6 & 0x3F));
+    } else {
+        bytes[length++] = (unsigned char)(0xF0 | c >> 18);
+        bytes[length++] = (unsigned char)(0x80 | (c >> 12 & 0x3F));
+        bytes[length++] = (unsigned char)(0x80 | (c >> 6 & 0x3F));
+    }
+    if (c >= 0x80)
+        bytes[length++] = (unsigned char)(0x80 | (c & 0x3F));
+    att_put_bytes(out, (const char *)bytes, length);
+}
+
+uint32_t att_next_char(const char **cursor)
+{
+    uint32_t c = att_utf8_next(cursor);
+    bool control = (c < 0x20 && c != 0 && c != '\n' && c != '\t') || (c >= 0x7F && c < 0xA0);
+    bool refused_by_xml = c == 0xFFFE || c == 0xFFFF;
+    return control || refused_by_xml ? 0xFFFD : c;
+}
+
+void att_put_plain(att_writer *out, const char *string)
+{
+    uint32_t c;
+    while ((c = att_next_char(&string)) != 0)
+        att_put_char(out, c);
+}
+
+void att_put_xml(att_writer *out, const char *string)
+{
+    static const char *const escapes[128] = {
+        ['&'] = "&amp;", ['<'] = "&lt;", ['>'] = "&gt;", ['"'] = "&quot;", ['\''] = "&#39;",
+    };
+    uint32_t c;
+    while ((c = att_next_char(&string)) != 0) {
+        if (c < 128 && escapes[c])
+            att_put(out, escapes[c]);
+        else
+            att_put_char(out, c);
+    }
+}
+
+void att_put_json(att_writer *out, const char *string)
+{
+    static const char *const escapes[128] = {
+        ['"'] = "\\\"",
+        ['\\'] = "\\\\",
+        ['\n'] = "\\n",
+        ['\t'] = "\\t",
+    };
+    uint32_t c;
+    att_put(out, "\"");
+    while ((c = att_next_char(&string)) != 0) {
+        if (c < 128 && escapes[c])
+            att_put(out, escapes[c]);
+        else
+            att_put_char(out, c);
+    }
+    att_put(out, "\"");
+}

@@ -1,0 +1,41 @@
+/* A writer that remembers its first failure, so that renderers read as what they write and check
+ * once at the end. After a failure every call does nothing. Also the escapes that keep a user's
+ * text from meaning anything in the language it lands in. */
+#ifndef ATT_RENDER_WRITER_H
+#define ATT_RENDER_WRITER_H
+
+#include "base/error.h"
+
+#include <stdint.h>
+
+typedef struct att_writer {
+    att_text *text;
+    att_status status;
+    size_t start; /* length of the text when writing began */
+} att_writer;
+
+att_writer att_writer_on(att_text *text);
+
+/* The first failure, filled into *err. The text then holds again what it held at the start. */
+att_status att_writer_finish(att_writer *out, att_error *err);
+
+void att_put(att_writer *out, const char *string);
+void att_put_bytes(att_writer *out, const char *bytes, size_t length);
+void att_put_char(att_writer *out, uint32_t code_point);
+void att_put_repeat(att_writer *out, const char *string, int64_t count);
+void att_put_integer(att_writer *out, int64_t value);
+
+/* For integers and strings; floating point would follow the locale and goes through number.h. */
+void att_putf(att_writer *out, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
+/* The next code point of *cursor, which moves past it; 0 at the end. Bytes that are not UTF-8 and
+ * control characters other than '\n' and '\t' come back as U+FFFD: no terminal sees an escape
+ * sequence of a user's, and XML stays well-formed. */
+uint32_t att_next_char(const char **cursor);
+
+/* A user's text, cleaned as above, as plain text, inside XML (attributes too) or a JSON string. */
+void att_put_plain(att_writer *out, const char *string);
+void att_put_xml(att_writer *out, const char *string);
+void att_put_json(att_writer *out, const char *string);
+
+#endif

@@ -50,10 +50,10 @@ double att_bias_get(const att_attention_inputs *in, const att_pair *pair)
 void att_bias_back(const att_tensor *bias, const att_tensor *alibi, const att_tensor *relative,
                    const att_pair *pair, double grad)
 {
-    if (bias)
+    if (bias->data)
         att_element_add(bias, bias_at(bias, pair), grad);
-    if (alibi)
+    if (alibi->data)
         att_element_add(alibi, alibi_at(alibi, pair), alibi_slope(pair) * grad);
-    if (relative)
+    if (relative->data)
         att_element_add(relative, relative_at(relative, pair), grad);
 }

@@ -13,7 +13,7 @@ typedef struct att_pair {
 /* The sum of all biases of a pair; `bias`, `alibi` and `relative` of `in` may each be NULL. */
 double att_bias_get(const att_attention_inputs *in, const att_pair *pair);
 
-/* Adds the gradient of a pair's score to the gradients of its biases, each of which may be NULL. */
+/* Adds the gradient of a pair's score to those of its biases; one without data is left out. */
 void att_bias_back(const att_tensor *bias, const att_tensor *alibi, const att_tensor *relative,
                    const att_pair *pair, double grad);
 

@@ -83,8 +83,8 @@ static att_status forward(att_work *work, const att_attention_outputs *out, att_
 {
     const att_problem *p = work->problem;
     results r = { .out = out,
-                  .output = att_work_take(work, p->M, 1),
-                  .totals = att_work_take(work, p->S, 1) };
+                  .output = att_take_numbers(&work->arena, p->M, 1),
+                  .totals = att_take_numbers(&work->arena, p->S, 1) };
     if (!r.output || !r.totals)
         return att_fail_memory(err);
     int64_t heads = p->H / p->G;

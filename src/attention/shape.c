@@ -169,5 +169,8 @@ att_status att_shape_same(const char *name, const att_tensor *tensor, const char
                         att_shape_text(second, tensor->rank, tensor->shape));
     if (tensor->dtype != ATT_F32 && tensor->dtype != ATT_F64)
         return att_fail(err, ATT_BAD_INPUT, "attention", "%s is neither float nor double", name);
+    if (!tensor->data && att_tensor_count(tensor) > 0)
+        return att_fail(err, ATT_BAD_INPUT, "attention", "%s %s has no data", name,
+                        att_shape_text(second, tensor->rank, tensor->shape));
     return ATT_OK;
 }

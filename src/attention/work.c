@@ -7,12 +7,12 @@
 
 #include <math.h>
 
-double *att_work_take(att_work *work, int64_t a, int64_t b)
+double *att_take_numbers(att_arena *arena, int64_t a, int64_t b)
 {
     int64_t count;
     if (__builtin_mul_overflow(a, b, &count))
         return NULL;
-    return att_arena_take(&work->arena, (size_t)count, sizeof(double));
+    return att_arena_take(arena, (size_t)count, sizeof(double));
 }
 
 /* Room for one head's copy of a parameter. */
@@ -20,7 +20,8 @@ static bool take_parameter(att_work *work, double **out, const att_tensor *tenso
 {
     if (!tensor)
         return true;
-    *out = att_work_take(work, tensor->shape[1], tensor->rank == 3 ? tensor->shape[2] : 1);
+    *out =
+        att_take_numbers(&work->arena, tensor->shape[1], tensor->rank == 3 ? tensor->shape[2] : 1);
     return *out != NULL;
 }
 
@@ -29,10 +30,10 @@ static bool take_score(att_work *work)
     const att_problem *p = work->problem;
     att_score_vars *x = &work->x;
     const att_score_kind *score = p->score;
-    x->q = att_work_take(work, p->Kq, 1);
-    x->k = att_work_take(work, p->S, p->Kk);
-    x->of_query = att_work_take(work, score->query_room ? score->query_room(p) : 0, 1);
-    x->of_keys = att_work_take(work, p->S, score->key_room ? score->key_room(p) : 0);
+    x->q = att_take_numbers(&work->arena, p->Kq, 1);
+    x->k = att_take_numbers(&work->arena, p->S, p->Kk);
+    x->of_query = att_take_numbers(&work->arena, score->query_room ? score->query_room(p) : 0, 1);
+    x->of_keys = att_take_numbers(&work->arena, p->S, score->key_room ? score->key_room(p) : 0);
     return x->q && x->k && x->of_query && x->of_keys &&
            take_parameter(work, &x->w, p->in->score_w) &&
            take_parameter(work, &x->u, p->in->score_u) &&
@@ -45,11 +46,11 @@ static bool take_row(att_work *work)
     int64_t S = work->problem->S;
     att_row *row = &work->row;
     row->keys = att_arena_take(&work->arena, (size_t)S, sizeof *row->keys);
-    row->plain = att_work_take(work, S, 1);
-    row->scores = att_work_take(work, S, 1);
-    row->weights = att_work_take(work, S, 1);
-    row->factors = att_work_take(work, S, 1);
-    row->scratch = att_work_take(work, S, 1);
+    row->plain = att_take_numbers(&work->arena, S, 1);
+    row->scores = att_take_numbers(&work->arena, S, 1);
+    row->weights = att_take_numbers(&work->arena, S, 1);
+    row->factors = att_take_numbers(&work->arena, S, 1);
+    row->scratch = att_take_numbers(&work->arena, S, 1);
     return row->keys && row->plain && row->scores && row->weights && row->factors && row->scratch;
 }
 
@@ -57,7 +58,7 @@ att_status att_work_new(att_work *work, const att_problem *problem, att_error *e
 {
     *work = (att_work){ .problem = problem, .drop = att_dropout_new(problem->how) };
     ATT_TRY(att_mask_new(&work->mask, problem, err));
-    work->values = att_work_take(work, problem->S, problem->M);
+    work->values = att_take_numbers(&work->arena, problem->S, problem->M);
     if (!work->values || !take_score(work) || !take_row(work))
         return att_fail_memory(err);
     return ATT_OK;

@@ -36,8 +36,8 @@ typedef struct att_work {
 att_status att_work_new(att_work *work, const att_problem *problem, att_error *err);
 void att_work_free(att_work *work);
 
-/* a * b numbers of zero from the arena; NULL when memory is out. */
-double *att_work_take(att_work *work, int64_t a, int64_t b);
+/* a * b zeros from an arena; NULL when the product overflows or memory is out. */
+double *att_take_numbers(att_arena *arena, int64_t a, int64_t b);
 
 /* Turn to keys and values of group (b, g); then to head h of that group; then to query i, whose
  * row is worked out up to its weights. A row of count 0 has nothing else in it. */

@@ -1,0 +1,214 @@
+/* Attention as the textbooks write it, softmax(Q Kᵀ) V: whole matrices and plain products, in
+ * double. It stands beside the reference to be compared with it, and differs from it in two ways
+ * that are the form's own: it needs room for T·S numbers, and a masked key has the weight 0, so
+ * that NaN or infinity in its value shows. */
+#include "attention/element.h"
+#include "attention/normalise.h"
+#include "attention/work.h"
+#include "base/error.h"
+
+#include <math.h>
+
+/* One head's matrices, all row-major. */
+typedef struct matrices {
+    double *query;   /* [T,Kq] */
+    double *key;     /* [S,Kk] */
+    double *value;   /* [S,M] */
+    double *score_w; /* [Kq,Kk], general score only */
+    double *turned;  /* [T,Kk] Q W, general score only */
+    double *scores;  /* [T,S] */
+    double *weights; /* [T,S] */
+    double *output;  /* [T,M] */
+    double *totals;  /* [S] */
+    double *row;     /* [3,S] scores, weights and scratch of the keys a query may attend */
+    int64_t *keys;   /* [S] */
+} matrices;
+
+/* c [n,m] = a [n,k] b [k,m] */
+static void product(double *c, const double *a, const double *b, int64_t n, int64_t k, int64_t m)
+{
+    for (int64_t i = 0; i < n; i++) {
+        for (int64_t j = 0; j < m; j++)
+            c[i * m + j] = 0;
+        for (int64_t r = 0; r < k; r++)
+            for (int64_t j = 0; j < m; j++)
+                c[i * m + j] += a[i * k + r] * b[r * m + j];
+    }
+}
+
+/* c [n,m] = a [n,k] bᵀ, b [m,k] */
+static void product_transposed(double *c, const double *a, const double *b, int64_t n, int64_t k,
+                               int64_t m)
+{
+    for (int64_t i = 0; i < n; i++)
+        for (int64_t j = 0; j < m; j++) {
+            double sum = 0;
+            for (int64_t r = 0; r < k; r++)
+                sum += a[i * k + r] * b[j * k + r];
+            c[i * m + j] = sum;
+        }
+}
+
+/* The rows [b, 0…, head] of a tensor [B,N,heads,width]. */
+static void get_matrix(double *to, const att_tensor *tensor, int64_t b, int64_t head)
+{
+    for (int64_t n = 0; n < tensor->shape[1]; n++)
+        att_row_get(to + n * tensor->shape[3], tensor, att_element_at(tensor, b, n, head, 0));
+}
+
+static void get_weights(double *to, const att_tensor *tensor, int64_t h)
+{
+    int64_t head = tensor->shape[0] == 1 ? 0 : h;
+    for (int64_t r = 0; r < tensor->shape[1]; r++)
+        att_row_get(to + r * tensor->shape[2], tensor, att_element_at(tensor, head, r, 0, 0));
+}
+
+/* Q Kᵀ or Q W Kᵀ, scaled and capped, not yet biased or masked. */
+static void make_scores(const att_problem *p, const matrices *m, int64_t h)
+{
+    const double *left = m->query;
+    if (p->how->score == ATT_SCORE_GENERAL) {
+        get_weights(m->score_w, p->in->score_w, h);
+        product(m->turned, m->query, m->score_w, p->T, p->Kq, p->Kk);
+        left = m->turned;
+    }
+    product_transposed(m->scores, left, m->key, p->T, p->Kk, p->S);
+    double cap = p->how->soft_cap;
+    for (int64_t n = 0; n < p->T * p->S; n++) {
+        m->scores[n] *= p->scale;
+        if (cap > 0)
+            m->scores[n] = cap * tanh(m->scores[n] / cap);
+    }
+}
+
+/* Adds the biases, sets masked scores to -inf and normalises row i; gives its log-sum-exp. */
+static double finish_row(const att_mask *mask, const matrices *m, int64_t b, int64_t h, int64_t i)
+{
+    const att_problem *p = mask->problem;
+    double *scores = m->scores + i * p->S;
+    double *weights = m->weights + i * p->S;
+    double *own_scores = m->row;
+    double *own_weights = m->row + p->S;
+    att_span span = att_mask_span(p, b, i);
+    int64_t count = att_mask_keys(mask, span, b, h, i, m->keys);
+    for (int64_t n = 0; n < count; n++) {
+        int64_t j = m->keys[n];
+        att_pair pair = { b, h, i, j, j - span.key_start - span.query_position };
+        own_scores[n] = scores[j] + att_bias_get(p->in, &pair);
+    }
+    for (int64_t j = 0; j < p->S; j++) {
+        scores[j] = -INFINITY;
+        weights[j] = 0;
+    }
+    if (count > 0)
+        p->normaliser->forward(own_weights, own_scores, count, m->row + 2 * p->S);
+    for (int64_t n = 0; n < count; n++) {
+        scores[m->keys[n]] = own_scores[n];
+        weights[m->keys[n]] = own_weights[n];
+    }
+    return att_log_sum_exp(own_scores, count);
+}
+
+/* What is asked for besides the output; dropout has not touched the weights yet. */
+static void write_maps(const att_problem *p, const matrices *m, const att_attention_outputs *out,
+                       int64_t b, int64_t h)
+{
+    for (int64_t j = 0; j < p->S; j++)
+        m->totals[j] = 0;
+    for (int64_t i = 0; i < p->T; i++) {
+        const double *weights = m->weights + i * p->S;
+        if (out->scores)
+            att_row_set(out->scores, att_element_at(out->scores, b, h, i, 0), m->scores + i * p->S);
+        if (out->weights)
+            att_row_set(out->weights, att_element_at(out->weights, b, h, i, 0), weights);
+        if (out->entropy)
+            att_element_set(out->entropy, att_element_at(out->entropy, b, h, i, 0),
+                            att_entropy(weights, p->S));
+        for (int64_t j = 0; j < p->S; j++)
+            m->totals[j] += weights[j];
+    }
+    if (out->key_totals)
+        att_row_set(out->key_totals, att_element_at(out->key_totals, b, h, 0, 0), m->totals);
+}
+
+static void drop_weights(const att_problem *p, const att_dropout *drop, const matrices *m,
+                         int64_t b, int64_t h)
+{
+    for (int64_t i = 0; i < p->T; i++)
+        for (int64_t j = 0; j < p->S; j++)
+            m->weights[i * p->S + j] *= att_dropout_factor(drop, b, h, i, j);
+}
+
+static void forward_head(const att_mask *mask, const att_dropout *drop, const matrices *m,
+                         const att_attention_outputs *out, int64_t b, int64_t h)
+{
+    const att_problem *p = mask->problem;
+    int64_t group = h / (p->H / p->G);
+    get_matrix(m->query, p->in->query, b, h);
+    get_matrix(m->key, p->in->key, b, group);
+    get_matrix(m->value, p->in->value, b, group);
+    make_scores(p, m, h);
+    for (int64_t i = 0; i < p->T; i++) {
+        double log_sum_exp = finish_row(mask, m, b, h, i);
+        if (out->log_sum_exp)
+            att_element_set(out->log_sum_exp, att_element_at(out->log_sum_exp, b, h, i, 0),
+                            log_sum_exp);
+    }
+    write_maps(p, m, out, b, h);
+    drop_weights(p, drop, m, b, h);
+    product(m->output, m->weights, m->value, p->T, p->S, p->M);
+    for (int64_t i = 0; i < p->T; i++)
+        att_row_set(out->output, att_element_at(out->output, b, i, h, 0), m->output + i * p->M);
+}
+
+static bool take_matrices(matrices *m, att_arena *arena, const att_problem *p)
+{
+    bool general = p->how->score == ATT_SCORE_GENERAL;
+    m->query = att_take_numbers(arena, p->T, p->Kq);
+    m->key = att_take_numbers(arena, p->S, p->Kk);
+    m->value = att_take_numbers(arena, p->S, p->M);
+    m->score_w = att_take_numbers(arena, general ? p->Kq : 0, p->Kk);
+    m->turned = att_take_numbers(arena, general ? p->T : 0, p->Kk);
+    m->scores = att_take_numbers(arena, p->T, p->S);
+    m->weights = att_take_numbers(arena, p->T, p->S);
+    m->output = att_take_numbers(arena, p->T, p->M);
+    m->totals = att_take_numbers(arena, p->S, 1);
+    m->row = att_take_numbers(arena, p->S, 3);
+    m->keys = att_arena_take(arena, (size_t)p->S, sizeof *m->keys);
+    return m->query && m->key && m->value && m->score_w && m->turned && m->scores && m->weights &&
+           m->output && m->totals && m->row && m->keys;
+}
+
+static att_status forward(const att_problem *p, const att_attention_outputs *out, att_error *err)
+{
+    att_mask mask;
+    att_arena arena = { 0 };
+    matrices m;
+    att_dropout drop = att_dropout_new(p->how);
+    ATT_TRY(att_mask_new(&mask, p, err));
+    att_status status = ATT_OK;
+    if (!take_matrices(&m, &arena, p)) {
+        status = att_fail_memory(err);
+        goto done;
+    }
+    for (int64_t b = 0; b < p->B; b++)
+        for (int64_t h = 0; h < p->H; h++)
+            forward_head(&mask, &drop, &m, out, b, h);
+done:
+    att_arena_free(&arena);
+    att_mask_free(&mask);
+    return status;
+}
+
+att_status att_attention_forward_matrix(const att_attention *how, const att_attention_inputs *in,
+                                        const att_attention_outputs *out, att_error *err)
+{
+    att_problem problem;
+    ATT_TRY(att_problem_new(&problem, how, in, err));
+    ATT_TRY(att_problem_check_outputs(&problem, out, err));
+    if (how->score > ATT_SCORE_GENERAL)
+        return att_fail(err, ATT_BAD_INPUT, "attention",
+                        "the %s score is no matrix product: dot, scaled and general are",
+                        problem.score->name);
+    return forward(&problem, out, err);
+}

@@ -197,8 +197,8 @@ static inline void scene_fill_masks(scene *s)
         s->allow[n] = att_random_double(s->seed, 99, (uint64_t)n) < 0.8;
 }
 
-/* The cosine's derivatives grow without bound near the zero vector; differences need vectors of some
- * length. Every third number is the first of its row. */
+/* The cosine's derivatives grow without bound near the zero vector; differences need vectors of
+ * some length. Every third number is the first of its row. */
 static inline void scene_lengthen(scene *s, att_slot slot)
 {
     for (int64_t n = 0; n < att_tensor_count(&s->tensor[slot]); n += 3)

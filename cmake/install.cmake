@@ -11,7 +11,6 @@ install(FILES tools/completion/attend.bash RENAME attend
   DESTINATION ${CMAKE_INSTALL_DATADIR}/bash-completion/completions)
 install(FILES tools/completion/_attend DESTINATION ${CMAKE_INSTALL_DATADIR}/zsh/site-functions)
 
-list(JOIN ATTEND_PC_REQUIRES " " pc_requires)
 set(package_dir ${CMAKE_INSTALL_LIBDIR}/cmake/attend)
 install(EXPORT attend-targets NAMESPACE attend:: DESTINATION ${package_dir})
 configure_package_config_file(cmake/attend-config.cmake.in attend-config.cmake
@@ -22,10 +21,8 @@ install(FILES ${CMAKE_CURRENT_BINARY_DIR}/attend-config.cmake
 
 # From the folder of the .pc file back to the prefix.
 file(RELATIVE_PATH pc_to_prefix "/p/${CMAKE_INSTALL_LIBDIR}/pkgconfig" "/p")
-set(pc_libs "-lm")
-if(OpenMP_C_FOUND)
-  string(APPEND pc_libs " ${OpenMP_C_FLAGS}")
-endif()
+string(REGEX REPLACE "/$" "" pc_to_prefix "${pc_to_prefix}")
+list(JOIN ATTEND_PC_LIBS " " pc_libs)
 configure_file(cmake/attend.pc.in attend.pc @ONLY)
 install(FILES ${CMAKE_CURRENT_BINARY_DIR}/attend.pc
   DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)

@@ -2,10 +2,14 @@
 #
 #   ATTEND_LIBRARIES   what libattend links
 #   ATTEND_FEATURES    the definitions that tell its sources what is there
+#   ATTEND_MODULES     their names for pkg-config, for attend-config.cmake
+#   ATTEND_PC_LIBS     what a static link needs, for attend.pc: the libraries themselves and not, as
+#                      Requires.private would give, what they in turn were linked with
 #   RSVG_FOUND         the program can turn SVG into PNG and PDF
 set(ATTEND_LIBRARIES m)
 set(ATTEND_FEATURES)
-set(ATTEND_PC_REQUIRES)
+set(ATTEND_MODULES)
+set(ATTEND_PC_LIBS -lm)
 set(ATTEND_WITHOUT)
 
 # Adds pkg-config module `module` to libattend as ATT_HAVE_<feature>, if it is installed.
@@ -16,7 +20,9 @@ macro(attend_use feature module what)
   if(${feature}_FOUND)
     list(APPEND ATTEND_LIBRARIES PkgConfig::${feature})
     list(APPEND ATTEND_FEATURES ATT_HAVE_${feature})
-    list(APPEND ATTEND_PC_REQUIRES ${module})
+    list(APPEND ATTEND_MODULES ${module})
+    list(TRANSFORM ${feature}_LIBRARIES PREPEND -l OUTPUT_VARIABLE as_flags)
+    list(APPEND ATTEND_PC_LIBS ${as_flags})
   else()
     list(APPEND ATTEND_WITHOUT "${module} (${what})")
   endif()
@@ -28,6 +34,7 @@ if(NOT ATTEND_MINIMAL)
 endif()
 if(OpenMP_C_FOUND)
   list(APPEND ATTEND_LIBRARIES OpenMP::OpenMP_C)
+  list(APPEND ATTEND_PC_LIBS ${OpenMP_C_FLAGS})
 else()
   list(APPEND ATTEND_WITHOUT "OpenMP (more than one thread)")
 endif()

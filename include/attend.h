@@ -178,14 +178,16 @@ typedef struct att_bundle att_bundle;
 ATT_API att_status att_bundle_new(att_bundle **out, att_error *err);
 ATT_API void att_bundle_free(att_bundle *bundle);
 
-/* Reads a file; which format it is shows from its first bytes. */
+/* Reads a file; which format it is shows from its first bytes. Elements are converted as by
+ * att_npy_load(); bfloat16 becomes float. A .npz may unpack to 4 GB at most. */
 ATT_API att_status att_bundle_load(att_bundle **out, const char *path, att_error *err);
 ATT_API att_status att_npz_read(att_bundle **out, const void *bytes, size_t size, const char *name,
                                 att_error *err);
 ATT_API att_status att_safetensors_read(att_bundle **out, const void *bytes, size_t size,
                                         const char *name, att_error *err);
 
-/* Writes all tensors, sorted by name, beside `path` and renames the file into place. */
+/* Writes all tensors, doubles before floats and then by name, beside `path` and renames the file
+ * into place. The same contents give the same bytes, in whatever order they were added. */
 ATT_API att_status att_safetensors_save(const att_bundle *bundle, const char *path, att_error *err);
 
 /* Tensors in the order of the file (or of adding); `_get` gives NULL for an unknown name. */

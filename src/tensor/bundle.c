@@ -1,0 +1,182 @@
+/* Bundles: named tensors and text metadata. */
+#include "tensor/bundle.h"
+
+#include "base/alloc.h"
+#include "base/error.h"
+#include "base/file.h"
+#include "base/quote.h"
+#include "tensor/name_table.h"
+
+#include <string.h>
+
+struct att_bundle {
+    att_name_table names;
+    att_tensor *tensors; /* [capacity], the one of names.items[i] at i */
+    size_t capacity;
+    att_name_table keys;
+    const char **values; /* [value_capacity] in `texts` */
+    size_t value_capacity;
+    att_arena texts;
+};
+
+/* Makes room for one item more in an array of `count`. */
+static bool make_room(void **items, size_t *capacity, size_t count, size_t size)
+{
+    if (count < *capacity)
+        return true;
+    size_t bigger = *capacity ? *capacity * 2 : 8;
+    void *moved = att_realloc(*items, count * size, bigger, size);
+    if (!moved)
+        return false;
+    *items = moved;
+    *capacity = bigger;
+    return true;
+}
+
+att_status att_bundle_new(att_bundle **out, att_error *err)
+{
+    *out = att_alloc_zero(1, sizeof **out);
+    return *out ? ATT_OK : att_fail_memory(err);
+}
+
+void att_bundle_free(att_bundle *bundle)
+{
+    if (!bundle)
+        return;
+    for (size_t i = 0; i < bundle->names.count; i++)
+        att_tensor_free(&bundle->tensors[i]);
+    att_free(bundle->tensors);
+    att_free(bundle->values);
+    att_name_table_free(&bundle->names);
+    att_name_table_free(&bundle->keys);
+    att_arena_free(&bundle->texts);
+    att_free(bundle);
+}
+
+/* ---- tensors */
+
+size_t att_bundle_count(const att_bundle *bundle)
+{
+    return bundle->names.count;
+}
+
+const char *att_bundle_name(const att_bundle *bundle, size_t index)
+{
+    return index < bundle->names.count ? bundle->names.items[index] : NULL;
+}
+
+const att_tensor *att_bundle_at(const att_bundle *bundle, size_t index)
+{
+    return index < bundle->names.count ? &bundle->tensors[index] : NULL;
+}
+
+const att_tensor *att_bundle_get(const att_bundle *bundle, const char *name)
+{
+    ptrdiff_t index = att_name_table_find(&bundle->names, name);
+    return index == ATT_NO_NAME ? NULL : &bundle->tensors[index];
+}
+
+att_status att_bundle_take(att_bundle *bundle, const char *name, att_tensor *tensor, att_error *err)
+{
+    char quoted[ATT_QUOTED];
+    if (att_bundle_get(bundle, name))
+        return att_fail(err, ATT_BAD_INPUT, "bundle", "tensor '%s' is there already",
+                        att_quote(quoted, name, strlen(name)));
+    void *tensors = bundle->tensors;
+    bool room = make_room(&tensors, &bundle->capacity, bundle->names.count, sizeof *tensor);
+    bundle->tensors = tensors;
+    if (!room || !att_name_table_add(&bundle->names, name))
+        return att_fail_memory(err);
+    bundle->tensors[bundle->names.count - 1] = *tensor;
+    *tensor = (att_tensor){ 0 };
+    return ATT_OK;
+}
+
+att_status att_bundle_add(att_bundle *bundle, const char *name, const att_tensor *tensor,
+                          att_error *err)
+{
+    att_tensor copy;
+    ATT_TRY(att_tensor_copy(&copy, tensor, tensor->dtype, err));
+    att_status status = att_bundle_take(bundle, name, &copy, err);
+    if (status != ATT_OK)
+        att_tensor_free(&copy);
+    return status;
+}
+
+/* ---- metadata */
+
+size_t att_bundle_meta_count(const att_bundle *bundle)
+{
+    return bundle->keys.count;
+}
+
+void att_bundle_meta_at(const att_bundle *bundle, size_t index, const char **key,
+                        const char **value)
+{
+    *key = bundle->keys.items[index];
+    *value = bundle->values[index];
+}
+
+const char *att_bundle_meta_get(const att_bundle *bundle, const char *key)
+{
+    ptrdiff_t index = att_name_table_find(&bundle->keys, key);
+    return index == ATT_NO_NAME ? NULL : bundle->values[index];
+}
+
+att_status att_bundle_meta_set(att_bundle *bundle, const char *key, const char *value,
+                               att_error *err)
+{
+    const char *copy = att_arena_copy(&bundle->texts, value, strlen(value));
+    if (!copy)
+        return att_fail_memory(err);
+    ptrdiff_t index = att_name_table_find(&bundle->keys, key);
+    if (index == ATT_NO_NAME) {
+        void *values = bundle->values;
+        bool room = make_room(&values, &bundle->value_capacity, bundle->keys.count, sizeof copy);
+        bundle->values = values;
+        if (!room || !att_name_table_add(&bundle->keys, key))
+            return att_fail_memory(err);
+        index = (ptrdiff_t)bundle->keys.count - 1;
+    }
+    bundle->values[index] = copy;
+    return ATT_OK;
+}
+
+/* ---- loading */
+
+typedef att_status read_function(att_bundle **out, const void *bytes, size_t size, const char *name,
+                                 att_error *err);
+
+/* Which reader a file is for. The order matters: any eight bytes may begin a .safetensors file, but
+ * the brace that follows them is a compression method that no .zip file has. */
+static read_function *reader_for(const char *bytes, size_t size)
+{
+    if (size > 8 && bytes[8] == '{')
+        return att_safetensors_read;
+    if (size >= 4 && (memcmp(bytes, "PK\3\4", 4) == 0 || memcmp(bytes, "PK\5\6", 4) == 0))
+        return att_npz_read;
+    return NULL;
+}
+
+static att_status read_any(att_bundle **out, const att_text *bytes, const char *path,
+                           att_error *err)
+{
+    if (bytes->length >= 6 && memcmp(bytes->data, "\x93NUMPY", 6) == 0)
+        return att_fail(err, ATT_BAD_INPUT, path,
+                        "is a .npy file with a single array, expected .npz or .safetensors");
+    read_function *read = reader_for(bytes->data, bytes->length);
+    if (!read)
+        return att_fail(err, ATT_BAD_INPUT, path,
+                        "is neither a .npz nor a .safetensors file (%zu bytes)", bytes->length);
+    return read(out, bytes->data, bytes->length, path, err);
+}
+
+att_status att_bundle_load(att_bundle **out, const char *path, att_error *err)
+{
+    *out = NULL;
+    att_text bytes = { 0 };
+    ATT_TRY(att_file_read(&bytes, path, SIZE_MAX, err));
+    att_status status = read_any(out, &bytes, path, err);
+    att_text_free(&bytes);
+    return status;
+}

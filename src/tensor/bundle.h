@@ -1,0 +1,17 @@
+/* How readers fill a bundle and writers walk through one. */
+#ifndef ATT_TENSOR_BUNDLE_H
+#define ATT_TENSOR_BUNDLE_H
+
+#include "attend.h"
+
+/* Adds the tensor itself, which then belongs to the bundle (*tensor is cleared). On failure it
+ * stays the caller's. */
+att_status att_bundle_take(att_bundle *bundle, const char *name, att_tensor *tensor,
+                           att_error *err);
+
+/* Metadata in the order of setting. */
+size_t att_bundle_meta_count(const att_bundle *bundle);
+void att_bundle_meta_at(const att_bundle *bundle, size_t index, const char **key,
+                        const char **value);
+
+#endif

@@ -1,0 +1,79 @@
+/* The set of names; see name_table.h. Open addressing with linear steps: files may hold a hundred
+ * thousand tensors, and looking each up among all the others would take hours. */
+#include "tensor/name_table.h"
+
+#include "base/alloc.h"
+
+#include <stdint.h>
+#include <string.h>
+
+enum { FIRST_CAPACITY = 8 };
+
+static uint64_t hash(const char *name) /* FNV-1a */
+{
+    uint64_t h = UINT64_C(0xCBF29CE484222325);
+    for (; *name; name++)
+        h = (h ^ (unsigned char)*name) * UINT64_C(0x100000001B3);
+    return h ^ h >> 32;
+}
+
+/* The slot that holds the name, or the free one where it belongs. */
+static size_t slot_of(const att_name_table *names, const char *name)
+{
+    size_t mask = names->slot_count - 1;
+    size_t slot = (size_t)hash(name) & mask;
+    while (names->slots[slot] && strcmp(names->items[names->slots[slot] - 1], name) != 0)
+        slot = (slot + 1) & mask;
+    return slot;
+}
+
+ptrdiff_t att_name_table_find(const att_name_table *names, const char *name)
+{
+    if (names->slot_count == 0)
+        return ATT_NO_NAME;
+    return (ptrdiff_t)names->slots[slot_of(names, name)] - 1;
+}
+
+/* Doubles the room. Both blocks are there before anything changes. */
+static bool grow(att_name_table *names)
+{
+    size_t capacity = names->capacity ? names->capacity * 2 : FIRST_CAPACITY;
+    const char **items = att_alloc(capacity, sizeof *items);
+    size_t *slots = att_alloc_zero(capacity * 2, sizeof *slots);
+    if (!items || !slots) {
+        att_free(items);
+        att_free(slots);
+        return false;
+    }
+    if (names->count > 0)
+        memcpy(items, names->items, names->count * sizeof *items);
+    att_free(names->items);
+    att_free(names->slots);
+    names->items = items;
+    names->capacity = capacity;
+    names->slots = slots;
+    names->slot_count = capacity * 2;
+    for (size_t i = 0; i < names->count; i++)
+        slots[slot_of(names, items[i])] = i + 1;
+    return true;
+}
+
+bool att_name_table_add(att_name_table *names, const char *name)
+{
+    if (names->count == names->capacity && !grow(names))
+        return false;
+    const char *copy = att_arena_copy(&names->arena, name, strlen(name));
+    if (!copy)
+        return false;
+    names->slots[slot_of(names, copy)] = names->count + 1;
+    names->items[names->count++] = copy;
+    return true;
+}
+
+void att_name_table_free(att_name_table *names)
+{
+    att_free(names->items);
+    att_free(names->slots);
+    att_arena_free(&names->arena);
+    *names = (att_name_table){ 0 };
+}

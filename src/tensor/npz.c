@@ -1,0 +1,191 @@
+/* Reading .npz files: a zip archive of .npy files, stored or deflated. libzip reads the archive;
+ * what it says of sizes is believed only as far as the bytes present allow. */
+#include "tensor/bundle.h"
+
+#include "base/alloc.h"
+#include "base/error.h"
+#include "base/quote.h"
+
+#include <string.h>
+
+#ifdef ATT_HAVE_ZIP
+#include <zip.h>
+
+/* Deflate cannot do better than 258 bytes for two bits, less a little: no more than 1032 to 1. */
+enum { DEFLATE_RATIO = 1032 };
+
+/* All entries together may unpack to no more than this, however small the file. */
+static const uint64_t LARGEST_CONTENTS = UINT64_C(1) << 32;
+
+typedef struct archive {
+    const char *name; /* for errors */
+    size_t size;
+    zip_t *zip;
+    uint64_t packed;   /* bytes that entries so far claim to have in the file */
+    uint64_t unpacked; /* and in memory */
+} archive;
+
+static att_status fail_zip(const char *name, zip_error_t *why, att_error *err)
+{
+    if (zip_error_code_zip(why) == ZIP_ER_MEMORY)
+        return att_fail_memory(err);
+    return att_fail(err, ATT_BAD_INPUT, name, "is no proper .npz file: %s",
+                    zip_error_strerror(why));
+}
+
+static att_status open_archive(archive *in, const void *bytes, att_error *err)
+{
+    zip_error_t why;
+    zip_error_init(&why);
+    zip_source_t *source = zip_source_buffer_create(bytes, in->size, 0, &why);
+    if (source)
+        in->zip = zip_open_from_source(source, ZIP_RDONLY | ZIP_CHECKCONS, &why);
+    att_status status = in->zip ? ATT_OK : fail_zip(in->name, &why, err);
+    if (!in->zip)
+        zip_source_free(source);
+    zip_error_fini(&why);
+    return status;
+}
+
+/* ---- one entry */
+
+static att_status fail_entry(const archive *in, const zip_stat_t *entry, const char *what,
+                             att_error *err)
+{
+    char quoted[ATT_QUOTED];
+    return att_fail(err, ATT_BAD_INPUT, in->name, "entry '%s' %s",
+                    att_quote(quoted, entry->name, strlen(entry->name)), what);
+}
+
+static att_status fail_unpacking(const archive *in, const zip_stat_t *entry, zip_error_t *why,
+                                 att_error *err)
+{
+    char quoted[ATT_QUOTED];
+    if (zip_error_code_zip(why) == ZIP_ER_MEMORY)
+        return att_fail_memory(err);
+    return att_fail(err, ATT_BAD_INPUT, in->name, "entry '%s' cannot be unpacked: %s",
+                    att_quote(quoted, entry->name, strlen(entry->name)), zip_error_strerror(why));
+}
+
+/* Checks that the entry can be what it says it is, before any memory is taken for it. */
+static att_status check_entry(archive *in, const zip_stat_t *entry, att_error *err)
+{
+    size_t length = strlen(entry->name);
+    if (length < 4 || strcmp(entry->name + length - 4, ".npy") != 0)
+        return fail_entry(in, entry, "is no .npy file", err);
+    if (entry->encryption_method != ZIP_EM_NONE)
+        return fail_entry(in, entry, "is encrypted", err);
+    if (entry->comp_method != ZIP_CM_STORE && entry->comp_method != ZIP_CM_DEFLATE)
+        return fail_entry(in, entry, "is neither stored nor deflated", err);
+    if (entry->comp_size > in->size - in->packed)
+        return fail_entry(in, entry, "reaches beyond the end of the file", err);
+    in->packed += entry->comp_size;
+    uint64_t most = entry->comp_method == ZIP_CM_STORE ? 1 : DEFLATE_RATIO;
+    if (entry->size > entry->comp_size * most)
+        return fail_entry(in, entry, "claims more bytes than it can hold", err);
+    if (entry->size > LARGEST_CONTENTS - in->unpacked)
+        return fail_entry(in, entry, "unpacks to more than 4 GB with the others", err);
+    in->unpacked += entry->size;
+    return ATT_OK;
+}
+
+/* Reads the entry's bytes. Asking for one more than there should be makes libzip compare the
+ * checksum. */
+static att_status unpack(const archive *in, zip_uint64_t index, const zip_stat_t *entry, char *to,
+                         att_error *err)
+{
+    zip_file_t *file = zip_fopen_index(in->zip, index, 0);
+    if (!file)
+        return fail_unpacking(in, entry, zip_get_error(in->zip), err);
+    uint64_t done = 0;
+    zip_int64_t got;
+    while ((got = zip_fread(file, to + done, entry->size + 1 - done)) > 0 && done <= entry->size)
+        done += (uint64_t)got;
+    att_status status = ATT_OK;
+    if (got < 0)
+        status = fail_unpacking(in, entry, zip_file_get_error(file), err);
+    else if (done != entry->size)
+        status = fail_entry(in, entry, "has not the size that the archive states", err);
+    zip_fclose(file);
+    return status;
+}
+
+/* Reads the unpacked .npy file and adds it under its name without ".npy". */
+static att_status add_array(att_bundle *bundle, const archive *in, const zip_stat_t *entry,
+                            const char *bytes, att_error *err)
+{
+    char quoted[ATT_QUOTED];
+    att_error inner = { 0 };
+    att_tensor tensor = { 0 };
+    size_t length = strlen(entry->name) - 4;
+    char *name = att_alloc(length + 1, 1);
+    if (!name)
+        return att_fail_memory(err);
+    memcpy(name, entry->name, length);
+    name[length] = '\0';
+    att_status status = att_npy_read(&tensor, bytes, entry->size, in->name, &inner);
+    if (status == ATT_OK)
+        status = att_bundle_take(bundle, name, &tensor, &inner);
+    if (status == ATT_BAD_INPUT)
+        att_fail(err, status, in->name, "tensor '%s': %s", att_quote(quoted, name, length),
+                 inner.message);
+    else if (status != ATT_OK)
+        att_fail_memory(err);
+    att_tensor_free(&tensor);
+    att_free(name);
+    return status;
+}
+
+static att_status read_entry(att_bundle *bundle, archive *in, zip_uint64_t index, att_error *err)
+{
+    const zip_uint64_t needed =
+        ZIP_STAT_NAME | ZIP_STAT_SIZE | ZIP_STAT_COMP_SIZE | ZIP_STAT_COMP_METHOD;
+    zip_stat_t entry;
+    if (zip_stat_index(in->zip, index, 0, &entry) != 0)
+        return fail_zip(in->name, zip_get_error(in->zip), err);
+    if ((entry.valid & needed) != needed)
+        return att_fail(err, ATT_BAD_INPUT, in->name, "entry %llu lacks its name or size",
+                        (unsigned long long)index);
+    ATT_TRY(check_entry(in, &entry, err));
+    char *bytes = att_alloc(entry.size + 1, 1);
+    if (!bytes)
+        return att_fail_memory(err);
+    att_status status = unpack(in, index, &entry, bytes, err);
+    if (status == ATT_OK)
+        status = add_array(bundle, in, &entry, bytes, err);
+    att_free(bytes);
+    return status;
+}
+
+att_status att_npz_read(att_bundle **out, const void *bytes, size_t size, const char *name,
+                        att_error *err)
+{
+    *out = NULL;
+    archive in = { .name = name, .size = size };
+    ATT_TRY(open_archive(&in, bytes, err));
+    att_bundle *bundle = NULL;
+    att_status status = att_bundle_new(&bundle, err);
+    zip_int64_t count = zip_get_num_entries(in.zip, 0);
+    for (zip_int64_t i = 0; i < count && status == ATT_OK; i++)
+        status = read_entry(bundle, &in, (zip_uint64_t)i, err);
+    zip_discard(in.zip);
+    if (status == ATT_OK)
+        *out = bundle;
+    else
+        att_bundle_free(bundle);
+    return status;
+}
+
+#else
+
+att_status att_npz_read(att_bundle **out, const void *bytes, size_t size, const char *name,
+                        att_error *err)
+{
+    (void)bytes;
+    (void)size;
+    *out = NULL;
+    return att_fail(err, ATT_UNSUPPORTED, name,
+                    "this build cannot read .npz files: it lacks libzip");
+}
+
+#endif

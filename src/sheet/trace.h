@@ -48,7 +48,8 @@ typedef struct att_check {
     bool passed;
     bool negated;          /* expect not */
     const att_expr *left;  /* what was checked */
-    const att_expr *right; /* what it should be; NULL for a comparison with a file */
+    const att_expr *right; /* what it should be; NULL for a comparison with a file, and for an
+                              `expect error` that was not refused as it should: see `verdict` */
     const char *file;      /* comparison: the file, else NULL */
     att_rule rule;
     double tolerance; /* ATT_RULE_WITHIN */

@@ -1,0 +1,252 @@
+/* Calls: finding the function, checking what it is given, running it. */
+#include "sheet/call.h"
+
+#include "sheet/eval.h"
+
+#include <stdio.h>
+#include <string.h>
+
+static const att_function *const tables[] = { att_plain_functions, att_block_functions };
+
+enum { TABLES = sizeof tables / sizeof *tables };
+
+const att_function *att_function_find(const char *name)
+{
+    for (size_t t = 0; t < TABLES; t++)
+        for (const att_function *row = tables[t]; row->name; row++)
+            if (strcmp(row->name, name) == 0)
+                return row;
+    return NULL;
+}
+
+const att_option_row *att_option_find(const att_function *function, const char *name)
+{
+    for (const att_option_row *row = function->options; row && row->name; row++)
+        if (strcmp(row->name, name) == 0)
+            return row;
+    return NULL;
+}
+
+/* ---- What an option takes: alternatives separated by commas and "or" */
+
+/* The next alternative of `takes` and its length; NULL at the end. */
+static const char *next_alternative(const char *takes, size_t *length)
+{
+    static const char *const separators[] = { ",", " or ", " ", "or " };
+    bool moved = true;
+    while (moved) {
+        moved = false;
+        for (size_t i = 0; i < sizeof separators / sizeof *separators; i++) {
+            size_t n = strlen(separators[i]);
+            if (strncmp(takes, separators[i], n) == 0) {
+                takes += n;
+                moved = true;
+            }
+        }
+    }
+    if (!*takes)
+        return NULL;
+    size_t comma = strcspn(takes, ",");
+    const char * or = strstr(takes, " or ");
+    *length = or &&(size_t)(or -takes) < comma ? (size_t)(or -takes) : comma;
+    return takes;
+}
+
+static bool is_word(const char *text, size_t length)
+{
+    return !memchr(text, ' ', length);
+}
+
+bool att_option_takes_word(const att_option_row *row, const char *word)
+{
+    size_t length;
+    const char *at = row->takes;
+    while (at && (at = next_alternative(at, &length))) {
+        if (length == strlen(word) && memcmp(at, word, length) == 0 && is_word(at, length))
+            return true;
+        at += length;
+    }
+    return false;
+}
+
+/* True where nothing but words is taken. */
+static bool takes_only_words(const att_option_row *row)
+{
+    size_t length;
+    const char *at = row->takes;
+    while (at && (at = next_alternative(at, &length))) {
+        if (!is_word(at, length))
+            return false;
+        at += length;
+    }
+    return true;
+}
+
+/* ---- Options */
+
+static att_status fail_option_name(const att_scope *scope, const att_expr *option,
+                                   const att_function *function)
+{
+    enum { MOST = 64 };
+    const char *known[MOST];
+    size_t count = 0;
+    for (const att_option_row *row = function->options; row && row->name && count < MOST; row++)
+        known[count++] = row->name;
+    if (count == 0)
+        return att_scope_fail(scope, option, "%s takes no options, found '%.80s': %s",
+                              function->name, option->text, function->usage);
+    const char *near = att_suggest(option->text, known, count);
+    if (near)
+        return att_scope_fail(scope, option, "%s has no option '%.80s': did you mean '%s'?",
+                              function->name, option->text, near);
+    return att_scope_fail(scope, option, "%s has no option '%.80s': %s", function->name,
+                          option->text, function->usage);
+}
+
+static att_status fail_option_word(const att_scope *scope, const att_expr *at,
+                                   const att_option_row *row, const char *word)
+{
+    return att_scope_fail(scope, at, "%s takes %s, found '%.80s'", row->name, row->takes, word);
+}
+
+/* A bare or quoted word, where the option takes it; else an expression. */
+static att_status eval_option_value(const att_scope *scope, const att_expr *node,
+                                    const att_option_row *row, att_value *out)
+{
+    bool worded = node->kind == ATT_EXPR_NAME || node->kind == ATT_EXPR_STRING;
+    if (worded && att_option_takes_word(row, node->text)) {
+        *out = (att_value){ .kind = ATT_VALUE_WORD, .word = node->text };
+        return ATT_OK;
+    }
+    if (worded && (takes_only_words(row) || node->kind == ATT_EXPR_STRING))
+        return fail_option_word(scope, node, row, node->text);
+    if (takes_only_words(row)) {
+        char quote[ATT_QUOTE_SIZE];
+        return fail_option_word(scope, node, row, att_origin_quote(scope->origin, node, quote));
+    }
+    return att_eval(scope, node, out);
+}
+
+static att_status eval_option(const att_scope *scope, const att_expr *option,
+                              const att_function *function, att_value *values)
+{
+    const att_option_row *row = att_option_find(function, option->text);
+    if (!row)
+        return fail_option_name(scope, option, function);
+    att_value *value = &values[row - function->options];
+    if (value->kind != ATT_VALUE_WORD || value->word)
+        return att_scope_fail(scope, option, "the option '%s' is given twice", row->name);
+    if (option->children == 0) {
+        *value = (att_value){ .kind = ATT_VALUE_WORD, .word = row->name };
+        return ATT_OK;
+    }
+    if (!row->takes)
+        return att_scope_fail(scope, option, "'%s' is a flag and takes no value", row->name);
+    return eval_option_value(scope, option->child[0], row, value);
+}
+
+/* ---- The call */
+
+static att_status fail_function(const att_scope *scope, const att_expr *node)
+{
+    if (att_names_get(scope->names, node->text))
+        return att_scope_fail(scope, node,
+                              "'%.80s' is a value, not a function: rows are %.80s[2], a product "
+                              "needs a '*'",
+                              node->text, node->text);
+    enum { MOST = 128 };
+    const char *known[MOST];
+    size_t count = 0;
+    for (size_t t = 0; t < TABLES; t++)
+        for (const att_function *row = tables[t]; row->name && count < MOST; row++)
+            known[count++] = row->name;
+    const char *near = att_suggest(node->text, known, count);
+    return near ? att_scope_fail(scope, node, "unknown function '%.80s': did you mean '%s'?",
+                                 node->text, near)
+                : att_scope_fail(scope, node, "unknown function '%.80s'", node->text);
+}
+
+static att_status check_count(const att_scope *scope, const att_expr *node,
+                              const att_function *function, size_t count)
+{
+    if (count >= function->min_args && count <= function->max_args)
+        return ATT_OK;
+    char wanted[64];
+    if (function->min_args == function->max_args)
+        snprintf(wanted, sizeof wanted, "%zu argument%s", function->min_args,
+                 function->min_args == 1 ? "" : "s");
+    else
+        snprintf(wanted, sizeof wanted, "%zu to %zu arguments", function->min_args,
+                 function->max_args);
+    return att_scope_fail(scope, node, "%s takes %s, found %zu: %s", function->name, wanted, count,
+                          function->usage);
+}
+
+static size_t option_count(const att_function *function)
+{
+    size_t count = 0;
+    while (function->options && function->options[count].name)
+        count++;
+    return count;
+}
+
+att_status att_eval_call(const att_scope *scope, const att_expr *node, att_value *out)
+{
+    const att_function *function = att_function_find(node->text);
+    if (!function)
+        return fail_function(scope, node);
+    size_t count = 0;
+    while (count < node->children && node->child[count]->kind != ATT_EXPR_OPTION)
+        count++;
+    size_t options = option_count(function);
+    att_value *args = att_arena_take(scope->arena, count, sizeof *args);
+    att_value *values = att_arena_take(scope->arena, options, sizeof *values);
+    if (!args || !values)
+        return att_fail_memory(scope->err);
+    for (size_t i = 0; i < options; i++)
+        values[i].kind = ATT_VALUE_WORD;
+    for (size_t i = count; i < node->children; i++)
+        ATT_TRY(eval_option(scope, node->child[i], function, values));
+    ATT_TRY(check_count(scope, node, function, count));
+    for (size_t i = 0; i < count; i++)
+        ATT_TRY(att_eval(scope, node->child[i], &args[i]));
+    const att_call call = { scope->arena, function, node,          args,
+                            count,        values,   scope->origin, scope->err };
+    return function->run(&call, out);
+}
+
+/* ---- What functions use */
+
+att_status att_call_fail(const att_call *call, const att_expr *at, const char *format, ...)
+{
+    const att_expr *node = at ? at : call->node;
+    va_list args;
+    va_start(args, format);
+    att_status status = att_origin_vfail(call->origin, call->err, node->line ? node->line : 1,
+                                         node->line ? node->column : 1, format, args);
+    va_end(args);
+    return status;
+}
+
+att_status att_call_matrix(const att_call *call, size_t index, const att_matrix **out)
+{
+    const att_value *value = &call->args[index];
+    if (value->kind == ATT_VALUE_LIST) {
+        char quote[ATT_QUOTE_SIZE];
+        return att_call_fail(call, call->node->child[index],
+                             "%s: %s is a list of %zu, expected a matrix", call->function->name,
+                             att_origin_quote(call->origin, call->node->child[index], quote),
+                             value->item_count);
+    }
+    *out = value->matrix;
+    return ATT_OK;
+}
+
+const att_value *att_call_option(const att_call *call, const char *name)
+{
+    const att_option_row *row = att_option_find(call->function, name);
+    if (!row)
+        return NULL;
+    const att_value *value = &call->options[row - call->function->options];
+    return value->kind == ATT_VALUE_WORD && !value->word ? NULL : value;
+}

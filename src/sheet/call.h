@@ -1,0 +1,14 @@
+/* Functions by name, and calling them. */
+#ifndef ATT_SHEET_CALL_H
+#define ATT_SHEET_CALL_H
+
+#include "sheet/function.h"
+
+/* NULL where there is none of that name. */
+const att_function *att_function_find(const char *name);
+const att_option_row *att_option_find(const att_function *function, const char *name);
+
+/* True where `word` is one of the words that the option takes. */
+bool att_option_takes_word(const att_option_row *row, const char *word);
+
+#endif

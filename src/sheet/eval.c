@@ -1,0 +1,253 @@
+/* The evaluator: one function per kind of expression. */
+#include "sheet/eval.h"
+
+#include "sheet/call.h"
+#include "sheet/matrix.h"
+
+#include <math.h>
+#include <string.h>
+
+att_status att_scope_fail(const att_scope *scope, const att_expr *node, const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    att_status status = att_origin_vfail(scope->origin, scope->err, node->line ? node->line : 1,
+                                         node->line ? node->column : 1, format, args);
+    va_end(args);
+    return status;
+}
+
+static att_status give(const att_scope *scope, const att_matrix *matrix, att_value *out)
+{
+    *out = (att_value){ .kind = ATT_VALUE_MATRIX, .matrix = matrix };
+    return matrix ? ATT_OK : att_fail_memory(scope->err);
+}
+
+/* ---- Numbers and names */
+
+static att_status eval_number(const att_scope *scope, const att_expr *node, att_value *out)
+{
+    return give(scope, att_matrix_scalar(scope->arena, node->number), out);
+}
+
+static att_status eval_constant(const att_scope *scope, const att_expr *node, att_value *out)
+{
+    return give(scope, node->matrix, out);
+}
+
+static const struct predefined {
+    const char *name;
+    double value;
+} predefined[] = { { "pi", 3.14159265358979323846 }, { "inf", INFINITY }, { "nan", NAN } };
+
+static att_status fail_unknown(const att_scope *scope, const att_expr *node)
+{
+    if (att_function_find(node->text))
+        return att_scope_fail(scope, node, "'%s' is a function: expected %s(…)", node->text,
+                              node->text);
+    const char *near = att_names_suggest(scope->names, node->text);
+    return near ? att_scope_fail(scope, node, "unknown name '%.80s': did you mean '%s'?",
+                                 node->text, near)
+                : att_scope_fail(scope, node, "unknown name '%.80s'", node->text);
+}
+
+static att_status eval_name(const att_scope *scope, const att_expr *node, att_value *out)
+{
+    const att_name *row = att_names_get(scope->names, node->text);
+    if (row) {
+        *out = row->value;
+        return ATT_OK;
+    }
+    for (size_t i = 0; i < sizeof predefined / sizeof *predefined; i++)
+        if (strcmp(node->text, predefined[i].name) == 0)
+            return give(scope, att_matrix_scalar(scope->arena, predefined[i].value), out);
+    return fail_unknown(scope, node);
+}
+
+static att_status eval_string(const att_scope *scope, const att_expr *node, att_value *out)
+{
+    (void)out;
+    return att_scope_fail(scope, node, "a string is not a value: expected a matrix");
+}
+
+static att_status eval_out_of_place(const att_scope *scope, const att_expr *node, att_value *out)
+{
+    (void)out;
+    return att_scope_fail(scope, node, "this cannot stand here: expected a value");
+}
+
+/* ---- Signs and transposes */
+
+static att_status eval_negate(const att_scope *scope, const att_expr *node, att_value *out)
+{
+    const att_matrix *of;
+    ATT_TRY(att_eval_matrix(scope, node->child[0], &of));
+    att_matrix *to = att_matrix_like(scope->arena, of);
+    for (int64_t i = 0; to && i < of->rows * of->cols; i++)
+        to->data[i] = -of->data[i];
+    return give(scope, to, out);
+}
+
+static att_status eval_transpose(const att_scope *scope, const att_expr *node, att_value *out)
+{
+    const att_matrix *of;
+    ATT_TRY(att_eval_matrix(scope, node->child[0], &of));
+    return give(scope, att_matrix_transpose(scope->arena, of), out);
+}
+
+/* ---- Matrices written out */
+
+/* A number as written, with its sign, without a matrix of its own for each. */
+static bool literal(const att_expr *node, double *out)
+{
+    bool negative = node->kind == ATT_EXPR_NEGATE;
+    if (negative)
+        node = node->child[0];
+    if (node->kind != ATT_EXPR_NUMBER)
+        return false;
+    *out = negative ? -node->number : node->number;
+    return true;
+}
+
+static bool literal_row(const att_expr *row)
+{
+    double ignored;
+    for (size_t i = 0; i < row->children; i++)
+        if (!literal(row->child[i], &ignored))
+            return false;
+    return true;
+}
+
+static att_status eval_literal_row(const att_scope *scope, const att_expr *row,
+                                   const att_matrix **out)
+{
+    att_matrix *to = att_matrix_new(scope->arena, 1, (int64_t)row->children);
+    if (!to)
+        return att_fail_memory(scope->err);
+    for (size_t i = 0; i < row->children; i++)
+        literal(row->child[i], &to->data[i]);
+    *out = to;
+    return ATT_OK;
+}
+
+static att_status fail_beside(const att_scope *scope, const att_expr *row, size_t at,
+                              const att_matrix *first, const att_matrix *other)
+{
+    char a[ATT_QUOTE_SIZE];
+    char b[ATT_QUOTE_SIZE];
+    return att_scope_fail(
+        scope, row->child[at],
+        "side by side need equally many rows: %s is %lld × %lld and %s is %lld × %lld",
+        att_origin_quote(scope->origin, row->child[0], a), (long long)first->rows,
+        (long long)first->cols, att_origin_quote(scope->origin, row->child[at], b),
+        (long long)other->rows, (long long)other->cols);
+}
+
+static att_status eval_row(const att_scope *scope, const att_expr *row, const att_matrix **out)
+{
+    if (literal_row(row))
+        return eval_literal_row(scope, row, out);
+    const att_matrix **parts = att_arena_take(scope->arena, row->children, sizeof *parts);
+    if (!parts)
+        return att_fail_memory(scope->err);
+    for (size_t i = 0; i < row->children; i++) {
+        ATT_TRY(att_eval_matrix(scope, row->child[i], &parts[i]));
+        if (parts[i]->rows != parts[0]->rows)
+            return fail_beside(scope, row, i, parts[0], parts[i]);
+    }
+    *out = row->children == 1 ? parts[0] : att_matrix_beside(scope->arena, parts, row->children);
+    return *out ? ATT_OK : att_fail_memory(scope->err);
+}
+
+static att_status eval_matrix(const att_scope *scope, const att_expr *node, att_value *out)
+{
+    const att_matrix **rows = att_arena_take(scope->arena, node->children, sizeof *rows);
+    if (!rows)
+        return att_fail_memory(scope->err);
+    for (size_t i = 0; i < node->children; i++) {
+        ATT_TRY(eval_row(scope, node->child[i], &rows[i]));
+        if (rows[i]->cols != rows[0]->cols)
+            return att_scope_fail(scope, node->child[i],
+                                  "row %zu of the matrix has %lld columns, the first has %lld",
+                                  i + 1, (long long)rows[i]->cols, (long long)rows[0]->cols);
+    }
+    return give(scope, att_matrix_above(scope->arena, rows, node->children), out);
+}
+
+/* ---- Lists */
+
+static att_status eval_list(const att_scope *scope, const att_expr *node, att_value *out)
+{
+    att_value *items = att_arena_take(scope->arena, node->children, sizeof *items);
+    if (!items)
+        return att_fail_memory(scope->err);
+    for (size_t i = 0; i < node->children; i++) {
+        const att_matrix *item;
+        ATT_TRY(att_eval_matrix(scope, node->child[i], &item));
+        items[i] = (att_value){ .kind = ATT_VALUE_MATRIX, .matrix = item };
+    }
+    *out = (att_value){ .kind = ATT_VALUE_LIST, .items = items, .item_count = node->children };
+    return ATT_OK;
+}
+
+/* ---- The table */
+
+typedef att_status eval_function(const att_scope *scope, const att_expr *node, att_value *out);
+
+static eval_function *const evaluators[] = {
+    [ATT_EXPR_NUMBER] = eval_number,     [ATT_EXPR_CONSTANT] = eval_constant,
+    [ATT_EXPR_NAME] = eval_name,         [ATT_EXPR_STRING] = eval_string,
+    [ATT_EXPR_FIELD] = att_eval_field,   [ATT_EXPR_INDEX] = att_eval_index,
+    [ATT_EXPR_ALL] = eval_out_of_place,  [ATT_EXPR_RANGE] = eval_out_of_place,
+    [ATT_EXPR_CALL] = att_eval_call,     [ATT_EXPR_OPTION] = eval_out_of_place,
+    [ATT_EXPR_NEGATE] = eval_negate,     [ATT_EXPR_TRANSPOSE] = eval_transpose,
+    [ATT_EXPR_BINARY] = att_eval_binary, [ATT_EXPR_ROW] = eval_out_of_place,
+    [ATT_EXPR_MATRIX] = eval_matrix,     [ATT_EXPR_LIST] = eval_list,
+    [ATT_EXPR_LOAD] = eval_out_of_place, [ATT_EXPR_INDEXED] = eval_out_of_place,
+};
+
+att_status att_eval(const att_scope *scope, const att_expr *node, att_value *out)
+{
+    att_status status = evaluators[node->kind](scope, node, out);
+    if (status != ATT_NO_MEMORY || !scope->arena->refused)
+        return status;
+    scope->arena->refused = false;
+    return att_scope_fail(scope, node, "this needs more memory than a sheet may use (%zu MB)",
+                          scope->arena->limit >> 20);
+}
+
+att_status att_eval_matrix(const att_scope *scope, const att_expr *node, const att_matrix **out)
+{
+    att_value value;
+    ATT_TRY(att_eval(scope, node, &value));
+    if (value.kind == ATT_VALUE_LIST) {
+        char quote[ATT_QUOTE_SIZE];
+        return att_scope_fail(scope, node, "%s is a list of %zu, expected a matrix",
+                              att_origin_quote(scope->origin, node, quote), value.item_count);
+    }
+    *out = value.matrix;
+    return ATT_OK;
+}
+
+att_status att_eval_number(const att_scope *scope, const att_expr *node, const char *what,
+                           double *out)
+{
+    const att_matrix *matrix;
+    ATT_TRY(att_eval_matrix(scope, node, &matrix));
+    if (!att_matrix_is_scalar(matrix))
+        return att_scope_fail(scope, node, "%s must be one number, found a %lld × %lld matrix",
+                              what, (long long)matrix->rows, (long long)matrix->cols);
+    if (!isfinite(matrix->data[0]))
+        return att_scope_fail(scope, node, "%s must be a finite number", what);
+    *out = matrix->data[0];
+    return ATT_OK;
+}
+
+att_status att_eval_closed(att_arena *arena, const att_expr *node, const att_matrix **out,
+                           att_error *err)
+{
+    const att_origin origin = { .name = "working", .text = "" };
+    const att_names names = { 0 };
+    const att_scope scope = { .arena = arena, .origin = &origin, .names = &names, .err = err };
+    return att_eval_matrix(&scope, node, out);
+}

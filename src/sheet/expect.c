@@ -1,0 +1,140 @@
+/* expect X = Y …, expect not X = Y …, expect error X: what a sheet claims, decided. A claim that
+ * fails does not stop the sheet. */
+#include "sheet/rule.h"
+
+#include <string.h>
+
+static att_status add_check(att_worker *worker, const att_parser *parser, const att_check *check)
+{
+    const att_step step = { .kind = ATT_STEP_CHECK, .check = check };
+    worker->sheet->checks++;
+    worker->sheet->failures += !check->passed;
+    return att_worker_add(worker, parser, &step);
+}
+
+static att_status new_check(att_worker *worker, const att_expr *left, att_check **out)
+{
+    *out = att_arena_take(&worker->sheet->arena, 1, sizeof **out);
+    if (!*out)
+        return att_fail_memory(worker->scope.err);
+    (*out)->left = left;
+    return ATT_OK;
+}
+
+/* ---- expect X = Y */
+
+static att_status expect_equal(att_worker *worker, att_parser *parser, bool negated)
+{
+    att_expr *left;
+    att_expr *right;
+    att_nearness nearness;
+    att_check *check;
+    ATT_TRY(att_parse_expression(parser, &left));
+    if (!att_parser_at(parser, ATT_TOKEN_EQUALS))
+        return att_parser_expected(parser, "an operator or '='");
+    ATT_TRY(att_parser_take(parser));
+    ATT_TRY(att_parse_expression(parser, &right));
+    ATT_TRY(att_parse_nearness(worker, parser, &nearness));
+    ATT_TRY(att_parser_end(parser));
+    ATT_TRY(new_check(worker, left, &check));
+    check->right = right;
+    check->negated = negated;
+    ATT_TRY(att_eval_matrix(&worker->scope, left, &check->found));
+    ATT_TRY(att_eval_matrix(&worker->scope, right, &check->wanted));
+    if (nearness.rule == ATT_RULE_PRINTED)
+        ATT_TRY(att_read_printed(worker, right, &nearness));
+    ATT_TRY(att_judge(worker, check, &nearness));
+    return add_check(worker, parser, check);
+}
+
+/* ---- expect error X */
+
+/* A name that the sheet does not know is a slip, not the error that was meant: it must not make the
+ * expectation pass. Words given to options are no names. */
+static att_status check_names(const att_scope *scope, const att_expr *node)
+{
+    att_value ignored;
+    if (node->kind == ATT_EXPR_NAME)
+        return att_eval(scope, node, &ignored);
+    for (size_t i = 0; i < node->children; i++) {
+        bool word = node->kind == ATT_EXPR_OPTION && node->child[i]->kind == ATT_EXPR_NAME;
+        if (node->child[i] && !word)
+            ATT_TRY(check_names(scope, node->child[i]));
+    }
+    return ATT_OK;
+}
+
+/* The verdict on an expression that should have been refused; NULL where it was, as it should. */
+static att_status judge_refusal(att_worker *worker, att_status status, const att_error *error,
+                                const char *saying, const att_value *value, const char **out)
+{
+    att_arena *arena = &worker->sheet->arena;
+    *out = NULL;
+    if (status == ATT_OK && value->kind == ATT_VALUE_LIST)
+        *out = att_arena_print(arena, "expected an error, but it gave a list of %zu",
+                               value->item_count);
+    else if (status == ATT_OK)
+        *out = att_arena_print(arena, "expected an error, but it gave a %lld × %lld matrix",
+                               (long long)value->matrix->rows, (long long)value->matrix->cols);
+    else if (saying && !strstr(error->message, saying))
+        *out = att_arena_print(arena, "expected an error saying \"%s\", found \"%s\"", saying,
+                               error->message);
+    else
+        return ATT_OK;
+    return *out ? ATT_OK : att_fail_memory(worker->scope.err);
+}
+
+static att_status add_refused(att_worker *worker, const att_parser *parser, const att_expr *formula,
+                              const char *message)
+{
+    const char *text = att_arena_copy(&worker->sheet->arena, message, strlen(message));
+    if (!text)
+        return att_fail_memory(worker->scope.err);
+    const att_step step = { .kind = ATT_STEP_REFUSED, .formula = formula, .text = text };
+    worker->sheet->checks++;
+    return att_worker_add(worker, parser, &step);
+}
+
+static att_status expect_error(att_worker *worker, att_parser *parser)
+{
+    att_expr *formula;
+    const char *saying = NULL;
+    ATT_TRY(att_parse_expression(parser, &formula));
+    if (att_parser_at_word(parser, "saying")) {
+        ATT_TRY(att_parser_take(parser));
+        ATT_TRY(att_parser_string(parser, "the error's words in quotes behind 'saying'", &saying));
+    }
+    ATT_TRY(att_parser_end(parser));
+    ATT_TRY(check_names(&worker->scope, formula));
+    att_error error = { .message = "" };
+    att_scope scope = worker->scope;
+    scope.err = &error;
+    att_value value = { 0 };
+    att_status status = att_eval(&scope, formula, &value);
+    if (status != ATT_OK && status != ATT_BAD_INPUT) {
+        if (worker->scope.err)
+            *worker->scope.err = error;
+        return status;
+    }
+    const char *verdict;
+    att_check *check;
+    ATT_TRY(judge_refusal(worker, status, &error, saying, &value, &verdict));
+    if (!verdict)
+        return add_refused(worker, parser, formula, error.message);
+    ATT_TRY(new_check(worker, formula, &check));
+    check->verdict = verdict;
+    check->found = value.matrix;
+    return add_check(worker, parser, check);
+}
+
+att_status att_run_expect(att_worker *worker, att_parser *parser)
+{
+    bool negated = att_parser_at_word(parser, "not");
+    if (att_parser_at_word(parser, "error")) {
+        ATT_TRY(att_parser_take(parser));
+        return expect_error(worker, parser);
+    }
+    if (negated)
+        ATT_TRY(att_parser_take(parser));
+    return expect_equal(worker, parser, negated);
+}

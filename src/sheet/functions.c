@@ -1,0 +1,400 @@
+/* The plain functions of worksheets: element by element, along rows or columns, and makers of
+ * matrices. Attention and other layers are in blocks.c. */
+#include "sheet/function.h"
+
+#include "sheet/matrix.h"
+
+#include <float.h>
+#include <math.h>
+#include <string.h>
+
+static att_status give(const att_call *call, const att_matrix *matrix, att_value *out)
+{
+    *out = (att_value){ .kind = ATT_VALUE_MATRIX, .matrix = matrix };
+    return matrix ? ATT_OK : att_fail_memory(call->err);
+}
+
+/* ---- Element by element */
+
+static double relu(double x)
+{
+    return x < 0 ? 0 : x; /* NaN shows */
+}
+
+static double sigmoid(double x)
+{
+    return 1 / (1 + exp(-x));
+}
+
+static double gelu(double x)
+{
+    return x / 2 * (1 + erf(x / sqrt(2)));
+}
+
+static const struct element_row {
+    const char *name;
+    double (*apply)(double);
+} elements[] = {
+    { "tanh", tanh }, { "relu", relu }, { "sigmoid", sigmoid }, { "gelu", gelu }, { "exp", exp },
+    { "log", log },   { "sqrt", sqrt }, { "abs", fabs },        { "sin", sin },   { "cos", cos },
+};
+
+static att_status run_element(const att_call *call, att_value *out)
+{
+    const att_matrix *of;
+    ATT_TRY(att_call_matrix(call, 0, &of));
+    const struct element_row *row = elements;
+    while (strcmp(row->name, call->function->name) != 0)
+        row++;
+    att_matrix *to = att_matrix_like(call->arena, of);
+    for (int64_t i = 0; to && i < of->rows * of->cols; i++)
+        to->data[i] = row->apply(of->data[i]);
+    return give(call, to, out);
+}
+
+/* ---- Along rows, or along columns by the flag: on the transpose, and back */
+
+static bool flag(const att_call *call, const char *name)
+{
+    return att_call_option(call, name) != NULL;
+}
+
+/* Subtracting the row's maximum leaves the result as it is and keeps exp() in (0, 1]. A row of
+ * -inf alone, which may attend nothing, has no maximum to subtract and gives zeros. */
+static void softmax_row(const double *from, double *to, int64_t count)
+{
+    double most = -INFINITY;
+    for (int64_t j = 0; j < count; j++)
+        if (from[j] > most || isnan(from[j]))
+            most = from[j];
+    double sum = 0;
+    for (int64_t j = 0; j < count; j++) {
+        to[j] = most == -INFINITY ? 0 : exp(from[j] - most);
+        sum += to[j];
+    }
+    for (int64_t j = 0; j < count && sum != 0; j++)
+        to[j] /= sum;
+}
+
+static att_status run_softmax(const att_call *call, att_value *out)
+{
+    const att_matrix *of;
+    ATT_TRY(att_call_matrix(call, 0, &of));
+    bool cols = flag(call, "cols");
+    const att_matrix *from = cols ? att_matrix_transpose(call->arena, of) : of;
+    att_matrix *to = from ? att_matrix_like(call->arena, from) : NULL;
+    for (int64_t i = 0; to && i < to->rows; i++)
+        softmax_row(from->data + i * to->cols, to->data + i * to->cols, to->cols);
+    return give(call, to && cols ? att_matrix_transpose(call->arena, to) : to, out);
+}
+
+static double sum_of(const double *x, int64_t count)
+{
+    double sum = 0;
+    for (int64_t i = 0; i < count; i++)
+        sum += x[i];
+    return sum;
+}
+
+static double mean_of(const double *x, int64_t count)
+{
+    return sum_of(x, count) / (double)count;
+}
+
+/* The place of the first largest element, from 0; NaN counts as the largest, so that it shows. */
+static int64_t place_of_max(const double *x, int64_t count)
+{
+    int64_t best = 0;
+    for (int64_t i = 1; i < count && !isnan(x[best]); i++)
+        if (x[i] > x[best] || isnan(x[i]))
+            best = i;
+    return best;
+}
+
+static double max_of(const double *x, int64_t count)
+{
+    return x[place_of_max(x, count)];
+}
+
+static double min_of(const double *x, int64_t count)
+{
+    double least = x[0];
+    for (int64_t i = 1; i < count && !isnan(least); i++)
+        if (x[i] < least || isnan(x[i]))
+            least = x[i];
+    return least;
+}
+
+static double argmax_of(const double *x, int64_t count)
+{
+    return (double)(place_of_max(x, count) + 1);
+}
+
+static const struct reduce_row {
+    const char *name;
+    double (*reduce)(const double *x, int64_t count);
+    bool of_rows;       /* along rows even without a flag */
+    bool empty_is_fine; /* has a value for nothing at all */
+} reductions[] = {
+    { "sum", sum_of, false, true },       { "mean", mean_of, false, false },
+    { "max", max_of, false, false },      { "min", min_of, false, false },
+    { "argmax", argmax_of, true, false },
+};
+
+/* One number per row of `from`, as a column that keeps the rows' labels. */
+static att_matrix *reduce_rows(att_arena *arena, const att_matrix *from,
+                               const struct reduce_row *row)
+{
+    att_matrix *to = att_matrix_new(arena, from->rows, 1);
+    if (!to)
+        return NULL;
+    for (int64_t i = 0; i < from->rows; i++)
+        to->data[i] = row->reduce(from->data + i * from->cols, from->cols);
+    to->row_labels = from->row_labels;
+    return to;
+}
+
+static att_status run_reduce(const att_call *call, att_value *out)
+{
+    const att_matrix *of;
+    ATT_TRY(att_call_matrix(call, 0, &of));
+    const struct reduce_row *row = reductions;
+    while (strcmp(row->name, call->function->name) != 0)
+        row++;
+    if (flag(call, "rows") && flag(call, "cols"))
+        return att_call_fail(call, NULL, "%s: expected rows or cols, found both", row->name);
+    if (of->rows * of->cols == 0 && !row->empty_is_fine)
+        return att_call_fail(call, call->node->child[0], "%s of nothing: the matrix is %lld × %lld",
+                             row->name, (long long)of->rows, (long long)of->cols);
+    if (flag(call, "cols")) {
+        const att_matrix *turned = att_matrix_transpose(call->arena, of);
+        const att_matrix *column = turned ? reduce_rows(call->arena, turned, row) : NULL;
+        return give(call, column ? att_matrix_transpose(call->arena, column) : NULL, out);
+    }
+    if (flag(call, "rows") || row->of_rows)
+        return give(call, reduce_rows(call->arena, of, row), out);
+    return give(call, att_matrix_scalar(call->arena, row->reduce(of->data, of->rows * of->cols)),
+                out);
+}
+
+/* ---- Layer normalisation: each row to mean 0 and variance 1, then gain and bias */
+
+/* An optional row of weights: argument `index`, or NULL. */
+static att_status row_argument(const att_call *call, size_t index, const char *what, int64_t cols,
+                               const double **out)
+{
+    const att_matrix *row;
+    *out = NULL;
+    if (index >= call->arg_count)
+        return ATT_OK;
+    ATT_TRY(att_call_matrix(call, index, &row));
+    if (row->rows != 1 || row->cols != cols)
+        return att_call_fail(call, call->node->child[index],
+                             "layernorm: the %s must be 1 × %lld like the rows, found %lld × %lld",
+                             what, (long long)cols, (long long)row->rows, (long long)row->cols);
+    *out = row->data;
+    return ATT_OK;
+}
+
+static void layernorm_row(const double *from, double *to, int64_t count, double eps,
+                          const double *gain, const double *bias)
+{
+    double mean = mean_of(from, count);
+    double variance = 0;
+    for (int64_t j = 0; j < count; j++)
+        variance += (from[j] - mean) * (from[j] - mean);
+    double scale = 1 / sqrt(variance / (double)count + eps);
+    for (int64_t j = 0; j < count; j++)
+        to[j] = (from[j] - mean) * scale * (gain ? gain[j] : 1) + (bias ? bias[j] : 0);
+}
+
+static att_status number_option(const att_call *call, const char *name, double otherwise,
+                                double *out)
+{
+    const att_value *value = att_call_option(call, name);
+    *out = otherwise;
+    if (!value)
+        return ATT_OK;
+    if (value->kind == ATT_VALUE_LIST || !att_matrix_is_scalar(value->matrix))
+        return att_call_fail(call, NULL, "%s: %s must be one number", call->function->name, name);
+    *out = value->matrix->data[0];
+    return ATT_OK;
+}
+
+static att_status run_layernorm(const att_call *call, att_value *out)
+{
+    const att_matrix *of;
+    const double *gain;
+    const double *bias;
+    double eps;
+    ATT_TRY(att_call_matrix(call, 0, &of));
+    ATT_TRY(row_argument(call, 1, "gain", of->cols, &gain));
+    ATT_TRY(row_argument(call, 2, "bias", of->cols, &bias));
+    ATT_TRY(number_option(call, "eps", 1e-5, &eps));
+    att_matrix *to = att_matrix_like(call->arena, of);
+    for (int64_t i = 0; to && i < of->rows; i++)
+        layernorm_row(of->data + i * of->cols, to->data + i * of->cols, of->cols, eps, gain, bias);
+    return give(call, to, out);
+}
+
+/* ---- Rearranging */
+
+static att_status run_transpose(const att_call *call, att_value *out)
+{
+    const att_matrix *of;
+    ATT_TRY(att_call_matrix(call, 0, &of));
+    return give(call, att_matrix_transpose(call->arena, of), out);
+}
+
+/* Checks that `order` holds each of 1 to `count` once and gives it counted from 0. */
+static att_status read_order(const att_call *call, const att_matrix *order, int64_t count,
+                             const char *unit, int64_t **out)
+{
+    const att_expr *at = call->node->child[1];
+    if (order->rows * order->cols != count)
+        return att_call_fail(call, at, "permute: expected an order of %lld %ss, found %lld numbers",
+                             (long long)count, unit, (long long)(order->rows * order->cols));
+    int64_t *places = att_arena_take(call->arena, (size_t)count, sizeof *places);
+    uint8_t *seen = att_arena_take(call->arena, (size_t)count, 1);
+    if (!places || !seen)
+        return att_fail_memory(call->err);
+    for (int64_t i = 0; i < count; i++) {
+        double place = order->data[i];
+        if (!(place >= 1 && place <= (double)count) || place != floor(place))
+            return att_call_fail(call, at, "permute: the order holds %g, expected 1 to %lld", place,
+                                 (long long)count);
+        places[i] = (int64_t)place - 1;
+        if (seen[places[i]]++)
+            return att_call_fail(call, at, "permute: the order holds %g twice", place);
+    }
+    *out = places;
+    return ATT_OK;
+}
+
+static att_status run_permute(const att_call *call, att_value *out)
+{
+    const att_matrix *of;
+    const att_matrix *order;
+    int64_t *places = NULL;
+    bool cols = flag(call, "cols");
+    ATT_TRY(att_call_matrix(call, 0, &of));
+    ATT_TRY(att_call_matrix(call, 1, &order));
+    ATT_TRY(read_order(call, order, cols ? of->cols : of->rows, cols ? "column" : "row", &places));
+    return give(call,
+                att_matrix_select(call->arena, of, cols ? NULL : places, of->rows,
+                                  cols ? places : NULL, of->cols),
+                out);
+}
+
+/* ---- Making matrices */
+
+static att_status size_argument(const att_call *call, size_t index, int64_t *out)
+{
+    const att_matrix *size;
+    ATT_TRY(att_call_matrix(call, index, &size));
+    double value = att_matrix_is_scalar(size) ? size->data[0] : -1;
+    if (!(value >= 0 && value <= 1e9) || value != floor(value))
+        return att_call_fail(call, call->node->child[index],
+                             "%s: a size must be a whole number from 0 on", call->function->name);
+    *out = (int64_t)value;
+    return ATT_OK;
+}
+
+static att_status run_filled(const att_call *call, att_value *out)
+{
+    int64_t rows = 0;
+    int64_t cols = 0;
+    ATT_TRY(size_argument(call, 0, &rows));
+    ATT_TRY(size_argument(call, call->arg_count - 1, &cols));
+    att_matrix *to = att_matrix_new(call->arena, rows, cols);
+    bool ones = strcmp(call->function->name, "ones") == 0;
+    for (int64_t i = 0; to && ones && i < rows * cols; i++)
+        to->data[i] = 1;
+    return give(call, to, out);
+}
+
+static att_status run_identity(const att_call *call, att_value *out)
+{
+    int64_t size = 0;
+    ATT_TRY(size_argument(call, 0, &size));
+    att_matrix *to = att_matrix_new(call->arena, size, size);
+    for (int64_t i = 0; to && i < size; i++)
+        to->data[i * size + i] = 1;
+    return give(call, to, out);
+}
+
+static att_status run_shape(const att_call *call, att_value *out)
+{
+    const att_matrix *of;
+    ATT_TRY(att_call_matrix(call, 0, &of));
+    att_matrix *to = att_matrix_new(call->arena, 1, 2);
+    if (to) {
+        to->data[0] = (double)of->rows;
+        to->data[1] = (double)of->cols;
+    }
+    return give(call, to, out);
+}
+
+/* ---- Rounding */
+
+/* Halves go away from zero, as on paper. 0.285 is a little less than that in binary; a few units
+ * in the last place are forgiven, so that it still rounds to 0.29. */
+static double round_to(double x, double unit)
+{
+    double scaled = fabs(x) * unit;
+    if (!(scaled < 1 / DBL_EPSILON))
+        return x;
+    return copysign(floor(scaled + 0.5 + scaled * 2 * DBL_EPSILON) / unit, x);
+}
+
+static att_status run_round(const att_call *call, att_value *out)
+{
+    const att_matrix *of;
+    const att_matrix *digits = NULL;
+    ATT_TRY(att_call_matrix(call, 0, &of));
+    if (call->arg_count > 1)
+        ATT_TRY(att_call_matrix(call, 1, &digits));
+    double places = !digits ? 0 : att_matrix_is_scalar(digits) ? digits->data[0] : NAN;
+    if (!(fabs(places) <= 300) || places != floor(places))
+        return att_call_fail(call, call->node->child[1],
+                             "round: the digits must be a whole number from -300 to 300");
+    att_matrix *to = att_matrix_like(call->arena, of);
+    for (int64_t i = 0; to && i < of->rows * of->cols; i++)
+        to->data[i] = round_to(of->data[i], pow(10, places));
+    return give(call, to, out);
+}
+
+/* ---- The table */
+
+static const att_option_row along[] = { { "rows", NULL }, { "cols", NULL }, { NULL, NULL } };
+static const att_option_row only_cols[] = { { "cols", NULL }, { NULL, NULL } };
+static const att_option_row layernorm_options[] = { { "eps", "a number" }, { NULL, NULL } };
+
+const att_function att_plain_functions[] = {
+    { "softmax", "softmax(X), each row, or softmax(X, cols)", 1, 1, only_cols, run_softmax },
+    { "tanh", "tanh(X)", 1, 1, NULL, run_element },
+    { "relu", "relu(X)", 1, 1, NULL, run_element },
+    { "sigmoid", "sigmoid(X)", 1, 1, NULL, run_element },
+    { "gelu", "gelu(X)", 1, 1, NULL, run_element },
+    { "exp", "exp(X)", 1, 1, NULL, run_element },
+    { "log", "log(X)", 1, 1, NULL, run_element },
+    { "sqrt", "sqrt(X)", 1, 1, NULL, run_element },
+    { "abs", "abs(X)", 1, 1, NULL, run_element },
+    { "sin", "sin(X)", 1, 1, NULL, run_element },
+    { "cos", "cos(X)", 1, 1, NULL, run_element },
+    { "sum", "sum(X), sum(X, rows) or sum(X, cols)", 1, 1, along, run_reduce },
+    { "mean", "mean(X), mean(X, rows) or mean(X, cols)", 1, 1, along, run_reduce },
+    { "max", "max(X), max(X, rows) or max(X, cols)", 1, 1, along, run_reduce },
+    { "min", "min(X), min(X, rows) or min(X, cols)", 1, 1, along, run_reduce },
+    { "argmax", "argmax(X), of each row, or argmax(X, cols)", 1, 1, along, run_reduce },
+    { "layernorm", "layernorm(X, gain, bias, eps = 1e-5)", 1, 3, layernorm_options, run_layernorm },
+    { "permute", "permute(X, [3 1 2]), or permute(X, [3 1 2], cols)", 2, 2, only_cols,
+      run_permute },
+    { "transpose", "transpose(X)", 1, 1, NULL, run_transpose },
+    { "zeros", "zeros(rows, cols)", 1, 2, NULL, run_filled },
+    { "ones", "ones(rows, cols)", 1, 2, NULL, run_filled },
+    { "identity", "identity(size)", 1, 1, NULL, run_identity },
+    { "shape", "shape(X)", 1, 1, NULL, run_shape },
+    { "round", "round(X, digits)", 1, 2, NULL, run_round },
+    { 0 },
+};

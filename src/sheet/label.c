@@ -1,0 +1,113 @@
+/* label X "I" "go" "home": names for the rows (and columns) of a matrix. They go along with it
+ * through sums, products and attention, and stand beside it wherever it is shown. */
+#include "sheet/worker.h"
+
+#include "sheet/matrix.h"
+
+#include <string.h>
+
+/* The strings that follow, and the word before them for messages. */
+struct labels {
+    att_token start;
+    const char **items;
+    size_t count;
+    size_t room;
+};
+
+static att_status add_label(att_parser *parser, struct labels *labels)
+{
+    if (labels->count == labels->room) {
+        size_t room = labels->room ? labels->room * 2 : 8;
+        const char **items = att_arena_take(parser->lexer.arena, room, sizeof *items);
+        if (!items)
+            return att_fail_memory(parser->lexer.err);
+        if (labels->count > 0)
+            memcpy(items, labels->items, labels->count * sizeof *items);
+        labels->items = items;
+        labels->room = room;
+    }
+    return att_parser_string(parser, "a label in quotes", &labels->items[labels->count++]);
+}
+
+static att_status parse_labels(att_parser *parser, struct labels *labels)
+{
+    labels->start = parser->token;
+    do {
+        ATT_TRY(add_label(parser, labels));
+        if (att_parser_at(parser, ATT_TOKEN_COMMA))
+            ATT_TRY(att_parser_take(parser));
+    } while (att_parser_at(parser, ATT_TOKEN_STRING));
+    return ATT_OK;
+}
+
+/* Labels of rows, unless the words `rows` and `cols` say which are which. */
+static att_status parse_sides(att_parser *parser, struct labels *rows, struct labels *cols)
+{
+    do {
+        struct labels *side = rows;
+        if (att_parser_at_word(parser, "cols"))
+            side = cols;
+        if (att_parser_at_word(parser, "cols") || att_parser_at_word(parser, "rows"))
+            ATT_TRY(att_parser_take(parser));
+        if (side->count > 0)
+            return att_parser_fail(parser, "the %s are labelled twice",
+                                   side == rows ? "rows" : "columns");
+        ATT_TRY(parse_labels(parser, side));
+    } while (att_parser_at_word(parser, "cols") || att_parser_at_word(parser, "rows"));
+    return att_parser_end(parser);
+}
+
+static att_status check_count(const att_worker *worker, const struct labels *labels,
+                              const char *name, int64_t count, bool of_rows, int64_t others)
+{
+    if (labels->count == 0 || (int64_t)labels->count == count)
+        return ATT_OK;
+    const char *hint = of_rows && (int64_t)labels->count == others
+                           ? " (columns are labelled with 'label … cols …')"
+                           : "";
+    const char *unit = of_rows ? "row" : "column";
+    return att_origin_fail(&worker->origin, worker->scope.err, labels->start.line,
+                           labels->start.column, "%s has %lld %s%s, found %zu label%s%s", name,
+                           (long long)count, unit, count == 1 ? "" : "s", labels->count,
+                           labels->count == 1 ? "" : "s", hint);
+}
+
+/* The row of the name to label, whose value must be a matrix. */
+static att_status find_target(att_worker *worker, att_parser *parser, const char **name,
+                              att_name **out)
+{
+    const att_token at = parser->token;
+    ATT_TRY(att_parser_name(parser, "the name of a matrix to label", name));
+    const att_expr node = { .kind = ATT_EXPR_NAME,
+                            .text = *name,
+                            .line = at.line,
+                            .column = at.column,
+                            .end_line = at.line,
+                            .end_column = at.end_column };
+    const att_matrix *matrix;
+    ATT_TRY(att_eval_matrix(&worker->scope, &node, &matrix));
+    *out = att_names_get(&worker->names, *name);
+    return *out ? ATT_OK
+                : att_scope_fail(&worker->scope, &node, "'%s' is not a name of this sheet", *name);
+}
+
+att_status att_run_label(att_worker *worker, att_parser *parser)
+{
+    const char *name;
+    att_name *target;
+    struct labels rows = { 0 };
+    struct labels cols = { 0 };
+    ATT_TRY(find_target(worker, parser, &name, &target));
+    ATT_TRY(parse_sides(parser, &rows, &cols));
+    const att_matrix *matrix = target->value.matrix;
+    ATT_TRY(check_count(worker, &rows, name, matrix->rows, true, matrix->cols));
+    ATT_TRY(check_count(worker, &cols, name, matrix->cols, false, matrix->rows));
+    const att_matrix *labelled = att_matrix_labelled(&worker->sheet->arena, matrix,
+                                                     rows.count ? rows.items : matrix->row_labels,
+                                                     cols.count ? cols.items : matrix->col_labels);
+    if (!labelled)
+        return att_fail_memory(worker->scope.err);
+    target->value.matrix = labelled;
+    worker->sheet->steps[target->step].value = labelled; /* shown with its labels from the start */
+    return ATT_OK;
+}

@@ -1,0 +1,199 @@
+/* Telling statements from text. Most text needs no mark; what looks like a statement gone wrong is
+ * an error rather than text, so that a typo cannot silently drop a check. */
+#define _GNU_SOURCE /* memmem() */
+#include "sheet/worker.h"
+
+#include "sheet/call.h"
+#include "text/utf8.h"
+
+#include <string.h>
+
+static const struct keyword {
+    const char *word;
+    att_statement *run;
+} keywords[] = {
+    { "expect", att_run_expect },
+    { "label", att_run_label },
+    { "plot", att_run_plot },
+    { "show", att_run_show },
+};
+
+enum { KEYWORDS = sizeof keywords / sizeof *keywords };
+
+static att_status fail_line(const att_worker *worker, const att_line *line, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+
+static att_status fail_line(const att_worker *worker, const att_line *line, const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    att_status status = att_origin_vfail(&worker->origin, worker->scope.err, line->number,
+                                         line->column, format, args);
+    va_end(args);
+    return status;
+}
+
+/* The bytes of the name that the line starts with; 0 where it does not. */
+static size_t leading_name(const att_line *line)
+{
+    size_t length = 0;
+    uint32_t code;
+    while (length < line->length) {
+        size_t bytes = att_utf8_decode(line->text + length, line->length - length, &code);
+        if (!(length ? att_utf8_name_part(code) : att_utf8_name_start(code)))
+            break;
+        length += bytes;
+    }
+    return length;
+}
+
+static bool is_assignment(const att_line *line, size_t name)
+{
+    while (name < line->length && (line->text[name] == ' ' || line->text[name] == '\t'))
+        name++;
+    return name < line->length && line->text[name] == '=';
+}
+
+static const struct keyword *find_keyword(const char *word, size_t length)
+{
+    for (size_t i = 0; i < KEYWORDS; i++)
+        if (strlen(keywords[i].word) == length && memcmp(keywords[i].word, word, length) == 0)
+            return &keywords[i];
+    return NULL;
+}
+
+/* ---- Text that may be a statement gone wrong */
+
+static bool contains(const att_line *line, const char *what)
+{
+    return memmem(line->text, line->length, what, strlen(what)) != NULL;
+}
+
+/* `expct x = 3`: a word near a keyword, in small letters, before something like a statement. */
+static att_status refuse_near_keyword(const att_worker *worker, const att_line *line, size_t name)
+{
+    enum { LONGEST = 16 };
+    if (name > LONGEST || line->text[0] < 'a' || line->text[0] > 'z')
+        return ATT_OK;
+    if (!contains(line, "=") && !contains(line, "\"") && !contains(line, " within "))
+        return ATT_OK;
+    char word[LONGEST + 1] = "";
+    const char *known[KEYWORDS];
+    memcpy(word, line->text, name);
+    for (size_t i = 0; i < KEYWORDS; i++)
+        known[i] = keywords[i].word;
+    const char *near = att_suggest(word, known, KEYWORDS);
+    if (!near)
+        return ATT_OK;
+    return fail_line(worker, line,
+                     "unknown statement '%s': did you mean '%s'? (text that looks like a statement "
+                     "starts with '>')",
+                     word, near);
+}
+
+/* The operand that an expression starts with. */
+static const att_expr *leftmost(const att_expr *node)
+{
+    while (node->children > 0 && node->kind != ATT_EXPR_CALL && node->child[0])
+        node = node->child[0];
+    return node;
+}
+
+/* True where an expression that fills the whole line is no accident of words: it starts with
+ * something that the sheet knows, or is written in one piece like a.weights. */
+static bool is_meant(const att_worker *worker, const att_line *line, const att_expr *node)
+{
+    const att_expr *first = leftmost(node);
+    if (first->kind == ATT_EXPR_CALL && att_function_find(first->text))
+        return true;
+    if (first->kind == ATT_EXPR_NAME && att_names_get(&worker->names, first->text))
+        return true;
+    if (first->kind == ATT_EXPR_NUMBER)
+        return true;
+    bool one_piece = !memchr(line->text, ' ', line->length);
+    return one_piece && (node->kind == ATT_EXPR_FIELD || node->kind == ATT_EXPR_INDEX ||
+                         node->kind == ATT_EXPR_CALL);
+}
+
+/* Reads the line as an expression, on trial: nothing is kept. */
+static att_status refuse_expression(const att_worker *worker, const att_line *line)
+{
+    att_arena scratch = { 0 };
+    att_origin origin = worker->origin;
+    origin.length = line->offset + line->length;
+    att_parser parser;
+    att_expr *node;
+    bool whole = false;
+    bool assigned = false;
+    att_status status = att_parser_start(&parser, &origin, &scratch, NULL, line->offset,
+                                         line->number, line->column);
+    if (status == ATT_OK)
+        status = att_parse_expression(&parser, &node);
+    if (status == ATT_OK) {
+        whole = att_parser_at(&parser, ATT_TOKEN_END) && is_meant(worker, line, node);
+        assigned = att_parser_at(&parser, ATT_TOKEN_EQUALS);
+    }
+    att_arena_free(&scratch);
+    if (status == ATT_NO_MEMORY)
+        return att_fail_memory(worker->scope.err);
+    if (whole)
+        return fail_line(worker, line,
+                         "an expression on its own: expected 'show …' to show it, 'name = …' to "
+                         "keep it, or '> …' for text");
+    if (assigned)
+        return fail_line(worker, line,
+                         "only a plain name can be given a value: expected 'name = …', 'expect … = "
+                         "…', or '> …' for text");
+    return ATT_OK;
+}
+
+/* "0.1 0.2 0.3", as is left when a matrix was closed too early. */
+static bool only_numbers(const att_line *line)
+{
+    for (size_t i = 0; i < line->length; i++) {
+        char c = line->text[i];
+        bool exponent =
+            (c == 'e' || c == 'E') && i > 0 && line->text[i - 1] >= '0' && line->text[i - 1] <= '9';
+        if (!exponent && !strchr("0123456789 \t.,;+-*/^()[]{}=':", c))
+            return false;
+    }
+    return true;
+}
+
+static att_status refuse_start(const att_worker *worker, const att_line *line)
+{
+    char c = line->text[0];
+    bool minus = line->length >= 3 && memcmp(line->text, "\xE2\x88\x92", 3) == 0;
+    if (minus || strchr("[](){}+-*/^=;,:", c))
+        return fail_line(worker, line,
+                         "a line cannot start with '%.*s': expected a statement, or '> …' for text",
+                         minus ? 3 : 1, line->text);
+    if (((c >= '0' && c <= '9') || c == '.') && only_numbers(line))
+        return fail_line(worker, line,
+                         "numbers on their own: expected a statement, or '> …' for text (was a "
+                         "matrix closed too early?)");
+    return ATT_OK;
+}
+
+att_status att_line_statement(att_worker *worker, const att_line *line, att_statement **out)
+{
+    *out = NULL;
+    if (line->text[0] == '>')
+        return ATT_OK;
+    size_t name = leading_name(line);
+    const struct keyword *keyword = find_keyword(line->text, name);
+    if (name > 0 && is_assignment(line, name)) {
+        if (keyword)
+            return fail_line(worker, line, "'%s' is a keyword and cannot be a name", keyword->word);
+        *out = att_run_assign;
+        return ATT_OK;
+    }
+    if (keyword) {
+        *out = keyword->run;
+        return ATT_OK;
+    }
+    if (name > 0)
+        ATT_TRY(refuse_near_keyword(worker, line, name));
+    ATT_TRY(refuse_start(worker, line));
+    return refuse_expression(worker, line);
+}

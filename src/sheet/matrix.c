@@ -1,0 +1,198 @@
+/* Matrices of a sheet; see matrix.h. */
+#include "sheet/matrix.h"
+
+#include <string.h>
+
+/* As many as would fill all the memory a sheet may use. It bounds empty matrices too, and no
+ * product or sum of two sizes can overflow. */
+#define MAX_SIDE (INT64_C(1) << 28)
+
+att_matrix *att_matrix_new(att_arena *arena, int64_t rows, int64_t cols)
+{
+    if (rows < 0 || cols < 0 || rows > MAX_SIDE || cols > MAX_SIDE) {
+        arena->refused = true;
+        return NULL;
+    }
+    att_matrix *matrix = att_arena_take(arena, 1, sizeof *matrix);
+    double *data = matrix ? att_arena_take(arena, (size_t)rows * (size_t)cols, sizeof *data) : NULL;
+    if (!data)
+        return NULL;
+    *matrix = (att_matrix){ .rows = rows, .cols = cols, .data = data };
+    return matrix;
+}
+
+att_matrix *att_matrix_scalar(att_arena *arena, double value)
+{
+    att_matrix *matrix = att_matrix_new(arena, 1, 1);
+    if (matrix)
+        matrix->data[0] = value;
+    return matrix;
+}
+
+att_matrix *att_matrix_like(att_arena *arena, const att_matrix *from)
+{
+    att_matrix *matrix = att_matrix_new(arena, from->rows, from->cols);
+    if (!matrix)
+        return NULL;
+    matrix->row_labels = from->row_labels;
+    matrix->col_labels = from->col_labels;
+    matrix->allowed = from->allowed;
+    return matrix;
+}
+
+att_matrix *att_matrix_labelled(att_arena *arena, const att_matrix *from,
+                                const char *const *row_labels, const char *const *col_labels)
+{
+    att_matrix *matrix = att_arena_take(arena, 1, sizeof *matrix);
+    if (!matrix)
+        return NULL;
+    *matrix = *from;
+    matrix->row_labels = row_labels;
+    matrix->col_labels = col_labels;
+    return matrix;
+}
+
+bool att_matrix_is_scalar(const att_matrix *matrix)
+{
+    return matrix->rows == 1 && matrix->cols == 1;
+}
+
+static bool copy_mask(att_arena *arena, att_matrix *to, const att_matrix *from)
+{
+    if (!from->allowed)
+        return true;
+    uint8_t *mask = att_arena_take(arena, (size_t)(to->rows * to->cols), 1);
+    to->allowed = mask;
+    return mask != NULL;
+}
+
+att_matrix *att_matrix_transpose(att_arena *arena, const att_matrix *from)
+{
+    att_matrix *to = att_matrix_new(arena, from->cols, from->rows);
+    if (!to || !copy_mask(arena, to, from))
+        return NULL;
+    uint8_t *mask = (uint8_t *)to->allowed;
+    for (int64_t i = 0; i < to->rows; i++) {
+        for (int64_t j = 0; j < to->cols; j++) {
+            to->data[i * to->cols + j] = from->data[j * from->cols + i];
+            if (mask)
+                mask[i * to->cols + j] = from->allowed[j * from->cols + i];
+        }
+    }
+    to->row_labels = from->col_labels;
+    to->col_labels = from->row_labels;
+    return to;
+}
+
+/* ---- Choosing */
+
+/* The chosen labels into *out, which stays NULL where there are none. */
+static bool choose_labels(att_arena *arena, const char *const *labels, const int64_t *chosen,
+                          int64_t count, const char *const **out)
+{
+    if (!labels || !chosen) {
+        *out = labels;
+        return true;
+    }
+    const char **copy = att_arena_take(arena, (size_t)count, sizeof *copy);
+    if (!copy)
+        return false;
+    for (int64_t i = 0; i < count; i++)
+        copy[i] = labels[chosen[i]];
+    *out = copy;
+    return true;
+}
+
+att_matrix *att_matrix_select(att_arena *arena, const att_matrix *from, const int64_t *rows,
+                              int64_t row_count, const int64_t *cols, int64_t col_count)
+{
+    att_matrix *to =
+        att_matrix_new(arena, rows ? row_count : from->rows, cols ? col_count : from->cols);
+    if (!to || !copy_mask(arena, to, from))
+        return NULL;
+    uint8_t *mask = (uint8_t *)to->allowed;
+    for (int64_t i = 0; i < to->rows; i++) {
+        for (int64_t j = 0; j < to->cols; j++) {
+            int64_t at = (rows ? rows[i] : i) * from->cols + (cols ? cols[j] : j);
+            to->data[i * to->cols + j] = from->data[at];
+            if (mask)
+                mask[i * to->cols + j] = from->allowed[at];
+        }
+    }
+    bool labelled = choose_labels(arena, from->row_labels, rows, row_count, &to->row_labels) &&
+                    choose_labels(arena, from->col_labels, cols, col_count, &to->col_labels);
+    return labelled ? to : NULL;
+}
+
+/* ---- Joining */
+
+/* Labels of all parts in a row; *out stays NULL where none has any. */
+static bool join_labels(att_arena *arena, const att_matrix *const *parts, size_t count,
+                        bool of_rows, int64_t total, const char *const **out)
+{
+    bool any = false;
+    for (size_t p = 0; p < count; p++)
+        any = any || (of_rows ? parts[p]->row_labels : parts[p]->col_labels);
+    if (!any)
+        return true;
+    const char **labels = att_arena_take(arena, (size_t)total, sizeof *labels);
+    if (!labels)
+        return false;
+    int64_t at = 0;
+    for (size_t p = 0; p < count; p++) {
+        const char *const *from = of_rows ? parts[p]->row_labels : parts[p]->col_labels;
+        int64_t length = of_rows ? parts[p]->rows : parts[p]->cols;
+        for (int64_t i = 0; i < length; i++)
+            labels[at++] = from ? from[i] : NULL;
+    }
+    *out = labels;
+    return true;
+}
+
+/* The labels along the side that all parts share: those of the first part that has some. */
+static const char *const *shared_labels(const att_matrix *const *parts, size_t count, bool of_rows)
+{
+    const char *const *labels = NULL;
+    for (size_t p = 0; p < count && !labels; p++)
+        labels = of_rows ? parts[p]->row_labels : parts[p]->col_labels;
+    return labels;
+}
+
+att_matrix *att_matrix_beside(att_arena *arena, const att_matrix *const *parts, size_t count)
+{
+    int64_t cols = 0;
+    for (size_t p = 0; p < count; p++)
+        cols += parts[p]->cols;
+    att_matrix *to = att_matrix_new(arena, count ? parts[0]->rows : 0, cols);
+    if (!to || !join_labels(arena, parts, count, false, cols, &to->col_labels))
+        return NULL;
+    to->row_labels = shared_labels(parts, count, true);
+    int64_t at = 0;
+    for (size_t p = 0; p < count; p++) {
+        const att_matrix *part = parts[p];
+        for (int64_t i = 0; i < to->rows && part->cols > 0; i++)
+            memcpy(to->data + i * cols + at, part->data + i * part->cols,
+                   (size_t)part->cols * sizeof(double));
+        at += part->cols;
+    }
+    return to;
+}
+
+att_matrix *att_matrix_above(att_arena *arena, const att_matrix *const *parts, size_t count)
+{
+    int64_t rows = 0;
+    for (size_t p = 0; p < count; p++)
+        rows += parts[p]->rows;
+    att_matrix *to = att_matrix_new(arena, rows, count ? parts[0]->cols : 0);
+    if (!to || !join_labels(arena, parts, count, true, rows, &to->row_labels))
+        return NULL;
+    to->col_labels = shared_labels(parts, count, false);
+    double *at = to->data;
+    for (size_t p = 0; p < count; p++) {
+        size_t length = (size_t)(parts[p]->rows * parts[p]->cols);
+        if (length > 0)
+            memcpy(at, parts[p]->data, length * sizeof(double));
+        at += length;
+    }
+    return to;
+}

@@ -1,0 +1,293 @@
+/* Rules of nearness; see rule.h. */
+#include "sheet/rule.h"
+
+#include "sheet/matrix.h"
+
+#include <float.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define UNSAID 1e-9 /* when no rule is given: of 1 and of the number expected */
+
+/* ---- Reading the rule */
+
+static att_status parse_within(att_worker *worker, att_parser *parser, att_nearness *out)
+{
+    att_expr *node;
+    ATT_TRY(att_parse_expression(parser, &node));
+    ATT_TRY(att_eval_number(&worker->scope, node, "the tolerance", &out->tolerance));
+    if (out->tolerance < 0)
+        return att_scope_fail(&worker->scope, node, "a tolerance cannot be negative, found %g",
+                              out->tolerance);
+    out->rule = ATT_RULE_WITHIN;
+    out->given = true;
+    return ATT_OK;
+}
+
+static att_status parse_digits(att_worker *worker, att_parser *parser, att_nearness *out)
+{
+    (void)worker;
+    double count = parser->token.number;
+    if (!att_parser_at(parser, ATT_TOKEN_NUMBER) || !(count >= 0 && count <= 17) ||
+        count != floor(count))
+        return att_parser_expected(parser, "a number of digits from 0 to 17 behind 'to'");
+    ATT_TRY(att_parser_take(parser));
+    bool decimals = att_parser_at_word(parser, "decimals") || att_parser_at_word(parser, "decimal");
+    bool digits = att_parser_at_word(parser, "digits") || att_parser_at_word(parser, "digit");
+    if (!decimals && !digits)
+        return att_parser_expected(parser, "'digits' or 'decimals'");
+    if (digits && count == 0)
+        return att_parser_fail(parser, "expected at least 1 digit, found 0");
+    out->rule = decimals ? ATT_RULE_DECIMALS : ATT_RULE_DIGITS;
+    out->digits = (int)count;
+    return att_parser_take(parser);
+}
+
+static att_status parse_printed(att_worker *worker, att_parser *parser, att_nearness *out)
+{
+    (void)worker;
+    if (!att_parser_at_word(parser, "printed"))
+        return att_parser_expected(parser, "'printed' behind 'as'");
+    out->rule = ATT_RULE_PRINTED;
+    return att_parser_take(parser);
+}
+
+static const struct rule_row {
+    const char *word;
+    att_status (*parse)(att_worker *worker, att_parser *parser, att_nearness *out);
+} rules[] = { { "within", parse_within }, { "to", parse_digits }, { "as", parse_printed } };
+
+att_status att_parse_nearness(att_worker *worker, att_parser *parser, att_nearness *out)
+{
+    *out = (att_nearness){ .rule = ATT_RULE_WITHIN, .tolerance = UNSAID };
+    for (size_t i = 0; i < sizeof rules / sizeof *rules; i++) {
+        if (!att_parser_at_word(parser, rules[i].word))
+            continue;
+        ATT_TRY(att_parser_take(parser));
+        return rules[i].parse(worker, parser, out);
+    }
+    if (!att_parser_at(parser, ATT_TOKEN_NAME))
+        return ATT_OK;
+    return att_parser_expected(parser, "'within', 'to', 'as printed' or the end of the statement");
+}
+
+/* ---- As printed */
+
+/* Half a unit of the last digit: 0.005 for "0.26", 0.5 for "3", 50 for "1.2e3". */
+static double half_unit(const char *text)
+{
+    const char *exponent = strpbrk(text, "eE");
+    const char *point = strchr(text, '.');
+    const char *end = exponent ? exponent : text + strlen(text);
+    long power = exponent ? strtol(exponent + 1, NULL, 10) : 0;
+    if (point)
+        power -= end - point - 1;
+    return power < -400 ? 0 : 0.5 * pow(10, (double)power);
+}
+
+static att_status read_half(att_worker *worker, const att_expr *node, double *out)
+{
+    const att_expr *number = node->kind == ATT_EXPR_NEGATE ? node->child[0] : node;
+    if (number->kind != ATT_EXPR_NUMBER)
+        return att_scope_fail(&worker->scope, node,
+                              "'as printed' counts the digits of written numbers: expected a "
+                              "number here");
+    *out = half_unit(number->text);
+    return ATT_OK;
+}
+
+att_status att_read_printed(att_worker *worker, const att_expr *written, att_nearness *nearness)
+{
+    size_t count = 0;
+    bool matrix = written->kind == ATT_EXPR_MATRIX;
+    for (size_t i = 0; matrix && i < written->children; i++)
+        count += written->child[i]->children;
+    double *halves = att_arena_take(&worker->sheet->arena, matrix ? count : 1, sizeof *halves);
+    if (!halves)
+        return att_fail_memory(worker->scope.err);
+    nearness->halves = halves;
+    if (!matrix)
+        return read_half(worker, written, halves);
+    for (size_t i = 0; i < written->children; i++)
+        for (size_t j = 0; j < written->child[i]->children; j++)
+            ATT_TRY(read_half(worker, written->child[i]->child[j], halves++));
+    return ATT_OK;
+}
+
+/* ---- Comparing */
+
+/* The power of ten of the first digit: 2 for 263.1, -1 for 0.26. */
+static int magnitude(double x)
+{
+    char text[32];
+    snprintf(text, sizeof text, "%.16e", x);
+    return atoi(strchr(text, 'e') + 1);
+}
+
+/* How far the element may be off. Zero has no significant digit; it counts as if it had one before
+ * the point. */
+static double allowance(const att_nearness *nearness, double wanted, int64_t index)
+{
+    switch (nearness->rule) {
+    case ATT_RULE_DIGITS: {
+        int first = wanted == 0 || !isfinite(wanted) ? 0 : magnitude(wanted);
+        return 0.5 * pow(10, first + 1 - nearness->digits);
+    }
+    case ATT_RULE_DECIMALS:
+        return 0.5 * pow(10, -nearness->digits);
+    case ATT_RULE_PRINTED:
+        return nearness->halves[index];
+    case ATT_RULE_WITHIN:
+        break;
+    }
+    return nearness->given ? nearness->tolerance : UNSAID * (1 + fabs(wanted));
+}
+
+/* A number that ends in a 5 on paper is a hair off it in binary: 0.265 is not 0.005 from 0.26 but
+ * 0.0050000000000000044. A few units in the last place are forgiven; `within 0` forgives none. */
+static bool near_enough(double found, double wanted, double allowed)
+{
+    if (found == wanted || (isnan(found) && isnan(wanted)))
+        return true;
+    if (!isfinite(found) || !isfinite(wanted))
+        return false;
+    double slack = allowed == 0 ? 0 : 8 * DBL_EPSILON * fmax(fabs(found), fabs(wanted));
+    return fabs(found - wanted) <= allowed + slack;
+}
+
+/* Counts the elements that are out, and finds the first of them and the largest difference. */
+static void measure(att_check *check, const att_nearness *nearness)
+{
+    const att_matrix *found = check->found;
+    for (int64_t i = 0; i < found->rows * found->cols; i++) {
+        double wanted = check->wanted->data[i];
+        double off = fabs(found->data[i] - wanted);
+        bool same = found->data[i] == wanted || (isnan(found->data[i]) && isnan(wanted));
+        if (!same && !(off <= check->worst))
+            check->worst = off;
+        if (near_enough(found->data[i], wanted, allowance(nearness, wanted, i)))
+            continue;
+        if (check->wrong++ == 0) {
+            check->row = i / found->cols + 1;
+            check->col = i % found->cols + 1;
+        }
+    }
+}
+
+/* ---- Verdicts */
+
+/* Two numbers with as many digits as it takes to tell them apart, six at least. */
+static void write_apart(char a_text[40], double a, char b_text[40], double b)
+{
+    for (int digits = 6; digits <= 17; digits++) {
+        snprintf(a_text, 40, "%.*g", digits, a);
+        snprintf(b_text, 40, "%.*g", digits, b);
+        if (a == b || strcmp(a_text, b_text) != 0)
+            return;
+    }
+}
+
+static const char *describe_rule(char out[64], const att_nearness *nearness)
+{
+    if (nearness->rule == ATT_RULE_PRINTED)
+        snprintf(out, 64, "in every printed digit");
+    else if (nearness->rule == ATT_RULE_WITHIN)
+        snprintf(out, 64, "within %.6g", nearness->tolerance);
+    else
+        snprintf(out, 64, "to %d %s%s", nearness->digits,
+                 nearness->rule == ATT_RULE_DIGITS ? "digit" : "decimal",
+                 nearness->digits == 1 ? "" : "s");
+    return out;
+}
+
+static const char *say_agreement(att_arena *arena, const att_check *check,
+                                 const att_nearness *nearness)
+{
+    int64_t count = check->found->rows * check->found->cols;
+    char rule[64];
+    describe_rule(rule, nearness);
+    if (check->negated)
+        return att_arena_print(arena, "agrees %s, and should not", rule);
+    if (count == 1)
+        return att_arena_print(arena, "agrees %s, off by %.3g", rule, check->worst);
+    return att_arena_print(arena, "all %lld elements agree %s, the largest difference is %.3g",
+                           (long long)count, rule, check->worst);
+}
+
+/* Which element is out, by how much, and how many are. */
+static const char *say_difference(att_arena *arena, const att_check *check,
+                                  const att_nearness *nearness)
+{
+    int64_t count = check->found->rows * check->found->cols;
+    int64_t index = (check->row - 1) * check->found->cols + check->col - 1;
+    double found = check->found->data[index];
+    double wanted = check->wanted->data[index];
+    char place[64] = "it";
+    char rest[96] = "";
+    char found_text[40];
+    char wanted_text[40];
+    write_apart(found_text, found, wanted_text, wanted);
+    if (count > 1)
+        snprintf(place, sizeof place, "element [%lld,%lld]", (long long)check->row,
+                 (long long)check->col);
+    if (count > 1)
+        snprintf(rest, sizeof rest, "; %lld of %lld elements %s out", (long long)check->wrong,
+                 (long long)count, check->wrong == 1 ? "is" : "are");
+    if (check->negated)
+        return att_arena_print(arena, "differs, as it should: %s is %s, not %s", place, found_text,
+                               wanted_text);
+    return att_arena_print(arena, "%s is %s, expected %s: off by %.3g, allowed %.3g%s", place,
+                           found_text, wanted_text, fabs(found - wanted),
+                           allowance(nearness, wanted, index), rest);
+}
+
+static const char *say_shapes(att_arena *arena, const att_check *check)
+{
+    return att_arena_print(arena, "the shapes differ: found %lld × %lld, expected %lld × %lld",
+                           (long long)check->found->rows, (long long)check->found->cols,
+                           (long long)check->wanted->rows, (long long)check->wanted->cols);
+}
+
+/* ---- Judging */
+
+/* A matrix of the single number that was wanted, and of its printed half unit. */
+static att_status spread(att_worker *worker, att_check *check, att_nearness *nearness)
+{
+    att_arena *arena = &worker->sheet->arena;
+    int64_t count = check->found->rows * check->found->cols;
+    att_matrix *full = att_matrix_new(arena, check->found->rows, check->found->cols);
+    double *halves = att_arena_take(arena, (size_t)count, sizeof *halves);
+    if (!full || !halves)
+        return att_fail_memory(worker->scope.err);
+    for (int64_t i = 0; i < count; i++) {
+        full->data[i] = check->wanted->data[0];
+        halves[i] = nearness->halves ? nearness->halves[0] : 0;
+    }
+    check->wanted = full;
+    nearness->halves = halves;
+    return ATT_OK;
+}
+
+att_status att_judge(att_worker *worker, att_check *check, att_nearness *nearness)
+{
+    att_arena *arena = &worker->sheet->arena;
+    check->rule = nearness->rule;
+    check->tolerance = nearness->tolerance;
+    check->digits = nearness->digits;
+    if (att_matrix_is_scalar(check->wanted) && !att_matrix_is_scalar(check->found))
+        ATT_TRY(spread(worker, check, nearness));
+    bool same_shape =
+        check->found->rows == check->wanted->rows && check->found->cols == check->wanted->cols;
+    if (same_shape) {
+        measure(check, nearness);
+        check->passed = (check->wrong == 0) != check->negated;
+        check->verdict = check->wrong == 0 ? say_agreement(arena, check, nearness)
+                                           : say_difference(arena, check, nearness);
+    } else {
+        check->passed = false;
+        check->verdict = say_shapes(arena, check);
+    }
+    return check->verdict ? ATT_OK : att_fail_memory(worker->scope.err);
+}

@@ -1,0 +1,26 @@
+/* How near is near enough: the rules of `expect` and `compare`, and their verdicts. */
+#ifndef ATT_SHEET_RULE_H
+#define ATT_SHEET_RULE_H
+
+#include "sheet/worker.h"
+
+typedef struct att_nearness {
+    att_rule rule;
+    double tolerance;     /* ATT_RULE_WITHIN */
+    bool given;           /* false: nothing was said, so 1e-9, of 1 and of the number */
+    int digits;           /* ATT_RULE_DIGITS, ATT_RULE_DECIMALS */
+    const double *halves; /* ATT_RULE_PRINTED: half a unit of each written number's last digit */
+} att_nearness;
+
+/* within T | to N digits | to N decimals | as printed | nothing. */
+att_status att_parse_nearness(att_worker *worker, att_parser *parser, att_nearness *out);
+
+/* For `as printed`: reads how many digits each number of `written` has. */
+att_status att_read_printed(att_worker *worker, const att_expr *written, att_nearness *nearness);
+
+/* Compares check->found with check->wanted by the rule and fills in the rest of the check. A single
+ * wanted number stands for a matrix of it. Different shapes fail both ways: `expect not` is about
+ * numbers, and must not pass by accident. */
+att_status att_judge(att_worker *worker, att_check *check, att_nearness *nearness);
+
+#endif

@@ -1,0 +1,226 @@
+/* Parts of values: fields of records, X[2], X[2, 3], X[:, 1:2], and items of lists. */
+#include "sheet/eval.h"
+#include "sheet/matrix.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+/* ---- Fields */
+
+/* How many heads the record's parts have. */
+static int64_t head_count(const att_value *record)
+{
+    int64_t heads = 0;
+    for (size_t i = 0; i < record->part_count; i++)
+        if (record->parts[i].head > heads)
+            heads = record->parts[i].head;
+    return heads;
+}
+
+/* One head of a record as a record: its parts, and as its result the output among them. */
+static bool take_head(att_arena *arena, const att_value *record, int64_t head, att_value *out)
+{
+    att_part *parts = att_arena_take(arena, record->part_count, sizeof *parts);
+    if (!parts)
+        return false;
+    size_t count = 0;
+    const att_matrix *result = NULL;
+    for (size_t i = 0; i < record->part_count; i++) {
+        if (record->parts[i].head != head)
+            continue;
+        parts[count] = record->parts[i];
+        parts[count++].head = 0;
+        if (!result || strcmp(record->parts[i].name, "output") == 0)
+            result = record->parts[i].value;
+    }
+    *out = (att_value){
+        .kind = ATT_VALUE_RECORD, .matrix = result, .parts = parts, .part_count = count
+    };
+    return true;
+}
+
+static att_status take_heads(const att_scope *scope, const att_value *record, int64_t heads,
+                             att_value *out)
+{
+    att_value *items = att_arena_take(scope->arena, (size_t)heads, sizeof *items);
+    if (!items)
+        return att_fail_memory(scope->err);
+    for (int64_t h = 0; h < heads; h++)
+        if (!take_head(scope->arena, record, h + 1, &items[h]))
+            return att_fail_memory(scope->err);
+    *out = (att_value){ .kind = ATT_VALUE_LIST, .items = items, .item_count = (size_t)heads };
+    return ATT_OK;
+}
+
+static att_status fail_field(const att_scope *scope, const att_expr *node, const att_value *record)
+{
+    enum { MOST = 64 };
+    const char *known[MOST];
+    size_t count = 0;
+    for (size_t i = 0; i < record->part_count && count < MOST; i++)
+        known[count++] = record->parts[i].name;
+    char quote[ATT_QUOTE_SIZE];
+    att_origin_quote(scope->origin, node->child[0], quote);
+    const char *near = att_suggest(node->text, known, count);
+    if (near)
+        return att_scope_fail(scope, node, "%s has no field '%.80s': did you mean '%s'?", quote,
+                              node->text, near);
+    char list[256] = "";
+    for (size_t i = 0, used = 0; i < count && used < sizeof list; i++)
+        used += (size_t)snprintf(list + used, sizeof list - used, "%s%s", i ? ", " : "", known[i]);
+    return att_scope_fail(scope, node, "%s has no field '%.80s': it has %s", quote, node->text,
+                          list);
+}
+
+/* The part called so; where every head has one, the error says how to name it. */
+static att_status take_part(const att_scope *scope, const att_expr *node, const att_value *record,
+                            att_value *out)
+{
+    const att_part *found = NULL;
+    for (size_t i = 0; i < record->part_count; i++) {
+        const att_part *part = &record->parts[i];
+        if (strcmp(part->name, node->text) == 0 && (!found || part->head == 0))
+            found = part;
+    }
+    if (!found)
+        return fail_field(scope, node, record);
+    char quote[ATT_QUOTE_SIZE];
+    if (found->head > 0)
+        return att_scope_fail(scope, node,
+                              "each head has its own %s: expected %s.head[1].%s up to head[%lld]",
+                              node->text, att_origin_quote(scope->origin, node->child[0], quote),
+                              node->text, (long long)head_count(record));
+    *out = (att_value){ .kind = ATT_VALUE_MATRIX, .matrix = found->value };
+    return ATT_OK;
+}
+
+att_status att_eval_field(const att_scope *scope, const att_expr *node, att_value *out)
+{
+    att_value record;
+    char quote[ATT_QUOTE_SIZE];
+    ATT_TRY(att_eval(scope, node->child[0], &record));
+    if (record.kind != ATT_VALUE_RECORD)
+        return att_scope_fail(scope, node, "%s is a %s and has no fields, found '.%.80s'",
+                              att_origin_quote(scope->origin, node->child[0], quote),
+                              record.kind == ATT_VALUE_LIST ? "list" : "matrix", node->text);
+    int64_t heads = head_count(&record);
+    if (strcmp(node->text, "head") == 0 && heads > 0)
+        return take_heads(scope, &record, heads, out);
+    return take_part(scope, node, &record, out);
+}
+
+/* ---- Indices */
+
+/* Places chosen along one side, counted from 0; `at` NULL: all. */
+struct places {
+    int64_t *at;
+    int64_t count;
+};
+
+/* What is being indexed, for messages: "X has 3 rows". */
+struct side {
+    const att_expr *of;
+    const char *unit;
+    int64_t length;
+};
+
+static att_status check_place(const att_scope *scope, const att_expr *node, const struct side *side,
+                              double place)
+{
+    char quote[ATT_QUOTE_SIZE];
+    if (place != floor(place) || isnan(place))
+        return att_scope_fail(scope, node, "an index must be a whole number, found %g", place);
+    if (place < 1 || place > (double)side->length)
+        return att_scope_fail(scope, node, "there is no %s %.0f: %s has %lld", side->unit, place,
+                              att_origin_quote(scope->origin, side->of, quote),
+                              (long long)side->length);
+    return ATT_OK;
+}
+
+static att_status take_range(const att_scope *scope, const att_expr *node, const struct side *side,
+                             struct places *out)
+{
+    double first;
+    double last;
+    ATT_TRY(att_eval_number(scope, node->child[0], "the start of a range", &first));
+    ATT_TRY(att_eval_number(scope, node->child[1], "the end of a range", &last));
+    ATT_TRY(check_place(scope, node->child[0], side, first));
+    ATT_TRY(check_place(scope, node->child[1], side, last));
+    if (last < first)
+        return att_scope_fail(scope, node, "the range %.0f:%.0f is empty: its end comes first",
+                              first, last);
+    out->count = (int64_t)(last - first) + 1;
+    out->at = att_arena_take(scope->arena, (size_t)out->count, sizeof *out->at);
+    if (!out->at)
+        return att_fail_memory(scope->err);
+    for (int64_t i = 0; i < out->count; i++)
+        out->at[i] = (int64_t)first - 1 + i;
+    return ATT_OK;
+}
+
+/* The places an index chooses: one, a range, all, or those listed in a matrix. */
+static att_status take_places(const att_scope *scope, const att_expr *node, const struct side *side,
+                              struct places *out)
+{
+    *out = (struct places){ 0 };
+    if (node->kind == ATT_EXPR_ALL)
+        return ATT_OK;
+    if (node->kind == ATT_EXPR_RANGE)
+        return take_range(scope, node, side, out);
+    const att_matrix *index;
+    ATT_TRY(att_eval_matrix(scope, node, &index));
+    out->count = index->rows * index->cols;
+    out->at = att_arena_take(scope->arena, (size_t)out->count, sizeof *out->at);
+    if (!out->at)
+        return att_fail_memory(scope->err);
+    for (int64_t i = 0; i < out->count; i++) {
+        ATT_TRY(check_place(scope, node, side, index->data[i]));
+        out->at[i] = (int64_t)index->data[i] - 1;
+    }
+    return ATT_OK;
+}
+
+static att_status index_list(const att_scope *scope, const att_expr *node, const att_value *list,
+                             att_value *out)
+{
+    const struct side side = { node->child[0], "item", (int64_t)list->item_count };
+    double place;
+    if (node->children > 2)
+        return att_scope_fail(scope, node->child[2], "a list has one index, found a second");
+    ATT_TRY(att_eval_number(scope, node->child[1], "the index of a list", &place));
+    ATT_TRY(check_place(scope, node->child[1], &side, place));
+    *out = list->items[(size_t)place - 1];
+    return ATT_OK;
+}
+
+/* One index chooses rows; of a single row, elements. */
+static att_status index_matrix(const att_scope *scope, const att_expr *node,
+                               const att_matrix *matrix, const att_matrix **out)
+{
+    const struct side rows = { node->child[0], "row", matrix->rows };
+    const struct side cols = { node->child[0], matrix->rows == 1 ? "element" : "column",
+                               matrix->cols };
+    struct places row = { 0 };
+    struct places col = { 0 };
+    if (node->children > 2) {
+        ATT_TRY(take_places(scope, node->child[1], &rows, &row));
+        ATT_TRY(take_places(scope, node->child[2], &cols, &col));
+    } else if (matrix->rows == 1) {
+        ATT_TRY(take_places(scope, node->child[1], &cols, &col));
+    } else {
+        ATT_TRY(take_places(scope, node->child[1], &rows, &row));
+    }
+    *out = att_matrix_select(scope->arena, matrix, row.at, row.count, col.at, col.count);
+    return *out ? ATT_OK : att_fail_memory(scope->err);
+}
+
+att_status att_eval_index(const att_scope *scope, const att_expr *node, att_value *out)
+{
+    att_value of;
+    ATT_TRY(att_eval(scope, node->child[0], &of));
+    if (of.kind == ATT_VALUE_LIST)
+        return index_list(scope, node, &of, out);
+    *out = (att_value){ .kind = ATT_VALUE_MATRIX };
+    return index_matrix(scope, node, of.matrix, &out->matrix);
+}

@@ -1,0 +1,359 @@
+/* A sheet from its bytes to its trace: checking the text, walking its lines, collecting steps. */
+#define _GNU_SOURCE /* uselocale() where the compiler is told to be strict */
+#include "sheet/worker.h"
+
+#include "base/alloc.h"
+#include "base/file.h"
+#include "base/text.h"
+#include "text/utf8.h"
+
+#include <locale.h>
+#include <stdio.h>
+#include <string.h>
+
+/* The largest sheet, and the memory its trace may take: a sheet from a stranger must not fill the
+ * machine. */
+#define MAX_SHEET_BYTES ((size_t)256 << 20)
+#define MAX_TRACE_BYTES ((size_t)2 << 30)
+
+/* ---- Steps */
+
+static att_status push_step(att_worker *worker, const att_step *step)
+{
+    att_sheet *sheet = worker->sheet;
+    if (sheet->step_count == sheet->step_room) {
+        size_t room = sheet->step_room ? sheet->step_room * 2 : 16;
+        att_step *steps = att_arena_take(&sheet->arena, room, sizeof *steps);
+        if (!steps)
+            return att_fail_memory(worker->scope.err);
+        if (sheet->step_count > 0)
+            memcpy(steps, sheet->steps, sheet->step_count * sizeof *steps);
+        sheet->steps = steps;
+        sheet->step_room = room;
+    }
+    sheet->steps[sheet->step_count++] = *step;
+    return ATT_OK;
+}
+
+att_status att_worker_add(att_worker *worker, const att_parser *parser, const att_step *step)
+{
+    att_step full = *step;
+    size_t begin = worker->origin.anchor;
+    size_t end = parser->last.offset + parser->last.length;
+    full.line = worker->origin.anchor_line;
+    full.note = parser->lexer.note;
+    full.source = att_arena_copy(&worker->sheet->arena, worker->origin.text + begin, end - begin);
+    if (!full.source)
+        return att_fail_memory(worker->scope.err);
+    return push_step(worker, &full);
+}
+
+/* ---- Lines */
+
+static bool blank(char c)
+{
+    return c == ' ' || c == '\t';
+}
+
+/* The line at `offset`, trimmed; *next is where the one after it starts. */
+static att_line take_line(const att_worker *worker, size_t offset, int number, size_t *next)
+{
+    const char *text = worker->origin.text;
+    const char *newline = memchr(text + offset, '\n', worker->origin.length - offset);
+    size_t end = newline ? (size_t)(newline - text) : worker->origin.length;
+    *next = newline ? end + 1 : end;
+    size_t begin = offset;
+    while (begin < end && blank(text[begin]))
+        begin++;
+    while (end > begin && blank(text[end - 1]))
+        end--;
+    return (att_line){ text + begin, begin, end - begin, number, (int)(begin - offset) + 1 };
+}
+
+static att_status end_paragraph(att_worker *worker)
+{
+    if (worker->paragraph_line == 0)
+        return ATT_OK;
+    const char *text =
+        att_arena_copy(&worker->sheet->arena, worker->paragraph.data, worker->paragraph.length);
+    if (!text)
+        return att_fail_memory(worker->scope.err);
+    const att_step step = {
+        .kind = ATT_STEP_PROSE, .line = worker->paragraph_line, .source = text, .text = text
+    };
+    worker->paragraph_line = 0;
+    att_text_free(&worker->paragraph);
+    return push_step(worker, &step);
+}
+
+static att_status add_prose(att_worker *worker, const att_line *line)
+{
+    const char *text = line->text;
+    size_t length = line->length;
+    for (bool marked = text[0] == '>'; length > 0 && (marked || blank(text[0])); marked = false) {
+        text++;
+        length--;
+    }
+    if (worker->paragraph_line == 0)
+        worker->paragraph_line = line->number;
+    else if (att_text_add(&worker->paragraph, "\n", 1) != ATT_OK)
+        return att_fail_memory(worker->scope.err);
+    if (att_text_add(&worker->paragraph, text, length) != ATT_OK)
+        return att_fail_memory(worker->scope.err);
+    return ATT_OK;
+}
+
+static att_status add_heading(att_worker *worker, const att_line *line)
+{
+    size_t level = 0;
+    while (level < line->length && line->text[level] == '#')
+        level++;
+    size_t begin = level;
+    while (begin < line->length && blank(line->text[begin]))
+        begin++;
+    if (level > 3 || begin == line->length)
+        return att_origin_fail(&worker->origin, worker->scope.err, line->number, line->column,
+                               "a heading is one to three '#' and a text");
+    const char *text =
+        att_arena_copy(&worker->sheet->arena, line->text + begin, line->length - begin);
+    if (!text)
+        return att_fail_memory(worker->scope.err);
+    const att_step step = { .kind = ATT_STEP_HEADING,
+                            .line = line->number,
+                            .source = text,
+                            .text = text,
+                            .level = (int)level };
+    return push_step(worker, &step);
+}
+
+/* Carries a statement out; it may go on over several lines. */
+static att_status run_statement(att_worker *worker, const att_line *line, att_statement *run,
+                                size_t *next, int *number)
+{
+    att_parser parser;
+    ATT_TRY(end_paragraph(worker));
+    ATT_TRY(att_parser_start(&parser, &worker->origin, &worker->sheet->arena, worker->scope.err,
+                             line->offset, line->number, line->column));
+    parser.node_room = worker->node_room;
+    if (run != att_run_assign)
+        ATT_TRY(att_parser_take(&parser));
+    ATT_TRY(run(worker, &parser));
+    worker->node_room = parser.node_room;
+    *next = parser.lexer.at < worker->origin.length ? parser.lexer.at + 1 : parser.lexer.at;
+    *number = parser.lexer.line + 1;
+    return ATT_OK;
+}
+
+/* One line, or the statement that starts with it. */
+static att_status work_line(att_worker *worker, size_t *offset, int *number)
+{
+    size_t next;
+    att_line line = take_line(worker, *offset, *number, &next);
+    att_statement *run;
+    worker->origin.anchor = line.offset - (size_t)(line.column - 1);
+    worker->origin.anchor_line = *number;
+    *offset = next;
+    *number += 1;
+    if (line.length == 0)
+        return end_paragraph(worker);
+    if (line.text[0] == '%')
+        return ATT_OK;
+    if (line.text[0] == '#') {
+        ATT_TRY(end_paragraph(worker));
+        return add_heading(worker, &line);
+    }
+    ATT_TRY(att_line_statement(worker, &line, &run));
+    return run ? run_statement(worker, &line, run, offset, number) : add_prose(worker, &line);
+}
+
+static att_status work(att_worker *worker)
+{
+    size_t offset = 0;
+    int number = 1;
+    att_status status = ATT_OK;
+    while (status == ATT_OK && offset < worker->origin.length)
+        status = work_line(worker, &offset, &number);
+    if (status == ATT_OK)
+        status = end_paragraph(worker);
+    if (status == ATT_NO_MEMORY && worker->sheet->arena.refused)
+        return att_origin_fail(&worker->origin, worker->scope.err, worker->origin.anchor_line, 1,
+                               "the sheet needs more memory than one may use (%zu MB)",
+                               worker->sheet->arena.limit >> 20);
+    return status;
+}
+
+/* ---- The text */
+
+/* A copy with '\n' for every kind of line end, zero-terminated; a byte order mark is dropped. */
+static att_status copy_text(att_text *out, const char *text, size_t length, att_error *err)
+{
+    if (length >= 3 && memcmp(text, "\xEF\xBB\xBF", 3) == 0) {
+        text += 3;
+        length -= 3;
+    }
+    if (att_text_add(out, text, length) != ATT_OK)
+        return att_fail_memory(err);
+    size_t to = 0;
+    for (size_t from = 0; from < length; from++) {
+        char c = out->data[from];
+        if (c == '\r' && from + 1 < length && out->data[from + 1] == '\n')
+            continue;
+        out->data[to++] = c == '\r' ? '\n' : c;
+    }
+    out->data[to] = '\0';
+    out->length = to;
+    return ATT_OK;
+}
+
+/* The line and column of a byte. */
+static void locate(const att_origin *origin, size_t offset, int *line, int *column)
+{
+    *line = 1;
+    *column = 1;
+    uint32_t code;
+    for (size_t at = 0; at < offset;) {
+        at += att_utf8_decode(origin->text + at, origin->length - at, &code);
+        *line += code == '\n';
+        *column = code == '\n' ? 1 : *column + 1;
+    }
+}
+
+static att_status check_utf8(const att_origin *origin, att_error *err)
+{
+    size_t offset = att_utf8_check(origin->text, origin->length);
+    if (offset == origin->length)
+        return ATT_OK;
+    int line;
+    int column;
+    locate(origin, offset, &line, &column);
+    return att_origin_fail(origin, err, line, column,
+                           "this is not UTF-8: byte 0x%02X at offset %zu cannot stand here",
+                           (unsigned char)origin->text[offset], offset);
+}
+
+/* Refuses what no text holds and no document may show: control characters. The first bytes of such
+ * characters are few, so the others are passed over without decoding. */
+static att_status check_characters(const att_origin *origin, att_error *err)
+{
+    for (size_t at = 0; at < origin->length; at++) {
+        unsigned char c = (unsigned char)origin->text[at];
+        if (c >= 0x20 && c != 0x7F && c != 0xC2 && c != 0xEF)
+            continue;
+        uint32_t code;
+        att_utf8_decode(origin->text + at, origin->length - at, &code);
+        if (!att_utf8_forbidden(code))
+            continue;
+        int line;
+        int column;
+        locate(origin, at, &line, &column);
+        return att_origin_fail(origin, err, line, column,
+                               "the character U+%04X cannot stand in a sheet", code);
+    }
+    return ATT_OK;
+}
+
+/* ---- The public functions */
+
+static att_status read_text(att_sheet *sheet, const att_text *text, const char *folder,
+                            att_error *err)
+{
+    att_worker worker = { .sheet = sheet, .node_room = ATT_MAX_NODES };
+    worker.origin = (att_origin){ .name = sheet->name, .text = text->data, .length = text->length };
+    worker.scope = (att_scope){ &sheet->arena, &worker.origin, &worker.names, folder, err };
+    ATT_TRY(check_utf8(&worker.origin, err));
+    ATT_TRY(check_characters(&worker.origin, err));
+    att_status status = work(&worker);
+    att_text_free(&worker.paragraph);
+    return status;
+}
+
+/* Numbers are written with a point, whatever the program's locale says. */
+static att_status read_in_c_locale(att_sheet *sheet, const att_text *text, const char *folder,
+                                   att_error *err)
+{
+    locale_t c_locale = newlocale(LC_ALL_MASK, "C", (locale_t)0);
+    if (c_locale == (locale_t)0)
+        return att_fail_memory(err);
+    locale_t before = uselocale(c_locale);
+    att_status status = read_text(sheet, text, folder, err);
+    uselocale(before);
+    freelocale(c_locale);
+    return status;
+}
+
+att_status att_sheet_read(att_sheet **out, const char *text, size_t length, const char *name,
+                          const char *folder, att_error *err)
+{
+    *out = NULL;
+    if (length > MAX_SHEET_BYTES)
+        return att_fail(err, ATT_BAD_INPUT, name, "the sheet has %zu bytes, more than %zu", length,
+                        MAX_SHEET_BYTES);
+    att_sheet *sheet = att_alloc_zero(1, sizeof *sheet);
+    if (!sheet)
+        return att_fail_memory(err);
+    sheet->arena.limit = MAX_TRACE_BYTES;
+    att_text copy = { 0 };
+    att_status status = ATT_OK;
+    sheet->name = att_arena_copy(&sheet->arena, name, strlen(name));
+    if (!sheet->name)
+        status = att_fail_memory(err);
+    if (status == ATT_OK)
+        status = copy_text(&copy, text, length, err);
+    if (status == ATT_OK)
+        status = read_in_c_locale(sheet, &copy, folder, err);
+    att_text_free(&copy);
+    if (status == ATT_OK)
+        *out = sheet;
+    else
+        att_sheet_free(sheet);
+    return status;
+}
+
+att_status att_sheet_load(att_sheet **out, const char *path, att_error *err)
+{
+    att_text text = { 0 };
+    *out = NULL;
+    ATT_TRY(att_file_read(&text, path, MAX_SHEET_BYTES, err));
+    const char *slash = strrchr(path, '/');
+    size_t length = slash ? (size_t)(slash - path) + 1 : 0;
+    char *folder = att_alloc(length + 2, 1);
+    att_status status;
+    if (folder) {
+        memcpy(folder, slash ? path : "./", slash ? length : 2);
+        folder[slash ? length : 2] = '\0';
+        status = att_sheet_read(out, text.data ? text.data : "", text.length, path, folder, err);
+    } else {
+        status = att_fail_memory(err);
+    }
+    att_free(folder);
+    att_text_free(&text);
+    return status;
+}
+
+void att_sheet_free(att_sheet *sheet)
+{
+    if (!sheet)
+        return;
+    att_arena_free(&sheet->arena);
+    att_free(sheet);
+}
+
+size_t att_sheet_checks(const att_sheet *sheet)
+{
+    return sheet->checks;
+}
+
+size_t att_sheet_failures(const att_sheet *sheet)
+{
+    return sheet->failures;
+}
+
+size_t att_sheet_map_count(const att_sheet *sheet)
+{
+    return sheet->map_count;
+}
+
+const att_map *att_sheet_map_get(const att_sheet *sheet, size_t index)
+{
+    return index < sheet->map_count ? sheet->maps[index] : NULL;
+}

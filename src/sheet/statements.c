@@ -1,0 +1,243 @@
+/* The statements that make values and pictures: name = …, show …, plot …. */
+#include "sheet/worker.h"
+
+#include "sheet/matrix.h"
+
+#include <string.h>
+
+/* ---- Values */
+
+/* The items of a list as numbered parts, which is how a step shows them. */
+static att_status list_parts(att_worker *worker, const att_value *list, att_step *step)
+{
+    att_part *parts = att_arena_take(&worker->sheet->arena, list->item_count, sizeof *parts);
+    if (!parts)
+        return att_fail_memory(worker->scope.err);
+    for (size_t i = 0; i < list->item_count; i++)
+        parts[i] = (att_part){ .name = "item",
+                               .head = (int64_t)i + 1,
+                               .says = "an item of the list",
+                               .value = list->items[i].matrix };
+    step->parts = parts;
+    step->part_count = list->item_count;
+    return ATT_OK;
+}
+
+/* Adds the step that shows a value. The parts of a record are shown where it is made, not again
+ * where it is only named. */
+static att_status add_value(att_worker *worker, const att_parser *parser, const char *name,
+                            const att_expr *formula, const att_value *value)
+{
+    att_step step = {
+        .kind = ATT_STEP_VALUE, .name = name, .formula = formula, .value = value->matrix
+    };
+    if (value->kind == ATT_VALUE_LIST) {
+        ATT_TRY(list_parts(worker, value, &step));
+    } else if (value->kind == ATT_VALUE_RECORD && formula->kind == ATT_EXPR_CALL) {
+        step.parts = value->parts;
+        step.part_count = value->part_count;
+    }
+    return att_worker_add(worker, parser, &step);
+}
+
+att_status att_run_assign(att_worker *worker, att_parser *parser)
+{
+    const char *name;
+    att_expr *formula;
+    att_value value;
+    ATT_TRY(att_parser_name(parser, "a name", &name));
+    ATT_TRY(att_parser_take(parser)); /* the '=', seen before */
+    if (att_parser_at(parser, ATT_TOKEN_EQUALS))
+        return att_parser_fail(parser, "found '==': a value is given with one '=', and checked "
+                                       "with 'expect … = …'");
+    ATT_TRY(att_parse_expression(parser, &formula));
+    ATT_TRY(att_parser_end(parser));
+    ATT_TRY(att_eval(&worker->scope, formula, &value));
+    ATT_TRY(add_value(worker, parser, name, formula, &value));
+    if (!att_names_set(&worker->names, &worker->sheet->arena, name, &value,
+                       worker->sheet->step_count - 1))
+        return att_fail_memory(worker->scope.err);
+    return ATT_OK;
+}
+
+att_status att_run_show(att_worker *worker, att_parser *parser)
+{
+    att_expr *formula;
+    att_value value;
+    ATT_TRY(att_parse_expression(parser, &formula));
+    ATT_TRY(att_parser_end(parser));
+    ATT_TRY(att_eval(&worker->scope, formula, &value));
+    return add_value(worker, parser, NULL, formula, &value);
+}
+
+/* ---- Plots */
+
+/* The matrices of a plot, one per panel. */
+struct panels {
+    const att_matrix **items;
+    size_t count;
+};
+
+static att_status add_panel(att_worker *worker, struct panels *panels, size_t most,
+                            const att_matrix *matrix)
+{
+    if (!panels->items)
+        panels->items = att_arena_take(&worker->sheet->arena, most, sizeof *panels->items);
+    if (!panels->items)
+        return att_fail_memory(worker->scope.err);
+    panels->items[panels->count++] = matrix;
+    return ATT_OK;
+}
+
+/* The parts of that name, of every head. */
+static att_status take_parts(att_worker *worker, const att_value *record, const char *name,
+                             struct panels *panels)
+{
+    for (size_t i = 0; i < record->part_count; i++)
+        if (strcmp(record->parts[i].name, name) == 0)
+            ATT_TRY(add_panel(worker, panels, record->part_count, record->parts[i].value));
+    return ATT_OK;
+}
+
+/* a.weights of several heads, which has no value of its own but can be drawn. */
+static att_status take_field(att_worker *worker, const att_expr *node, struct panels *panels)
+{
+    att_value record;
+    if (node->kind != ATT_EXPR_FIELD)
+        return ATT_OK;
+    ATT_TRY(att_eval(&worker->scope, node->child[0], &record));
+    return record.kind == ATT_VALUE_RECORD ? take_parts(worker, &record, node->text, panels)
+                                           : ATT_OK;
+}
+
+/* Of a record its weights, of a list its items, of a matrix itself. */
+static att_status take_panels(att_worker *worker, const att_expr *node, struct panels *panels)
+{
+    att_value value;
+    ATT_TRY(take_field(worker, node, panels));
+    if (panels->count > 0)
+        return ATT_OK;
+    ATT_TRY(att_eval(&worker->scope, node, &value));
+    if (value.kind == ATT_VALUE_RECORD)
+        ATT_TRY(take_parts(worker, &value, "weights", panels));
+    for (size_t i = 0; value.kind == ATT_VALUE_LIST && i < value.item_count; i++)
+        ATT_TRY(add_panel(worker, panels, value.item_count, value.items[i].matrix));
+    return panels->count > 0 ? ATT_OK : add_panel(worker, panels, 1, value.matrix);
+}
+
+static att_status check_panels(att_worker *worker, const att_expr *node,
+                               const struct panels *panels)
+{
+    const att_matrix *first = panels->items[0];
+    if (first->rows == 0 || first->cols == 0)
+        return att_scope_fail(&worker->scope, node, "there is nothing to plot: it is %lld × %lld",
+                              (long long)first->rows, (long long)first->cols);
+    for (size_t p = 1; p < panels->count; p++) {
+        const att_matrix *other = panels->items[p];
+        if (other->rows != first->rows || other->cols != first->cols)
+            return att_scope_fail(&worker->scope, node,
+                                  "the maps side by side must have the same shape: the first is "
+                                  "%lld × %lld, number %zu is %lld × %lld",
+                                  (long long)first->rows, (long long)first->cols, p + 1,
+                                  (long long)other->rows, (long long)other->cols);
+    }
+    return ATT_OK;
+}
+
+/* Labels for a map, which wants one for every place or none at all. */
+static bool full_labels(att_arena *arena, const char *const *labels, int64_t count,
+                        const char *const **out)
+{
+    if (!labels)
+        return true;
+    const char **full = att_arena_take(arena, (size_t)count, sizeof *full);
+    for (int64_t i = 0; full && i < count; i++) {
+        full[i] = labels[i] ? labels[i] : att_arena_print(arena, "%lld", (long long)i + 1);
+        if (!full[i])
+            return false;
+    }
+    *out = full;
+    return full != NULL;
+}
+
+static bool number_panels(att_arena *arena, att_map *map)
+{
+    if (map->panels == 1)
+        return true;
+    const char **labels = att_arena_take(arena, (size_t)map->panels, sizeof *labels);
+    for (int64_t p = 0; labels && p < map->panels; p++) {
+        labels[p] = att_arena_print(arena, "head %lld", (long long)p + 1);
+        if (!labels[p])
+            return false;
+    }
+    map->panel_labels = labels;
+    return labels != NULL;
+}
+
+/* Numbers of all panels in a row, and their masks where one has any. */
+static bool fill_map(att_arena *arena, att_map *map, const struct panels *panels)
+{
+    size_t size = (size_t)(map->queries * map->keys);
+    bool masked = false;
+    for (size_t p = 0; p < panels->count; p++)
+        masked = masked || panels->items[p]->allowed;
+    double *weights = att_arena_take(arena, panels->count * size, sizeof *weights);
+    uint8_t *allowed = masked ? att_arena_take(arena, panels->count * size, 1) : NULL;
+    if (!weights || (masked && !allowed))
+        return false;
+    for (size_t p = 0; p < panels->count; p++) {
+        const att_matrix *panel = panels->items[p];
+        memcpy(weights + p * size, panel->data, size * sizeof *weights);
+        if (masked && panel->allowed)
+            memcpy(allowed + p * size, panel->allowed, size);
+        else if (masked)
+            memset(allowed + p * size, 1, size);
+    }
+    map->weights = weights;
+    map->allowed = allowed;
+    return full_labels(arena, panels->items[0]->row_labels, map->queries, &map->query_labels) &&
+           full_labels(arena, panels->items[0]->col_labels, map->keys, &map->key_labels) &&
+           number_panels(arena, map);
+}
+
+static att_status add_map(att_worker *worker, const att_map *map)
+{
+    att_sheet *sheet = worker->sheet;
+    bool full = (sheet->map_count & (sheet->map_count - 1)) == 0; /* room is a power of two */
+    if (full) {
+        size_t room = sheet->map_count ? sheet->map_count * 2 : 1;
+        const att_map **maps = att_arena_take(&sheet->arena, room, sizeof *maps);
+        if (!maps)
+            return att_fail_memory(worker->scope.err);
+        if (sheet->map_count > 0)
+            memcpy(maps, sheet->maps, sheet->map_count * sizeof *maps);
+        sheet->maps = maps;
+    }
+    sheet->maps[sheet->map_count++] = map;
+    return ATT_OK;
+}
+
+att_status att_run_plot(att_worker *worker, att_parser *parser)
+{
+    att_expr *formula;
+    const char *title = NULL;
+    struct panels panels = { 0 };
+    ATT_TRY(att_parse_expression(parser, &formula));
+    if (att_parser_at(parser, ATT_TOKEN_STRING))
+        ATT_TRY(att_parser_string(parser, "a title", &title));
+    ATT_TRY(att_parser_end(parser));
+    ATT_TRY(take_panels(worker, formula, &panels));
+    ATT_TRY(check_panels(worker, formula, &panels));
+    att_map *map = att_arena_take(&worker->sheet->arena, 1, sizeof *map);
+    if (!map)
+        return att_fail_memory(worker->scope.err);
+    *map = (att_map){ .title = title,
+                      .panels = (int64_t)panels.count,
+                      .queries = panels.items[0]->rows,
+                      .keys = panels.items[0]->cols };
+    if (!fill_map(&worker->sheet->arena, map, &panels))
+        return att_fail_memory(worker->scope.err);
+    ATT_TRY(add_map(worker, map));
+    const att_step step = { .kind = ATT_STEP_PLOT, .formula = formula, .map = map };
+    return att_worker_add(worker, parser, &step);
+}

@@ -1,0 +1,44 @@
+/* A sheet being worked out, statement by statement. */
+#ifndef ATT_SHEET_WORKER_H
+#define ATT_SHEET_WORKER_H
+
+#include "sheet/eval.h"
+#include "sheet/parse.h"
+
+typedef struct att_worker {
+    att_sheet *sheet;
+    att_origin origin;
+    att_names names;
+    att_scope scope;    /* of the three above */
+    size_t node_room;   /* expression nodes the sheet may still make */
+    att_text paragraph; /* prose collected so far */
+    int paragraph_line;
+} att_worker;
+
+/* A line of the sheet without its indentation and trailing blanks. */
+typedef struct att_line {
+    const char *text;
+    size_t offset; /* of `text` in the sheet */
+    size_t length;
+    int number;
+    int column; /* of its first character */
+} att_line;
+
+/* Carries out one statement; the parser is behind its keyword, or at the name to assign. */
+typedef att_status att_statement(att_worker *worker, att_parser *parser);
+
+att_statement att_run_assign; /* name = expression */
+att_statement att_run_show;   /* statements.c */
+att_statement att_run_plot;
+att_statement att_run_label;   /* label.c */
+att_statement att_run_expect;  /* expect.c */
+att_statement att_run_compare; /* compare.c */
+
+/* What a line is, if not text: NULL for text, which has been checked not to be a statement gone
+ * wrong. */
+att_status att_line_statement(att_worker *worker, const att_line *line, att_statement **out);
+
+/* Ends the statement: adds its step, with what was written and the note behind it. */
+att_status att_worker_add(att_worker *worker, const att_parser *parser, const att_step *step);
+
+#endif

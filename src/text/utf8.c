@@ -1,0 +1,132 @@
+/* UTF-8; see utf8.h. */
+#include "text/utf8.h"
+
+#include <string.h>
+
+/* The well-formed sequences of Unicode's table 3-7: by the first byte, how many follow and the
+ * range of the second; the others are always 80 to BF. */
+static const struct sequence {
+    unsigned char first;
+    unsigned char last;
+    unsigned char length;
+    unsigned char second_first;
+    unsigned char second_last;
+} sequences[] = {
+    { 0xC2, 0xDF, 2, 0x80, 0xBF }, { 0xE0, 0xE0, 3, 0xA0, 0xBF }, { 0xE1, 0xEC, 3, 0x80, 0xBF },
+    { 0xED, 0xED, 3, 0x80, 0x9F }, { 0xEE, 0xEF, 3, 0x80, 0xBF }, { 0xF0, 0xF0, 4, 0x90, 0xBF },
+    { 0xF1, 0xF3, 4, 0x80, 0xBF }, { 0xF4, 0xF4, 4, 0x80, 0x8F },
+};
+
+static const struct sequence *sequence_of(unsigned char lead)
+{
+    for (size_t i = 0; i < sizeof sequences / sizeof *sequences; i++)
+        if (lead >= sequences[i].first && lead <= sequences[i].last)
+            return &sequences[i];
+    return NULL;
+}
+
+/* The length of the well-formed character at `text`, or 0. */
+static size_t well_formed(const unsigned char *text, size_t length)
+{
+    if (text[0] < 0x80)
+        return 1;
+    const struct sequence *sequence = sequence_of(text[0]);
+    if (!sequence || sequence->length > length)
+        return 0;
+    if (text[1] < sequence->second_first || text[1] > sequence->second_last)
+        return 0;
+    for (size_t i = 2; i < sequence->length; i++)
+        if ((text[i] & 0xC0) != 0x80)
+            return 0;
+    return sequence->length;
+}
+
+/* How many of the next bytes are ASCII, counted eight at a time. */
+static size_t ascii_run(const char *text, size_t length)
+{
+    size_t i = 0;
+    for (; i + 8 <= length; i += 8) {
+        uint64_t word;
+        memcpy(&word, text + i, sizeof word);
+        if (word & UINT64_C(0x8080808080808080))
+            break;
+    }
+    return i;
+}
+
+size_t att_utf8_check(const char *text, size_t length)
+{
+    size_t i = 0;
+    while (i < length) {
+        i += ascii_run(text + i, length - i);
+        if (i == length)
+            break;
+        size_t bytes = well_formed((const unsigned char *)text + i, length - i);
+        if (bytes == 0)
+            return i;
+        i += bytes;
+    }
+    return length;
+}
+
+size_t att_utf8_decode(const char *text, size_t length, uint32_t *code)
+{
+    static const unsigned char lead_bits[] = { 0, 0x7F, 0x1F, 0x0F, 0x07 };
+    const unsigned char *bytes = (const unsigned char *)text;
+    size_t count = well_formed(bytes, length);
+    if (count == 0) {
+        *code = ATT_UTF8_BAD;
+        return 1;
+    }
+    *code = bytes[0] & lead_bits[count];
+    for (size_t i = 1; i < count; i++)
+        *code = *code << 6 | (bytes[i] & 0x3Fu);
+    return count;
+}
+
+/* Beyond ASCII everything may be in a name but these ranges: punctuation, operators, symbols,
+ * superscripts (x² must not be a name), pictures, private use. In order. */
+static const struct range {
+    uint32_t first;
+    uint32_t last;
+} not_in_names[] = {
+    { 0x80, 0xA9 },       { 0xAB, 0xB4 },        { 0xB6, 0xB9 },     { 0xBB, 0xBF },
+    { 0xD7, 0xD7 },       { 0xF7, 0xF7 },        { 0x2C2, 0x2C5 },   { 0x37E, 0x37E },
+    { 0x387, 0x387 },     { 0x55A, 0x55F },      { 0x589, 0x58F },   { 0x5BE, 0x5BE },
+    { 0x5C0, 0x5C0 },     { 0x5C3, 0x5C3 },      { 0x5F3, 0x5F4 },   { 0x600, 0x60F },
+    { 0x61B, 0x61F },     { 0x66A, 0x66D },      { 0x6D4, 0x6D4 },   { 0x964, 0x965 },
+    { 0xE4F, 0xE4F },     { 0xE5A, 0xE5B },      { 0x104A, 0x104F }, { 0x1360, 0x1368 },
+    { 0x17D4, 0x17DB },   { 0x2000, 0x200B },    { 0x200E, 0x207F }, { 0x208A, 0x208F },
+    { 0x20A0, 0x20CF },   { 0x2150, 0x218B },    { 0x2190, 0x2BFF }, { 0x2E00, 0x2E7F },
+    { 0x3000, 0x3004 },   { 0x3008, 0x3020 },    { 0x3030, 0x3030 }, { 0xD800, 0xF8FF },
+    { 0xFD3E, 0xFD3F },   { 0xFE10, 0xFE1F },    { 0xFE30, 0xFE6F }, { 0xFEFF, 0xFF0F },
+    { 0xFF1A, 0xFF20 },   { 0xFF3B, 0xFF40 },    { 0xFF5B, 0xFF65 }, { 0xFFE0, 0xFFFF },
+    { 0x1F000, 0x1FAFF }, { 0xE0000, 0x10FFFF },
+};
+
+static bool ascii_letter(uint32_t code)
+{
+    return (code >= 'a' && code <= 'z') || (code >= 'A' && code <= 'Z') || code == '_';
+}
+
+bool att_utf8_name_start(uint32_t code)
+{
+    if (code < 0x80)
+        return ascii_letter(code);
+    for (size_t i = 0; i < sizeof not_in_names / sizeof *not_in_names; i++)
+        if (code <= not_in_names[i].last)
+            return code < not_in_names[i].first;
+    return false;
+}
+
+bool att_utf8_name_part(uint32_t code)
+{
+    return (code >= '0' && code <= '9') || att_utf8_name_start(code);
+}
+
+bool att_utf8_forbidden(uint32_t code)
+{
+    if (code < 0x20)
+        return code != '\t' && code != '\n';
+    return (code >= 0x7F && code < 0xA0) || code == 0xFFFE || code == 0xFFFF;
+}

@@ -58,7 +58,7 @@ static size_t peek_code(const att_lexer *lexer, size_t ahead, uint32_t *code)
 {
     size_t at = lexer->at + ahead;
     if (at < lexer->origin->length)
-        return att_utf8_decode(lexer->origin->text + at, lexer->origin->length - at, code);
+        return att_utf8_take(lexer->origin->text + at, lexer->origin->length - at, code);
     *code = 0;
     return 0;
 }

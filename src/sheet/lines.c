@@ -39,7 +39,7 @@ static size_t leading_name(const att_line *line)
     size_t length = 0;
     uint32_t code;
     while (length < line->length) {
-        size_t bytes = att_utf8_decode(line->text + length, line->length - length, &code);
+        size_t bytes = att_utf8_take(line->text + length, line->length - length, &code);
         if (!(length ? att_utf8_name_part(code) : att_utf8_name_start(code)))
             break;
         length += bytes;

@@ -34,7 +34,7 @@ static size_t column_offset(const char *line, size_t length, int column)
     size_t offset = 0;
     uint32_t code;
     for (int at = 1; at < column && offset < length; at++)
-        offset += att_utf8_decode(line + offset, length - offset, &code);
+        offset += att_utf8_take(line + offset, length - offset, &code);
     return offset;
 }
 
@@ -92,7 +92,7 @@ static void put_part(struct buffer *buffer, const char *line, size_t length, siz
         put(buffer, ELLIPSIS, strlen(ELLIPSIS));
     while (begin < end) {
         uint32_t code;
-        size_t bytes = att_utf8_decode(line + begin, length - begin, &code);
+        size_t bytes = att_utf8_take(line + begin, length - begin, &code);
         put_character(buffer, line + begin, bytes, code);
         begin += bytes;
     }
@@ -160,7 +160,7 @@ const char *att_origin_quote(const att_origin *origin, const att_expr *node,
     bool blank = false; /* runs of blanks and newlines become one blank */
     for (int count = 0; at < end && count < LONGEST; count++) {
         uint32_t code;
-        size_t bytes = att_utf8_decode(origin->text + at, end - at, &code);
+        size_t bytes = att_utf8_take(origin->text + at, end - at, &code);
         bool was_blank = blank;
         blank = code == ' ' || code == '\t' || code == '\n';
         if (!blank)

@@ -212,7 +212,7 @@ static void locate(const att_origin *origin, size_t offset, int *line, int *colu
     *column = 1;
     uint32_t code;
     for (size_t at = 0; at < offset;) {
-        at += att_utf8_decode(origin->text + at, origin->length - at, &code);
+        at += att_utf8_take(origin->text + at, origin->length - at, &code);
         *line += code == '\n';
         *column = code == '\n' ? 1 : *column + 1;
     }
@@ -240,7 +240,7 @@ static att_status check_characters(const att_origin *origin, att_error *err)
         if (c >= 0x20 && c != 0x7F && c != 0xC2 && c != 0xEF)
             continue;
         uint32_t code;
-        att_utf8_decode(origin->text + at, origin->length - at, &code);
+        att_utf8_take(origin->text + at, origin->length - at, &code);
         if (!att_utf8_forbidden(code))
             continue;
         int line;

@@ -3,44 +3,6 @@
 
 #include <string.h>
 
-/* The well-formed sequences of Unicode's table 3-7: by the first byte, how many follow and the
- * range of the second; the others are always 80 to BF. */
-static const struct sequence {
-    unsigned char first;
-    unsigned char last;
-    unsigned char length;
-    unsigned char second_first;
-    unsigned char second_last;
-} sequences[] = {
-    { 0xC2, 0xDF, 2, 0x80, 0xBF }, { 0xE0, 0xE0, 3, 0xA0, 0xBF }, { 0xE1, 0xEC, 3, 0x80, 0xBF },
-    { 0xED, 0xED, 3, 0x80, 0x9F }, { 0xEE, 0xEF, 3, 0x80, 0xBF }, { 0xF0, 0xF0, 4, 0x90, 0xBF },
-    { 0xF1, 0xF3, 4, 0x80, 0xBF }, { 0xF4, 0xF4, 4, 0x80, 0x8F },
-};
-
-static const struct sequence *sequence_of(unsigned char lead)
-{
-    for (size_t i = 0; i < sizeof sequences / sizeof *sequences; i++)
-        if (lead >= sequences[i].first && lead <= sequences[i].last)
-            return &sequences[i];
-    return NULL;
-}
-
-/* The length of the well-formed character at `text`, or 0. */
-static size_t well_formed(const unsigned char *text, size_t length)
-{
-    if (text[0] < 0x80)
-        return 1;
-    const struct sequence *sequence = sequence_of(text[0]);
-    if (!sequence || sequence->length > length)
-        return 0;
-    if (text[1] < sequence->second_first || text[1] > sequence->second_last)
-        return 0;
-    for (size_t i = 2; i < sequence->length; i++)
-        if ((text[i] & 0xC0) != 0x80)
-            return 0;
-    return sequence->length;
-}
-
 /* How many of the next bytes are ASCII, counted eight at a time. */
 static size_t ascii_run(const char *text, size_t length)
 {
@@ -61,7 +23,8 @@ size_t att_utf8_check(const char *text, size_t length)
         i += ascii_run(text + i, length - i);
         if (i == length)
             break;
-        size_t bytes = well_formed((const unsigned char *)text + i, length - i);
+        uint32_t code;
+        size_t bytes = att_utf8_decode(&code, text + i, length - i);
         if (bytes == 0)
             return i;
         i += bytes;
@@ -69,19 +32,13 @@ size_t att_utf8_check(const char *text, size_t length)
     return length;
 }
 
-size_t att_utf8_decode(const char *text, size_t length, uint32_t *code)
+size_t att_utf8_take(const char *text, size_t length, uint32_t *code)
 {
-    static const unsigned char lead_bits[] = { 0, 0x7F, 0x1F, 0x0F, 0x07 };
-    const unsigned char *bytes = (const unsigned char *)text;
-    size_t count = well_formed(bytes, length);
-    if (count == 0) {
-        *code = ATT_UTF8_BAD;
-        return 1;
-    }
-    *code = bytes[0] & lead_bits[count];
-    for (size_t i = 1; i < count; i++)
-        *code = *code << 6 | (bytes[i] & 0x3Fu);
-    return count;
+    size_t bytes = att_utf8_decode(code, text, length);
+    if (bytes > 0)
+        return bytes;
+    *code = ATT_UTF8_BAD;
+    return 1;
 }
 
 /* Beyond ASCII everything may be in a name but these ranges: punctuation, operators, symbols,

@@ -1,20 +1,19 @@
-/* UTF-8: strict checking, decoding, and which characters may make up a name. */
+/* UTF-8 in texts: checking with the place of the first fault, decoding that always moves on, and
+ * which characters may make up a name. */
 #ifndef ATT_TEXT_UTF8_H
 #define ATT_TEXT_UTF8_H
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
+#include "base/utf8.h"
 
 #define ATT_UTF8_BAD 0xFFFDu /* what a byte that is not UTF-8 decodes to */
 
-/* The offset of the first byte that is not part of well-formed UTF-8 (no surrogates, nothing
- * overlong, nothing beyond U+10FFFF); `length` where all of it is. */
+/* The offset of the first byte that is not part of well-formed UTF-8; `length` where all of it is.
+ */
 size_t att_utf8_check(const char *text, size_t length);
 
 /* Decodes the character at `text` into *code and gives its length in bytes, at least 1. `length`
  * is what is left and not 0. A byte that does not belong gives ATT_UTF8_BAD and 1. */
-size_t att_utf8_decode(const char *text, size_t length, uint32_t *code);
+size_t att_utf8_take(const char *text, size_t length, uint32_t *code);
 
 /* Letters, marks and subscripts of any script, and '_', may start a name; digits may follow. The
  * answer is the same in every build, so it comes from a small table of what is excluded. */

@@ -1,0 +1,163 @@
+/* Kernels on raw arrays, and the table that picks them by instruction set.
+ *
+ * ATT_KERNELS below is the one list: it declares every kernel, fills every set's table, and drives
+ * the tests and the benchmark. The versions in ref/ are plain loops and are the specification;
+ * those in vec/ are compiled once per vector header. All of them give the same bits
+ * (docs/kernels.md).
+ *
+ * Unless a line says otherwise: arrays do not overlap, except that an output may be the very array
+ * of an input; pointers need no alignment; n may be 0; gradients are added to what is there. NaN
+ * comes out where NaN goes in, but which of the NaNs is not promised. */
+#ifndef ATT_KERN_KERN_H
+#define ATT_KERN_KERN_H
+
+#include "base/cpu.h"
+
+#include <stddef.h>
+#include <stdint.h>
+
+/* Lanes of the logical vector on every set: sums along a row keep this many partial sums, element i
+ * in partial i mod 16, which one fixed tree adds up (i with i + 8, then + 4, + 2, + 1). */
+enum { ATT_LANES = 16 };
+
+/* y[i] = f(x[i]). */
+typedef void att_kern_map(float *y, const float *x, size_t n);
+
+/* dx[i] += dy[i] f'(x[i]); `kept` is x or y = f(x), as the list says. */
+typedef void att_kern_map_back(float *dx, const float *dy, const float *kept, size_t n);
+
+/* One number from a row. */
+typedef float att_kern_fold(const float *x, size_t n);
+typedef float att_kern_fold_two(const float *x, const float *y, size_t n);
+
+/* y[i] += a x[i]. */
+typedef void att_kern_add_scaled(float *y, float a, const float *x, size_t n);
+
+/* y[i] = f(x)[i] over a row; gives log(sum(exp(x))). A row of -inf alone has softmax 0. */
+typedef float att_kern_row(float *y, const float *x, size_t n);
+
+/* What cross-entropy needs to know about its target: the class, and how much probability label
+ * smoothing takes from it and spreads evenly over all n classes. */
+typedef struct att_target {
+    size_t class;
+    float smoothing;
+} att_target;
+
+/* -sum(t log softmax(x)) with the smoothed target t, n >= 1; *lse = log(sum(exp(x))) for the
+ * backward. */
+typedef float att_kern_cross_entropy(const float *x, size_t n, att_target target, float *lse);
+
+/* dx += dloss (softmax(x) - t). */
+typedef void att_kern_cross_entropy_back(float *dx, float dloss, const float *x, size_t n,
+                                         att_target target, float lse);
+
+/* y = (x - mean) rstd gain + bias; mean is 0 and bias unused for the RMS norm. */
+typedef struct att_norm_stats {
+    float mean;
+    float rstd; /* 1 / sqrt(variance + epsilon) */
+} att_norm_stats;
+
+typedef void att_kern_norm(float *y, att_norm_stats *stats, const float *x, const float *gain,
+                           const float *bias, size_t n, float epsilon);
+
+/* `dx`, `dgain` and `dbias` are added to. */
+typedef void att_kern_norm_back(float *dx, float *dgain, float *dbias, const float *dy,
+                                const float *x, const float *gain, const att_norm_stats *stats,
+                                size_t n);
+
+/* LSTM: gates [4,n] hold what goes into the input, forget, candidate and output gates, and get the
+ * gates themselves. cell = forget cell_before + input candidate; hidden = output tanh(cell). */
+typedef void att_kern_lstm(float *hidden, float *cell, float *gates, const float *cell_before,
+                           size_t n);
+
+/* dgates [4,n] (of what went into the gates) and dcell_before are overwritten; dcell_before may be
+ * dcell. */
+typedef void att_kern_lstm_back(float *dgates, float *dcell_before, const float *dhidden,
+                                const float *dcell, const float *gates, const float *cell,
+                                const float *cell_before, size_t n);
+
+/* GRU: from_input and from_hidden [3,n] are the products for the reset and update gates and the
+ * candidate; gates [3,n] get those. candidate = tanh(from_input + reset from_hidden);
+ * hidden = candidate + update (hidden_before - candidate). */
+typedef void att_kern_gru(float *hidden, float *gates, const float *from_input,
+                          const float *from_hidden, const float *hidden_before, size_t n);
+
+/* Everything is overwritten; dhidden_before holds only the direct path, not that through
+ * from_hidden. */
+typedef void att_kern_gru_back(float *dfrom_input, float *dfrom_hidden, float *dhidden_before,
+                               const float *dhidden, const float *gates, const float *from_hidden,
+                               const float *hidden_before, size_t n);
+
+/* Element i is dropped where att_random_float(seed, stream, i) < probability, and scaled by
+ * 1 / (1 - probability) elsewhere. A stream per row makes a row's result its own. */
+typedef struct att_drop {
+    uint64_t seed;
+    uint64_t stream;
+    float probability;
+} att_drop;
+
+typedef void att_kern_dropout(float *y, const float *x, size_t n, const att_drop *drop);
+
+/* One step of Adam. `first` and `second` are 1 - beta1^t and 1 - beta2^t; `decay` pulls the
+ * parameter itself towards zero (AdamW). */
+typedef struct att_adam_step {
+    float rate, beta1, beta2, epsilon, decay;
+    float first, second;
+} att_adam_step;
+
+typedef void att_kern_adam(float *parameter, float *moment1, float *moment2, const float *gradient,
+                           size_t n, const att_adam_step *step);
+
+/* Every kernel: its type, then its name. */
+#define ATT_KERNELS(K)                                                                             \
+    K(att_kern_map, exp)                                                                           \
+    K(att_kern_map, log)                                                                           \
+    K(att_kern_map, tanh)                                                                          \
+    K(att_kern_map, sigmoid)                                                                       \
+    K(att_kern_map, erf)                                                                           \
+    K(att_kern_map, relu)                                                                          \
+    K(att_kern_map, gelu)              /* x Phi(x), with erf */                                    \
+    K(att_kern_map, silu)              /* x sigmoid(x) */                                          \
+    K(att_kern_map_back, tanh_back)    /* keeps y */                                               \
+    K(att_kern_map_back, sigmoid_back) /* keeps y */                                               \
+    K(att_kern_map_back, relu_back)    /* keeps x or y */                                          \
+    K(att_kern_map_back, gelu_back)    /* keeps x */                                               \
+    K(att_kern_map_back, silu_back)    /* keeps x */                                               \
+    K(att_kern_fold, sum)                                                                          \
+    K(att_kern_fold, sum_squares)                                                                  \
+    K(att_kern_fold, largest) /* -inf for an empty row; a NaN may be passed over */                \
+    K(att_kern_fold_two, dot) /* by 16 partial sums, unlike the matrix product */                  \
+    K(att_kern_add_scaled, add_scaled)                                                             \
+    K(att_kern_row, softmax)                                                                       \
+    K(att_kern_row, log_softmax)                                                                   \
+    K(att_kern_map_back, softmax_back)     /* keeps y */                                           \
+    K(att_kern_map_back, log_softmax_back) /* keeps y */                                           \
+    K(att_kern_cross_entropy, cross_entropy)                                                       \
+    K(att_kern_cross_entropy_back, cross_entropy_back)                                             \
+    K(att_kern_norm, layer_norm)                                                                   \
+    K(att_kern_norm_back, layer_norm_back)                                                         \
+    K(att_kern_norm, rms_norm)                                                                     \
+    K(att_kern_norm_back, rms_norm_back)                                                           \
+    K(att_kern_lstm, lstm)                                                                         \
+    K(att_kern_lstm_back, lstm_back)                                                               \
+    K(att_kern_gru, gru)                                                                           \
+    K(att_kern_gru_back, gru_back)                                                                 \
+    K(att_kern_dropout, dropout)                                                                   \
+    K(att_kern_dropout, dropout_back) /* adds to y */                                              \
+    K(att_kern_adam, adam)
+
+/* One instruction set's kernels. */
+typedef struct att_kernels {
+    const char *name;
+#define ATT_KERNEL_MEMBER(type, kernel) type *kernel;
+    ATT_KERNELS(ATT_KERNEL_MEMBER)
+#undef ATT_KERNEL_MEMBER
+} att_kernels;
+
+/* The kernels of a set, or NULL where this build or this machine lacks it. */
+const att_kernels *att_kernels_for(att_cpu cpu);
+
+/* The kernels of the set in use. */
+const att_kernels *att_kernels_get(void);
+
+#endif

@@ -1,0 +1,82 @@
+/* What only training needs, dropout and Adam, over vectors; see kern.h and ref/train.c. */
+#include "kern/vec/vec.h"
+
+#include <math.h>
+
+/* Philox over 16 counters (base/random.c), the first two words of which are in c[0] and c[1]. */
+INLINE void philox(ivec c[4], uint64_t key)
+{
+    uint32_t k0 = (uint32_t)key, k1 = (uint32_t)(key >> 32);
+    for (int round = 0; round < 10; round++) {
+        ivec a = i_set(0xD2511F53), b = i_set(0xCD9E8D57);
+        ivec high0 = i_mul_high(a, c[0]), low0 = i_mul_low(a, c[0]);
+        ivec high1 = i_mul_high(b, c[2]), low1 = i_mul_low(b, c[2]);
+        c[0] = i_xor(i_xor(high1, c[1]), i_set(k0));
+        c[1] = low1;
+        c[2] = i_xor(i_xor(high0, c[3]), i_set(k1));
+        c[3] = low0;
+        k0 += 0x9E3779B9;
+        k1 += 0xBB67AE85;
+    }
+}
+
+/* The 64 numbers att_random_float() gives from index 64 * `stretch` on. A block of Philox serves
+ * four neighbours; the order of the counters in the lanes is such that transposing fours puts the
+ * words of block 4k + q into lanes 4q to 4q + 3 of vector k. */
+INLINE void draw_64(vec out[4], const att_drop *drop, uint64_t stretch)
+{
+    static const uint32_t order[LANES] = { 0, 4, 8, 12, 1, 5, 9, 13, 2, 6, 10, 14, 3, 7, 11, 15 };
+    uint64_t block = stretch * LANES; /* of 16: adding the order never carries into the high word */
+    ivec words[4] = { i_add(i_set((uint32_t)block), i_load(order)), i_set((uint32_t)(block >> 32)),
+                      i_set((uint32_t)drop->stream), i_set((uint32_t)(drop->stream >> 32)) };
+    philox(words, drop->seed);
+    i_transpose_fours(words);
+    for (int k = 0; k < 4; k++)
+        out[k] = v_mul(v_from_int(i_shift_right(words[k], 8)), v_set(0x1p-24f));
+}
+
+INLINE void drop_some(float *y, const float *x, size_t n, const att_drop *drop, bool add)
+{
+    vec scale = v_set(1.0f / (1.0f - drop->probability)), zero = v_set(0.0f);
+    for (size_t i = 0; i < n; i += 4 * LANES) {
+        vec drawn[4];
+        draw_64(drawn, drop, i / (4 * LANES));
+        for (size_t k = 0; k < 4 && i + k * LANES < n; k++) {
+            size_t at = i + k * LANES;
+            mask dropped = v_less(drawn[k], v_set(drop->probability));
+            vec kept = v_select(dropped, zero, v_mul(v_load_upto(x + at, n - at), scale));
+            if (add)
+                kept = v_add(v_load_upto(y + at, n - at), kept);
+            v_store_upto(y + at, kept, n - at);
+        }
+    }
+}
+
+void KERNEL(dropout)(float *y, const float *x, size_t n, const att_drop *drop)
+{
+    drop_some(y, x, n, drop, false);
+}
+
+void KERNEL(dropout_back)(float *y, const float *x, size_t n, const att_drop *drop)
+{
+    drop_some(y, x, n, drop, true);
+}
+
+void KERNEL(adam)(float *parameter, float *moment1, float *moment2, const float *gradient, size_t n,
+                  const att_adam_step *step)
+{
+    vec rate = v_set(step->rate / step->first), second = v_set(1.0f / sqrtf(step->second));
+    vec keep = v_set(fmaf(-step->rate, step->decay, 1.0f)), epsilon = v_set(step->epsilon);
+    vec beta1 = v_set(step->beta1), beta2 = v_set(step->beta2);
+    for (size_t i = 0; i < n; i += LANES) {
+        size_t left = n - i;
+        vec g = v_load_upto(gradient + i, left), g2 = v_mul(g, g);
+        vec m = v_fma(beta1, v_sub(v_load_upto(moment1 + i, left), g), g);
+        vec v = v_fma(beta2, v_sub(v_load_upto(moment2 + i, left), g2), g2);
+        vec ratio = v_div(m, v_fma(v_sqrt(v), second, epsilon));
+        vec kept = v_mul(v_load_upto(parameter + i, left), keep);
+        v_store_upto(moment1 + i, m, left);
+        v_store_upto(moment2 + i, v, left);
+        v_store_upto(parameter + i, v_fnma(rate, ratio, kept), left);
+    }
+}

@@ -1,0 +1,72 @@
+/* A vector of sixteen floats on any instruction set: what the bodies in this folder are written on.
+ *
+ * The build names a header for the set (vec_avx2.h, vec_avx512.h, …), which defines the types `vec`
+ * (16 floats), `ivec` (16 unsigned integers of 32 bits) and `mask` (16 truth values), and:
+ *
+ *   v_set(x)  v_load(p)  v_store(p, a)       all lanes; any alignment
+ *   v_load_part(p, n)  v_store_part(p, a, n) lanes 0..n-1, n <= 16; others load as 0, and memory
+ *                                            beyond them is neither read nor written
+ *   v_add  v_sub  v_mul  v_div  v_sqrt       rounded to nearest, as in C
+ *   v_fma(a, b, c)  v_fnma(a, b, c)          a*b + c and -(a*b) + c, rounded once
+ *   v_max(a, b)  v_min(a, b)                 b where they are equal or either is NaN
+ *   v_abs(a)  v_copysign(a, sign)
+ *   v_scale2(p, n)                           p * 2^n, rounded once; n whole, |n| <= 252; NaN stays
+ *   v_less(a, b)  v_equal(a, b)              masks, false for NaN
+ *   v_select(m, a, b)                        a where m, else b
+ *   m_first(n)                               true in lanes 0..n-1, n <= 16
+ *   i_set  i_load  i_add  i_sub  i_and  i_xor  i_mul_low  i_mul_high
+ *   i_shift_right(a, k)  i_shift_right_signed(a, k)        k constant
+ *   i_bits(v)  v_bits(i)  v_from_int(i)      the same bits; the signed value
+ *   i_transpose_fours(w)                     transposes the 4x4 in lanes 4q..4q+3 of w[0..3], each
+ * q v_transpose(row)                         transposes the 16x16 in row[0..15] v_sum(a)
+ * v_largest(a)                   by the fixed tree: i with i + 8, then + 4, + 2, + 1 TILE_ROWS,
+ * TILE_PANELS                   the register tile of the matrix product */
+#ifndef ATT_KERN_VEC_VEC_H
+#define ATT_KERN_VEC_VEC_H
+
+#define INLINE static inline __attribute__((always_inline, unused))
+
+#include ATT_VEC_HEADER
+
+#include "kern/set/set.h"
+
+enum { LANES = ATT_LANES };
+
+/* The first min(n, 16) lanes. Loops along a row are written once, end included:
+ *     for (size_t i = 0; i < n; i += LANES)
+ *         v_store_upto(y + i, f(v_load_upto(x + i, n - i)), n - i); */
+INLINE vec v_load_upto(const float *p, size_t n)
+{
+    return n >= LANES ? v_load(p) : v_load_part(p, n);
+}
+
+/* The same lanes of a vector, the others 0. */
+INLINE vec v_upto(vec a, size_t n)
+{
+    return n >= LANES ? a : v_select(m_first(n), a, v_set(0.0f));
+}
+
+/* The same with the lanes past the end set to `fill`. */
+INLINE vec v_load_fill(const float *p, size_t n, float fill)
+{
+    return n >= LANES ? v_load(p) : v_select(m_first(n), v_load_part(p, n), v_set(fill));
+}
+
+INLINE void v_store_upto(float *p, vec a, size_t n)
+{
+    if (n >= LANES)
+        v_store(p, a);
+    else
+        v_store_part(p, a, n);
+}
+
+/* The largest of a row; -inf where it is empty. NaN is passed over. */
+INLINE float row_largest(const float *x, size_t n)
+{
+    vec most = v_set(-__builtin_inff());
+    for (size_t i = 0; i < n; i += LANES)
+        most = v_max(v_load_fill(x + i, n - i, -__builtin_inff()), most);
+    return v_largest(most);
+}
+
+#endif

@@ -145,6 +145,8 @@ void att_shape_set(att_shapes *shapes, att_dim dim, int64_t size, const char *na
 att_status att_shape_writable(const char *name, const att_tensor *tensor, att_error *err)
 {
     char text[ATT_SHAPE_TEXT];
+    if (att_tensor_count(tensor) == 0)
+        return ATT_OK; /* strides of an empty tensor mean nothing */
     for (int d = 0; d < tensor->rank; d++)
         if (tensor->stride[d] == 0 && tensor->shape[d] > 1)
             return att_fail(err, ATT_BAD_INPUT, "attention",

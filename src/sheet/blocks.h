@@ -1,0 +1,184 @@
+/* What the files of the blocks share: a layer gathering its parts, the choices of an attention
+ * call, and the head that works them out.
+ *
+ *   blocks.c            the table of functions and their options
+ *   blocks_layer.c      a layer and its parts; options read
+ *   blocks_choices.c    the options of attention as an att_attention
+ *   blocks_scores.c     the scores: formula, parameters, sums written out
+ *   blocks_weights.c    the normalisers likewise
+ *   blocks_head.c       one head: shapes checked, worked out by the reference
+ *   blocks_parts.c      … and laid open as parts
+ *   blocks_attention.c  attention, self_attention, cross_attention, multihead
+ *   blocks_plain.c      positional, linear, conv1d
+ *   blocks_recurrent.c  rnn, lstm, gru
+ */
+#ifndef ATT_SHEET_BLOCKS_H
+#define ATT_SHEET_BLOCKS_H
+
+#include "sheet/function.h"
+#include "sheet/working.h"
+
+/* ---------------------------------------------------------------- layers */
+
+/* A call that becomes a record: its parts gather here in the order of computation. */
+typedef struct att_layer {
+    const att_call *call;
+    bool columns; /* vectors are columns, as handout 001 writes them; everything else: rows */
+    att_part *parts;
+    size_t part_count;
+    size_t part_room;
+} att_layer;
+
+/* Starts a layer of up to `parts` parts and reads the option `vectors`, where the function has it.
+ */
+att_status att_layer_start(att_layer *layer, const att_call *call, size_t parts);
+
+/* Adds a part. Its value must be there: NULL means that memory is out. */
+att_status att_layer_add(att_layer *layer, const att_part *part);
+
+/* Hands the parts over; the last one is the result. */
+void att_layer_finish(const att_layer *layer, att_value *out);
+
+/* Vectors as rows from the way the sheet writes them, and back: transposed where they are columns,
+ * else the matrix itself. NULL when memory is out. */
+const att_matrix *att_layer_turn(const att_layer *layer, const att_matrix *matrix);
+
+/* The vectors of `x` mapped by `w`: x w, or w x where vectors are columns; and the formula of it.
+ * Shapes have been checked. */
+att_matrix *att_layer_map(const att_layer *layer, const att_matrix *x, const att_matrix *w,
+                          const char *name, att_workings *workings);
+att_expr *att_layer_map_formula(const att_layer *layer, att_expr *x, att_expr *w);
+
+/* ---------------------------------------------------------------- arguments and options */
+
+/* An argument with what errors need to speak of it. */
+typedef struct att_argument {
+    const att_matrix *matrix;
+    const char *name; /* as written if that is short, else what the usage calls it */
+    att_expr *node;
+} att_argument;
+
+/* What to call the argument written as `node`, known as `usual`; NULL when memory is out. */
+const char *att_argument_name(const att_call *call, const att_expr *node, const char *usual);
+
+/* Argument `index`, which must be a matrix without empty sides. */
+att_status att_argument_get(const att_call *call, size_t index, const char *usual,
+                            att_argument *out);
+
+/* Fails, pointing at `at`, unless x maps through w. */
+att_status att_argument_maps(const att_layer *layer, const att_argument *x, const att_argument *w);
+
+/* Takes a row or column of `length` numbers; where it is absent (index ≥ arg_count) gives NULL. */
+att_status att_argument_vector(const att_call *call, size_t index, const char *usual,
+                               int64_t length, const att_matrix **out);
+
+/* The node of an option's value, for carets; NULL where the option is absent. */
+const att_expr *att_option_node(const att_call *call, const char *name);
+
+/* A number option; `*out` keeps its value where the option is absent. */
+att_status att_option_number(const att_call *call, const char *name, double *out);
+
+/* A whole number between `least` and `most`. */
+att_status att_option_whole(const att_call *call, const char *name, int64_t least, int64_t most,
+                            int64_t *out);
+
+/* A word out of `words`, which ends with NULL: its index. */
+att_status att_option_word(const att_call *call, const char *name, const char *const *words,
+                           size_t *out);
+
+/* A flag such as `causal`; `causal = 0` is the same as leaving it out. */
+bool att_option_flag(const att_call *call, const char *name);
+
+/* ---------------------------------------------------------------- attention */
+
+enum { ATT_PARAM_W, ATT_PARAM_U, ATT_PARAM_B, ATT_PARAM_V, ATT_PARAMS };
+
+struct att_head;
+
+/* A score as sheets show it. */
+typedef struct att_score_row {
+    att_score score;
+    bool multiplies;                /* q and k are multiplied: d_q = d_k */
+    const char *rows;               /* the formula where vectors are rows */
+    const char *columns;            /* … and where they are columns */
+    const char *says;               /* in words */
+    const char *shapes[ATT_PARAMS]; /* "qa": d_q × A where vectors are rows; NULL: not taken */
+    const char *optional;           /* names of parameters that may be left out */
+    /* The sum of query i and key j written out. */
+    att_expr *(*write)(att_arena *arena, const struct att_head *head, int64_t i, int64_t j);
+} att_score_row;
+
+extern const att_score_row att_score_rows[]; /* indexed by att_score */
+
+/* A normaliser as sheets show it. */
+typedef struct att_weight_row {
+    att_normaliser normaliser;
+    const char *formula;
+    const char *says;
+    /* The weight of query i for key j written out; NULL function: nothing to write. */
+    att_expr *(*write)(att_arena *arena, const struct att_head *head, int64_t i, int64_t j);
+} att_weight_row;
+
+extern const att_weight_row att_weight_rows[]; /* indexed by att_normaliser */
+
+/* What the options of an attention call chose. */
+typedef struct att_choices {
+    att_attention how; /* without pointers: masks are in the fields below */
+    int64_t heads;     /* options given as lists have one entry per head */
+    int64_t length;    /* keys in use; -1: all */
+} att_choices;
+
+att_status att_choices_read(const att_layer *layer, int64_t heads, att_choices *out);
+
+/* One head: inputs, parameters and, once worked out, results. Vectors are rows here whatever the
+ * sheet's orientation; parameters lie as attend.h section 6 says, [A,Kq] and so on. */
+typedef struct att_head {
+    int64_t number; /* from 1; 0: there is only one and it is not counted */
+    att_argument q; /* what to blame when widths do not fit: q itself, or W_q */
+    att_argument k;
+    att_argument v;
+    const att_matrix *query; /* [T,Kq] */
+    const att_matrix *key;   /* [S,Kk] */
+    const att_matrix *value; /* [S,M] */
+    const att_matrix *param[ATT_PARAMS];
+    const att_matrix *bias;     /* [T|1,S|1] or NULL */
+    double slope;               /* of ALiBi; 0: none */
+    const uint8_t *allowed;     /* [T,S] or NULL */
+    const att_matrix *mapped;   /* general score: W k for each key */
+    const att_matrix *products; /* scores before scale, cap and bias; NULL: nothing follows */
+    att_matrix *scores;
+    att_matrix *weights;
+    att_matrix *output;
+} att_head;
+
+/* Checks the parameters that the options give for this head and takes them over. */
+att_status att_head_take_params(const att_layer *layer, const att_choices *choices, att_head *head);
+
+/* Works the head out by the reference and adds its parts, from the scores to the output. */
+att_status att_head_work(att_layer *layer, const att_choices *choices, att_head *head);
+
+/* The second half of it: the parts of a head whose numbers are there. */
+att_status att_head_show(att_layer *layer, const att_choices *choices, att_head *head);
+
+/* Element (i, j) of a matrix over pairs that may have one row or one column for all. */
+double att_pair_at(const att_matrix *matrix, int64_t i, int64_t j);
+
+/* The value of an option for one head: the list's entry, or the value shared by all. NULL where the
+ * option is absent. */
+att_status att_choices_option(const att_layer *layer, const att_choices *choices, const char *name,
+                              int64_t head, const att_matrix **out);
+
+/* ---------------------------------------------------------------- the functions */
+
+att_status att_run_attention(const att_call *call, att_value *out);
+att_status att_run_self_attention(const att_call *call, att_value *out);
+att_status att_run_cross_attention(const att_call *call, att_value *out);
+att_status att_run_multihead(const att_call *call, att_value *out);
+att_status att_run_positional(const att_call *call, att_value *out);
+att_status att_run_linear(const att_call *call, att_value *out);
+att_status att_run_conv1d(const att_call *call, att_value *out);
+att_status att_run_rnn(const att_call *call, att_value *out);
+att_status att_run_lstm(const att_call *call, att_value *out);
+att_status att_run_gru(const att_call *call, att_value *out);
+
+#endif

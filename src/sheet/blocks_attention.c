@@ -1,0 +1,345 @@
+/* attention, self_attention, cross_attention and multihead: where queries, keys and values come
+ * from. What is then done with them is in blocks_head.c. */
+#include "sheet/blocks.h"
+
+#include "sheet/matrix.h"
+
+#include <inttypes.h>
+
+/* Parts of one head: q k v, mapped, products, scores, weights, output. */
+enum { HEAD_PARTS = 8, SHARED_PARTS = 4 };
+
+static att_status add_input(att_layer *layer, const char *name, const char *says,
+                            const att_matrix *value)
+{
+    return att_layer_add(layer, &(att_part){ .name = name, .says = says, .value = value });
+}
+
+att_status att_run_attention(const att_call *call, att_value *out)
+{
+    att_layer layer;
+    att_choices choices;
+    att_head head = { 0 };
+    ATT_TRY(att_layer_start(&layer, call, HEAD_PARTS));
+    ATT_TRY(att_choices_read(&layer, 1, &choices));
+    ATT_TRY(att_argument_get(call, 0, "q", &head.q));
+    ATT_TRY(att_argument_get(call, 1, "k", &head.k));
+    ATT_TRY(att_argument_get(call, 2, "v", &head.v));
+    ATT_TRY(add_input(&layer, "q", "the queries", head.q.matrix));
+    ATT_TRY(add_input(&layer, "k", "the keys", head.k.matrix));
+    ATT_TRY(add_input(&layer, "v", "the values", head.v.matrix));
+    head.query = att_layer_turn(&layer, head.q.matrix);
+    head.key = att_layer_turn(&layer, head.k.matrix);
+    head.value = att_layer_turn(&layer, head.v.matrix);
+    if (!head.query || !head.key || !head.value)
+        return att_fail_memory(call->err);
+    ATT_TRY(att_head_work(&layer, &choices, &head));
+    att_layer_finish(&layer, out);
+    return ATT_OK;
+}
+
+/* ---------------------------------------------------------------- projections */
+
+/* Which of the three a projection makes. */
+enum role { ROLE_QUERY, ROLE_KEY, ROLE_VALUE, ROLES };
+
+static const struct {
+    const char *part;
+    const char *weight;
+    const char *says;
+} roles[ROLES] = {
+    [ROLE_QUERY] = { "q", "W_q", "the queries: what each vector looks for" },
+    [ROLE_KEY] = { "k", "W_k", "the keys: what each vector can be found by" },
+    [ROLE_VALUE] = { "v", "W_v", "the values: what each vector passes on" },
+};
+
+/* Adds the part that maps `x` by `w` (or takes it as it is, where w has no matrix) and gives its
+ * vectors as rows. */
+static att_status project(att_layer *layer, enum role role, int64_t head, const att_argument *x,
+                          const att_argument *w, const att_matrix **rows)
+{
+    att_workings workings = { 0 };
+    const att_matrix *value = x->matrix;
+    const att_expr *formula = x->node;
+    if (w->matrix) {
+        ATT_TRY(att_argument_maps(layer, x, w));
+        value = att_layer_map(layer, x->matrix, w->matrix, roles[role].part, &workings);
+        formula = att_layer_map_formula(layer, x->node, w->node);
+    }
+    *rows = att_layer_turn(layer, value);
+    if (!value || !formula || !*rows)
+        return att_fail_memory(layer->call->err);
+    return att_layer_add(layer, &(att_part){ .name = roles[role].part,
+                                             .head = head,
+                                             .says = roles[role].says,
+                                             .formula = formula,
+                                             .value = value,
+                                             .workings = workings.items,
+                                             .working_count = workings.count });
+}
+
+/* One head from projections: queries from x, keys and values from y. */
+static att_status work_projected(att_layer *layer, const att_choices *choices, int64_t number,
+                                 const att_argument *x, const att_argument *y,
+                                 const att_argument w[ROLES], att_head *head)
+{
+    *head = (att_head){ .number = number,
+                        .q = w[ROLE_QUERY],
+                        .k = w[ROLE_KEY],
+                        .v = w[ROLE_VALUE].matrix ? w[ROLE_VALUE] : *y };
+    ATT_TRY(project(layer, ROLE_QUERY, number, x, &w[ROLE_QUERY], &head->query));
+    ATT_TRY(project(layer, ROLE_KEY, number, y, &w[ROLE_KEY], &head->key));
+    ATT_TRY(project(layer, ROLE_VALUE, number, y, &w[ROLE_VALUE], &head->value));
+    return att_head_work(layer, choices, head);
+}
+
+/* Self- and cross-attention differ in whether keys and values have an argument of their own. */
+static att_status run_single(const att_call *call, bool cross, att_value *out)
+{
+    att_layer layer;
+    att_choices choices;
+    att_head head;
+    att_argument x, y, w[ROLES] = { { 0 } };
+    size_t next = 0;
+    ATT_TRY(att_layer_start(&layer, call, HEAD_PARTS + SHARED_PARTS));
+    ATT_TRY(att_choices_read(&layer, 1, &choices));
+    ATT_TRY(att_argument_get(call, next++, "X", &x));
+    ATT_TRY(add_input(&layer, "x", "the input vectors", x.matrix));
+    y = x;
+    if (cross) {
+        ATT_TRY(att_argument_get(call, next++, "Y", &y));
+        ATT_TRY(add_input(&layer, "y", "the vectors attended to", y.matrix));
+    }
+    for (int role = 0; role < ROLES && next < call->arg_count; role++)
+        ATT_TRY(att_argument_get(call, next++, roles[role].weight, &w[role]));
+    ATT_TRY(work_projected(&layer, &choices, 0, &x, &y, w, &head));
+    att_layer_finish(&layer, out);
+    return ATT_OK;
+}
+
+att_status att_run_self_attention(const att_call *call, att_value *out)
+{
+    return run_single(call, false, out);
+}
+
+att_status att_run_cross_attention(const att_call *call, att_value *out)
+{
+    return run_single(call, true, out);
+}
+
+/* ---------------------------------------------------------------- several heads */
+
+/* The matrices of one role: a list with one per head, or one matrix for all heads side by side. */
+struct weights {
+    const char *name;
+    att_expr *node;
+    const att_value *value;
+    int64_t count;
+};
+
+static att_status take_weights(const att_call *call, enum role role, int64_t heads,
+                               struct weights *out)
+{
+    size_t index = (size_t)role + 1;
+    att_expr *node = call->node->child[index];
+    const att_value *value = &call->args[index];
+    *out = (struct weights){ .name = att_argument_name(call, node, roles[role].weight),
+                             .node = node,
+                             .value = value,
+                             .count = heads };
+    if (!out->name)
+        return att_fail_memory(call->err);
+    if (value->kind != ATT_VALUE_LIST) {
+        const att_matrix *matrix;
+        return att_call_matrix(call, index, &matrix);
+    }
+    out->count = (int64_t)value->item_count;
+    if (out->count == 0)
+        return att_call_fail(call, node, "%s: %s lists no head", call->function->name, out->name);
+    for (size_t i = 0; i < value->item_count; i++)
+        if (value->items[i].kind != ATT_VALUE_MATRIX && value->items[i].kind != ATT_VALUE_RECORD)
+            return att_call_fail(call, node, "%s: entry %zu of %s is not a matrix",
+                                 call->function->name, i + 1, out->name);
+    return ATT_OK;
+}
+
+/* The share of head `index` in a matrix that holds all heads side by side (one above the other
+ * where vectors are columns). */
+static att_status split(const att_layer *layer, const struct weights *weights, int64_t index,
+                        const att_matrix **out)
+{
+    const att_matrix *whole = att_layer_turn(layer, weights->value->matrix);
+    if (!whole)
+        return att_fail_memory(layer->call->err);
+    if (whole->cols % weights->count != 0)
+        return att_call_fail(layer->call, weights->node,
+                             "%s: the %" PRId64 " %s of %s cannot be shared by %" PRId64 " heads",
+                             layer->call->function->name, whole->cols,
+                             layer->columns ? "rows" : "columns", weights->name, weights->count);
+    int64_t width = whole->cols / weights->count;
+    int64_t *cols = att_arena_take(layer->call->arena, (size_t)width, sizeof *cols);
+    if (!cols)
+        return att_fail_memory(layer->call->err);
+    for (int64_t j = 0; j < width; j++)
+        cols[j] = index * width + j;
+    *out = att_layer_turn(
+        layer, att_matrix_select(layer->call->arena, whole, NULL, whole->rows, cols, width));
+    return *out ? ATT_OK : att_fail_memory(layer->call->err);
+}
+
+/* The matrix of head `index` (from 0), with a name: as listed, or the list's with a subscript. */
+static att_status take_weight(const att_layer *layer, const struct weights *weights, int64_t index,
+                              att_argument *out)
+{
+    att_arena *arena = layer->call->arena;
+    *out = (att_argument){ .name = weights->name, .node = weights->node };
+    if (weights->value->kind != ATT_VALUE_LIST && weights->count == 1) {
+        out->matrix = weights->value->matrix;
+        return ATT_OK;
+    }
+    if (weights->value->kind == ATT_VALUE_LIST)
+        out->matrix = weights->value->items[index].matrix;
+    else
+        ATT_TRY(split(layer, weights, index, &out->matrix));
+    if (weights->node->kind == ATT_EXPR_LIST) {
+        out->node = weights->node->child[index];
+        if (out->node->kind == ATT_EXPR_NAME) {
+            out->name = out->node->text;
+            return ATT_OK;
+        }
+    }
+    out->name = att_arena_print(arena, "%s[%" PRId64 "]", weights->name, index + 1);
+    if (weights->node->kind != ATT_EXPR_LIST) {
+        int line = weights->node->line, column = weights->node->column;
+        out->node = att_make_indexed(arena, weights->name, index + 1, -1);
+        if (out->node) {
+            out->node->line = line;
+            out->node->column = column;
+        }
+    }
+    return out->name && out->node ? ATT_OK : att_fail_memory(layer->call->err);
+}
+
+/* Counts heads: as many as queries have; keys and values may be shared by groups of them. */
+static att_status count_heads(const att_call *call, struct weights w[ROLES], int64_t *out)
+{
+    int64_t heads = 1;
+    ATT_TRY(att_option_whole(call, "heads", 1, 1 << 20, &heads));
+    for (int role = 0; role < ROLES; role++)
+        ATT_TRY(take_weights(call, (enum role)role, heads, &w[role]));
+    *out = w[ROLE_QUERY].count;
+    if (att_call_option(call, "heads") && *out != heads)
+        return att_call_fail(call, att_option_node(call, "heads"),
+                             "%s: heads = %" PRId64 ", but %s lists %" PRId64, call->function->name,
+                             heads, w[ROLE_QUERY].name, *out);
+    if (w[ROLE_KEY].count == w[ROLE_VALUE].count && *out % w[ROLE_KEY].count == 0)
+        return ATT_OK;
+    return att_call_fail(call, NULL,
+                         "%s: there are %" PRId64 " query, %" PRId64 " key and %" PRId64
+                         " value heads: keys and values need equally many, and the queries a "
+                         "multiple of that",
+                         call->function->name, *out, w[ROLE_KEY].count, w[ROLE_VALUE].count);
+}
+
+/* [head 1, head 2, …]; heads may differ in width. */
+static const att_matrix *concatenate(att_arena *arena, const att_head *heads, int64_t count)
+{
+    const att_matrix **outputs = att_arena_take(arena, (size_t)count, sizeof *outputs);
+    if (!outputs)
+        return NULL;
+    for (int64_t h = 0; h < count; h++)
+        outputs[h] = heads[h].output;
+    return att_matrix_beside(arena, outputs, (size_t)count);
+}
+
+/* "[output_1, output_2]", or from above to below where vectors are columns. */
+static const att_expr *concatenate_formula(const att_layer *layer, int64_t count)
+{
+    att_arena *arena = layer->call->arena;
+    const char *text = "[output_1";
+    for (int64_t h = 2; h <= count && text; h++) {
+        bool skip = count > 4 && h > 2 && h < count;
+        if (!skip)
+            text =
+                att_arena_print(arena, "%s%s output_%" PRId64, text, layer->columns ? ";" : ",", h);
+    }
+    text = text ? att_arena_print(arena, "%s]", text) : NULL;
+    return text ? att_formula(arena, text) : NULL;
+}
+
+/* The heads side by side and, where it is given, through W_O. */
+static att_status join_heads(att_layer *layer, const att_head *heads, int64_t count)
+{
+    const att_call *call = layer->call;
+    const att_matrix *all = att_layer_turn(layer, concatenate(call->arena, heads, count));
+    const att_expr *formula = concatenate_formula(layer, count);
+    if (!all || !formula)
+        return att_fail_memory(call->err);
+    ATT_TRY(att_layer_add(layer, &(att_part){ .name = "heads",
+                                              .says = "the heads' outputs side by side",
+                                              .formula = formula,
+                                              .value = all }));
+    if (call->arg_count <= ROLES + 1)
+        return ATT_OK;
+    att_argument w, joined = { .matrix = all, .name = "heads" };
+    att_workings workings = { 0 };
+    ATT_TRY(att_argument_get(call, ROLES + 1, "W_O", &w));
+    ATT_TRY(att_argument_maps(layer, &joined, &w));
+    const att_expr *mapping =
+        att_layer_map_formula(layer, (att_expr *)att_formula(call->arena, "heads"), w.node);
+    const att_matrix *output = att_layer_map(layer, all, w.matrix, "y", &workings);
+    if (!mapping)
+        return att_fail_memory(call->err);
+    return att_layer_add(layer, &(att_part){ .name = "output",
+                                             .says = "the heads mixed by the output matrix",
+                                             .formula = mapping,
+                                             .value = output,
+                                             .workings = workings.items,
+                                             .working_count = workings.count });
+}
+
+/* Queries from X; keys and values from X too, or from the matrix of `from`. */
+static att_status take_inputs(att_layer *layer, att_argument *x, att_argument *y)
+{
+    const att_call *call = layer->call;
+    ATT_TRY(att_argument_get(call, 0, "X", x));
+    ATT_TRY(add_input(layer, "x", "the input vectors", x->matrix));
+    *y = *x;
+    const att_value *from = att_call_option(call, "from");
+    if (!from)
+        return ATT_OK;
+    att_expr *node = (att_expr *)att_option_node(call, "from");
+    if (!from->matrix || from->matrix->rows == 0 || from->matrix->cols == 0)
+        return att_call_fail(call, node, "%s: from takes a matrix", call->function->name);
+    *y = (att_argument){ .matrix = from->matrix,
+                         .name = att_argument_name(call, node, "Y"),
+                         .node = node };
+    if (!y->name)
+        return att_fail_memory(call->err);
+    return add_input(layer, "y", "the vectors attended to", y->matrix);
+}
+
+att_status att_run_multihead(const att_call *call, att_value *out)
+{
+    struct weights weights[ROLES];
+    int64_t count;
+    att_layer layer;
+    att_choices choices;
+    att_argument x, y;
+    ATT_TRY(count_heads(call, weights, &count));
+    ATT_TRY(att_layer_start(&layer, call, (size_t)count * HEAD_PARTS + SHARED_PARTS));
+    ATT_TRY(att_choices_read(&layer, count, &choices));
+    ATT_TRY(take_inputs(&layer, &x, &y));
+    att_head *heads = att_arena_take(call->arena, (size_t)count, sizeof *heads);
+    if (!heads)
+        return att_fail_memory(call->err);
+    for (int64_t h = 0; h < count; h++) {
+        att_argument w[ROLES];
+        for (int role = 0; role < ROLES; role++)
+            ATT_TRY(take_weight(&layer, &weights[role], h * weights[role].count / count, &w[role]));
+        ATT_TRY(work_projected(&layer, &choices, h + 1, &x, &y, w, &heads[h]));
+    }
+    ATT_TRY(join_heads(&layer, heads, count));
+    att_layer_finish(&layer, out);
+    return ATT_OK;
+}

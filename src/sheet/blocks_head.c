@@ -1,0 +1,286 @@
+/* One head of attention: its shapes and options checked, and the numbers from the reference. */
+#include "sheet/blocks.h"
+
+#include <inttypes.h>
+#include <math.h>
+
+static int64_t queries_of(const att_head *head)
+{
+    return head->query->rows;
+}
+
+static int64_t keys_of(const att_head *head)
+{
+    return head->key->rows;
+}
+
+/* ---------------------------------------------------------------- checks */
+
+/* "d_q = d_k" for scores that multiply, "n_v = n_k" always; in the user's own names and shapes. */
+static att_status check_shapes(const att_layer *layer, const att_choices *choices,
+                               const att_head *head)
+{
+    const char *function = layer->call->function->name;
+    const att_matrix *q = head->q.matrix;
+    const att_matrix *k = head->k.matrix;
+    const att_matrix *v = head->v.matrix;
+    if (att_score_rows[choices->how.score].multiplies && head->query->cols != head->key->cols)
+        return att_call_fail(layer->call, head->k.node,
+                             "%s: %s is %" PRId64 " × %" PRId64 " and %s is %" PRId64 " × %" PRId64
+                             ": the %s score needs d_q = d_k, but %" PRId64 " ≠ %" PRId64,
+                             function, head->q.name, q->rows, q->cols, head->k.name, k->rows,
+                             k->cols, att_score_name(choices->how.score), head->query->cols,
+                             head->key->cols);
+    if (head->value->rows != head->key->rows)
+        return att_call_fail(layer->call, head->v.node,
+                             "%s: %s is %" PRId64 " × %" PRId64 " and %s is %" PRId64 " × %" PRId64
+                             ": each key needs one value, n_v = n_k, but %" PRId64 " ≠ %" PRId64,
+                             function, head->v.name, v->rows, v->cols, head->k.name, k->rows,
+                             k->cols, head->value->rows, head->key->rows);
+    return ATT_OK;
+}
+
+/* A matrix option over pairs of query and key, which may have one row or one column for all. */
+static att_status take_pairs(const att_layer *layer, const att_choices *choices,
+                             const att_head *head, const char *name, const att_matrix **out)
+{
+    ATT_TRY(att_choices_option(layer, choices, name, head->number, out));
+    const att_matrix *m = *out;
+    if (!m || ((m->rows == 1 || m->rows == queries_of(head)) &&
+               (m->cols == 1 || m->cols == keys_of(head))))
+        return ATT_OK;
+    return att_call_fail(layer->call, att_option_node(layer->call, name),
+                         "%s: %s is %" PRId64 " × %" PRId64 ", but there are %" PRId64
+                         " queries and %" PRId64 " keys: n_q × n_k is needed (1 for all)",
+                         layer->call->function->name, name, m->rows, m->cols, queries_of(head),
+                         keys_of(head));
+}
+
+double att_pair_at(const att_matrix *m, int64_t i, int64_t j)
+{
+    return m->data[(m->rows == 1 ? 0 : i) * m->cols + (m->cols == 1 ? 0 : j)];
+}
+
+/* alibi = slope, or one slope per head. */
+static att_status take_slope(const att_layer *layer, const att_choices *choices, att_head *head)
+{
+    const att_matrix *m;
+    ATT_TRY(att_choices_option(layer, choices, "alibi", head->number, &m));
+    if (!m)
+        return ATT_OK;
+    int64_t count = m->rows * m->cols;
+    bool single = count == 1;
+    bool listed = (m->rows == 1 || m->cols == 1) && count == choices->heads && head->number > 0;
+    double slope = single ? m->data[0] : listed ? m->data[head->number - 1] : (double)NAN;
+    if (!isfinite(slope))
+        return att_call_fail(layer->call, att_option_node(layer->call, "alibi"),
+                             "%s: alibi takes one finite slope, or one for each head",
+                             layer->call->function->name);
+    head->slope = slope;
+    return ATT_OK;
+}
+
+/* The dense mask of 0 and 1 as the reference wants it; NULL where none was given. */
+static att_status take_mask(const att_layer *layer, const att_choices *choices,
+                            const att_head *head, uint8_t **out)
+{
+    const att_value *given = att_call_option(layer->call, "mask");
+    *out = NULL;
+    if (!given || given->kind == ATT_VALUE_WORD)
+        return ATT_OK;
+    const att_matrix *mask;
+    ATT_TRY(take_pairs(layer, choices, head, "mask", &mask));
+    size_t queries = (size_t)queries_of(head);
+    size_t keys = (size_t)keys_of(head);
+    *out = att_arena_take(layer->call->arena, queries * keys, 1);
+    if (!*out)
+        return att_fail_memory(layer->call->err);
+    for (size_t i = 0; i < queries; i++) {
+        for (size_t j = 0; j < keys; j++) {
+            double bit = att_pair_at(mask, (int64_t)i, (int64_t)j);
+            if (bit != 0.0 && bit != 1.0)
+                return att_call_fail(layer->call, att_option_node(layer->call, "mask"),
+                                     "%s: mask holds 1 where a query may attend a key and 0 where "
+                                     "not; for query %zu and key %zu it holds %g",
+                                     layer->call->function->name, i + 1, j + 1, bit);
+            (*out)[i * keys + j] = bit == 1.0;
+        }
+    }
+    return ATT_OK;
+}
+
+static att_status check_length(const att_layer *layer, const att_choices *choices,
+                               const att_head *head)
+{
+    if (choices->length <= keys_of(head))
+        return ATT_OK;
+    return att_call_fail(layer->call, att_option_node(layer->call, "length"),
+                         "%s: length = %" PRId64 ", but there are only %" PRId64 " keys",
+                         layer->call->function->name, choices->length, keys_of(head));
+}
+
+/* ---------------------------------------------------------------- the reference */
+
+static att_tensor view3(const att_matrix *m)
+{
+    return att_tensor_view(m->data, ATT_F64, 3, (int64_t[]){ 1, m->rows, m->cols });
+}
+
+static att_tensor view_vectors(const att_matrix *m)
+{
+    return att_tensor_view(m->data, ATT_F64, 4, (int64_t[]){ 1, m->rows, 1, m->cols });
+}
+
+static att_tensor view_pairs(const att_matrix *m)
+{
+    return att_tensor_view(m->data, ATT_F64, 4, (int64_t[]){ 1, 1, m->rows, m->cols });
+}
+
+/* A vector parameter has no row of its own: [H,A]. */
+static att_tensor view_param(const att_matrix *m, size_t param)
+{
+    if (param == ATT_PARAM_B || param == ATT_PARAM_V)
+        return att_tensor_view(m->data, ATT_F64, 2, (int64_t[]){ 1, m->cols });
+    return view3(m);
+}
+
+/* Calls the reference; what it writes goes into `scores`, `weights` (may be NULL) and `output`. */
+static att_status run_reference(const att_layer *layer, const att_attention *how,
+                                const att_head *head, att_matrix *scores, att_matrix *weights,
+                                att_matrix *output)
+{
+    att_tensor query = view_vectors(head->query);
+    att_tensor key = view_vectors(head->key);
+    att_tensor value = view_vectors(head->value);
+    att_tensor param[ATT_PARAMS];
+    for (size_t i = 0; i < ATT_PARAMS; i++)
+        if (head->param[i])
+            param[i] = view_param(head->param[i], i);
+    att_tensor bias = head->bias ? view_pairs(head->bias) : (att_tensor){ 0 };
+    att_tensor slope = att_tensor_view(&head->slope, ATT_F64, 1, (int64_t[]){ 1 });
+    att_attention_inputs in = {
+        .query = &query,
+        .key = &key,
+        .value = &value,
+        .score_w = head->param[ATT_PARAM_W] ? &param[ATT_PARAM_W] : NULL,
+        .score_u = head->param[ATT_PARAM_U] ? &param[ATT_PARAM_U] : NULL,
+        .score_b = head->param[ATT_PARAM_B] ? &param[ATT_PARAM_B] : NULL,
+        .score_v = head->param[ATT_PARAM_V] ? &param[ATT_PARAM_V] : NULL,
+        .bias = head->bias ? &bias : NULL,
+        .alibi = head->slope != 0.0 ? &slope : NULL,
+    };
+    att_tensor scores_view = view_pairs(scores);
+    att_tensor weights_view = weights ? view_pairs(weights) : (att_tensor){ 0 };
+    att_tensor output_view = view_vectors(output);
+    att_attention_outputs out = { .output = &output_view,
+                                  .scores = &scores_view,
+                                  .weights = weights ? &weights_view : NULL };
+    att_error err = { 0 };
+    att_status status = att_attention_forward_ref(how, &in, &out, &err);
+    if (status == ATT_BAD_INPUT)
+        return att_call_fail(layer->call, NULL, "%s: %s", layer->call->function->name, err.message);
+    if (status != ATT_OK && layer->call->err)
+        *layer->call->err = err;
+    return status;
+}
+
+/* Which pairs the masks leave: the reference itself is asked, with vectors that score 0, so that
+ * only a masked pair is minus infinity. */
+static att_status find_allowed(const att_layer *layer, const att_attention *how, att_head *head)
+{
+    bool masked = how->causal || how->window || how->key_lengths || how->allow;
+    if (!masked)
+        return ATT_OK;
+    att_arena *arena = layer->call->arena;
+    int64_t queries = queries_of(head);
+    int64_t keys = keys_of(head);
+    att_matrix *scores = att_matrix_new(arena, queries, keys);
+    att_matrix *output = att_matrix_new(arena, queries, 1);
+    uint8_t *allowed = att_arena_take(arena, (size_t)queries * (size_t)keys, 1);
+    att_head blank = { .query = att_matrix_new(arena, queries, 1),
+                       .key = att_matrix_new(arena, keys, 1),
+                       .value = att_matrix_new(arena, keys, 1) };
+    if (!scores || !output || !allowed || !blank.query || !blank.key || !blank.value)
+        return att_fail_memory(layer->call->err);
+    att_attention only_masks = *how;
+    only_masks.score = ATT_SCORE_DOT;
+    only_masks.normaliser = ATT_NORMALISE_NONE;
+    ATT_TRY(run_reference(layer, &only_masks, &blank, scores, NULL, output));
+    for (int64_t i = 0; i < queries * keys; i++)
+        allowed[i] = isinf(scores->data[i]) ? 0 : 1;
+    head->allowed = allowed;
+    return ATT_OK;
+}
+
+/* Whether something happens to the scores between the product and the normaliser. */
+static bool has_products(const att_attention *how, const att_head *head)
+{
+    return how->score == ATT_SCORE_SCALED || how->scale != 0.0 || how->soft_cap != 0.0 ||
+           head->bias || head->slope != 0.0;
+}
+
+/* The scores before scale, cap, bias and mask. */
+static att_status find_products(const att_layer *layer, const att_attention *how, att_head *head)
+{
+    if (!has_products(how, head))
+        return ATT_OK;
+    att_matrix *products = att_matrix_new(layer->call->arena, queries_of(head), keys_of(head));
+    if (!products)
+        return att_fail_memory(layer->call->err);
+    att_attention raw = { .score = how->score == ATT_SCORE_SCALED ? ATT_SCORE_DOT : how->score,
+                          .normaliser = ATT_NORMALISE_NONE };
+    att_head bare = *head;
+    bare.bias = NULL;
+    bare.slope = 0.0;
+    ATT_TRY(run_reference(layer, &raw, &bare, products, NULL, head->output));
+    products->row_labels = head->query->row_labels;
+    products->col_labels = head->key->row_labels;
+    head->products = products;
+    return ATT_OK;
+}
+
+static void label_results(att_head *head)
+{
+    att_matrix *pairs[] = { head->scores, head->weights };
+    for (size_t i = 0; i < 2; i++) {
+        pairs[i]->row_labels = head->query->row_labels;
+        pairs[i]->col_labels = head->key->row_labels;
+        pairs[i]->allowed = head->allowed;
+    }
+    head->output->row_labels = head->query->row_labels;
+    head->output->col_labels = head->value->col_labels;
+}
+
+static att_status compute(const att_layer *layer, const att_choices *choices, att_head *head,
+                          const uint8_t *mask)
+{
+    att_arena *arena = layer->call->arena;
+    att_attention how = choices->how;
+    how.key_lengths = choices->length >= 0 ? &choices->length : NULL;
+    how.allow = mask;
+    how.allow_stride[2] = keys_of(head);
+    how.allow_stride[3] = 1;
+    head->scores = att_matrix_new(arena, queries_of(head), keys_of(head));
+    head->weights = att_matrix_new(arena, queries_of(head), keys_of(head));
+    head->output = att_matrix_new(arena, queries_of(head), head->value->cols);
+    if (!head->scores || !head->weights || !head->output)
+        return att_fail_memory(layer->call->err);
+    ATT_TRY(find_allowed(layer, &how, head));
+    ATT_TRY(find_products(layer, &how, head));
+    ATT_TRY(run_reference(layer, &how, head, head->scores, head->weights, head->output));
+    label_results(head);
+    return ATT_OK;
+}
+
+att_status att_head_work(att_layer *layer, const att_choices *choices, att_head *head)
+{
+    uint8_t *mask;
+    ATT_TRY(check_shapes(layer, choices, head));
+    ATT_TRY(att_head_take_params(layer, choices, head));
+    ATT_TRY(take_pairs(layer, choices, head, "bias", &head->bias));
+    ATT_TRY(take_slope(layer, choices, head));
+    ATT_TRY(take_mask(layer, choices, head, &mask));
+    ATT_TRY(check_length(layer, choices, head));
+    ATT_TRY(compute(layer, choices, head, mask));
+    return att_head_show(layer, choices, head);
+}

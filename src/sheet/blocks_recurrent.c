@@ -1,0 +1,427 @@
+/* Recurrent steps: rnn, lstm and gru, over one input row or a whole sequence of them, from a given
+ * state. Vectors are rows: h' = tanh(x W_x + h W_h + b). Gates lie side by side in the columns of
+ * W_x, W_h and b, in the order of the cell's parts. The result is the state after each row. */
+#include "sheet/blocks.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <string.h>
+
+enum { MOST_PARTS = 6, MOST_GATES = 4 };
+
+struct run;
+
+/* What one part of a cell is and how one of its elements is written out. */
+struct cell_part {
+    const char *name;
+    const char *formula;
+    const char *says;
+    att_expr *(*write)(att_arena *arena, const struct run *run, int64_t t, int64_t j);
+};
+
+struct cell {
+    int64_t gates;
+    bool memory; /* takes c, whose new value is the part before the last */
+    void (*step)(struct run *run, int64_t t);
+    struct cell_part part[MOST_PARTS]; /* gates first, the state h last; ends with a NULL name */
+};
+
+/* A call being worked out. Matrices are [steps, m]; `from_x` and `from_h` hold, for the step at
+ * hand, x W_x + b and h W_h + b_h with all gates side by side. */
+struct run {
+    const att_call *call;
+    const struct cell *cell;
+    att_argument x;
+    const att_matrix *w_x; /* [d, gates m] */
+    const att_matrix *w_h; /* [m, gates m] */
+    const att_matrix *b;   /* [gates m] or NULL */
+    const att_matrix *b_h;
+    const double *h; /* [m] before the first step */
+    const double *c;
+    int64_t m;
+    bool before; /* gru: the reset gate acts on h before it is mapped */
+    size_t parts;
+    att_matrix *part[MOST_PARTS];
+    double *from_x;
+    double *from_h;
+};
+
+static double sigmoid(double x)
+{
+    return 1.0 / (1.0 + exp(-x));
+}
+
+static double *at(const struct run *run, size_t part, int64_t t)
+{
+    return run->part[part]->data + t * run->m;
+}
+
+static const double *state_before(const struct run *run, int64_t t)
+{
+    return t == 0 ? run->h : at(run, run->parts - 1, t - 1);
+}
+
+static const double *memory_before(const struct run *run, int64_t t)
+{
+    return t == 0 ? run->c : at(run, run->parts - 2, t - 1);
+}
+
+static const double *input(const struct run *run, int64_t t)
+{
+    return run->x.matrix->data + t * run->x.matrix->cols;
+}
+
+/* ---------------------------------------------------------------- steps */
+
+enum { RNN_Z, RNN_H };
+
+static void step_rnn(struct run *run, int64_t t)
+{
+    for (int64_t j = 0; j < run->m; j++) {
+        at(run, RNN_Z, t)[j] = run->from_x[j] + run->from_h[j];
+        at(run, RNN_H, t)[j] = tanh(at(run, RNN_Z, t)[j]);
+    }
+}
+
+enum { LSTM_I, LSTM_F, LSTM_G, LSTM_O, LSTM_C, LSTM_H };
+
+static void step_lstm(struct run *run, int64_t t)
+{
+    const double *c = memory_before(run, t);
+    for (int64_t j = 0; j < run->m; j++) {
+        double gate[MOST_GATES];
+        for (int64_t g = 0; g < MOST_GATES; g++) {
+            double sum = run->from_x[g * run->m + j] + run->from_h[g * run->m + j];
+            gate[g] = g == LSTM_G ? tanh(sum) : sigmoid(sum);
+            at(run, (size_t)g, t)[j] = gate[g];
+        }
+        double memory = gate[LSTM_F] * c[j] + gate[LSTM_I] * gate[LSTM_G];
+        at(run, LSTM_C, t)[j] = memory;
+        at(run, LSTM_H, t)[j] = gate[LSTM_O] * tanh(memory);
+    }
+}
+
+enum { GRU_R, GRU_Z, GRU_N, GRU_H };
+
+/* (r .* h) U_n for column j: the original GRU. */
+static double reset_before(const struct run *run, int64_t t, int64_t j)
+{
+    const double *h = state_before(run, t);
+    double sum = 0.0;
+    for (int64_t l = 0; l < run->m; l++)
+        sum +=
+            at(run, GRU_R, t)[l] * h[l] * run->w_h->data[l * run->w_h->cols + GRU_N * run->m + j];
+    return sum + (run->b_h ? run->b_h->data[GRU_N * run->m + j] : 0.0);
+}
+
+static void step_gru(struct run *run, int64_t t)
+{
+    const double *h = state_before(run, t);
+    int64_t m = run->m;
+    for (int64_t j = 0; j < m; j++) {
+        at(run, GRU_R, t)[j] = sigmoid(run->from_x[j] + run->from_h[j]);
+        at(run, GRU_Z, t)[j] = sigmoid(run->from_x[m + j] + run->from_h[m + j]);
+    }
+    for (int64_t j = 0; j < m; j++) {
+        double past = run->before ? reset_before(run, t, j)
+                                  : at(run, GRU_R, t)[j] * run->from_h[GRU_N * m + j];
+        double n = tanh(run->from_x[GRU_N * m + j] + past);
+        double z = at(run, GRU_Z, t)[j];
+        at(run, GRU_N, t)[j] = n;
+        at(run, GRU_H, t)[j] = (1.0 - z) * n + z * h[j];
+    }
+}
+
+/* ---------------------------------------------------------------- sums written out */
+
+static att_expr *number(att_arena *arena, double value)
+{
+    return att_make_number(arena, value);
+}
+
+static att_expr *times(att_arena *arena, double a, att_expr *b)
+{
+    return att_make_binary(arena, ATT_OP_MULTIPLY, number(arena, a), b);
+}
+
+/* x·W_x + b of one column, and h·W_h + b_h. */
+static att_expr *write_from_x(att_arena *arena, const struct run *run, int64_t t, int64_t col)
+{
+    att_expr *sum = att_make_products(arena, run->w_x->rows, input(run, t), 1, run->w_x->data + col,
+                                      run->w_x->cols);
+    return run->b ? att_make_plus(arena, false, sum, number(arena, run->b->data[col])) : sum;
+}
+
+static att_expr *write_from_h(att_arena *arena, const struct run *run, int64_t t, int64_t col)
+{
+    att_expr *sum = att_make_products(arena, run->m, state_before(run, t), 1, run->w_h->data + col,
+                                      run->w_h->cols);
+    return run->b_h ? att_make_plus(arena, false, sum, number(arena, run->b_h->data[col])) : sum;
+}
+
+static att_expr *write_gate(att_arena *arena, const struct run *run, int64_t t, int64_t col)
+{
+    return att_make_binary(arena, ATT_OP_ADD, write_from_x(arena, run, t, col),
+                           write_from_h(arena, run, t, col));
+}
+
+static att_expr *write_rnn_z(att_arena *arena, const struct run *run, int64_t t, int64_t j)
+{
+    return write_gate(arena, run, t, j);
+}
+
+static att_expr *write_rnn_h(att_arena *arena, const struct run *run, int64_t t, int64_t j)
+{
+    return att_make_call(arena, "tanh", number(arena, at(run, RNN_Z, t)[j]));
+}
+
+/* Gates 0 to 3 of the lstm and 0 to 1 of the gru. */
+static att_expr *write_gate_0(att_arena *arena, const struct run *run, int64_t t, int64_t j)
+{
+    return att_make_call(arena, "sigmoid", write_gate(arena, run, t, j));
+}
+
+static att_expr *write_gate_1(att_arena *arena, const struct run *run, int64_t t, int64_t j)
+{
+    return att_make_call(arena, "sigmoid", write_gate(arena, run, t, run->m + j));
+}
+
+static att_expr *write_lstm_g(att_arena *arena, const struct run *run, int64_t t, int64_t j)
+{
+    return att_make_call(arena, "tanh", write_gate(arena, run, t, LSTM_G * run->m + j));
+}
+
+static att_expr *write_lstm_o(att_arena *arena, const struct run *run, int64_t t, int64_t j)
+{
+    return att_make_call(arena, "sigmoid", write_gate(arena, run, t, LSTM_O * run->m + j));
+}
+
+static att_expr *write_lstm_c(att_arena *arena, const struct run *run, int64_t t, int64_t j)
+{
+    att_expr *kept = times(arena, at(run, LSTM_F, t)[j], number(arena, memory_before(run, t)[j]));
+    att_expr *added = times(arena, at(run, LSTM_I, t)[j], number(arena, at(run, LSTM_G, t)[j]));
+    return att_make_plus(arena, false, kept, added);
+}
+
+static att_expr *write_lstm_h(att_arena *arena, const struct run *run, int64_t t, int64_t j)
+{
+    return times(arena, at(run, LSTM_O, t)[j],
+                 att_make_call(arena, "tanh", number(arena, at(run, LSTM_C, t)[j])));
+}
+
+static att_expr *write_gru_n(att_arena *arena, const struct run *run, int64_t t, int64_t j)
+{
+    int64_t col = GRU_N * run->m + j;
+    att_expr *past = run->before
+                         ? number(arena, reset_before(run, t, j))
+                         : times(arena, at(run, GRU_R, t)[j], write_from_h(arena, run, t, col));
+    return att_make_call(arena, "tanh",
+                         att_make_plus(arena, false, write_from_x(arena, run, t, col), past));
+}
+
+static att_expr *write_gru_h(att_arena *arena, const struct run *run, int64_t t, int64_t j)
+{
+    double z = at(run, GRU_Z, t)[j];
+    att_expr *rest = att_make_binary(arena, ATT_OP_SUBTRACT, number(arena, 1.0), number(arena, z));
+    att_expr *fresh =
+        att_make_binary(arena, ATT_OP_MULTIPLY, rest, number(arena, at(run, GRU_N, t)[j]));
+    return att_make_plus(arena, false, fresh,
+                         times(arena, z, number(arena, state_before(run, t)[j])));
+}
+
+/* ---------------------------------------------------------------- the cells */
+
+static const struct cell rnn = {
+    1,
+    false,
+    step_rnn,
+    { { "z", "x * W_x + h * W_h + b", "input and state, mapped and added", write_rnn_z },
+      { "h", "tanh(z)", "the new state", write_rnn_h } },
+};
+
+static const struct cell lstm = {
+    4,
+    true,
+    step_lstm,
+    { { "i", "sigmoid(x * W_i + h * U_i + b_i)", "the input gate: how much to write",
+        write_gate_0 },
+      { "f", "sigmoid(x * W_f + h * U_f + b_f)", "the forget gate: how much to keep",
+        write_gate_1 },
+      { "g", "tanh(x * W_g + h * U_g + b_g)", "what to write", write_lstm_g },
+      { "o", "sigmoid(x * W_o + h * U_o + b_o)", "the output gate: how much to show",
+        write_lstm_o },
+      { "c", "f .* c + i .* g", "the new memory", write_lstm_c },
+      { "h", "o .* tanh(c)", "the new state", write_lstm_h } },
+};
+
+static const struct cell gru_after = {
+    3,
+    false,
+    step_gru,
+    { { "r", "sigmoid(x * W_r + h * U_r + b_r)", "the reset gate: how much of the past to use",
+        write_gate_0 },
+      { "z", "sigmoid(x * W_z + h * U_z + b_z)", "the update gate: how much of the past to keep",
+        write_gate_1 },
+      { "n", "tanh(x * W_n + b_n + r .* (h * U_n))", "the candidate state", write_gru_n },
+      { "h", "(1 - z) .* n + z .* h", "the new state", write_gru_h } },
+};
+
+static const struct cell gru_before = {
+    3,
+    false,
+    step_gru,
+    { { "r", "sigmoid(x * W_r + h * U_r + b_r)", "the reset gate: how much of the past to use",
+        write_gate_0 },
+      { "z", "sigmoid(x * W_z + h * U_z + b_z)", "the update gate: how much of the past to keep",
+        write_gate_1 },
+      { "n", "tanh(x * W_n + b_n + (r .* h) * U_n)", "the candidate state", write_gru_n },
+      { "h", "(1 - z) .* n + z .* h", "the new state", write_gru_h } },
+};
+
+/* ---------------------------------------------------------------- arguments */
+
+/* A state of one row; the first one tells the width. */
+static att_status take_state(struct run *run, size_t index, const char *usual, const double **out)
+{
+    att_argument state;
+    ATT_TRY(att_argument_get(run->call, index, usual, &state));
+    const att_matrix *s = state.matrix;
+    bool first = run->m == 0;
+    if (s->rows != 1 || (!first && s->cols != run->m))
+        return att_call_fail(run->call, state.node,
+                             first ? "%s: %s is %" PRId64 " × %" PRId64 ", but a state is one row"
+                                   : "%s: %s is %" PRId64 " × %" PRId64
+                                     ", but must be one row as wide as h, 1 × %" PRId64,
+                             run->call->function->name, state.name, s->rows, s->cols, run->m);
+    run->m = s->cols;
+    *out = s->data;
+    return ATT_OK;
+}
+
+static att_status take_matrix(const struct run *run, size_t index, const char *usual, int64_t rows,
+                              const char *whose, const att_matrix **out)
+{
+    att_argument w;
+    int64_t cols = run->cell->gates * run->m;
+    ATT_TRY(att_argument_get(run->call, index, usual, &w));
+    *out = w.matrix;
+    if (w.matrix->rows == rows && w.matrix->cols == cols)
+        return ATT_OK;
+    return att_call_fail(run->call, w.node,
+                         "%s: %s is %" PRId64 " × %" PRId64 ", but must be %" PRId64 " × %" PRId64
+                         ": a row for each element of %s, a column for each of the %" PRId64
+                         " gates' %" PRId64 " units",
+                         run->call->function->name, w.name, w.matrix->rows, w.matrix->cols, rows,
+                         cols, whose, run->cell->gates, run->m);
+}
+
+static att_status take_arguments(struct run *run)
+{
+    size_t next = 0;
+    int64_t wide;
+    ATT_TRY(att_argument_get(run->call, next++, "x", &run->x));
+    ATT_TRY(take_state(run, next++, "h", &run->h));
+    if (run->cell->memory)
+        ATT_TRY(take_state(run, next++, "c", &run->c));
+    wide = run->cell->gates * run->m;
+    ATT_TRY(take_matrix(run, next++, "W_x", run->x.matrix->cols, run->x.name, &run->w_x));
+    ATT_TRY(take_matrix(run, next++, "W_h", run->m, "h", &run->w_h));
+    ATT_TRY(att_argument_vector(run->call, next++, "b", wide, &run->b));
+    return att_argument_vector(run->call, next++, "b_h", wide, &run->b_h);
+}
+
+/* ---------------------------------------------------------------- running */
+
+/* out = row w + bias */
+static void map_row(double *out, const double *row, const att_matrix *w, const att_matrix *bias)
+{
+    for (int64_t j = 0; j < w->cols; j++) {
+        double sum = 0.0;
+        for (int64_t l = 0; l < w->rows; l++)
+            sum += row[l] * w->data[l * w->cols + j];
+        out[j] = sum + (bias ? bias->data[j] : 0.0);
+    }
+}
+
+static att_status run_steps(struct run *run)
+{
+    att_arena *arena = run->call->arena;
+    int64_t steps = run->x.matrix->rows;
+    size_t wide = (size_t)(run->cell->gates * run->m);
+    run->from_x = att_arena_take(arena, wide, sizeof(double));
+    run->from_h = att_arena_take(arena, wide, sizeof(double));
+    if (!run->from_x || !run->from_h)
+        return att_fail_memory(run->call->err);
+    for (; run->parts < MOST_PARTS && run->cell->part[run->parts].name; run->parts++) {
+        att_matrix *m = att_matrix_new(arena, steps, run->m);
+        if (!m)
+            return att_fail_memory(run->call->err);
+        m->row_labels = run->x.matrix->row_labels;
+        run->part[run->parts] = m;
+    }
+    for (int64_t t = 0; t < steps; t++) {
+        map_row(run->from_x, input(run, t), run->w_x, run->b);
+        map_row(run->from_h, state_before(run, t), run->w_h, run->b_h);
+        run->cell->step(run, t);
+    }
+    return ATT_OK;
+}
+
+static att_status write_part(const struct run *run, size_t index, att_workings *out)
+{
+    const struct cell_part *row = &run->cell->part[index];
+    const att_matrix *value = run->part[index];
+    att_arena *arena = run->call->arena;
+    if (!att_working_fits(value->rows, value->cols, run->w_x->rows + run->m))
+        return ATT_OK;
+    ATT_TRY(att_workings_start(out, arena, (size_t)(value->rows * value->cols), run->call->err));
+    for (int64_t t = 0; t < value->rows; t++)
+        for (int64_t j = 0; j < value->cols; j++)
+            ATT_TRY(att_workings_add_number(
+                out, arena, t + 1, att_make_indexed(arena, row->name, t + 1, j + 1),
+                row->write(arena, run, t, j), value->data[t * value->cols + j], run->call->err));
+    return ATT_OK;
+}
+
+static att_status run_cell(const att_call *call, const struct cell *cell, bool before,
+                           att_value *out)
+{
+    struct run run = { .call = call, .cell = cell, .before = before };
+    att_layer layer;
+    ATT_TRY(att_layer_start(&layer, call, MOST_PARTS));
+    ATT_TRY(take_arguments(&run));
+    ATT_TRY(run_steps(&run));
+    for (size_t i = 0; i < run.parts; i++) {
+        att_workings workings = { 0 };
+        ATT_TRY(write_part(&run, i, &workings));
+        const att_expr *formula = att_formula(call->arena, cell->part[i].formula);
+        if (!formula)
+            return att_fail_memory(call->err);
+        ATT_TRY(att_layer_add(&layer, &(att_part){ .name = cell->part[i].name,
+                                                   .says = cell->part[i].says,
+                                                   .formula = formula,
+                                                   .value = run.part[i],
+                                                   .workings = workings.items,
+                                                   .working_count = workings.count }));
+    }
+    att_layer_finish(&layer, out);
+    return ATT_OK;
+}
+
+att_status att_run_rnn(const att_call *call, att_value *out)
+{
+    return run_cell(call, &rnn, false, out);
+}
+
+att_status att_run_lstm(const att_call *call, att_value *out)
+{
+    return run_cell(call, &lstm, false, out);
+}
+
+att_status att_run_gru(const att_call *call, att_value *out)
+{
+    static const char *const orders[] = { "after", "before", NULL };
+    size_t order = 0;
+    ATT_TRY(att_option_word(call, "reset", orders, &order));
+    return run_cell(call, order == 1 ? &gru_before : &gru_after, order == 1, out);
+}

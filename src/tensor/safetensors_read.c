@@ -132,7 +132,7 @@ static att_status parse_header(reading *in)
     in->root = json_loadb(in->header, in->header_size, JSON_REJECT_DUPLICATES, &why);
     if (in->root)
         return ATT_OK;
-    if (json_error_code(&why) == json_error_out_of_memory)
+    if (why.text[0] == '\0') /* jansson has words for everything but running out of memory */
         return att_fail_memory(in->err);
     return fail(in, "the header is no proper JSON at its byte %d: %s", why.position,
                 att_quote(quoted, why.text, strlen(why.text)));

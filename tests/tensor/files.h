@@ -44,10 +44,14 @@ static inline void *exact_copy(const att_text *file)
     return block;
 }
 
-/* A failure says which row of a table it was. */
+/* Compares a message; one that is expected to end in an ellipsis may go on in any way there (with
+ * the words of a library, which change with its version). A failure says which row it was. */
 static inline void assert_message(const char *got, const char *expected, const char *row)
 {
-    if (strcmp(got, expected) != 0)
+    static const char ellipsis[] = "…";
+    size_t length = strlen(expected), tail = sizeof ellipsis - 1;
+    bool open = length > tail && strcmp(expected + length - tail, ellipsis) == 0;
+    if (open ? strncmp(got, expected, length - tail) : strcmp(got, expected))
         fail_msg("%s\n  expected: %s\n  got:      %s", row, expected, got);
 }
 

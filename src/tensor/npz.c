@@ -12,7 +12,7 @@
 #include <zip.h>
 
 /* Deflate cannot do better than 258 bytes for two bits, less a little: no more than 1032 to 1. */
-enum { DEFLATE_RATIO = 1032 };
+enum { DEFLATE_RATIO = 1032, SMALLEST_ZIP = 22 };
 
 /* All entries together may unpack to no more than this, however small the file. */
 static const uint64_t LARGEST_CONTENTS = UINT64_C(1) << 32;
@@ -29,12 +29,17 @@ static att_status fail_zip(const char *name, zip_error_t *why, att_error *err)
 {
     if (zip_error_code_zip(why) == ZIP_ER_MEMORY)
         return att_fail_memory(err);
+    if (zip_error_code_zip(why) == ZIP_ER_EXISTS)
+        return att_fail(err, ATT_BAD_INPUT, name, "has two entries of the same name");
     return att_fail(err, ATT_BAD_INPUT, name, "is no proper .npz file: %s",
                     zip_error_strerror(why));
 }
 
 static att_status open_archive(archive *in, const void *bytes, att_error *err)
 {
+    if (in->size < SMALLEST_ZIP) /* libzip takes no bytes at all for an empty archive */
+        return att_fail(err, ATT_BAD_INPUT, in->name, "has %zu bytes, too few for a .npz file",
+                        in->size);
     zip_error_t why;
     zip_error_init(&why);
     zip_source_t *source = zip_source_buffer_create(bytes, in->size, 0, &why);
@@ -78,7 +83,7 @@ static att_status check_entry(archive *in, const zip_stat_t *entry, att_error *e
     if (entry->comp_method != ZIP_CM_STORE && entry->comp_method != ZIP_CM_DEFLATE)
         return fail_entry(in, entry, "is neither stored nor deflated", err);
     if (entry->comp_size > in->size - in->packed)
-        return fail_entry(in, entry, "reaches beyond the end of the file", err);
+        return fail_entry(in, entry, "and those before it have more bytes than the file", err);
     in->packed += entry->comp_size;
     uint64_t most = entry->comp_method == ZIP_CM_STORE ? 1 : DEFLATE_RATIO;
     if (entry->size > entry->comp_size * most)

@@ -50,7 +50,7 @@ static inline void assert_message(const char *got, const char *expected, const c
 {
     static const char ellipsis[] = "…";
     size_t length = strlen(expected), tail = sizeof ellipsis - 1;
-    bool open = length > tail && strcmp(expected + length - tail, ellipsis) == 0;
+    bool open = length >= tail && strcmp(expected + length - tail, ellipsis) == 0;
     if (open ? strncmp(got, expected, length - tail) : strcmp(got, expected))
         fail_msg("%s\n  expected: %s\n  got:      %s", row, expected, got);
 }

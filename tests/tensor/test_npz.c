@@ -1,0 +1,389 @@
+/* .npz files: those that NumPy wrote, and archives put together byte by byte that must be refused.
+ */
+#include "tensor/files.h"
+
+#include "base/file.h"
+
+#ifdef ATT_HAVE_ZIP
+
+/* ---- an archive, with every field open to lies */
+
+enum { STORED = 0, DEFLATED = 8, MOST_ENTRIES = 4 };
+
+typedef struct entry {
+    const char *name;
+    const att_text *content; /* as it stands in the archive */
+    unsigned method;
+    unsigned flags;
+    uint32_t checksum_error; /* added to the true one */
+    uint64_t size;           /* stated; 0: that of the content */
+    uint64_t packed;         /* stated; 0: that of the content */
+    uint64_t offset_error;   /* added to the place of the entry in the directory */
+} entry;
+
+static uint32_t checksum(const char *bytes, size_t size)
+{
+    uint32_t crc = 0xFFFFFFFF;
+    for (size_t i = 0; i < size; i++) {
+        crc ^= (unsigned char)bytes[i];
+        for (int bit = 0; bit < 8; bit++)
+            crc = crc >> 1 ^ (crc & 1 ? 0xEDB88320 : 0);
+    }
+    return ~crc;
+}
+
+/* What both headers of an entry share, from the version needed to the name's length. */
+static void put_common(att_text *file, const entry *one)
+{
+    /* A deflated content here is one stored block: five bytes, then the bytes themselves. */
+    size_t skip = one->method == DEFLATED && one->content->length >= 5 ? 5 : 0;
+    size_t size = one->content->length - skip;
+    put_number(file, 20, 2);
+    put_number(file, one->flags, 2);
+    put_number(file, one->method, 2);
+    put_number(file, 0, 4); /* date */
+    put_number(file, checksum(one->content->data + skip, size) + one->checksum_error, 4);
+    put_number(file, one->packed ? one->packed : one->content->length, 4);
+    put_number(file, one->size ? one->size : size, 4);
+    put_number(file, strlen(one->name), 2);
+}
+
+static void put_entry(att_text *file, const entry *one)
+{
+    put(file, "PK\3\4", 4);
+    put_common(file, one);
+    put_number(file, 0, 2); /* no extra field */
+    put(file, one->name, strlen(one->name));
+    put(file, one->content->data, one->content->length);
+}
+
+static void put_directory(att_text *file, const entry *entries, const size_t *starts, size_t count)
+{
+    size_t directory = file->length;
+    for (size_t i = 0; i < count; i++) {
+        put(file, "PK\1\2", 4);
+        put_number(file, 20, 2);
+        put_common(file, &entries[i]);
+        put_zeros(file, 2 + 2 + 2 + 2 + 4); /* extra, comment, disk, attributes */
+        put_number(file, starts[i] + entries[i].offset_error, 4);
+        put(file, entries[i].name, strlen(entries[i].name));
+    }
+    size_t end = file->length;
+    put(file, "PK\5\6", 4);
+    put_zeros(file, 4);
+    put_number(file, count, 2);
+    put_number(file, count, 2);
+    put_number(file, end - directory, 4);
+    put_number(file, directory, 4);
+    put_number(file, 0, 2);
+}
+
+static att_text archive(const entry *entries, size_t count)
+{
+    att_text file = { 0 };
+    size_t starts[MOST_ENTRIES];
+    for (size_t i = 0; i < count; i++) {
+        starts[i] = file.length;
+        put_entry(&file, &entries[i]);
+    }
+    put_directory(&file, entries, starts, count);
+    return file;
+}
+
+/* These bytes as a .npy file. */
+static att_text npy_of(const char *bytes, size_t size)
+{
+    char dict[128];
+    snprintf(dict, sizeof dict, "{'descr': '|u1', 'fortran_order': False, 'shape': (%zu,), }\n",
+             size);
+    att_text file = { 0 };
+    put(&file, "\x93NUMPY\1\0", 8);
+    put_number(&file, strlen(dict), 2);
+    put(&file, dict, strlen(dict));
+    put(&file, bytes, size);
+    return file;
+}
+
+/* The array [1, 2, 3] as a .npy file; the same as a deflated stream; other contents. */
+static att_text npy, deflated, garbage, empty;
+
+static int make_contents(void **state)
+{
+    (void)state;
+    npy = npy_of("\1\2\3", 3);
+    put_number(&deflated, 1, 1);
+    put_number(&deflated, npy.length, 2);
+    put_number(&deflated, ~(uint64_t)npy.length, 2);
+    put(&deflated, npy.data, npy.length);
+    put(&garbage, "\xff\xff\xff\xff\xffgarbage", 12);
+    put(&empty, "", 0);
+    return 0;
+}
+
+static int free_contents(void **state)
+{
+    (void)state;
+    att_text_free(&npy);
+    att_text_free(&deflated);
+    att_text_free(&garbage);
+    att_text_free(&empty);
+    return 0;
+}
+
+/* ---- good files */
+
+static void assert_good(const entry *entries, size_t count)
+{
+    att_text file = archive(entries, count);
+    att_bundle *bundle;
+    att_error err = { 0 };
+    if (att_npz_read(&bundle, file.data, file.length, "f", &err) != ATT_OK)
+        fail_msg("%s", err.message);
+    assert_int_equal(att_bundle_count(bundle), count);
+    for (size_t i = 0; i < count; i++)
+        assert_true(att_tensor_get(att_bundle_at(bundle, i), SHAPE(2)) == 3);
+    att_bundle_free(bundle);
+    att_text_free(&file);
+}
+
+static void an_archive_made_here_is_read(void **state)
+{
+    (void)state;
+    const entry entries[] = { { .name = "a.npy", .content = &npy },
+                              { .name = "b/c.npy", .content = &deflated, .method = DEFLATED },
+                              { .name = ".npy", .content = &npy } };
+    assert_good(entries, 3);
+}
+
+static void what_numpy_wrote_is_read(void **state)
+{
+    (void)state;
+    static const char *const paths[] = { GOLDEN("stored.npz"), GOLDEN("deflated.npz") };
+    for (size_t i = 0; i < 2; i++) {
+        att_bundle *bundle;
+        assert_int_equal(att_bundle_load(&bundle, paths[i], NULL), ATT_OK);
+        assert_int_equal(att_bundle_count(bundle), i == 0 ? 2 : 3);
+        assert_string_equal(att_bundle_name(bundle, 1), "layer/bias");
+        assert_true(att_tensor_get(att_bundle_get(bundle, "weight"), SHAPE(1, 2)) == 5);
+        assert_true(att_tensor_get(att_bundle_get(bundle, "layer/bias"), SHAPE(1)) == -2);
+        att_bundle_free(bundle);
+    }
+    att_bundle *bundle;
+    assert_int_equal(att_bundle_load(&bundle, GOLDEN("nothing.npz"), NULL), ATT_OK);
+    assert_int_equal(att_bundle_count(bundle), 0);
+    att_bundle_free(bundle);
+}
+
+/* ---- bad files */
+
+static void assert_refused(const att_text *file, const char *message, const char *row)
+{
+    void *bytes = exact_copy(file);
+    att_bundle *bundle;
+    att_error err = { 0 };
+    size_t live = att_alloc_live();
+    att_status status = att_npz_read(&bundle, bytes, file->length, "x.npz", &err);
+    if (status != ATT_BAD_INPUT)
+        fail_msg("%s: status %s, expected %s", row, att_status_name(status), message);
+    assert_message(err.message, message, row);
+    assert_string_equal(err.place, "x.npz");
+    assert_null(bundle);
+    assert_int_equal(att_alloc_live(), live);
+    att_free(bytes);
+}
+
+static void bad_entries_are_refused(void **state)
+{
+    (void)state;
+    const struct {
+        entry entries[2];
+        size_t count;
+        const char *message;
+    } rows[] = {
+        { { { .name = "a.txt", .content = &npy } }, 1, "entry 'a.txt' is no .npy file" },
+        { { { .name = "a/", .content = &empty } }, 1, "entry 'a/' is no .npy file" },
+        { { { .name = "npy", .content = &npy } }, 1, "entry 'npy' is no .npy file" },
+        { { { .name = "a.NPY", .content = &npy } }, 1, "entry 'a.NPY' is no .npy file" },
+        { { { .name = "\x1b[2J", .content = &npy } }, 1, "entry '…" },
+        { { { .name = "a.npy", .content = &npy }, { .name = "a.npy", .content = &npy } },
+          2,
+          "has two entries of the same name" },
+        { { { .name = "a.npy", .content = &npy, .flags = 1 } }, 1, "entry 'a.npy' is encrypted" },
+        { { { .name = "a.npy", .content = &npy, .method = 12 } },
+          1,
+          "entry 'a.npy' is neither stored nor deflated" },
+        { { { .name = "a.npy", .content = &npy, .method = 99 } }, 1, "is no proper .npz file: …" },
+        { { { .name = "a.npy", .content = &npy, .checksum_error = 1 } },
+          1,
+          "entry 'a.npy' cannot be unpacked: …" },
+        { { { .name = "a.npy", .content = &deflated, .method = DEFLATED, .checksum_error = 1 } },
+          1,
+          "entry 'a.npy' cannot be unpacked: …" },
+        { { { .name = "a.npy", .content = &garbage, .method = DEFLATED } },
+          1,
+          "entry 'a.npy' cannot be unpacked: …" },
+        { { { .name = "a.npy", .content = &empty, .method = DEFLATED } },
+          1,
+          "tensor 'a': has 0 bytes, too few for a .npy file" },
+        { { { .name = "a.npy", .content = &npy, .size = 1000 } },
+          1,
+          "entry 'a.npy' claims more bytes than it can hold" },
+        { { { .name = "a.npy", .content = &deflated, .method = DEFLATED, .size = 0xFFFFFFFE } },
+          1,
+          "entry 'a.npy' claims more bytes than it can hold" },
+        { { { .name = "a.npy", .content = &deflated, .method = DEFLATED, .size = 1000 } },
+          1,
+          "entry 'a.npy' has not the size that the archive states" },
+        { { { .name = "a.npy", .content = &deflated, .method = DEFLATED, .size = 10 } },
+          1,
+          "entry 'a.npy' …" },
+        { { { .name = "a.npy", .content = &npy, .packed = 100000 } }, 1, "…" },
+        { { { .name = "a.npy", .content = &npy, .offset_error = 1 } },
+          1,
+          "is no proper .npz file: …" },
+        { { { .name = "a.npy", .content = &npy, .offset_error = 0x7FFFFFFF } },
+          1,
+          "is no proper .npz file: …" },
+        { { { .name = "a.npy", .content = &garbage } },
+          1,
+          "tensor 'a': does not begin with \\x93NUMPY as a .npy file does" },
+        { { { .name = "a.npy", .content = &empty } },
+          1,
+          "tensor 'a': has 0 bytes, too few for a .npy file" },
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        att_text file = archive(rows[i].entries, rows[i].count);
+        assert_refused(&file, rows[i].message, rows[i].message);
+        att_text_free(&file);
+    }
+}
+
+/* Each entry holds the next one, header and all, as its array: thousands of such entries would make
+ * a small file unpack to a huge one. */
+static void entries_within_entries_are_refused(void **state)
+{
+    (void)state;
+    static const char ones[1000] = { 1 };
+    static const char *const names[] = { "a.npy", "b.npy", "c.npy" };
+    entry entries[3];
+    att_text contents[3], inner = { 0 };
+    put(&inner, ones, sizeof ones);
+    for (int i = 2; i >= 0; i--) {
+        contents[i] = npy_of(inner.data, inner.length);
+        entries[i] = (entry){ .name = names[i], .content = &contents[i] };
+        inner.length = 0;
+        put_entry(&inner, &entries[i]);
+    }
+    size_t starts[3] = { 0 };
+    for (int i = 1; i < 3; i++) /* the entry ends where the one around it ends */
+        starts[i] = inner.length - (30 + 5 + contents[i].length);
+    put_directory(&inner, entries, starts, 3);
+    assert_refused(&inner, "entry 'b.npy' and those before it have more bytes than the file",
+                   "abc");
+    att_text_free(&inner);
+    for (int i = 0; i < 3; i++)
+        att_text_free(&contents[i]);
+}
+
+static void an_archive_cut_off_anywhere_is_refused(void **state)
+{
+    (void)state;
+    att_text file =
+        archive((entry[]){ { .name = "a.npy", .content = &npy },
+                           { .name = "b.npy", .content = &deflated, .method = DEFLATED } },
+                2);
+    for (size_t size = 0; size < file.length; size++) {
+        att_text cut = { .data = file.data, .length = size };
+        char message[64];
+        snprintf(message, sizeof message, "has %zu bytes, too few for a .npz file", size);
+        assert_refused(&cut, size < 22 ? message : "is no proper .npz file: …", "cut off");
+    }
+    att_text_free(&file);
+}
+
+static void trailing_bytes_are_refused(void **state)
+{
+    (void)state;
+    att_text file = archive((entry[]){ { .name = "a.npy", .content = &npy } }, 1);
+    put(&file, "x", 1);
+    assert_refused(&file, "is no proper .npz file: …", "trailing");
+    att_text_free(&file);
+}
+
+/* Any single byte changed: refused or read, but never a crash, and never a different number. */
+static void no_changed_byte_changes_a_number(void **state)
+{
+    (void)state;
+    att_text file = archive((entry[]){ { .name = "a.npy", .content = &npy } }, 1);
+    for (size_t i = 0; i < file.length; i++)
+        for (int bit = 0; bit < 8; bit++) {
+            file.data[i] = (char)(file.data[i] ^ 1 << bit);
+            att_bundle *bundle;
+            if (att_npz_read(&bundle, file.data, file.length, "f", NULL) == ATT_OK) {
+                for (size_t k = 0; k < att_bundle_count(bundle); k++)
+                    assert_true(att_tensor_get(att_bundle_at(bundle, k), SHAPE(1)) == 2);
+                att_bundle_free(bundle);
+            }
+            file.data[i] = (char)(file.data[i] ^ 1 << bit);
+        }
+    att_text_free(&file);
+}
+
+/* libzip's own allocations are not ours to fail. */
+static void every_allocation_may_fail(void **state)
+{
+    (void)state;
+    size_t live = att_alloc_live(), n = 0;
+    att_status status = ATT_NO_MEMORY;
+    att_bundle *bundle;
+    while (status != ATT_OK) {
+        att_error err = { 0 };
+        att_alloc_fail_at(++n);
+        status = att_bundle_load(&bundle, GOLDEN("deflated.npz"), &err);
+        att_alloc_fail_at(0);
+        if (status == ATT_OK)
+            break;
+        assert_int_equal(status, ATT_NO_MEMORY);
+        assert_string_equal(err.message, "out of memory");
+        assert_null(bundle);
+        assert_int_equal(att_alloc_live(), live);
+    }
+    assert_true(n > 10);
+    att_bundle_free(bundle);
+    assert_int_equal(att_alloc_live(), live);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(an_archive_made_here_is_read),
+        cmocka_unit_test(what_numpy_wrote_is_read),
+        cmocka_unit_test(bad_entries_are_refused),
+        cmocka_unit_test(entries_within_entries_are_refused),
+        cmocka_unit_test(an_archive_cut_off_anywhere_is_refused),
+        cmocka_unit_test(trailing_bytes_are_refused),
+        cmocka_unit_test(no_changed_byte_changes_a_number),
+        cmocka_unit_test(every_allocation_may_fail),
+    };
+    return cmocka_run_group_tests(tests, make_contents, free_contents);
+}
+
+#else
+
+static void a_build_without_libzip_says_so(void **state)
+{
+    (void)state;
+    att_bundle *bundle;
+    att_error err = { 0 };
+    assert_int_equal(att_bundle_load(&bundle, GOLDEN("stored.npz"), &err), ATT_UNSUPPORTED);
+    assert_string_equal(err.message, "this build cannot read .npz files: it lacks libzip");
+    assert_null(bundle);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = { cmocka_unit_test(a_build_without_libzip_says_so) };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
+
+#endif

@@ -1,6 +1,7 @@
 /* The evaluator: one function per kind of expression. */
 #include "sheet/eval.h"
 
+#include "sheet/archive.h"
 #include "sheet/call.h"
 #include "sheet/matrix.h"
 
@@ -203,7 +204,7 @@ static eval_function *const evaluators[] = {
     [ATT_EXPR_NEGATE] = eval_negate,     [ATT_EXPR_TRANSPOSE] = eval_transpose,
     [ATT_EXPR_BINARY] = att_eval_binary, [ATT_EXPR_ROW] = eval_out_of_place,
     [ATT_EXPR_MATRIX] = eval_matrix,     [ATT_EXPR_LIST] = eval_list,
-    [ATT_EXPR_LOAD] = eval_out_of_place, [ATT_EXPR_INDEXED] = eval_out_of_place,
+    [ATT_EXPR_LOAD] = att_eval_load,     [ATT_EXPR_INDEXED] = eval_out_of_place,
 };
 
 att_status att_eval(const att_scope *scope, const att_expr *node, att_value *out)

@@ -4,14 +4,6 @@
 
 #include <string.h>
 
-static att_status add_check(att_worker *worker, const att_parser *parser, const att_check *check)
-{
-    const att_step step = { .kind = ATT_STEP_CHECK, .check = check };
-    worker->sheet->checks++;
-    worker->sheet->failures += !check->passed;
-    return att_worker_add(worker, parser, &step);
-}
-
 static att_status new_check(att_worker *worker, const att_expr *left, att_check **out)
 {
     *out = att_arena_take(&worker->sheet->arena, 1, sizeof **out);
@@ -44,7 +36,7 @@ static att_status expect_equal(att_worker *worker, att_parser *parser, bool nega
     if (nearness.rule == ATT_RULE_PRINTED)
         ATT_TRY(att_read_printed(worker, right, &nearness));
     ATT_TRY(att_judge(worker, check, &nearness));
-    return add_check(worker, parser, check);
+    return att_worker_check(worker, parser, check);
 }
 
 /* ---- expect error X */
@@ -124,7 +116,7 @@ static att_status expect_error(att_worker *worker, att_parser *parser)
     ATT_TRY(new_check(worker, formula, &check));
     check->verdict = verdict;
     check->found = value.matrix;
-    return add_check(worker, parser, check);
+    return att_worker_check(worker, parser, check);
 }
 
 att_status att_run_expect(att_worker *worker, att_parser *parser)

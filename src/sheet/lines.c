@@ -12,10 +12,8 @@ static const struct keyword {
     const char *word;
     att_statement *run;
 } keywords[] = {
-    { "expect", att_run_expect },
-    { "label", att_run_label },
-    { "plot", att_run_plot },
-    { "show", att_run_show },
+    { "expect", att_run_expect }, { "label", att_run_label },     { "plot", att_run_plot },
+    { "show", att_run_show },     { "compare", att_run_compare },
 };
 
 enum { KEYWORDS = sizeof keywords / sizeof *keywords };

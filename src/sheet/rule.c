@@ -145,16 +145,21 @@ static double allowance(const att_nearness *nearness, double wanted, int64_t ind
     return nearness->given ? nearness->tolerance : UNSAID * (1 + fabs(wanted));
 }
 
+/* How far apart two numbers are; NaN and infinity are infinitely far from all but themselves. */
+static double distance(double a, double b)
+{
+    if (a == b || (isnan(a) && isnan(b)))
+        return 0;
+    return isfinite(a) && isfinite(b) ? fabs(a - b) : INFINITY;
+}
+
 /* A number that ends in a 5 on paper is a hair off it in binary: 0.265 is not 0.005 from 0.26 but
  * 0.0050000000000000044. A few units in the last place are forgiven; `within 0` forgives none. */
 static bool near_enough(double found, double wanted, double allowed)
 {
-    if (found == wanted || (isnan(found) && isnan(wanted)))
-        return true;
-    if (!isfinite(found) || !isfinite(wanted))
-        return false;
+    double off = distance(found, wanted);
     double slack = allowed == 0 ? 0 : 8 * DBL_EPSILON * fmax(fabs(found), fabs(wanted));
-    return fabs(found - wanted) <= allowed + slack;
+    return off == 0 || (isfinite(off) && off <= allowed + slack);
 }
 
 /* Counts the elements that are out, and finds the first of them and the largest difference. */
@@ -163,10 +168,7 @@ static void measure(att_check *check, const att_nearness *nearness)
     const att_matrix *found = check->found;
     for (int64_t i = 0; i < found->rows * found->cols; i++) {
         double wanted = check->wanted->data[i];
-        double off = fabs(found->data[i] - wanted);
-        bool same = found->data[i] == wanted || (isnan(found->data[i]) && isnan(wanted));
-        if (!same && !(off <= check->worst))
-            check->worst = off;
+        check->worst = fmax(check->worst, distance(found->data[i], wanted));
         if (near_enough(found->data[i], wanted, allowance(nearness, wanted, i)))
             continue;
         if (check->wrong++ == 0) {
@@ -210,8 +212,12 @@ static const char *say_agreement(att_arena *arena, const att_check *check,
     describe_rule(rule, nearness);
     if (check->negated)
         return att_arena_print(arena, "agrees %s, and should not", rule);
+    if (count == 1 && check->worst == 0)
+        return "agrees exactly";
     if (count == 1)
         return att_arena_print(arena, "agrees %s, off by %.3g", rule, check->worst);
+    if (check->worst == 0)
+        return att_arena_print(arena, "all %lld elements agree exactly", (long long)count);
     return att_arena_print(arena, "all %lld elements agree %s, the largest difference is %.3g",
                            (long long)count, rule, check->worst);
 }
@@ -239,7 +245,7 @@ static const char *say_difference(att_arena *arena, const att_check *check,
         return att_arena_print(arena, "differs, as it should: %s is %s, not %s", place, found_text,
                                wanted_text);
     return att_arena_print(arena, "%s is %s, expected %s: off by %.3g, allowed %.3g%s", place,
-                           found_text, wanted_text, fabs(found - wanted),
+                           found_text, wanted_text, distance(found, wanted),
                            allowance(nearness, wanted, index), rest);
 }
 
@@ -290,4 +296,12 @@ att_status att_judge(att_worker *worker, att_check *check, att_nearness *nearnes
         check->verdict = say_shapes(arena, check);
     }
     return check->verdict ? ATT_OK : att_fail_memory(worker->scope.err);
+}
+
+att_status att_worker_check(att_worker *worker, const att_parser *parser, const att_check *check)
+{
+    const att_step step = { .kind = ATT_STEP_CHECK, .check = check };
+    worker->sheet->checks++;
+    worker->sheet->failures += !check->passed;
+    return att_worker_add(worker, parser, &step);
 }

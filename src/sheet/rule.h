@@ -23,4 +23,7 @@ att_status att_read_printed(att_worker *worker, const att_expr *written, att_nea
  * numbers, and must not pass by accident. */
 att_status att_judge(att_worker *worker, att_check *check, att_nearness *nearness);
 
+/* Ends a statement that checks something: counts it and adds its step. */
+att_status att_worker_check(att_worker *worker, const att_parser *parser, const att_check *check);
+
 #endif

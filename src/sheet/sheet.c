@@ -309,22 +309,29 @@ att_status att_sheet_read(att_sheet **out, const char *text, size_t length, cons
     return status;
 }
 
+/* The folder that a path is in, to be put before a '/'; NULL when memory is out. */
+static char *folder_of(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+    const char *from = slash ? path : ".";
+    size_t length = slash ? (size_t)(slash - path) : 1;
+    char *folder = att_alloc(length + 1, 1);
+    if (!folder)
+        return NULL;
+    memcpy(folder, from, length);
+    folder[length] = '\0';
+    return folder;
+}
+
 att_status att_sheet_load(att_sheet **out, const char *path, att_error *err)
 {
     att_text text = { 0 };
     *out = NULL;
     ATT_TRY(att_file_read(&text, path, MAX_SHEET_BYTES, err));
-    const char *slash = strrchr(path, '/');
-    size_t length = slash ? (size_t)(slash - path) + 1 : 0;
-    char *folder = att_alloc(length + 2, 1);
-    att_status status;
-    if (folder) {
-        memcpy(folder, slash ? path : "./", slash ? length : 2);
-        folder[slash ? length : 2] = '\0';
-        status = att_sheet_read(out, text.data ? text.data : "", text.length, path, folder, err);
-    } else {
-        status = att_fail_memory(err);
-    }
+    char *folder = folder_of(path);
+    att_status status =
+        folder ? att_sheet_read(out, text.data ? text.data : "", text.length, path, folder, err)
+               : att_fail_memory(err);
     att_free(folder);
     att_text_free(&text);
     return status;

@@ -1,0 +1,177 @@
+/* Arrays in files; see archive.h. */
+#include "sheet/archive.h"
+
+#include "base/quote.h"
+#include "tensor/tensor.h"
+
+#include <string.h>
+
+/* ---- Opening */
+
+/* Passes a failure of the file on as one of the statement that names it. */
+static att_status fail_file(const att_scope *scope, const att_expr *node, const char *file,
+                            const att_error *error)
+{
+    if (error->status == ATT_BAD_INPUT)
+        return att_scope_fail(scope, node, "%.200s: %s", file, error->message);
+    if (scope->err)
+        *scope->err = *error;
+    return error->status;
+}
+
+static bool has_ending(const char *file, const char *ending)
+{
+    size_t length = strlen(file);
+    size_t tail = strlen(ending);
+    return length >= tail && strcmp(file + length - tail, ending) == 0;
+}
+
+att_status att_archive_open(const att_scope *scope, const att_expr *node, const char *file,
+                            att_archive *out)
+{
+    *out = (att_archive){ .file = file };
+    if (!scope->folder)
+        return att_scope_fail(scope, node, "this sheet has no folder, so it cannot load '%.200s'",
+                              file);
+    const char *path =
+        file[0] == '/' ? file : att_arena_print(scope->arena, "%s/%s", scope->folder, file);
+    if (!path)
+        return att_fail_memory(scope->err);
+    att_error error = { .message = "" };
+    att_status status = has_ending(file, ".npy") ? att_npy_load(&out->single, path, &error)
+                                                 : att_bundle_load(&out->bundle, path, &error);
+    return status == ATT_OK ? ATT_OK : fail_file(scope, node, file, &error);
+}
+
+void att_archive_close(att_archive *archive)
+{
+    att_tensor_free(&archive->single);
+    att_bundle_free(archive->bundle);
+}
+
+/* ---- Finding an array */
+
+static att_status fail_name(const att_scope *scope, const att_expr *node,
+                            const att_archive *archive, const char *name)
+{
+    enum { MOST = 256 };
+    const char *known[MOST];
+    size_t count = 0;
+    while (count < MOST && count < att_bundle_count(archive->bundle)) {
+        known[count] = att_bundle_name(archive->bundle, count);
+        count++;
+    }
+    char quoted[ATT_QUOTED];
+    const char *near = name ? att_suggest(name, known, count) : NULL;
+    if (near)
+        return att_scope_fail(scope, node, "%.200s has no array '%.80s': did you mean '%s'?",
+                              archive->file, name, att_quote(quoted, near, strlen(near)));
+    if (!name)
+        return att_scope_fail(scope, node,
+                              "%.200s holds %zu arrays: expected the name of one in quotes behind "
+                              "it",
+                              archive->file, att_bundle_count(archive->bundle));
+    return att_scope_fail(scope, node, "%.200s has no array '%.80s'", archive->file, name);
+}
+
+att_status att_archive_get(const att_scope *scope, const att_expr *node, const att_archive *archive,
+                           const char *name, const att_tensor **out)
+{
+    if (!archive->bundle && name)
+        return att_scope_fail(scope, node, "%.200s holds one array without a name, found '%.80s'",
+                              archive->file, name);
+    if (!archive->bundle)
+        *out = &archive->single;
+    else
+        *out = name ? att_bundle_get(archive->bundle, name) : NULL;
+    return *out ? ATT_OK : fail_name(scope, node, archive, name);
+}
+
+/* ---- Taking a matrix out */
+
+static double element(const att_tensor *tensor, int64_t at)
+{
+    return tensor->dtype == ATT_F32 ? (double)((const float *)tensor->data)[at]
+                                    : ((const double *)tensor->data)[at];
+}
+
+bool att_archive_matrix(att_arena *arena, const att_tensor *tensor, const int64_t *at, int count,
+                        const att_matrix **out)
+{
+    int64_t start = 0;
+    int first = 0; /* the first dimension that is left */
+    for (; first < count; first++)
+        start += at[first] * tensor->stride[first];
+    while (tensor->rank - first > 2 && tensor->shape[first] == 1)
+        first++;
+    int left = tensor->rank - first;
+    *out = NULL;
+    if (left > 2)
+        return true;
+    int64_t rows = left == 2 ? tensor->shape[first] : 1;
+    int64_t cols = left >= 1 ? tensor->shape[tensor->rank - 1] : 1;
+    int64_t row_stride = left == 2 ? tensor->stride[first] : 0;
+    int64_t col_stride = left >= 1 ? tensor->stride[tensor->rank - 1] : 0;
+    att_matrix *matrix = att_matrix_new(arena, rows, cols);
+    if (!matrix)
+        return false;
+    for (int64_t i = 0; i < rows; i++)
+        for (int64_t j = 0; j < cols; j++)
+            matrix->data[i * cols + j] = element(tensor, start + i * row_stride + j * col_stride);
+    *out = matrix;
+    return true;
+}
+
+/* ---- load */
+
+/* The indices behind `at`, from 0, checked against the shape. */
+static att_status read_at(const att_scope *scope, const att_expr *node, const att_tensor *tensor,
+                          int64_t at[ATT_MAX_RANK], int *count)
+{
+    *count = (int)node->children - 2;
+    if (*count > tensor->rank)
+        return att_scope_fail(scope, node->child[2 + tensor->rank],
+                              "the array has %d dimension%s, found %d indices", tensor->rank,
+                              tensor->rank == 1 ? "" : "s", *count);
+    for (int i = 0; i < *count; i++) {
+        double index = node->child[2 + i]->number;
+        if (!(index >= 1 && index <= (double)tensor->shape[i]) || index != (double)(int64_t)index)
+            return att_scope_fail(scope, node->child[2 + i],
+                                  "there is no index %.12g: dimension %d of the array has %lld",
+                                  index, i + 1, (long long)tensor->shape[i]);
+        at[i] = (int64_t)index - 1;
+    }
+    return ATT_OK;
+}
+
+static att_status take_matrix(const att_scope *scope, const att_expr *node,
+                              const att_archive *archive, att_value *out)
+{
+    const att_expr *name = node->child[1];
+    const att_tensor *tensor = NULL;
+    int64_t at[ATT_MAX_RANK];
+    int count = 0;
+    *out = (att_value){ .kind = ATT_VALUE_MATRIX };
+    ATT_TRY(att_archive_get(scope, name ? name : node->child[0], archive, name ? name->text : NULL,
+                            &tensor));
+    ATT_TRY(read_at(scope, node, tensor, at, &count));
+    if (!att_archive_matrix(scope->arena, tensor, at, count, &out->matrix))
+        return att_fail_memory(scope->err);
+    char shape[ATT_SHAPE_TEXT];
+    if (!out->matrix)
+        return att_scope_fail(scope, node,
+                              "the array has the shape %s: expected 'at' and an index for each of "
+                              "its first %d dimensions",
+                              att_shape_text(shape, tensor->rank, tensor->shape), tensor->rank - 2);
+    return ATT_OK;
+}
+
+att_status att_eval_load(const att_scope *scope, const att_expr *node, att_value *out)
+{
+    att_archive archive;
+    att_status status = att_archive_open(scope, node->child[0], node->child[0]->text, &archive);
+    if (status == ATT_OK)
+        status = take_matrix(scope, node, &archive, out);
+    att_archive_close(&archive);
+    return status;
+}

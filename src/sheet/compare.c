@@ -1,0 +1,331 @@
+/* compare X "file" within T: a value against the same one worked out elsewhere, on a device or by
+ * another program. With several arrays in the file, all that have a name here are compared in the
+ * order in which they are computed, so that the verdict names the first step that went wrong. */
+#include "sheet/rule.h"
+
+#include "base/quote.h"
+#include "base/text.h"
+#include "sheet/archive.h"
+#include "tensor/tensor.h"
+
+#include <string.h>
+
+/* The statement while it is being worked on. */
+struct comparison {
+    att_worker *worker;
+    const att_expr *node; /* what to compare */
+    bool all;             /* it is the word `all` */
+    const char *file;
+    const att_expr *file_node;
+    const char *key; /* the array's name in the file, if said */
+    att_nearness nearness;
+    att_archive archive;
+    bool *used;       /* which arrays of the file have been compared */
+    att_check *check; /* of the first that differs, or the last compared */
+    size_t compared;
+    size_t different;
+};
+
+/* Something that has a name in the sheet and may have one in the file. */
+struct item {
+    const char *name;  /* "a.scores", as in the sheet */
+    const char *brief; /* "scores", or NULL: the other name it may have in the file */
+    int64_t head;      /* of several heads, from 1, or 0; and then, of all heads together: */
+    const char *heads_name;
+    const char *heads_brief;
+    const att_matrix *value;
+};
+
+/* ---- Comparing one */
+
+/* Which array of the file has the name; NULL: none. */
+static const att_tensor *find_array(const struct comparison *c, const char *name)
+{
+    if (!name)
+        return NULL;
+    for (size_t i = 0; i < att_bundle_count(c->archive.bundle); i++) {
+        if (strcmp(att_bundle_name(c->archive.bundle, i), name) != 0)
+            continue;
+        c->used[i] = true;
+        return att_bundle_at(c->archive.bundle, i);
+    }
+    return NULL;
+}
+
+/* Where the head is in an array of all heads: behind leading dimensions of size 1. */
+static int head_place(const att_tensor *tensor, int64_t head, int64_t at[ATT_MAX_RANK])
+{
+    int first = 0;
+    while (tensor->rank - first > 3 && tensor->shape[first] == 1)
+        at[first++] = 0;
+    if (tensor->rank - first != 3 || head > tensor->shape[first])
+        return 0;
+    at[first] = head - 1;
+    return first + 1;
+}
+
+/* The file's array for the item as a matrix into *out; *found tells whether there is one. */
+static att_status take_wanted(struct comparison *c, const struct item *item, bool *found,
+                              const att_tensor **tensor, const att_matrix **out)
+{
+    int64_t at[ATT_MAX_RANK];
+    int count = 0;
+    *tensor = find_array(c, item->name);
+    if (!*tensor)
+        *tensor = find_array(c, item->brief);
+    if (!*tensor && item->head > 0) {
+        *tensor = find_array(c, item->heads_name);
+        if (!*tensor)
+            *tensor = find_array(c, item->heads_brief);
+        count = *tensor ? head_place(*tensor, item->head, at) : 0;
+    }
+    *found = *tensor != NULL;
+    if (*found && !att_archive_matrix(&c->worker->sheet->arena, *tensor, at, count, out))
+        return att_fail_memory(c->worker->scope.err);
+    return ATT_OK;
+}
+
+static att_status say_rank(struct comparison *c, att_check *check, const att_tensor *tensor)
+{
+    char shape[ATT_SHAPE_TEXT];
+    check->verdict = att_arena_print(&c->worker->sheet->arena,
+                                     "the shapes differ: found %lld × %lld, the file's array is %s",
+                                     (long long)check->found->rows, (long long)check->found->cols,
+                                     att_shape_text(shape, tensor->rank, tensor->shape));
+    return check->verdict ? ATT_OK : att_fail_memory(c->worker->scope.err);
+}
+
+/* Judges the item against `wanted` (NULL: an array of too many dimensions) and keeps the check if
+ * it is the first to differ. */
+static att_status judge(struct comparison *c, const struct item *item, const att_tensor *tensor,
+                        const att_matrix *wanted)
+{
+    att_check *check = att_arena_take(&c->worker->sheet->arena, 1, sizeof *check);
+    if (!check)
+        return att_fail_memory(c->worker->scope.err);
+    *check = (att_check){
+        .left = c->node, .file = c->file, .found = item->value, .wanted = wanted, .part = item->name
+    };
+    bool same_shape =
+        wanted && wanted->rows == item->value->rows && wanted->cols == item->value->cols;
+    if (same_shape)
+        ATT_TRY(att_judge(c->worker, check, &c->nearness));
+    else
+        ATT_TRY(say_rank(c, check, tensor));
+    c->compared++;
+    c->different += !check->passed;
+    if (!c->check || (c->check->passed && !check->passed))
+        c->check = check;
+    return ATT_OK;
+}
+
+static att_status compare_item(struct comparison *c, const struct item *item)
+{
+    const att_tensor *tensor;
+    const att_matrix *wanted = NULL;
+    bool found;
+    ATT_TRY(take_wanted(c, item, &found, &tensor, &wanted));
+    return found ? judge(c, item, tensor, wanted) : ATT_OK;
+}
+
+/* ---- Comparing many: a step's parts in order, then its result */
+
+/* Names are copies in the arena; NULL brief where only full names count. */
+static att_status compare_part(struct comparison *c, const char *name, const att_part *part,
+                               bool briefly)
+{
+    att_arena *arena = &c->worker->sheet->arena;
+    struct item item = { .head = part->head, .value = part->value };
+    item.heads_name = att_arena_print(arena, "%s.%s", name, part->name);
+    item.heads_brief = briefly ? part->name : NULL;
+    if (part->head > 0) {
+        item.name =
+            att_arena_print(arena, "%s.head[%lld].%s", name, (long long)part->head, part->name);
+        item.brief = item.name && briefly ? item.name + strlen(name) + 1 : NULL;
+    } else {
+        item.name = item.heads_name;
+        item.brief = item.heads_brief;
+    }
+    if (!item.heads_name || !item.name)
+        return att_fail_memory(c->worker->scope.err);
+    return compare_item(c, &item);
+}
+
+static att_status compare_parts(struct comparison *c, const char *name, const att_part *parts,
+                                size_t count, bool briefly)
+{
+    for (size_t i = 0; i < count; i++)
+        ATT_TRY(compare_part(c, name, &parts[i], briefly));
+    return ATT_OK;
+}
+
+/* The items of a list under the names they have in the sheet: heads[1], heads[2], …. */
+static att_status compare_list(struct comparison *c, const att_step *step)
+{
+    for (size_t i = 0; i < step->part_count; i++) {
+        struct item item = { .value = step->parts[i].value };
+        item.name = att_arena_print(&c->worker->sheet->arena, "%s[%zu]", step->name, i + 1);
+        if (!item.name)
+            return att_fail_memory(c->worker->scope.err);
+        ATT_TRY(compare_item(c, &item));
+    }
+    return ATT_OK;
+}
+
+static att_status compare_step(struct comparison *c, const att_step *step)
+{
+    if (!step->value)
+        return compare_list(c, step);
+    ATT_TRY(compare_parts(c, step->name, step->parts, step->part_count, false));
+    const struct item item = { .name = step->name, .value = step->value };
+    return compare_item(c, &item);
+}
+
+/* Everything that has a name now, in the order of the trace. A name given again counts once. */
+static att_status compare_all(struct comparison *c)
+{
+    const att_sheet *sheet = c->worker->sheet;
+    for (size_t i = 0; i < sheet->step_count; i++) {
+        const att_step *step = &sheet->steps[i];
+        bool named = step->kind == ATT_STEP_VALUE && step->name;
+        if (named && att_names_get(&c->worker->names, step->name)->step == i)
+            ATT_TRY(compare_step(c, step));
+    }
+    return ATT_OK;
+}
+
+/* One value: against the array that is named or the only one, else by its own name. */
+static att_status compare_one(struct comparison *c)
+{
+    const att_scope *scope = &c->worker->scope;
+    att_value value;
+    char quote[ATT_QUOTE_SIZE];
+    att_origin_quote(scope->origin, c->node, quote);
+    const char *name = att_arena_copy(scope->arena, quote, strlen(quote));
+    if (!name)
+        return att_fail_memory(scope->err);
+    ATT_TRY(att_eval(scope, c->node, &value));
+    if (value.kind == ATT_VALUE_LIST)
+        return att_scope_fail(scope, c->node, "%s is a list of %zu, expected a matrix", name,
+                              value.item_count);
+    struct item item = { .name = name, .value = value.matrix };
+    if (c->key || !c->archive.bundle) {
+        const att_tensor *tensor = NULL;
+        const att_matrix *wanted;
+        ATT_TRY(att_archive_get(scope, c->file_node, &c->archive, c->key, &tensor));
+        if (!att_archive_matrix(scope->arena, tensor, NULL, 0, &wanted))
+            return att_fail_memory(scope->err);
+        return judge(c, &item, tensor, wanted);
+    }
+    if (value.kind == ATT_VALUE_RECORD)
+        ATT_TRY(compare_parts(c, name, value.parts, value.part_count, true));
+    item.brief = c->node->kind == ATT_EXPR_FIELD ? c->node->text : NULL;
+    return compare_item(c, &item);
+}
+
+/* ---- The verdict */
+
+/* "; the file's 'x', 'y' match nothing": a name mistyped must not look like a success. */
+static att_status add_unmatched(const struct comparison *c, att_text *text)
+{
+    size_t missed = 0;
+    for (size_t i = 0; i < att_bundle_count(c->archive.bundle); i++) {
+        enum { MOST = 8 };
+        char quoted[ATT_QUOTED];
+        const char *name = att_bundle_name(c->archive.bundle, i);
+        if (c->used[i] || missed++ >= MOST)
+            continue;
+        ATT_TRY(att_text_print(text, "%s'%s'", missed == 1 ? "; in the file, but not here: " : ", ",
+                               att_quote(quoted, name, strlen(name))));
+    }
+    return ATT_OK;
+}
+
+static att_status write_verdict(const struct comparison *c, att_text *text)
+{
+    if (c->compared == 1)
+        ATT_TRY(att_text_puts(text, c->check->verdict));
+    else if (c->different == 0)
+        ATT_TRY(att_text_print(text, "all %zu arrays agree", c->compared));
+    else
+        ATT_TRY(att_text_print(text, "%s is the first to differ: %s; %zu of %zu arrays differ",
+                               c->check->part, c->check->verdict, c->different, c->compared));
+    return c->all ? add_unmatched(c, text) : ATT_OK;
+}
+
+static att_status conclude(struct comparison *c)
+{
+    const att_scope *scope = &c->worker->scope;
+    att_text text = { 0 };
+    if (c->compared == 0)
+        return att_scope_fail(scope, c->file_node,
+                              "nothing in %.200s has the name of something here", c->file);
+    att_status status = write_verdict(c, &text);
+    if (status == ATT_OK) {
+        c->check->verdict = att_arena_copy(scope->arena, text.data, text.length);
+        c->check->part = c->different > 0 ? c->check->part : NULL;
+    }
+    att_text_free(&text);
+    return status == ATT_OK && c->check->verdict ? ATT_OK : att_fail_memory(scope->err);
+}
+
+/* ---- The statement */
+
+/* The string to look at as a node, for the place of errors. */
+static att_status parse_string(att_parser *parser, const char *what, const att_expr **out)
+{
+    att_token token = parser->token;
+    const char *text;
+    att_expr *node;
+    ATT_TRY(att_parser_string(parser, what, &text));
+    ATT_TRY(att_parser_make(parser, ATT_EXPR_STRING, &token, NULL, &node));
+    node->text = text;
+    *out = node;
+    return ATT_OK;
+}
+
+static att_status parse_comparison(struct comparison *c, att_parser *parser)
+{
+    att_expr *node;
+    ATT_TRY(att_parse_expression(parser, &node));
+    c->node = node;
+    c->all = node->kind == ATT_EXPR_NAME && strcmp(node->text, "all") == 0;
+    ATT_TRY(parse_string(parser, "an operator or a file in quotes", &c->file_node));
+    c->file = c->file_node->text;
+    if (att_parser_at(parser, ATT_TOKEN_STRING))
+        ATT_TRY(att_parser_string(parser, "the name of an array", &c->key));
+    const att_token rule = parser->token;
+    ATT_TRY(att_parse_nearness(c->worker, parser, &c->nearness));
+    ATT_TRY(att_parser_end(parser));
+    if (c->nearness.rule == ATT_RULE_PRINTED)
+        return att_origin_fail(&c->worker->origin, c->worker->scope.err, rule.line, rule.column,
+                               "'as printed' is for numbers written in the sheet: expected "
+                               "'within' or 'to'");
+    return ATT_OK;
+}
+
+static att_status compare(struct comparison *c)
+{
+    const att_scope *scope = &c->worker->scope;
+    ATT_TRY(att_archive_open(scope, c->file_node, c->file, &c->archive));
+    if (c->all && (c->key || !c->archive.bundle))
+        return att_scope_fail(scope, c->file_node,
+                              "'compare all' needs a .npz or .safetensors file of named arrays");
+    if (c->archive.bundle) {
+        c->used = att_arena_take(scope->arena, att_bundle_count(c->archive.bundle), sizeof(bool));
+        if (!c->used)
+            return att_fail_memory(scope->err);
+    }
+    ATT_TRY(c->all ? compare_all(c) : compare_one(c));
+    return conclude(c);
+}
+
+att_status att_run_compare(att_worker *worker, att_parser *parser)
+{
+    struct comparison c = { .worker = worker };
+    ATT_TRY(parse_comparison(&c, parser));
+    att_status status = compare(&c);
+    att_archive_close(&c.archive);
+    ATT_TRY(status);
+    return att_worker_check(worker, parser, c.check);
+}

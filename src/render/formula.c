@@ -1,0 +1,425 @@
+/* The walk over an expression; see formula.h. */
+#include "render/formula.h"
+
+#include "render/number.h"
+
+#include <ctype.h>
+#include <math.h>
+#include <string.h>
+
+/* How tightly things bind, loosest first. */
+enum binding { LOOSE, SUM, PRODUCT, SIGN, POWER, POSTFIX, ATOM };
+
+enum { MOST_ELEMENTS = 12, FIRST_ELEMENTS = 6, LAST_ELEMENTS = 2 };
+
+struct operator_row {
+    att_look look;
+    enum binding binding;
+    bool to_the_right; /* a ^ b ^ c is a ^ (b ^ c) */
+};
+
+static const struct operator_row operators[] = {
+    [ATT_OP_ADD] = { ATT_LOOK_ADD, SUM, false },
+    [ATT_OP_SUBTRACT] = { ATT_LOOK_SUBTRACT, SUM, false },
+    [ATT_OP_MULTIPLY] = { ATT_LOOK_PRODUCT, PRODUCT, false },
+    [ATT_OP_DIVIDE] = { ATT_LOOK_DIVIDE, PRODUCT, false },
+    [ATT_OP_TIMES] = { ATT_LOOK_TIMES, PRODUCT, false },
+    [ATT_OP_POWER] = { ATT_LOOK_POWER, POWER, true },
+    [ATT_OP_OVER] = { ATT_LOOK_OVER, PRODUCT, false },
+};
+
+/* Functions that have a sign of their own. */
+static const struct sign_row {
+    const char *name;
+    att_look look;
+} signs[] = {
+    { "sqrt", ATT_LOOK_ROOT },
+    { "exp", ATT_LOOK_EXP },
+    { "abs", ATT_LOOK_ABS },
+};
+
+struct walk {
+    att_writer *out;
+    const att_notation *notation;
+    int digits;
+};
+
+static void put(const struct walk *w, const att_expr *e, enum binding least, bool leading);
+
+static const att_affixes *look(const struct walk *w, att_look which)
+{
+    return &w->notation->looks[which];
+}
+
+static const struct sign_row *sign_of(const att_expr *e)
+{
+    if (e->kind != ATT_EXPR_CALL || e->children != 1 || e->child[0]->kind == ATT_EXPR_OPTION)
+        return NULL;
+    for (size_t i = 0; i < sizeof signs / sizeof *signs; i++)
+        if (strcmp(signs[i].name, e->text) == 0)
+            return &signs[i];
+    return NULL;
+}
+
+static enum binding binding_of(const struct walk *w, const att_expr *e)
+{
+    const struct sign_row *sign;
+    switch (e->kind) {
+    case ATT_EXPR_BINARY:
+        return operators[e->op].binding;
+    case ATT_EXPR_NEGATE:
+        return SIGN;
+    case ATT_EXPR_NUMBER:
+        return (e->text ? e->text[0] == '-' : signbit(e->number) && e->number != 0) ? SIGN : ATOM;
+    case ATT_EXPR_CALL:
+        sign = sign_of(e);
+        return sign && sign->look == ATT_LOOK_EXP && w->notation->raised_exp ? POWER : ATOM;
+    case ATT_EXPR_TRANSPOSE:
+    case ATT_EXPR_INDEX:
+    case ATT_EXPR_FIELD:
+    case ATT_EXPR_INDEXED:
+        return POSTFIX;
+    default:
+        return ATOM;
+    }
+}
+
+/* Whether the expression begins, or is, something written in digits. */
+static bool begins_with_number(const att_expr *e)
+{
+    while (e->kind == ATT_EXPR_BINARY || e->kind == ATT_EXPR_TRANSPOSE)
+        e = e->child[0];
+    return e->kind == ATT_EXPR_NUMBER || e->kind == ATT_EXPR_CONSTANT ||
+           e->kind == ATT_EXPR_INDEXED || e->kind == ATT_EXPR_MATRIX || e->kind == ATT_EXPR_NEGATE;
+}
+
+static void put_binary(const struct walk *w, const att_expr *e, bool leading)
+{
+    const struct operator_row *row = &operators[e->op];
+    att_look which = row->look;
+    if (which == ATT_LOOK_PRODUCT && begins_with_number(e->child[1]))
+        which = ATT_LOOK_DOT;
+    const att_affixes *a = look(w, which);
+    enum binding own = row->binding, next = (enum binding)(own + 1);
+    enum binding left = row->to_the_right ? POSTFIX : own;
+    enum binding right = row->to_the_right ? own : next;
+    att_put(w->out, a->before);
+    put(w, e->child[0], a->loose_left ? LOOSE : left, a->loose_left || leading);
+    att_put(w->out, a->between);
+    put(w, e->child[1], a->loose_right ? LOOSE : right, a->loose_right);
+    att_put(w->out, a->after);
+}
+
+/* before operand after, for one operand that must bind at least so tightly. */
+static void put_around(const struct walk *w, att_look which, const att_expr *e, enum binding least)
+{
+    const att_affixes *a = look(w, which);
+    att_put(w->out, a->before);
+    put(w, e, a->loose_left ? LOOSE : least, a->loose_left);
+    att_put(w->out, a->after);
+}
+
+static bool left_out(size_t i, size_t count)
+{
+    return count > MOST_ELEMENTS && i >= FIRST_ELEMENTS && i < count - LAST_ELEMENTS;
+}
+
+/* Children from `first` on, with a look's affixes; very many are abbreviated. */
+static void put_list(const struct walk *w, const att_expr *e, size_t first, att_look which)
+{
+    const att_affixes *a = look(w, which);
+    size_t count = e->children - first;
+    att_put(w->out, a->before);
+    for (size_t i = 0; i < count; i++) {
+        if (i > 0 && !(left_out(i, count) && i > FIRST_ELEMENTS))
+            att_put(w->out, a->between);
+        if (!left_out(i, count))
+            put(w, e->child[first + i], LOOSE, true);
+        else if (i == FIRST_ELEMENTS)
+            att_put(w->out, w->notation->ellipsis);
+    }
+    att_put(w->out, a->after);
+}
+
+static bool all_numbers(const att_expr *row)
+{
+    for (size_t i = 0; i < row->children; i++) {
+        const att_expr *e = row->child[i];
+        if (e->kind == ATT_EXPR_NEGATE)
+            e = e->child[0];
+        if (e->kind != ATT_EXPR_NUMBER)
+            return false;
+    }
+    return true;
+}
+
+static void put_call(const struct walk *w, const att_expr *e)
+{
+    const struct sign_row *sign = sign_of(e);
+    if (!sign) {
+        w->notation->function(w->out, e->text, w->notation);
+        put_list(w, e, 0, ATT_LOOK_CALL);
+        return;
+    }
+    att_look which = sign->look;
+    if (which == ATT_LOOK_ROOT && binding_of(w, e->child[0]) == ATOM)
+        which = ATT_LOOK_ROOT_SIMPLE;
+    put_around(w, which, e->child[0], ATOM);
+}
+
+/* An option's value is a word, unless it is one letter or an index: then it names a matrix. */
+static void put_option(const struct walk *w, const att_expr *e)
+{
+    w->notation->word(w->out, e->text, w->notation);
+    if (e->children == 0)
+        return;
+    att_put(w->out, look(w, ATT_LOOK_OPTION)->between);
+    const att_expr *value = e->child[0];
+    if (value->kind == ATT_EXPR_NAME && strlen(value->text) > 3 && !strchr(value->text, '_'))
+        w->notation->word(w->out, value->text, w->notation);
+    else
+        put(w, value, LOOSE, true);
+}
+
+static void put_load(const struct walk *w, const att_expr *e)
+{
+    const char *space = look(w, ATT_LOOK_WORDS)->between;
+    w->notation->word(w->out, "load", w->notation);
+    for (size_t i = 0; i < e->children; i++) {
+        if (!e->child[i])
+            continue;
+        att_put(w->out, space);
+        if (i == 2) {
+            w->notation->word(w->out, "at", w->notation);
+            att_put(w->out, space);
+        }
+        put(w, e->child[i], LOOSE, true);
+    }
+}
+
+static void put_number(const struct walk *w, const char *digits)
+{
+    w->notation->number(w->out, digits, w->notation);
+}
+
+static void put_value(const struct walk *w, double value, att_number_format format)
+{
+    char digits[ATT_NUMBER_SIZE];
+    if (w->digits == ATT_EXACT)
+        att_number_exact(digits, value);
+    else
+        att_number_show(digits, value, format);
+    put_number(w, digits);
+}
+
+static void put_constant_row(const struct walk *w, const att_matrix *m, int64_t row,
+                             att_number_format format)
+{
+    const att_affixes *a = look(w, ATT_LOOK_NUMBERS);
+    size_t count = (size_t)m->cols;
+    att_put(w->out, a->before);
+    for (size_t j = 0; j < count; j++) {
+        if (j > 0 && !(left_out(j, count) && j > FIRST_ELEMENTS))
+            att_put(w->out, a->between);
+        if (!left_out(j, count))
+            put_value(w, m->data[row * m->cols + (int64_t)j], format);
+        else if (j == FIRST_ELEMENTS)
+            att_put(w->out, w->notation->ellipsis);
+    }
+    att_put(w->out, a->after);
+}
+
+static void put_constant(const struct walk *w, const att_matrix *m)
+{
+    int digits = w->digits == ATT_EXACT ? ATT_DIGITS_MAX : w->digits;
+    att_number_format format = att_number_choose(m->data, m->allowed, m->rows * m->cols, digits);
+    if (m->rows == 1 && m->cols == 1) {
+        put_value(w, m->data[0], format);
+        return;
+    }
+    const att_affixes *a = look(w, ATT_LOOK_MATRIX);
+    size_t count = (size_t)m->rows;
+    att_put(w->out, a->before);
+    for (size_t i = 0; i < count; i++) {
+        if (i > 0 && !(left_out(i, count) && i > FIRST_ELEMENTS))
+            att_put(w->out, a->between);
+        if (!left_out(i, count))
+            put_constant_row(w, m, (int64_t)i, format);
+        else if (i == FIRST_ELEMENTS)
+            att_put(w->out, w->notation->ellipsis);
+    }
+    att_put(w->out, a->after);
+}
+
+static void put_index(const struct walk *w, const att_expr *e, bool leading)
+{
+    const att_affixes *a = look(w, ATT_LOOK_INDEX);
+    att_put(w->out, a->before);
+    put(w, e->child[0], POSTFIX, leading);
+    att_put(w->out, a->between);
+    put_list(w, e, 1, ATT_LOOK_INDICES);
+    att_put(w->out, a->after);
+}
+
+static void put_subscripted(const struct walk *w, const att_expr *e)
+{
+    const att_affixes *a = look(w, ATT_LOOK_SUBSCRIPT);
+    att_put(w->out, a->before);
+    w->notation->name(w->out, e->text, w->notation);
+    att_put(w->out, a->between);
+    put_list(w, e, 0, ATT_LOOK_INDICES);
+    att_put(w->out, a->after);
+}
+
+static void put_bare(const struct walk *w, const att_expr *e, bool leading)
+{
+    char digits[ATT_NUMBER_SIZE];
+    switch (e->kind) {
+    case ATT_EXPR_NUMBER:
+        if (e->text)
+            put_number(w, e->text);
+        else if (w->digits == ATT_EXACT)
+            att_number_exact(digits, e->number), put_number(w, digits);
+        else
+            put_value(w, e->number, att_number_alone(e->number, w->digits));
+        break;
+    case ATT_EXPR_CONSTANT:
+        put_constant(w, e->matrix);
+        break;
+    case ATT_EXPR_NAME:
+        w->notation->name(w->out, e->text, w->notation);
+        break;
+    case ATT_EXPR_STRING:
+        w->notation->string(w->out, e->text, w->notation);
+        break;
+    case ATT_EXPR_FIELD:
+        put(w, e->child[0], POSTFIX, leading);
+        att_put(w->out, look(w, ATT_LOOK_FIELD)->between);
+        w->notation->word(w->out, e->text, w->notation);
+        break;
+    case ATT_EXPR_INDEX:
+        put_index(w, e, leading);
+        break;
+    case ATT_EXPR_ALL:
+        att_put(w->out, w->notation->all);
+        break;
+    case ATT_EXPR_RANGE:
+        put_list(w, e, 0, ATT_LOOK_RANGE);
+        break;
+    case ATT_EXPR_CALL:
+        put_call(w, e);
+        break;
+    case ATT_EXPR_OPTION:
+        put_option(w, e);
+        break;
+    case ATT_EXPR_NEGATE:
+        put_around(w, ATT_LOOK_NEGATE, e->child[0], PRODUCT);
+        break;
+    case ATT_EXPR_TRANSPOSE:
+        put_around(w, ATT_LOOK_TRANSPOSE, e->child[0], POSTFIX);
+        break;
+    case ATT_EXPR_BINARY:
+        put_binary(w, e, leading);
+        break;
+    case ATT_EXPR_ROW:
+        put_list(w, e, 0, all_numbers(e) ? ATT_LOOK_NUMBERS : ATT_LOOK_ROW);
+        break;
+    case ATT_EXPR_MATRIX:
+        put_list(w, e, 0, ATT_LOOK_MATRIX);
+        break;
+    case ATT_EXPR_LIST:
+        put_list(w, e, 0, ATT_LOOK_LIST);
+        break;
+    case ATT_EXPR_LOAD:
+        put_load(w, e);
+        break;
+    case ATT_EXPR_INDEXED:
+        put_subscripted(w, e);
+        break;
+    }
+}
+
+/* A sign in the middle of an expression needs parentheses even where it binds tightly enough:
+ * 0.4 · (-0.2). */
+static void put(const struct walk *w, const att_expr *e, enum binding least, bool leading)
+{
+    enum binding own = binding_of(w, e);
+    if (own >= least && (own != SIGN || leading)) {
+        put_bare(w, e, leading);
+        return;
+    }
+    const att_affixes *a = look(w, ATT_LOOK_GROUP);
+    att_put(w->out, a->before);
+    put_bare(w, e, true);
+    att_put(w->out, a->after);
+}
+
+void att_put_formula(att_writer *out, const att_expr *expr, const att_notation *notation,
+                     int digits)
+{
+    put(&(struct walk){ out, notation, digits }, expr, LOOSE, true);
+}
+
+void att_put_formula_number(att_writer *out, double value, const att_notation *notation, int digits)
+{
+    put_value(&(struct walk){ out, notation, digits }, value, att_number_alone(value, digits));
+}
+
+void att_put_formula_matrix(att_writer *out, const att_matrix *matrix, const att_notation *notation,
+                            int digits)
+{
+    put_constant(&(struct walk){ out, notation, digits }, matrix);
+}
+
+bool att_expr_is_literal(const att_expr *e)
+{
+    if (e->kind == ATT_EXPR_NUMBER)
+        return true;
+    if (e->kind != ATT_EXPR_MATRIX && e->kind != ATT_EXPR_ROW && e->kind != ATT_EXPR_NEGATE)
+        return false;
+    for (size_t i = 0; i < e->children; i++)
+        if (!att_expr_is_literal(e->child[i]))
+            return false;
+    return true;
+}
+
+static const att_greek greek[] = {
+    { "alpha", "α", "\\alpha" }, { "beta", "β", "\\beta" },       { "gamma", "γ", "\\gamma" },
+    { "delta", "δ", "\\delta" }, { "epsilon", "ε", "\\epsilon" }, { "eps", "ε", "\\epsilon" },
+    { "zeta", "ζ", "\\zeta" },   { "eta", "η", "\\eta" },         { "theta", "θ", "\\theta" },
+    { "kappa", "κ", "\\kappa" }, { "lambda", "λ", "\\lambda" },   { "mu", "μ", "\\mu" },
+    { "nu", "ν", "\\nu" },       { "xi", "ξ", "\\xi" },           { "pi", "π", "\\pi" },
+    { "rho", "ρ", "\\rho" },     { "sigma", "σ", "\\sigma" },     { "tau", "τ", "\\tau" },
+    { "phi", "φ", "\\phi" },     { "chi", "χ", "\\chi" },         { "psi", "ψ", "\\psi" },
+    { "omega", "ω", "\\omega" }, { "Gamma", "Γ", "\\Gamma" },     { "Delta", "Δ", "\\Delta" },
+    { "Theta", "Θ", "\\Theta" }, { "Lambda", "Λ", "\\Lambda" },   { "Sigma", "Σ", "\\Sigma" },
+    { "Phi", "Φ", "\\Phi" },     { "Psi", "Ψ", "\\Psi" },         { "Omega", "Ω", "\\Omega" },
+};
+
+static bool is(const char *text, size_t length, const char *word)
+{
+    return strlen(word) == length && memcmp(text, word, length) == 0;
+}
+
+att_name_parts att_name_split(const char *name)
+{
+    att_name_parts parts = { .base = name, .base_length = strlen(name) };
+    const char *underscore = strchr(name, '_');
+    if (underscore && underscore != name && underscore[1]) {
+        parts.base_length = (size_t)(underscore - name);
+        parts.index = underscore + 1;
+    } else {
+        size_t digits = parts.base_length;
+        while (digits > 0 && isdigit((unsigned char)name[digits - 1]))
+            digits--;
+        if (digits > 0 && digits < parts.base_length && !underscore) {
+            parts.base_length = digits;
+            parts.index = name + digits;
+        }
+    }
+    for (size_t i = 0; i < sizeof greek / sizeof *greek; i++)
+        if (is(name, parts.base_length, greek[i].word) ||
+            is(name, parts.base_length, greek[i].letter))
+            parts.greek = &greek[i];
+    return parts;
+}

@@ -1,0 +1,102 @@
+/* Formulas as plain text, LaTeX and MathML. One walk over the expression decides where parentheses
+ * and products go; a notation says what each construct looks like and how names, numbers and words
+ * are set. A new notation is one more table. */
+#ifndef ATT_RENDER_FORMULA_H
+#define ATT_RENDER_FORMULA_H
+
+#include "render/writer.h"
+#include "sheet/trace.h"
+
+typedef enum att_look {
+    ATT_LOOK_ADD,
+    ATT_LOOK_SUBTRACT,
+    ATT_LOOK_PRODUCT, /* of named things */
+    ATT_LOOK_DOT,     /* of numbers: the sign must show */
+    ATT_LOOK_DIVIDE,
+    ATT_LOOK_TIMES,
+    ATT_LOOK_OVER,
+    ATT_LOOK_POWER,
+    ATT_LOOK_NEGATE,
+    ATT_LOOK_TRANSPOSE,
+    ATT_LOOK_GROUP, /* parentheses */
+    ATT_LOOK_CALL,  /* the parentheses of a call and what stands between arguments */
+    ATT_LOOK_ROOT,
+    ATT_LOOK_ROOT_SIMPLE, /* of a single name or number */
+    ATT_LOOK_EXP,
+    ATT_LOOK_ABS,
+    ATT_LOOK_MATRIX,  /* brackets, and what stands between rows */
+    ATT_LOOK_ROW,     /* what stands between elements */
+    ATT_LOOK_NUMBERS, /* the same where all are numbers */
+    ATT_LOOK_LIST,
+    ATT_LOOK_INDEX, /* between the indexed and its indices */
+    ATT_LOOK_INDICES,
+    ATT_LOOK_SUBSCRIPT, /* an element's name in a sum written out */
+    ATT_LOOK_FIELD,
+    ATT_LOOK_OPTION,
+    ATT_LOOK_RANGE,
+    ATT_LOOK_WORDS, /* between the words of a load */
+    ATT_LOOKS,
+} att_look;
+
+typedef struct att_affixes {
+    const char *before;
+    const char *between;
+    const char *after;
+    bool loose_left; /* the notation encloses the operand, so it needs no parentheses */
+    bool loose_right;
+} att_affixes;
+
+typedef struct att_notation {
+    att_affixes looks[ATT_LOOKS];
+    const char *ellipsis; /* in place of elements left out */
+    const char *all;      /* `:` as an index */
+    bool raised_exp;      /* exp(x) is drawn as a power, and needs parentheses as one */
+    bool raw_unicode;     /* characters beyond ASCII may stand as they are */
+    void (*name)(att_writer *out, const char *name, const struct att_notation *notation);
+    void (*word)(att_writer *out, const char *word, const struct att_notation *notation);
+    void (*function)(att_writer *out, const char *name, const struct att_notation *notation);
+    void (*string)(att_writer *out, const char *text, const struct att_notation *notation);
+    void (*number)(att_writer *out, const char *digits, const struct att_notation *notation);
+} att_notation;
+
+extern const att_notation att_notation_unicode;
+extern const att_notation att_notation_ascii;
+extern const att_notation att_notation_tex;     /* for LaTeX documents: ASCII only */
+extern const att_notation att_notation_mathjax; /* for Markdown: the same with raw Unicode */
+extern const att_notation att_notation_mathml;
+
+/* Numbers in the formula that were not written by the user are rounded to `digits`; ATT_EXACT
+ * keeps them whole. */
+enum { ATT_EXACT = -1 };
+void att_put_formula(att_writer *out, const att_expr *expr, const att_notation *notation,
+                     int digits);
+
+/* One number, rounded alone. */
+void att_put_formula_number(att_writer *out, double value, const att_notation *notation,
+                            int digits);
+
+/* A matrix in place, in brackets. */
+void att_put_formula_matrix(att_writer *out, const att_matrix *matrix, const att_notation *notation,
+                            int digits);
+
+/* Whether the expression is only numbers as written, so that showing its value shows it. */
+bool att_expr_is_literal(const att_expr *expr);
+
+/* A name taken apart for setting: "W_Q" is W with index Q, "h1" is h with index 1, "alpha" is a
+ * Greek letter. The parts point into the name. */
+typedef struct att_name_parts {
+    const char *base;
+    size_t base_length;
+    const char *index; /* NULL: none */
+    const struct att_greek *greek;
+} att_name_parts;
+
+typedef struct att_greek {
+    const char *word;
+    const char *letter;
+    const char *tex;
+} att_greek;
+
+att_name_parts att_name_split(const char *name);
+
+#endif

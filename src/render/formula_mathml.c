@@ -1,0 +1,126 @@
+/* Formulas in MathML Core, for HTML. Every operand of a construct that takes a fixed number of
+ * children is wrapped in an mrow. */
+#include "render/formula.h"
+
+#include <string.h>
+
+static void put_escaped(att_writer *out, const char *text, size_t length)
+{
+    char part[256];
+    while (length > 0) {
+        size_t step = length < sizeof part - 1 ? length : sizeof part - 1;
+        while (step < length && step > 1 && ((unsigned char)text[step] & 0xC0) == 0x80)
+            step--; /* not within a character */
+        memcpy(part, text, step);
+        part[step] = '\0';
+        att_put_xml(out, part);
+        text += step;
+        length -= step;
+    }
+}
+
+static void put_element(att_writer *out, const char *open, const char *text, size_t length,
+                        const char *close)
+{
+    att_put(out, open);
+    put_escaped(out, text, length);
+    att_put(out, close);
+}
+
+static void put_name(att_writer *out, const char *name, const att_notation *notation)
+{
+    (void)notation;
+    att_name_parts parts = att_name_split(name);
+    if (parts.index)
+        att_put(out, "<msub>");
+    if (parts.greek)
+        put_element(out, "<mi>", parts.greek->letter, strlen(parts.greek->letter), "</mi>");
+    else
+        put_element(out, "<mi>", parts.base, parts.base_length, "</mi>");
+    if (parts.index)
+        put_element(out, "<mi>", parts.index, strlen(parts.index), "</mi></msub>");
+}
+
+static void put_word(att_writer *out, const char *word, const att_notation *notation)
+{
+    (void)notation;
+    put_element(out, "<mtext>", word, strlen(word), "</mtext>");
+}
+
+static void put_function(att_writer *out, const char *name, const att_notation *notation)
+{
+    (void)notation;
+    put_element(out, "<mtext>", name, strlen(name), "</mtext><mo>&#x2061;</mo>");
+}
+
+static void put_string(att_writer *out, const char *text, const att_notation *notation)
+{
+    (void)notation;
+    put_element(out, "<mtext>“", text, strlen(text), "”</mtext>");
+}
+
+static void put_number(att_writer *out, const char *digits, const att_notation *notation)
+{
+    (void)notation;
+    bool negative = digits[0] == '-';
+    digits += negative;
+    const char *exponent = strpbrk(digits, "eE");
+    if (negative)
+        att_put(out, "<mo form=\"prefix\">−</mo>");
+    if (strcmp(digits, "inf") == 0) {
+        att_put(out, "<mi>∞</mi>");
+    } else if (strcmp(digits, "nan") == 0) {
+        att_put(out, "<mtext>nan</mtext>");
+    } else if (!exponent) {
+        put_element(out, "<mn>", digits, strlen(digits), "</mn>");
+    } else {
+        const char *power = exponent + 1;
+        put_element(out, "<mn>", digits, (size_t)(exponent - digits), "</mn><mo>×</mo>");
+        att_put(out, *power == '-' ? "<msup><mn>10</mn><mn>−" : "<msup><mn>10</mn><mn>");
+        power += strspn(power, "+-0");
+        att_put(out, *power ? power : "0");
+        att_put(out, "</mn></msup>");
+    }
+}
+
+const att_notation att_notation_mathml = {
+    .looks = {
+        [ATT_LOOK_ADD] = { "", "<mo>+</mo>", "", false, false },
+        [ATT_LOOK_SUBTRACT] = { "", "<mo>−</mo>", "", false, false },
+        [ATT_LOOK_PRODUCT] = { "", "<mo>&#x2062;</mo><mspace width=\"0.17em\"/>", "", false, false },
+        [ATT_LOOK_DOT] = { "", "<mo>·</mo>", "", false, false },
+        [ATT_LOOK_DIVIDE] = { "<mfrac><mrow>", "</mrow><mrow>", "</mrow></mfrac>", true, true },
+        [ATT_LOOK_TIMES] = { "", "<mo>⊙</mo>", "", false, false },
+        [ATT_LOOK_OVER] = { "", "<mo>⊘</mo>", "", false, false },
+        [ATT_LOOK_POWER] = { "<msup><mrow>", "</mrow><mrow>", "</mrow></msup>", false, true },
+        [ATT_LOOK_NEGATE] = { "<mo form=\"prefix\">−</mo>", "", "", false, false },
+        [ATT_LOOK_TRANSPOSE] = { "<msup><mrow>", "", "</mrow><mo>⊤</mo></msup>", false, false },
+        [ATT_LOOK_GROUP] = { "<mrow><mo>(</mo>", "", "<mo>)</mo></mrow>", true, false },
+        [ATT_LOOK_CALL] = { "<mrow><mo>(</mo>", "<mo>,</mo>", "<mo>)</mo></mrow>", true, false },
+        [ATT_LOOK_ROOT] = { "<msqrt><mrow>", "", "</mrow></msqrt>", true, false },
+        [ATT_LOOK_ROOT_SIMPLE] = { "<msqrt><mrow>", "", "</mrow></msqrt>", true, false },
+        [ATT_LOOK_EXP] = { "<msup><mi>e</mi><mrow>", "", "</mrow></msup>", true, false },
+        [ATT_LOOK_ABS] = { "<mrow><mo>|</mo>", "", "<mo>|</mo></mrow>", true, false },
+        [ATT_LOOK_MATRIX] = { "<mrow><mo>[</mo><mtable><mtr><mtd>", "</mtd></mtr><mtr><mtd>",
+                              "</mtd></mtr></mtable><mo>]</mo></mrow>", true, false },
+        [ATT_LOOK_ROW] = { "", "</mtd><mtd>", "", true, false },
+        [ATT_LOOK_NUMBERS] = { "", "</mtd><mtd>", "", true, false },
+        [ATT_LOOK_LIST] = { "<mrow><mo>{</mo>", "<mo>,</mo>", "<mo>}</mo></mrow>", true, false },
+        [ATT_LOOK_INDEX] = { "<msub><mrow>", "</mrow>", "</msub>", false, false },
+        [ATT_LOOK_INDICES] = { "<mrow>", "<mo>,</mo>", "</mrow>", true, false },
+        [ATT_LOOK_SUBSCRIPT] = { "<msub><mrow>", "</mrow>", "</msub>", false, false },
+        [ATT_LOOK_FIELD] = { "", "<mo lspace=\"0\" rspace=\"0\">.</mo>", "", false, false },
+        [ATT_LOOK_OPTION] = { "", "<mo>=</mo>", "", false, false },
+        [ATT_LOOK_RANGE] = { "", "<mo>:</mo>", "", false, false },
+        [ATT_LOOK_WORDS] = { "", "<mspace width=\"0.4em\"/>", "", false, false },
+    },
+    .ellipsis = "<mo>…</mo>",
+    .all = "<mo>:</mo>",
+    .raised_exp = true,
+    .raw_unicode = true,
+    .name = put_name,
+    .word = put_word,
+    .function = put_function,
+    .string = put_string,
+    .number = put_number,
+};

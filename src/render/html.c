@@ -1,0 +1,344 @@
+/* A trace as one HTML file that needs nothing else: no network, no scripts. Formulas and matrices
+ * are MathML, maps are inline SVG, each step has an anchor, and the page follows the reader's
+ * choice of light or dark and prints well. */
+#include "render/formula.h"
+#include "render/matrix_html.h"
+#include "render/page.h"
+#include "render/view.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+
+enum { MOST_ROWS = 24, MOST_COLS = 20, MAP_QUERIES = 200, MAP_KEYS = 200, LINE_COLUMNS = 70 };
+
+static const char style[] =
+    ":root{color-scheme:light dark;--ink:#1b1f24;--soft:#5b6470;--paper:#ffffff;--line:#dfe3e8;"
+    "--pass:#1a7f37;--fail:#c62828;--failbg:#fdecea;--card:#f6f8fa}\n"
+    "@media (prefers-color-scheme:dark){:root{--ink:#e6e9ee;--soft:#9aa4b2;--paper:#15181d;"
+    "--line:#323943;--pass:#57c27a;--fail:#ff8a80;--failbg:#3a1d1d;--card:#1d2229}}\n"
+    "body{margin:0;background:var(--paper);color:var(--ink);"
+    "font:17px/1.55 system-ui,\"Noto Sans\",\"DejaVu Sans\",sans-serif}\n"
+    "main{max-width:54rem;margin:0 auto;padding:2rem 1.25rem 4rem}\n"
+    "h1{font-size:1.8rem;line-height:1.2;margin:1.5rem 0 .75rem}\n"
+    "h2{font-size:1.35rem;margin:2.2rem 0 .6rem;border-bottom:1px solid var(--line);"
+    "padding-bottom:.2rem}\nh3{font-size:1.1rem;margin:1.6rem 0 .4rem}\n"
+    "article+article{margin-top:4rem;border-top:2px solid var(--line)}\n"
+    ".file,.note,.says,.verdict,footer{color:var(--soft)}\n"
+    ".file{font-family:ui-monospace,monospace;font-size:.85rem}\n"
+    ".step{position:relative;margin:1rem 0}\n"
+    ".line{position:absolute;left:-3.2rem;top:.35rem;width:2.4rem;text-align:right;"
+    "color:var(--soft);font-size:.75rem;text-decoration:none;opacity:.55}\n"
+    ".line:hover{opacity:1}\n@media (max-width:64rem){.line{display:none}}\n"
+    ".eq{overflow-x:auto;padding:.15rem 0}\n"
+    "math{font-size:1.08rem}\nmath[display=block]{text-align:left;margin:.25rem 0}\n"
+    "mtd{text-align:right;padding:.08em .38em;font-variant-numeric:tabular-nums}\n"
+    ".part{margin:.9rem 0 .9rem 1.4rem;padding-left:1rem;border-left:3px solid var(--line)}\n"
+    ".says{margin:0 0 .1rem;font-style:italic}\n.note{margin:.1rem 0 .1rem 1.4rem}\n"
+    ".head{margin:1.2rem 0 0 1.4rem;font-weight:600}\n"
+    "details{margin:.3rem 0 0}\nsummary{color:var(--soft);cursor:pointer;font-size:.85rem}\n"
+    "details math{font-size:.95rem}\n"
+    "table.matrix{border-collapse:collapse;font-variant-numeric:tabular-nums;margin:.3rem 0}\n"
+    ".matrix td,.matrix th{padding:.12rem .6rem;text-align:right;white-space:nowrap}\n"
+    ".matrix th{font-weight:500;color:var(--soft)}\n.matrix tbody th{text-align:left}\n"
+    ".matrix tbody td:nth-child(2){border-left:2px solid var(--ink)}\n"
+    ".matrix tbody td:last-child{border-right:2px solid var(--ink)}\n"
+    ".masked{color:var(--soft);background:repeating-linear-gradient(45deg,transparent 0 4px,"
+    "var(--line) 4px 6px)}\n"
+    ".check{margin:.5rem 0;padding:.35rem .75rem;border-left:4px solid var(--pass);"
+    "background:var(--card);border-radius:0 6px 6px 0;overflow-x:auto}\n"
+    ".check .mark{color:var(--pass);font-weight:700;margin-right:.5rem}\n"
+    ".check.failed{border-color:var(--fail);background:var(--failbg)}\n"
+    ".check.failed .mark,.check.failed .verdict{color:var(--fail)}\n"
+    ".verdict{display:block;font-size:.88rem}\n"
+    ".banner{padding:.6rem 1rem;border:2px solid var(--fail);border-radius:6px;"
+    "background:var(--failbg);color:var(--fail);font-weight:600}\n.banner a{color:inherit}\n"
+    ".sum{font-weight:600;color:var(--pass)}\n.sum.failed{color:var(--fail)}\n"
+    "figure{margin:1.2rem 0;overflow-x:auto}\nfigure svg{max-width:100%;height:auto;"
+    "border-radius:6px}\nfigcaption{color:var(--soft);font-size:.88rem}\n"
+    "footer{margin-top:3rem;font-size:.88rem}\n"
+    "@media print{body{font-size:11pt}main{max-width:none;padding:0}.line{display:none}"
+    ".step,figure,.check{break-inside:avoid}}\n";
+
+static void put_title(att_page *page)
+{
+    for (size_t i = 0; page->sheet_count == 1 && i < page->sheets[0]->step_count; i++) {
+        const att_step *step = &page->sheets[0]->steps[i];
+        if (step->kind == ATT_STEP_HEADING) {
+            att_put_xml(page->out, step->text);
+            return;
+        }
+    }
+    att_put_xml(page->out, page->sheet_count == 1 ? page->sheets[0]->name : "Worksheets");
+}
+
+static void html_begin(att_page *page)
+{
+    att_put(page->out, "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\"/>\n"
+                       "<meta name=\"viewport\" content=\"width=device-width,initial-scale=1\"/>\n"
+                       "<meta name=\"generator\" content=\"attend " ATT_VERSION "\"/>\n<title>");
+    put_title(page);
+    att_put(page->out, "</title>\n<style>\n");
+    att_put(page->out, style);
+    att_put(page->out, "</style>\n</head>\n<body>\n<main>\n");
+}
+
+static void put_anchor(att_page *page, size_t step)
+{
+    att_putf(page->out, "s%zu-%zu", page->sheet_number, step);
+}
+
+/* Failed checks are named at the top, each with a link to its place. */
+static void put_banner(att_page *page)
+{
+    att_put(page->out, "<p class=\"banner\">");
+    att_put_summary(page);
+    att_put(page->out, ": line ");
+    const char *comma = "";
+    for (size_t i = 0; i < page->sheet->step_count; i++) {
+        const att_step *step = &page->sheet->steps[i];
+        if (step->kind != ATT_STEP_CHECK || step->check->passed)
+            continue;
+        att_putf(page->out, "%s<a href=\"#", comma);
+        put_anchor(page, i + 1);
+        att_putf(page->out, "\">%d</a>", step->line);
+        comma = ", ";
+    }
+    att_put(page->out, "</p>\n");
+}
+
+static void html_begin_sheet(att_page *page)
+{
+    att_put(page->out, "<article>\n<p class=\"file\">");
+    att_put_xml(page->out, page->sheet->name);
+    att_put(page->out, "</p>\n");
+    if (page->sheet->failures > 0)
+        put_banner(page);
+}
+
+/* The anchor of a step, with its line in the sheet as the link. */
+static void open_step(att_page *page, const att_step *step, const char *class)
+{
+    att_putf(page->out, "<section class=\"%s\" id=\"", class);
+    put_anchor(page, page->step_number);
+    att_put(page->out, "\"><a class=\"line\" href=\"#");
+    put_anchor(page, page->step_number);
+    att_putf(page->out, "\" title=\"line %d of the sheet\">%d</a>\n", step->line, step->line);
+}
+
+static void html_heading(att_page *page, const att_step *step)
+{
+    int level = step->level < 1 ? 1 : step->level > 3 ? 3 : step->level;
+    att_putf(page->out, "<h%d id=\"", level);
+    put_anchor(page, page->step_number);
+    att_put(page->out, "\">");
+    att_put_xml(page->out, step->text);
+    att_putf(page->out, "</h%d>\n", level);
+}
+
+static void html_prose(att_page *page, const att_step *step)
+{
+    att_put(page->out, "<p>");
+    att_put_xml(page->out, step->text);
+    att_put(page->out, "</p>\n");
+}
+
+static void open_math(att_page *page)
+{
+    att_put(page->out, "<div class=\"eq\"><math display=\"block\"><mrow>");
+}
+
+static void close_math(att_page *page)
+{
+    att_put(page->out, "</mrow></math></div>\n");
+}
+
+static void put_equals(att_page *page)
+{
+    att_put(page->out, "<mo>=</mo>");
+}
+
+static bool is_long(att_page *page, const att_expr *formula, const att_matrix *value)
+{
+    int64_t cols = value->cols < MOST_COLS ? value->cols : MOST_COLS;
+    return att_formula_width(page, formula) + cols * (page->options->digits + 4) > LINE_COLUMNS;
+}
+
+/* name = formula = value; a long one on two lines, a labelled value as a table. */
+static void put_equation(att_page *page, const char *name, const att_expr *formula,
+                         const att_matrix *value)
+{
+    const att_notation *notation = &att_notation_mathml;
+    bool has_formula = formula && !(value && att_expr_is_literal(formula));
+    bool table = value && att_matrix_is_table(value);
+    att_view view = { 0 };
+    if (value)
+        view = att_view_of(value, page->options, MOST_ROWS, MOST_COLS);
+    open_math(page);
+    if (name)
+        notation->name(page->out, name, notation);
+    if (name && (has_formula || value))
+        put_equals(page);
+    if (has_formula)
+        att_put_formula(page->out, formula, notation, page->options->digits);
+    if (value && !table) {
+        if (has_formula && is_long(page, formula, value)) {
+            close_math(page);
+            open_math(page);
+            att_put(page->out, "<mspace width=\"1em\"/>");
+        }
+        if (has_formula)
+            put_equals(page);
+        att_matrix_put_mathml(page->out, &view);
+    }
+    close_math(page);
+    if (table)
+        att_matrix_put_table(page->out, &view);
+}
+
+static void put_working(att_page *page, const att_working *working)
+{
+    const att_notation *notation = &att_notation_mathml;
+    int digits = page->options->digits;
+    open_math(page);
+    att_put_formula(page->out, working->left, notation, digits);
+    if (working->right) {
+        put_equals(page);
+        att_put_formula(page->out, working->right, notation, digits);
+    }
+    if (working->value) {
+        put_equals(page);
+        att_put_formula_matrix(page->out, working->value, notation, digits);
+    }
+    close_math(page);
+}
+
+static void put_workings(att_page *page, const att_part *part)
+{
+    size_t all = att_workings_allowed(part, page->options);
+    size_t shown = 0;
+    if (all == 0)
+        return;
+    att_put(page->out, "<details open=\"open\"><summary>written out</summary>\n");
+    for (size_t i = 0; i < part->working_count && shown < ATT_MOST_WORKINGS; i++) {
+        if (!att_working_is_shown(&part->workings[i], page->options))
+            continue;
+        put_working(page, &part->workings[i]);
+        shown++;
+    }
+    if (all > shown)
+        att_putf(page->out, "<p class=\"note\">and %zu more like these</p>\n", all - shown);
+    att_put(page->out, "</details>\n");
+}
+
+static void put_part(att_page *page, const att_part *part, int64_t *head)
+{
+    if (part->head != *head && part->head > 0)
+        att_putf(page->out, "<p class=\"head\">Head %" PRId64 "</p>\n", part->head);
+    *head = part->head;
+    att_put(page->out, "<div class=\"part\">\n");
+    if (part->says) {
+        att_put(page->out, "<p class=\"says\">");
+        att_put_xml(page->out, part->says);
+        att_put(page->out, "</p>\n");
+    }
+    put_equation(page, part->name, part->formula, part->value);
+    put_workings(page, part);
+    att_put(page->out, "</div>\n");
+}
+
+static void html_value(att_page *page, const att_step *step)
+{
+    open_step(page, step, "step");
+    put_equation(page, step->name, step->formula, att_value_is_part(step) ? NULL : step->value);
+    if (step->note) {
+        att_put(page->out, "<p class=\"note\">");
+        att_put_xml(page->out, step->note);
+        att_put(page->out, "</p>\n");
+    }
+    int64_t head = 0;
+    for (size_t i = 0; i < step->part_count && page->out->status == ATT_OK; i++)
+        if (att_part_is_shown(&step->parts[i], page->options))
+            put_part(page, &step->parts[i], &head);
+    att_put(page->out, "</section>\n");
+}
+
+static void html_check(att_page *page, const att_step *step)
+{
+    const att_check *check = step->check;
+    open_step(page, step, "step");
+    att_put(page->out, check->passed ? "<div class=\"check\"><span class=\"mark\">✓</span>"
+                                     : "<div class=\"check failed\"><span class=\"mark\">✗ failed"
+                                       "</span>");
+    att_put(page->out, "<math><mrow>");
+    att_put_claim(page->out, check, &att_notation_mathml, page->options->digits);
+    att_put(page->out, "</mrow></math>");
+    if (check->verdict) {
+        att_put(page->out, "<span class=\"verdict\">");
+        att_put_xml(page->out, check->verdict);
+        att_put(page->out, "</span>");
+    }
+    att_put(page->out, "</div>\n</section>\n");
+}
+
+static void html_refused(att_page *page, const att_step *step)
+{
+    open_step(page, step, "step");
+    att_put(page->out, "<div class=\"check\"><span class=\"mark\">✓</span>");
+    if (step->formula) {
+        att_put(page->out, "<math><mrow>");
+        att_put_formula(page->out, step->formula, &att_notation_mathml, page->options->digits);
+        att_put(page->out, "</mrow></math> ");
+    }
+    att_put(page->out, "is refused, as it should be:<span class=\"verdict\">");
+    att_put_xml(page->out, step->text);
+    att_put(page->out, "</span></div>\n</section>\n");
+}
+
+static void html_plot(att_page *page, const att_step *step)
+{
+    att_map map;
+    if (!att_page_map(page, step->map, MAP_QUERIES, MAP_KEYS, &map))
+        return;
+    char id[64];
+    snprintf(id, sizeof id, "s%zu-%zu-map", page->sheet_number, page->step_number);
+    open_step(page, step, "step");
+    att_put(page->out, "<figure>\n");
+    att_map_put_svg(page->out, &map, &(att_svg_options){ .id = id });
+    if (map.keys < step->map->keys ||
+        (page->options->row == 0 && map.queries < step->map->queries)) {
+        att_put(page->out, "<figcaption>");
+        att_map_put_reduction(page->out, step->map, &map, "×");
+        att_put(page->out, "</figcaption>\n");
+    }
+    att_put(page->out, "</figure>\n</section>\n");
+}
+
+static void html_end_sheet(att_page *page)
+{
+    if (page->sheet->checks > 0) {
+        att_putf(page->out, "<p class=\"sum%s\">", page->sheet->failures ? " failed" : "");
+        att_put_summary(page);
+        att_put(page->out, ".</p>\n");
+    }
+    att_put(page->out, "</article>\n");
+}
+
+static void html_end(att_page *page)
+{
+    att_put(page->out, "<footer>");
+    att_put_rounding(page);
+    att_put(page->out, "</footer>\n</main>\n</body>\n</html>\n");
+}
+
+const att_format_row att_format_html = {
+    .begin = html_begin,
+    .begin_sheet = html_begin_sheet,
+    .step = { [ATT_STEP_HEADING] = html_heading,
+              [ATT_STEP_PROSE] = html_prose,
+              [ATT_STEP_VALUE] = html_value,
+              [ATT_STEP_CHECK] = html_check,
+              [ATT_STEP_REFUSED] = html_refused,
+              [ATT_STEP_PLOT] = html_plot },
+    .end_sheet = html_end_sheet,
+    .end = html_end,
+};

@@ -1,0 +1,338 @@
+/* A trace as a LaTeX document for pdflatex with the packages of texlive-latex-recommended. What is
+ * too wide for the page is scaled down to it. LuaLaTeX and XeLaTeX show characters of all scripts;
+ * pdflatex shows the code points of those it has no letters for (tex.h). */
+#include "render/formula.h"
+#include "render/matrix_tex.h"
+#include "render/page.h"
+#include "render/tex.h"
+#include "render/view.h"
+
+#include <inttypes.h>
+
+enum {
+    MOST_ROWS = 20,
+    MOST_COLS = 16,
+    MAP_QUERIES = 40,
+    MAP_KEYS = 40,
+    MAP_VALUES = 12,  /* maps up to this many keys show their values */
+    LINE_COLUMNS = 60 /* formula and matrix stand on one line up to about here */
+};
+
+static const char preamble[] =
+    "\\documentclass[11pt,fleqn]{article}\n"
+    "\\usepackage{iftex}\n"
+    "\\ifPDFTeX\\usepackage[utf8]{inputenc}\\else\\usepackage{fontspec}\\fi\n"
+    "\\usepackage{amsmath}\n"
+    "\\usepackage{array}\n"
+    "\\usepackage{graphicx}\n"
+    "\\usepackage[table]{xcolor}\n"
+    "\\usepackage[margin=25mm]{geometry}\n"
+    "\\setlength{\\parindent}{0pt}\n"
+    "\\setlength{\\parskip}{6pt plus 2pt}\n"
+    "\\setlength{\\mathindent}{1.5em}\n"
+    "\\setcounter{MaxMatrixCols}{64}\n"
+    "\\definecolor{attendpass}{HTML}{1A7F37}\n"
+    "\\definecolor{attendfail}{HTML}{C62828}\n"
+    "\\definecolor{attendmask}{HTML}{DDDDDD}\n"
+    "% Characters that pdflatex has no letters for: their code points, or themselves.\n"
+    "\\ifPDFTeX\n"
+    "\\newcommand{\\attendother}[2]{{\\footnotesize\\texttt{#1}}}\n"
+    "\\else\n"
+    "\\newcommand{\\attendother}[2]{{\\attendscript #2}}\n"
+    "\\newcommand{\\attendscript}{}\n"
+    "\\IfFontExistsTF{FreeSans}{\\newfontfamily\\attendfont{FreeSans}"
+    "\\renewcommand{\\attendscript}{\\attendfont}}{}\n"
+    "\\fi\n"
+    "% A formula, scaled down where it is wider than the page.\n"
+    "\\newsavebox{\\attendbox}\n"
+    "\\newlength{\\attendroom}\n"
+    "\\newcommand{\\attendfit}[1]{\\setlength{\\attendroom}{\\linewidth}"
+    "\\addtolength{\\attendroom}{-\\mathindent}%\n"
+    "  \\sbox{\\attendbox}{$\\displaystyle #1$}%\n"
+    "  \\ifdim\\wd\\attendbox>\\attendroom\\resizebox{\\attendroom}{!}{\\usebox{\\attendbox}}%\n"
+    "  \\else\\usebox{\\attendbox}\\fi}\n"
+    "\\newcommand{\\attendpass}{\\textcolor{attendpass}{$\\surd$}}\n"
+    "\\newcommand{\\attendfail}{\\textcolor{attendfail}{\\textbf{$\\times$ failed}}}\n"
+    "% A cell of a map: its colour, the colour of its text, its text.\n"
+    "\\newcommand{\\attendcell}[3]{\\cellcolor[HTML]{#1}\\textcolor{#2}{#3}}\n";
+
+static void put_tex(att_page *page, const char *text)
+{
+    att_put_tex(page->out, text);
+}
+
+static void latex_begin(att_page *page)
+{
+    att_put(page->out, preamble);
+    att_put(page->out, "\\begin{document}\n\\raggedbottom\n");
+}
+
+static void latex_begin_sheet(att_page *page)
+{
+    if (page->sheet_number > 1)
+        att_put(page->out, "\n\\clearpage\n");
+    if (page->sheet_count > 1) {
+        att_put(page->out, "{\\small\\color{gray}");
+        put_tex(page, page->sheet->name);
+        att_put(page->out, "}\n\n");
+    }
+}
+
+static void latex_heading(att_page *page, const att_step *step)
+{
+    static const char *const commands[] = { "section*", "subsection*", "subsubsection*" };
+    int level = step->level < 1 ? 1 : step->level > 3 ? 3 : step->level;
+    att_putf(page->out, "\n\\%s{", commands[level - 1]);
+    put_tex(page, step->text);
+    att_put(page->out, "}\n");
+}
+
+static void latex_prose(att_page *page, const att_step *step)
+{
+    att_put(page->out, "\n");
+    put_tex(page, step->text);
+    att_put(page->out, "\n");
+}
+
+static void open_display(att_page *page)
+{
+    att_put(page->out, "\\[\\attendfit{");
+}
+
+static void close_display(att_page *page)
+{
+    att_put(page->out, "}\\]\n");
+}
+
+static bool is_long(att_page *page, const att_expr *formula, const att_matrix *value)
+{
+    int64_t cols = value->cols < MOST_COLS ? value->cols : MOST_COLS;
+    int64_t width = cols * (page->options->digits + 4);
+    return att_formula_width(page, formula) + width > LINE_COLUMNS;
+}
+
+/* name = formula = value; where that is long, the value on a line of its own. */
+static void put_equation(att_page *page, const char *name, const att_expr *formula,
+                         const att_matrix *value)
+{
+    const att_notation *notation = &att_notation_tex;
+    bool literal = formula && value && att_expr_is_literal(formula);
+    bool has_formula = formula && !literal;
+    open_display(page);
+    if (name)
+        notation->name(page->out, name, notation);
+    if (has_formula) {
+        att_put(page->out, name ? " = " : "");
+        att_put_formula(page->out, formula, notation, page->options->digits);
+    }
+    if (value) {
+        if (has_formula && is_long(page, formula, value)) {
+            close_display(page);
+            open_display(page);
+            att_put(page->out, "\\quad");
+        }
+        att_view view = att_view_of(value, page->options, MOST_ROWS, MOST_COLS);
+        att_put(page->out, name || has_formula ? " = " : "");
+        att_matrix_put_tex(page->out, &view, notation);
+    }
+    close_display(page);
+}
+
+static void put_working(att_page *page, const att_working *working)
+{
+    const att_notation *notation = &att_notation_tex;
+    int digits = page->options->digits;
+    open_display(page);
+    att_put_formula(page->out, working->left, notation, digits);
+    if (working->right) {
+        att_put(page->out, " = ");
+        att_put_formula(page->out, working->right, notation, digits);
+    }
+    if (working->value) {
+        att_put(page->out, " = ");
+        att_put_formula_matrix(page->out, working->value, notation, digits);
+    }
+    close_display(page);
+}
+
+static void put_workings(att_page *page, const att_part *part)
+{
+    size_t all = att_workings_allowed(part, page->options);
+    size_t shown = 0;
+    if (all == 0)
+        return;
+    att_put(page->out, "{\\small\\setlength{\\abovedisplayskip}{2pt}"
+                       "\\setlength{\\belowdisplayskip}{2pt}\n");
+    for (size_t i = 0; i < part->working_count && shown < ATT_MOST_WORKINGS; i++) {
+        if (!att_working_is_shown(&part->workings[i], page->options))
+            continue;
+        put_working(page, &part->workings[i]);
+        shown++;
+    }
+    if (all > shown)
+        att_putf(page->out, "And %zu more like these.\n", all - shown);
+    att_put(page->out, "\\par}\n");
+}
+
+static void put_part(att_page *page, const att_part *part, int64_t *head)
+{
+    if (part->head != *head && part->head > 0)
+        att_putf(page->out, "\n\\paragraph{Head %" PRId64 "}~\n", part->head);
+    *head = part->head;
+    if (part->says) {
+        att_put(page->out, "\n\\textit{");
+        put_tex(page, part->says);
+        att_put(page->out, "}\n");
+    }
+    put_equation(page, part->name, part->formula, part->value);
+    put_workings(page, part);
+}
+
+static void latex_value(att_page *page, const att_step *step)
+{
+    att_put(page->out, "\n");
+    put_equation(page, step->name, step->formula, att_value_is_part(step) ? NULL : step->value);
+    if (step->note) {
+        att_put(page->out, "{\\small ");
+        put_tex(page, step->note);
+        att_put(page->out, "\\par}\n");
+    }
+    int64_t head = 0;
+    for (size_t i = 0; i < step->part_count && page->out->status == ATT_OK; i++)
+        if (att_part_is_shown(&step->parts[i], page->options))
+            put_part(page, &step->parts[i], &head);
+}
+
+static void latex_check(att_page *page, const att_step *step)
+{
+    const att_check *check = step->check;
+    att_put(page->out, check->passed ? "\n\\attendpass\\quad " : "\n\\attendfail\\quad ");
+    att_put(page->out, "\\attendfit{");
+    att_put_claim(page->out, check, &att_notation_tex, page->options->digits);
+    att_put(page->out, "}");
+    if (check->verdict) {
+        att_put(page->out,
+                check->passed ? "\\\\{\\small\\color{gray}" : "\\\\{\\small\\color{attendfail}");
+        put_tex(page, check->verdict);
+        att_put(page->out, "}");
+    }
+    att_put(page->out, "\n");
+}
+
+static void latex_refused(att_page *page, const att_step *step)
+{
+    att_put(page->out, "\n\\attendpass\\quad \\texttt{");
+    put_tex(page, step->source ? step->source : "");
+    att_put(page->out, "} is refused, as it should be:\\\\{\\small\\color{gray}");
+    put_tex(page, step->text);
+    att_put(page->out, "}\n");
+}
+
+static void put_map_cell(att_page *page, const att_map *map, const att_scale *scale, int64_t panel,
+                         int64_t query, int64_t key)
+{
+    char text[ATT_NUMBER_SIZE] = "";
+    att_cell kind = att_map_cell(map, panel, query, key);
+    if (kind == ATT_CELL_MASKED) {
+        att_put(page->out, "\\attendcell{DDDDDD}{gray}{$\\times$}");
+        return;
+    }
+    if (kind == ATT_CELL_NAN) {
+        att_put(page->out, "\\attendcell{FFD9D9}{attendfail}{nan}");
+        return;
+    }
+    double value = att_map_value(map, panel, query, key);
+    att_ramp ramp = scale->diverging ? ATT_RAMP_DIVERGING : ATT_RAMP_PAPER;
+    att_rgb c = att_ramp_colour(ramp, att_scale_level(scale, value));
+    if (map->keys <= MAP_VALUES)
+        att_number_show(text, value, (att_number_format){ .decimals = 2 });
+    att_putf(page->out, "\\attendcell{%02X%02X%02X}{%s}{%s}", c.red, c.green, c.blue,
+             att_rgb_is_dark(c) ? "white" : "black", text);
+}
+
+static void put_panel_head(att_page *page, const att_map *map, int64_t panel)
+{
+    char number[ATT_LABEL_SIZE];
+    if (map->panel_labels && map->panel_labels[panel]) {
+        att_put(page->out, "\\textbf{");
+        put_tex(page, map->panel_labels[panel]);
+        att_put(page->out, "}\\\\\n");
+    } else if (map->panels > 1) {
+        att_putf(page->out, "\\textbf{head %" PRId64 "}\\\\\n", panel + 1);
+    }
+    att_put(page->out, "\\begin{tabular}{r|*{");
+    att_put_integer(page->out, map->keys);
+    att_put(page->out, "}{c}}\nquery $\\backslash$ key");
+    for (int64_t j = 0; j < map->keys; j++) {
+        att_put(page->out, map->keys > MAP_VALUES ? " & \\rotatebox{90}{" : " & {");
+        put_tex(page, att_map_label(map->key_labels, j, number));
+        att_put(page->out, "}");
+    }
+    att_put(page->out, " \\\\ \\hline\n");
+}
+
+static void put_panel(att_page *page, const att_map *map, const att_scale *scale, int64_t panel)
+{
+    char number[ATT_LABEL_SIZE];
+    att_put(page->out,
+            "\n\\attendfit{\\mbox{\\renewcommand{\\arraystretch}{1.4}\\begin{tabular}{c}\n");
+    put_panel_head(page, map, panel);
+    for (int64_t i = 0; i < map->queries && page->out->status == ATT_OK; i++) {
+        put_tex(page, att_map_label(map->query_labels, i, number));
+        for (int64_t j = 0; j < map->keys; j++) {
+            att_put(page->out, " & ");
+            put_map_cell(page, map, scale, panel, i, j);
+        }
+        att_put(page->out, " \\\\\n");
+    }
+    att_put(page->out, "\\end{tabular}\n\\end{tabular}}}\n");
+}
+
+static void latex_plot(att_page *page, const att_step *step)
+{
+    att_map map;
+    if (!att_page_map(page, step->map, MAP_QUERIES, MAP_KEYS, &map))
+        return;
+    att_scale scale = att_map_scale(&map);
+    att_put(page->out, "\n\\textbf{");
+    put_tex(page, map.title ? map.title : "Attention map");
+    att_put(page->out, "}\n");
+    if (map.keys < step->map->keys ||
+        (page->options->row == 0 && map.queries < step->map->queries)) {
+        att_put(page->out, "\n");
+        att_map_put_reduction(page->out, step->map, &map, "$\\times$");
+        att_put(page->out, "\n");
+    }
+    for (int64_t p = 0; p < map.panels && page->out->status == ATT_OK; p++)
+        put_panel(page, &map, &scale, p);
+}
+
+static void latex_end_sheet(att_page *page)
+{
+    if (page->sheet->checks == 0)
+        return;
+    att_putf(page->out, "\n\\textbf{\\textcolor{%s}{",
+             page->sheet->failures ? "attendfail" : "attendpass");
+    att_put_summary(page);
+    att_put(page->out, ".}}\n");
+}
+
+static void latex_end(att_page *page)
+{
+    att_put(page->out, "\n{\\small\\color{gray}");
+    att_put_rounding(page);
+    att_put(page->out, "}\n\\end{document}\n");
+}
+
+const att_format_row att_format_latex = {
+    .begin = latex_begin,
+    .begin_sheet = latex_begin_sheet,
+    .step = { [ATT_STEP_HEADING] = latex_heading,
+              [ATT_STEP_PROSE] = latex_prose,
+              [ATT_STEP_VALUE] = latex_value,
+              [ATT_STEP_CHECK] = latex_check,
+              [ATT_STEP_REFUSED] = latex_refused,
+              [ATT_STEP_PLOT] = latex_plot },
+    .end_sheet = latex_end_sheet,
+    .end = latex_end,
+};

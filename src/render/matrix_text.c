@@ -1,0 +1,211 @@
+/* Matrices on a terminal; see matrix_text.h. Cells are formatted twice, once to measure the columns
+ * and once to write them, so that nothing need be stored. */
+#include "render/matrix_text.h"
+
+#include "text/width.h"
+
+#include <string.h>
+
+enum {
+    MOST_ROWS = 20,
+    MOST_COLS = 24,
+    LABEL_COLUMNS = 16,
+    GAP = 2, /* between columns */
+};
+
+/* A column is as wide as the longest part before its numbers' point plus the longest after. */
+struct column {
+    int before;
+    int after;
+    int width;
+};
+
+static const char *mask_mark(const att_paint *paint)
+{
+    return paint->ascii ? "." : "·";
+}
+
+/* A cell's text and how much of it stands before the point. */
+static const char *cell_text(const att_view *view, int64_t i, int64_t j, char *buffer, int *before)
+{
+    const char *text = att_view_cell(view, i, j, buffer);
+    *before = text ? (int)strcspn(text, ".") : 1;
+    return text;
+}
+
+static int larger(int a, int b)
+{
+    return a > b ? a : b;
+}
+
+static struct column measure(const att_view *view, int64_t j)
+{
+    char buffer[ATT_NUMBER_SIZE];
+    struct column column = { 0 };
+    for (int64_t k = 0; k < att_axis_shown(&view->rows); k++) {
+        int before;
+        const char *text = cell_text(view, att_axis_at(&view->rows, k), j, buffer, &before);
+        int after = text ? (int)strlen(text) - before : 0;
+        column.before = larger(column.before, before);
+        column.after = larger(column.after, after);
+    }
+    const char *label = att_col_label(view->matrix, j);
+    column.width = column.before + column.after;
+    if (label) {
+        int width = att_width(label);
+        column.width = larger(column.width, width < LABEL_COLUMNS ? width : LABEL_COLUMNS);
+    }
+    return column;
+}
+
+static int row_label_width(const att_view *view)
+{
+    int most = 0;
+    for (int64_t k = 0; k < att_axis_shown(&view->rows); k++) {
+        const char *label = att_row_label(view->matrix, att_axis_at(&view->rows, k));
+        most = larger(most, label ? att_width(label) : 0);
+    }
+    return most < LABEL_COLUMNS ? most : LABEL_COLUMNS;
+}
+
+att_view att_matrix_text_view(const att_paint *paint, const att_matrix *matrix,
+                              const att_render_options *options, int indent)
+{
+    att_view view = att_view_of(matrix, options, MOST_ROWS, MOST_COLS);
+    int room = paint->width - indent - row_label_width(&view) - 5;
+    int used = 0;
+    for (int64_t k = 0; k < att_axis_shown(&view.cols); k++)
+        used += measure(&view, att_axis_at(&view.cols, k)).width + GAP;
+    int64_t shown = att_axis_shown(&view.cols);
+    if (used > room && shown > 0) {
+        int64_t fit = room / (used / shown + 1);
+        view.cols = att_axis_abridged(matrix->cols, fit > 2 ? fit : 2);
+    }
+    return view;
+}
+
+static void put_cell(const att_paint *paint, const att_view *view, int64_t i, int64_t j,
+                     const struct column *column)
+{
+    char buffer[ATT_NUMBER_SIZE];
+    int before;
+    const char *text = cell_text(view, i, j, buffer, &before);
+    int length = text ? (int)strlen(text) : 1;
+    int lead = column->width - column->after - before;
+    att_put_repeat(paint->out, " ", lead);
+    if (text) {
+        att_put(paint->out, text);
+    } else {
+        att_paint_style(paint, ATT_STYLE_DIM);
+        att_put(paint->out, mask_mark(paint));
+        att_paint_style(paint, ATT_STYLE_NONE);
+    }
+    att_put_repeat(paint->out, " ", column->width - lead - length);
+}
+
+static const char *ellipsis(const att_paint *paint)
+{
+    return paint->ascii ? "..." : "…";
+}
+
+/* The cells of one row with what stands for the columns left out. */
+static void put_cells(const att_paint *paint, const att_view *view, int64_t i)
+{
+    for (int64_t k = 0; k < att_axis_shown(&view->cols); k++) {
+        int64_t j = att_axis_at(&view->cols, k);
+        struct column column = measure(view, j);
+        att_put_repeat(paint->out, " ", k > 0 ? GAP : 0);
+        if (att_axis_gap(&view->cols, k))
+            att_putf(paint->out, "%s  ", ellipsis(paint));
+        put_cell(paint, view, i, j, &column);
+    }
+}
+
+/* A line of dots where rows are left out. */
+static void put_gap_line(const att_paint *paint, const att_view *view)
+{
+    for (int64_t k = 0; k < att_axis_shown(&view->cols); k++) {
+        struct column column = measure(view, att_axis_at(&view->cols, k));
+        att_put_repeat(paint->out, " ", k > 0 ? GAP : 0);
+        if (att_axis_gap(&view->cols, k))
+            att_putf(paint->out, "%s  ", ellipsis(paint));
+        att_paint_right(paint, paint->ascii ? ":" : "⋮", column.width);
+    }
+}
+
+static void put_column_labels(const att_paint *paint, const att_view *view, int indent)
+{
+    att_put_repeat(paint->out, " ", indent);
+    att_paint_style(paint, ATT_STYLE_DIM);
+    for (int64_t k = 0; k < att_axis_shown(&view->cols); k++) {
+        int64_t j = att_axis_at(&view->cols, k);
+        const char *label = att_col_label(view->matrix, j);
+        att_put_repeat(paint->out, " ", k > 0 ? GAP : 0);
+        if (att_axis_gap(&view->cols, k))
+            att_put_repeat(paint->out, " ", att_width(ellipsis(paint)) + 2);
+        att_paint_right(paint, label ? label : "", measure(view, j).width);
+    }
+    att_paint_style(paint, ATT_STYLE_NONE);
+    att_paint_end_line(paint);
+}
+
+/* Brackets of line `k` of `count`. */
+static const char *bracket(const att_paint *paint, int64_t k, int64_t count, bool left)
+{
+    static const char *const signs[2][4] = { { "[", "⎡", "⎢", "⎣" }, { "]", "⎤", "⎥", "⎦" } };
+    const char *const *side = signs[left ? 0 : 1];
+    if (paint->ascii || count == 1)
+        return side[0];
+    return k == 0 ? side[1] : k == count - 1 ? side[3] : side[2];
+}
+
+static void put_line(const att_paint *paint, const att_view *view, int64_t k, int indent,
+                     int labels)
+{
+    bool gap = att_axis_gap(&view->rows, k);
+    int64_t lines = att_axis_shown(&view->rows) + (view->rows.tail > 0);
+    int64_t line = k + (view->rows.tail > 0 && k >= view->rows.head);
+    for (int pass = gap ? 0 : 1; pass < 2; pass++) {
+        int64_t i = att_axis_at(&view->rows, k);
+        const char *label = pass ? att_row_label(view->matrix, i) : NULL;
+        int64_t at = pass ? line : line - 1;
+        att_put_repeat(paint->out, " ", indent);
+        if (labels > 0) {
+            att_paint_style(paint, ATT_STYLE_DIM);
+            att_paint_padded(paint, label ? label : "", labels);
+            att_paint_style(paint, ATT_STYLE_NONE);
+            att_put(paint->out, " ");
+        }
+        att_putf(paint->out, "%s ", bracket(paint, at, lines, true));
+        if (pass)
+            put_cells(paint, view, i);
+        else
+            put_gap_line(paint, view);
+        att_putf(paint->out, " %s", bracket(paint, at, lines, false));
+        att_paint_end_line(paint);
+    }
+}
+
+void att_matrix_put_text(const att_paint *paint, const att_view *view, int indent)
+{
+    int labels = row_label_width(view);
+    if (view->matrix->col_labels)
+        put_column_labels(paint, view, indent + labels + (labels > 0) + 2);
+    for (int64_t k = 0; k < att_axis_shown(&view->rows); k++)
+        put_line(paint, view, k, indent, labels);
+}
+
+int att_matrix_line_width(const att_view *view)
+{
+    int width = 4 - GAP;
+    for (int64_t k = 0; k < att_axis_shown(&view->cols); k++)
+        width += GAP + measure(view, att_axis_at(&view->cols, k)).width;
+    return width + (view->cols.tail > 0 ? 3 : 0);
+}
+
+void att_matrix_put_line(const att_paint *paint, const att_view *view)
+{
+    att_put(paint->out, "[ ");
+    put_cells(paint, view, att_axis_at(&view->rows, 0));
+    att_put(paint->out, " ]");
+}

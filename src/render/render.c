@@ -1,0 +1,183 @@
+/* Rendering: the table of formats and the walk over the trace that serves them all. */
+#include "render/page.h"
+
+#include "base/arena.h"
+#include "render/formula.h"
+#include "render/view.h"
+#include "text/width.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+
+static const att_format_row *const formats[] = {
+    [ATT_FORMAT_TEXT] = &att_format_text,   [ATT_FORMAT_MARKDOWN] = &att_format_markdown,
+    [ATT_FORMAT_LATEX] = &att_format_latex, [ATT_FORMAT_HTML] = &att_format_html,
+    [ATT_FORMAT_JSON] = &att_format_json,
+};
+
+static void render_sheet(const att_format_row *format, att_page *page)
+{
+    page->shown = 0;
+    format->begin_sheet(page);
+    for (size_t i = 0; i < page->sheet->step_count && page->out->status == ATT_OK; i++) {
+        const att_step *step = &page->sheet->steps[i];
+        page->step_number = i + 1;
+        if (!att_step_is_shown(step, page->options))
+            continue;
+        format->step[step->kind](page, step);
+        page->shown++;
+    }
+    format->end_sheet(page);
+}
+
+att_status att_sheets_render(att_text *out, const att_sheet *const *sheets, size_t count,
+                             const att_render_options *options, att_error *err)
+{
+    att_render_options resolved = *options;
+    if (resolved.digits < 0)
+        resolved.digits = ATT_DIGITS_DEFAULT;
+    if ((size_t)resolved.format >= sizeof formats / sizeof *formats)
+        return att_fail(err, ATT_BAD_INPUT, "format", "there is no format number %d",
+                        (int)resolved.format);
+    ATT_TRY(att_options_check(sheets, count, &resolved, err));
+    att_writer writer = att_writer_on(out);
+    att_arena scratch = { 0 };
+    att_page page = { .out = &writer,
+                      .options = &resolved,
+                      .scratch = &scratch,
+                      .sheets = sheets,
+                      .sheet_count = count };
+    const att_format_row *format = formats[resolved.format];
+    format->begin(&page);
+    for (size_t i = 0; i < count && writer.status == ATT_OK; i++) {
+        page.sheet = sheets[i];
+        page.sheet_number = i + 1;
+        render_sheet(format, &page);
+    }
+    format->end(&page);
+    att_arena_free(&scratch);
+    return att_writer_finish(&writer, err);
+}
+
+att_status att_sheet_render(att_text *out, const att_sheet *sheet,
+                            const att_render_options *options, att_error *err)
+{
+    return att_sheets_render(out, &sheet, 1, options, err);
+}
+
+void att_put_rounding(att_page *page)
+{
+    att_putf(page->out, "Shown to %d decimal%s; computed in double precision.",
+             page->options->digits, page->options->digits == 1 ? "" : "s");
+}
+
+void att_put_summary(att_page *page)
+{
+    size_t checks = page->sheet->checks, failures = page->sheet->failures;
+    const char *plural = checks == 1 ? "" : "s";
+    if (failures > 0)
+        att_putf(page->out, "%zu of %zu check%s failed", failures, checks, plural);
+    else if (checks > 0)
+        att_putf(page->out, "%zu check%s passed", checks, plural);
+}
+
+/* One panel, which keeps its name though it now stands alone. */
+static bool pick_head(att_page *page, const att_map *map, att_map *out)
+{
+    int64_t head = page->options->head;
+    *out = att_map_panel(map, head - 1);
+    if (out->panel_labels)
+        return true;
+    const char **label = att_arena_take(page->scratch, 1, sizeof *label);
+    if (label)
+        label[0] = att_arena_print(page->scratch, "head %" PRId64, head);
+    out->panel_labels = label;
+    return label && label[0];
+}
+
+bool att_page_map(att_page *page, const att_map *map, int64_t most_queries, int64_t most_keys,
+                  att_map *out)
+{
+    const att_render_options *options = page->options;
+    *out = *map;
+    bool ok = true;
+    if (options->head > 0 && options->head <= map->panels && map->panels > 1)
+        ok = pick_head(page, map, out);
+    att_map whole = *out;
+    if (options->row > 0 && options->row <= map->queries)
+        ok = ok && att_map_query(out, &whole, options->row - 1, page->scratch);
+    whole = *out;
+    ok = ok && att_map_shrink(out, &whole, most_queries, most_keys, page->scratch);
+    if (!ok)
+        page->out->status = ATT_NO_MEMORY;
+    return ok;
+}
+
+/* The rule of a check in words: "within 0.005", "to 3 decimals", "as printed". */
+static void put_rule(att_writer *out, const att_check *check, const att_notation *notation)
+{
+    char words[ATT_NUMBER_SIZE + 16] = "as printed";
+    char tolerance[ATT_NUMBER_SIZE];
+    const char *plural = check->digits == 1 ? "" : "s";
+    if (check->rule == ATT_RULE_WITHIN) {
+        att_number_short(tolerance, check->tolerance, 6);
+        snprintf(words, sizeof words, "within %s", tolerance);
+    } else if (check->rule != ATT_RULE_PRINTED) {
+        snprintf(words, sizeof words, "to %d %s%s", check->digits,
+                 check->rule == ATT_RULE_DIGITS ? "digit" : "decimal", plural);
+    }
+    notation->word(out, words, notation);
+}
+
+void att_put_claim(att_writer *out, const att_check *check, const att_notation *notation,
+                   int digits)
+{
+    const char *space = notation->looks[ATT_LOOK_WORDS].between;
+    if (check->negated) {
+        notation->word(out, "not", notation);
+        att_put(out, space);
+    }
+    if (check->left)
+        att_put_formula(out, check->left, notation, digits);
+    else
+        notation->word(out, "all", notation);
+    if (check->file) {
+        att_put(out, space);
+        notation->word(out, "compared with", notation);
+        att_put(out, space);
+        notation->string(out, check->file, notation);
+    } else if (check->right) {
+        att_put(out, notation->looks[ATT_LOOK_OPTION].between);
+        att_put_formula(out, check->right, notation, digits);
+    }
+    att_put(out, space);
+    put_rule(out, check, notation);
+}
+
+int att_formula_width(att_page *page, const att_expr *formula)
+{
+    att_text text = { 0 };
+    att_writer out = att_writer_on(&text);
+    att_put_formula(&out, formula, &att_notation_unicode, page->options->digits);
+    if (out.status != ATT_OK)
+        page->out->status = out.status;
+    int width = text.data ? att_width(text.data) : 0;
+    att_text_free(&text);
+    return width;
+}
+
+bool att_value_is_part(const att_step *step)
+{
+    for (size_t i = 0; i < step->part_count; i++)
+        if (step->parts[i].value == step->value)
+            return true;
+    return false;
+}
+
+size_t att_workings_allowed(const att_part *part, const att_render_options *options)
+{
+    size_t count = 0;
+    for (size_t i = 0; i < part->working_count; i++)
+        count += att_working_is_shown(&part->workings[i], options);
+    return count;
+}

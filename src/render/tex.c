@@ -1,0 +1,277 @@
+/* Escaping for LaTeX; see tex.h. */
+#include "render/tex.h"
+
+#include "text/width.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+#ifdef ATT_HAVE_UTF8PROC
+#include <utf8proc.h>
+#endif
+
+static const char *const text_escapes[128] = {
+    ['\\'] = "\\textbackslash{}",
+    ['{'] = "\\{",
+    ['}'] = "\\}",
+    ['$'] = "\\$",
+    ['&'] = "\\&",
+    ['#'] = "\\#",
+    ['%'] = "\\%",
+    ['_'] = "\\_",
+    ['^'] = "\\textasciicircum{}",
+    ['~'] = "\\textasciitilde{}",
+    ['<'] = "$<$",
+    ['>'] = "$>$",
+    ['|'] = "$|$",
+    ['"'] = "''",
+    ['\t'] = " ",
+    /* Two of these would make a dash or a quotation mark of another kind. */
+    ['-'] = "{-}",
+    ['`'] = "{`}",
+    ['\''] = "{'}",
+};
+
+static const char *const math_escapes[128] = {
+    ['\\'] = "\\backslash{}",
+    ['{'] = "\\{",
+    ['}'] = "\\}",
+    ['$'] = "\\$",
+    ['&'] = "\\&",
+    ['#'] = "\\#",
+    ['%'] = "\\%",
+    ['_'] = "\\_",
+    ['^'] = "\\wedge{}",
+    ['~'] = "\\sim{}",
+    ['\''] = "{'}",
+    [' '] = "\\ ",
+    ['\t'] = "\\ ",
+    ['\n'] = "\\ ",
+};
+
+/* Signs that occur in prose about mathematics; in math mode without the dollars. */
+static const struct sign {
+    uint32_t c;
+    bool math;
+    const char *tex;
+} signs[] = {
+    { 0xA0, false, "~" },
+    { 0xB0, true, "^{\\circ}" },
+    { 0xB1, true, "\\pm" },
+    { 0xB2, true, "^{2}" },
+    { 0xB3, true, "^{3}" },
+    { 0xB7, true, "\\cdot" },
+    { 0xD7, true, "\\times" },
+    { 0xDF, false, "\\ss{}" },
+    { 0xE6, false, "\\ae{}" },
+    { 0xC6, false, "\\AE{}" },
+    { 0xF8, false, "\\o{}" },
+    { 0xD8, false, "\\O{}" },
+    { 0xE5, false, "\\aa{}" },
+    { 0xC5, false, "\\AA{}" },
+    { 0x131, false, "\\i{}" },
+    { 0x141, false, "\\L{}" },
+    { 0x142, false, "\\l{}" },
+    { 0x152, false, "\\OE{}" },
+    { 0x153, false, "\\oe{}" },
+    { 0xA1, false, "!`" },
+    { 0xBF, false, "?`" },
+    { 0xA7, false, "\\S{}" },
+    { 0x2013, false, "--" },
+    { 0x2014, false, "---" },
+    { 0x2018, false, "`" },
+    { 0x2019, false, "'" },
+    { 0x201C, false, "``" },
+    { 0x201D, false, "''" },
+    { 0x2026, false, "\\dots{}" },
+    { 0x2022, true, "\\bullet" },
+    { 0x2032, true, "'" },
+    { 0x2190, true, "\\leftarrow" },
+    { 0x2192, true, "\\rightarrow" },
+    { 0x21D2, true, "\\Rightarrow" },
+    { 0x2208, true, "\\in" },
+    { 0x2211, true, "\\sum" },
+    { 0x2212, true, "-" },
+    { 0x221A, true, "\\surd" },
+    { 0x221E, true, "\\infty" },
+    { 0x2248, true, "\\approx" },
+    { 0x2260, true, "\\neq" },
+    { 0x2264, true, "\\leq" },
+    { 0x2265, true, "\\geq" },
+    { 0x2299, true, "\\odot" },
+    { 0x22C5, true, "\\cdot" },
+    { 0x1D40, true, "^{\\top}" },
+    { 0x22A4, true, "\\top" },
+};
+
+static const char *const greek[] = {
+    "\\alpha", "\\beta", "\\gamma", "\\delta",    "\\epsilon", "\\zeta", "\\eta",
+    "\\theta", "\\iota", "\\kappa", "\\lambda",   "\\mu",      "\\nu",   "\\xi",
+    "o",       "\\pi",   "\\rho",   "\\varsigma", "\\sigma",   "\\tau",  "\\upsilon",
+    "\\phi",   "\\chi",  "\\psi",   "\\omega",
+};
+
+/* Combining marks and the accents of LaTeX. */
+static const struct {
+    uint32_t mark;
+    const char *accent;
+} accents[] = {
+    { 0x300, "\\`" }, { 0x301, "\\'" }, { 0x302, "\\^" },  { 0x303, "\\~" }, { 0x304, "\\=" },
+    { 0x306, "\\u" }, { 0x307, "\\." }, { 0x308, "\\\"" }, { 0x30A, "\\r" }, { 0x30B, "\\H" },
+    { 0x30C, "\\v" }, { 0x323, "\\d" }, { 0x327, "\\c" },
+};
+
+static const char *accent_of(uint32_t mark)
+{
+    for (size_t i = 0; i < sizeof accents / sizeof *accents; i++)
+        if (accents[i].mark == mark)
+            return accents[i].accent;
+    return NULL;
+}
+
+/* A letter and its marks, taken apart; the number of code points, or 0. */
+static size_t take_apart(uint32_t c, uint32_t *parts, size_t room)
+{
+#ifdef ATT_HAVE_UTF8PROC
+    int boundary = 0;
+    utf8proc_ssize_t count =
+        utf8proc_decompose_char((utf8proc_int32_t)c, (utf8proc_int32_t *)parts,
+                                (utf8proc_ssize_t)room, UTF8PROC_DECOMPOSE, &boundary);
+    return count > 0 && (size_t)count <= room ? (size_t)count : 0;
+#else
+    (void)room;
+    parts[0] = c;
+    return 1;
+#endif
+}
+
+/* An ASCII letter and accents that LaTeX has: how many code points it takes apart into, or 0. */
+static size_t accented(uint32_t c, uint32_t parts[4])
+{
+    size_t count = take_apart(c, parts, 4);
+    if (count < 2 || parts[0] >= 128)
+        return 0;
+    for (size_t i = 1; i < count; i++)
+        if (!accent_of(parts[i]))
+            return 0;
+    return count;
+}
+
+static void put_accented(att_writer *out, const uint32_t *parts, size_t count)
+{
+    for (size_t i = count - 1; i > 0; i--) {
+        att_put(out, accent_of(parts[i]));
+        att_put(out, "{");
+    }
+    if (parts[0] == 'i')
+        att_put(out, "\\i"); /* without its dot */
+    else
+        att_put_char(out, parts[0]);
+    att_put_repeat(out, "}", (int64_t)count - 1);
+}
+
+static const struct sign *sign_of(uint32_t c)
+{
+    for (size_t i = 0; i < sizeof signs / sizeof *signs; i++)
+        if (signs[i].c == c)
+            return &signs[i];
+    return NULL;
+}
+
+static const char *greek_of(uint32_t c)
+{
+    return c >= 0x3B1 && c < 0x3B1 + sizeof greek / sizeof *greek ? greek[c - 0x3B1] : NULL;
+}
+
+/* A character that LaTeX can set, in a paragraph; false where it cannot, and nothing written. */
+static bool put_known(att_writer *out, uint32_t c)
+{
+    const struct sign *sign = sign_of(c);
+    const char *letter = greek_of(c);
+    uint32_t parts[4];
+    size_t count;
+    if (c < 128 && text_escapes[c])
+        att_put(out, text_escapes[c]);
+    else if (c < 128)
+        att_put_char(out, c);
+    else if (sign && !sign->math)
+        att_put(out, sign->tex);
+    else if (sign || letter)
+        att_putf(out, "$%s$", sign ? sign->tex : letter);
+    else if ((count = accented(c, parts)) > 0)
+        put_accented(out, parts, count);
+    else
+        return false;
+    return true;
+}
+
+static bool is_known(uint32_t c)
+{
+    uint32_t parts[4];
+    return c < 128 || sign_of(c) || greek_of(c) || accented(c, parts) > 0;
+}
+
+/* A run of characters that it cannot, up to `end`. */
+static void put_others(att_writer *out, const char **cursor, const char *end)
+{
+    const char *start = *cursor;
+    const char *at = start;
+    const char *stop = start;
+    const char *space = "";
+    att_put(out, "\\attendother{");
+    for (uint32_t c; at < end && (c = att_next_char(&at)) != 0 && !is_known(c); stop = at) {
+        att_putf(out, "%sU+%04" PRIX32, space, c);
+        space = " ";
+    }
+    att_put(out, "}{");
+    for (at = start; at < stop;)
+        att_put_char(out, att_next_char(&at));
+    att_put(out, "}");
+    *cursor = stop;
+}
+
+void att_put_tex(att_writer *out, const char *text)
+{
+    const char *end = text + strlen(text);
+    while (text < end) {
+        const char *next = text;
+        uint32_t c = att_next_char(&next);
+        if (put_known(out, c))
+            text = next;
+        else
+            put_others(out, &text, end);
+    }
+}
+
+/* One character beyond ASCII in math mode. */
+static void put_math_char(att_writer *out, uint32_t c, const char **cursor, const char *start,
+                          const char *end)
+{
+    const struct sign *sign = sign_of(c);
+    const char *letter = greek_of(c);
+    if ((sign && sign->math) || letter) {
+        att_putf(out, "%s{}", sign && sign->math ? sign->tex : letter);
+        return;
+    }
+    att_put(out, "\\text{");
+    if (!put_known(out, c)) {
+        *cursor = start;
+        put_others(out, cursor, end);
+    }
+    att_put(out, "}");
+}
+
+void att_put_tex_math(att_writer *out, const char *text, size_t length, bool raw)
+{
+    const char *end = text + length;
+    while (text < end) {
+        const char *start = text;
+        uint32_t c = att_next_char(&text);
+        if (c < 128 && math_escapes[c])
+            att_put(out, math_escapes[c]);
+        else if (c < 128 || raw)
+            att_put_char(out, c);
+        else
+            put_math_char(out, c, &text, start, end);
+    }
+}

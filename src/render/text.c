@@ -1,0 +1,431 @@
+/* A trace as text for a terminal or a file: headings, wrapped prose, each assignment with its
+ * formula and value, the parts of an attention beneath with their sums, checks, maps. */
+#include "render/formula.h"
+#include "render/matrix_text.h"
+#include "render/page.h"
+#include "text/width.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+enum {
+    VALUE_INDENT = 4,
+    PART_INDENT = 4,
+    PART_VALUE_INDENT = 8,
+    SHAPE_FROM = 5, /* matrices with a side this long state their shape */
+};
+
+static const att_notation *notation(const att_page *page)
+{
+    return page->options->ascii ? &att_notation_ascii : &att_notation_unicode;
+}
+
+static att_paint paint_of(att_page *page)
+{
+    return att_paint_on(page->out, page->options);
+}
+
+static void put_blank(att_page *page)
+{
+    att_put(page->out, "\n");
+}
+
+/* Writes `text` in lines of the terminal's width, broken at spaces; the first line begins at
+ * column `column`, the others at `hang`. */
+static void put_wrapped(const att_paint *paint, const char *text, int column, int hang)
+{
+    bool fresh = true; /* at the beginning of a line */
+    while (*text) {
+        size_t space = strspn(text, " \n\t");
+        size_t length = strcspn(text + space, " \n\t");
+        text += space;
+        if (length == 0)
+            break;
+        int width = 0;
+        for (const char *at = text; at < text + length;)
+            width += att_width_next(&at);
+        if (!fresh && column + 1 + width > paint->width) {
+            att_put(paint->out, "\n");
+            att_put_repeat(paint->out, " ", hang);
+            column = hang;
+            fresh = true;
+        }
+        att_put(paint->out, fresh ? "" : " ");
+        column += width + (fresh ? 0 : 1);
+        fresh = false;
+        for (const char *end = text + length; text < end;)
+            att_put_char(paint->out, att_next_char(&text));
+    }
+    att_put(paint->out, "\n");
+}
+
+/* What a function writes into the page's scratch text, wrapped. */
+struct line {
+    att_text text;
+    att_writer out;
+};
+
+static void line_open(struct line *line)
+{
+    *line = (struct line){ 0 };
+    line->out = att_writer_on(&line->text);
+}
+
+/* The text in the arena, so that a failure further on leaks nothing; NULL when memory is out. */
+static const char *line_close(struct line *line, att_page *page)
+{
+    const char *kept = NULL;
+    if (line->out.status == ATT_OK)
+        kept = att_arena_copy(page->scratch, line->text.data ? line->text.data : "",
+                              line->text.length);
+    att_text_free(&line->text);
+    if (!kept)
+        page->out->status = ATT_NO_MEMORY;
+    return kept;
+}
+
+static void text_begin(att_page *page)
+{
+    (void)page;
+}
+
+static void text_begin_sheet(att_page *page)
+{
+    att_paint paint = paint_of(page);
+    if (page->sheet_number > 1)
+        put_blank(page);
+    if (page->sheet_count > 1) {
+        const char *rule = page->options->ascii ? "-" : "─";
+        att_paint_style(&paint, ATT_STYLE_DIM);
+        att_put_repeat(page->out, rule, 2);
+        att_put(page->out, " ");
+        att_put_plain(page->out, page->sheet->name);
+        att_put(page->out, " ");
+        att_put_repeat(page->out, rule, paint.width - att_width(page->sheet->name) - 4);
+        att_paint_style(&paint, ATT_STYLE_NONE);
+        att_put(page->out, "\n");
+    }
+}
+
+static void text_heading(att_page *page, const att_step *step)
+{
+    static const char *const rules[2][3] = { { "═", "─", "" }, { "=", "-", "" } };
+    att_paint paint = paint_of(page);
+    int level = step->level < 1 ? 1 : step->level > 3 ? 3 : step->level;
+    if (page->shown > 0 || page->sheet_count > 1)
+        put_blank(page);
+    att_paint_style(&paint, ATT_STYLE_BOLD);
+    att_put_plain(page->out, step->text);
+    att_paint_style(&paint, ATT_STYLE_NONE);
+    put_blank(page);
+    const char *rule = rules[page->options->ascii][level - 1];
+    if (!*rule)
+        return;
+    int width = att_width(step->text);
+    att_paint_style(&paint, ATT_STYLE_DIM);
+    att_put_repeat(page->out, rule, width < paint.width ? width : paint.width);
+    att_paint_style(&paint, ATT_STYLE_NONE);
+    put_blank(page);
+}
+
+static void text_prose(att_page *page, const att_step *step)
+{
+    att_paint paint = paint_of(page);
+    if (page->shown > 0)
+        put_blank(page);
+    put_wrapped(&paint, step->text, 0, 0);
+}
+
+static void put_shape(att_page *page, const att_matrix *value)
+{
+    att_putf(page->out, "%" PRId64 " %s %" PRId64, value->rows, page->options->ascii ? "x" : "×",
+             value->cols);
+}
+
+/* The matrix beneath its formula; what is not shown is said. */
+static void put_matrix(att_page *page, const att_matrix *value, int indent)
+{
+    att_paint paint = paint_of(page);
+    att_view view = att_matrix_text_view(&paint, value, page->options, indent);
+    if (att_axis_shown(&view.rows) == 0) {
+        att_put_repeat(page->out, " ", indent);
+        att_paint_style(&paint, ATT_STYLE_DIM);
+        put_shape(page, value);
+        att_putf(page->out, ": no row %" PRId64, page->options->row);
+        att_paint_style(&paint, ATT_STYLE_NONE);
+        put_blank(page);
+        return;
+    }
+    att_matrix_put_text(&paint, &view, indent);
+}
+
+static bool is_scalar(const att_matrix *value)
+{
+    return value->rows == 1 && value->cols == 1;
+}
+
+/* Whether the value can stand behind the equals sign: a number, or a short row without labels. */
+static bool fits_inline(const att_paint *paint, const att_matrix *value,
+                        const att_render_options *options, int column)
+{
+    if (is_scalar(value))
+        return true;
+    if (value->rows != 1 || value->col_labels || (value->row_labels && value->row_labels[0]))
+        return false;
+    att_view view = att_matrix_text_view(paint, value, options, column);
+    return view.cols.tail == 0 && column + att_matrix_line_width(&view) <= paint->width;
+}
+
+static void put_inline(att_page *page, const att_matrix *value)
+{
+    att_paint paint = paint_of(page);
+    if (is_scalar(value)) {
+        if (value->allowed && !value->allowed[0])
+            att_put(page->out, "masked");
+        else
+            att_put_formula_number(page->out, value->data[0], notation(page),
+                                   page->options->digits);
+        return;
+    }
+    att_view view = att_matrix_text_view(&paint, value, page->options, 0);
+    att_matrix_put_line(&paint, &view);
+}
+
+/* Behind a formula: the shape of a matrix that is not small, and what the mark of a mask is. */
+static void put_remark(att_page *page, const att_matrix *value)
+{
+    att_paint paint = paint_of(page);
+    bool large = value->rows >= SHAPE_FROM || value->cols >= SHAPE_FROM;
+    att_paint_style(&paint, ATT_STYLE_DIM);
+    att_put(page->out, large || value->allowed ? "   " : "");
+    if (large)
+        put_shape(page, value);
+    att_put(page->out, large && value->allowed ? ", " : "");
+    if (value->allowed)
+        att_put(page->out, page->options->ascii ? ". is masked" : "· is masked");
+    att_paint_style(&paint, ATT_STYLE_NONE);
+}
+
+/* name = formula, and the value behind or beneath it. Either of the first two may be missing. */
+static void put_equation(att_page *page, const char *name, const att_expr *formula,
+                         const att_matrix *value, int indent)
+{
+    att_paint paint = paint_of(page);
+    bool literal = !formula || att_expr_is_literal(formula);
+    const char *text = "";
+    if (!literal) {
+        struct line line;
+        line_open(&line);
+        att_put_formula(&line.out, formula, notation(page), page->options->digits);
+        text = line_close(&line, page);
+        if (!text)
+            return;
+    }
+    int column = indent + (name ? att_width(name) + 3 : 0);
+    att_put_repeat(page->out, " ", indent);
+    if (name) {
+        att_paint_style(&paint, ATT_STYLE_NAME);
+        att_put_plain(page->out, name);
+        att_paint_style(&paint, ATT_STYLE_NONE);
+        att_put(page->out, literal ? " =" : " = ");
+    }
+    int end = column + att_width(text) + 3;
+    bool short_formula = end < paint.width;
+    bool behind = value && short_formula && fits_inline(&paint, value, page->options, end) &&
+                  (literal || is_scalar(value));
+    if (behind) {
+        att_put(page->out, text);
+        att_put(page->out, literal ? " " : " = ");
+        put_inline(page, value);
+        put_blank(page);
+        return;
+    }
+    if (short_formula) {
+        att_put(page->out, text);
+        if (value)
+            put_remark(page, value);
+        att_paint_end_line(&paint);
+    } else {
+        put_wrapped(&paint, text, column, indent + VALUE_INDENT);
+    }
+    if (value)
+        put_matrix(page, value, indent + VALUE_INDENT);
+}
+
+static void put_working(att_page *page, const att_working *working, int indent)
+{
+    struct line line;
+    line_open(&line);
+    int digits = page->options->digits;
+    att_put_formula(&line.out, working->left, notation(page), digits);
+    if (working->right) {
+        att_put(&line.out, " = ");
+        att_put_formula(&line.out, working->right, notation(page), digits);
+    }
+    if (working->value) {
+        att_put(&line.out, " = ");
+        att_put_formula_matrix(&line.out, working->value, notation(page), digits);
+    }
+    const char *text = line_close(&line, page);
+    if (!text)
+        return;
+    att_paint paint = paint_of(page);
+    att_paint_style(&paint, ATT_STYLE_DIM);
+    att_put_repeat(page->out, " ", indent);
+    put_wrapped(&paint, text, indent, indent + 4);
+    att_paint_style(&paint, ATT_STYLE_NONE);
+}
+
+static void put_workings(att_page *page, const att_part *part)
+{
+    size_t all = att_workings_allowed(part, page->options);
+    size_t shown = 0;
+    for (size_t i = 0; i < part->working_count && shown < ATT_MOST_WORKINGS; i++) {
+        if (!att_working_is_shown(&part->workings[i], page->options))
+            continue;
+        put_working(page, &part->workings[i], PART_VALUE_INDENT);
+        shown++;
+    }
+    if (all > shown)
+        att_putf(page->out, "%*s(and %zu more like these)\n", PART_VALUE_INDENT, "", all - shown);
+}
+
+static void put_part(att_page *page, const att_part *part, int64_t *head)
+{
+    att_paint paint = paint_of(page);
+    if (part->head != *head && part->head > 0) {
+        att_paint_style(&paint, ATT_STYLE_BOLD);
+        att_putf(page->out, "\n  head %" PRId64 "\n", part->head);
+        att_paint_style(&paint, ATT_STYLE_NONE);
+    }
+    *head = part->head;
+    put_blank(page);
+    if (part->says) {
+        att_put_repeat(page->out, " ", PART_INDENT);
+        att_paint_style(&paint, ATT_STYLE_DIM);
+        put_wrapped(&paint, part->says, PART_INDENT, PART_INDENT);
+        att_paint_style(&paint, ATT_STYLE_NONE);
+    }
+    put_equation(page, part->name, part->formula, part->value, PART_INDENT);
+    put_workings(page, part);
+}
+
+static void text_value(att_page *page, const att_step *step)
+{
+    att_paint paint = paint_of(page);
+    bool in_parts = att_value_is_part(step);
+    put_blank(page);
+    put_equation(page, step->name, step->formula, in_parts ? NULL : step->value, 0);
+    if (step->note) {
+        att_paint_style(&paint, ATT_STYLE_DIM);
+        att_put_repeat(page->out, " ", VALUE_INDENT);
+        put_wrapped(&paint, step->note, VALUE_INDENT, VALUE_INDENT);
+        att_paint_style(&paint, ATT_STYLE_NONE);
+    }
+    int64_t head = 0;
+    for (size_t i = 0; i < step->part_count && page->out->status == ATT_OK; i++)
+        if (att_part_is_shown(&step->parts[i], page->options))
+            put_part(page, &step->parts[i], &head);
+}
+
+static const char *mark(const att_page *page, bool passed)
+{
+    if (page->options->ascii)
+        return passed ? "ok" : "FAIL";
+    return passed ? "✓" : "✗";
+}
+
+static void text_check(att_page *page, const att_step *step)
+{
+    const att_check *check = step->check;
+    att_paint paint = paint_of(page);
+    att_style style = check->passed ? ATT_STYLE_PASSED : ATT_STYLE_FAILED;
+    struct line line;
+    line_open(&line);
+    att_put_claim(&line.out, check, notation(page), page->options->digits);
+    const char *claim = line_close(&line, page);
+    if (!claim)
+        return;
+    const char *sign = mark(page, check->passed);
+    int indent = 2 + att_width(sign) + 1;
+    put_blank(page);
+    att_put(page->out, "  ");
+    att_paint_style(&paint, style);
+    att_put(page->out, sign);
+    att_paint_style(&paint, ATT_STYLE_NONE);
+    att_put(page->out, " ");
+    put_wrapped(&paint, claim, indent, indent + 2);
+    if (!check->verdict)
+        return;
+    att_put_repeat(page->out, " ", indent);
+    att_paint_style(&paint, check->passed ? ATT_STYLE_DIM : ATT_STYLE_FAILED);
+    put_wrapped(&paint, check->verdict, indent, indent);
+    att_paint_style(&paint, ATT_STYLE_NONE);
+}
+
+static void text_refused(att_page *page, const att_step *step)
+{
+    att_paint paint = paint_of(page);
+    const char *sign = mark(page, true);
+    int indent = 2 + att_width(sign) + 1;
+    put_blank(page);
+    att_put(page->out, "  ");
+    att_paint_style(&paint, ATT_STYLE_PASSED);
+    att_put(page->out, sign);
+    att_paint_style(&paint, ATT_STYLE_NONE);
+    att_put(page->out, " ");
+    if (step->formula)
+        att_put_formula(page->out, step->formula, notation(page), page->options->digits);
+    att_put(page->out, " is refused, as it should be:\n");
+    att_put_repeat(page->out, " ", indent);
+    att_paint_style(&paint, ATT_STYLE_DIM);
+    put_wrapped(&paint, step->text, indent, indent);
+    att_paint_style(&paint, ATT_STYLE_NONE);
+}
+
+static void text_plot(att_page *page, const att_step *step)
+{
+    att_map map;
+    if (!att_page_map(page, step->map, INT64_MAX, INT64_MAX, &map))
+        return;
+    put_blank(page);
+    att_map_put_text(page->out, &map, page->options, 2, page->scratch);
+}
+
+static void text_end_sheet(att_page *page)
+{
+    att_paint paint = paint_of(page);
+    if (page->sheet->checks == 0)
+        return;
+    put_blank(page);
+    att_paint_style(&paint, page->sheet->failures ? ATT_STYLE_FAILED : ATT_STYLE_PASSED);
+    att_put_summary(page);
+    att_paint_style(&paint, ATT_STYLE_NONE);
+    att_put(page->out, ".\n");
+}
+
+static void text_end(att_page *page)
+{
+    att_paint paint = paint_of(page);
+    if (page->out->text->length == page->out->start)
+        return;
+    if (page->sheet_count != 1 || page->sheets[0]->checks == 0)
+        put_blank(page);
+    att_paint_style(&paint, ATT_STYLE_DIM);
+    att_put_rounding(page);
+    att_paint_style(&paint, ATT_STYLE_NONE);
+    put_blank(page);
+}
+
+const att_format_row att_format_text = {
+    .begin = text_begin,
+    .begin_sheet = text_begin_sheet,
+    .step = { [ATT_STEP_HEADING] = text_heading,
+              [ATT_STEP_PROSE] = text_prose,
+              [ATT_STEP_VALUE] = text_value,
+              [ATT_STEP_CHECK] = text_check,
+              [ATT_STEP_REFUSED] = text_refused,
+              [ATT_STEP_PLOT] = text_plot },
+    .end_sheet = text_end_sheet,
+    .end = text_end,
+};

@@ -1,0 +1,240 @@
+/* Selection and abbreviation; see view.h. */
+#include "render/view.h"
+
+#include "base/alloc.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+att_axis att_axis_abridged(int64_t count, int64_t most)
+{
+    if (count <= most)
+        return (att_axis){ .count = count, .head = count };
+    int64_t tail = most / 3;
+    return (att_axis){ .count = count, .head = most - tail, .tail = tail };
+}
+
+att_view att_view_of(const att_matrix *matrix, const att_render_options *options, int64_t most_rows,
+                     int64_t most_cols)
+{
+    att_view view = { .matrix = matrix };
+    view.rows = att_axis_abridged(matrix->rows, most_rows);
+    view.cols = att_axis_abridged(matrix->cols, most_cols);
+    view.format = att_number_choose(matrix->data, matrix->allowed, matrix->rows * matrix->cols,
+                                    options->digits);
+    if (options->row > 0 && matrix->rows > 1) {
+        bool has = options->row <= matrix->rows;
+        view.rows = (att_axis){ .count = matrix->rows, .first = options->row - 1, .head = has };
+    }
+    return view;
+}
+
+const char *att_view_cell(const att_view *view, int64_t row, int64_t col, char *buffer)
+{
+    int64_t at = row * view->matrix->cols + col;
+    if (view->matrix->allowed && !view->matrix->allowed[at])
+        return NULL;
+    att_number_show(buffer, view->matrix->data[at], view->format);
+    return buffer;
+}
+
+const char *att_row_label(const att_matrix *matrix, int64_t row)
+{
+    return matrix->row_labels ? matrix->row_labels[row] : NULL;
+}
+
+const char *att_col_label(const att_matrix *matrix, int64_t col)
+{
+    return matrix->col_labels ? matrix->col_labels[col] : NULL;
+}
+
+/* What `only` asks for: a name, and behind a point the name of a part. */
+static const char *wanted_part(const char *only)
+{
+    const char *point = strrchr(only, '.');
+    return point ? point + 1 : NULL;
+}
+
+static size_t wanted_length(const char *only)
+{
+    return strcspn(only, ".");
+}
+
+static bool is_wanted(const char *name, const char *only)
+{
+    size_t length = wanted_length(only);
+    return name && strlen(name) == length && memcmp(name, only, length) == 0;
+}
+
+static bool has_part(const att_step *step, const char *part)
+{
+    for (size_t i = 0; i < step->part_count; i++)
+        if (strcmp(step->parts[i].name, part) == 0)
+            return true;
+    return false;
+}
+
+/* Whether an expression such as a.head[2].weights is about what `only` names. */
+static bool concerns(const att_expr *expr, const char *only)
+{
+    const char *part = wanted_part(only);
+    bool part_found = part == NULL;
+    while (expr && expr->children > 0) {
+        if (expr->kind != ATT_EXPR_FIELD && expr->kind != ATT_EXPR_INDEX &&
+            expr->kind != ATT_EXPR_TRANSPOSE)
+            return false;
+        if (expr->kind == ATT_EXPR_FIELD && part && strcmp(expr->text, part) == 0)
+            part_found = true;
+        expr = expr->child[0];
+    }
+    return expr && expr->kind == ATT_EXPR_NAME && part_found && is_wanted(expr->text, only);
+}
+
+bool att_step_is_shown(const att_step *step, const att_render_options *options)
+{
+    const char *only = options->only;
+    if (!only)
+        return true;
+    const char *part = wanted_part(only);
+    switch (step->kind) {
+    case ATT_STEP_VALUE:
+        return is_wanted(step->name, only) && (!part || has_part(step, part));
+    case ATT_STEP_CHECK:
+        return concerns(step->check->left, only);
+    case ATT_STEP_PLOT:
+        return concerns(step->formula, only);
+    default:
+        return false;
+    }
+}
+
+bool att_part_is_shown(const att_part *part, const att_render_options *options)
+{
+    if (options->head > 0 && part->head > 0 && part->head != options->head)
+        return false;
+    const char *name = options->only ? wanted_part(options->only) : NULL;
+    return !name || strcmp(part->name, name) == 0;
+}
+
+bool att_working_is_shown(const att_working *working, const att_render_options *options)
+{
+    return options->row == 0 || working->row == 0 || working->row == options->row;
+}
+
+/* The most rows and heads among what is shown, and whether a name was found. */
+struct extent {
+    int64_t rows;
+    int64_t heads;
+    size_t steps;
+};
+
+static int64_t larger(int64_t a, int64_t b)
+{
+    return a > b ? a : b;
+}
+
+static void measure_step(struct extent *extent, const att_step *step)
+{
+    extent->steps++;
+    if (step->value)
+        extent->rows = larger(extent->rows, step->value->rows);
+    if (step->map) {
+        extent->rows = larger(extent->rows, step->map->queries);
+        extent->heads = larger(extent->heads, step->map->panels);
+    }
+    for (size_t i = 0; i < step->part_count; i++) {
+        extent->heads = larger(extent->heads, step->parts[i].head);
+        extent->rows = larger(extent->rows, step->parts[i].value->rows);
+    }
+}
+
+static struct extent measure(const att_sheet *const *sheets, size_t count,
+                             const att_render_options *options)
+{
+    struct extent extent = { 0 };
+    for (size_t s = 0; s < count; s++)
+        for (size_t i = 0; i < sheets[s]->step_count; i++)
+            if (att_step_is_shown(&sheets[s]->steps[i], options))
+                measure_step(&extent, &sheets[s]->steps[i]);
+    return extent;
+}
+
+/* The step of the name that `only` begins with, if there is one: then its part is what is wrong. */
+static const att_step *named_step(const att_sheet *const *sheets, size_t count, const char *only)
+{
+    for (size_t s = 0; s < count; s++)
+        for (size_t i = 0; i < sheets[s]->step_count; i++)
+            if (sheets[s]->steps[i].kind == ATT_STEP_VALUE &&
+                is_wanted(sheets[s]->steps[i].name, only))
+                return &sheets[s]->steps[i];
+    return NULL;
+}
+
+static att_status fail_name(const char *what, const char *word, const char *const *known,
+                            size_t count, const char *place, att_error *err)
+{
+    const char *near = att_suggest(word, known, count);
+    if (near)
+        return att_fail(err, ATT_BAD_INPUT, place, "%s is called '%s'; did you mean '%s'?", what,
+                        word, near);
+    return att_fail(err, ATT_BAD_INPUT, place, "%s is called '%s'", what, word);
+}
+
+static att_status fail_part(const att_step *step, const char *part, const char *place,
+                            att_error *err)
+{
+    const char **known = att_alloc(step->part_count, sizeof *known);
+    if (!known)
+        return att_fail_memory(err);
+    for (size_t i = 0; i < step->part_count; i++)
+        known[i] = step->parts[i].name;
+    char what[128] = "no part of '";
+    strncat(what, step->name, 96);
+    strcat(what, "'");
+    att_status status = fail_name(what, part, known, step->part_count, place, err);
+    att_free(known);
+    return status;
+}
+
+static att_status fail_only(const att_sheet *const *sheets, size_t count, const char *only,
+                            att_error *err)
+{
+    const char *place = count == 1 ? sheets[0]->name : NULL;
+    const att_step *step = named_step(sheets, count, only);
+    if (step && wanted_part(only))
+        return fail_part(step, wanted_part(only), place, err);
+    size_t steps = 0, names = 0;
+    for (size_t s = 0; s < count; s++)
+        steps += sheets[s]->step_count;
+    const char **known = att_alloc(steps, sizeof *known);
+    if (!known)
+        return att_fail_memory(err);
+    for (size_t s = 0; s < count; s++)
+        for (size_t i = 0; i < sheets[s]->step_count; i++)
+            if (sheets[s]->steps[i].name)
+                known[names++] = sheets[s]->steps[i].name;
+    att_status status = fail_name("no step", only, known, names, place, err);
+    att_free(known);
+    return status;
+}
+
+att_status att_options_check(const att_sheet *const *sheets, size_t count,
+                             const att_render_options *options, att_error *err)
+{
+    const char *place = count == 1 ? sheets[0]->name : NULL;
+    if (options->digits > ATT_DIGITS_MAX)
+        return att_fail(err, ATT_BAD_INPUT, "digits", "%d asked for, expected 0 to %d",
+                        options->digits, ATT_DIGITS_MAX);
+    struct extent extent = measure(sheets, count, options);
+    if (options->only && extent.steps == 0)
+        return fail_only(sheets, count, options->only, err);
+    if (options->row < 0 || options->row > larger(extent.rows, 0))
+        return att_fail(err, ATT_BAD_INPUT, place,
+                        "there is no row %" PRId64 ": the largest matrix shown has %" PRId64,
+                        options->row, extent.rows);
+    if (options->head < 0 || options->head > extent.heads)
+        return att_fail(err, ATT_BAD_INPUT, place,
+                        "there is no head %" PRId64 ": the most heads shown are %" PRId64,
+                        options->head, extent.heads);
+    return ATT_OK;
+}

@@ -1,0 +1,62 @@
+/* Which parts of a trace are shown: steps and fields by name, rows and heads by number, and of
+ * large matrices their first and last rows and columns. */
+#ifndef ATT_RENDER_VIEW_H
+#define ATT_RENDER_VIEW_H
+
+#include "render/number.h"
+
+/* The entries shown of `count` rows or columns: `head` from `first` on, then the last `tail`. */
+typedef struct att_axis {
+    int64_t count;
+    int64_t first;
+    int64_t head;
+    int64_t tail;
+} att_axis;
+
+att_axis att_axis_abridged(int64_t count, int64_t most);
+
+static inline int64_t att_axis_shown(const att_axis *axis)
+{
+    return axis->head + axis->tail;
+}
+
+/* The index of the k-th that is shown. */
+static inline int64_t att_axis_at(const att_axis *axis, int64_t k)
+{
+    return k < axis->head ? axis->first + k : axis->count - axis->tail + (k - axis->head);
+}
+
+/* Whether entries are left out right before the k-th that is shown. */
+static inline bool att_axis_gap(const att_axis *axis, int64_t k)
+{
+    return axis->tail > 0 && k == axis->head;
+}
+
+/* A matrix as shown. */
+typedef struct att_view {
+    const att_matrix *matrix;
+    att_axis rows;
+    att_axis cols;
+    att_number_format format;
+} att_view;
+
+/* At most so many rows and columns, and of rows only the one that the options ask for. A matrix of
+ * one row is always shown; one that lacks the row asked for shows none. */
+att_view att_view_of(const att_matrix *matrix, const att_render_options *options, int64_t most_rows,
+                     int64_t most_cols);
+
+/* The text of a cell, in `buffer` of ATT_NUMBER_SIZE; NULL where it is masked. */
+const char *att_view_cell(const att_view *view, int64_t row, int64_t col, char *buffer);
+
+const char *att_row_label(const att_matrix *matrix, int64_t row); /* or NULL */
+const char *att_col_label(const att_matrix *matrix, int64_t col);
+
+bool att_step_is_shown(const att_step *step, const att_render_options *options);
+bool att_part_is_shown(const att_part *part, const att_render_options *options);
+bool att_working_is_shown(const att_working *working, const att_render_options *options);
+
+/* Refuses options that no sheet can satisfy: a name, row or head that nothing has. */
+att_status att_options_check(const att_sheet *const *sheets, size_t count,
+                             const att_render_options *options, att_error *err);
+
+#endif

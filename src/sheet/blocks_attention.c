@@ -154,8 +154,6 @@ static att_status take_weights(const att_call *call, enum role role, int64_t hea
         return att_call_matrix(call, index, &matrix);
     }
     out->count = (int64_t)value->item_count;
-    if (out->count == 0)
-        return att_call_fail(call, node, "%s: %s lists no head", call->function->name, out->name);
     for (size_t i = 0; i < value->item_count; i++)
         if (value->items[i].kind != ATT_VALUE_MATRIX && value->items[i].kind != ATT_VALUE_RECORD)
             return att_call_fail(call, node, "%s: entry %zu of %s is not a matrix",

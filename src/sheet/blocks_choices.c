@@ -112,13 +112,13 @@ att_status att_choices_option(const att_layer *layer, const att_choices *choices
     if (!value)
         return ATT_OK;
     if (value->kind == ATT_VALUE_LIST) {
-        if (head == 0 || value->item_count != (size_t)choices->heads)
+        if (value->item_count != (size_t)choices->heads)
             return att_call_fail(call, att_option_node(call, name),
-                                 "%s: %s lists %zu matrices, but there %s %" PRId64 " head%s",
+                                 "%s: %s is a list of %zu, but there %s %" PRId64 " head%s",
                                  call->function->name, name, value->item_count,
                                  choices->heads == 1 ? "is" : "are", choices->heads,
                                  choices->heads == 1 ? "" : "s");
-        value = &value->items[head - 1];
+        value = &value->items[head == 0 ? 0 : head - 1];
     }
     if (value->kind != ATT_VALUE_MATRIX && value->kind != ATT_VALUE_RECORD)
         return att_call_fail(call, att_option_node(call, name), "%s: %s takes a matrix",

@@ -220,9 +220,6 @@ static att_status read_kernel(const att_call *call, struct conv *conv)
                                  call->function->name, t + 1, conv->x->cols);
         conv->tap[t] = m;
     }
-    if (conv->taps == 0)
-        return att_call_fail(call, call->node->child[1], "%s: the kernel is empty",
-                             call->function->name);
     conv->width = conv->tap[0]->cols;
     return ATT_OK;
 }

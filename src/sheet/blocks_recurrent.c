@@ -309,10 +309,9 @@ static att_status take_matrix(const struct run *run, size_t index, const char *u
         return ATT_OK;
     return att_call_fail(run->call, w.node,
                          "%s: %s is %" PRId64 " × %" PRId64 ", but must be %" PRId64 " × %" PRId64
-                         ": a row for each element of %s, a column for each of the %" PRId64
-                         " gates' %" PRId64 " units",
+                         ": a row for each element of %s, a column for each unit%s",
                          run->call->function->name, w.name, w.matrix->rows, w.matrix->cols, rows,
-                         cols, whose, run->cell->gates, run->m);
+                         cols, whose, run->cell->gates > 1 ? " of each gate" : "");
 }
 
 static att_status take_arguments(struct run *run)

@@ -11,4 +11,6 @@ attend_test(check_symbols ${checks}/symbols $<TARGET_FILE:attend_static>
   $<TARGET_FILE:attend_shared>)
 attend_test(check_style ${checks}/style)
 attend_test(check_counting ${checks}/counting)
+attend_test(check_documented ${checks}/documented $<TARGET_FILE:attend_program>)
+attend_test(check_setup ${checks}/setup)
 attend_test(check_install ${checks}/install ${CMAKE_BINARY_DIR})

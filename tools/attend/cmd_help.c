@@ -8,8 +8,9 @@
 
 static exit_code finish(void)
 {
-    att_error err;
-    return output_flush(&err) == ATT_OK ? EXIT_DONE : report(&err);
+    att_error err = { 0 };
+    att_status status = output_flush(&err);
+    return status == ATT_OK ? EXIT_DONE : report(status, &err);
 }
 
 /* One option as it is written: "  -o, --output FILE". */

@@ -10,6 +10,12 @@
 #include "output.h"
 
 const struct verb verbs[] = {
+    { .name = "explain",
+      .operands = "[SHEET…]",
+      .says = "work sheets out step by step, check them and draw their attention maps",
+      .details = explain_details,
+      .options = explain_options,
+      .run = explain_run },
     { .name = "help",
       .operands = "[VERB]",
       .says = "list the verbs, or tell more of one",
@@ -40,9 +46,10 @@ exit_code unknown_verb(const char *name)
 
 static exit_code version(void)
 {
-    att_error err;
+    att_error err = { 0 };
     printf("attend %s\n", att_version());
-    return output_flush(&err) == ATT_OK ? EXIT_DONE : report(&err);
+    att_status status = output_flush(&err);
+    return status == ATT_OK ? EXIT_DONE : report(status, &err);
 }
 
 /* A closed standard descriptor would be taken by the next file opened, and the result written into
@@ -64,7 +71,13 @@ static exit_code run(int argc, char **argv)
     if (strcmp(name, "--help") == 0 || strcmp(name, "-h") == 0)
         return help_program();
     const struct verb *verb = verb_find(name);
-    return verb ? verb->run(verb, argc - 2, argv + 2) : unknown_verb(name);
+    if (!verb)
+        return unknown_verb(name);
+    att_error err = { 0 };
+    att_status status = att_cpu_check(&err);
+    if (status != ATT_OK)
+        return report(status, &err);
+    return verb->run(verb, argc - 2, argv + 2);
 }
 
 int main(int argc, char **argv)

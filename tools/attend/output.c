@@ -35,6 +35,14 @@ att_status output_stdout(const char *bytes, size_t length, att_error *err)
     return output_flush(err);
 }
 
+att_status text_join(att_text *out, const text_piece *pieces)
+{
+    for (; pieces->bytes; pieces++)
+        if (att_text_add(out, pieces->bytes, pieces->length) != ATT_OK)
+            return ATT_NO_MEMORY;
+    return ATT_OK;
+}
+
 const char *const colour_words[] = { "auto", "always", "never", NULL };
 
 /* What the terminal says of itself. COLORTERM is how terminals announce 24-bit colour; a TERM that

@@ -10,6 +10,15 @@ att_status output_stdout(const char *bytes, size_t length, att_error *err);
 /* Flushes what printf left there, with the same meaning. */
 att_status output_flush(att_error *err);
 
+/* A piece of text; a list of them ends with NULL bytes. */
+typedef struct text_piece {
+    const char *bytes;
+    size_t length;
+} text_piece;
+
+/* Appends all the pieces, for names of files. */
+att_status text_join(att_text *out, const text_piece *pieces);
+
 typedef enum colour_choice { COLOUR_AUTO, COLOUR_ALWAYS, COLOUR_NEVER } colour_choice;
 extern const char *const colour_words[]; /* NULL-ended, in the order of the enum */
 

@@ -42,7 +42,7 @@ exit_code help_program(void);
 
 /* Tells a failure on standard error as `file:line:column: message`, with the line and a caret where
  * they are known, and gives the exit code for it. */
-exit_code report(const att_error *err);
+exit_code report(att_status status, const att_error *err);
 
 /* Tells a mistake in how the program was called, and where to read on. `verb` may be NULL. */
 exit_code report_usage(const struct verb *verb, const char *format, ...)
@@ -51,6 +51,8 @@ exit_code report_usage(const struct verb *verb, const char *format, ...)
 /* Fills *err and returns `status`, for failures that the program itself finds. */
 att_status error_set(att_error *err, att_status status, const char *place, const char *format, ...)
     __attribute__((format(printf, 4, 5)));
+
+att_status error_memory(att_error *err);
 
 /* The worse of two outcomes. */
 exit_code worse(exit_code a, exit_code b);

@@ -16,17 +16,17 @@ static exit_code exit_code_of(att_status status)
     return codes[status];
 }
 
-exit_code report(const att_error *err)
+exit_code report(att_status status, const att_error *err)
 {
     fputs(err->place[0] ? err->place : "attend", stderr);
     if (err->line > 0)
         fprintf(stderr, ":%d", err->line);
     if (err->line > 0 && err->column > 0)
         fprintf(stderr, ":%d", err->column);
-    fprintf(stderr, ": %s\n", err->message);
+    fprintf(stderr, ": %s\n", err->message[0] ? err->message : att_status_name(status));
     if (err->excerpt[0])
         fprintf(stderr, "%s\n", err->excerpt);
-    return exit_code_of(err->status);
+    return exit_code_of(status);
 }
 
 exit_code report_usage(const struct verb *verb, const char *format, ...)
@@ -49,6 +49,11 @@ att_status error_set(att_error *err, att_status status, const char *place, const
     vsnprintf(err->message, sizeof err->message, format, args);
     va_end(args);
     return status;
+}
+
+att_status error_memory(att_error *err)
+{
+    return error_set(err, ATT_NO_MEMORY, "", "out of memory");
 }
 
 exit_code worse(exit_code a, exit_code b)

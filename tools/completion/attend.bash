@@ -1,1 +1,55 @@
-# bash completion for attend
+# bash completion for attend(1)
+
+_attend_verbs='explain help'
+_attend_explain='--format --output --digits --only --row --head --colour --ascii --svg --png --pdf
+--scale --quiet --help'
+
+# Offers the words of $1 that begin as the current one does.
+_attend_words() {
+    mapfile -t COMPREPLY < <(compgen -W "$1" -- "$cur")
+}
+
+# Offers files that end in one of the suffixes in $1 (all files where it is empty), and folders.
+_attend_files() {
+    local suffix
+    mapfile -t COMPREPLY < <(compgen -d -- "$cur")
+    if [ -z "$1" ]; then
+        mapfile -t -O "${#COMPREPLY[@]}" COMPREPLY < <(compgen -f -- "$cur")
+    fi
+    for suffix in $1; do
+        mapfile -t -O "${#COMPREPLY[@]}" COMPREPLY < <(compgen -f -X "!*.$suffix" -- "$cur")
+    done
+    compopt -o filenames 2>/dev/null
+}
+
+_attend() {
+    local cur=${COMP_WORDS[COMP_CWORD]}
+    local prev=${COMP_WORDS[COMP_CWORD - 1]}
+    if [ "$COMP_CWORD" -eq 1 ]; then
+        _attend_words "$_attend_verbs --help --version"
+        return
+    fi
+    case ${COMP_WORDS[1]} in
+    help) _attend_words "$_attend_verbs" ;;
+    explain)
+        case $prev in
+        --format | -f) _attend_words 'text md latex html json' ;;
+        --colour) _attend_words 'auto always never' ;;
+        --svg) _attend_files svg ;;
+        --png) _attend_files png ;;
+        --pdf) _attend_files pdf ;;
+        --output | -o) _attend_files '' ;;
+        --digits | -d | --only | --row | --head | --scale) COMPREPLY=() ;;
+        *)
+            if [[ $cur == -* ]]; then
+                _attend_words "$_attend_explain"
+            else
+                _attend_files att
+            fi
+            ;;
+        esac
+        ;;
+    esac
+}
+
+complete -F _attend attend

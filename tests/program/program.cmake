@@ -1,0 +1,21 @@
+# The program as its users see it: each case file is a CTest test, each case in it is counted.
+file(GLOB cases CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/program/cases/*.case)
+foreach(file ${cases})
+  get_filename_component(name ${file} NAME_WE)
+  if(name STREQUAL "pictures" AND NOT RSVG_FOUND)
+    set(name pictures_missing)
+  endif()
+  attend_test(program_${name} ${CMAKE_CURRENT_SOURCE_DIR}/program/run ${PROJECT_BINARY_DIR} ${file})
+endforeach()
+
+# test_explain_memory runs the program inside itself, main() renamed and its heap counted.
+add_library(attend_program_in_tests OBJECT ${ATTEND_PROGRAM_SOURCES})
+target_include_directories(attend_program_in_tests PRIVATE ${PROJECT_SOURCE_DIR}/include)
+target_compile_definitions(attend_program_in_tests PRIVATE main=attend_main calloc=counted_calloc
+  realloc=counted_realloc strdup=counted_strdup free=counted_free)
+target_compile_options(attend_program_in_tests PRIVATE -Wno-missing-prototypes)
+target_link_libraries(test_explain_memory PRIVATE attend_program_in_tests)
+if(RSVG_FOUND)
+  target_link_libraries(attend_program_in_tests PUBLIC PkgConfig::RSVG)
+  target_compile_definitions(attend_program_in_tests PUBLIC ATT_HAVE_RSVG)
+endif()

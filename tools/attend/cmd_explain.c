@@ -1,0 +1,257 @@
+/* attend explain: works sheets out and shows them, as a document and as pictures of their maps.
+ *
+ * Everything is made before anything is written: a sheet that cannot be worked out, or a picture
+ * that cannot be drawn, leaves no half of a result behind. */
+#include "program.h"
+
+#include <stddef.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "output.h"
+#include "pictures.h"
+#include "sheets.h"
+
+typedef struct settings {
+    int format; /* att_format; -1: not given */
+    const char *output;
+    long digits;
+    const char *only;
+    long row;
+    long head;
+    int colour; /* colour_choice */
+    bool ascii;
+    const char *svg;
+    const char *png;
+    const char *pdf;
+    double scale; /* 0: not given */
+    bool quiet;
+} settings;
+
+const char explain_details[] =
+    "Works each SHEET out step by step, checks what it expects and shows the result. Without a\n"
+    "SHEET, or for '-', reads standard input. The language: docs/worksheets.md.\n"
+    "\n"
+    "Several sheets become one document. Where -o names a folder, each gets a file of its own in\n"
+    "it. Nothing is written unless every sheet could be worked out; a failed expectation is told\n"
+    "on standard error and makes the exit code 1.\n";
+
+/* In the order of att_format, with the endings of files in a folder. */
+static const char *const format_words[] = { "text", "md", "latex", "html", "json", NULL };
+static const char *const format_endings[] = { ".txt", ".md", ".tex", ".html", ".json" };
+
+#define ROW(NAME, LETTER, KIND, MEMBER, TAKES, SAYS, ...)                                          \
+    {                                                                                              \
+        .name = NAME, .letter = LETTER, .kind = OPTION_##KIND,                                     \
+        .offset = offsetof(settings, MEMBER), .takes = TAKES, .says = SAYS, ##__VA_ARGS__          \
+    }
+
+/* clang-format off: a table reads by its columns */
+const option explain_options[] = {
+    ROW("format", 'f', WORD, format, "NAME", "text (default), md, latex, html or json",
+        .words = format_words),
+    ROW("output", 'o', TEXT, output, "FILE", "write the document there; a folder: one each"),
+    ROW("digits", 'd', NUMBER, digits, "N", "digits after the decimal point (default 4)",
+        .least = 0, .most = 17),
+    ROW("only", 0, TEXT, only, "NAME", "show only this result: a, or a.weights"),
+    ROW("row", 0, NUMBER, row, "N", "show only this row of matrices, from 1", .least = 1,
+        .most = 1e9),
+    ROW("head", 0, NUMBER, head, "N", "show only this head, from 1", .least = 1, .most = 1e9),
+    ROW("colour", 0, WORD, colour, "WHEN", "auto (default), always or never",
+        .words = colour_words),
+    ROW("color", 0, WORD, colour, "WHEN", NULL, .words = colour_words),
+    ROW("ascii", 0, FLAG, ascii, NULL, "draw with ASCII characters alone"),
+    ROW("svg", 0, TEXT, svg, "FILE",
+        "draw the maps of plot lines as SVG; of several,"
+        " name-1.svg, …"),
+    ROW("png", 0, TEXT, png, "FILE", "the same as PNG"),
+    ROW("pdf", 0, TEXT, pdf, "FILE", "the same as PDF"),
+    ROW("scale", 0, REAL, scale, "X", "pixels of a PNG to one of the SVG (default 2)",
+        .least = 0.01, .most = 100),
+    ROW("quiet", 'q', FLAG, quiet, NULL, "no document, only whether the checks passed"),
+    { 0 },
+};
+/* clang-format on */
+
+/* Options that say nothing together, or nothing at all, are refused rather than ignored. */
+static const char *conflict(const settings *set)
+{
+    bool text = set->format <= (int)ATT_FORMAT_TEXT;
+    if (set->quiet && (set->format >= 0 || set->output || set->only || set->row || set->head))
+        return "--quiet shows no document; --format, --output, --only, --row and --head shape one";
+    if (set->ascii && !text)
+        return "--ascii is for the text format";
+    if (set->colour == COLOUR_ALWAYS && !text)
+        return "--colour is for the text format";
+    if (set->scale > 0 && !set->png)
+        return "--scale is for --png";
+    return NULL;
+}
+
+/* What is wrong with the sheets as they are named, or NULL. */
+static const char *bad_names(char *const *names, int count)
+{
+    int inputs = 0;
+    for (int i = 0; i < count; i++) {
+        if (!names[i][0])
+            return "the name of a sheet is empty";
+        inputs += strcmp(names[i], "-") == 0;
+    }
+    return inputs > 1 ? "standard input is named twice" : NULL;
+}
+
+static att_render_options render_options(const settings *set)
+{
+    att_render_options options = {
+        .format = set->format < 0 ? ATT_FORMAT_TEXT : (att_format)set->format,
+        .digits = (int)set->digits,
+        .only = set->only,
+        .row = set->row,
+        .head = set->head,
+        .ascii = set->ascii,
+    };
+    if (!set->output) {
+        options.colour = output_colour((colour_choice)set->colour);
+        options.width = output_width();
+    } else if (set->colour == COLOUR_ALWAYS) {
+        options.colour = output_colour(COLOUR_ALWAYS);
+    }
+    return options;
+}
+
+static bool is_folder(const char *path)
+{
+    struct stat info;
+    return stat(path, &info) == 0 && S_ISDIR(info.st_mode);
+}
+
+/* The file in `folder` for the document of a sheet: its name with the ending of the format. */
+static att_status document_path(att_text *out, const char *folder, const char *sheet,
+                                const char *ending)
+{
+    const char *slash = strrchr(sheet, '/');
+    const char *name = strcmp(sheet, "-") == 0 ? "stdin" : slash ? slash + 1 : sheet;
+    const char *dot = strrchr(name, '.');
+    size_t length = dot && dot != name ? (size_t)(dot - name) : strlen(name);
+    bool closed = folder[strlen(folder) - 1] == '/';
+    return text_join(out, (text_piece[]){ { folder, strlen(folder) },
+                                          { "/", closed ? 0 : 1 },
+                                          { name, length },
+                                          { ending, strlen(ending) },
+                                          { 0 } });
+}
+
+/* One document for each sheet, in the folder that -o names. */
+static att_status make_folder(output_list *files, const sheet_list *sheets, const settings *set,
+                              att_error *err)
+{
+    att_render_options options = render_options(set);
+    for (size_t i = 0; i < sheets->count; i++) {
+        att_text path = { 0 };
+        output_file *file = NULL;
+        if (document_path(&path, set->output, sheets->names[i], format_endings[options.format]) ==
+            ATT_OK)
+            file = output_add(files, path.data, "document");
+        att_text_free(&path);
+        if (!file)
+            return error_memory(err);
+        att_status status = att_sheet_render(&file->bytes, sheets->sheets[i], &options, err);
+        if (status != ATT_OK)
+            return status;
+    }
+    return ATT_OK;
+}
+
+/* The document of all sheets: into *out for standard output, or as a file or files. */
+static att_status make_documents(att_text *out, output_list *files, const sheet_list *sheets,
+                                 const settings *set, att_error *err)
+{
+    if (set->output && is_folder(set->output))
+        return make_folder(files, sheets, set, err);
+    att_render_options options = render_options(set);
+    if (set->output) {
+        output_file *file = output_add(files, set->output, "document");
+        if (!file)
+            return error_memory(err);
+        out = &file->bytes;
+    }
+    if (sheets->count == 1)
+        return att_sheet_render(out, sheets->sheets[0], &options, err);
+    return att_sheets_render(out, (const att_sheet *const *)sheets->sheets, sheets->count, &options,
+                             err);
+}
+
+/* With --quiet a line for each sheet takes the place of the document. */
+static void print_outcomes(const sheet_list *sheets)
+{
+    for (size_t i = 0; i < sheets->count; i++) {
+        size_t checks = att_sheet_checks(sheets->sheets[i]);
+        size_t failures = att_sheet_failures(sheets->sheets[i]);
+        const char *plural = checks == 1 ? "" : "s";
+        if (failures > 0)
+            printf("%s: %zu of %zu check%s failed\n", sheets->names[i], failures, checks, plural);
+        else
+            printf("%s: %zu check%s passed\n", sheets->names[i], checks, plural);
+    }
+}
+
+/* Writes what was made. Files come first: standard output may be a pipe that closes early. */
+static att_status write_all(const output_list *files, const att_text *document,
+                            const sheet_list *sheets, const settings *set, att_error *err)
+{
+    att_status status = output_check(files, sheets->names, (int)sheets->count, err);
+    if (status == ATT_OK)
+        status = output_save(files, err);
+    if (status != ATT_OK)
+        return status;
+    if (set->quiet)
+        print_outcomes(sheets);
+    return output_stdout(document->data, document->length, err);
+}
+
+static exit_code explain(const settings *set, char *const *names, int count)
+{
+    att_error err = { 0 };
+    sheet_list sheets;
+    output_list files = { 0 };
+    att_text document = { 0 };
+    exit_code code = sheets_load(&sheets, names, count);
+    if (code == EXIT_DONE) {
+        const picture_files pictures = { set->svg, set->png, set->pdf, set->scale };
+        att_status status = ATT_OK;
+        if (!set->quiet)
+            status = make_documents(&document, &files, &sheets, set, &err);
+        if (status == ATT_OK)
+            status = pictures_make(&files, &sheets, &pictures, &err);
+        if (status == ATT_OK)
+            status = write_all(&files, &document, &sheets, set, &err);
+        code = status == ATT_OK ? EXIT_DONE : report(status, &err);
+    }
+    if (code == EXIT_DONE)
+        code = sheets_tell_failures(&sheets);
+    att_text_free(&document);
+    output_free(&files);
+    sheets_free(&sheets);
+    return code;
+}
+
+exit_code explain_run(const struct verb *verb, int count, char **args)
+{
+    settings set = { .format = -1, .digits = -1, .colour = COLOUR_AUTO };
+    int operands = 0;
+    parse_result parsed = options_parse(verb, count, args, &set, &operands);
+    if (parsed != PARSE_OK)
+        return parsed == PARSE_HELP ? help_verb(verb) : EXIT_BAD_INPUT;
+    const char *wrong = conflict(&set);
+    if (!wrong)
+        wrong = bad_names(args, operands);
+    if (wrong)
+        return report_usage(verb, "%s", wrong);
+    if (operands > 0)
+        return explain(&set, args, operands);
+    if (isatty(STDIN_FILENO))
+        return report_usage(verb, "expects a sheet, or one on standard input");
+    return explain(&set, (char *[]){ "-" }, 1);
+}

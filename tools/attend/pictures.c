@@ -1,0 +1,97 @@
+/* Maps into picture files; see pictures.h. */
+#include "pictures.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "picture.h"
+
+/* Twice the size of the SVG is sharp on the screens and in the papers of today. */
+static const double usual_scale = 2;
+
+/* A kind of picture: draws `map` into *out. */
+typedef att_status draw_function(att_text *out, const att_map *map, double scale, att_error *err);
+
+static att_status draw_svg(att_text *out, const att_map *map, double scale, att_error *err)
+{
+    (void)scale;
+    return att_map_svg(out, map, err);
+}
+
+static att_status draw_png(att_text *out, const att_map *map, double scale, att_error *err)
+{
+    att_text svg = { 0 };
+    att_status status = att_map_svg_flat(&svg, map, err);
+    if (status == ATT_OK)
+        status = picture_png(out, &svg, scale > 0 ? scale : usual_scale, err);
+    att_text_free(&svg);
+    return status;
+}
+
+static att_status draw_pdf(att_text *out, const att_map *map, double scale, att_error *err)
+{
+    (void)scale;
+    att_text svg = { 0 };
+    att_status status = att_map_svg_flat(&svg, map, err);
+    if (status == ATT_OK)
+        status = picture_pdf(out, &svg, err);
+    att_text_free(&svg);
+    return status;
+}
+
+/* `path` itself for the only map; otherwise "maps.svg" becomes "maps-3.svg". */
+static att_status numbered(att_text *out, const char *path, size_t index, size_t count)
+{
+    const char *slash = strrchr(path, '/');
+    const char *name = slash ? slash + 1 : path;
+    const char *dot = strrchr(name, '.');
+    size_t stem = dot && dot != name ? (size_t)(dot - path) : strlen(path);
+    char number[32] = "";
+    if (count > 1)
+        snprintf(number, sizeof number, "-%zu", index + 1);
+    return text_join(out, (text_piece[]){ { path, stem },
+                                          { number, strlen(number) },
+                                          { path + stem, strlen(path + stem) },
+                                          { 0 } });
+}
+
+/* Every map of the sheets as one kind of picture. */
+static att_status make_kind(output_list *files, const sheet_list *sheets, const char *path,
+                            draw_function *draw, double scale, att_error *err)
+{
+    size_t count = sheets_map_count(sheets);
+    for (size_t i = 0; i < count; i++) {
+        att_text name = { 0 };
+        output_file *file = NULL;
+        if (numbered(&name, path, i, count) == ATT_OK)
+            file = output_add(files, name.data, "map");
+        att_text_free(&name);
+        if (!file)
+            return error_memory(err);
+        att_status status = draw(&file->bytes, sheets_map_get(sheets, i), scale, err);
+        if (status != ATT_OK)
+            return status;
+    }
+    return ATT_OK;
+}
+
+att_status pictures_make(output_list *files, const sheet_list *sheets, const picture_files *asked,
+                         att_error *err)
+{
+    const struct {
+        const char *path;
+        draw_function *draw;
+    } kinds[] = { { asked->svg, draw_svg }, { asked->png, draw_png }, { asked->pdf, draw_pdf } };
+    for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) {
+        if (!kinds[i].path)
+            continue;
+        if (sheets_map_count(sheets) == 0)
+            return error_set(err, ATT_BAD_INPUT, "",
+                             "there is no map to draw: a sheet asks for one with a plot line");
+        att_status status =
+            make_kind(files, sheets, kinds[i].path, kinds[i].draw, asked->scale, err);
+        if (status != ATT_OK)
+            return status;
+    }
+    return ATT_OK;
+}

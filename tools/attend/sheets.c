@@ -1,0 +1,98 @@
+/* Loading sheets; see sheets.h. */
+#include "sheets.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { STDIN_LIMIT = 256 << 20, STDIN_CHUNK = 1 << 16 };
+static const char stdin_name[] = "<stdin>";
+
+/* All of standard input. A limit ends what would never end by itself. */
+static att_status read_stdin(att_text *out, att_error *err)
+{
+    char chunk[STDIN_CHUNK];
+    for (;;) {
+        ssize_t got = read(STDIN_FILENO, chunk, sizeof chunk);
+        if (got == 0)
+            return ATT_OK;
+        if (got < 0 && errno == EINTR)
+            continue;
+        if (got < 0)
+            return error_set(err, errno == EIO ? ATT_SYSTEM : ATT_BAD_INPUT, stdin_name,
+                             "cannot read: %s", strerror(errno));
+        if (out->length + (size_t)got > STDIN_LIMIT)
+            return error_set(err, ATT_BAD_INPUT, stdin_name,
+                             "is longer than %d MiB, too long for a sheet", STDIN_LIMIT >> 20);
+        if (att_text_add(out, chunk, (size_t)got) != ATT_OK)
+            return error_memory(err);
+    }
+}
+
+static att_status load_stdin(att_sheet **out, att_error *err)
+{
+    att_text text = { 0 };
+    att_status status = read_stdin(&text, err);
+    if (status == ATT_OK)
+        status = att_sheet_read(out, text.data ? text.data : "", text.length, stdin_name, ".", err);
+    att_text_free(&text);
+    return status;
+}
+
+exit_code sheets_load(sheet_list *out, char *const *names, int count)
+{
+    att_error err = { 0 };
+    exit_code worst = EXIT_DONE;
+    *out = (sheet_list){ .names = names, .sheets = calloc((size_t)count, sizeof *out->sheets) };
+    if (!out->sheets)
+        return report(error_memory(&err), &err);
+    for (int i = 0; i < count && worst < EXIT_SYSTEM; i++) {
+        att_sheet **sheet = &out->sheets[out->count++];
+        att_status status = strcmp(names[i], "-") == 0 ? load_stdin(sheet, &err)
+                                                       : att_sheet_load(sheet, names[i], &err);
+        if (status != ATT_OK)
+            worst = worse(worst, report(status, &err));
+    }
+    return worst;
+}
+
+void sheets_free(sheet_list *list)
+{
+    for (size_t i = 0; i < list->count; i++)
+        att_sheet_free(list->sheets[i]);
+    free(list->sheets);
+    *list = (sheet_list){ 0 };
+}
+
+exit_code sheets_tell_failures(const sheet_list *list)
+{
+    exit_code code = EXIT_DONE;
+    for (size_t i = 0; i < list->count; i++)
+        for (size_t j = 0; j < att_sheet_failures(list->sheets[i]); j++) {
+            att_error failure;
+            att_sheet_failure_get(&failure, list->sheets[i], j);
+            report(ATT_BAD_INPUT, &failure);
+            code = EXIT_CHECK_FAILED;
+        }
+    return code;
+}
+
+size_t sheets_map_count(const sheet_list *list)
+{
+    size_t count = 0;
+    for (size_t i = 0; i < list->count; i++)
+        count += att_sheet_map_count(list->sheets[i]);
+    return count;
+}
+
+const att_map *sheets_map_get(const sheet_list *list, size_t index)
+{
+    for (size_t i = 0; i < list->count; i++) {
+        size_t count = att_sheet_map_count(list->sheets[i]);
+        if (index < count)
+            return att_sheet_map_get(list->sheets[i], index);
+        index -= count;
+    }
+    return NULL;
+}

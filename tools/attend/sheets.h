@@ -1,0 +1,25 @@
+/* The sheets named on the command line, worked out. */
+#ifndef SHEETS_H
+#define SHEETS_H
+
+#include "program.h"
+
+typedef struct sheet_list {
+    att_sheet **sheets; /* [count] */
+    char *const *names; /* [count], as given; "-" is standard input */
+    size_t count;
+} sheet_list;
+
+/* Works every sheet out. What is wrong with one is told at once and does not keep the others from
+ * being looked at; the worst outcome comes back. Release with sheets_free() in any case. */
+exit_code sheets_load(sheet_list *out, char *const *names, int count);
+void sheets_free(sheet_list *list);
+
+/* Tells every failed check on standard error. */
+exit_code sheets_tell_failures(const sheet_list *list);
+
+/* The maps of all the sheets, in order. */
+size_t sheets_map_count(const sheet_list *list);
+const att_map *sheets_map_get(const sheet_list *list, size_t index);
+
+#endif

@@ -136,7 +136,8 @@ static void sparsemax_backward(double *score_grads, const double *weight_grads,
 
 /* Peters, Niculae and Martins 2019, algorithm 2, on half scores z: weights are (z - τ)² above the
  * threshold τ. With mean and sum of squared deviations of the k largest kept up by Welford's
- * update, τ_k = mean - sqrt((1 - squares)/k); the support ends where z_k falls below τ_k. */
+ * update, τ_k = mean - sqrt((1 - squares)/k); the support ends where z_k falls below τ_k. The
+ * largest z is 0 and weighs at most 1, so τ ≥ -1 and what is not above -1 cannot be in it. */
 static void entmax15(double *weights, const double *scores, int64_t count, double *scratch)
 {
     if (!shift(weights, scores, count)) {
@@ -149,7 +150,7 @@ static void entmax15(double *weights, const double *scores, int64_t count, doubl
     double average = 0;
     double squares = 0;
     double threshold = -1;
-    for (int64_t k = 1; k <= count; k++) {
+    for (int64_t k = 1; k <= count && scratch[k - 1] > -1; k++) {
         double change = scratch[k - 1] - average;
         average += change / (double)k;
         squares += change * (scratch[k - 1] - average);

@@ -247,8 +247,9 @@ att_status att_problem_check_grads(const att_problem *p, const att_tensor *outpu
         if (!grad)
             continue;
         if (!input)
-            return att_fail(err, ATT_BAD_INPUT, "attention", "there is no %s to give the %s of",
-                            slots[s].name, slots[s].grad_name);
+            return att_fail(err, ATT_BAD_INPUT, "attention",
+                            "the %s is asked for, but there is no %s", slots[s].grad_name,
+                            slots[s].name);
         ATT_TRY(att_shape_same(slots[s].grad_name, grad, slots[s].name, input, err));
         ATT_TRY(att_shape_writable(slots[s].grad_name, grad, err));
     }

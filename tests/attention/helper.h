@@ -63,6 +63,12 @@ static inline void assert_near(const double *found, const double *expected, size
     }
 }
 
+/* The same for one number; cmocka's own comparison is of floats. */
+static inline void assert_close(double found, double expected, double limit)
+{
+    assert_near(&found, &expected, 1, limit);
+}
+
 #define ASSERT_OK(call)                                                                            \
     do {                                                                                           \
         att_error error_ = { 0 };                                                                  \

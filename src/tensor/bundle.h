@@ -14,4 +14,8 @@ size_t att_bundle_meta_count(const att_bundle *bundle);
 void att_bundle_meta_at(const att_bundle *bundle, size_t index, const char **key,
                         const char **value);
 
+/* The bytes of a .safetensors file, added to `out`; `name` stands for the file in errors. */
+att_status att_safetensors_write(att_text *out, const att_bundle *bundle, const char *name,
+                                 att_error *err);
+
 #endif

@@ -4,11 +4,12 @@
  * data.
  *
  * The header is a Python dict literal, of which npy_header.c reads just what NumPy writes. */
-#include "tensor/npy_header.h"
+#include "tensor/npy.h"
 
 #include "base/error.h"
 #include "base/file.h"
 #include "base/text.h"
+#include "tensor/npy_header.h"
 #include "tensor/tensor.h"
 
 #include <string.h>
@@ -147,19 +148,23 @@ static att_status add_header(att_text *out, const att_tensor *tensor)
     return att_text_add(out, bytes, BEFORE + length);
 }
 
-att_status att_npy_save(const att_tensor *tensor, const char *path, att_error *err)
+att_status att_npy_write(att_text *out, const att_tensor *tensor, att_error *err)
 {
     att_tensor dense;
     ATT_TRY(att_tensor_copy(&dense, tensor, tensor->dtype, err));
-    att_text bytes = { 0 };
-    att_status status = add_header(&bytes, &dense);
+    att_status status = add_header(out, &dense);
     if (status == ATT_OK)
-        status = att_element_encode(&bytes, &dense);
+        status = att_element_encode(out, &dense);
     att_tensor_free(&dense);
+    return status == ATT_OK ? ATT_OK : att_fail_memory(err);
+}
+
+att_status att_npy_save(const att_tensor *tensor, const char *path, att_error *err)
+{
+    att_text bytes = { 0 };
+    att_status status = att_npy_write(&bytes, tensor, err);
     if (status == ATT_OK)
         status = att_file_save(path, bytes.data, bytes.length, err);
-    else
-        status = att_fail_memory(err);
     att_text_free(&bytes);
     return status;
 }

@@ -143,14 +143,15 @@ static int add_to_text(const char *bytes, size_t size, void *text)
 
 static bool add_header(att_text *out, const att_bundle *bundle, const item *items)
 {
-    char length[LENGTH_SIZE] = { 0 };
+    static const char unknown[LENGTH_SIZE];
+    size_t start = out->length;
     json_t *header = header_json(bundle, items);
-    bool good = header && att_text_add(out, length, LENGTH_SIZE) == ATT_OK &&
+    bool good = header && att_text_add(out, unknown, LENGTH_SIZE) == ATT_OK &&
                 json_dump_callback(header, add_to_text, out, JSON_COMPACT) == 0 &&
-                att_text_repeat(out, " ", (int64_t)(-out->length % ALIGNMENT)) == ATT_OK;
+                att_text_repeat(out, " ", (int64_t)((start - out->length) % ALIGNMENT)) == ATT_OK;
     json_decref(header);
     for (int i = 0; i < LENGTH_SIZE && good; i++)
-        out->data[i] = (char)((out->length - LENGTH_SIZE) >> 8 * i & 0xFF);
+        out->data[start + (size_t)i] = (char)((out->length - start - LENGTH_SIZE) >> 8 * i & 0xFF);
     return good;
 }
 
@@ -172,23 +173,32 @@ static bool add_all(att_text *out, const att_bundle *bundle)
     return good;
 }
 
-att_status att_safetensors_save(const att_bundle *bundle, const char *path, att_error *err)
+att_status att_safetensors_write(att_text *out, const att_bundle *bundle, const char *name,
+                                 att_error *err)
 {
-    ATT_TRY(check_texts(bundle, path, err));
-    att_text bytes = { 0 };
-    att_status status = add_all(&bytes, bundle) ? att_file_save(path, bytes.data, bytes.length, err)
-                                                : att_fail_memory(err);
-    att_text_free(&bytes);
-    return status;
+    ATT_TRY(check_texts(bundle, name, err));
+    return add_all(out, bundle) ? ATT_OK : att_fail_memory(err);
 }
 
 #else
 
-att_status att_safetensors_save(const att_bundle *bundle, const char *path, att_error *err)
+att_status att_safetensors_write(att_text *out, const att_bundle *bundle, const char *name,
+                                 att_error *err)
 {
+    (void)out;
     (void)bundle;
-    return att_fail(err, ATT_UNSUPPORTED, path,
+    return att_fail(err, ATT_UNSUPPORTED, name,
                     "this build cannot write .safetensors files: it lacks jansson");
 }
 
 #endif
+
+att_status att_safetensors_save(const att_bundle *bundle, const char *path, att_error *err)
+{
+    att_text bytes = { 0 };
+    att_status status = att_safetensors_write(&bytes, bundle, path, err);
+    if (status == ATT_OK)
+        status = att_file_save(path, bytes.data, bytes.length, err);
+    att_text_free(&bytes);
+    return status;
+}

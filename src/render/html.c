@@ -241,7 +241,7 @@ static void put_part(att_page *page, const att_part *part, int64_t *head)
         att_put_xml(page->out, part->says);
         att_put(page->out, "</p>\n");
     }
-    put_equation(page, part->name, part->formula, part->value);
+    put_equation(page, part->name, part->formula, att_part_value(part, page->options));
     put_workings(page, part);
     att_put(page->out, "</div>\n");
 }

@@ -184,7 +184,7 @@ static void put_part(att_page *page, const att_part *part, int64_t *head)
         put_tex(page, part->says);
         att_put(page->out, "}\n");
     }
-    put_equation(page, part->name, part->formula, part->value);
+    put_equation(page, part->name, part->formula, att_part_value(part, page->options));
     put_workings(page, part);
 }
 

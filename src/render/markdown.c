@@ -197,7 +197,7 @@ static void put_part(att_page *page, const att_part *part, int64_t *head)
         put_escaped(page->out, part->says);
         att_put(page->out, "*\n");
     }
-    put_equation(page, part->name, part->formula, part->value);
+    put_equation(page, part->name, part->formula, att_part_value(part, page->options));
     put_workings(page, part);
 }
 

@@ -306,7 +306,7 @@ static void put_part(att_page *page, const att_part *part, int64_t *head)
         put_wrapped(&paint, part->says, PART_INDENT, PART_INDENT);
         att_paint_style(&paint, ATT_STYLE_NONE);
     }
-    put_equation(page, part->name, part->formula, part->value, PART_INDENT);
+    put_equation(page, part->name, part->formula, att_part_value(part, page->options), PART_INDENT);
     put_workings(page, part);
 }
 

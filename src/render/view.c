@@ -116,6 +116,13 @@ bool att_part_is_shown(const att_part *part, const att_render_options *options)
     return !name || strcmp(part->name, name) == 0;
 }
 
+const att_matrix *att_part_value(const att_part *part, const att_render_options *options)
+{
+    bool renamed = part->formula && part->formula->kind == ATT_EXPR_NAME;
+    bool wanted = options->only && wanted_part(options->only);
+    return renamed && !wanted ? NULL : part->value;
+}
+
 bool att_working_is_shown(const att_working *working, const att_render_options *options)
 {
     return options->row == 0 || working->row == 0 || working->row == options->row;

@@ -53,6 +53,11 @@ const char *att_col_label(const att_matrix *matrix, int64_t col);
 
 bool att_step_is_shown(const att_step *step, const att_render_options *options);
 bool att_part_is_shown(const att_part *part, const att_render_options *options);
+
+/* The value to show with a part. NULL for one that is only another name of what the sheet has shown
+ * before, as in q = s, unless it is asked for by name. */
+const att_matrix *att_part_value(const att_part *part, const att_render_options *options);
+
 bool att_working_is_shown(const att_working *working, const att_render_options *options);
 
 /* Refuses options that no sheet can satisfy: a name, row or head that nothing has. */

@@ -9,10 +9,13 @@
 /* Parts of one head: q k v, mapped, products, scores, weights, output. */
 enum { HEAD_PARTS = 8, SHARED_PARTS = 4 };
 
+/* An argument under the name that the formulas use: q = s. */
 static att_status add_input(att_layer *layer, const char *name, const char *says,
-                            const att_matrix *value)
+                            const att_argument *input)
 {
-    return att_layer_add(layer, &(att_part){ .name = name, .says = says, .value = value });
+    return att_layer_add(
+        layer,
+        &(att_part){ .name = name, .says = says, .formula = input->node, .value = input->matrix });
 }
 
 att_status att_run_attention(const att_call *call, att_value *out)
@@ -25,9 +28,9 @@ att_status att_run_attention(const att_call *call, att_value *out)
     ATT_TRY(att_argument_get(call, 0, "q", &head.q));
     ATT_TRY(att_argument_get(call, 1, "k", &head.k));
     ATT_TRY(att_argument_get(call, 2, "v", &head.v));
-    ATT_TRY(add_input(&layer, "q", "the queries", head.q.matrix));
-    ATT_TRY(add_input(&layer, "k", "the keys", head.k.matrix));
-    ATT_TRY(add_input(&layer, "v", "the values", head.v.matrix));
+    ATT_TRY(add_input(&layer, "q", "the queries", &head.q));
+    ATT_TRY(add_input(&layer, "k", "the keys", &head.k));
+    ATT_TRY(add_input(&layer, "v", "the values", &head.v));
     head.query = att_layer_turn(&layer, head.q.matrix);
     head.key = att_layer_turn(&layer, head.k.matrix);
     head.value = att_layer_turn(&layer, head.v.matrix);
@@ -104,11 +107,11 @@ static att_status run_single(const att_call *call, bool cross, att_value *out)
     ATT_TRY(att_layer_start(&layer, call, HEAD_PARTS + SHARED_PARTS));
     ATT_TRY(att_choices_read(&layer, 1, &choices));
     ATT_TRY(att_argument_get(call, next++, "X", &x));
-    ATT_TRY(add_input(&layer, "x", "the input vectors", x.matrix));
+    ATT_TRY(add_input(&layer, "x", "the input vectors", &x));
     y = x;
     if (cross) {
         ATT_TRY(att_argument_get(call, next++, "Y", &y));
-        ATT_TRY(add_input(&layer, "y", "the vectors attended to", y.matrix));
+        ATT_TRY(add_input(&layer, "y", "the vectors attended to", &y));
     }
     for (int role = 0; role < ROLES && next < call->arg_count; role++)
         ATT_TRY(att_argument_get(call, next++, roles[role].weight, &w[role]));
@@ -301,7 +304,7 @@ static att_status take_inputs(att_layer *layer, att_argument *x, att_argument *y
 {
     const att_call *call = layer->call;
     ATT_TRY(att_argument_get(call, 0, "X", x));
-    ATT_TRY(add_input(layer, "x", "the input vectors", x->matrix));
+    ATT_TRY(add_input(layer, "x", "the input vectors", x));
     *y = *x;
     const att_value *from = att_call_option(call, "from");
     if (!from)
@@ -314,7 +317,7 @@ static att_status take_inputs(att_layer *layer, att_argument *x, att_argument *y
                          .node = node };
     if (!y->name)
         return att_fail_memory(call->err);
-    return add_input(layer, "y", "the vectors attended to", y->matrix);
+    return add_input(layer, "y", "the vectors attended to", y);
 }
 
 att_status att_run_multihead(const att_call *call, att_value *out)

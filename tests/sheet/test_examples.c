@@ -21,6 +21,7 @@ static const struct example {
     size_t maps;
     size_t sums;
 } examples[] = {
+    { "debug-port.att", 13, 2, 60 },
     { "h01-dot.att", 11, 1, 7 },
     { "h02-multiplicative.att", 17, 1, 14 },
     { "h03-self-attention.att", 13, 1, 50 },

@@ -1,7 +1,7 @@
 /* The constants of exp, log, tanh and erf, shared by the plain and the vector versions so that both
  * do the same operations on the same numbers. Polynomials come from coefficients.sollya, beside
- * this file, which also gives their errors: relative 2^-28.2 (exp), 2^-26.4 (tanh), 2^-27.8 (log),
- * 2^-30 (erf, small), absolute 2^-30.4 (erf, large). What remains is rounding. */
+ * this file, which also gives their errors: relative 2^-28.2 (exp), 2^-28 (exp2), 2^-26.4 (tanh),
+ * 2^-27.8 (log), 2^-30 (erf, small), absolute 2^-30.4 (erf, large). What remains is rounding. */
 #ifndef ATT_KERN_COEFFICIENTS_H
 #define ATT_KERN_COEFFICIENTS_H
 
@@ -28,6 +28,15 @@
 #define EXP_C4 0x1.555a28p-5f
 #define EXP_C5 0x1.12398ep-7f
 #define EXP_C6 0x1.694ac2p-10f
+
+/* 2^f = 1 + f (C1 + C2 f + …) for |f| <= 1/2; 2^t is 0 from EXP2_SMALLEST on. */
+#define EXP2_SMALLEST -152.0f
+#define EXP2_C1       0x1.62e430p-1f
+#define EXP2_C2       0x1.ebfbd8p-3f
+#define EXP2_C3       0x1.c6af76p-5f
+#define EXP2_C4       0x1.3b30a0p-7f
+#define EXP2_C5       0x1.5f0b82p-10f
+#define EXP2_C6       0x1.3fa208p-13f
 
 /* tanh(x) = x + x^3 (C0 + C1 x^2 + …) below TANH_SPLIT. From TANH_FLAT on the nearest float is 1.
  */

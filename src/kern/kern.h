@@ -12,6 +12,7 @@
 #define ATT_KERN_KERN_H
 
 #include "base/cpu.h"
+#include "kern/attention.h"
 
 #include <stddef.h>
 #include <stdint.h>
@@ -144,7 +145,8 @@ typedef void att_kern_adam(float *parameter, float *moment1, float *moment2, con
     K(att_kern_gru_back, gru_back)                                                                 \
     K(att_kern_dropout, dropout)                                                                   \
     K(att_kern_dropout, dropout_back) /* adds to y */                                              \
-    K(att_kern_adam, adam)
+    K(att_kern_adam, adam)                                                                         \
+    ATT_ATTENTION_KERNELS(K)
 
 /* One instruction set's kernels. */
 typedef struct att_kernels {

@@ -4,6 +4,7 @@
 #define ATT_TESTS_KERN_RUNS_H
 
 #include "kern/kern.h"
+#include "kern/runs_attention.h"
 #include "kern/scene.h"
 
 static inline void run_att_kern_map(att_kern_map *kernel, scene *s)

@@ -33,6 +33,20 @@ INLINE vec v_exp(vec x)
     return v_exp_clamped(v_min(v_set(EXP_LARGEST), v_max(v_set(EXP_SMALLEST), x)));
 }
 
+INLINE vec v_exp2(vec t)
+{
+    t = v_max(v_set(EXP2_SMALLEST), t);
+    vec n = v_sub(v_add(t, v_set(ROUNDER)), v_set(ROUNDER));
+    vec f = v_sub(t, n);
+    vec p = horner(v_set(EXP2_C6), f, EXP2_C5);
+    p = horner(p, f, EXP2_C4);
+    p = horner(p, f, EXP2_C3);
+    p = horner(p, f, EXP2_C2);
+    p = horner(p, f, EXP2_C1);
+    p = horner(p, f, 1.0f);
+    return v_scale2(p, n);
+}
+
 INLINE vec v_log(vec x)
 {
     mask small = v_less(x, v_set(0x1p-126f));

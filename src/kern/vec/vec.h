@@ -14,6 +14,7 @@
  *   v_less(a, b)  v_equal(a, b)              masks, false for NaN
  *   v_select(m, a, b)                        a where m, else b
  *   m_first(n)                               true in lanes 0..n-1, n <= 16
+ *   m_bits(b)                                true in lane i where bit i of b is set
  *   i_set  i_load  i_add  i_sub  i_and  i_xor  i_mul_low  i_mul_high
  *   i_shift_right(a, k)  i_shift_right_signed(a, k)        k constant
  *   i_bits(v)  v_bits(i)  v_from_int(i)      the same bits; the signed value

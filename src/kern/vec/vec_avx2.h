@@ -37,6 +37,18 @@ INLINE mask m_first(size_t n)
                    _mm256_castsi256_ps(first_of_eight((int)n - 8)) };
 }
 
+INLINE __m256 eight_bits(uint32_t bits)
+{
+    __m256i bit = _mm256_setr_epi32(1, 2, 4, 8, 16, 32, 64, 128);
+    __m256i found = _mm256_and_si256(_mm256_set1_epi32((int)bits), bit);
+    return _mm256_castsi256_ps(_mm256_cmpeq_epi32(found, bit));
+}
+
+INLINE mask m_bits(uint32_t bits)
+{
+    return (mask){ eight_bits(bits), eight_bits(bits >> 8) };
+}
+
 INLINE vec v_set(float x)
 {
     return (vec){ _mm256_set1_ps(x), _mm256_set1_ps(x) };
@@ -242,6 +254,44 @@ INLINE void i_transpose_fours(ivec w[4])
 INLINE float v_first(vec a)
 {
     return _mm256_cvtss_f32(a.low);
+}
+
+/* Transposes eight rows of eight. */
+INLINE void transpose_eight(__m256 row[8])
+{
+    for (int i = 0; i < 8; i += 4) {
+        __m256 a = _mm256_unpacklo_ps(row[i], row[i + 1]),
+               b = _mm256_unpackhi_ps(row[i], row[i + 1]);
+        __m256 c = _mm256_unpacklo_ps(row[i + 2], row[i + 3]);
+        __m256 d = _mm256_unpackhi_ps(row[i + 2], row[i + 3]);
+        row[i] = _mm256_shuffle_ps(a, c, 0x44);
+        row[i + 1] = _mm256_shuffle_ps(a, c, 0xee);
+        row[i + 2] = _mm256_shuffle_ps(b, d, 0x44);
+        row[i + 3] = _mm256_shuffle_ps(b, d, 0xee);
+    }
+    for (int i = 0; i < 4; i++) {
+        __m256 low = _mm256_permute2f128_ps(row[i], row[i + 4], 0x20);
+        row[i + 4] = _mm256_permute2f128_ps(row[i], row[i + 4], 0x31);
+        row[i] = low;
+    }
+}
+
+/* The four quarters are transposed, and those off the diagonal exchanged. */
+INLINE void v_transpose(vec row[16])
+{
+    __m256 quarter[4][8];
+    for (int i = 0; i < 8; i++) {
+        quarter[0][i] = row[i].low;
+        quarter[1][i] = row[i + 8].low;
+        quarter[2][i] = row[i].high;
+        quarter[3][i] = row[i + 8].high;
+    }
+    for (int i = 0; i < 4; i++)
+        transpose_eight(quarter[i]);
+    for (int i = 0; i < 8; i++) {
+        row[i] = (vec){ quarter[0][i], quarter[1][i] };
+        row[i + 8] = (vec){ quarter[2][i], quarter[3][i] };
+    }
 }
 
 INLINE float v_sum(vec a)

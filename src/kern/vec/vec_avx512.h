@@ -19,6 +19,11 @@ INLINE mask m_first(size_t n)
     return (mask)((1u << n) - 1);
 }
 
+INLINE mask m_bits(uint32_t bits)
+{
+    return (mask)bits;
+}
+
 INLINE vec v_set(float x)
 {
     return _mm512_set1_ps(x);
@@ -192,6 +197,25 @@ INLINE void i_transpose_fours(ivec w[4])
 INLINE float v_first(vec a)
 {
     return _mm512_cvtss_f32(a);
+}
+
+/* Quarters are transposed as four-by-fours, then exchanged among the registers. */
+INLINE void v_transpose(vec row[16])
+{
+    for (int i = 0; i < 16; i += 4) {
+        ivec *four = (ivec *)row + i;
+        i_transpose_fours(four);
+    }
+    for (int i = 0; i < 4; i++) {
+        __m512 a = _mm512_shuffle_f32x4(row[i], row[i + 4], 0x44);
+        __m512 b = _mm512_shuffle_f32x4(row[i], row[i + 4], 0xee);
+        __m512 c = _mm512_shuffle_f32x4(row[i + 8], row[i + 12], 0x44);
+        __m512 d = _mm512_shuffle_f32x4(row[i + 8], row[i + 12], 0xee);
+        row[i] = _mm512_shuffle_f32x4(a, c, 0x88);
+        row[i + 4] = _mm512_shuffle_f32x4(a, c, 0xdd);
+        row[i + 8] = _mm512_shuffle_f32x4(b, d, 0x88);
+        row[i + 12] = _mm512_shuffle_f32x4(b, d, 0xdd);
+    }
 }
 
 /* The upper half onto the lower, three times inside 256 bits, as the fixed tree wants. */

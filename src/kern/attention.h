@@ -1,0 +1,93 @@
+/* The kernels of fused attention (src/attention/fused.h): one tile of queries meets one block of
+ * keys. They are part of the list in kern.h.
+ *
+ * A tile holds 32, 16 or 1 queries, its `lanes`. Whatever belongs to a query stands in that query's
+ * lane: a tile of scores is [keys][lanes]; with one lane it is a plain row of scores. So no sum
+ * ever runs across lanes, keys and values are used where they lie, and the number of lanes changes
+ * no bit of any result.
+ *
+ * Scores are in base 2: queries are packed with the factor scale * log2(e), and a weight is
+ * 2^(score - largest score). That spares a multiplication per score. */
+#ifndef ATT_KERN_ATTENTION_H
+#define ATT_KERN_ATTENTION_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+enum {
+    ATT_TILE_LANES = 32, /* queries in the widest tile */
+    ATT_BLOCK_KEYS = 128 /* keys in a block: where maxima and sums are brought up to date */
+};
+
+/* `count` rows of `width` floats, `stride` floats from one to the next. */
+typedef struct att_rows {
+    const float *at;
+    ptrdiff_t stride;
+    size_t count;
+    size_t width;
+} att_rows;
+
+/* What a tile knows of each query after some blocks: the largest score, the sum of
+ * 2^(score - largest), and by what the last block multiplied whatever was summed before it. */
+typedef struct att_tile_state {
+    float most[ATT_TILE_LANES];
+    float sum[ATT_TILE_LANES];
+    float keep[ATT_TILE_LANES];
+} att_tile_state;
+
+/* tile[c][lane] = rows[lane][c] * scale; 0 in the lanes past the last row. */
+typedef void att_kern_tile_pack(float *tile, size_t lanes, att_rows rows, float scale);
+
+/* scores[j][lane] = sum of tile[c][lane] * keys[j][c], fused multiply-adds from 0 on in the order
+ * of c. */
+typedef void att_kern_tile_scores(float *scores, size_t lanes, const float *tile, att_rows keys);
+
+/* Scores become weights 2^(score - largest) and the state is brought up to date. The weights of the
+ * block are summed in 16 partial sums, key j in j mod 16, by the usual tree (kern.h). -inf becomes
+ * the weight 0, also where there is nothing else. */
+typedef void att_kern_tile_softmax(float *scores, size_t lanes, size_t keys, att_tile_state *state);
+
+/* sums[q] = sums[q] * keep[q] + the sum of weights[j][q] * values[j] in the order of j, fused
+ * multiply-adds from 0 on; for the first `queries` lanes. Rows of `sums` are `stride` floats apart.
+ */
+typedef void att_kern_tile_combine(float *sums, size_t stride, size_t queries, const float *keep,
+                                   const float *weights, size_t lanes, att_rows values);
+
+/* The same over the pairs that bit q of allow[j] allows: others are skipped, not multiplied by
+ * zero, so that NaN and infinity in their values stay where they are. For finite values the result
+ * is the same but for the sign of zero. */
+typedef void att_kern_tile_combine_allowed(float *sums, size_t stride, size_t queries,
+                                           const float *keep, const float *weights, size_t lanes,
+                                           att_rows values, const uint32_t *allow);
+
+/* scores[j][lane] = -inf where bit `lane` of allow[j] is not set. */
+typedef void att_kern_tile_mask(float *scores, size_t lanes, size_t keys, const uint32_t *allow);
+
+/* scores[j][lane] += by_distance[lane + keys - 1 - j]: what depends on the distance of query and
+ * key alone. */
+typedef void att_kern_tile_diagonals(float *scores, size_t lanes, size_t keys,
+                                     const float *by_distance);
+
+/* x = cap * tanh(x * inverse). */
+typedef void att_kern_tile_cap(float *x, size_t n, float cap, float inverse);
+
+/* out[r] = sums[r] * factor[r], and never -0. */
+typedef void att_kern_tile_finish(float *out, ptrdiff_t out_stride, const float *factor,
+                                  att_rows sums);
+
+/* Whether all numbers are finite: 1 or 0. */
+typedef float att_kern_rows_finite(att_rows rows);
+
+#define ATT_ATTENTION_KERNELS(K)                                                                   \
+    K(att_kern_tile_pack, tile_pack)                                                               \
+    K(att_kern_tile_scores, tile_scores)                                                           \
+    K(att_kern_tile_softmax, tile_softmax)                                                         \
+    K(att_kern_tile_combine, tile_combine)                                                         \
+    K(att_kern_tile_combine_allowed, tile_combine_allowed)                                         \
+    K(att_kern_tile_mask, tile_mask)                                                               \
+    K(att_kern_tile_diagonals, tile_diagonals)                                                     \
+    K(att_kern_tile_cap, tile_cap)                                                                 \
+    K(att_kern_tile_finish, tile_finish)                                                           \
+    K(att_kern_rows_finite, rows_finite)
+
+#endif

@@ -1,0 +1,330 @@
+/* Tiles of attention over vectors; see kern/attention.h and ref/attention.c. */
+#include "kern/vec/math.h"
+
+/* The register tile: STRIP rows of WIDE vectors hold sums; a strip for a single row has ROW_WIDE.
+ */
+enum { WIDE = TILE_ROWS >= 8 ? 2 : 1, STRIP = TILE_ROWS >= 8 ? 8 : 4, ROW_WIDE = 4, SUMS = 16 };
+
+/* ---- sums of products: sum[r][v] = Σ_k a[r][k] · b[k][16v …] */
+
+/* Element (r, k) of the left operand is at[r * row + k * step]. */
+typedef struct left {
+    const float *at;
+    ptrdiff_t row, step;
+} left;
+
+/* The right operand: `depth` rows, of which `width` floats from `at` on are used. */
+typedef struct right {
+    const float *at;
+    ptrdiff_t stride;
+    size_t depth, width;
+} right;
+
+INLINE vec right_load(const float *at, size_t v, size_t width, bool whole)
+{
+    return whole ? v_load(at + v * LANES) : v_load_upto(at + v * LANES, width - v * LANES);
+}
+
+/* `rows`, `vecs` and `whole` are constants where this is inlined: the sums live in registers. */
+INLINE void multiply(vec sum[SUMS], size_t rows, size_t vecs, bool whole, left a, right b)
+{
+    const float *of_row[STRIP];
+    for (size_t r = 0; r < rows; r++)
+        of_row[r] = a.at + (ptrdiff_t)r * a.row;
+    for (size_t s = 0; s < rows * vecs; s++)
+        sum[s] = v_set(0.0f);
+    for (size_t k = 0; k < b.depth; k++) {
+        vec factor[ROW_WIDE];
+#pragma GCC unroll 4
+        for (size_t v = 0; v < vecs; v++)
+            factor[v] = right_load(b.at, v, b.width, whole);
+#pragma GCC unroll 8
+        for (size_t r = 0; r < rows; r++) {
+            vec each = v_set(of_row[r][(ptrdiff_t)k * a.step]);
+#pragma GCC unroll 4
+            for (size_t v = 0; v < vecs; v++)
+                sum[r * vecs + v] = v_fma(each, factor[v], sum[r * vecs + v]);
+        }
+        b.at += b.stride;
+    }
+}
+
+/* Goes through rows 0 … n-1 in strips: body(rows, first, …) with `rows` a constant. */
+#define IN_STRIPS(n, body, ...)                                                                    \
+    do {                                                                                           \
+        size_t row_ = 0, end_ = (n);                                                               \
+        for (; row_ + STRIP <= end_; row_ += STRIP)                                                \
+            body(STRIP, row_, __VA_ARGS__);                                                        \
+        for (; row_ + 4 <= end_; row_ += 4)                                                        \
+            body(4, row_, __VA_ARGS__);                                                            \
+        for (; row_ + 2 <= end_; row_ += 2)                                                        \
+            body(2, row_, __VA_ARGS__);                                                            \
+        for (; row_ < end_; row_++)                                                                \
+            body(1, row_, __VA_ARGS__);                                                            \
+    } while (0)
+
+INLINE const float *row_of(att_rows rows, size_t r)
+{
+    return rows.at + (ptrdiff_t)r * rows.stride;
+}
+
+/* ---- scores */
+
+/* 16 rows from `rows` + r on, transposed: x[c] holds column c of each. Rows past the last are 0. */
+INLINE void load_transposed(vec x[LANES], att_rows rows, size_t r, size_t column)
+{
+    size_t width = rows.width - column;
+    if (rows.count - r >= LANES && width >= LANES)
+        for (size_t i = 0; i < LANES; i++)
+            x[i] = v_load(row_of(rows, r + i) + column);
+    else
+        for (size_t i = 0; i < LANES; i++)
+            x[i] =
+                r + i < rows.count ? v_load_upto(row_of(rows, r + i) + column, width) : v_set(0.0f);
+    v_transpose(x);
+}
+
+INLINE size_t smaller(size_t a, size_t b)
+{
+    return a < b ? a : b;
+}
+
+void KERNEL(tile_pack)(float *tile, size_t lanes, att_rows rows, float scale)
+{
+    vec by = v_set(scale);
+    if (lanes == 1) {
+        for (size_t c = 0; c < rows.width; c += LANES)
+            v_store_upto(tile + c, v_mul(v_load_upto(rows.at + c, rows.width - c), by),
+                         rows.width - c);
+        return;
+    }
+    for (size_t q = 0; q < lanes; q += LANES)
+        for (size_t c = 0; c < rows.width; c += LANES) {
+            vec x[LANES];
+            load_transposed(x, rows, smaller(q, rows.count), c);
+            size_t columns = smaller(rows.width - c, LANES);
+            for (size_t i = 0; i < columns; i++)
+                v_store(tile + (c + i) * lanes + q, v_mul(x[i], by));
+        }
+}
+
+INLINE void scores_strip(size_t rows, size_t j, size_t vecs, float *scores, size_t lanes,
+                         const float *tile, att_rows keys)
+{
+    vec sum[SUMS];
+    multiply(sum, rows, vecs, true, (left){ row_of(keys, j), keys.stride, 1 },
+             (right){ tile, (ptrdiff_t)lanes, keys.width, vecs * LANES });
+    for (size_t r = 0; r < rows; r++)
+        for (size_t v = 0; v < vecs; v++)
+            v_store(scores + (j + r) * lanes + v * LANES, sum[r * vecs + v]);
+}
+
+/* One query: keys are brought into lanes by transposing, sixteen at a time. */
+INLINE void scores_of_row(float *scores, const float *query, att_rows keys)
+{
+    for (size_t j = 0; j < keys.count; j += LANES) {
+        vec sum = v_set(0.0f);
+        for (size_t c = 0; c < keys.width; c += LANES) {
+            vec x[LANES];
+            load_transposed(x, keys, j, c);
+            if (keys.width - c >= LANES)
+                for (size_t i = 0; i < LANES; i++)
+                    sum = v_fma(v_set(query[c + i]), x[i], sum);
+            else
+                for (size_t i = 0; i < keys.width - c; i++)
+                    sum = v_fma(v_set(query[c + i]), x[i], sum);
+        }
+        v_store_upto(scores + j, sum, keys.count - j);
+    }
+}
+
+void KERNEL(tile_scores)(float *scores, size_t lanes, const float *tile, att_rows keys)
+{
+    if (lanes == 1) {
+        scores_of_row(scores, tile, keys);
+        return;
+    }
+    size_t q = 0;
+    for (; q + WIDE * LANES <= lanes; q += WIDE * LANES)
+        IN_STRIPS(keys.count, scores_strip, WIDE, scores + q, lanes, tile + q, keys);
+    if (q < lanes)
+        IN_STRIPS(keys.count, scores_strip, 1, scores + q, lanes, tile + q, keys);
+}
+
+void KERNEL(tile_mask)(float *scores, size_t lanes, size_t keys, const uint32_t *allow)
+{
+    vec never = v_set(-INFINITY);
+    for (size_t j = 0; j < keys; j++)
+        if (lanes == 1)
+            scores[j] = allow[j] & 1 ? scores[j] : -INFINITY;
+        else
+            for (size_t q = 0; q < lanes; q += LANES) {
+                float *at = scores + j * lanes + q;
+                v_store(at, v_select(m_bits(allow[j] >> q), v_load(at), never));
+            }
+}
+
+void KERNEL(tile_diagonals)(float *scores, size_t lanes, size_t keys, const float *by_distance)
+{
+    for (size_t j = 0; j < keys; j++)
+        for (size_t q = 0; q < lanes; q += LANES) {
+            float *at = scores + j * lanes + q;
+            vec bias = v_load_upto(by_distance + q + keys - 1 - j, lanes);
+            v_store_upto(at, v_add(v_load_upto(at, lanes), bias), lanes);
+        }
+}
+
+void KERNEL(tile_cap)(float *x, size_t n, float cap, float inverse)
+{
+    vec by = v_set(cap), in = v_set(inverse);
+    for (size_t i = 0; i < n; i += LANES)
+        v_store_upto(x + i, v_mul(by, v_tanh(v_mul(v_load_upto(x + i, n - i), in))), n - i);
+}
+
+/* ---- weights */
+
+/* What to subtract from scores whose largest is `most`. */
+INLINE vec shift_of(vec most)
+{
+    return v_select(v_equal(most, v_set(-INFINITY)), v_set(0.0f), most);
+}
+
+/* The largest of sixteen queries' scores; four chains keep the maxima from waiting for each other.
+ */
+INLINE vec largest_of(const float *scores, size_t lanes, size_t keys, vec most)
+{
+    vec chain[4] = { most, most, most, most };
+    size_t j = 0;
+    for (; j + 4 <= keys; j += 4)
+        for (size_t i = 0; i < 4; i++)
+            chain[i] = v_max(v_load(scores + (j + i) * lanes), chain[i]);
+    for (; j < keys; j++)
+        chain[0] = v_max(v_load(scores + j * lanes), chain[0]);
+    return v_max(v_max(chain[0], chain[1]), v_max(chain[2], chain[3]));
+}
+
+/* Writes the weights of sixteen queries and gives their sums. */
+INLINE vec weights_of(float *scores, size_t lanes, size_t keys, vec shift)
+{
+    vec part[ATT_LANES];
+    for (size_t r = 0; r < ATT_LANES; r++) {
+        part[r] = v_set(0.0f);
+        for (size_t j = r; j < keys; j += ATT_LANES) {
+            vec weight = v_exp2(v_sub(v_load(scores + j * lanes), shift));
+            part[r] = v_add(part[r], weight);
+            v_store(scores + j * lanes, weight);
+        }
+    }
+    for (size_t half = ATT_LANES / 2; half > 0; half /= 2)
+        for (size_t r = 0; r < half; r++)
+            part[r] = v_add(part[r], part[r + half]);
+    return part[0];
+}
+
+INLINE void softmax_lanes(float *scores, size_t lanes, size_t keys, float *most, float *sum,
+                          float *keep)
+{
+    vec before = v_load(most);
+    vec now = v_add(largest_of(scores, lanes, keys, before), v_set(0.0f));
+    vec shift = shift_of(now);
+    vec kept = v_exp2(v_sub(before, shift));
+    v_store(most, now);
+    v_store(keep, kept);
+    v_store(sum, v_fma(v_load(sum), kept, weights_of(scores, lanes, keys, shift)));
+}
+
+INLINE void softmax_row(float *scores, size_t keys, float *most, float *sum, float *keep)
+{
+    float before = *most, largest = row_largest(scores, keys);
+    *most = (largest > before ? largest : before) + 0.0f;
+    vec shift = shift_of(v_set(*most)), sums = v_set(0.0f);
+    for (size_t j = 0; j < keys; j += LANES) {
+        vec weight = v_exp2(v_sub(v_load_fill(scores + j, keys - j, -INFINITY), shift));
+        sums = v_add(sums, weight);
+        v_store_upto(scores + j, weight, keys - j);
+    }
+    v_store_part(keep, v_exp2(v_sub(v_set(before), shift)), 1);
+    v_store_part(sum, v_fma(v_set(*sum), v_set(*keep), v_set(v_sum(sums))), 1);
+}
+
+void KERNEL(tile_softmax)(float *scores, size_t lanes, size_t keys, att_tile_state *state)
+{
+    if (lanes == 1)
+        softmax_row(scores, keys, state->most, state->sum, state->keep);
+    else
+        for (size_t q = 0; q < lanes; q += LANES)
+            softmax_lanes(scores + q, lanes, keys, state->most + q, state->sum + q,
+                          state->keep + q);
+}
+
+/* ---- weighted sums of values */
+
+INLINE void combine_strip(size_t rows, size_t q, size_t vecs, bool whole, float *sums,
+                          size_t stride, const float *keep, const float *weights, size_t lanes,
+                          right values)
+{
+    vec sum[SUMS];
+    multiply(sum, rows, vecs, whole, (left){ weights + q, 1, (ptrdiff_t)lanes }, values);
+    for (size_t r = 0; r < rows; r++)
+        for (size_t v = 0; v < vecs; v++) {
+            float *at = sums + (q + r) * stride + v * LANES;
+            size_t width = whole ? LANES : values.width - v * LANES;
+            vec total = v_fma(v_load_upto(at, width), v_set(keep[q + r]), sum[r * vecs + v]);
+            v_store_upto(at, total, width);
+        }
+}
+
+void KERNEL(tile_combine)(float *sums, size_t stride, size_t queries, const float *keep,
+                          const float *weights, size_t lanes, att_rows values)
+{
+    size_t m = 0, width = values.width;
+    right from = { values.at, values.stride, values.count, width };
+    if (queries == 1)
+        for (; m + ROW_WIDE * LANES <= width; m += ROW_WIDE * LANES, from.at += ROW_WIDE * LANES)
+            combine_strip(1, 0, ROW_WIDE, true, sums + m, stride, keep, weights, lanes, from);
+    for (; m + WIDE * LANES <= width; m += WIDE * LANES, from.at += WIDE * LANES)
+        IN_STRIPS(queries, combine_strip, WIDE, true, sums + m, stride, keep, weights, lanes, from);
+    for (; m < width; m += LANES, from.at += LANES) {
+        from.width = smaller(width - m, LANES);
+        IN_STRIPS(queries, combine_strip, 1, false, sums + m, stride, keep, weights, lanes, from);
+    }
+}
+
+void KERNEL(tile_combine_allowed)(float *sums, size_t stride, size_t queries, const float *keep,
+                                  const float *weights, size_t lanes, att_rows values,
+                                  const uint32_t *allow)
+{
+    for (size_t q = 0; q < queries; q++)
+        for (size_t m = 0; m < values.width; m += LANES) {
+            size_t width = values.width - m;
+            vec sum = v_set(0.0f);
+            for (size_t j = 0; j < values.count; j++)
+                if (allow[j] >> q & 1)
+                    sum = v_fma(v_set(weights[j * lanes + q]),
+                                v_load_upto(row_of(values, j) + m, width), sum);
+            float *at = sums + q * stride + m;
+            v_store_upto(at, v_fma(v_load_upto(at, width), v_set(keep[q]), sum), width);
+        }
+}
+
+void KERNEL(tile_finish)(float *out, ptrdiff_t out_stride, const float *factor, att_rows sums)
+{
+    for (size_t r = 0; r < sums.count; r++)
+        for (size_t m = 0; m < sums.width; m += LANES) {
+            vec sum = v_load_upto(row_of(sums, r) + m, sums.width - m);
+            v_store_upto(out + (ptrdiff_t)r * out_stride + (ptrdiff_t)m,
+                         v_add(v_mul(sum, v_set(factor[r])), v_set(0.0f)), sums.width - m);
+        }
+}
+
+/* x - x is 0 for finite x, else NaN, which the sum keeps. */
+float KERNEL(rows_finite)(att_rows rows)
+{
+    vec sums = v_set(0.0f);
+    for (size_t r = 0; r < rows.count; r++)
+        for (size_t c = 0; c < rows.width; c += LANES) {
+            vec x = v_load_upto(row_of(rows, r) + c, rows.width - c);
+            sums = v_add(sums, v_sub(x, x));
+        }
+    return v_sum(sums) == 0 ? 1.0f : 0.0f;
+}

@@ -1,0 +1,142 @@
+/* The kernels of kern/attention.h, ready to run in a scene: at every number of lanes, with the
+ * scene's n as the number of keys or as the width of a row. */
+#ifndef ATT_TESTS_KERN_RUNS_ATTENTION_H
+#define ATT_TESTS_KERN_RUNS_ATTENTION_H
+
+#include "kern/attention.h"
+#include "kern/scene.h"
+
+static const size_t tile_lanes[] = { 1, 16, 32 };
+enum { TILE_SIZES = sizeof tile_lanes / sizeof *tile_lanes };
+
+#define FOR_EACH_TILE(lanes)                                                                       \
+    for (size_t t_ = 0, lanes = 1; t_ < TILE_SIZES;                                                \
+         t_++, lanes = t_ < TILE_SIZES ? tile_lanes[t_] : 0)
+
+/* A block has few keys; wide rows come with short columns, to keep the tests quick. */
+static inline size_t scene_keys(const scene *s)
+{
+    return s->n % (ATT_BLOCK_KEYS + 1);
+}
+
+static inline size_t scene_width(const scene *s)
+{
+    return s->n > 300 ? 300 : s->n;
+}
+
+/* Rows that lie apart, the last one ending with its width. */
+static inline att_rows scene_rows(scene *s, size_t count, size_t width)
+{
+    size_t stride = width + 3;
+    size_t length = count > 0 ? (count - 1) * stride + width : 0;
+    return (att_rows){ scene_take(s, length), (ptrdiff_t)stride, count, width };
+}
+
+/* Which pairs are allowed: some bits, sometimes none. */
+static inline void scene_allow(const scene *s, uint32_t allow[ATT_BLOCK_KEYS])
+{
+    for (size_t j = 0; j < ATT_BLOCK_KEYS; j++)
+        allow[j] = j % 7 == 3 ? 0 : att_random_bits(s->seed, 4000, j);
+}
+
+static inline void run_att_kern_tile_pack(att_kern_tile_pack *kernel, scene *s)
+{
+    FOR_EACH_TILE(lanes)
+    {
+        att_rows rows = scene_rows(s, lanes - lanes / 3, scene_width(s));
+        kernel(scene_take(s, lanes * rows.width), lanes, rows, 0.3f);
+    }
+}
+
+static inline void run_att_kern_tile_scores(att_kern_tile_scores *kernel, scene *s)
+{
+    FOR_EACH_TILE(lanes)
+    {
+        size_t width = scene_width(s), keys = s->n > 67 ? scene_keys(s) : s->n * 3 % 67;
+        const float *tile = scene_take(s, lanes * width);
+        att_rows rows = scene_rows(s, keys, width);
+        kernel(scene_take(s, lanes * keys), lanes, tile, rows);
+    }
+}
+
+static inline void run_att_kern_tile_softmax(att_kern_tile_softmax *kernel, scene *s)
+{
+    FOR_EACH_TILE(lanes)
+    {
+        float *scores = scene_take(s, lanes * scene_keys(s)), *state = scene_take(s, 3 * lanes);
+        att_tile_state inside = { 0 };
+        memcpy(inside.most, state, lanes * sizeof(float));
+        memcpy(inside.sum, state + lanes, lanes * sizeof(float));
+        kernel(scores, lanes, scene_keys(s), &inside);
+        memcpy(state, inside.most, lanes * sizeof(float));
+        memcpy(state + lanes, inside.sum, lanes * sizeof(float));
+        memcpy(state + 2 * lanes, inside.keep, lanes * sizeof(float));
+    }
+}
+
+static inline void run_att_kern_tile_combine(att_kern_tile_combine *kernel, scene *s)
+{
+    FOR_EACH_TILE(lanes)
+    {
+        size_t queries = lanes - lanes / 5, width = scene_width(s), keys = s->n * 7 % 71;
+        const float *weights = scene_take(s, lanes * keys), *keep = scene_take(s, queries);
+        att_rows values = scene_rows(s, keys, width);
+        float *sums = scene_take(s, queries * (width + 5));
+        kernel(sums, width + 5, queries, keep, weights, lanes, values);
+    }
+}
+
+static inline void run_att_kern_tile_combine_allowed(att_kern_tile_combine_allowed *kernel,
+                                                     scene *s)
+{
+    uint32_t allow[ATT_BLOCK_KEYS];
+    scene_allow(s, allow);
+    FOR_EACH_TILE(lanes)
+    {
+        size_t queries = lanes - lanes / 5, width = scene_width(s), keys = s->n * 7 % 71;
+        const float *weights = scene_take(s, lanes * keys), *keep = scene_take(s, queries);
+        att_rows values = scene_rows(s, keys, width);
+        float *sums = scene_take(s, queries * (width + 5));
+        kernel(sums, width + 5, queries, keep, weights, lanes, values, allow);
+    }
+}
+
+static inline void run_att_kern_tile_mask(att_kern_tile_mask *kernel, scene *s)
+{
+    uint32_t allow[ATT_BLOCK_KEYS];
+    scene_allow(s, allow);
+    FOR_EACH_TILE(lanes)
+    kernel(scene_take(s, lanes * scene_keys(s)), lanes, scene_keys(s), allow);
+}
+
+static inline void run_att_kern_tile_diagonals(att_kern_tile_diagonals *kernel, scene *s)
+{
+    FOR_EACH_TILE(lanes)
+    {
+        const float *by_distance = scene_take(s, lanes + scene_keys(s) - 1);
+        kernel(scene_take(s, lanes * scene_keys(s)), lanes, scene_keys(s), by_distance);
+    }
+}
+
+static inline void run_att_kern_tile_cap(att_kern_tile_cap *kernel, scene *s)
+{
+    kernel(scene_take(s, s->n), s->n, 5.0f, 0.2f);
+}
+
+static inline void run_att_kern_tile_finish(att_kern_tile_finish *kernel, scene *s)
+{
+    size_t width = scene_width(s), rows = s->n % 33;
+    att_rows sums = scene_rows(s, rows, width);
+    const float *factor = scene_take(s, rows);
+    kernel(scene_take(s, rows * (width + 1)), (ptrdiff_t)width + 1, factor, sums);
+}
+
+static inline void run_att_kern_rows_finite(att_kern_rows_finite *kernel, scene *s)
+{
+    for (size_t rows = 0; rows < 4; rows++) {
+        att_rows some = scene_rows(s, rows, scene_width(s));
+        *scene_take(s, 1) = kernel(some);
+    }
+}
+
+#endif

@@ -68,7 +68,7 @@ static att_status fail_name(const att_scope *scope, const att_expr *node,
                               archive->file, name, att_quote(quoted, near, strlen(near)));
     if (!name)
         return att_scope_fail(scope, node,
-                              "%.200s holds %zu arrays: expected the name of one in quotes behind "
+                              "%.200s holds %zu arrays: expected the name of one in quotes after "
                               "it",
                               archive->file, att_bundle_count(archive->bundle));
     return att_scope_fail(scope, node, "%.200s has no array '%.80s'", archive->file, name);
@@ -124,7 +124,7 @@ bool att_archive_matrix(att_arena *arena, const att_tensor *tensor, const int64_
 
 /* ---- load */
 
-/* The indices behind `at`, from 0, checked against the shape. */
+/* The indices after `at`, from 0, checked against the shape. */
 static att_status read_at(const att_scope *scope, const att_expr *node, const att_tensor *tensor,
                           int64_t at[ATT_MAX_RANK], int *count)
 {

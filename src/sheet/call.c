@@ -103,10 +103,35 @@ static att_status fail_option_name(const att_scope *scope, const att_expr *optio
                           option->text, function->usage);
 }
 
+/* The word among those that the option takes that `word` was probably meant to be, into `out`; an
+ * empty string where none is near. */
+static const char *suggest_word(const att_option_row *row, const char *word, char out[64])
+{
+    char words[24][24];
+    const char *known[24];
+    size_t count = 0;
+    size_t length;
+    for (const char *at = row->takes; count < 24 && (at = next_alternative(at, &length));
+         at += length) {
+        if (!is_word(at, length) || length >= sizeof words[0])
+            continue;
+        snprintf(words[count], sizeof words[0], "%.*s", (int)length, at);
+        known[count] = words[count];
+        count++;
+    }
+    const char *near = att_suggest(word, known, count);
+    out[0] = '\0';
+    if (near)
+        snprintf(out, 64, ": did you mean '%s'?", near);
+    return out;
+}
+
 static att_status fail_option_word(const att_scope *scope, const att_expr *at,
                                    const att_option_row *row, const char *word)
 {
-    return att_scope_fail(scope, at, "%s takes %s, found '%.80s'", row->name, row->takes, word);
+    char hint[64];
+    return att_scope_fail(scope, at, "%s takes %s, found '%.80s'%s", row->name, row->takes, word,
+                          suggest_word(row, word, hint));
 }
 
 /* A bare or quoted word, where the option takes it; else an expression. */

@@ -52,7 +52,7 @@ static const att_tensor *find_array(const struct comparison *c, const char *name
     return NULL;
 }
 
-/* Where the head is in an array of all heads: behind leading dimensions of size 1. */
+/* Where the head is in an array of all heads: after leading dimensions of size 1. */
 static int head_place(const att_tensor *tensor, int64_t head, int64_t at[ATT_MAX_RANK])
 {
     int first = 0;

@@ -169,8 +169,9 @@ static att_status eval_matrix(const att_scope *scope, const att_expr *node, att_
         ATT_TRY(eval_row(scope, node->child[i], &rows[i]));
         if (rows[i]->cols != rows[0]->cols)
             return att_scope_fail(scope, node->child[i],
-                                  "row %zu of the matrix has %lld columns, the first has %lld",
-                                  i + 1, (long long)rows[i]->cols, (long long)rows[0]->cols);
+                                  "row %zu of the matrix has %lld column%s, the first has %lld",
+                                  i + 1, (long long)rows[i]->cols, rows[i]->cols == 1 ? "" : "s",
+                                  (long long)rows[0]->cols);
     }
     return give(scope, att_matrix_above(scope->arena, rows, node->children), out);
 }

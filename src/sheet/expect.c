@@ -94,7 +94,7 @@ static att_status expect_error(att_worker *worker, att_parser *parser)
     ATT_TRY(att_parse_expression(parser, &formula));
     if (att_parser_at_word(parser, "saying")) {
         ATT_TRY(att_parser_take(parser));
-        ATT_TRY(att_parser_string(parser, "the error's words in quotes behind 'saying'", &saying));
+        ATT_TRY(att_parser_string(parser, "the error's words in quotes after 'saying'", &saying));
     }
     ATT_TRY(att_parser_end(parser));
     ATT_TRY(check_names(&worker->scope, formula));

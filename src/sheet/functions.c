@@ -2,6 +2,7 @@
  * matrices. Attention and other layers are in blocks.c. */
 #include "sheet/function.h"
 
+#include "sheet/blocks.h"
 #include "sheet/matrix.h"
 
 #include <float.h>
@@ -59,6 +60,14 @@ static bool flag(const att_call *call, const char *name)
     return att_call_option(call, name) != NULL;
 }
 
+static att_status check_along(const att_call *call)
+{
+    if (flag(call, "rows") && flag(call, "cols"))
+        return att_call_fail(call, NULL, "%s: expected rows or cols, found both",
+                             call->function->name);
+    return ATT_OK;
+}
+
 /* Subtracting the row's maximum leaves the result as it is and keeps exp() in (0, 1]. A row of
  * -inf alone, which may attend nothing, has no maximum to subtract and gives zeros. */
 static void softmax_row(const double *from, double *to, int64_t count)
@@ -79,8 +88,9 @@ static void softmax_row(const double *from, double *to, int64_t count)
 static att_status run_softmax(const att_call *call, att_value *out)
 {
     const att_matrix *of;
-    ATT_TRY(att_call_matrix(call, 0, &of));
     bool cols = flag(call, "cols");
+    ATT_TRY(att_call_matrix(call, 0, &of));
+    ATT_TRY(check_along(call));
     const att_matrix *from = cols ? att_matrix_transpose(call->arena, of) : of;
     att_matrix *to = from ? att_matrix_like(call->arena, from) : NULL;
     for (int64_t i = 0; to && i < to->rows; i++)
@@ -161,8 +171,7 @@ static att_status run_reduce(const att_call *call, att_value *out)
     const struct reduce_row *row = reductions;
     while (strcmp(row->name, call->function->name) != 0)
         row++;
-    if (flag(call, "rows") && flag(call, "cols"))
-        return att_call_fail(call, NULL, "%s: expected rows or cols, found both", row->name);
+    ATT_TRY(check_along(call));
     if (of->rows * of->cols == 0 && !row->empty_is_fine)
         return att_call_fail(call, call->node->child[0], "%s of nothing: the matrix is %lld × %lld",
                              row->name, (long long)of->rows, (long long)of->cols);
@@ -208,29 +217,16 @@ static void layernorm_row(const double *from, double *to, int64_t count, double 
         to[j] = (from[j] - mean) * scale * (gain ? gain[j] : 1) + (bias ? bias[j] : 0);
 }
 
-static att_status number_option(const att_call *call, const char *name, double otherwise,
-                                double *out)
-{
-    const att_value *value = att_call_option(call, name);
-    *out = otherwise;
-    if (!value)
-        return ATT_OK;
-    if (value->kind == ATT_VALUE_LIST || !att_matrix_is_scalar(value->matrix))
-        return att_call_fail(call, NULL, "%s: %s must be one number", call->function->name, name);
-    *out = value->matrix->data[0];
-    return ATT_OK;
-}
-
 static att_status run_layernorm(const att_call *call, att_value *out)
 {
     const att_matrix *of;
     const double *gain;
     const double *bias;
-    double eps;
+    double eps = 1e-5;
     ATT_TRY(att_call_matrix(call, 0, &of));
     ATT_TRY(row_argument(call, 1, "gain", of->cols, &gain));
     ATT_TRY(row_argument(call, 2, "bias", of->cols, &bias));
-    ATT_TRY(number_option(call, "eps", 1e-5, &eps));
+    ATT_TRY(att_option_number(call, "eps", &eps));
     att_matrix *to = att_matrix_like(call->arena, of);
     for (int64_t i = 0; to && i < of->rows; i++)
         layernorm_row(of->data + i * of->cols, to->data + i * of->cols, of->cols, eps, gain, bias);
@@ -279,6 +275,7 @@ static att_status run_permute(const att_call *call, att_value *out)
     bool cols = flag(call, "cols");
     ATT_TRY(att_call_matrix(call, 0, &of));
     ATT_TRY(att_call_matrix(call, 1, &order));
+    ATT_TRY(check_along(call));
     ATT_TRY(read_order(call, order, cols ? of->cols : of->rows, cols ? "column" : "row", &places));
     return give(call,
                 att_matrix_select(call->arena, of, cols ? NULL : places, of->rows,
@@ -367,11 +364,10 @@ static att_status run_round(const att_call *call, att_value *out)
 /* ---- The table */
 
 static const att_option_row along[] = { { "rows", NULL }, { "cols", NULL }, { NULL, NULL } };
-static const att_option_row only_cols[] = { { "cols", NULL }, { NULL, NULL } };
 static const att_option_row layernorm_options[] = { { "eps", "a number" }, { NULL, NULL } };
 
 const att_function att_plain_functions[] = {
-    { "softmax", "softmax(X), each row, or softmax(X, cols)", 1, 1, only_cols, run_softmax },
+    { "softmax", "softmax(X), each row, or softmax(X, cols)", 1, 1, along, run_softmax },
     { "tanh", "tanh(X)", 1, 1, NULL, run_element },
     { "relu", "relu(X)", 1, 1, NULL, run_element },
     { "sigmoid", "sigmoid(X)", 1, 1, NULL, run_element },
@@ -388,8 +384,7 @@ const att_function att_plain_functions[] = {
     { "min", "min(X), min(X, rows) or min(X, cols)", 1, 1, along, run_reduce },
     { "argmax", "argmax(X), of each row, or argmax(X, cols)", 1, 1, along, run_reduce },
     { "layernorm", "layernorm(X, gain, bias, eps = 1e-5)", 1, 3, layernorm_options, run_layernorm },
-    { "permute", "permute(X, [3 1 2]), or permute(X, [3 1 2], cols)", 2, 2, only_cols,
-      run_permute },
+    { "permute", "permute(X, [3 1 2]), or permute(X, [3 1 2], cols)", 2, 2, along, run_permute },
     { "transpose", "transpose(X)", 1, 1, NULL, run_transpose },
     { "zeros", "zeros(rows, cols)", 1, 2, NULL, run_filled },
     { "ones", "ones(rows, cols)", 1, 2, NULL, run_filled },

@@ -62,7 +62,7 @@ static att_status check_count(const att_worker *worker, const struct labels *lab
 {
     if (labels->count == 0 || (int64_t)labels->count == count)
         return ATT_OK;
-    const char *hint = of_rows && (int64_t)labels->count == others
+    const char *hint = of_rows && others > 1 && (int64_t)labels->count == others
                            ? " (columns are labelled with 'label … cols …')"
                            : "";
     const char *unit = of_rows ? "row" : "column";

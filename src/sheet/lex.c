@@ -94,7 +94,7 @@ static void next_line(att_lexer *lexer)
     lexer->column = 1;
 }
 
-/* Skips '# …' or '% …' up to the end of the line; the note behind a whole statement is kept. */
+/* Skips '# …' or '% …' up to the end of the line; the note after a whole statement is kept. */
 static att_status skip_comment(att_lexer *lexer)
 {
     const char *text = lexer->origin->text;
@@ -151,8 +151,8 @@ static size_t number_length(const att_lexer *lexer)
     size_t n = 0;
     while (digit(peek(lexer, n)))
         n++;
-    char behind = peek(lexer, n) == '.' ? peek(lexer, n + 1) : '*';
-    if (behind != '*' && behind != '/' && behind != '^')
+    char after = peek(lexer, n) == '.' ? peek(lexer, n + 1) : '*';
+    if (after != '*' && after != '/' && after != '^')
         n++;
     while (digit(peek(lexer, n)))
         n++;
@@ -171,11 +171,11 @@ static size_t number_length(const att_lexer *lexer)
 static att_status lex_number(att_lexer *lexer, att_token *token)
 {
     size_t length = number_length(lexer);
-    uint32_t behind;
-    peek_code(lexer, length, &behind);
+    uint32_t after;
+    peek_code(lexer, length, &after);
     const char *text = lexer->origin->text + lexer->at;
     int shown = length > 40 ? 40 : (int)length;
-    if (att_utf8_name_start(behind))
+    if (att_utf8_name_start(after))
         return fail_here(lexer,
                          "the number %.*s runs into a letter: a product needs a '*', and a "
                          "name cannot start with a digit",
@@ -202,7 +202,7 @@ static void lex_name(att_lexer *lexer, att_token *token)
     take(lexer, token, ATT_TOKEN_NAME, length, characters);
 }
 
-/* The character behind a backslash, or 0. */
+/* The character after a backslash, or 0. */
 static char escaped(char c)
 {
     static const char from[] = "\"\\nt", to[] = "\"\\\n\t";
@@ -301,8 +301,8 @@ att_status att_lex_next(att_lexer *lexer, att_token *token)
         return ATT_OK;
     }
     ATT_TRY(lex_token(lexer, token));
-    char behind = peek(lexer, 0);
-    token->space_after = behind == ' ' || behind == '\t' || behind == '\n';
+    char after = peek(lexer, 0);
+    token->space_after = after == ' ' || after == '\t' || after == '\n';
     return ATT_OK;
 }
 

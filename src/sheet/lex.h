@@ -60,7 +60,7 @@ typedef struct att_lexer {
     size_t at;
     int line;
     int column;
-    const char *note; /* the comment behind the statement, once its end was reached; or NULL */
+    const char *note; /* the comment after the statement, once its end was reached; or NULL */
 } att_lexer;
 
 /* The next token. Past the end it is ATT_TOKEN_END again. */

@@ -8,7 +8,7 @@
 #include <string.h>
 
 /* A line longer than SHOWN_WHOLE bytes is shown from BEFORE characters before the caret to AFTER
- * behind it. In the worst case, four bytes each, both lines fit att_error.excerpt. */
+ * after it. In the worst case, four bytes each, both lines fit att_error.excerpt. */
 enum { SHOWN_WHOLE = 160, BEFORE = 36, AFTER = 36 };
 
 #define ELLIPSIS "…"
@@ -16,9 +16,9 @@ enum { SHOWN_WHOLE = 160, BEFORE = 36, AFTER = 36 };
 /* The offset of the first byte of a line; of the text's end where there is no such line. */
 static size_t line_offset(const att_origin *origin, int line)
 {
-    bool behind_anchor = origin->anchor_line > 0 && line >= origin->anchor_line;
-    size_t offset = behind_anchor ? origin->anchor : 0;
-    int at = behind_anchor ? origin->anchor_line : 1;
+    bool past_anchor = origin->anchor_line > 0 && line >= origin->anchor_line;
+    size_t offset = past_anchor ? origin->anchor : 0;
+    int at = past_anchor ? origin->anchor_line : 1;
     for (; at < line; at++) {
         const char *newline = memchr(origin->text + offset, '\n', origin->length - offset);
         if (!newline)
@@ -86,7 +86,7 @@ static void put_blanks(struct buffer *buffer, char *before)
 
 /* The characters from `begin` to `end` of the line, with an ellipsis where it goes on. */
 static void put_part(struct buffer *buffer, const char *line, size_t length, size_t begin,
-                     size_t end, bool cut_before, bool cut_behind)
+                     size_t end, bool cut_before, bool cut_after)
 {
     if (cut_before)
         put(buffer, ELLIPSIS, strlen(ELLIPSIS));
@@ -96,7 +96,7 @@ static void put_part(struct buffer *buffer, const char *line, size_t length, siz
         put_character(buffer, line + begin, bytes, code);
         begin += bytes;
     }
-    if (cut_behind)
+    if (cut_after)
         put(buffer, ELLIPSIS, strlen(ELLIPSIS));
 }
 

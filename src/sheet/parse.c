@@ -78,15 +78,29 @@ static bool ran_out_of_bracket(const att_parser *parser)
     return token->kind == ATT_TOKEN_END || next_statement || next_line;
 }
 
+static att_status fail_open(const att_parser *parser)
+{
+    const att_lexer *lexer = &parser->lexer;
+    const att_token *open = &parser->open->token;
+    char bracket = lexer->origin->text[open->offset];
+    char closing = bracket == '(' ? ')' : bracket == '[' ? ']' : '}';
+    char found[ATT_QUOTE_SIZE];
+    if (parser->token.kind == ATT_TOKEN_END)
+        return att_origin_fail(lexer->origin, lexer->err, open->line, open->column,
+                               "this '%c' is not closed: expected '%c', found the end of the sheet",
+                               bracket, closing);
+    return att_origin_fail(lexer->origin, lexer->err, open->line, open->column,
+                           "this '%c' is not closed: expected '%c', found %s on line %d", bracket,
+                           closing, att_token_describe(lexer, &parser->token, found),
+                           parser->token.line);
+}
+
 att_status att_parser_fail(const att_parser *parser, const char *format, ...)
 {
     const att_lexer *lexer = &parser->lexer;
     const att_token *token = &parser->token;
-    if (ran_out_of_bracket(parser)) {
-        const att_token *open = &parser->open->token;
-        return att_origin_fail(lexer->origin, lexer->err, open->line, open->column,
-                               "this '%c' is not closed", lexer->origin->text[open->offset]);
-    }
+    if (ran_out_of_bracket(parser))
+        return fail_open(parser);
     va_list args;
     va_start(args, format);
     att_status status =
@@ -125,8 +139,8 @@ att_status att_parser_end(att_parser *parser)
         return ATT_OK;
     char found[ATT_QUOTE_SIZE];
     return att_parser_fail(parser,
-                           "unexpected %s: expected an operator or the end of the statement (a "
-                           "line of text that looks like one starts with '>')",
+                           "expected an operator or the end of the statement, found %s (a line of "
+                           "text that looks like a statement starts with '>')",
                            att_token_describe(&parser->lexer, &parser->token, found));
 }
 
@@ -304,7 +318,7 @@ static att_status parse_field(att_parser *parser, const att_token *start, att_ex
 {
     const char *name = NULL;
     ATT_TRY(att_parser_take(parser));
-    ATT_TRY(att_parser_name(parser, "the name of a field behind '.'", &name));
+    ATT_TRY(att_parser_name(parser, "the name of a field after '.'", &name));
     ATT_TRY(make_with(parser, ATT_EXPR_FIELD, start, of, NULL, out));
     (*out)->text = name;
     return ATT_OK;
@@ -365,7 +379,7 @@ static att_status parse_signed(att_parser *parser, att_expr **out)
     return make_with(parser, ATT_EXPR_NEGATE, &sign, *out, NULL, out);
 }
 
-/* In a matrix a sign with a blank before it and none behind starts an element: [1 -2] has two,
+/* In a matrix a sign with a blank before it and none after it starts an element: [1 -2] has two,
  * [1 - 2] and [1-2] one. */
 static bool starts_element(const att_parser *parser)
 {

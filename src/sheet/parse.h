@@ -69,7 +69,7 @@ att_status att_bracket_open(att_parser *parser, att_bracket *bracket, att_lex_mo
 att_status att_bracket_close(att_parser *parser, att_bracket *bracket, att_token_kind kind,
                              const char *expected);
 
-/* Each starts at its opening bracket, and `load` behind its word. */
+/* Each starts at its opening bracket, and `load` after its word. */
 att_status att_parse_matrix(att_parser *parser, att_expr **out);
 att_status att_parse_list(att_parser *parser, att_expr **out);
 att_status att_parse_index(att_parser *parser, const att_token *start, att_expr *of,

@@ -21,7 +21,7 @@ static att_status parse_row(att_parser *parser, att_expr **out)
         att_expr *element;
         if (elements.count > 0 && !parser->token.space_before &&
             parser->last.kind != ATT_TOKEN_COMMA)
-            return att_parser_expected(parser, "a blank, ',', ';' or ']' behind the element");
+            return att_parser_expected(parser, "a blank, ',', ';' or ']' after the element");
         ATT_TRY(att_parse_expression(parser, &element));
         ATT_TRY(att_children_add(parser, &elements, element));
         if (att_parser_at(parser, ATT_TOKEN_COMMA))
@@ -180,7 +180,7 @@ static att_status parse_text(att_parser *parser, att_expr **out)
 {
     att_token token = parser->token;
     const char *text;
-    ATT_TRY(att_parser_string(parser, "a file in quotes behind 'load'", &text));
+    ATT_TRY(att_parser_string(parser, "a file in quotes after 'load'", &text));
     ATT_TRY(att_parser_make(parser, ATT_EXPR_STRING, &token, NULL, out));
     (*out)->text = text;
     return ATT_OK;
@@ -190,7 +190,7 @@ static att_status parse_leading_index(att_parser *parser, att_expr **out)
 {
     att_token token = parser->token;
     if (!att_parser_at(parser, ATT_TOKEN_NUMBER))
-        return att_parser_expected(parser, "a number behind 'at'");
+        return att_parser_expected(parser, "a number after 'at'");
     ATT_TRY(att_parser_take(parser));
     ATT_TRY(att_parser_make(parser, ATT_EXPR_NUMBER, &token, NULL, out));
     (*out)->number = token.number;

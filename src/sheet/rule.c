@@ -32,7 +32,7 @@ static att_status parse_digits(att_worker *worker, att_parser *parser, att_nearn
     double count = parser->token.number;
     if (!att_parser_at(parser, ATT_TOKEN_NUMBER) || !(count >= 0 && count <= 17) ||
         count != floor(count))
-        return att_parser_expected(parser, "a number of digits from 0 to 17 behind 'to'");
+        return att_parser_expected(parser, "a number of digits from 0 to 17 after 'to'");
     ATT_TRY(att_parser_take(parser));
     bool decimals = att_parser_at_word(parser, "decimals") || att_parser_at_word(parser, "decimal");
     bool digits = att_parser_at_word(parser, "digits") || att_parser_at_word(parser, "digit");
@@ -49,7 +49,7 @@ static att_status parse_printed(att_worker *worker, att_parser *parser, att_near
 {
     (void)worker;
     if (!att_parser_at_word(parser, "printed"))
-        return att_parser_expected(parser, "'printed' behind 'as'");
+        return att_parser_expected(parser, "'printed' after 'as'");
     out->rule = ATT_RULE_PRINTED;
     return att_parser_take(parser);
 }

@@ -1,6 +1,7 @@
 /* Parts of values: fields of records, X[2], X[2, 3], X[:, 1:2], and items of lists. */
 #include "sheet/eval.h"
 #include "sheet/matrix.h"
+#include "text/utf8.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -53,8 +54,21 @@ static att_status take_heads(const att_scope *scope, const att_value *record, in
     return ATT_OK;
 }
 
+/* The field's name alone, which is where the caret belongs. */
+static att_expr name_of_field(const att_expr *node)
+{
+    att_expr name = *node;
+    uint32_t code;
+    name.line = node->end_line;
+    name.column = node->end_column;
+    for (const char *at = node->text; *at; at += att_utf8_take(at, strlen(at), &code))
+        name.column--;
+    return name;
+}
+
 static att_status fail_field(const att_scope *scope, const att_expr *node, const att_value *record)
 {
+    const att_expr name = name_of_field(node);
     enum { MOST = 64 };
     const char *known[MOST];
     size_t count = 0;
@@ -64,12 +78,12 @@ static att_status fail_field(const att_scope *scope, const att_expr *node, const
     att_origin_quote(scope->origin, node->child[0], quote);
     const char *near = att_suggest(node->text, known, count);
     if (near)
-        return att_scope_fail(scope, node, "%s has no field '%.80s': did you mean '%s'?", quote,
+        return att_scope_fail(scope, &name, "%s has no field '%.80s': did you mean '%s'?", quote,
                               node->text, near);
     char list[256] = "";
     for (size_t i = 0, used = 0; i < count && used < sizeof list; i++)
         used += (size_t)snprintf(list + used, sizeof list - used, "%s%s", i ? ", " : "", known[i]);
-    return att_scope_fail(scope, node, "%s has no field '%.80s': it has %s", quote, node->text,
+    return att_scope_fail(scope, &name, "%s has no field '%.80s': it has %s", quote, node->text,
                           list);
 }
 
@@ -86,8 +100,9 @@ static att_status take_part(const att_scope *scope, const att_expr *node, const 
     if (!found)
         return fail_field(scope, node, record);
     char quote[ATT_QUOTE_SIZE];
+    const att_expr name = name_of_field(node);
     if (found->head > 0)
-        return att_scope_fail(scope, node,
+        return att_scope_fail(scope, &name,
                               "each head has its own %s: expected %s.head[1].%s up to head[%lld]",
                               node->text, att_origin_quote(scope->origin, node->child[0], quote),
                               node->text, (long long)head_count(record));
@@ -100,8 +115,9 @@ att_status att_eval_field(const att_scope *scope, const att_expr *node, att_valu
     att_value record;
     char quote[ATT_QUOTE_SIZE];
     ATT_TRY(att_eval(scope, node->child[0], &record));
+    const att_expr name = name_of_field(node);
     if (record.kind != ATT_VALUE_RECORD)
-        return att_scope_fail(scope, node, "%s is a %s and has no fields, found '.%.80s'",
+        return att_scope_fail(scope, &name, "%s is a %s and has no fields, found '.%.80s'",
                               att_origin_quote(scope->origin, node->child[0], quote),
                               record.kind == ATT_VALUE_LIST ? "list" : "matrix", node->text);
     int64_t heads = head_count(&record);
@@ -132,9 +148,9 @@ static att_status check_place(const att_scope *scope, const att_expr *node, cons
     if (place != floor(place) || isnan(place))
         return att_scope_fail(scope, node, "an index must be a whole number, found %g", place);
     if (place < 1 || place > (double)side->length)
-        return att_scope_fail(scope, node, "there is no %s %.0f: %s has %lld", side->unit, place,
-                              att_origin_quote(scope->origin, side->of, quote),
-                              (long long)side->length);
+        return att_scope_fail(scope, node, "there is no %s %.0f: %s has %lld %s%s", side->unit,
+                              place, att_origin_quote(scope->origin, side->of, quote),
+                              (long long)side->length, side->unit, side->length == 1 ? "" : "s");
     return ATT_OK;
 }
 

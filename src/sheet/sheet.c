@@ -218,7 +218,9 @@ static void locate(const att_origin *origin, size_t offset, int *line, int *colu
     }
 }
 
-static att_status check_utf8(const att_origin *origin, att_error *err)
+/* The place of a fault is told by its line, and by its offset in the bytes as they were given. */
+static att_status check_utf8(const att_origin *origin, const char *bytes, size_t length,
+                             att_error *err)
 {
     size_t offset = att_utf8_check(origin->text, origin->length);
     if (offset == origin->length)
@@ -228,7 +230,7 @@ static att_status check_utf8(const att_origin *origin, att_error *err)
     locate(origin, offset, &line, &column);
     return att_origin_fail(origin, err, line, column,
                            "this is not UTF-8: byte 0x%02X at offset %zu cannot stand here",
-                           (unsigned char)origin->text[offset], offset);
+                           (unsigned char)origin->text[offset], att_utf8_check(bytes, length));
 }
 
 /* Refuses what no text holds and no document may show: control characters. The first bytes of such
@@ -252,6 +254,16 @@ static att_status check_characters(const att_origin *origin, att_error *err)
     return ATT_OK;
 }
 
+/* The text to work on, once it is known to be one. */
+static att_status take_text(att_text *out, const char *bytes, size_t length, const char *name,
+                            att_error *err)
+{
+    ATT_TRY(copy_text(out, bytes, length, err));
+    const att_origin origin = { .name = name, .text = out->data, .length = out->length };
+    ATT_TRY(check_utf8(&origin, bytes, length, err));
+    return check_characters(&origin, err);
+}
+
 /* ---- The public functions */
 
 static att_status read_text(att_sheet *sheet, const att_text *text, const char *folder,
@@ -260,8 +272,6 @@ static att_status read_text(att_sheet *sheet, const att_text *text, const char *
     att_worker worker = { .sheet = sheet, .node_room = ATT_MAX_NODES };
     worker.origin = (att_origin){ .name = sheet->name, .text = text->data, .length = text->length };
     worker.scope = (att_scope){ &sheet->arena, &worker.origin, &worker.names, folder, err };
-    ATT_TRY(check_utf8(&worker.origin, err));
-    ATT_TRY(check_characters(&worker.origin, err));
     att_status status = work(&worker);
     att_text_free(&worker.paragraph);
     return status;
@@ -298,7 +308,7 @@ att_status att_sheet_read(att_sheet **out, const char *text, size_t length, cons
     if (!sheet->name)
         status = att_fail_memory(err);
     if (status == ATT_OK)
-        status = copy_text(&copy, text, length, err);
+        status = take_text(&copy, text, length, name, err);
     if (status == ATT_OK)
         status = read_in_c_locale(sheet, &copy, folder, err);
     att_text_free(&copy);

@@ -78,7 +78,7 @@ typedef struct att_step {
     att_step_kind kind;
     int line;           /* in the sheet, from 1 */
     const char *source; /* the statement as written */
-    const char *note;   /* a comment behind the statement, or NULL */
+    const char *note;   /* a comment after the statement, or NULL */
     const char *text;
     int level;
     const char *name;

@@ -24,7 +24,7 @@ typedef struct att_line {
     int column; /* of its first character */
 } att_line;
 
-/* Carries out one statement; the parser is behind its keyword, or at the name to assign. */
+/* Carries out one statement; the parser is after its keyword, or at the name to assign. */
 typedef att_status att_statement(att_worker *worker, att_parser *parser);
 
 att_statement att_run_assign; /* name = expression */
@@ -38,7 +38,7 @@ att_statement att_run_compare; /* compare.c */
  * wrong. */
 att_status att_line_statement(att_worker *worker, const att_line *line, att_statement **out);
 
-/* Ends the statement: adds its step, with what was written and the note behind it. */
+/* Ends the statement: adds its step, with what was written and the note after it. */
 att_status att_worker_add(att_worker *worker, const att_parser *parser, const att_step *step);
 
 #endif

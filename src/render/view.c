@@ -108,19 +108,27 @@ bool att_step_is_shown(const att_step *step, const att_render_options *options)
     }
 }
 
+/* Whether a part is only another name for something: q = s. */
+static bool is_renamed(const att_part *part)
+{
+    return part->formula && part->formula->kind == ATT_EXPR_NAME;
+}
+
 bool att_part_is_shown(const att_part *part, const att_render_options *options)
 {
     if (options->head > 0 && part->head > 0 && part->head != options->head)
         return false;
     const char *name = options->only ? wanted_part(options->only) : NULL;
-    return !name || strcmp(part->name, name) == 0;
+    if (name)
+        return strcmp(part->name, name) == 0;
+    bool same = is_renamed(part) && strcmp(part->formula->text, part->name) == 0;
+    return !same || options->format == ATT_FORMAT_JSON; /* q = q tells a reader nothing */
 }
 
 const att_matrix *att_part_value(const att_part *part, const att_render_options *options)
 {
-    bool renamed = part->formula && part->formula->kind == ATT_EXPR_NAME;
     bool wanted = options->only && wanted_part(options->only);
-    return renamed && !wanted ? NULL : part->value;
+    return is_renamed(part) && !wanted ? NULL : part->value;
 }
 
 bool att_working_is_shown(const att_working *working, const att_render_options *options)

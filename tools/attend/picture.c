@@ -144,12 +144,12 @@ att_status picture_pdf(att_text *out, const att_text *svg, att_error *err)
 
 #else
 
-static att_status unsupported(const char *option, att_error *err)
+static att_status unsupported(const char *asked, att_error *err)
 {
     return error_set(err, ATT_UNSUPPORTED, "",
                      "%s needs librsvg, which this program was built without; install it "
                      "(Debian: librsvg2-dev) and build again, or use --svg",
-                     option);
+                     asked);
 }
 
 att_status picture_png(att_text *out, const att_text *svg, double scale, att_error *err)

@@ -110,6 +110,18 @@ static void put_binary(const struct walk *w, const att_expr *e, bool leading)
     att_put(w->out, a->after);
 }
 
+/* Whether the expression is higher than a line where fractions and matrices are drawn. */
+static bool is_tall(const att_expr *e)
+{
+    bool fraction = e->kind == ATT_EXPR_BINARY && e->op == ATT_OP_DIVIDE;
+    if (fraction || e->kind == ATT_EXPR_MATRIX || e->kind == ATT_EXPR_CONSTANT)
+        return true;
+    for (size_t i = 0; i < e->children; i++)
+        if (e->child[i] && is_tall(e->child[i]))
+            return true;
+    return false;
+}
+
 /* before operand after, for one operand that must bind at least so tightly. */
 static void put_around(const struct walk *w, att_look which, const att_expr *e, enum binding least)
 {
@@ -158,7 +170,7 @@ static void put_call(const struct walk *w, const att_expr *e)
     const struct sign_row *sign = sign_of(e);
     if (!sign) {
         w->notation->function(w->out, e->text, w->notation);
-        put_list(w, e, 0, ATT_LOOK_CALL);
+        put_list(w, e, 0, is_tall(e) ? ATT_LOOK_CALL_TALL : ATT_LOOK_CALL);
         return;
     }
     att_look which = sign->look;
@@ -167,7 +179,13 @@ static void put_call(const struct walk *w, const att_expr *e)
     put_around(w, which, e->child[0], ATOM);
 }
 
-/* An option's value is a word, unless it is one letter or an index: then it names a matrix. */
+/* Words of the language are in small letters and have at least three: dot, causal, columns. */
+static bool is_word(const char *text)
+{
+    size_t length = strlen(text);
+    return length >= 3 && strspn(text, "abcdefghijklmnopqrstuvwxyz") == length;
+}
+
 static void put_option(const struct walk *w, const att_expr *e)
 {
     w->notation->word(w->out, e->text, w->notation);
@@ -175,7 +193,7 @@ static void put_option(const struct walk *w, const att_expr *e)
         return;
     att_put(w->out, look(w, ATT_LOOK_OPTION)->between);
     const att_expr *value = e->child[0];
-    if (value->kind == ATT_EXPR_NAME && strlen(value->text) > 3 && !strchr(value->text, '_'))
+    if (value->kind == ATT_EXPR_NAME && is_word(value->text))
         w->notation->word(w->out, value->text, w->notation);
     else
         put(w, value, LOOSE, true);
@@ -261,8 +279,26 @@ static void put_index(const struct walk *w, const att_expr *e, bool leading)
     att_put(w->out, a->after);
 }
 
+/* Whether every index is a single digit, so that they can stand beside each other. */
+static bool has_short_indices(const att_expr *e)
+{
+    for (size_t i = 0; i < e->children; i++) {
+        double index = e->child[i]->number;
+        if (e->child[i]->kind != ATT_EXPR_NUMBER || !(index >= 0 && index <= 9) ||
+            index != (int)index)
+            return false;
+    }
+    return true;
+}
+
 static void put_subscripted(const struct walk *w, const att_expr *e)
 {
+    if (w->notation->subscripts && has_short_indices(e)) {
+        w->notation->name(w->out, e->text, w->notation);
+        for (size_t i = 0; i < e->children; i++)
+            att_put(w->out, w->notation->subscripts[(int)e->child[i]->number]);
+        return;
+    }
     const att_affixes *a = look(w, ATT_LOOK_SUBSCRIPT);
     att_put(w->out, a->before);
     w->notation->name(w->out, e->text, w->notation);
@@ -348,7 +384,7 @@ static void put(const struct walk *w, const att_expr *e, enum binding least, boo
         put_bare(w, e, leading);
         return;
     }
-    const att_affixes *a = look(w, ATT_LOOK_GROUP);
+    const att_affixes *a = look(w, is_tall(e) ? ATT_LOOK_GROUP_TALL : ATT_LOOK_GROUP);
     att_put(w->out, a->before);
     put_bare(w, e, true);
     att_put(w->out, a->after);
@@ -401,11 +437,22 @@ static bool is(const char *text, size_t length, const char *word)
     return strlen(word) == length && memcmp(text, word, length) == 0;
 }
 
+/* Whether what follows the underscore reads as an index: d_model, W_q_1, head_2, but not
+ * from_cut_weights, which is a phrase. */
+static bool is_index(const char *name, const char *underscore)
+{
+    size_t base = (size_t)(underscore - name);
+    size_t index = strlen(underscore + 1);
+    if (base == 0 || index == 0)
+        return false;
+    return base <= 2 || (unsigned char)name[0] >= 0x80 || index <= 2;
+}
+
 att_name_parts att_name_split(const char *name)
 {
     att_name_parts parts = { .base = name, .base_length = strlen(name) };
     const char *underscore = strchr(name, '_');
-    if (underscore && underscore != name && underscore[1]) {
+    if (underscore && is_index(name, underscore)) {
         parts.base_length = (size_t)(underscore - name);
         parts.index = underscore + 1;
     } else {

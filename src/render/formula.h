@@ -18,8 +18,10 @@ typedef enum att_look {
     ATT_LOOK_POWER,
     ATT_LOOK_NEGATE,
     ATT_LOOK_TRANSPOSE,
-    ATT_LOOK_GROUP, /* parentheses */
-    ATT_LOOK_CALL,  /* the parentheses of a call and what stands between arguments */
+    ATT_LOOK_GROUP,      /* parentheses */
+    ATT_LOOK_GROUP_TALL, /* around fractions and matrices */
+    ATT_LOOK_CALL,       /* the parentheses of a call and what stands between arguments */
+    ATT_LOOK_CALL_TALL,
     ATT_LOOK_ROOT,
     ATT_LOOK_ROOT_SIMPLE, /* of a single name or number */
     ATT_LOOK_EXP,
@@ -48,10 +50,11 @@ typedef struct att_affixes {
 
 typedef struct att_notation {
     att_affixes looks[ATT_LOOKS];
-    const char *ellipsis; /* in place of elements left out */
-    const char *all;      /* `:` as an index */
-    bool raised_exp;      /* exp(x) is drawn as a power, and needs parentheses as one */
-    bool raw_unicode;     /* characters beyond ASCII may stand as they are */
+    const char *ellipsis;          /* in place of elements left out */
+    const char *all;               /* `:` as an index */
+    const char *const *subscripts; /* the ten digits set low, or NULL: use the indices' look */
+    bool raised_exp;               /* exp(x) is drawn as a power, and needs parentheses as one */
+    bool raw_unicode;              /* characters beyond ASCII may stand as they are */
     void (*name)(att_writer *out, const char *name, const struct att_notation *notation);
     void (*word)(att_writer *out, const char *word, const struct att_notation *notation);
     void (*function)(att_writer *out, const char *name, const struct att_notation *notation);

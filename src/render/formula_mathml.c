@@ -37,8 +37,18 @@ static void put_name(att_writer *out, const char *name, const att_notation *nota
         put_element(out, "<mi>", parts.greek->letter, strlen(parts.greek->letter), "</mi>");
     else
         put_element(out, "<mi>", parts.base, parts.base_length, "</mi>");
-    if (parts.index)
-        put_element(out, "<mi>", parts.index, strlen(parts.index), "</mi></msub>");
+    if (!parts.index)
+        return;
+    /* W_q_1 has the indices q and 1. */
+    att_put(out, "<mrow>");
+    for (const char *index = parts.index; *index;) {
+        size_t length = strcspn(index, "_");
+        put_element(out, "<mi>", index, length, "</mi>");
+        index += length;
+        if (*index)
+            att_put(out, "<mo>,</mo>"), index++;
+    }
+    att_put(out, "</mrow></msub>");
 }
 
 static void put_word(att_writer *out, const char *word, const att_notation *notation)
@@ -83,6 +93,12 @@ static void put_number(att_writer *out, const char *digits, const att_notation *
     }
 }
 
+/* Brackets that may stretch carry wide margins in common fonts, so only those that must, do. */
+#define OPEN_ROUND  "<mrow><mo stretchy=\"false\">(</mo>"
+#define CLOSE_ROUND "<mo stretchy=\"false\">)</mo></mrow>"
+#define OPEN_TALL   "<mrow><mo>(</mo>"
+#define CLOSE_TALL  "<mo>)</mo></mrow>"
+
 const att_notation att_notation_mathml = {
     .looks = {
         [ATT_LOOK_ADD] = { "", "<mo>+</mo>", "", false, false },
@@ -95,8 +111,10 @@ const att_notation att_notation_mathml = {
         [ATT_LOOK_POWER] = { "<msup><mrow>", "</mrow><mrow>", "</mrow></msup>", false, true },
         [ATT_LOOK_NEGATE] = { "<mo form=\"prefix\">−</mo>", "", "", false, false },
         [ATT_LOOK_TRANSPOSE] = { "<msup><mrow>", "", "</mrow><mo>⊤</mo></msup>", false, false },
-        [ATT_LOOK_GROUP] = { "<mrow><mo>(</mo>", "", "<mo>)</mo></mrow>", true, false },
-        [ATT_LOOK_CALL] = { "<mrow><mo>(</mo>", "<mo>,</mo>", "<mo>)</mo></mrow>", true, false },
+        [ATT_LOOK_GROUP] = { OPEN_ROUND, "", CLOSE_ROUND, true, false },
+        [ATT_LOOK_GROUP_TALL] = { OPEN_TALL, "", CLOSE_TALL, true, false },
+        [ATT_LOOK_CALL] = { OPEN_ROUND, "<mo>,</mo>", CLOSE_ROUND, true, false },
+        [ATT_LOOK_CALL_TALL] = { OPEN_TALL, "<mo>,</mo>", CLOSE_TALL, true, false },
         [ATT_LOOK_ROOT] = { "<msqrt><mrow>", "", "</mrow></msqrt>", true, false },
         [ATT_LOOK_ROOT_SIMPLE] = { "<msqrt><mrow>", "", "</mrow></msqrt>", true, false },
         [ATT_LOOK_EXP] = { "<msup><mi>e</mi><mrow>", "", "</mrow></msup>", true, false },

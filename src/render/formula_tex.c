@@ -25,10 +25,19 @@ static void put_name(att_writer *out, const char *name, const att_notation *nota
         put_length(out, "\\mathit{", parts.base, parts.base_length, notation);
     if (!parts.index)
         return;
-    size_t length = strlen(parts.index);
-    put_length(out, length == 1 ? "_{" : "_{\\mathrm{", parts.index, length, notation);
-    if (length > 1)
-        att_put(out, "}");
+    /* W_q_1 has the indices q and 1. */
+    att_put(out, "_{");
+    for (const char *index = parts.index; *index;) {
+        size_t length = strcspn(index, "_");
+        if (length == 1)
+            att_put_tex_math(out, index, 1, notation->raw_unicode);
+        else
+            put_length(out, "\\mathrm{", index, length, notation);
+        index += length;
+        if (*index)
+            att_put(out, ","), index++;
+    }
+    att_put(out, "}");
 }
 
 static void put_word(att_writer *out, const char *word, const att_notation *notation)
@@ -90,8 +99,10 @@ static void put_number(att_writer *out, const char *digits, const att_notation *
         [ATT_LOOK_POWER] = { "{", "}^{", "}", false, true },                                       \
         [ATT_LOOK_NEGATE] = { "-", "", "", false, false },                                         \
         [ATT_LOOK_TRANSPOSE] = { "{", "", "}^{\\top}", false, false },                             \
-        [ATT_LOOK_GROUP] = { "\\left(", "", "\\right)", true, false },                             \
-        [ATT_LOOK_CALL] = { "\\left(", ",\\ ", "\\right)", true, false },                          \
+        [ATT_LOOK_GROUP] = { "(", "", ")", true, false },                                          \
+        [ATT_LOOK_GROUP_TALL] = { "\\left(", "", "\\right)", true, false },                        \
+        [ATT_LOOK_CALL] = { "(", ",\\ ", ")", true, false },                                       \
+        [ATT_LOOK_CALL_TALL] = { "\\left(", ",\\ ", "\\right)", true, false },                     \
         [ATT_LOOK_ROOT] = { "\\sqrt{", "", "}", true, false },                                     \
         [ATT_LOOK_ROOT_SIMPLE] = { "\\sqrt{", "", "}", true, false },                              \
         [ATT_LOOK_EXP] = { "e^{", "", "}", true, false },                                          \

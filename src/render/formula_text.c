@@ -22,7 +22,9 @@ static void put_string(att_writer *out, const char *text, const att_notation *no
     [ATT_LOOK_POWER] = { "", "^", "", false, false },                                              \
     [ATT_LOOK_NEGATE] = { "-", "", "", false, false },                                             \
     [ATT_LOOK_GROUP] = { "(", "", ")", true, false },                                              \
+    [ATT_LOOK_GROUP_TALL] = { "(", "", ")", true, false },                                         \
     [ATT_LOOK_CALL] = { "(", ", ", ")", true, false },                                             \
+    [ATT_LOOK_CALL_TALL] = { "(", ", ", ")", true, false },                                        \
     [ATT_LOOK_EXP] = { "exp(", "", ")", true, false },                                             \
     [ATT_LOOK_ABS] = { "|", "", "|", true, false },                                                \
     [ATT_LOOK_MATRIX] = { "[", "; ", "]", true, false },                                           \
@@ -41,6 +43,8 @@ static void put_string(att_writer *out, const char *text, const att_notation *no
     .all = ":", .raw_unicode = true, .name = put_plain, .word = put_plain, .function = put_plain,  \
     .string = put_string, .number = put_plain
 
+static const char *const low_digits[] = { "₀", "₁", "₂", "₃", "₄", "₅", "₆", "₇", "₈", "₉" };
+
 const att_notation att_notation_unicode = {
     .looks = {
         COMMON_LOOKS,
@@ -53,6 +57,7 @@ const att_notation att_notation_unicode = {
         [ATT_LOOK_ROOT_SIMPLE] = { "√", "", "", true, false },
     },
     .ellipsis = "…",
+    .subscripts = low_digits,
     COMMON_LEAVES,
 };
 

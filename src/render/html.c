@@ -9,7 +9,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 
-enum { MOST_ROWS = 24, MOST_COLS = 20, MAP_QUERIES = 200, MAP_KEYS = 200, LINE_COLUMNS = 70 };
+enum { MOST_ROWS = 24, MOST_COLS = 20, MAP_QUERIES = 200, MAP_KEYS = 200 };
 
 static const char style[] =
     ":root{color-scheme:light dark;--ink:#1b1f24;--soft:#5b6470;--paper:#ffffff;--line:#dfe3e8;"
@@ -29,9 +29,9 @@ static const char style[] =
     ".line{position:absolute;left:-3.2rem;top:.35rem;width:2.4rem;text-align:right;"
     "color:var(--soft);font-size:.75rem;text-decoration:none;opacity:.55}\n"
     ".line:hover{opacity:1}\n@media (max-width:64rem){.line{display:none}}\n"
-    ".eq{overflow-x:auto;padding:.15rem 0}\n"
-    "math{font-size:1.08rem}\nmath[display=block]{text-align:left;margin:.25rem 0}\n"
-    "mtd{text-align:right;padding:.08em .38em;font-variant-numeric:tabular-nums}\n"
+    ".eq{overflow-x:auto;padding:.2rem 0;display:flex;flex-wrap:wrap;align-items:center;"
+    "gap:.1rem .5rem}\nmath{font-size:1.08rem}\n"
+    "mtd{padding:.15em .35em}\ndetails .eq{gap:.1rem .25rem;align-items:baseline}\n"
     ".part{margin:.9rem 0 .9rem 1.4rem;padding-left:1rem;border-left:3px solid var(--line)}\n"
     ".says{margin:0 0 .1rem;font-style:italic}\n.note{margin:.1rem 0 .1rem 1.4rem}\n"
     ".head{margin:1.2rem 0 0 1.4rem;font-weight:600}\n"
@@ -39,9 +39,11 @@ static const char style[] =
     "details math{font-size:.95rem}\n"
     "table.matrix{border-collapse:collapse;font-variant-numeric:tabular-nums;margin:.3rem 0}\n"
     ".matrix td,.matrix th{padding:.12rem .6rem;text-align:right;white-space:nowrap}\n"
-    ".matrix th{font-weight:500;color:var(--soft)}\n.matrix tbody th{text-align:left}\n"
-    ".matrix tbody td:nth-child(2){border-left:2px solid var(--ink)}\n"
-    ".matrix tbody td:last-child{border-right:2px solid var(--ink)}\n"
+    ".matrix td{font-family:\"Latin Modern Math\",\"STIX Two Math\",math;font-size:1.06rem}\n"
+    ".matrix thead td{padding:0}\n.matrix th{font-weight:500;color:var(--soft)}\n.matrix tbody "
+    "th{text-align:left}\n"
+    ".matrix .open,.matrix .close{border:2px solid var(--ink);width:.25rem;padding:0}\n"
+    ".matrix .open{border-right:0}\n.matrix .close{border-left:0}\n"
     ".masked{color:var(--soft);background:repeating-linear-gradient(45deg,transparent 0 4px,"
     "var(--line) 4px 6px)}\n"
     ".check{margin:.5rem 0;padding:.35rem .75rem;border-left:4px solid var(--pass);"
@@ -142,14 +144,9 @@ static void html_prose(att_page *page, const att_step *step)
     att_put(page->out, "</p>\n");
 }
 
-static void open_math(att_page *page)
+static void open_equation(att_page *page)
 {
-    att_put(page->out, "<div class=\"eq\"><math display=\"block\"><mrow>");
-}
-
-static void close_math(att_page *page)
-{
-    att_put(page->out, "</mrow></math></div>\n");
+    att_put(page->out, "<div class=\"eq\"><math displaystyle=\"true\"><mrow>");
 }
 
 static void put_equals(att_page *page)
@@ -157,59 +154,66 @@ static void put_equals(att_page *page)
     att_put(page->out, "<mo>=</mo>");
 }
 
-static bool is_long(att_page *page, const att_expr *formula, const att_matrix *value)
+/* A number stands in the formula, a matrix as a table beside it. */
+static void put_value(att_page *page, const att_matrix *value, bool equals)
 {
-    int64_t cols = value->cols < MOST_COLS ? value->cols : MOST_COLS;
-    return att_formula_width(page, formula) + cols * (page->options->digits + 4) > LINE_COLUMNS;
+    bool scalar = value->rows == 1 && value->cols == 1;
+    if (equals)
+        put_equals(page);
+    if (scalar && (!value->allowed || value->allowed[0]))
+        att_put_formula_number(page->out, value->data[0], &att_notation_mathml,
+                               page->options->digits);
+    else if (scalar)
+        att_put(page->out, "<mtext>masked</mtext>");
+    att_put(page->out, "</mrow></math>\n");
+    if (scalar)
+        return;
+    att_view view = att_view_of(value, page->options, MOST_ROWS, MOST_COLS);
+    att_matrix_put_html(page->out, &view);
 }
 
-/* name = formula = value; a long one on two lines, a labelled value as a table. */
+/* name = formula = value; what does not fit a line wraps before the value. */
 static void put_equation(att_page *page, const char *name, const att_expr *formula,
                          const att_matrix *value)
 {
     const att_notation *notation = &att_notation_mathml;
     bool has_formula = formula && !(value && att_expr_is_literal(formula));
-    bool table = value && att_matrix_is_table(value);
-    att_view view = { 0 };
-    if (value)
-        view = att_view_of(value, page->options, MOST_ROWS, MOST_COLS);
-    open_math(page);
+    open_equation(page);
     if (name)
         notation->name(page->out, name, notation);
-    if (name && (has_formula || value))
+    if (name && has_formula)
         put_equals(page);
     if (has_formula)
         att_put_formula(page->out, formula, notation, page->options->digits);
-    if (value && !table) {
-        if (has_formula && is_long(page, formula, value)) {
-            close_math(page);
-            open_math(page);
-            att_put(page->out, "<mspace width=\"1em\"/>");
-        }
-        if (has_formula)
-            put_equals(page);
-        att_matrix_put_mathml(page->out, &view);
-    }
-    close_math(page);
-    if (table)
-        att_matrix_put_table(page->out, &view);
+    if (value)
+        put_value(page, value, name || has_formula);
+    else
+        att_put(page->out, "</mrow></math>\n");
+    att_put(page->out, "</div>\n");
+}
+
+/* Each side of an equals sign is a formula of its own, so that long sums can wrap between them. */
+static void next_side(att_page *page)
+{
+    att_put(page->out, "</mrow></math><math displaystyle=\"true\"><mrow>");
+    put_equals(page);
 }
 
 static void put_working(att_page *page, const att_working *working)
 {
     const att_notation *notation = &att_notation_mathml;
     int digits = page->options->digits;
-    open_math(page);
+    open_equation(page);
     att_put_formula(page->out, working->left, notation, digits);
     if (working->right) {
-        put_equals(page);
+        next_side(page);
         att_put_formula(page->out, working->right, notation, digits);
     }
     if (working->value) {
-        put_equals(page);
+        next_side(page);
         att_put_formula_matrix(page->out, working->value, notation, digits);
     }
-    close_math(page);
+    att_put(page->out, "</mrow></math></div>\n");
 }
 
 static void put_workings(att_page *page, const att_part *part)

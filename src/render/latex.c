@@ -19,17 +19,17 @@ enum {
 };
 
 static const char preamble[] =
-    "\\documentclass[11pt,fleqn]{article}\n"
+    "\\documentclass[11pt]{article}\n"
     "\\usepackage{iftex}\n"
     "\\ifPDFTeX\\usepackage[utf8]{inputenc}\\else\\usepackage{fontspec}\\fi\n"
-    "\\usepackage{amsmath}\n"
+    "\\usepackage{amsmath,amssymb}\n"
     "\\usepackage{array}\n"
     "\\usepackage{graphicx}\n"
     "\\usepackage[table]{xcolor}\n"
     "\\usepackage[margin=25mm]{geometry}\n"
     "\\setlength{\\parindent}{0pt}\n"
     "\\setlength{\\parskip}{6pt plus 2pt}\n"
-    "\\setlength{\\mathindent}{1.5em}\n"
+    "\\setlength{\\emergencystretch}{3em}\n"
     "\\setcounter{MaxMatrixCols}{64}\n"
     "\\definecolor{attendpass}{HTML}{1A7F37}\n"
     "\\definecolor{attendfail}{HTML}{C62828}\n"
@@ -47,11 +47,12 @@ static const char preamble[] =
     "\\newsavebox{\\attendbox}\n"
     "\\newlength{\\attendroom}\n"
     "\\newcommand{\\attendfit}[1]{\\setlength{\\attendroom}{\\linewidth}"
-    "\\addtolength{\\attendroom}{-\\mathindent}%\n"
+    "\\addtolength{\\attendroom}{-6em}%\n"
     "  \\sbox{\\attendbox}{$\\displaystyle #1$}%\n"
     "  \\ifdim\\wd\\attendbox>\\attendroom\\resizebox{\\attendroom}{!}{\\usebox{\\attendbox}}%\n"
     "  \\else\\usebox{\\attendbox}\\fi}\n"
-    "\\newcommand{\\attendpass}{\\textcolor{attendpass}{$\\surd$}}\n"
+    "\\newcommand{\\attendline}[1]{\\par\\hspace*{1.5em}\\attendfit{#1}\\par}\n"
+    "\\newcommand{\\attendpass}{\\textcolor{attendpass}{$\\checkmark$}}\n"
     "\\newcommand{\\attendfail}{\\textcolor{attendfail}{\\textbf{$\\times$ failed}}}\n"
     "% A cell of a map: its colour, the colour of its text, its text.\n"
     "\\newcommand{\\attendcell}[3]{\\cellcolor[HTML]{#1}\\textcolor{#2}{#3}}\n";
@@ -96,12 +97,12 @@ static void latex_prose(att_page *page, const att_step *step)
 
 static void open_display(att_page *page)
 {
-    att_put(page->out, "\\[\\attendfit{");
+    att_put(page->out, "\\attendline{");
 }
 
 static void close_display(att_page *page)
 {
-    att_put(page->out, "}\\]\n");
+    att_put(page->out, "}\n");
 }
 
 static bool is_long(att_page *page, const att_expr *formula, const att_matrix *value)
@@ -161,8 +162,7 @@ static void put_workings(att_page *page, const att_part *part)
     size_t shown = 0;
     if (all == 0)
         return;
-    att_put(page->out, "{\\small\\setlength{\\abovedisplayskip}{2pt}"
-                       "\\setlength{\\belowdisplayskip}{2pt}\n");
+    att_put(page->out, "{\\small\\setlength{\\parskip}{3pt}\n");
     for (size_t i = 0; i < part->working_count && shown < ATT_MOST_WORKINGS; i++) {
         if (!att_working_is_shown(&part->workings[i], page->options))
             continue;
@@ -274,8 +274,9 @@ static void put_panel_head(att_page *page, const att_map *map, int64_t panel)
 static void put_panel(att_page *page, const att_map *map, const att_scale *scale, int64_t panel)
 {
     char number[ATT_LABEL_SIZE];
-    att_put(page->out,
-            "\n\\attendfit{\\mbox{\\renewcommand{\\arraystretch}{1.4}\\begin{tabular}{c}\n");
+    att_put(page->out, panel > 0 ? "\\hspace{2em}%\n" : "\n\\hspace*{1.5em}");
+    att_put(page->out, "\\attendfit{\\mbox{\\renewcommand{\\arraystretch}{1.4}"
+                       "\\begin{tabular}[t]{c}\n");
     put_panel_head(page, map, panel);
     for (int64_t i = 0; i < map->queries && page->out->status == ATT_OK; i++) {
         put_tex(page, att_map_label(map->query_labels, i, number));

@@ -1,5 +1,5 @@
 /* A trace as Markdown for GitHub and its like: formulas and matrices in fenced math blocks, which
- * unlike $$ are not touched by Markdown's own escapes; labelled matrices and maps as tables. */
+ * unlike $$ are not touched by Markdown's own escapes; maps as tables. */
 #include "render/formula.h"
 #include "render/matrix_tex.h"
 #include "render/page.h"
@@ -14,11 +14,12 @@ enum { MOST_ROWS = 20, MOST_COLS = 12, MAP_QUERIES = 24, MAP_KEYS = 16 };
 /* A user's text as one line of Markdown that means nothing but itself. */
 static void put_escaped(att_writer *out, const char *text)
 {
+    const char *start = text;
     bool at_start = true; /* where a sign would begin a list or a heading */
     for (uint32_t c; (c = att_next_char(&text)) != 0;) {
         bool special = c < 128 && strchr("\\`*_[]<>|~$#&{}", (int)c);
         bool bullet = at_start && (c == '-' || c == '+' || c == '=');
-        bool ordinal = at_start && (c == '.' || c == ')');
+        bool ordinal = at_start && start != text - 1 && (c == '.' || c == ')');
         if (c == '<' || c == '>' || c == '&')
             att_put(out, c == '<' ? "&lt;" : c == '>' ? "&gt;" : "&amp;");
         else if (c == '\n' || c == '\t')
@@ -60,64 +61,25 @@ static void put_table_rule(att_page *page, int64_t columns)
     att_put(page->out, "\n");
 }
 
-/* A matrix with labels as a table. */
-static void put_table(att_page *page, const att_view *view)
-{
-    char buffer[ATT_NUMBER_SIZE];
-    const att_matrix *m = view->matrix;
-    int64_t cols = att_axis_shown(&view->cols);
-    att_put(page->out, "\n| |");
-    for (int64_t k = 0; k < cols; k++) {
-        if (att_axis_gap(&view->cols, k))
-            att_put(page->out, " … |");
-        put_cell_text(page, att_col_label(m, att_axis_at(&view->cols, k)));
-    }
-    put_table_rule(page, cols + (view->cols.tail > 0));
-    for (int64_t r = 0; r < att_axis_shown(&view->rows); r++) {
-        int64_t i = att_axis_at(&view->rows, r);
-        if (att_axis_gap(&view->rows, r))
-            att_put(page->out, "| ⋮ |\n");
-        att_put(page->out, "|");
-        put_cell_text(page, att_row_label(m, i));
-        for (int64_t k = 0; k < cols; k++) {
-            const char *cell = att_view_cell(view, i, att_axis_at(&view->cols, k), buffer);
-            if (att_axis_gap(&view->cols, k))
-                att_put(page->out, " … |");
-            put_cell_text(page, cell ? cell : "masked");
-        }
-        att_put(page->out, "\n");
-    }
-}
-
-static bool is_labelled(const att_matrix *value)
-{
-    return value->row_labels || value->col_labels;
-}
-
-/* name = formula = value in a math block; a labelled value follows as a table. */
+/* name = formula = value in a math block. */
 static void put_equation(att_page *page, const char *name, const att_expr *formula,
                          const att_matrix *value)
 {
     const att_notation *notation = &att_notation_mathjax;
-    bool literal = formula && value && att_expr_is_literal(formula);
-    bool table = value && is_labelled(value);
+    bool has_formula = formula && !(value && att_expr_is_literal(formula));
     att_put(page->out, "\n```math\n");
     if (name)
         notation->name(page->out, name, notation);
-    if (formula && !literal) {
-        att_put(page->out, name ? " = " : "");
+    if (name && (has_formula || value))
+        att_put(page->out, " = ");
+    if (has_formula)
         att_put_formula(page->out, formula, notation, page->options->digits);
-    }
-    att_view view = { 0 };
-    if (value)
-        view = att_view_of(value, page->options, MOST_ROWS, MOST_COLS);
-    if (value && !table) {
-        att_put(page->out, formula && !literal ? "\n= " : " = ");
+    if (value) {
+        att_view view = att_view_of(value, page->options, MOST_ROWS, MOST_COLS);
+        att_put(page->out, has_formula ? "\n= " : "");
         att_matrix_put_tex(page->out, &view, notation);
     }
     att_put(page->out, "\n```\n");
-    if (table)
-        put_table(page, &view);
 }
 
 static void md_begin(att_page *page)

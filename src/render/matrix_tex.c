@@ -16,10 +16,17 @@ static void put_cell(att_writer *out, const att_view *view, int64_t i, int64_t j
         att_put(out, "\\cdot");
 }
 
-static void put_label(att_writer *out, const char *label)
+/* MathJax knows no escapes in \text, so a label is a word of mathematics there. */
+static void put_label(att_writer *out, const char *label, const att_notation *notation)
 {
+    if (!label)
+        return;
+    if (notation->raw_unicode) {
+        notation->word(out, label, notation);
+        return;
+    }
     att_put(out, "\\text{");
-    att_put_tex(out, label ? label : "");
+    att_put_tex(out, label);
     att_put(out, "}");
 }
 
@@ -42,10 +49,9 @@ static void put_gap_row(att_writer *out, const att_view *view)
             att_put(out, "\\ddots & ");
         att_put(out, "\\vdots");
     }
-    att_put(out, " \\\\\n");
 }
 
-static void put_column_labels(att_writer *out, const att_view *view)
+static void put_column_labels(att_writer *out, const att_view *view, const att_notation *notation)
 {
     const att_matrix *m = view->matrix;
     att_put(out, m->row_labels ? " & " : "");
@@ -53,48 +59,76 @@ static void put_column_labels(att_writer *out, const att_view *view)
         att_put(out, k > 0 ? " & " : "");
         if (att_axis_gap(&view->cols, k))
             att_put(out, "\\cdots & ");
-        put_label(out, att_col_label(m, att_axis_at(&view->cols, k)));
+        put_label(out, att_col_label(m, att_axis_at(&view->cols, k)), notation);
     }
     att_put(out, " \\\\ \\hline\n");
 }
 
-static void put_rows(att_writer *out, const att_view *view, const att_notation *notation)
+/* The rows; with labels in a column of their own, or only the labels, or only the cells. */
+static void put_rows(att_writer *out, const att_view *view, const att_notation *notation,
+                     bool labels, bool cells)
 {
-    const att_matrix *m = view->matrix;
     for (int64_t r = 0; r < att_axis_shown(&view->rows); r++) {
         int64_t i = att_axis_at(&view->rows, r);
         if (att_axis_gap(&view->rows, r)) {
-            att_put(out, m->row_labels ? "\\vdots & " : "");
-            put_gap_row(out, view);
+            att_put(out, labels ? "\\vdots" : "");
+            att_put(out, labels && cells ? " & " : "");
+            if (cells)
+                put_gap_row(out, view);
+            att_put(out, " \\\\\n");
         }
-        if (m->row_labels) {
-            put_label(out, m->row_labels[i]);
-            att_put(out, " & ");
-        }
-        put_cells(out, view, i, notation);
+        if (labels)
+            put_label(out, view->matrix->row_labels[i], notation);
+        att_put(out, labels && cells ? " & " : "");
+        if (cells)
+            put_cells(out, view, i, notation);
         att_put(out, " \\\\\n");
     }
+}
+
+static void put_columns(att_writer *out, const att_view *view)
+{
+    att_put_repeat(out, "r", att_axis_shown(&view->cols) + (view->cols.tail > 0));
+    att_put(out, "}\n");
+}
+
+/* Row labels stand before the bracket. */
+static void put_bracketed(att_writer *out, const att_view *view, const att_notation *notation)
+{
+    if (view->matrix->row_labels) {
+        att_put(out, "\\begin{array}{l}\n");
+        put_rows(out, view, notation, true, false);
+        att_put(out, "\\end{array}\n");
+    }
+    att_put(out, "\\left[\\begin{array}{");
+    put_columns(out, view);
+    put_rows(out, view, notation, false, true);
+    att_put(out, "\\end{array}\\right]");
+}
+
+/* Labels above the columns need a table. */
+static void put_table(att_writer *out, const att_view *view, const att_notation *notation)
+{
+    bool labels = view->matrix->row_labels != NULL;
+    att_put(out, labels ? "\\begin{array}{l|" : "\\begin{array}{");
+    put_columns(out, view);
+    put_column_labels(out, view, notation);
+    put_rows(out, view, notation, labels, true);
+    att_put(out, "\\end{array}");
 }
 
 void att_matrix_put_tex(att_writer *out, const att_view *view, const att_notation *notation)
 {
     const att_matrix *m = view->matrix;
-    bool labelled = m->row_labels || m->col_labels;
-    if (m->rows == 1 && m->cols == 1) {
+    if (m->rows == 1 && m->cols == 1)
         put_cell(out, view, 0, 0, notation);
-        return;
-    }
-    if (att_axis_shown(&view->rows) == 0) {
+    else if (att_axis_shown(&view->rows) == 0)
         att_putf(out, "\\mathrm{(%" PRId64 "\\times%" PRId64 ",\\ without\\ this\\ row)}", m->rows,
                  m->cols);
-        return;
-    }
-    att_put(out, labelled ? "\\begin{array}{" : "\\left[\\begin{array}{");
-    att_put(out, m->row_labels ? "l|" : "");
-    att_put_repeat(out, "r", att_axis_shown(&view->cols) + (view->cols.tail > 0));
-    att_put(out, "}\n");
-    if (m->col_labels)
-        put_column_labels(out, view);
-    put_rows(out, view, notation);
-    att_put(out, labelled ? "\\end{array}" : "\\end{array}\\right]");
+    else if (m->col_labels)
+        put_table(out, view, notation);
+    else
+        put_bracketed(out, view, notation);
+    if (m->allowed)
+        att_put(out, "\\quad(\\cdot\\mathrm{\\ is\\ masked})");
 }

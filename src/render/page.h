@@ -58,7 +58,7 @@ int att_formula_width(att_page *page, const att_expr *formula);
 bool att_value_is_part(const att_step *step);
 
 /* Sums written out of a part: how many are shown, and how many the options let through. */
-enum { ATT_MOST_WORKINGS = 12 };
+enum { ATT_MOST_WORKINGS = 9 };
 size_t att_workings_allowed(const att_part *part, const att_render_options *options);
 
 #endif

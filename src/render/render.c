@@ -116,17 +116,19 @@ bool att_page_map(att_page *page, const att_map *map, int64_t most_queries, int6
 /* The rule of a check in words: "within 0.005", "to 3 decimals", "as printed". */
 static void put_rule(att_writer *out, const att_check *check, const att_notation *notation)
 {
-    char words[ATT_NUMBER_SIZE + 16] = "as printed";
-    char tolerance[ATT_NUMBER_SIZE];
-    const char *plural = check->digits == 1 ? "" : "s";
+    char text[ATT_NUMBER_SIZE] = "as printed";
     if (check->rule == ATT_RULE_WITHIN) {
-        att_number_short(tolerance, check->tolerance, 6);
-        snprintf(words, sizeof words, "within %s", tolerance);
-    } else if (check->rule != ATT_RULE_PRINTED) {
-        snprintf(words, sizeof words, "to %d %s%s", check->digits,
-                 check->rule == ATT_RULE_DIGITS ? "digit" : "decimal", plural);
+        att_number_short(text, check->tolerance, 6);
+        notation->word(out, "within", notation);
+        att_put(out, notation->looks[ATT_LOOK_WORDS].between);
+        notation->number(out, text, notation);
+        return;
     }
-    notation->word(out, words, notation);
+    if (check->rule != ATT_RULE_PRINTED)
+        snprintf(text, sizeof text, "to %d %s%s", check->digits,
+                 check->rule == ATT_RULE_DIGITS ? "digit" : "decimal",
+                 check->digits == 1 ? "" : "s");
+    notation->word(out, text, notation);
 }
 
 void att_put_claim(att_writer *out, const att_check *check, const att_notation *notation,

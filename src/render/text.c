@@ -290,15 +290,35 @@ static void put_workings(att_page *page, const att_part *part)
         att_putf(page->out, "%*s(and %zu more like these)\n", PART_VALUE_INDENT, "", all - shown);
 }
 
-static void put_part(att_page *page, const att_part *part, int64_t *head)
+static void put_head(att_page *page, int64_t number)
 {
     att_paint paint = paint_of(page);
-    if (part->head != *head && part->head > 0) {
-        att_paint_style(&paint, ATT_STYLE_BOLD);
-        att_putf(page->out, "\n  head %" PRId64 "\n", part->head);
-        att_paint_style(&paint, ATT_STYLE_NONE);
-    }
-    *head = part->head;
+    att_paint_style(&paint, ATT_STYLE_BOLD);
+    att_putf(page->out, "\n  head %" PRId64 "\n", number);
+    att_paint_style(&paint, ATT_STYLE_NONE);
+}
+
+/* An input as given takes one line: "q = s   the queries". */
+static void put_input(att_page *page, const att_part *part, bool first)
+{
+    att_paint paint = paint_of(page);
+    att_put(page->out, first ? "\n" : "");
+    att_put_repeat(page->out, " ", PART_INDENT);
+    att_paint_style(&paint, ATT_STYLE_NAME);
+    att_put_plain(page->out, part->name);
+    att_paint_style(&paint, ATT_STYLE_NONE);
+    att_put(page->out, " = ");
+    att_put_plain(page->out, part->formula->text);
+    att_paint_style(&paint, ATT_STYLE_DIM);
+    att_put(page->out, "   ");
+    att_put_plain(page->out, part->says ? part->says : "");
+    att_paint_style(&paint, ATT_STYLE_NONE);
+    att_paint_end_line(&paint);
+}
+
+static void put_part(att_page *page, const att_part *part)
+{
+    att_paint paint = paint_of(page);
     put_blank(page);
     if (part->says) {
         att_put_repeat(page->out, " ", PART_INDENT);
@@ -308,6 +328,26 @@ static void put_part(att_page *page, const att_part *part, int64_t *head)
     }
     put_equation(page, part->name, part->formula, att_part_value(part, page->options), PART_INDENT);
     put_workings(page, part);
+}
+
+static void put_parts(att_page *page, const att_step *step)
+{
+    int64_t head = 0;
+    bool after_input = false;
+    for (size_t i = 0; i < step->part_count && page->out->status == ATT_OK; i++) {
+        const att_part *part = &step->parts[i];
+        if (!att_part_is_shown(part, page->options))
+            continue;
+        if (part->head != head && part->head > 0)
+            put_head(page, part->head);
+        head = part->head;
+        bool input = !att_part_value(part, page->options);
+        if (input)
+            put_input(page, part, !after_input);
+        else
+            put_part(page, part);
+        after_input = input;
+    }
 }
 
 static void text_value(att_page *page, const att_step *step)
@@ -322,10 +362,7 @@ static void text_value(att_page *page, const att_step *step)
         put_wrapped(&paint, step->note, VALUE_INDENT, VALUE_INDENT);
         att_paint_style(&paint, ATT_STYLE_NONE);
     }
-    int64_t head = 0;
-    for (size_t i = 0; i < step->part_count && page->out->status == ATT_OK; i++)
-        if (att_part_is_shown(&step->parts[i], page->options))
-            put_part(page, &step->parts[i], &head);
+    put_parts(page, step);
 }
 
 static const char *mark(const att_page *page, bool passed)
@@ -333,6 +370,16 @@ static const char *mark(const att_page *page, bool passed)
     if (page->options->ascii)
         return passed ? "ok" : "FAIL";
     return passed ? "✓" : "✗";
+}
+
+/* Checks that follow each other stand together. */
+static void open_check(att_page *page)
+{
+    const att_step *before =
+        page->step_number > 1 ? &page->sheet->steps[page->step_number - 2] : NULL;
+    bool follows = before && (before->kind == ATT_STEP_CHECK || before->kind == ATT_STEP_REFUSED);
+    if (!follows || !att_step_is_shown(before, page->options))
+        put_blank(page);
 }
 
 static void text_check(att_page *page, const att_step *step)
@@ -348,18 +395,25 @@ static void text_check(att_page *page, const att_step *step)
         return;
     const char *sign = mark(page, check->passed);
     int indent = 2 + att_width(sign) + 1;
-    put_blank(page);
+    int end = indent + att_width(claim);
+    open_check(page);
     att_put(page->out, "  ");
     att_paint_style(&paint, style);
     att_put(page->out, sign);
     att_paint_style(&paint, ATT_STYLE_NONE);
     att_put(page->out, " ");
-    put_wrapped(&paint, claim, indent, indent + 2);
-    if (!check->verdict)
-        return;
-    att_put_repeat(page->out, " ", indent);
+    bool beside =
+        check->passed && check->verdict && end + 3 + att_width(check->verdict) <= paint.width;
+    if (beside) {
+        att_put_plain(page->out, claim);
+        att_put(page->out, "   ");
+    } else {
+        put_wrapped(&paint, claim, indent, indent + 2);
+        att_put_repeat(page->out, " ", check->verdict ? indent : 0);
+    }
     att_paint_style(&paint, check->passed ? ATT_STYLE_DIM : ATT_STYLE_FAILED);
-    put_wrapped(&paint, check->verdict, indent, indent);
+    if (check->verdict)
+        put_wrapped(&paint, check->verdict, indent, indent);
     att_paint_style(&paint, ATT_STYLE_NONE);
 }
 
@@ -368,7 +422,7 @@ static void text_refused(att_page *page, const att_step *step)
     att_paint paint = paint_of(page);
     const char *sign = mark(page, true);
     int indent = 2 + att_width(sign) + 1;
-    put_blank(page);
+    open_check(page);
     att_put(page->out, "  ");
     att_paint_style(&paint, ATT_STYLE_PASSED);
     att_put(page->out, sign);

@@ -52,6 +52,8 @@ const char *att_row_label(const att_matrix *matrix, int64_t row); /* or NULL */
 const char *att_col_label(const att_matrix *matrix, int64_t col);
 
 bool att_step_is_shown(const att_step *step, const att_render_options *options);
+
+/* A part that says no more than x = x is not. */
 bool att_part_is_shown(const att_part *part, const att_render_options *options);
 
 /* The value to show with a part. NULL for one that is only another name of what the sheet has shown

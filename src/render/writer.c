@@ -2,6 +2,7 @@
 #include "render/writer.h"
 
 #include "base/text.h"
+#include "text/utf8.h"
 #include "text/width.h"
 
 #include <inttypes.h>
@@ -82,9 +83,7 @@ void att_put_char(att_writer *out, uint32_t c)
 uint32_t att_next_char(const char **cursor)
 {
     uint32_t c = att_utf8_next(cursor);
-    bool control = (c < 0x20 && c != 0 && c != '\n' && c != '\t') || (c >= 0x7F && c < 0xA0);
-    bool refused_by_xml = c == 0xFFFE || c == 0xFFFF;
-    return control || refused_by_xml ? 0xFFFD : c;
+    return c != 0 && att_utf8_forbidden(c) ? ATT_UTF8_BAD : c;
 }
 
 void att_put_plain(att_writer *out, const char *string)

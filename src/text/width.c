@@ -2,47 +2,20 @@
  * the common wide and combining ranges only. */
 #include "text/width.h"
 
+#include "text/utf8.h"
+
+#include <string.h>
+
 #ifdef ATT_HAVE_UTF8PROC
 #include <utf8proc.h>
 #endif
 
-/* The length that a lead byte announces, the bits of the code point in it, and the smallest code
- * point that needs that many bytes: a smaller one is an overlong form. */
-struct lead {
-    unsigned char mask, value;
-    int length;
-    uint32_t least;
-};
-
-static const struct lead leads[] = {
-    { 0x80, 0x00, 1, 0 },
-    { 0xE0, 0xC0, 2, 0x80 },
-    { 0xF0, 0xE0, 3, 0x800 },
-    { 0xF8, 0xF0, 4, 0x10000 },
-};
-
 uint32_t att_utf8_next(const char **cursor)
 {
-    const unsigned char *at = (const unsigned char *)*cursor;
-    if (*at == 0)
-        return 0;
-    *cursor += 1;
-    for (size_t i = 0; i < sizeof leads / sizeof *leads; i++) {
-        const struct lead *lead = &leads[i];
-        if ((*at & lead->mask) != lead->value)
-            continue;
-        uint32_t c = *at & (unsigned char)~lead->mask;
-        for (int k = 1; k < lead->length; k++) {
-            if ((at[k] & 0xC0) != 0x80)
-                return 0xFFFD;
-            c = c << 6 | (at[k] & 0x3F);
-        }
-        if (c < lead->least || c > 0x10FFFF || (c >= 0xD800 && c < 0xE000))
-            return 0xFFFD;
-        *cursor += lead->length - 1;
-        return c;
-    }
-    return 0xFFFD;
+    uint32_t code = 0;
+    if (**cursor)
+        *cursor += att_utf8_take(*cursor, strnlen(*cursor, 4), &code);
+    return code;
 }
 
 #ifdef ATT_HAVE_UTF8PROC

@@ -161,22 +161,21 @@ static void forward_head(const att_mask *mask, const att_dropout *drop, const ma
         att_row_set(out->output, att_element_at(out->output, b, i, h, 0), m->output + i * p->M);
 }
 
+/* Stops at the first refusal: what follows may be far too large. */
 static bool take_matrices(matrices *m, att_arena *arena, const att_problem *p)
 {
     bool general = p->how->score == ATT_SCORE_GENERAL;
-    m->query = att_take_numbers(arena, p->T, p->Kq);
-    m->key = att_take_numbers(arena, p->S, p->Kk);
-    m->value = att_take_numbers(arena, p->S, p->M);
-    m->score_w = att_take_numbers(arena, general ? p->Kq : 0, p->Kk);
-    m->turned = att_take_numbers(arena, general ? p->T : 0, p->Kk);
-    m->scores = att_take_numbers(arena, p->T, p->S);
-    m->weights = att_take_numbers(arena, p->T, p->S);
-    m->output = att_take_numbers(arena, p->T, p->M);
-    m->totals = att_take_numbers(arena, p->S, 1);
-    m->row = att_take_numbers(arena, p->S, 3);
-    m->keys = att_arena_take(arena, (size_t)p->S, sizeof *m->keys);
-    return m->query && m->key && m->value && m->score_w && m->turned && m->scores && m->weights &&
-           m->output && m->totals && m->row && m->keys;
+    return (m->query = att_take_numbers(arena, p->T, p->Kq)) &&
+           (m->key = att_take_numbers(arena, p->S, p->Kk)) &&
+           (m->value = att_take_numbers(arena, p->S, p->M)) &&
+           (m->score_w = att_take_numbers(arena, general ? p->Kq : 0, p->Kk)) &&
+           (m->turned = att_take_numbers(arena, general ? p->T : 0, p->Kk)) &&
+           (m->scores = att_take_numbers(arena, p->T, p->S)) &&
+           (m->weights = att_take_numbers(arena, p->T, p->S)) &&
+           (m->output = att_take_numbers(arena, p->T, p->M)) &&
+           (m->totals = att_take_numbers(arena, p->S, 1)) &&
+           (m->row = att_take_numbers(arena, p->S, 3)) &&
+           (m->keys = att_arena_take(arena, (size_t)p->S, sizeof *m->keys));
 }
 
 static att_status forward(const att_problem *p, const att_attention_outputs *out, att_error *err)

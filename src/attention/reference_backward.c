@@ -47,21 +47,20 @@ static bool take_totals(att_work *work, gradients *r)
     return true;
 }
 
+/* Stops at the first refusal: what follows may be far too large. */
 static bool take_gradients(att_work *work, gradients *r)
 {
     const att_problem *p = work->problem;
-    const att_score_kind *score = p->score;
-    r->g.q = att_take_numbers(&work->arena, p->Kq, 1);
-    r->g.k = att_take_numbers(&work->arena, p->S, p->Kk);
-    r->g.of_query = att_take_numbers(&work->arena, score->query_room ? score->query_room(p) : 0, 1);
-    r->g.of_keys = att_take_numbers(&work->arena, p->S, score->key_room ? score->key_room(p) : 0);
-    r->values = att_take_numbers(&work->arena, p->S, p->M);
-    r->used = att_arena_take(&work->arena, (size_t)p->S, sizeof *r->used);
-    r->output = att_take_numbers(&work->arena, p->M, 1);
-    r->weights = att_take_numbers(&work->arena, p->S, 1);
-    r->scores = att_take_numbers(&work->arena, p->S, 1);
-    return r->g.q && r->g.k && r->g.of_query && r->g.of_keys && r->values && r->used && r->output &&
-           r->weights && r->scores && take_totals(work, r);
+    att_arena *arena = &work->arena;
+    return (r->g.q = att_take_numbers(arena, p->Kq, 1)) &&
+           (r->g.k = att_take_numbers(arena, p->S, p->Kk)) &&
+           (r->g.of_query = att_take_numbers(arena, att_query_room(p), 1)) &&
+           (r->g.of_keys = att_take_numbers(arena, p->S, att_key_room(p))) &&
+           (r->values = att_take_numbers(arena, p->S, p->M)) &&
+           (r->used = att_arena_take(arena, (size_t)p->S, sizeof *r->used)) &&
+           (r->output = att_take_numbers(arena, p->M, 1)) &&
+           (r->weights = att_take_numbers(arena, p->S, 1)) &&
+           (r->scores = att_take_numbers(arena, p->S, 1)) && take_totals(work, r);
 }
 
 static void clear(double *numbers, int64_t count)
@@ -120,7 +119,7 @@ static void backward_query(att_work *work, int64_t i, const gradients *r)
     if (row->count == 0)
         return;
     clear(r->g.q, p->Kq);
-    clear(r->g.of_query, p->score->query_room ? p->score->query_room(p) : 0);
+    clear(r->g.of_query, att_query_room(p));
     att_row_get(r->output, r->output_grad, att_element_at(r->output_grad, work->b, i, work->h, 0));
     combine_back(work, r);
     p->normaliser->backward(r->scores, r->weights, row->scores, row->weights, row->count);
@@ -146,7 +145,7 @@ static void backward_head(att_work *work, int64_t h, gradients *r)
     r->g.u = head_total(&r->totals[ATT_SLOT_SCORE_U], h);
     r->g.b = head_total(&r->totals[ATT_SLOT_SCORE_B], h);
     r->g.v = head_total(&r->totals[ATT_SLOT_SCORE_V], h);
-    clear(r->g.of_keys, p->S * (p->score->key_room ? p->score->key_room(p) : 0));
+    clear(r->g.of_keys, p->S * att_key_room(p));
     memset(r->used, 0, (size_t)p->S * sizeof *r->used);
     for (int64_t i = 0; i < p->T; i++)
         backward_query(work, i, r);

@@ -373,6 +373,16 @@ const att_score_kind *att_score_get(att_score score)
     return row < sizeof scores / sizeof *scores ? &scores[row] : NULL;
 }
 
+int64_t att_query_room(const att_problem *p)
+{
+    return p->score->query_room ? p->score->query_room(p) : 0;
+}
+
+int64_t att_key_room(const att_problem *p)
+{
+    return p->score->key_room ? p->score->key_room(p) : 0;
+}
+
 const char *att_score_name(att_score score)
 {
     const att_score_kind *kind = att_score_get(score);

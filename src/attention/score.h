@@ -55,4 +55,8 @@ typedef struct att_score_kind {
 /* The row of a score, or NULL where there is none. */
 const att_score_kind *att_score_get(att_score score);
 
+/* Numbers that a problem's score keeps per query and per key; 0 where none. */
+int64_t att_query_room(const att_problem *problem);
+int64_t att_key_room(const att_problem *problem);
+
 #endif

@@ -68,6 +68,15 @@ static int rule_rank(const char *rule)
     return rank;
 }
 
+/* Whether a size is 0. (The count of a view may overflow: one number repeats without end.) */
+static bool is_empty(const att_tensor *tensor)
+{
+    for (int d = 0; d < tensor->rank; d++)
+        if (tensor->shape[d] == 0)
+            return true;
+    return false;
+}
+
 /* Things that must hold before any size is looked at. */
 static att_status check_form(const char *name, const att_tensor *tensor, const char *rule,
                              att_error *err)
@@ -79,15 +88,12 @@ static att_status check_form(const char *name, const att_tensor *tensor, const c
         return att_fail(err, ATT_BAD_INPUT, "attention",
                         "%s has %d dimensions, expected the %d of [%s]", name, tensor->rank,
                         rule_rank(rule), rule);
-    bool empty = false;
-    for (int d = 0; d < tensor->rank; d++) {
+    for (int d = 0; d < tensor->rank; d++)
         if (tensor->shape[d] < 0 || tensor->shape[d] > LARGEST_SIZE)
             return att_fail(err, ATT_BAD_INPUT, "attention",
                             "%s %s has a size out of range (0 to 2^32)", name,
                             att_shape_text(text, tensor->rank, tensor->shape));
-        empty |= tensor->shape[d] == 0;
-    }
-    if (!tensor->data && !empty)
+    if (!tensor->data && !is_empty(tensor))
         return att_fail(err, ATT_BAD_INPUT, "attention", "%s %s has no data", name,
                         att_shape_text(text, tensor->rank, tensor->shape));
     return ATT_OK;
@@ -145,7 +151,7 @@ void att_shape_set(att_shapes *shapes, att_dim dim, int64_t size, const char *na
 att_status att_shape_writable(const char *name, const att_tensor *tensor, att_error *err)
 {
     char text[ATT_SHAPE_TEXT];
-    if (att_tensor_count(tensor) == 0)
+    if (is_empty(tensor))
         return ATT_OK; /* strides of an empty tensor mean nothing */
     for (int d = 0; d < tensor->rank; d++)
         if (tensor->stride[d] == 0 && tensor->shape[d] > 1)
@@ -171,7 +177,7 @@ att_status att_shape_same(const char *name, const att_tensor *tensor, const char
                         att_shape_text(second, tensor->rank, tensor->shape));
     if (tensor->dtype != ATT_F32 && tensor->dtype != ATT_F64)
         return att_fail(err, ATT_BAD_INPUT, "attention", "%s is neither float nor double", name);
-    if (!tensor->data && att_tensor_count(tensor) > 0)
+    if (!tensor->data && !is_empty(tensor))
         return att_fail(err, ATT_BAD_INPUT, "attention", "%s %s has no data", name,
                         att_shape_text(second, tensor->rank, tensor->shape));
     return ATT_OK;

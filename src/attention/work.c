@@ -25,16 +25,16 @@ static bool take_parameter(att_work *work, double **out, const att_tensor *tenso
     return *out != NULL;
 }
 
+/* Stops at the first refusal: what follows may be far too large. */
 static bool take_score(att_work *work)
 {
     const att_problem *p = work->problem;
+    att_arena *arena = &work->arena;
     att_score_vars *x = &work->x;
-    const att_score_kind *score = p->score;
-    x->q = att_take_numbers(&work->arena, p->Kq, 1);
-    x->k = att_take_numbers(&work->arena, p->S, p->Kk);
-    x->of_query = att_take_numbers(&work->arena, score->query_room ? score->query_room(p) : 0, 1);
-    x->of_keys = att_take_numbers(&work->arena, p->S, score->key_room ? score->key_room(p) : 0);
-    return x->q && x->k && x->of_query && x->of_keys &&
+    return (x->q = att_take_numbers(arena, p->Kq, 1)) &&
+           (x->k = att_take_numbers(arena, p->S, p->Kk)) &&
+           (x->of_query = att_take_numbers(arena, att_query_room(p), 1)) &&
+           (x->of_keys = att_take_numbers(arena, p->S, att_key_room(p))) &&
            take_parameter(work, &x->w, p->in->score_w) &&
            take_parameter(work, &x->u, p->in->score_u) &&
            take_parameter(work, &x->b, p->in->score_b) &&
@@ -44,14 +44,14 @@ static bool take_score(att_work *work)
 static bool take_row(att_work *work)
 {
     int64_t S = work->problem->S;
+    att_arena *arena = &work->arena;
     att_row *row = &work->row;
-    row->keys = att_arena_take(&work->arena, (size_t)S, sizeof *row->keys);
-    row->plain = att_take_numbers(&work->arena, S, 1);
-    row->scores = att_take_numbers(&work->arena, S, 1);
-    row->weights = att_take_numbers(&work->arena, S, 1);
-    row->factors = att_take_numbers(&work->arena, S, 1);
-    row->scratch = att_take_numbers(&work->arena, S, 1);
-    return row->keys && row->plain && row->scores && row->weights && row->factors && row->scratch;
+    return (row->keys = att_arena_take(arena, (size_t)S, sizeof *row->keys)) &&
+           (row->plain = att_take_numbers(arena, S, 1)) &&
+           (row->scores = att_take_numbers(arena, S, 1)) &&
+           (row->weights = att_take_numbers(arena, S, 1)) &&
+           (row->factors = att_take_numbers(arena, S, 1)) &&
+           (row->scratch = att_take_numbers(arena, S, 1));
 }
 
 att_status att_work_new(att_work *work, const att_problem *problem, att_error *err)

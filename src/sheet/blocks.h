@@ -61,7 +61,10 @@ typedef struct att_argument {
 /* What to call the argument written as `node`, known as `usual`; NULL when memory is out. */
 const char *att_argument_name(const att_call *call, const att_expr *node, const char *usual);
 
-/* Argument `index`, which must be a matrix without empty sides. */
+/* Refuses a matrix without rows or columns. */
+att_status att_argument_check(const att_call *call, const att_argument *argument);
+
+/* Argument `index`, which must be a matrix and not empty. */
 att_status att_argument_get(const att_call *call, size_t index, const char *usual,
                             att_argument *out);
 
@@ -85,9 +88,6 @@ att_status att_option_whole(const att_call *call, const char *name, int64_t leas
 /* A word out of `words`, which ends with NULL: its index. */
 att_status att_option_word(const att_call *call, const char *name, const char *const *words,
                            size_t *out);
-
-/* A flag such as `causal`; `causal = 0` is the same as leaving it out. */
-bool att_option_flag(const att_call *call, const char *name);
 
 /* ---------------------------------------------------------------- attention */
 

@@ -7,7 +7,7 @@
 #include <inttypes.h>
 
 /* Parts of one head: q k v, mapped, products, scores, weights, output. */
-enum { HEAD_PARTS = 8, SHARED_PARTS = 4 };
+enum { HEAD_PARTS = 8, SHARED_PARTS = 4, MOST_HEADS = 4096 };
 
 /* An argument under the name that the formulas use: q = s. */
 static att_status add_input(att_layer *layer, const char *name, const char *says,
@@ -157,10 +157,6 @@ static att_status take_weights(const att_call *call, enum role role, int64_t hea
         return att_call_matrix(call, index, &matrix);
     }
     out->count = (int64_t)value->item_count;
-    for (size_t i = 0; i < value->item_count; i++)
-        if (value->items[i].kind != ATT_VALUE_MATRIX && value->items[i].kind != ATT_VALUE_RECORD)
-            return att_call_fail(call, node, "%s: entry %zu of %s is not a matrix",
-                                 call->function->name, i + 1, out->name);
     return ATT_OK;
 }
 
@@ -188,44 +184,50 @@ static att_status split(const att_layer *layer, const struct weights *weights, i
     return *out ? ATT_OK : att_fail_memory(layer->call->err);
 }
 
-/* The matrix of head `index` (from 0), with a name: as listed, or the list's with a subscript. */
-static att_status take_weight(const att_layer *layer, const struct weights *weights, int64_t index,
+/* What to call the share of head `index`: as listed, or the whole's name with a subscript. */
+static att_status name_weight(const att_layer *layer, const struct weights *weights, int64_t index,
                               att_argument *out)
 {
     att_arena *arena = layer->call->arena;
-    *out = (att_argument){ .name = weights->name, .node = weights->node };
-    if (weights->value->kind != ATT_VALUE_LIST && weights->count == 1) {
-        out->matrix = weights->value->matrix;
-        return ATT_OK;
-    }
-    if (weights->value->kind == ATT_VALUE_LIST)
-        out->matrix = weights->value->items[index].matrix;
-    else
-        ATT_TRY(split(layer, weights, index, &out->matrix));
+    const char *usual = att_arena_print(arena, "%s[%" PRId64 "]", weights->name, index + 1);
+    if (!usual)
+        return att_fail_memory(layer->call->err);
     if (weights->node->kind == ATT_EXPR_LIST) {
         out->node = weights->node->child[index];
-        if (out->node->kind == ATT_EXPR_NAME) {
-            out->name = out->node->text;
-            return ATT_OK;
-        }
-    }
-    out->name = att_arena_print(arena, "%s[%" PRId64 "]", weights->name, index + 1);
-    if (weights->node->kind != ATT_EXPR_LIST) {
-        int line = weights->node->line, column = weights->node->column;
+        out->name = att_argument_name(layer->call, out->node, usual);
+    } else {
         out->node = att_make_indexed(arena, weights->name, index + 1, -1);
-        if (out->node) {
-            out->node->line = line;
-            out->node->column = column;
+        out->name = usual;
+        if (out->node) { /* errors about it point at the whole */
+            out->node->line = weights->node->line;
+            out->node->column = weights->node->column;
         }
     }
     return out->name && out->node ? ATT_OK : att_fail_memory(layer->call->err);
+}
+
+/* The matrix of head `index`, from 0. */
+static att_status take_weight(const att_layer *layer, const struct weights *weights, int64_t index,
+                              att_argument *out)
+{
+    bool listed = weights->value->kind == ATT_VALUE_LIST;
+    *out = (att_argument){ .name = weights->name, .node = weights->node };
+    if (listed || weights->count > 1)
+        ATT_TRY(name_weight(layer, weights, index, out));
+    if (listed)
+        out->matrix = weights->value->items[index].matrix;
+    else if (weights->count == 1)
+        out->matrix = weights->value->matrix;
+    else
+        ATT_TRY(split(layer, weights, index, &out->matrix));
+    return att_argument_check(layer->call, out);
 }
 
 /* Counts heads: as many as queries have; keys and values may be shared by groups of them. */
 static att_status count_heads(const att_call *call, struct weights w[ROLES], int64_t *out)
 {
     int64_t heads = 1;
-    ATT_TRY(att_option_whole(call, "heads", 1, 1 << 20, &heads));
+    ATT_TRY(att_option_whole(call, "heads", 1, MOST_HEADS, &heads));
     for (int role = 0; role < ROLES; role++)
         ATT_TRY(take_weights(call, (enum role)role, heads, &w[role]));
     *out = w[ROLE_QUERY].count;
@@ -276,10 +278,12 @@ static att_status join_heads(att_layer *layer, const att_head *heads, int64_t co
     const att_expr *formula = concatenate_formula(layer, count);
     if (!all || !formula)
         return att_fail_memory(call->err);
-    ATT_TRY(att_layer_add(layer, &(att_part){ .name = "heads",
-                                              .says = "the heads' outputs side by side",
-                                              .formula = formula,
-                                              .value = all }));
+    ATT_TRY(att_layer_add(
+        layer, &(att_part){ .name = "heads",
+                            .says = layer->columns ? "the heads' outputs, one above the other"
+                                                   : "the heads' outputs side by side",
+                            .formula = formula,
+                            .value = all }));
     if (call->arg_count <= ROLES + 1)
         return ATT_OK;
     att_argument w, joined = { .matrix = all, .name = "heads" };

@@ -88,7 +88,7 @@ static att_status read_masks(const att_call *call, att_choices *out)
         ATT_TRY(att_option_word(call, "mask", words, &word));
         out->how.causal = true;
     }
-    if (att_option_flag(call, "causal"))
+    if (att_call_option(call, "causal"))
         out->how.causal = true;
     ATT_TRY(att_option_whole(call, "offset", -FURTHEST, FURTHEST, &out->how.offset));
     ATT_TRY(att_option_whole(call, "length", 0, FURTHEST, &out->length));
@@ -120,9 +120,6 @@ att_status att_choices_option(const att_layer *layer, const att_choices *choices
                                  choices->heads == 1 ? "" : "s");
         value = &value->items[head == 0 ? 0 : head - 1];
     }
-    if (value->kind != ATT_VALUE_MATRIX && value->kind != ATT_VALUE_RECORD)
-        return att_call_fail(call, att_option_node(call, name), "%s: %s takes a matrix",
-                             call->function->name, name);
     *out = value->matrix;
     return ATT_OK;
 }

@@ -89,6 +89,15 @@ const char *att_argument_name(const att_call *call, const att_expr *node, const 
     return length > LONGEST_NAME ? usual : att_arena_copy(call->arena, quote, length);
 }
 
+att_status att_argument_check(const att_call *call, const att_argument *argument)
+{
+    const att_matrix *m = argument->matrix;
+    if (m->rows > 0 && m->cols > 0)
+        return ATT_OK;
+    return att_call_fail(call, argument->node, "%s: %s is empty (%" PRId64 " × %" PRId64 ")",
+                         call->function->name, argument->name, m->rows, m->cols);
+}
+
 att_status att_argument_get(const att_call *call, size_t index, const char *usual,
                             att_argument *out)
 {
@@ -97,10 +106,7 @@ att_status att_argument_get(const att_call *call, size_t index, const char *usua
     if (!out->name)
         return att_fail_memory(call->err);
     ATT_TRY(att_call_matrix(call, index, &out->matrix));
-    if (out->matrix->rows > 0 && out->matrix->cols > 0)
-        return ATT_OK;
-    return att_call_fail(call, node, "%s: %s is empty (%" PRId64 " × %" PRId64 ")",
-                         call->function->name, out->name, out->matrix->rows, out->matrix->cols);
+    return att_argument_check(call, out);
 }
 
 att_status att_argument_maps(const att_layer *layer, const att_argument *x, const att_argument *w)
@@ -194,14 +200,4 @@ att_status att_option_word(const att_call *call, const char *name, const char *c
      * there but not in `words`. */
     return att_call_fail(call, att_option_node(call, name), "%s: %s takes another word",
                          call->function->name, name);
-}
-
-bool att_option_flag(const att_call *call, const char *name)
-{
-    const att_value *value = att_call_option(call, name);
-    if (!value)
-        return false;
-    bool off = value->kind == ATT_VALUE_MATRIX && value->matrix->rows == 1 &&
-               value->matrix->cols == 1 && value->matrix->data[0] == 0.0;
-    return !off;
 }

@@ -212,8 +212,7 @@ static att_status read_kernel(const att_call *call, struct conv *conv)
         return att_fail_memory(call->err);
     for (size_t t = 0; t < list->item_count; t++) {
         const att_matrix *m = list->items[t].matrix;
-        if (!m || m->cols == 0 || m->rows != conv->x->cols ||
-            m->cols != list->items[0].matrix->cols)
+        if (m->cols == 0 || m->rows != conv->x->cols || m->cols != list->items[0].matrix->cols)
             return att_call_fail(call, call->node->child[1],
                                  "%s: matrix %zu of the kernel must be %" PRId64
                                  " rows high, the columns of X, and as wide as the first",
@@ -272,10 +271,8 @@ static att_expr *write_element(att_arena *arena, const struct conv *conv, int64_
         sum = att_make_plus(arena, first, sum, term);
         first = false;
     }
-    if (conv->bias)
-        sum = att_make_plus(arena, first, sum, att_make_number(arena, conv->bias->data[j]));
-    else if (first)
-        sum = att_make_number(arena, 0.0);
+    if (conv->bias) /* some tap always lies on x, so there is a sum */
+        sum = att_make_plus(arena, false, sum, att_make_number(arena, conv->bias->data[j]));
     return sum;
 }
 

@@ -222,6 +222,8 @@ static const att_matrix *lay_out(const att_layer *layer, const att_matrix *matri
 static bool size_fits(int64_t size, char letter, struct sizes *sizes)
 {
     size_t index = size_index(letter);
+    if (size == 0)
+        return false;
     if (sizes->of[index] < 0)
         sizes->of[index] = size;
     return index == SIZE_KEYS ? size >= sizes->of[index] : size == sizes->of[index];

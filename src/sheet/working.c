@@ -58,14 +58,6 @@ att_expr *att_make_binary(att_arena *arena, att_expr_op op, att_expr *left, att_
     return node;
 }
 
-att_expr *att_make_transpose(att_arena *arena, att_expr *of)
-{
-    att_expr *node = of ? make_node(arena, ATT_EXPR_TRANSPOSE, 1) : NULL;
-    if (node)
-        set_child(node, 0, of);
-    return node;
-}
-
 att_expr *att_make_call(att_arena *arena, const char *function, att_expr *argument)
 {
     att_expr *node = argument ? make_node(arena, ATT_EXPR_CALL, 1) : NULL;

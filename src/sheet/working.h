@@ -19,7 +19,6 @@ att_expr *att_make_number(att_arena *arena, double number);
 att_expr *att_make_constant(att_arena *arena, const att_matrix *matrix);
 
 att_expr *att_make_binary(att_arena *arena, att_expr_op op, att_expr *left, att_expr *right);
-att_expr *att_make_transpose(att_arena *arena, att_expr *of);
 att_expr *att_make_call(att_arena *arena, const char *function, att_expr *argument);
 
 /* A subscripted name: a_{1,2}, or a_1 where `col` is negative. */

@@ -73,6 +73,11 @@ static const struct refusal {
       "≠ 4" },
     { "linear(X, A, s)", 18, "linear: s is 1 × 3, but a vector of 2 is needed" },
 
+    { "multihead(X, {A, A}, {A, zeros(3, 0)}, {A, A})", 30,
+      "multihead: zeros(3, 0) is empty (3 × 0)" },
+    { "attention(zeros(0, 2), k, k)", 15, "attention: zeros(0, 2) is empty (0 × 2)" },
+    { "multihead(X, A, A, A, from = heads)", 34, "multihead: from takes a matrix" },
+
     /* score parameters */
     { "attention(s, k, k, score = general)", 5,
       "attention: the general score needs the parameter W" },
@@ -87,6 +92,8 @@ static const struct refusal {
       "attention: v is 1 × 2, but the additive score needs it 1 × A, here 1 × 3" },
     { "attention(k', k', k', score = additive, W = A', U = A', v = [1 2 3], vectors = columns)", 49,
       "attention: W is 2 × 3, but the additive score needs it A × d_q, here A × 2" },
+    { "attention(k, k, k, score = additive, W = zeros(2, 0), U = zeros(2, 0), v = 1)", 46,
+      "attention: W is 2 × 0, but the additive score needs it d_q × A, here 2 × A" },
     { "attention(k, k, k, score = concat, v = [1 2 3])", 44,
       "attention: v is 1 × 3, but the concat score needs it 1 × (d_q + d_k), here 1 × 4" },
     { "attention(k, k, k, score = location, W = k')", 5, NULL },

@@ -25,9 +25,19 @@ typedef struct archive {
     uint64_t unpacked; /* and in memory */
 } archive;
 
+/* Whether memory ran out. Some places of libzip forget to say so: they fail with "no error", or
+ * pass on zlib's Z_MEM_ERROR. */
+static bool is_memory_error(const zip_error_t *why)
+{
+    enum { ZLIB_MEMORY = -4 };
+    int code = zip_error_code_zip(why);
+    return code == ZIP_ER_MEMORY || code == ZIP_ER_OK ||
+           (code == ZIP_ER_ZLIB && zip_error_code_system(why) == ZLIB_MEMORY);
+}
+
 static att_status fail_zip(const char *name, zip_error_t *why, att_error *err)
 {
-    if (zip_error_code_zip(why) == ZIP_ER_MEMORY)
+    if (is_memory_error(why))
         return att_fail_memory(err);
     if (zip_error_code_zip(why) == ZIP_ER_EXISTS)
         return att_fail(err, ATT_BAD_INPUT, name, "has two entries of the same name");
@@ -66,7 +76,7 @@ static att_status fail_unpacking(const archive *in, const zip_stat_t *entry, zip
                                  att_error *err)
 {
     char quoted[ATT_QUOTED];
-    if (zip_error_code_zip(why) == ZIP_ER_MEMORY)
+    if (is_memory_error(why))
         return att_fail_memory(err);
     return att_fail(err, ATT_BAD_INPUT, in->name, "entry '%s' cannot be unpacked: %s",
                     att_quote(quoted, entry->name, strlen(entry->name)), zip_error_strerror(why));

@@ -1,10 +1,25 @@
 /* Bundles: named tensors, and the file formats told apart. */
 #include "tensor/files.h"
 
+#include "base/file.h"
 #include "tensor/bundle.h"
 
 #include <stdlib.h>
+#include <sys/syscall.h>
 #include <unistd.h>
+
+/* Takes the place of libc's in this program: the file named here loses its end before the first
+ * read, as if someone else were writing it anew. */
+static const char *shrinking;
+
+ssize_t read(int fd, void *to, size_t size)
+{
+    if (shrinking) {
+        assert_int_equal(truncate(shrinking, 20), 0);
+        shrinking = NULL;
+    }
+    return syscall(SYS_read, fd, to, size);
+}
 
 static att_bundle *new_bundle(void)
 {
@@ -172,6 +187,35 @@ static void what_is_no_bundle_is_refused_by_what_it_is(void **state)
     }
 }
 
+static void a_file_that_shrinks_while_being_read_is_refused(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *path, *message;
+    } rows[] = {
+        { GOLDEN("ours.safetensors"), "shrank while being read: had 472 bytes, gave 20" },
+        { GOLDEN("stored.npz"), "shrank while being read: had 518 bytes, gave 20" },
+        { GOLDEN("vector.npy"), "shrank while being read: had 152 bytes, gave 20" },
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        att_text file = { 0 };
+        att_bundle *bundle;
+        att_tensor tensor;
+        att_error err = { 0 };
+        assert_int_equal(att_file_read(&file, rows[i].path, 1 << 20, NULL), ATT_OK);
+        for (int reader = 0; reader < 2; reader++) {
+            assert_int_equal(att_file_save(temporary, file.data, file.length, NULL), ATT_OK);
+            shrinking = temporary;
+            if (reader == 0)
+                assert_int_equal(att_bundle_load(&bundle, temporary, &err), ATT_BAD_INPUT);
+            else
+                assert_int_equal(att_npy_load(&tensor, temporary, &err), ATT_BAD_INPUT);
+            assert_string_equal(err.message, rows[i].message);
+        }
+        att_text_free(&file);
+    }
+}
+
 static void a_folder_is_no_bundle(void **state)
 {
     (void)state;
@@ -191,6 +235,7 @@ int main(void)
         cmocka_unit_test(metadata_can_be_replaced),
         cmocka_unit_test(every_allocation_may_fail),
         cmocka_unit_test(what_is_no_bundle_is_refused_by_what_it_is),
+        cmocka_unit_test(a_file_that_shrinks_while_being_read_is_refused),
         cmocka_unit_test(a_folder_is_no_bundle),
     };
     return cmocka_run_group_tests(tests, make_temporary, remove_temporary);

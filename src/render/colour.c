@@ -87,7 +87,7 @@ static int cube_step(int value)
     return value < 48 ? 0 : value < 115 ? 1 : (value - 35) / 40;
 }
 
-int att_rgb_256(att_rgb c)
+static int nearest_256(att_rgb c)
 {
     static const int steps[6] = { 0, 95, 135, 175, 215, 255 };
     int r = cube_step(c.red), g = cube_step(c.green), b = cube_step(c.blue);
@@ -97,4 +97,15 @@ int att_rgb_256(att_rgb c)
     if (distance(c, level, level, level) < distance(c, steps[r], steps[g], steps[b]))
         return 232 + grey_step;
     return 16 + 36 * r + 6 * g + b;
+}
+
+int att_ramp_256(att_ramp ramp, int level)
+{
+    /* The nearest colours would make grey stripes of the screen's ramp; these were chosen by eye.
+     */
+    static const int screen[] = { 17, 54, 60, 61, 31, 37, 36, 42, 78, 113, 149, 185, 227 };
+    const int steps = sizeof screen / sizeof *screen;
+    if (ramp == ATT_RAMP_SCREEN)
+        return screen[(level * (steps - 1) + ATT_LEVELS / 2) / (ATT_LEVELS - 1)];
+    return nearest_256(att_ramp_colour(ramp, level));
 }

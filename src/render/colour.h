@@ -33,7 +33,7 @@ att_rgb att_ramp_anchor(att_ramp ramp, int index);
 /* True where white text is easier to read on this colour than black. */
 bool att_rgb_is_dark(att_rgb colour);
 
-/* The nearest of the 240 fixed colours of a 256-colour terminal. */
-int att_rgb_256(att_rgb colour);
+/* The same among the 240 fixed colours of a 256-colour terminal. */
+int att_ramp_256(att_ramp ramp, int level);
 
 #endif

@@ -4,7 +4,7 @@
  *
  * The flat form is the same picture for rasterisers: cells of one colour are one path. A million
  * rects take librsvg 2.4 GB and it refuses one more; as paths they take 0.1 GB. */
-#include "render/map.h"
+#include "render/svg_layout.h"
 
 #include "base/alloc.h"
 #include "render/number.h"
@@ -15,46 +15,10 @@
 
 enum {
     TITLES_UP_TO = 40000,
-    CELL_LARGEST = 48,
-    CELL_WIDEST = 84,   /* as far as labels stretch it */
-    PANEL_TARGET = 720, /* a panel's side where its cells are smaller than CELL_LARGEST */
-    PAGE_WIDTH = 1200,  /* panels beyond this go to the next row */
-    LEGEND_LEAST = 400, /* the colour bar and what stands beside it */
-    MARGIN = 16,
-    FONT = 13,
     FONT_VALUE = 12,
-    TITLE_ROOM = 30,
-    AXIS_ROOM = 22, /* the word "query" or "key" beside the labels */
-    PANEL_LABEL_ROOM = 22,
-    PANEL_GAP = 28,
-    TICK_GAP = 6,       /* between a label and its cell */
     VALUES_FROM = 30,   /* cells at least this large show their value */
-    GAP_FROM = 12,      /* cells at least this large are set apart by a pixel */
-    LABEL_COLUMNS = 24, /* longer labels are cut; the title has them whole */
-    BAR_WIDTH = 160,
-    BAR_HEIGHT = 12,
-    LEGEND_ROOM = 52,
     LEVEL_MASKED = 254, /* beside the ATT_LEVELS colours, in the flat form */
     LEVEL_NAN = 255,
-};
-
-/* Where everything goes, in pixels. */
-struct layout {
-    int64_t across; /* a cell, from one to the next */
-    int64_t down;
-    int64_t apart; /* of which so much stays white */
-    int64_t left;  /* room for the query labels of a panel */
-    int64_t top;   /* room for its key labels */
-    int64_t right; /* slanted labels lean over the right edge */
-    bool slanted;
-    int64_t query_step; /* every so many labels are shown */
-    int64_t key_step;
-    int64_t panel_width; /* with its labels */
-    int64_t panel_height;
-    int64_t panels_per_row;
-    int64_t width;
-    int64_t height;
-    int64_t first; /* where the panels begin, below the title */
 };
 
 struct drawing {
@@ -63,114 +27,8 @@ struct drawing {
     const att_svg_options *options;
     att_scale scale;
     att_ramp ramp;
-    struct layout at;
+    att_svg_layout at;
 };
-
-/* A label's length in pixels, estimated: an average letter is a little over half its height. */
-static int64_t text_length(const char *label, int font)
-{
-    int columns = att_width(label);
-    if (columns > LABEL_COLUMNS)
-        columns = LABEL_COLUMNS;
-    return (int64_t)columns * font * 16 / 25;
-}
-
-static int64_t longest_label(const char *const *labels, int64_t count)
-{
-    char number[ATT_LABEL_SIZE];
-    int64_t longest = 0;
-    for (int64_t i = 0; i < count; i++) {
-        int64_t length = text_length(att_map_label(labels, i, number), FONT);
-        longest = length > longest ? length : longest;
-    }
-    return longest;
-}
-
-/* Labels that would run into each other are thinned: every 2nd, 5th, 10th, 20th, … */
-static int64_t label_step(int64_t cell, int64_t needed)
-{
-    static const int64_t factors[] = { 2, 5, 10 };
-    int64_t decade = 1, step = 1;
-    for (size_t i = 0; step * cell < needed; i++) {
-        step = decade * factors[i % 3];
-        if (i % 3 == 2)
-            decade *= 10;
-    }
-    return step;
-}
-
-/* Whether label `index` is among those shown: with numbers 1, 10, 20, … rather than 1, 11, 21, … */
-static bool is_shown(const char *const *labels, int64_t index, int64_t step)
-{
-    if (labels)
-        return index % step == 0;
-    return (index + 1) % step == 0 || (index == 0 && step > 2);
-}
-
-static int64_t at_least(int64_t value, int64_t least)
-{
-    return value > least ? value : least;
-}
-
-/* Cells are square, but grow a little wider where that lets labels lie flat. */
-static void lay_cells(struct layout *at, const att_map *map)
-{
-    int64_t longer = at_least(at_least(map->queries, map->keys), 1);
-    int64_t side = PANEL_TARGET / longer;
-    at->down = side > CELL_LARGEST ? CELL_LARGEST : at_least(side, 1);
-    at->across = at->down;
-    at->apart = at->down >= GAP_FROM ? 1 : 0;
-    int64_t needed = longest_label(map->key_labels, map->keys) + TICK_GAP;
-    if (at->down == CELL_LARGEST && needed > at->across && needed <= CELL_WIDEST)
-        at->across = needed;
-}
-
-/* How far slanted labels reach beyond the right edge; they rise at 45 degrees. */
-static int64_t overhang(const struct layout *at, const att_map *map)
-{
-    char number[ATT_LABEL_SIZE];
-    int64_t reach = 0;
-    for (int64_t j = 0; j < map->keys; j += at->key_step) {
-        int64_t length = text_length(att_map_label(map->key_labels, j, number), FONT);
-        int64_t end = j * at->across + at->across / 2 + length * 5 / 7 + FONT / 2;
-        reach = at_least(end - map->keys * at->across, reach);
-    }
-    return reach;
-}
-
-static void lay_panel(struct layout *at, const att_map *map)
-{
-    lay_cells(at, map);
-    int64_t key_label = longest_label(map->key_labels, map->keys);
-    at->query_step = label_step(at->down, FONT + 3);
-    at->key_step = label_step(at->across, map->key_labels ? FONT + 5 : key_label + 8);
-    at->slanted = key_label + TICK_GAP > at->across * at->key_step;
-    at->left = AXIS_ROOM + longest_label(map->query_labels, map->queries) + TICK_GAP;
-    at->top = AXIS_ROOM + TICK_GAP + (at->slanted ? key_label * 5 / 7 + FONT / 2 : FONT);
-    at->right = at->slanted ? overhang(at, map) : 0;
-    if (map->panels > 1 || map->panel_labels)
-        at->top += PANEL_LABEL_ROOM;
-    at->panel_width = at->left + map->keys * at->across + at->right;
-    at->panel_height = at->top + map->queries * at->down;
-}
-
-static struct layout lay_out(const att_map *map)
-{
-    struct layout at = { 0 };
-    lay_panel(&at, map);
-    int64_t fit = (PAGE_WIDTH - 2 * MARGIN + PANEL_GAP) / (at.panel_width + PANEL_GAP);
-    fit = at_least(fit, 1);
-    at.panels_per_row = at_least(map->panels < fit ? map->panels : fit, 1);
-    int64_t rows = (map->panels + at.panels_per_row - 1) / at.panels_per_row;
-    at.first = MARGIN + (map->title ? TITLE_ROOM : 0);
-    at.width = 2 * MARGIN + at.panels_per_row * (at.panel_width + PANEL_GAP) - PANEL_GAP;
-    bool marks = att_map_has(map, ATT_CELL_MASKED) || att_map_has(map, ATT_CELL_NAN);
-    at.width = at_least(at.width, at.left + (marks ? LEGEND_LEAST : BAR_WIDTH) + 2 * MARGIN);
-    if (map->title)
-        at.width = at_least(at.width, 2 * MARGIN + (int64_t)att_width(map->title) * 10);
-    at.height = at.first + rows * (at.panel_height + PANEL_GAP) + LEGEND_ROOM;
-    return at;
-}
 
 static void put_colour(att_writer *out, att_rgb colour)
 {
@@ -194,12 +52,12 @@ static void put_attribute(att_writer *out, const char *name, int64_t value)
 /* A label, cut where it is very long. */
 static void put_label(att_writer *out, const char *label)
 {
-    if (att_width(label) <= LABEL_COLUMNS) {
+    if (att_width(label) <= ATT_SVG_LABEL_COLUMNS) {
         att_put_xml(out, label);
         return;
     }
-    char cut[LABEL_COLUMNS * 32];
-    size_t length = att_width_fit(label, LABEL_COLUMNS - 1);
+    char cut[ATT_SVG_LABEL_COLUMNS * 32];
+    size_t length = att_width_fit(label, ATT_SVG_LABEL_COLUMNS - 1);
     if (length >= sizeof cut)
         length = 0;
     memcpy(cut, label, length);
@@ -361,9 +219,9 @@ static void put_query_labels(struct drawing *d)
     char number[ATT_LABEL_SIZE];
     att_put(d->out, "<g text-anchor=\"end\">\n");
     for (int64_t i = 0; i < d->map->queries; i++) {
-        if (!is_shown(d->map->query_labels, i, d->at.query_step))
+        if (!att_svg_label_is_shown(d->map->query_labels, i, d->at.query_step))
             continue;
-        put_attribute(d->out, "<text x=\"", -TICK_GAP);
+        put_attribute(d->out, "<text x=\"", -ATT_SVG_TICK_GAP);
         put_attribute(d->out, " y=\"", i * d->at.down + d->at.down / 2 + 5);
         att_put(d->out, ">");
         put_label(d->out, att_map_label(d->map->query_labels, i, number));
@@ -377,14 +235,14 @@ static void put_key_labels(struct drawing *d)
     char number[ATT_LABEL_SIZE];
     att_put(d->out, d->at.slanted ? "<g>\n" : "<g text-anchor=\"middle\">\n");
     for (int64_t j = 0; j < d->map->keys; j++) {
-        if (!is_shown(d->map->key_labels, j, d->at.key_step))
+        if (!att_svg_label_is_shown(d->map->key_labels, j, d->at.key_step))
             continue;
         int64_t x = j * d->at.across + d->at.across / 2;
         if (d->at.slanted)
             att_putf(d->out, "<text transform=\"translate(%" PRId64 ",%d) rotate(-45)\">", x + 4,
-                     -TICK_GAP);
+                     -ATT_SVG_TICK_GAP);
         else
-            att_putf(d->out, "<text x=\"%" PRId64 "\" y=\"%d\">", x, -TICK_GAP);
+            att_putf(d->out, "<text x=\"%" PRId64 "\" y=\"%d\">", x, -ATT_SVG_TICK_GAP);
         put_label(d->out, att_map_label(d->map->key_labels, j, number));
         att_put(d->out, "</text>\n");
     }
@@ -396,20 +254,20 @@ static void put_axes(struct drawing *d, int64_t panel)
 {
     const att_map *map = d->map;
     int64_t labelled = map->panels > 1 || map->panel_labels;
-    int64_t key_y = -d->at.top + (labelled ? PANEL_LABEL_ROOM : 0) + FONT;
+    int64_t key_y = -d->at.top + (labelled ? ATT_SVG_PANEL_LABEL_ROOM : 0) + ATT_SVG_FONT;
     att_put(d->out, "<g fill=\"#666\" text-anchor=\"middle\">\n");
     att_putf(d->out, "<text x=\"%" PRId64 "\" y=\"%" PRId64 "\">key</text>\n",
              map->keys * d->at.across / 2, key_y);
     att_putf(d->out,
              "<text transform=\"translate(%" PRId64 ",%" PRId64 ") rotate(-90)\">query</text>\n",
-             -d->at.left + FONT, map->queries * d->at.down / 2);
+             -d->at.left + ATT_SVG_FONT, map->queries * d->at.down / 2);
     att_put(d->out, "</g>\n");
     if (!labelled)
         return;
     att_putf(d->out,
              "<text x=\"%" PRId64 "\" y=\"%" PRId64
              "\" text-anchor=\"middle\" font-weight=\"bold\">",
-             map->keys * d->at.across / 2, -d->at.top + FONT);
+             map->keys * d->at.across / 2, -d->at.top + ATT_SVG_FONT);
     if (map->panel_labels && map->panel_labels[panel])
         put_label(d->out, map->panel_labels[panel]);
     else
@@ -421,8 +279,8 @@ static void put_panel(struct drawing *d, int64_t panel)
 {
     int64_t column = panel % d->at.panels_per_row;
     int64_t row = panel / d->at.panels_per_row;
-    int64_t x = MARGIN + column * (d->at.panel_width + PANEL_GAP) + d->at.left;
-    int64_t y = d->at.first + row * (d->at.panel_height + PANEL_GAP) + d->at.top;
+    int64_t x = ATT_SVG_MARGIN + column * (d->at.panel_width + ATT_SVG_PANEL_GAP) + d->at.left;
+    int64_t y = d->at.first + row * (d->at.panel_height + ATT_SVG_PANEL_GAP) + d->at.top;
     att_putf(d->out, "<g transform=\"translate(%" PRId64 ",%" PRId64 ")\">\n", x, y);
     put_axes(d, panel);
     put_query_labels(d);
@@ -467,10 +325,10 @@ static void put_swatch(struct drawing *d, int64_t *x, int64_t y, const char *id,
     att_putf(d->out,
              "<rect x=\"%" PRId64 "\" y=\"%" PRId64
              "\" width=\"18\" height=\"%d\" fill=\"url(#%s-%s)\"/>\n",
-             *x, y, BAR_HEIGHT, d->options->id, id);
+             *x, y, ATT_SVG_BAR_HEIGHT, d->options->id, id);
     att_putf(d->out, "<text x=\"%" PRId64 "\" y=\"%" PRId64 "\">%s</text>\n", *x + 24,
-             y + BAR_HEIGHT - 1, word);
-    *x += 24 + text_length(word, FONT) + 16;
+             y + ATT_SVG_BAR_HEIGHT - 1, word);
+    *x += 24 + att_svg_text_length(word) + 16;
 }
 
 /* The colour bar with its ends, and what the hatched cells mean. */
@@ -479,21 +337,21 @@ static void put_legend(struct drawing *d)
     char low[ATT_NUMBER_SIZE], high[ATT_NUMBER_SIZE];
     att_number_short(low, d->scale.low, 4);
     att_number_short(high, d->scale.high, 4);
-    int64_t x = MARGIN + d->at.left;
-    int64_t y = d->at.height - LEGEND_ROOM + 4;
+    int64_t x = ATT_SVG_MARGIN + d->at.left;
+    int64_t y = d->at.height - ATT_SVG_LEGEND_ROOM + 4;
     att_putf(d->out,
              "<rect x=\"%" PRId64 "\" y=\"%" PRId64
              "\" width=\"%d\" height=\"%d\" fill=\"url(#%s-scale)\" stroke=\"#999\"/>\n",
-             x, y, BAR_WIDTH, BAR_HEIGHT, d->options->id);
-    int64_t below = y + BAR_HEIGHT + FONT + 4;
+             x, y, ATT_SVG_BAR_WIDTH, ATT_SVG_BAR_HEIGHT, d->options->id);
+    int64_t below = y + ATT_SVG_BAR_HEIGHT + ATT_SVG_FONT + 4;
     att_putf(d->out, "<text x=\"%" PRId64 "\" y=\"%" PRId64 "\">%s</text>\n", x, below, low);
     if (d->scale.diverging)
         att_putf(d->out,
                  "<text x=\"%" PRId64 "\" y=\"%" PRId64 "\" text-anchor=\"middle\">0</text>\n",
-                 x + BAR_WIDTH / 2, below);
+                 x + ATT_SVG_BAR_WIDTH / 2, below);
     att_putf(d->out, "<text x=\"%" PRId64 "\" y=\"%" PRId64 "\" text-anchor=\"end\">%s</text>\n",
-             x + BAR_WIDTH, below, high);
-    x += BAR_WIDTH + 24;
+             x + ATT_SVG_BAR_WIDTH, below, high);
+    x += ATT_SVG_BAR_WIDTH + 24;
     if (att_map_has(d->map, ATT_CELL_MASKED))
         put_swatch(d, &x, y, "masked", "masked");
     if (att_map_has(d->map, ATT_CELL_NAN))
@@ -502,7 +360,9 @@ static void put_legend(struct drawing *d)
 
 void att_map_put_svg(att_writer *out, const att_map *map, const att_svg_options *options)
 {
-    struct drawing d = { out, map, options, att_map_scale(map), ATT_RAMP_PAPER, lay_out(map) };
+    struct drawing d = {
+        out, map, options, att_map_scale(map), ATT_RAMP_PAPER, att_svg_lay_out(map)
+    };
     if (d.scale.diverging)
         d.ramp = ATT_RAMP_DIVERGING;
     att_putf(out,
@@ -510,14 +370,14 @@ void att_map_put_svg(att_writer *out, const att_map *map, const att_svg_options 
              "\" viewBox=\"0 0 %" PRId64 " %" PRId64 "\" role=\"img\" "
              "font-family=\"Noto Sans, DejaVu Sans, sans-serif\" font-size=\"%d\" "
              "fill=\"#1a1a1a\">\n<title>",
-             d.at.width, d.at.height, d.at.width, d.at.height, FONT);
+             d.at.width, d.at.height, d.at.width, d.at.height, ATT_SVG_FONT);
     att_put_xml(out, map->title ? map->title : "Attention map");
     att_put(out, "</title>\n");
     put_definitions(&d);
     att_put(out, "<rect width=\"100%\" height=\"100%\" fill=\"#ffffff\"/>\n");
     if (map->title) {
-        att_putf(out, "<text x=\"%d\" y=\"%d\" font-size=\"16\" font-weight=\"bold\">", MARGIN,
-                 MARGIN + 16);
+        att_putf(out, "<text x=\"%d\" y=\"%d\" font-size=\"16\" font-weight=\"bold\">",
+                 ATT_SVG_MARGIN, ATT_SVG_MARGIN + 16);
         att_put_xml(out, map->title);
         att_put(out, "</text>\n");
     }

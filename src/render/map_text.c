@@ -110,8 +110,7 @@ static void put_plain_cell(const struct grid *g, double value, int columns)
 
 static void put_coloured_cell(const struct grid *g, double value, int columns)
 {
-    att_rgb colour = att_ramp_colour(g->ramp, att_scale_level(&g->scale, value));
-    att_paint_background(g->paint, colour);
+    att_paint_level(g->paint, g->ramp, att_scale_level(&g->scale, value));
     if (g->values)
         put_number(g, value, columns);
     else
@@ -227,7 +226,7 @@ static void put_scale(const struct grid *g)
         if (g->paint->colour == ATT_COLOUR_NONE) {
             att_put(out, att_paint_shade(g->paint, level));
         } else {
-            att_paint_background(g->paint, att_ramp_colour(g->ramp, level));
+            att_paint_level(g->paint, g->ramp, level);
             att_put(out, " ");
         }
     }

@@ -27,14 +27,15 @@ void att_paint_style(const att_paint *paint, att_style style)
         att_put(paint->out, codes[style]);
 }
 
-void att_paint_background(const att_paint *paint, att_rgb c)
+void att_paint_level(const att_paint *paint, att_ramp ramp, int level)
 {
+    att_rgb c = att_ramp_colour(ramp, level);
     bool dark = att_rgb_is_dark(c);
     if (paint->colour == ATT_COLOUR_TRUE)
         att_putf(paint->out, "\033[48;2;%d;%d;%d;38;2;%sm", c.red, c.green, c.blue,
                  dark ? "255;255;255" : "16;16;16");
     else if (paint->colour == ATT_COLOUR_256)
-        att_putf(paint->out, "\033[48;5;%d;38;5;%dm", att_rgb_256(c), dark ? 231 : 16);
+        att_putf(paint->out, "\033[48;5;%d;38;5;%dm", att_ramp_256(ramp, level), dark ? 231 : 16);
 }
 
 const char *att_paint_shade(const att_paint *paint, int level)

@@ -29,8 +29,8 @@ att_paint att_paint_on(att_writer *out, const att_render_options *options);
 /* Everything from here on in this style. */
 void att_paint_style(const att_paint *paint, att_style style);
 
-/* This background, with a foreground that can be read on it. */
-void att_paint_background(const att_paint *paint, att_rgb colour);
+/* A level of a ramp as the background, with a foreground that can be read on it. */
+void att_paint_level(const att_paint *paint, att_ramp ramp, int level);
 
 /* One column that looks as dark as the level: a block, or a character of " .:-=+*#%@". */
 const char *att_paint_shade(const att_paint *paint, int level);

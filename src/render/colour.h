@@ -7,7 +7,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-enum { ATT_LEVELS = 251, ATT_RAMP_ANCHORS = 9 };
+enum { ATT_LEVELS = 249, ATT_RAMP_ANCHORS = 9 };
 
 typedef struct att_rgb {
     uint8_t red, green, blue;

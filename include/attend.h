@@ -207,6 +207,10 @@ ATT_API att_status att_bundle_meta_set(att_bundle *bundle, const char *key, cons
 
 /* ---------------------------------------------------------------- 6. Attention */
 
+/* Attention has four places, each a choice: score, mask, normalise, combine. The order is
+ *   score → scale → soft cap → bias → mask → normalise → dropout → combine,
+ * and docs/attention.md says exactly what each means, with the formulas. */
+
 /* How alike a query q and a key k are. Parameters are tensors of att_attention_inputs; each has a
  * leading head dimension of H, or 1 to share it among heads. */
 typedef enum att_score {
@@ -218,7 +222,8 @@ typedef enum att_score {
     ATT_SCORE_CONCAT,   /* relu(vᵀ [q;k])       score_v [H|1,Kq+Kk] */
     ATT_SCORE_GAUSSIAN, /* exp(q·k) */
     ATT_SCORE_COSINE,   /* q·k / (|q| |k|); 0 where either is the zero vector */
-    ATT_SCORE_LOCATION, /* (W q + b)_j          score_w [H|1,≥S,Kq], score_b [H|1,≥S] or none */
+    ATT_SCORE_LOCATION, /* (W q + b) at the key's position: score_w [H|1,≥P,Kq], score_b [H|1,≥P]
+                           or none; P is S, or the length of the longest packed sequence */
 } att_score;
 
 /* How a query's scores become weights, over the keys it may attend. */
@@ -240,24 +245,27 @@ typedef struct att_block {
 
 /* The choices of an attention computation. All-zero means: dot score, softmax, no mask.
  *
- * Masks combine: a query sees a key only if every mask given allows it. `offset` is the position
- * of query 0 counted in keys; causal masks, windows, ALiBi and relative tables use it, and it is
- * never implied by shapes. For packed sequences (B = 1, offsets given) queries and keys of one
- * sequence see only each other, and positions count from the start of the sequence. */
+ * Masks combine: a query sees a key only if every mask given allows it. Lengths, blocks, the dense
+ * mask and the bias go by index. Causal masks, windows, ALiBi, relative tables and the location
+ * score go by position: a key's is its index, a query's its index + `offset`, which is never
+ * implied by shapes; in packed sequences (B = 1) indices for this count from the start of the
+ * sequence, and queries and keys of one sequence see only each other.
+ *
+ * Whether dropout keeps a weight depends on seed, step, layer, b, h, i and j alone. */
 typedef struct att_attention {
     att_score score;
     att_normaliser normaliser;
-    double scale;    /* multiplies the score; 0: 1/sqrt(K) for the scaled score, else 1 */
+    double scale;    /* multiplies the score; 0: 1/sqrt(Kq) for the scaled score, else 1 */
     double soft_cap; /* score becomes cap*tanh(score/cap); 0: none */
 
     bool causal;          /* query i sees keys ≤ i + offset */
-    int64_t offset;       /* position of query 0 */
+    int64_t offset;       /* position of query 0, counted in keys */
     bool window;          /* query i sees keys from i+offset-window_left to i+offset+window_right */
     int64_t window_left;  /* negative: unlimited */
     int64_t window_right; /* negative: unlimited */
     const int64_t *query_lengths; /* [B] queries in use, or NULL; the others get zeros */
     const int64_t *key_lengths;   /* [B] keys in use, or NULL */
-    const att_block *blocks;      /* [block_count] blocks that may be attended, or NULL */
+    const att_block *blocks;      /* [block_count] blocks that may be attended, or NULL: all */
     int64_t block_count;
     int64_t block_queries;        /* queries in a block */
     int64_t block_keys;           /* keys in a block */
@@ -267,14 +275,16 @@ typedef struct att_attention {
     const int64_t *query_offsets; /* [sequences+1] start of each in T, last = T */
     const int64_t *key_offsets;   /* [sequences+1] start of each in S, last = S */
 
-    double dropout;     /* probability that a weight is dropped; the rest are scaled by 1/(1-p) */
-    uint64_t drop_seed; /* the counter's key, with b, h, i and j */
+    double dropout;     /* probability p that a weight is dropped; the rest are scaled by 1/(1-p) */
+    uint64_t drop_seed; /* the same key gives the same draws, on every machine */
     uint64_t drop_step;
     uint64_t drop_layer;
 } att_attention;
 
-/* What goes in. query [B,T,H,Kq], key [B,S,G,Kk], value [B,S,G,M]; Kq = Kk for the scores that
- * multiply them. Any strides; float or double. NULL where not used. */
+/* What goes in. query [B,T,H,Kq], key [B,S,G,Kk], value [B,S,G,M]; H is a multiple of G, and query
+ * head h uses head h/(H/G) of keys and values. Kq = Kk but for the general, additive, concat and
+ * location scores. Any strides, so that column vectors are a transposed view; float or double; B,
+ * T, S, K and M may be 0. NULL where not used. */
 typedef struct att_attention_inputs {
     const att_tensor *query;
     const att_tensor *key;
@@ -288,19 +298,21 @@ typedef struct att_attention_inputs {
     const att_tensor *relative; /* [H|1,2R+1]: adds table[clamp(j - i - offset, -R, R) + R] */
 } att_attention_inputs;
 
-/* What comes out; each may be NULL but `output`. A query that may attend nothing gets zeros, and
- * -inf as its log-sum-exp. */
+/* What comes out; each may be NULL but `output`. None may overlap an input or be a broadcast view.
+ * A query that may attend nothing gets zeros, and -inf as its log-sum-exp. Of a masked key nothing
+ * is read into any result: NaN and infinity there do not leak. NaN in a used place shows. */
 typedef struct att_attention_outputs {
     att_tensor *output;      /* [B,T,H,M] */
     att_tensor *scores;      /* [B,H,T,S] before normalising; -inf where masked */
     att_tensor *weights;     /* [B,H,T,S] before dropout; 0 where masked */
     att_tensor *log_sum_exp; /* [B,H,T] of the scores that may be attended */
-    att_tensor *key_totals;  /* [B,H,S] weight each key received */
-    att_tensor *entropy;     /* [B,H,T] of the weights, in nats */
+    att_tensor *key_totals;  /* [B,H,S] weight each key received, before dropout */
+    att_tensor *entropy;     /* [B,H,T] of the weights, in nats; NaN where a weight is negative */
 } att_attention_outputs;
 
-/* Gradients of a loss, each shaped as its input and added to, not overwritten; NULL where unwanted.
- */
+/* Gradients of a loss, each of the shape of its input and added to, not overwritten; NULL where
+ * unwanted. A sum over queries, heads or a broadcast bias runs in double and is added once. None
+ * may overlap an input or be a broadcast view. */
 typedef struct att_attention_grads {
     att_tensor *query;
     att_tensor *key;
@@ -314,7 +326,9 @@ typedef struct att_attention_grads {
     att_tensor *relative;
 } att_attention_grads;
 
-/* The truth: attention in double precision, written per query and key. Slow, exact, complete. */
+/* The truth: attention in double precision, written per query and key. Slow, exact, complete. Needs
+ * room for a few rows of S numbers, never for T·S. On failure nothing has been written, and the
+ * message names the tensor, its shape and the rule that it breaks. */
 ATT_API att_status att_attention_forward_ref(const att_attention *how,
                                              const att_attention_inputs *in,
                                              const att_attention_outputs *out, att_error *err);
@@ -325,7 +339,8 @@ ATT_API att_status att_attention_backward_ref(const att_attention *how,
                                               const att_tensor *output_grad,
                                               const att_attention_grads *grads, att_error *err);
 
-/* The same result as matrix products, softmax(Q Kᵀ) V: the dot, scaled and general scores. */
+/* The same result as matrix products, softmax(Q Kᵀ) V: the dot, scaled and general scores. Needs
+ * room for T·S; a masked value is multiplied by 0, so that NaN there shows in this form. */
 ATT_API att_status att_attention_forward_matrix(const att_attention *how,
                                                 const att_attention_inputs *in,
                                                 const att_attention_outputs *out, att_error *err);

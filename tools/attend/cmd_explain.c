@@ -189,11 +189,12 @@ static void print_outcomes(const sheet_list *sheets)
     for (size_t i = 0; i < sheets->count; i++) {
         size_t checks = att_sheet_checks(sheets->sheets[i]);
         size_t failures = att_sheet_failures(sheets->sheets[i]);
+        const char *name = sheets_name(sheets, i);
         const char *plural = checks == 1 ? "" : "s";
         if (failures > 0)
-            printf("%s: %zu of %zu check%s failed\n", sheets->names[i], failures, checks, plural);
+            printf("%s: %zu of %zu check%s failed\n", name, failures, checks, plural);
         else
-            printf("%s: %zu check%s passed\n", sheets->names[i], checks, plural);
+            printf("%s: %zu check%s passed\n", name, checks, plural);
     }
 }
 

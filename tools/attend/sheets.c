@@ -9,6 +9,11 @@
 enum { STDIN_LIMIT = 256 << 20, STDIN_CHUNK = 1 << 16 };
 static const char stdin_name[] = "<stdin>";
 
+static bool is_stdin(const char *name)
+{
+    return strcmp(name, "-") == 0;
+}
+
 /* All of standard input. A limit ends what would never end by itself. */
 static att_status read_stdin(att_text *out, att_error *err)
 {
@@ -49,8 +54,8 @@ exit_code sheets_load(sheet_list *out, char *const *names, int count)
         return report(error_memory(&err), &err);
     for (int i = 0; i < count && worst < EXIT_SYSTEM; i++) {
         att_sheet **sheet = &out->sheets[out->count++];
-        att_status status = strcmp(names[i], "-") == 0 ? load_stdin(sheet, &err)
-                                                       : att_sheet_load(sheet, names[i], &err);
+        att_status status =
+            is_stdin(names[i]) ? load_stdin(sheet, &err) : att_sheet_load(sheet, names[i], &err);
         if (status != ATT_OK)
             worst = worse(worst, report(status, &err));
     }
@@ -63,6 +68,11 @@ void sheets_free(sheet_list *list)
         att_sheet_free(list->sheets[i]);
     free(list->sheets);
     *list = (sheet_list){ 0 };
+}
+
+const char *sheets_name(const sheet_list *list, size_t index)
+{
+    return is_stdin(list->names[index]) ? stdin_name : list->names[index];
 }
 
 exit_code sheets_tell_failures(const sheet_list *list)

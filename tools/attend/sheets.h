@@ -15,6 +15,9 @@ typedef struct sheet_list {
 exit_code sheets_load(sheet_list *out, char *const *names, int count);
 void sheets_free(sheet_list *list);
 
+/* The name of a sheet as errors show it. */
+const char *sheets_name(const sheet_list *list, size_t index);
+
 /* Tells every failed check on standard error. */
 exit_code sheets_tell_failures(const sheet_list *list);
 

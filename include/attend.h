@@ -8,9 +8,10 @@
  *   3. Machine                threads and instruction sets
  *   4. Tensors                shapes and views
  *   5. Files                  .npy, .npz and .safetensors
- *   6. Attention              score, mask, normalise, combine
- *   7. Worksheets             a sheet worked out step by step
- *   8. Rendering              traces and attention maps
+ *   6. Matrix product         in float, with weights packed once
+ *   7. Attention              score, mask, normalise, combine
+ *   8. Worksheets             a sheet worked out step by step
+ *   9. Rendering              traces and attention maps
  *
  * Conventions. The library never prints, exits or aborts. A call that can fail returns an
  * att_status and, where an att_error is given, says in it what was wrong and what was expected.
@@ -205,7 +206,47 @@ ATT_API const char *att_bundle_meta_get(const att_bundle *bundle, const char *ke
 ATT_API att_status att_bundle_meta_set(att_bundle *bundle, const char *key, const char *value,
                                        att_error *err);
 
-/* ---------------------------------------------------------------- 6. Attention */
+/* ---------------------------------------------------------------- 6. Matrix product */
+
+/* What is done to each result as it is stored. */
+typedef enum att_activation {
+    ATT_ACTIVATION_NONE,
+    ATT_ACTIVATION_RELU,
+    ATT_ACTIVATION_GELU, /* x Phi(x), exact */
+    ATT_ACTIVATION_SILU, /* x sigmoid(x) */
+    ATT_ACTIVATION_TANH,
+    ATT_ACTIVATION_SIGMOID,
+} att_activation;
+
+/* The choices of a product; all-zero means the plain one. */
+typedef struct att_product_how {
+    bool add;               /* to what c holds; else that is replaced */
+    const att_tensor *bias; /* [columns], added before the activation; or NULL */
+    att_activation activation;
+} att_product_how;
+
+/* c = activation(a b + bias): a [..., rows, depth], b [..., depth, columns], c [..., rows,
+ * columns], all float; leading dimensions that a or b lacks, or that are 1 there, are repeated.
+ * Transposes are views (att_tensor_transpose). Of b's last two dimensions one must have stride 1,
+ * and c's last; c overlaps nothing else. `how` may be NULL.
+ *
+ * Each result is summed along the depth in blocks of 256, in each block by fused multiply-adds in
+ * index order; the sums of blocks are added in order. So a row is the same bits alone or among
+ * others, with b packed or not, at any number of threads and on any instruction set. */
+ATT_API att_status att_product(att_tensor *c, const att_tensor *a, const att_tensor *b,
+                               const att_product_how *how, att_error *err);
+
+/* A matrix b [depth, columns] laid out for products once, for use in many: the weights of a model.
+ * It is a copy; changing b later does not change it. */
+typedef struct att_packed att_packed;
+ATT_API att_status att_packed_new(att_packed **out, const att_tensor *b, att_error *err);
+ATT_API void att_packed_free(att_packed *packed);
+
+/* The product with a packed b. It needs no memory and so does not fail on good arguments. */
+ATT_API att_status att_product_packed(att_tensor *c, const att_tensor *a, const att_packed *b,
+                                      const att_product_how *how, att_error *err);
+
+/* ---------------------------------------------------------------- 7. Attention */
 
 /* Attention has four places, each a choice: score, mask, normalise, combine. The order is
  *   score → scale → soft cap → bias → mask → normalise → dropout → combine,
@@ -349,7 +390,7 @@ ATT_API att_status att_attention_forward_matrix(const att_attention *how,
 ATT_API const char *att_score_name(att_score score);
 ATT_API const char *att_normaliser_name(att_normaliser normaliser);
 
-/* ---------------------------------------------------------------- 7. Worksheets */
+/* ---------------------------------------------------------------- 8. Worksheets */
 
 /* A worksheet (docs/worksheets.md) worked out: its trace of steps, checks and maps. */
 typedef struct att_sheet att_sheet;
@@ -372,7 +413,7 @@ ATT_API size_t att_sheet_failures(const att_sheet *sheet);
  * `excerpt` the statement as written. An index beyond the last clears *out. */
 ATT_API void att_sheet_failure_get(att_error *out, const att_sheet *sheet, size_t index);
 
-/* ---------------------------------------------------------------- 8. Rendering */
+/* ---------------------------------------------------------------- 9. Rendering */
 
 typedef enum att_format {
     ATT_FORMAT_TEXT,

@@ -109,6 +109,39 @@ typedef struct att_adam_step {
 typedef void att_kern_adam(float *parameter, float *moment1, float *moment2, const float *gradient,
                            size_t n, const att_adam_step *step);
 
+/* The matrix product C [rows,columns] = A [rows,depth] B [depth,columns] sums in this order,
+ * whatever the shapes, the tiles and the threads: along the depth in blocks of ATT_DEPTH_BLOCK, in
+ * each block fused multiply-adds in index order from zero; block sums are added to C in order.
+ *
+ * B comes in panels of 16 columns: element [k, 16 p + j] is at b[p * b_panel + k * b_step + j]. The
+ * last panel is as full as the others; what is beyond `columns` is multiplied but not stored. */
+enum { ATT_DEPTH_BLOCK = 256, ATT_PANEL = ATT_LANES };
+
+enum { ATT_ACTIVATIONS = ATT_ACTIVATION_SIGMOID + 1 };
+
+typedef struct att_product_block {
+    size_t rows, columns, depth; /* depth at most ATT_DEPTH_BLOCK */
+    const float *a;              /* element [i, k] is at a[i * a_row + k * a_step] */
+    size_t a_row, a_step;
+    const float *b;
+    size_t b_panel, b_step;
+    float *c; /* element [i, j] is at c[i * c_row + j] */
+    size_t c_row;
+    float *packed_a;   /* room for rows * depth floats where copying A first pays, or NULL */
+    bool add;          /* the block's sums are added to C, else they replace it */
+    bool last;         /* C is complete with this block: */
+    const float *bias; /* [columns], added, or NULL */
+    att_activation activation; /* and this done to it */
+} att_product_block;
+
+typedef void att_kern_product(const att_product_block *block);
+
+/* Copies [depth, columns] of B into panels, b_step = ATT_PANEL and b_panel = ATT_PANEL * depth,
+ * zeros in the last panel's missing columns. Element [k, j] is at b[k * stride + j], or at
+ * b[j * stride + k] where `transposed`. */
+typedef void att_kern_pack(float *panels, const float *b, size_t stride, bool transposed,
+                           size_t depth, size_t columns);
+
 /* Every kernel: its type, then its name. */
 #define ATT_KERNELS(K)                                                                             \
     K(att_kern_map, exp)                                                                           \
@@ -146,6 +179,8 @@ typedef void att_kern_adam(float *parameter, float *moment1, float *moment2, con
     K(att_kern_dropout, dropout)                                                                   \
     K(att_kern_dropout, dropout_back) /* adds to y */                                              \
     K(att_kern_adam, adam)                                                                         \
+    K(att_kern_product, product)                                                                   \
+    K(att_kern_pack, pack)                                                                         \
     ATT_ATTENTION_KERNELS(K)
 
 /* One instruction set's kernels. */

@@ -131,6 +131,50 @@ static inline void run_att_kern_adam(att_kern_adam *kernel, scene *s)
     kernel(scene_take(s, s->n), moment1, moment2, gradient, s->n, &step);
 }
 
+/* A block with gaps between its rows, at every number of rows and both layouts of A and of C's end.
+ */
+static inline void run_product_case(att_kern_product *kernel, scene *s, size_t rows, size_t depth,
+                                    int variant)
+{
+    size_t panels = (s->n + ATT_PANEL - 1) / ATT_PANEL, c_row = s->n + 3;
+    bool side_by_side = variant & 1, packed = variant & 2;
+    att_product_block block = {
+        .rows = rows,
+        .columns = s->n,
+        .depth = depth,
+        .a = scene_take(s, (rows + 2) * (depth + 5)),
+        .a_row = side_by_side ? 1 : depth + 5,
+        .a_step = side_by_side ? rows + 2 : 1,
+        .b = scene_take(s, panels * depth * ATT_PANEL),
+        .b_panel = depth * ATT_PANEL,
+        .b_step = ATT_PANEL,
+        .c = scene_take(s, (rows - 1) * c_row + s->n),
+        .c_row = c_row,
+        .add = variant & 4,
+        .last = variant & 8,
+        .bias = variant & 16 ? scene_take(s, s->n) : NULL,
+        .activation = (att_activation)(rows % ATT_ACTIVATIONS),
+    };
+    float room[64 * ATT_DEPTH_BLOCK];
+    block.packed_a = packed ? room : NULL;
+    kernel(&block);
+}
+
+static inline void run_att_kern_product(att_kern_product *kernel, scene *s)
+{
+    uint64_t pick = s->seed;
+    for (int i = 0; i < 4; i++, pick = pick * 2862933555777941757u + 3037000493u)
+        run_product_case(kernel, s, 1 + pick / 8 % 33, pick / 512 % 40, (int)(pick >> 20 & 31));
+}
+
+static inline void run_att_kern_pack(att_kern_pack *kernel, scene *s)
+{
+    size_t depth = s->seed % 23, panels = (s->n + ATT_PANEL - 1) / ATT_PANEL;
+    const float *b = scene_take(s, (depth + 1) * (s->n + 1));
+    kernel(scene_take(s, panels * ATT_PANEL * depth), b, s->n + 1, false, depth, s->n);
+    kernel(scene_take(s, panels * ATT_PANEL * depth), b, depth + 1, true, depth, s->n);
+}
+
 /* Type-safe rows: run_exp(kernels, scene) runs that set's exp. */
 #define RUN_FUNCTION(type, kernel)                                                                 \
     static inline void run_##kernel(const att_kernels *kernels, scene *s)                          \

@@ -14,7 +14,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-enum { SCENE_ARRAYS = 16 };
+enum { SCENE_ARRAYS = 24 };
 
 typedef enum scene_values {
     SCENE_ORDINARY, /* uniform in [-4, 4) */

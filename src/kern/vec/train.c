@@ -30,9 +30,9 @@ INLINE void draw_64(vec out[4], const att_drop *drop, uint64_t stretch)
     ivec words[4] = { i_add(i_set((uint32_t)block), i_load(order)), i_set((uint32_t)(block >> 32)),
                       i_set((uint32_t)drop->stream), i_set((uint32_t)(drop->stream >> 32)) };
     philox(words, drop->seed);
-    i_transpose_fours(words);
     for (int k = 0; k < 4; k++)
         out[k] = v_mul(v_from_int(i_shift_right(words[k], 8)), v_set(0x1p-24f));
+    v_transpose_fours(out);
 }
 
 INLINE void drop_some(float *y, const float *x, size_t n, const att_drop *drop, bool add)

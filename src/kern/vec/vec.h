@@ -3,25 +3,29 @@
  * The build names a header for the set (vec_avx2.h, vec_avx512.h, …), which defines the types `vec`
  * (16 floats), `ivec` (16 unsigned integers of 32 bits) and `mask` (16 truth values), and:
  *
- *   v_set(x)  v_load(p)  v_store(p, a)       all lanes; any alignment
- *   v_load_part(p, n)  v_store_part(p, a, n) lanes 0..n-1, n <= 16; others load as 0, and memory
- *                                            beyond them is neither read nor written
- *   v_add  v_sub  v_mul  v_div  v_sqrt       rounded to nearest, as in C
- *   v_fma(a, b, c)  v_fnma(a, b, c)          a*b + c and -(a*b) + c, rounded once
- *   v_max(a, b)  v_min(a, b)                 b where they are equal or either is NaN
+ *   v_set(x)  v_load(p)  v_store(p, a)        all lanes; any alignment
+ *   v_load_part(p, n)  v_store_part(p, a, n)  lanes 0 to n - 1, n <= 16: the others load as 0, and
+ *                                             memory beyond is neither read nor written
+ *   v_load_fours(p, q, r, s)                  four floats from each, in this order
+ *   v_add  v_sub  v_mul  v_div  v_sqrt        rounded to nearest, as in C
+ *   v_fma(a, b, c)  v_fnma(a, b, c)           a*b + c and -(a*b) + c, rounded once
+ *   v_max(a, b)  v_min(a, b)                  b where they are equal or either is NaN
  *   v_abs(a)  v_copysign(a, sign)
- *   v_scale2(p, n)                           p * 2^n, rounded once; n whole, |n| <= 252; NaN stays
- *   v_less(a, b)  v_equal(a, b)              masks, false for NaN
- *   v_select(m, a, b)                        a where m, else b
- *   m_first(n)                               true in lanes 0..n-1, n <= 16
- *   m_bits(b)                                true in lane i where bit i of b is set
+ *   v_scale2(p, n)                            p * 2^n, rounded once; n whole, |n| <= 252; NaN stays
+ *   v_less(a, b)  v_equal(a, b)               masks, false for NaN
+ *   v_select(m, a, b)                         a where m, else b
+ *   m_first(n)                                true in lanes 0 to n - 1, n <= 16
+ *   m_bits(b)                                 true in lane i where bit i of b is set
  *   i_set  i_load  i_add  i_sub  i_and  i_xor  i_mul_low  i_mul_high
- *   i_shift_right(a, k)  i_shift_right_signed(a, k)        k constant
- *   i_bits(v)  v_bits(i)  v_from_int(i)      the same bits; the signed value
- *   i_transpose_fours(w)                     transposes the 4x4 in lanes 4q..4q+3 of w[0..3], each
- * q v_transpose(row)                         transposes the 16x16 in row[0..15] v_sum(a)
- * v_largest(a)                   by the fixed tree: i with i + 8, then + 4, + 2, + 1 TILE_ROWS,
- * TILE_PANELS                   the register tile of the matrix product */
+ *   i_shift_right(a, k)                       k constant; zeros come in
+ *   i_shift_right_signed(a, k)                the sign comes in
+ *   i_bits(v)  v_bits(i)                      the same bits
+ *   v_from_int(i)                             the signed value
+ *   v_transpose_fours(w)                      of w[0..3], the 4x4 in lanes 4q to 4q + 3, each q
+ *   v_transpose(row)                          of row[0..15], the whole 16x16
+ *   v_first(a)                                lane 0
+ *   v_sum(a)  v_largest(a)                    by the fixed tree: i with i + 8, then + 4, + 2, + 1
+ *   TILE_ROWS, TILE_SUMS                      the matrix product's tile: most rows, most vectors */
 #ifndef ATT_KERN_VEC_VEC_H
 #define ATT_KERN_VEC_VEC_H
 

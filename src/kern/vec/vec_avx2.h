@@ -17,8 +17,9 @@ typedef struct ivec {
 
 typedef vec mask; /* all bits of a lane, or none */
 
-/* 12 of the 16 registers hold sums; two hold the panel's values and one the broadcast. */
-enum { TILE_ROWS = 6, TILE_PANELS = 1 };
+/* 12 of the 16 registers hold sums: 6 rows of one panel. The others hold the panel and a broadcast.
+ */
+enum { TILE_ROWS = 6, TILE_SUMS = 6 };
 
 /* Both halves through the same instruction. */
 #define EACH1(type, op, a)    ((type){ op((a).low), op((a).high) })
@@ -239,16 +240,31 @@ INLINE ivec i_mul_high(ivec a, ivec b)
     return EACH2(ivec, mul_high_eight, a, b);
 }
 
-INLINE void i_transpose_fours(ivec w[4])
+INLINE __m256 load_two_fours(const float *p, const float *q)
 {
-    ivec a = EACH2(ivec, _mm256_unpacklo_epi32, w[0], w[1]);
-    ivec b = EACH2(ivec, _mm256_unpackhi_epi32, w[0], w[1]);
-    ivec c = EACH2(ivec, _mm256_unpacklo_epi32, w[2], w[3]);
-    ivec d = EACH2(ivec, _mm256_unpackhi_epi32, w[2], w[3]);
-    w[0] = EACH2(ivec, _mm256_unpacklo_epi64, a, c);
-    w[1] = EACH2(ivec, _mm256_unpackhi_epi64, a, c);
-    w[2] = EACH2(ivec, _mm256_unpacklo_epi64, b, d);
-    w[3] = EACH2(ivec, _mm256_unpackhi_epi64, b, d);
+    return _mm256_insertf128_ps(_mm256_castps128_ps256(_mm_loadu_ps(p)), _mm_loadu_ps(q), 1);
+}
+
+INLINE vec v_load_fours(const float *p, const float *q, const float *r, const float *s)
+{
+    return (vec){ load_two_fours(p, q), load_two_fours(r, s) };
+}
+
+#define LOW_PAIRS(a, b)                                                                            \
+    _mm256_castpd_ps(_mm256_unpacklo_pd(_mm256_castps_pd(a), _mm256_castps_pd(b)))
+#define HIGH_PAIRS(a, b)                                                                           \
+    _mm256_castpd_ps(_mm256_unpackhi_pd(_mm256_castps_pd(a), _mm256_castps_pd(b)))
+
+INLINE void v_transpose_fours(vec w[4])
+{
+    vec a = EACH2(vec, _mm256_unpacklo_ps, w[0], w[1]);
+    vec b = EACH2(vec, _mm256_unpackhi_ps, w[0], w[1]);
+    vec c = EACH2(vec, _mm256_unpacklo_ps, w[2], w[3]);
+    vec d = EACH2(vec, _mm256_unpackhi_ps, w[2], w[3]);
+    w[0] = EACH2(vec, LOW_PAIRS, a, c);
+    w[1] = EACH2(vec, HIGH_PAIRS, a, c);
+    w[2] = EACH2(vec, LOW_PAIRS, b, d);
+    w[3] = EACH2(vec, HIGH_PAIRS, b, d);
 }
 
 INLINE float v_first(vec a)

@@ -11,8 +11,9 @@ typedef __m512 vec;
 typedef __m512i ivec;
 typedef __mmask16 mask;
 
-/* 28 of the 32 registers hold sums; two hold the panels' values and one the broadcast. */
-enum { TILE_ROWS = 14, TILE_PANELS = 2 };
+/* 28 of the 32 registers hold sums: 14 rows of two panels. The others hold the panels and a
+ * broadcast. */
+enum { TILE_ROWS = 14, TILE_SUMS = 28 };
 
 INLINE mask m_first(size_t n)
 {
@@ -184,14 +185,24 @@ INLINE ivec i_mul_high(ivec a, ivec b)
     return _mm512_mask_blend_epi32(0xaaaa, _mm512_srli_epi64(even, 32), odd);
 }
 
-INLINE void i_transpose_fours(ivec w[4])
+INLINE vec v_load_fours(const float *p, const float *q, const float *r, const float *s)
 {
-    __m512i a = _mm512_unpacklo_epi32(w[0], w[1]), b = _mm512_unpackhi_epi32(w[0], w[1]);
-    __m512i c = _mm512_unpacklo_epi32(w[2], w[3]), d = _mm512_unpackhi_epi32(w[2], w[3]);
-    w[0] = _mm512_unpacklo_epi64(a, c);
-    w[1] = _mm512_unpackhi_epi64(a, c);
-    w[2] = _mm512_unpacklo_epi64(b, d);
-    w[3] = _mm512_unpackhi_epi64(b, d);
+    __m512 a = _mm512_castps128_ps512(_mm_loadu_ps(p));
+    a = _mm512_mask_broadcast_f32x4(a, 0x00f0, _mm_loadu_ps(q));
+    a = _mm512_mask_broadcast_f32x4(a, 0x0f00, _mm_loadu_ps(r));
+    return _mm512_mask_broadcast_f32x4(a, 0xf000, _mm_loadu_ps(s));
+}
+
+INLINE void v_transpose_fours(vec w[4])
+{
+    __m512d a = _mm512_castps_pd(_mm512_unpacklo_ps(w[0], w[1]));
+    __m512d b = _mm512_castps_pd(_mm512_unpackhi_ps(w[0], w[1]));
+    __m512d c = _mm512_castps_pd(_mm512_unpacklo_ps(w[2], w[3]));
+    __m512d d = _mm512_castps_pd(_mm512_unpackhi_ps(w[2], w[3]));
+    w[0] = _mm512_castpd_ps(_mm512_unpacklo_pd(a, c));
+    w[1] = _mm512_castpd_ps(_mm512_unpackhi_pd(a, c));
+    w[2] = _mm512_castpd_ps(_mm512_unpacklo_pd(b, d));
+    w[3] = _mm512_castpd_ps(_mm512_unpackhi_pd(b, d));
 }
 
 INLINE float v_first(vec a)
@@ -202,10 +213,8 @@ INLINE float v_first(vec a)
 /* Quarters are transposed as four-by-fours, then exchanged among the registers. */
 INLINE void v_transpose(vec row[16])
 {
-    for (int i = 0; i < 16; i += 4) {
-        ivec *four = (ivec *)row + i;
-        i_transpose_fours(four);
-    }
+    for (int i = 0; i < 16; i += 4)
+        v_transpose_fours(row + i);
     for (int i = 0; i < 4; i++) {
         __m512 a = _mm512_shuffle_f32x4(row[i], row[i + 4], 0x44);
         __m512 b = _mm512_shuffle_f32x4(row[i], row[i + 4], 0xee);

@@ -1,0 +1,38 @@
+/* The matrix product in plain loops; see kern.h for the order of the sums. */
+#include "kern/ref/math.h"
+#include "kern/set/set.h"
+
+static float finish(att_activation how, float x)
+{
+    static float (*const functions[])(float) = {
+        [ATT_ACTIVATION_RELU] = relu_of,       [ATT_ACTIVATION_GELU] = gelu_of,
+        [ATT_ACTIVATION_SILU] = silu_of,       [ATT_ACTIVATION_TANH] = tanh_of,
+        [ATT_ACTIVATION_SIGMOID] = sigmoid_of,
+    };
+    return functions[how] ? functions[how](x) : x;
+}
+
+void KERNEL(product)(const att_product_block *block)
+{
+    for (size_t i = 0; i < block->rows; i++)
+        for (size_t j = 0; j < block->columns; j++) {
+            const float *a = block->a + i * block->a_row;
+            const float *b = block->b + j / ATT_PANEL * block->b_panel + j % ATT_PANEL;
+            float *c = block->c + i * block->c_row + j;
+            float sum = 0.0f;
+            for (size_t k = 0; k < block->depth; k++)
+                sum = fmaf(a[k * block->a_step], b[k * block->b_step], sum);
+            *c = block->add ? *c + sum : sum;
+            if (block->last)
+                *c = finish(block->activation, block->bias ? *c + block->bias[j] : *c);
+        }
+}
+
+void KERNEL(pack)(float *panels, const float *b, size_t stride, bool transposed, size_t depth,
+                  size_t columns)
+{
+    for (size_t j0 = 0; j0 < columns; j0 += ATT_PANEL)
+        for (size_t k = 0; k < depth; k++)
+            for (size_t j = j0; j < j0 + ATT_PANEL; j++, panels++)
+                *panels = j >= columns ? 0.0f : transposed ? b[j * stride + k] : b[k * stride + j];
+}

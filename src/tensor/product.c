@@ -1,0 +1,218 @@
+/* The matrix product of tensors: checks what attend.h asks for, and hands the leading dimensions
+ * one by one, the last of them as a batch, to the product on arrays (kern/product.h). */
+#include "kern/product.h"
+
+#include "base/alloc.h"
+#include "base/error.h"
+#include "tensor/tensor.h"
+
+struct att_packed {
+    size_t depth, columns;
+    _Alignas(64) float panels[];
+};
+
+/* A matrix with its leading dimensions matched to those of c. */
+typedef struct operand {
+    const char *name;
+    int64_t rows, columns, row_stride, column_stride;
+    int64_t lead_stride[ATT_MAX_RANK];
+} operand;
+
+static att_status check_matrix(const char *name, const att_tensor *t, att_error *err)
+{
+    char shape[ATT_SHAPE_TEXT];
+    if (t->dtype != ATT_F32)
+        return att_fail(err, ATT_BAD_INPUT, "product", "%s is of type %s, expected float", name,
+                        att_dtype_name(t->dtype));
+    if (t->rank < 2)
+        return att_fail(err, ATT_BAD_INPUT, "product",
+                        "%s has shape %s, expected two dimensions or more", name,
+                        att_shape_text(shape, t->rank, t->shape));
+    for (int i = 0; i < t->rank; i++)
+        if (t->stride[i] < 0)
+            return att_fail(err, ATT_BAD_INPUT, "product",
+                            "%s runs backwards along dimension %d, copy it first", name, i + 1);
+    return ATT_OK;
+}
+
+/* Matches t's leading dimensions to those of c, from the last on. */
+static att_status match(operand *out, const char *name, const att_tensor *t, const att_tensor *c,
+                        att_error *err)
+{
+    char shape[ATT_SHAPE_TEXT], other[ATT_SHAPE_TEXT];
+    int last = t->rank - 1;
+    *out = (operand){ .name = name,
+                      .rows = t->shape[last - 1],
+                      .columns = t->shape[last],
+                      .row_stride = t->stride[last - 1],
+                      .column_stride = t->stride[last] };
+    bool fits = t->rank <= c->rank;
+    for (int i = 0; i < t->rank - 2 && fits; i++) {
+        int at = c->rank - t->rank + i;
+        fits = t->shape[i] == c->shape[at] || t->shape[i] == 1;
+        out->lead_stride[at] = t->shape[i] == 1 ? 0 : t->stride[i];
+    }
+    if (fits)
+        return ATT_OK;
+    return att_fail(
+        err, ATT_BAD_INPUT, "product", "the leading dimensions of %s %s do not fit those of c %s",
+        name, att_shape_text(shape, t->rank, t->shape), att_shape_text(other, c->rank, c->shape));
+}
+
+static att_status check_sizes(const operand *a, int64_t depth, int64_t columns, const att_tensor *c,
+                              att_error *err)
+{
+    int64_t c_rows = c->shape[c->rank - 2], c_columns = c->shape[c->rank - 1];
+    if (a->columns != depth)
+        return att_fail(err, ATT_BAD_INPUT, "product",
+                        "a has %lld columns and b %lld rows, expected as many",
+                        (long long)a->columns, (long long)depth);
+    if (c_rows != a->rows || c_columns != columns)
+        return att_fail(err, ATT_BAD_INPUT, "product",
+                        "c is [%lld, %lld], expected [%lld, %lld], the rows of a by the columns "
+                        "of b",
+                        (long long)c_rows, (long long)c_columns, (long long)a->rows,
+                        (long long)columns);
+    if (c->stride[c->rank - 1] != 1 && c_columns > 1)
+        return att_fail(err, ATT_BAD_INPUT, "product",
+                        "the columns of c are %lld apart, expected 1",
+                        (long long)c->stride[c->rank - 1]);
+    return ATT_OK;
+}
+
+/* Sets B's layout in the call: which of the two strides is 1. A dimension of one element has no
+ * stride to speak of. */
+static att_status set_layout(att_product_call *call, const operand *b, att_error *err)
+{
+    bool by_rows = b->column_stride == 1 || b->columns <= 1;
+    bool by_columns = b->row_stride == 1 || b->rows <= 1;
+    if (!by_rows && !by_columns)
+        return att_fail(err, ATT_BAD_INPUT, "product",
+                        "neither rows nor columns of %s are without gaps, copy it first", b->name);
+    call->b_transposed = !by_rows;
+    call->b_stride = (size_t)(by_rows ? b->row_stride : b->column_stride);
+    return ATT_OK;
+}
+
+static att_status set_how(att_product_call *call, const att_product_how *how, att_error *err)
+{
+    if (!how)
+        return ATT_OK;
+    const att_tensor *bias = how->bias;
+    char shape[ATT_SHAPE_TEXT];
+    if (bias && (bias->dtype != ATT_F32 || bias->rank != 1 || bias->stride[0] != 1 ||
+                 bias->shape[0] != (int64_t)call->columns))
+        return att_fail(err, ATT_BAD_INPUT, "product",
+                        "the bias is %s of type %s, expected [%zu] of float without gaps",
+                        att_shape_text(shape, bias->rank, bias->shape), att_dtype_name(bias->dtype),
+                        call->columns);
+    if ((unsigned)how->activation >= ATT_ACTIVATIONS)
+        return att_fail(err, ATT_BAD_INPUT, "product", "there is no activation %d",
+                        (int)how->activation);
+    call->add = how->add;
+    call->bias = bias ? bias->data : NULL;
+    call->activation = how->activation;
+    return ATT_OK;
+}
+
+/* Runs the call for every index of c's leading dimensions; the last of them is the batch. */
+static att_status run_leading(att_product_call call, const att_tensor *c, const operand *a,
+                              const operand *b, att_error *err)
+{
+    int leading = c->rank - 2, inner = leading - 1;
+    int64_t index[ATT_MAX_RANK] = { 0 }, count = 1;
+    for (int i = 0; i < inner; i++)
+        count *= c->shape[i];
+    call.batch = inner >= 0 ? (size_t)c->shape[inner] : 1;
+    call.a_item = inner >= 0 ? (size_t)a->lead_stride[inner] : 0;
+    call.b_item = inner >= 0 && b ? (size_t)b->lead_stride[inner] : 0;
+    call.c_item = inner >= 0 ? (size_t)c->stride[inner] : 0;
+    const att_product_call first = call;
+    for (int64_t n = 0; n < count; n++) {
+        call = first;
+        for (int i = 0; i < inner; i++) {
+            call.a += index[i] * a->lead_stride[i];
+            call.c += index[i] * c->stride[i];
+            if (b)
+                call.b += index[i] * b->lead_stride[i];
+        }
+        ATT_TRY(att_product_run(&call, err));
+        for (int i = inner - 1; i >= 0 && ++index[i] == c->shape[i]; i--)
+            index[i] = 0;
+    }
+    return ATT_OK;
+}
+
+/* What both kinds of product have in common; `columns` and `depth` are those of b. */
+static att_status set_up(att_product_call *call, operand *a_as, const att_tensor *c,
+                         const att_tensor *a, int64_t depth, int64_t columns,
+                         const att_product_how *how, att_error *err)
+{
+    ATT_TRY(check_matrix("a", a, err));
+    ATT_TRY(check_matrix("c", c, err));
+    ATT_TRY(match(a_as, "a", a, c, err));
+    ATT_TRY(check_sizes(a_as, depth, columns, c, err));
+    *call = (att_product_call){ .rows = (size_t)a_as->rows,
+                                .columns = (size_t)columns,
+                                .depth = (size_t)depth,
+                                .a = a->data,
+                                .a_row = (size_t)a_as->row_stride,
+                                .a_step = (size_t)a_as->column_stride,
+                                .c = c->data,
+                                .c_row = (size_t)c->stride[c->rank - 2] };
+    return set_how(call, how, err);
+}
+
+att_status att_product(att_tensor *c, const att_tensor *a, const att_tensor *b,
+                       const att_product_how *how, att_error *err)
+{
+    att_product_call call;
+    operand a_as, b_as;
+    ATT_TRY(check_matrix("b", b, err));
+    ATT_TRY(set_up(&call, &a_as, c, a, b->shape[b->rank - 2], b->shape[b->rank - 1], how, err));
+    ATT_TRY(match(&b_as, "b", b, c, err));
+    ATT_TRY(set_layout(&call, &b_as, err));
+    call.b = b->data;
+    return run_leading(call, c, &a_as, &b_as, err);
+}
+
+att_status att_packed_new(att_packed **out, const att_tensor *b, att_error *err)
+{
+    *out = NULL;
+    ATT_TRY(check_matrix("b", b, err));
+    char shape[ATT_SHAPE_TEXT];
+    if (b->rank != 2)
+        return att_fail(err, ATT_BAD_INPUT, "product",
+                        "b has shape %s, expected two dimensions to pack",
+                        att_shape_text(shape, b->rank, b->shape));
+    att_product_call call = { .b = b->data };
+    operand b_as;
+    ATT_TRY(match(&b_as, "b", b, b, err));
+    ATT_TRY(set_layout(&call, &b_as, err));
+    size_t depth = (size_t)b_as.rows, columns = (size_t)b_as.columns;
+    if (depth != 0 && columns > SIZE_MAX / 2 / sizeof(float) / depth - ATT_PANEL)
+        return att_fail_memory(err);
+    size_t floats = att_product_packed_size(depth, columns);
+    att_packed *packed = att_alloc(1, sizeof *packed + floats * sizeof(float));
+    if (!packed)
+        return att_fail_memory(err);
+    *packed = (att_packed){ .depth = depth, .columns = columns };
+    att_product_pack(packed->panels, call.b, call.b_stride, call.b_transposed, depth, columns);
+    *out = packed;
+    return ATT_OK;
+}
+
+void att_packed_free(att_packed *packed)
+{
+    att_free(packed);
+}
+
+att_status att_product_packed(att_tensor *c, const att_tensor *a, const att_packed *b,
+                              const att_product_how *how, att_error *err)
+{
+    att_product_call call;
+    operand a_as;
+    ATT_TRY(set_up(&call, &a_as, c, a, (int64_t)b->depth, (int64_t)b->columns, how, err));
+    call.panels = b->panels;
+    return run_leading(call, c, &a_as, NULL, err);
+}

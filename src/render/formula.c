@@ -88,8 +88,8 @@ static bool begins_with_number(const att_expr *e)
 {
     while (e->kind == ATT_EXPR_BINARY || e->kind == ATT_EXPR_TRANSPOSE)
         e = e->child[0];
-    return e->kind == ATT_EXPR_NUMBER || e->kind == ATT_EXPR_CONSTANT ||
-           e->kind == ATT_EXPR_INDEXED || e->kind == ATT_EXPR_MATRIX || e->kind == ATT_EXPR_NEGATE;
+    return e->kind == ATT_EXPR_CONSTANT || e->kind == ATT_EXPR_INDEXED ||
+           e->kind == ATT_EXPR_NEGATE || att_expr_is_literal(e);
 }
 
 static void put_binary(const struct walk *w, const att_expr *e, bool leading)

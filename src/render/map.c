@@ -181,7 +181,7 @@ bool att_map_query(att_map *out, const att_map *map, int64_t index, att_arena *a
 void att_map_put_reduction(att_writer *out, const att_map *full, const att_map *shown,
                            const char *times)
 {
-    att_putf(out, "%" PRId64 " %s %" PRId64 ", shown as %" PRId64 " %s %" PRId64, full->queries,
+    att_putf(out, "%" PRId64 " %s %" PRId64 " shown as %" PRId64 " %s %" PRId64, full->queries,
              times, full->keys, shown->queries, times, shown->keys);
-    att_put(out, ": each cell is the mean of those it stands for");
+    att_put(out, ", each cell the mean");
 }

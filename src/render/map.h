@@ -35,7 +35,7 @@ bool att_map_shrink(att_map *out, const att_map *map, int64_t max_queries, int64
 att_map att_map_panel(const att_map *map, int64_t index);
 bool att_map_query(att_map *out, const att_map *map, int64_t index, att_arena *arena);
 
-/* "1000 × 1000, shown as 50 × 40: each cell is the mean of those it stands for" */
+/* "1000 × 1000 shown as 60 × 40, each cell the mean" */
 void att_map_put_reduction(att_writer *out, const att_map *full, const att_map *shown,
                            const char *times);
 

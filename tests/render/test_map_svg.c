@@ -1,0 +1,238 @@
+/* Maps as SVG: every cell is there with what it carries, whatever the labels. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include "base/alloc.h"
+#include "base/text.h"
+#include "render/maps.h"
+#include "render/xml_check.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+static att_text svg_of(const att_map *map)
+{
+    att_text text = { 0 };
+    assert_int_equal(att_map_svg(&text, map, NULL), ATT_OK);
+    return text;
+}
+
+static size_t count(const char *text, const char *word)
+{
+    size_t found = 0;
+    for (const char *at = text; (at = strstr(at, word)); at += strlen(word))
+        found++;
+    return found;
+}
+
+static void assert_holds(const att_text *text, const char *word)
+{
+    if (!strstr(text->data, word))
+        fail_msg("not in the document: %s", word);
+}
+
+static void every_cell_is_a_rect_with_its_query_key_and_value(void **state)
+{
+    (void)state;
+    att_text text = svg_of(&dot_map);
+    assert_well_formed(text.data);
+    assert_int_equal(count(text.data, "data-value="), 3);
+    assert_holds(&text, "data-query=\"s_t\" data-key=\"home\" data-value=\"0.408738\">"
+                        "<title>query &quot;s_t&quot;, key &quot;home&quot;: 0.408738</title>");
+    assert_holds(&text, ">key</text>");
+    assert_holds(&text, ">query</text>");
+    assert_holds(&text, "<title>Where the decoder looks</title>");
+    assert_holds(&text, ">0.41</text>"); /* the value, in its cell */
+    att_text_free(&text);
+}
+
+static void labels_of_any_script_are_escaped_and_long_ones_cut(void **state)
+{
+    (void)state;
+    att_text text = svg_of(&causal_map);
+    assert_well_formed(text.data);
+    assert_int_equal(count(text.data, "<rect x="), 2 * 9 + 1 + 2); /* cells, bar, two swatches */
+    assert_holds(&text, ">স্কুলে</text>");
+    assert_holds(&text, "data-key=\"&lt;b&gt;&amp;&quot;&#39;\"");
+    assert_holds(&text, "data-key=\"a very long label that goes on and on\"");
+    assert_holds(&text, ">a very long label that …</text>");
+    assert_holds(&text, ">head 2</text>");
+    att_text_free(&text);
+}
+
+static void masked_cells_and_nan_look_like_neither_zero_nor_each_other(void **state)
+{
+    (void)state;
+    att_text text = svg_of(&causal_map);
+    assert_int_equal(count(text.data, "fill=\"url(#map-masked)\" data-"), 6);
+    assert_int_equal(count(text.data, "data-value=\"masked\""), 6);
+    assert_int_equal(count(text.data, "fill=\"url(#map-nan)\" data-"), 1);
+    assert_holds(&text, "data-value=\"nan\"");
+    assert_holds(&text, ">masked</text>");
+    assert_holds(&text, ">not a number</text>");
+    assert_holds(&text, "fill=\"#f7fbf3\" data-query=\"যাই\""); /* zero, in the colour of zero */
+    att_text_free(&text);
+    att_text plain = svg_of(&dot_map);
+    assert_null(strstr(plain.data, ">masked</text>")); /* no legend for what does not occur */
+    att_text_free(&plain);
+}
+
+static void negative_values_get_a_scale_that_is_symmetric_around_zero(void **state)
+{
+    (void)state;
+    att_text text = svg_of(&signed_map);
+    assert_well_formed(text.data);
+    assert_holds(&text, ">-3</text>");
+    assert_holds(&text, ">0</text>");
+    assert_holds(&text, ">3</text>");
+    assert_holds(&text, "fill=\"#f8f8f4\" data-query=\"2\" data-key=\"3\" data-value=\"0\"");
+    att_text_free(&text);
+}
+
+static void the_same_map_gives_the_same_bytes(void **state)
+{
+    (void)state;
+    att_text a = svg_of(&causal_map), b = svg_of(&causal_map);
+    assert_int_equal(a.length, b.length);
+    assert_memory_equal(a.data, b.data, a.length);
+    att_text_free(&a);
+    att_text_free(&b);
+}
+
+static void the_document_is_added_to_what_the_text_holds(void **state)
+{
+    (void)state;
+    att_text text = { 0 };
+    assert_int_equal(att_text_puts(&text, "kept"), ATT_OK);
+    assert_int_equal(att_map_svg(&text, &dot_map, NULL), ATT_OK);
+    assert_memory_equal(text.data, "kept<?xml", 9);
+    att_text_free(&text);
+}
+
+/* Rasterises a document; false where rsvg-convert is missing. */
+static bool rasterise(const att_text *svg, const char *folder, const char *name)
+{
+    char path[256], command[600];
+    snprintf(path, sizeof path, "%s/%s.svg", folder, name);
+    FILE *file = fopen(path, "w");
+    assert_non_null(file);
+    assert_int_equal(fwrite(svg->data, 1, svg->length, file), svg->length);
+    assert_int_equal(fclose(file), 0);
+    snprintf(command, sizeof command, "rsvg-convert %s/%s.svg -o %s/%s.png 2>/dev/null", folder,
+             name, folder, name);
+    return system(command) == 0;
+}
+
+static void the_flat_form_is_the_same_picture_to_the_pixel(void **state)
+{
+    (void)state;
+    char folder[] = "/tmp/attend-svg-XXXXXX";
+    char command[300];
+    assert_non_null(mkdtemp(folder));
+    att_text full = svg_of(&dot_map), flat = { 0 };
+    assert_int_equal(att_map_svg_flat(&flat, &dot_map, NULL), ATT_OK);
+    assert_well_formed(flat.data);
+    assert_null(strstr(flat.data, "data-value"));
+    bool drawn = rasterise(&full, folder, "full") && rasterise(&flat, folder, "flat");
+    snprintf(command, sizeof command, "cmp -s %s/full.png %s/flat.png", folder, folder);
+    int differs = drawn ? system(command) : 0;
+    snprintf(command, sizeof command, "rm -rf %s", folder);
+    assert_int_equal(system(command), 0);
+    att_text_free(&full);
+    att_text_free(&flat);
+    if (!drawn)
+        skip();
+    assert_int_equal(differs, 0);
+}
+
+enum { LARGE = 1000 };
+
+static void a_million_cells_are_drawn_each_and_in_time(void **state)
+{
+    (void)state;
+    double *weights = att_alloc((size_t)LARGE * LARGE, sizeof *weights);
+    assert_non_null(weights);
+    for (int i = 0; i < LARGE * LARGE; i++)
+        weights[i] = 0.001 * (1 + (i % 7919 % 1000) / 500.0);
+    const att_map map = { .panels = 1, .queries = LARGE, .keys = LARGE, .weights = weights };
+    clock_t start = clock();
+    att_text text = svg_of(&map);
+    double seconds = (double)(clock() - start) / CLOCKS_PER_SEC;
+    assert_int_equal(count(text.data, "data-value="), LARGE * LARGE);
+    assert_true(text.length < 150 * 1000 * 1000);
+#ifndef __SANITIZE_ADDRESS__
+    assert_true(seconds < 10); /* about one, where nothing else runs */
+#endif
+    (void)seconds;
+    att_text_free(&text);
+    assert_int_equal(att_map_svg_flat(&text, &map, NULL), ATT_OK);
+    assert_true(count(text.data, "<path") < 300);
+    assert_true(text.length < 30 * 1000 * 1000);
+    att_text_free(&text);
+    att_free(weights);
+}
+
+static void a_map_of_one_thin_row_still_has_ticks_and_a_scale_that_can_be_seen(void **state)
+{
+    (void)state;
+    static double weights[300];
+    for (int i = 0; i < 300; i++)
+        weights[i] = 1.0 / 300;
+    const att_map map = { .panels = 1, .queries = 1, .keys = 300, .weights = weights };
+    att_text text = svg_of(&map);
+    assert_well_formed(text.data);
+    assert_holds(&text, ">0.003333</text>"); /* the scale ends at the largest weight */
+    assert_holds(&text, ">300</text>");
+    assert_null(strstr(text.data, ">299</text>")); /* labels are thinned, cells are not */
+    assert_int_equal(count(text.data, "data-value="), 300);
+    att_text_free(&text);
+}
+
+static void running_out_of_memory_leaves_the_text_as_it_was(void **state)
+{
+    (void)state;
+    att_status (*const draw[])(att_text *, const att_map *, att_error *) = { att_map_svg,
+                                                                             att_map_svg_flat };
+    for (size_t k = 0; k < 2; k++) {
+        att_status status = ATT_NO_MEMORY;
+        for (size_t n = 1; status != ATT_OK; n++) {
+            att_text text = { 0 };
+            size_t live = att_alloc_live();
+            att_error err = { 0 };
+            att_alloc_fail_at(n);
+            status = draw[k](&text, &causal_map, &err);
+            att_alloc_fail_at(0);
+            assert_true(n < 100);
+            if (status != ATT_OK) {
+                assert_int_equal(status, ATT_NO_MEMORY);
+                assert_int_equal(err.status, ATT_NO_MEMORY);
+                assert_int_equal(text.length, 0);
+            }
+            att_text_free(&text);
+            assert_int_equal(att_alloc_live(), live);
+        }
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(every_cell_is_a_rect_with_its_query_key_and_value),
+        cmocka_unit_test(labels_of_any_script_are_escaped_and_long_ones_cut),
+        cmocka_unit_test(masked_cells_and_nan_look_like_neither_zero_nor_each_other),
+        cmocka_unit_test(negative_values_get_a_scale_that_is_symmetric_around_zero),
+        cmocka_unit_test(the_same_map_gives_the_same_bytes),
+        cmocka_unit_test(the_document_is_added_to_what_the_text_holds),
+        cmocka_unit_test(the_flat_form_is_the_same_picture_to_the_pixel),
+        cmocka_unit_test(a_million_cells_are_drawn_each_and_in_time),
+        cmocka_unit_test(a_map_of_one_thin_row_still_has_ticks_and_a_scale_that_can_be_seen),
+        cmocka_unit_test(running_out_of_memory_leaves_the_text_as_it_was),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,248 @@
+/* Maps in the terminal: aligned, coloured as asked, and within the width. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include "base/alloc.h"
+#include "render/map.h"
+#include "render/maps.h"
+#include "text/width.h"
+
+#include <string.h>
+
+static att_text drawn(const att_map *map, att_render_options options)
+{
+    att_text text = { 0 };
+    if (options.digits == 0)
+        options.digits = -1;
+    assert_int_equal(att_map_text(&text, map, &options, NULL), ATT_OK);
+    return text;
+}
+
+static void assert_drawn(const att_map *map, att_render_options options, const char *wanted)
+{
+    att_text text = drawn(map, options);
+    assert_string_equal(text.data, wanted);
+    att_text_free(&text);
+}
+
+static void without_colour_cells_have_shades_and_values(void **state)
+{
+    (void)state;
+    assert_drawn(&dot_map, (att_render_options){ .width = 80 },
+                 "Where the decoder looks\n"
+                 "               key\n"
+                 "query   I      go    home\n"
+                 "s_t    ░0.26  ░0.33  ▒0.41\n"
+                 "      0    ░░░░░░▒▒▒▒▒▒▓▓▓▓▓▓███ 1\n");
+}
+
+static void ascii_uses_nothing_else(void **state)
+{
+    (void)state;
+    att_map map = causal_map;
+    map.title = "heads";
+    map.query_labels = map.key_labels = english;
+    att_text text = drawn(&map, (att_render_options){ .ascii = true, .width = 80 });
+    for (size_t i = 0; i < text.length; i++)
+        assert_in_range(text.data[i], '\n', '~');
+    assert_non_null(strstr(text.data, "//////"));
+    assert_non_null(strstr(text.data, "@1.00"));
+    att_text_free(&text);
+}
+
+static void masks_and_nan_are_marked(void **state)
+{
+    (void)state;
+    att_map map = causal_map;
+    map.key_labels = english;
+    assert_drawn(&map, (att_render_options){ .width = 80, .head = 2 },
+                 "আমি <স্কুলে> & যাই\n"
+                 "               key\n"
+                 "query   I      go    home\n"
+                 "আমি    █1.00 ╱╱╱╱╱╱ ╱╱╱╱╱╱\n"
+                 "স্কুলে   █0.90   0.10 ╱╱╱╱╱╱\n"
+                 "যাই    ░0.20  nan    ▒0.50\n"
+                 "      0    ░░░░░░▒▒▒▒▒▒▓▓▓▓▓▓███ 1   ╱╱ masked\n");
+}
+
+static void colours_are_those_of_the_ramp_and_end_with_the_cell(void **state)
+{
+    (void)state;
+    const double ends[] = { 0, 1 };
+    const att_map map = { .panels = 1, .queries = 1, .keys = 2, .weights = ends };
+    att_text text = drawn(&map, (att_render_options){ .colour = ATT_COLOUR_TRUE, .width = 80 });
+    assert_non_null(strstr(text.data, "\033[48;2;34;20;61;38;2;255;255;255m 0.00 \033[0m"));
+    assert_non_null(strstr(text.data, "\033[48;2;251;237;92;38;2;16;16;16m 1.00 \033[0m"));
+    att_text_free(&text);
+    text = drawn(&map, (att_render_options){ .colour = ATT_COLOUR_256, .width = 80 });
+    assert_non_null(strstr(text.data, "\033[48;5;17;38;5;231m 0.00 \033[0m"));
+    assert_non_null(strstr(text.data, "\033[48;5;227;38;5;16m 1.00 \033[0m"));
+    assert_null(strstr(text.data, "48;2;"));
+    att_text_free(&text);
+}
+
+/* The columns of the longest line, escape sequences aside. */
+static int longest_line(const char *text)
+{
+    int longest = 0, column = 0;
+    while (*text) {
+        if (*text == '\n') {
+            column = 0;
+            text++;
+        } else if (*text == '\033') {
+            text += strcspn(text, "m") + 1;
+        } else {
+            column += att_width_next(&text);
+            longest = column > longest ? column : longest;
+        }
+    }
+    return longest;
+}
+
+static void every_line_keeps_within_the_terminal(void **state)
+{
+    (void)state;
+    static double weights[8 * 120 * 130];
+    const int64_t shapes[][3] = { { 1, 1, 3 },   { 2, 6, 6 },     { 8, 5, 7 },
+                                  { 1, 40, 40 }, { 1, 120, 130 }, { 3, 2, 60 } };
+    const int widths[] = { 20, 40, 80, 133 };
+    for (size_t i = 0; i < sizeof shapes / sizeof *shapes; i++) {
+        for (size_t k = 0; k < sizeof widths / sizeof *widths; k++) {
+            att_map map = { .panels = shapes[i][0],
+                            .queries = shapes[i][1],
+                            .keys = shapes[i][2],
+                            .weights = weights };
+            att_text text =
+                drawn(&map, (att_render_options){ .width = widths[k], .colour = ATT_COLOUR_TRUE });
+            int most = widths[k] < 50 ? 50 : widths[k]; /* what is said about a reduction */
+            assert_in_range(longest_line(text.data), 1, most);
+            att_text_free(&text);
+        }
+    }
+}
+
+static void cells_line_up_under_labels_of_any_width(void **state)
+{
+    (void)state;
+    const char *const labels[] = { "日本語", "e\xCC\x81", "স্কুলে" };
+    att_map map = dot_map;
+    map.queries = 3;
+    map.weights = causal_weights;
+    map.query_labels = labels;
+    map.title = NULL;
+    att_text text = drawn(&map, (att_render_options){ .width = 80 });
+    const char *line = strchr(strchr(text.data, '\n') + 1, '\n') + 1;
+    int columns[3];
+    for (int i = 0; i < 3; i++) {
+        char before[64] = "";
+        const char *point = strchr(line, '.');
+        memcpy(before, line, (size_t)(point - line));
+        columns[i] = att_width(before);
+        line = strchr(line, '\n') + 1;
+    }
+    assert_int_equal(columns[0], columns[1]);
+    assert_int_equal(columns[1], columns[2]);
+    att_text_free(&text);
+}
+
+static void long_labels_are_numbered_with_a_legend(void **state)
+{
+    (void)state;
+    att_text text = drawn(&causal_map, (att_render_options){ .width = 60 });
+    assert_non_null(strstr(text.data, "1      2      3"));
+    assert_non_null(strstr(text.data, "1 <b>&\"'   2 日本語\n"));
+    assert_non_null(strstr(text.data, "3 a very long label that goes on and on\n"));
+    att_text_free(&text);
+}
+
+static void a_map_too_large_is_averaged_and_says_so(void **state)
+{
+    (void)state;
+    static double weights[100 * 100];
+    static uint8_t allowed[100 * 100];
+    for (int i = 0; i < 100 * 100; i++) {
+        weights[i] = i % 2;
+        allowed[i] = i / 100 < 50;
+    }
+    const att_map map = {
+        .panels = 1, .queries = 100, .keys = 100, .weights = weights, .allowed = allowed
+    };
+    att_text text = drawn(&map, (att_render_options){ .width = 46, .ascii = true });
+    assert_non_null(strstr(text.data, "100 x 100 shown as 60 x 20, each cell the mean\n"));
+    assert_non_null(strstr(text.data, "++++++++++++++++++++++++++++++++++++++++\n"));
+    assert_non_null(strstr(text.data, "////////////////////////////////////////\n"));
+    att_text_free(&text);
+}
+
+static void a_reduced_map_takes_the_mean_of_what_is_not_masked(void **state)
+{
+    (void)state;
+    const double weights[] = { 1, 2, 3, 4, 5, 6, 7, 8 };
+    const uint8_t allowed[] = { 1, 0, 0, 0, 1, 1, 0, 0 };
+    const att_map map = {
+        .panels = 1, .queries = 2, .keys = 4, .weights = weights, .allowed = allowed
+    };
+    att_arena arena = { 0 };
+    att_map small;
+    assert_true(att_map_shrink(&small, &map, 1, 2, &arena));
+    assert_int_equal(small.queries, 1);
+    assert_int_equal(small.keys, 2);
+    assert_true(small.weights[0] == 4); /* of 1, 5 and 6 */
+    assert_int_equal(small.allowed[0], 1);
+    assert_int_equal(small.allowed[1], 0);
+    assert_string_equal(small.query_labels[0], "1-2");
+    assert_string_equal(small.key_labels[1], "3-4");
+    att_arena_free(&arena);
+}
+
+static void a_head_that_is_not_there_is_refused(void **state)
+{
+    (void)state;
+    att_text text = { 0 };
+    att_error err = { 0 };
+    const att_render_options options = { .digits = -1, .head = 3 };
+    assert_int_equal(att_map_text(&text, &causal_map, &options, &err), ATT_BAD_INPUT);
+    assert_string_equal(err.message, "there is no head 3: the map has 2");
+    assert_null(text.data);
+}
+
+static void running_out_of_memory_is_told_and_leaks_nothing(void **state)
+{
+    (void)state;
+    static double weights[200 * 200];
+    const att_map map = { .panels = 1, .queries = 200, .keys = 200, .weights = weights };
+    const att_render_options options = { .digits = -1, .width = 60 };
+    att_status status = ATT_NO_MEMORY;
+    for (size_t n = 1; status != ATT_OK; n++) {
+        att_text text = { 0 };
+        size_t live = att_alloc_live();
+        att_alloc_fail_at(n);
+        status = att_map_text(&text, &map, &options, NULL);
+        att_alloc_fail_at(0);
+        assert_true(n < 1000);
+        assert_true(status == ATT_OK || (status == ATT_NO_MEMORY && text.length == 0));
+        att_text_free(&text);
+        assert_int_equal(att_alloc_live(), live);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(without_colour_cells_have_shades_and_values),
+        cmocka_unit_test(ascii_uses_nothing_else),
+        cmocka_unit_test(masks_and_nan_are_marked),
+        cmocka_unit_test(colours_are_those_of_the_ramp_and_end_with_the_cell),
+        cmocka_unit_test(every_line_keeps_within_the_terminal),
+        cmocka_unit_test(cells_line_up_under_labels_of_any_width),
+        cmocka_unit_test(long_labels_are_numbered_with_a_legend),
+        cmocka_unit_test(a_map_too_large_is_averaged_and_says_so),
+        cmocka_unit_test(a_reduced_map_takes_the_mean_of_what_is_not_masked),
+        cmocka_unit_test(a_head_that_is_not_there_is_refused),
+        cmocka_unit_test(running_out_of_memory_is_told_and_leaks_nothing),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

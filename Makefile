@@ -15,7 +15,7 @@ all: ## build the program and the libraries into build/
 
 demo: ## work three sheets out in the terminal and draw their attention maps
 	@scripts/setup build demo
-	@$(MAKE) all >/dev/null
+	@echo "Building ..."; $(MAKE) all >/dev/null
 	@scripts/demo $(BUILD)/attend
 
 test: ## build and run every test, also under the sanitisers

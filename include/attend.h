@@ -152,7 +152,7 @@ ATT_API att_status att_tensor_reshape(att_tensor *out, const att_tensor *in, int
 ATT_API att_status att_tensor_copy(att_tensor *out, const att_tensor *in, att_dtype dtype,
                                    att_error *err);
 
-/* The number of elements. */
+/* The number of elements; -1 for a broadcast view of more than an int64_t can count. */
 ATT_API int64_t att_tensor_count(const att_tensor *tensor);
 
 /* Element access for small work and tests; `index` has one entry per dimension, in range. */

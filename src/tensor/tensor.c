@@ -126,10 +126,7 @@ void att_tensor_free(att_tensor *tensor)
 
 int64_t att_tensor_count(const att_tensor *tensor)
 {
-    int64_t count = 1;
-    for (int i = 0; i < tensor->rank; i++)
-        count *= tensor->shape[i];
-    return count;
+    return att_shape_count(tensor->rank, tensor->shape, INT64_MAX);
 }
 
 bool att_tensor_is_dense(const att_tensor *tensor)
@@ -140,7 +137,8 @@ bool att_tensor_is_dense(const att_tensor *tensor)
             return true;
         if (tensor->shape[i] != 1 && tensor->stride[i] != stride)
             return false;
-        stride *= tensor->shape[i];
+        if (__builtin_mul_overflow(stride, tensor->shape[i], &stride))
+            return false;
     }
     return true;
 }
@@ -167,7 +165,7 @@ att_status att_tensor_slice(att_tensor *out, const att_tensor *in, int dim, int6
     att_tensor view = *in;
     view.owned = NULL;
     view.shape[dim] = count;
-    if (att_tensor_count(&view) > 0) /* an empty view must not point outside the block */
+    if (att_tensor_count(&view) != 0) /* an empty view must not point outside the block */
         view.data = (char *)in->data + start * in->stride[dim] * (int64_t)att_dtype_size(in->dtype);
     *out = view;
     return ATT_OK;
@@ -199,7 +197,8 @@ att_status att_tensor_reshape(att_tensor *out, const att_tensor *in, int rank, c
         return att_fail(err, ATT_BAD_INPUT, __func__,
                         "the tensor of shape %s is not row-major without gaps: copy it first",
                         from);
-    if (att_shape_count(rank, shape, INT64_MAX) != att_tensor_count(in))
+    int64_t count = att_shape_count(rank, shape, INT64_MAX);
+    if (count < 0 || count != att_tensor_count(in))
         return att_fail(err, ATT_BAD_INPUT, __func__, "shape %s has not as many elements as %s",
                         att_shape_text(to, rank, shape), from);
     *out = att_tensor_view(in->data, in->dtype, rank, shape);

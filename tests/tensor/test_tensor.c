@@ -242,6 +242,27 @@ static void a_copy_repeats_broadcast_elements(void **state)
     att_tensor_free(&copy);
 }
 
+static void a_view_too_large_to_count_is_refused_not_wrapped(void **state)
+{
+    (void)state;
+    double data[2] = { 3, 4 };
+    const int64_t huge[] = { INT64_C(1) << 40, INT64_C(1) << 40, 2 };
+    att_tensor view = att_tensor_view(data, ATT_F64, 1, SHAPE(2)), out;
+    view.rank = 3;
+    memcpy(view.shape, huge, sizeof huge);
+    view.stride[0] = view.stride[1] = 0;
+    view.stride[2] = 1;
+    assert_int_equal(att_tensor_count(&view), -1);
+    assert_false(att_tensor_is_dense(&view));
+    assert_int_equal(att_tensor_copy(&out, &view, ATT_F64, NULL), ATT_BAD_INPUT);
+    assert_int_equal(att_tensor_slice(&out, &view, 2, 1, 1, NULL), ATT_OK);
+    assert_true(att_tensor_get(&out, SHAPE(5, 7, 0)) == 4);
+    view.stride[1] = 2; /* as if dense, were there room for it */
+    view.stride[0] = INT64_C(1) << 41;
+    assert_false(att_tensor_is_dense(&view));
+    assert_int_equal(att_tensor_reshape(&out, &view, 3, huge, NULL), ATT_BAD_INPUT);
+}
+
 static void a_copy_converts_and_rounds_once(void **state)
 {
     (void)state;
@@ -297,6 +318,7 @@ int main(void)
         cmocka_unit_test(dimensions_of_one_do_not_make_gaps),
         cmocka_unit_test(a_copy_is_row_major_whatever_the_strides),
         cmocka_unit_test(a_copy_repeats_broadcast_elements),
+        cmocka_unit_test(a_view_too_large_to_count_is_refused_not_wrapped),
         cmocka_unit_test(a_copy_converts_and_rounds_once),
         cmocka_unit_test(an_empty_tensor_and_a_scalar_can_be_copied),
         cmocka_unit_test(a_copy_without_memory_leaves_nothing_behind),

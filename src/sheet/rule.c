@@ -126,13 +126,13 @@ static int magnitude(double x)
     return atoi(strchr(text, 'e') + 1);
 }
 
-/* How far the element may be off. Zero has no significant digit; it counts as if it had one before
- * the point. */
+/* How far the element may be off. Zero has no significant digit; it counts as if its first one came
+ * right after the point. */
 static double allowance(const att_nearness *nearness, double wanted, int64_t index)
 {
     switch (nearness->rule) {
     case ATT_RULE_DIGITS: {
-        int first = wanted == 0 || !isfinite(wanted) ? 0 : magnitude(wanted);
+        int first = wanted == 0 || !isfinite(wanted) ? -1 : magnitude(wanted);
         return 0.5 * pow(10, first + 1 - nearness->digits);
     }
     case ATT_RULE_DECIMALS:
@@ -180,10 +180,10 @@ static void measure(att_check *check, const att_nearness *nearness)
 
 /* ---- Verdicts */
 
-/* Two numbers with as many digits as it takes to tell them apart, six at least. */
-static void write_apart(char a_text[40], double a, char b_text[40], double b)
+/* Two numbers with as many digits as it takes to tell them apart, `least` or more. */
+static void write_apart(char a_text[40], double a, char b_text[40], double b, int least)
 {
-    for (int digits = 6; digits <= 17; digits++) {
+    for (int digits = least; digits <= 17; digits++) {
         snprintf(a_text, 40, "%.*g", digits, a);
         snprintf(b_text, 40, "%.*g", digits, b);
         if (a == b || strcmp(a_text, b_text) != 0)
@@ -234,7 +234,10 @@ static const char *say_difference(att_arena *arena, const att_check *check,
     char rest[96] = "";
     char found_text[40];
     char wanted_text[40];
-    write_apart(found_text, found, wanted_text, wanted);
+    char off[40];
+    char allowed[40];
+    write_apart(found_text, found, wanted_text, wanted, 6);
+    write_apart(off, distance(found, wanted), allowed, allowance(nearness, wanted, index), 3);
     if (count > 1)
         snprintf(place, sizeof place, "element [%lld,%lld]", (long long)check->row,
                  (long long)check->col);
@@ -244,9 +247,8 @@ static const char *say_difference(att_arena *arena, const att_check *check,
     if (check->negated)
         return att_arena_print(arena, "differs, as it should: %s is %s, not %s", place, found_text,
                                wanted_text);
-    return att_arena_print(arena, "%s is %s, expected %s: off by %.3g, allowed %.3g%s", place,
-                           found_text, wanted_text, distance(found, wanted),
-                           allowance(nearness, wanted, index), rest);
+    return att_arena_print(arena, "%s is %s, expected %s: off by %s, allowed %s%s", place,
+                           found_text, wanted_text, off, allowed, rest);
 }
 
 static const char *say_shapes(att_arena *arena, const att_check *check)

@@ -294,6 +294,13 @@ static att_status read_in_c_locale(att_sheet *sheet, const att_text *text, const
 att_status att_sheet_read(att_sheet **out, const char *text, size_t length, const char *name,
                           const char *folder, att_error *err)
 {
+    return att_sheet_read_limited(out, text, length, name, folder, MAX_TRACE_BYTES, err);
+}
+
+att_status att_sheet_read_limited(att_sheet **out, const char *text, size_t length,
+                                  const char *name, const char *folder, size_t limit,
+                                  att_error *err)
+{
     *out = NULL;
     if (length > MAX_SHEET_BYTES)
         return att_fail(err, ATT_BAD_INPUT, name, "the sheet has %zu bytes, more than %zu", length,
@@ -301,7 +308,7 @@ att_status att_sheet_read(att_sheet **out, const char *text, size_t length, cons
     att_sheet *sheet = att_alloc_zero(1, sizeof *sheet);
     if (!sheet)
         return att_fail_memory(err);
-    sheet->arena.limit = MAX_TRACE_BYTES;
+    sheet->arena.limit = limit;
     att_text copy = { 0 };
     att_status status = ATT_OK;
     sheet->name = att_arena_copy(&sheet->arena, name, strlen(name));

@@ -38,6 +38,12 @@ att_statement att_run_compare; /* compare.c */
  * wrong. */
 att_status att_line_statement(att_worker *worker, const att_line *line, att_statement **out);
 
+/* att_sheet_read() with another limit on the bytes that the trace may take: for tests and fuzzing.
+ */
+att_status att_sheet_read_limited(att_sheet **out, const char *text, size_t length,
+                                  const char *name, const char *folder, size_t limit,
+                                  att_error *err);
+
 /* Ends the statement: adds its step, with what was written and the note after it. */
 att_status att_worker_add(att_worker *worker, const att_parser *parser, const att_step *step);
 

@@ -1,0 +1,244 @@
+/* load and compare: arrays from files, and the first step where someone else's numbers leave the
+ * truth. The files are made by data/make.py. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "sheet_help.h"
+
+#define FOLDER ATTEND_SOURCE_DIR "/tests/sheet/data"
+
+#define PREAMBLE                                                                                   \
+    "X = [1 0; 0 1; 1 1]\n"                                                                        \
+    "a = attention(X, X, X, score = scaled)\n"                                                     \
+    "P = [1 0; 0 1]\n"                                                                             \
+    "m = multihead(X, {P, -P}, {P, P}, {P, P}, score = scaled)\n"
+
+static att_status read_sheet(att_sheet **out, const char *statement, att_error *err)
+{
+    char text[1024];
+    snprintf(text, sizeof text, PREAMBLE "%s\n", statement);
+    return att_sheet_read(out, text, strlen(text), "test", FOLDER, err);
+}
+
+static att_sheet *work(const char *statement)
+{
+    att_sheet *sheet;
+    att_error err = { 0 };
+    if (read_sheet(&sheet, statement, &err) != ATT_OK)
+        fail_msg("%s\n%d:%d: %s", statement, err.line, err.column, err.message);
+    return sheet;
+}
+
+/* Whether this build reads the kind of file that the text names. */
+static bool readable(const char *text)
+{
+    bool zip = false;
+    bool json = false;
+#ifdef ATT_HAVE_ZIP
+    zip = true;
+#endif
+#ifdef ATT_HAVE_JANSSON
+    json = true;
+#endif
+    return (zip || !strstr(text, ".npz")) && (json || !strstr(text, ".safetensors"));
+}
+
+/* ---- load */
+
+static void load_gives_a_matrix_whatever_the_rank(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *expression;
+        int64_t rows;
+        int64_t cols;
+        double first;
+        double last;
+    } cases[] = {
+        { "load \"x.npy\"", 3, 2, 1, 1 },
+        { "load \"row.npy\"", 1, 3, 0, 2 },
+        { "load \"number.npy\"", 1, 1, 7, 7 },
+        { "load \"batch.npy\"", 2, 3, 0, 5 },
+        { "load \"cube.npy\" at 2", 3, 4, 12, 23 },
+        { "load \"cube.npy\" at 2 3", 1, 4, 20, 23 },
+        { "load \"cube.npy\" at 1 2 3", 1, 1, 6, 6 },
+        { "load \"truth.npz\" \"weights\"", 3, 3, 0.40111209, 0.50348984 },
+        { "load \"heads.safetensors\" \"scores\" at 1 2", 3, 3, -0.70710678, -1.41421356 },
+        { "2 * (load \"x.npy\")'", 2, 3, 2, 2 },
+        { "load \"../data/x.npy\"", 3, 2, 1, 1 },
+        { "load \"" FOLDER "/x.npy\"", 3, 2, 1, 1 },
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        if (!readable(cases[i].expression))
+            continue;
+        char statement[512];
+        snprintf(statement, sizeof statement, "v = %s", cases[i].expression);
+        att_sheet *sheet = work(statement);
+        const att_matrix *v = step_named(sheet, "v")->value;
+        assert_int_equal(v->rows, cases[i].rows);
+        assert_int_equal(v->cols, cases[i].cols);
+        assert_true(fabs(v->data[0] - cases[i].first) < 1e-8);
+        assert_true(fabs(v->data[v->rows * v->cols - 1] - cases[i].last) < 1e-8);
+        att_sheet_free(sheet);
+    }
+}
+
+/* ---- compare */
+
+static void a_comparison_names_the_first_array_and_element_that_differ(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *statement;
+        bool passed;
+        const char *part;
+        const char *verdict;
+    } cases[] = {
+        { "compare X \"x.npy\" within 0", true, NULL, "all 6 elements agree exactly" },
+        { "compare X \"x32.npy\" within 1e-5", true, NULL,
+          "all 6 elements agree within 1e-05, the largest difference is 1e-06" },
+        { "compare X \"x32.npy\" within 1e-7", false, "X",
+          "element [1,1] is 1, expected 1.000001: off by 9.54e-07, allowed 1e-07; 6 of 6 elements "
+          "are out" },
+        { "compare a \"truth.npz\" within 1e-12", true, NULL, "all 3 arrays agree" },
+        { "compare a \"device.npz\" within 1e-3", false, "a.weights",
+          "a.weights is the first to differ: element [2,3] is 0.401112, expected 0.411112: off by "
+          "0.01, allowed 0.001; 1 of 9 elements is out; 2 of 3 arrays differ" },
+        { "compare a.scores \"device.npz\" within 1e-12", true, NULL,
+          "all 9 elements agree exactly" },
+        { "compare a.weights \"device.npz\" \"output\" within 1", false, "a.weights",
+          "the shapes differ: found 3 × 3, the file's array is [3, 2]" },
+        { "compare all \"all.npz\" within 0.1", true, NULL,
+          "all 4 arrays agree; in the file, but not here: 'strange'" },
+        { "compare all \"all.npz\" to 2 digits", false, "a.weights",
+          "a.weights is the first to differ: element [2,3] is 0.401112, expected 0.411112: off by "
+          "0.01, allowed 0.005; 1 of 9 elements is out; 2 of 4 arrays differ; in the file, but not "
+          "here: 'strange'" },
+        { "compare m \"heads.safetensors\" within 1e-12", false, "m.head[2].weights",
+          "m.head[2].weights is the first to differ: element [1,1] is 0.248255, expected 0.748255: "
+          "off by 0.5, allowed 1e-12; 1 of 9 elements is out; 1 of 4 arrays differ" },
+        { "compare all \"head2.npz\" within 0.01", true, NULL,
+          "all 9 elements agree within 0.01, the largest difference is 0.001" },
+        { "compare X \"cube.npy\" within 1", false, "X",
+          "the shapes differ: found 3 × 2, the file's array is [2, 3, 4]" },
+        { "compare X[1] \"row.npy\" within 1", false, "X[1]",
+          "the shapes differ: found 1 × 2, the file's array is [3]" },
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        if (!readable(cases[i].statement))
+            continue;
+        att_sheet *sheet = work(cases[i].statement);
+        const att_check *check = sheet->steps[sheet->step_count - 1].check;
+        if (check->passed != cases[i].passed || strcmp(check->verdict, cases[i].verdict) != 0)
+            fail_msg("%s\nfound    %d %s\nexpected %d %s", cases[i].statement, check->passed,
+                     check->verdict, cases[i].passed, cases[i].verdict);
+        assert_int_equal(check->part == NULL, cases[i].part == NULL);
+        if (cases[i].part)
+            assert_string_equal(check->part, cases[i].part);
+        assert_non_null(check->file);
+        assert_int_equal(att_sheet_checks(sheet), 1);
+        assert_int_equal(att_sheet_failures(sheet), !cases[i].passed);
+        att_sheet_free(sheet);
+    }
+}
+
+static void of_a_name_given_again_only_the_last_value_is_compared(void **state)
+{
+    (void)state;
+    att_sheet *sheet =
+        work("X = X + 1\nX = X - 1\nlist = {X, a}\ncompare all \"all.npz\" within 1");
+    assert_int_equal(att_sheet_failures(sheet), 0);
+    assert_string_equal(sheet->steps[sheet->step_count - 1].check->verdict,
+                        "all 4 arrays agree; in the file, but not here: 'strange'");
+    att_sheet_free(sheet);
+}
+
+/* ---- Refusals */
+
+static void what_cannot_be_loaded_or_compared_is_refused_at_its_place(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *statement;
+        int column;
+        const char *message;
+    } cases[] = {
+        { "v = load \"none.npy\"", 10, "none.npy: cannot open: No such file or directory" },
+        { "v = load \".\"", 10, ".: is a directory, expected a file" },
+        { "v = load \"cube.npy\"", 5,
+          "the array has the shape [2, 3, 4]: expected 'at' and an index for each of its first 1 "
+          "dimensions" },
+        { "v = load \"cube.npy\" at 3", 24, "there is no index 3: dimension 1 of the array has 2" },
+        { "v = load \"cube.npy\" at 1 0", 26,
+          "there is no index 0: dimension 2 of the array has 3" },
+        { "v = load \"cube.npy\" at 1.5", 24,
+          "there is no index 1.5: dimension 1 of the array has 2" },
+        { "v = load \"row.npy\" at 1 1", 25, "the array has 1 dimension, found 2 indices" },
+        { "v = load \"truth.npz\"", 10,
+          "truth.npz holds 3 arrays: expected the name of one in quotes after it" },
+        { "v = load \"truth.npz\" \"wieghts\"", 22,
+          "truth.npz has no array 'wieghts': did you mean 'weights'?" },
+        { "v = load \"truth.npz\" \"zonk\"", 22, "truth.npz has no array 'zonk'" },
+        { "v = load \"x.npy\" \"x\"", 18, "x.npy holds one array without a name, found 'x'" },
+        { "compare all \"x.npy\" within 1", 13,
+          "'compare all' needs a .npz or .safetensors file of named arrays" },
+        { "compare P \"truth.npz\" within 1", 11,
+          "nothing in truth.npz has the name of something here" },
+        { "compare zonk \"x.npy\"", 9, "unknown name 'zonk'" },
+        { "compare {P, P} \"x.npy\"", 9, "{P, P} is a list of 2, expected a matrix" },
+        { "compare P \"truth.npz\" \"zonk\" within 1", 11, "truth.npz has no array 'zonk'" },
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        if (!readable(cases[i].statement))
+            continue;
+        att_sheet *sheet;
+        att_error err = { 0 };
+        if (read_sheet(&sheet, cases[i].statement, &err) != ATT_BAD_INPUT)
+            fail_msg("not refused: %s", cases[i].statement);
+        if (strcmp(err.message, cases[i].message) != 0 || err.column != cases[i].column)
+            fail_msg("%s\nfound    %d: %s\nexpected %d: %s", cases[i].statement, err.column,
+                     err.message, cases[i].column, cases[i].message);
+        assert_int_equal(err.line, 5);
+        assert_string_equal(err.place, "test");
+    }
+}
+
+static void a_sheet_without_a_folder_loads_nothing(void **state)
+{
+    (void)state;
+    static const char text[] = "x = load \"/etc/passwd\"";
+    att_sheet *sheet;
+    att_error err = { 0 };
+    assert_int_equal(att_sheet_read(&sheet, text, strlen(text), "test", NULL, &err), ATT_BAD_INPUT);
+    assert_string_equal(err.message, "this sheet has no folder, so it cannot load '/etc/passwd'");
+}
+
+static void a_sheet_from_a_file_loads_from_its_own_folder(void **state)
+{
+    (void)state;
+    att_sheet *sheet;
+    att_error err = { 0 };
+    if (att_sheet_load(&sheet, FOLDER "/loads.att", &err) != ATT_OK)
+        fail_msg("%d:%d: %s", err.line, err.column, err.message);
+    assert_int_equal(att_sheet_checks(sheet), 1);
+    assert_int_equal(att_sheet_failures(sheet), 0);
+    assert_string_equal(sheet->name, FOLDER "/loads.att");
+    att_sheet_free(sheet);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(load_gives_a_matrix_whatever_the_rank),
+        cmocka_unit_test(a_comparison_names_the_first_array_and_element_that_differ),
+        cmocka_unit_test(of_a_name_given_again_only_the_last_value_is_compared),
+        cmocka_unit_test(what_cannot_be_loaded_or_compared_is_refused_at_its_place),
+        cmocka_unit_test(a_sheet_without_a_folder_loads_nothing),
+        cmocka_unit_test(a_sheet_from_a_file_loads_from_its_own_folder),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

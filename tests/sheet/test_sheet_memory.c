@@ -1,0 +1,116 @@
+/* Memory that runs out: each allocation, and each piece of the trace, fails in turn. Nothing leaks,
+ * nothing crashes, and the failure is told as what it is. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "base/alloc.h"
+#include "sheet/worker.h"
+
+#include <string.h>
+
+#define FOLDER ATTEND_SOURCE_DIR "/tests/sheet/data"
+
+/* Every statement, every kind of expression, every plain function that allocates in its own way. */
+static const char everything[] =
+    "# Heading\n"
+    "Some text, on\n"
+    "two lines.\n"
+    "\n"
+    "X = [1 0; 0 1; 1 1] # note\n"
+    "label X rows \"I\" \"go\" \"home\" cols \"a\" \"b\"\n"
+    "W = {[1 2; 3 4], -identity(2)}\n"
+    "m = multihead(X, W, W, W, causal)\n"
+    "a = attention(X, X, X, score = scaled)\n"
+    "y = [X, a; X[[3 1]], 2 * X[1:2]]' ./ 3 + (X * X')[1, 1] - 2^X[1, 1]\n"
+    "show softmax(y, cols) + mean(y) - sum(y, cols)\n"
+    "z = permute(layernorm(X, [1 1], [0 0]), [3 2 1])\n"
+    "r = round(load \"x.npy\", 2)\n"
+    "plot m.weights \"heads\"\n"
+    "plot [X; 1 2]\n"
+    "expect a.weights[1] = [0.4 0.2 0.4] within 0.01\n"
+    "expect X = [1 0; 0 1; 1 2] as printed\n"
+    "expect not X = 0.5 to 2 digits\n"
+    "expect error X * X saying \"inner\"\n"
+    "expect error X\n"
+    "compare X \"x.npy\" within 0\n"
+    "compare a \"x.npy\" within 5\n";
+
+static att_status read_all(size_t limit, att_error *err)
+{
+    att_sheet *sheet;
+    att_status status = att_sheet_read_limited(&sheet, everything, sizeof everything - 1, "sheet",
+                                               FOLDER, limit, err);
+    if (status == ATT_OK) {
+        assert_int_equal(att_sheet_checks(sheet), 7);
+        assert_int_equal(att_sheet_failures(sheet), 2);
+    }
+    att_sheet_free(sheet);
+    return status;
+}
+
+static void every_allocation_fails_in_turn_and_nothing_leaks(void **state)
+{
+    (void)state;
+    size_t live = att_alloc_live();
+    size_t n = 0;
+    att_status status;
+    do {
+        att_error err = { 0 };
+        att_alloc_fail_at(++n);
+        status = read_all(0, &err);
+        att_alloc_fail_at(0);
+        assert_int_equal(att_alloc_live(), live);
+        if (status != ATT_OK) {
+            assert_int_equal(status, ATT_NO_MEMORY);
+            assert_int_equal(err.status, ATT_NO_MEMORY);
+            assert_string_equal(err.message, "out of memory");
+        }
+    } while (status != ATT_OK);
+    assert_true(n > 10);
+}
+
+/* An arena hands out many pieces from each block; a limit makes each of those fail too. */
+static void every_piece_of_the_trace_is_refused_in_turn_and_nothing_leaks(void **state)
+{
+    (void)state;
+    size_t live = att_alloc_live();
+    size_t refused = 0;
+    att_status status;
+    size_t limit = 16;
+    do {
+        att_error err = { 0 };
+        status = read_all(limit, &err);
+        assert_int_equal(att_alloc_live(), live);
+        if (status != ATT_OK) {
+            refused++;
+            assert_int_equal(status, ATT_BAD_INPUT);
+            assert_non_null(strstr(err.message, "memory than"));
+        }
+        limit += 24;
+    } while (status != ATT_OK);
+    assert_true(refused > 500);
+}
+
+static void failing_without_a_place_for_the_detail_is_fine(void **state)
+{
+    (void)state;
+    att_sheet *sheet;
+    assert_int_equal(att_sheet_read(&sheet, "x = y", 5, "sheet", NULL, NULL), ATT_BAD_INPUT);
+    assert_null(sheet);
+    assert_int_equal(att_sheet_load(&sheet, FOLDER "/none.att", NULL), ATT_BAD_INPUT);
+    att_sheet_free(NULL);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(every_allocation_fails_in_turn_and_nothing_leaks),
+        cmocka_unit_test(every_piece_of_the_trace_is_refused_in_turn_and_nothing_leaks),
+        cmocka_unit_test(failing_without_a_place_for_the_detail_is_fine),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

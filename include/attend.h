@@ -367,6 +367,22 @@ typedef struct att_attention_grads {
     att_tensor *relative;
 } att_attention_grads;
 
+/* Attention at full speed. Float tensors go through tiles of queries and blocks of keys, in memory
+ * that grows with the sequence and not with its square; what is in double, and the rarer scores and
+ * normalisers, goes to the reference below. A query's result has the same bits at any number of
+ * threads, on any instruction set, alone or in a batch, packed or padded, over a cache of keys
+ * (offset = number of keys before it) or in the full matrix.
+ *
+ * `workspace`, where given, has att_attention_workspace() bytes for this problem and the number of
+ * threads in use; with NULL the call allocates. */
+ATT_API att_status att_attention_forward(const att_attention *how, const att_attention_inputs *in,
+                                         const att_attention_outputs *out, void *workspace,
+                                         att_error *err);
+
+/* Bytes of workspace; 0 where none is needed, or where the problem is not a valid one. */
+ATT_API size_t att_attention_workspace(const att_attention *how, const att_attention_inputs *in,
+                                       bool backward);
+
 /* The truth: attention in double precision, written per query and key. Slow, exact, complete. Needs
  * room for a few rows of S numbers, never for T·S. On failure nothing has been written, and the
  * message names the tensor, its shape and the rule that it breaks. */

@@ -47,6 +47,10 @@ typedef void att_kern_tile_scores(float *scores, size_t lanes, const float *tile
  * the weight 0, also where there is nothing else. */
 typedef void att_kern_tile_softmax(float *scores, size_t lanes, size_t keys, att_tile_state *state);
 
+/* Scores become 2^(score - shift[lane]) * factor[lane], no score being above its shift. */
+typedef void att_kern_tile_weights(float *scores, size_t lanes, size_t keys, const float *shift,
+                                   const float *factor);
+
 /* sums[q] = sums[q] * keep[q] + the sum of weights[j][q] * values[j] in the order of j, fused
  * multiply-adds from 0 on; for the first `queries` lanes. Rows of `sums` are `stride` floats apart.
  */
@@ -82,6 +86,7 @@ typedef float att_kern_rows_finite(att_rows rows);
     K(att_kern_tile_pack, tile_pack)                                                               \
     K(att_kern_tile_scores, tile_scores)                                                           \
     K(att_kern_tile_softmax, tile_softmax)                                                         \
+    K(att_kern_tile_weights, tile_weights)                                                         \
     K(att_kern_tile_combine, tile_combine)                                                         \
     K(att_kern_tile_combine_allowed, tile_combine_allowed)                                         \
     K(att_kern_tile_mask, tile_mask)                                                               \

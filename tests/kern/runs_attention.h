@@ -74,6 +74,19 @@ static inline void run_att_kern_tile_softmax(att_kern_tile_softmax *kernel, scen
     }
 }
 
+static inline void run_att_kern_tile_weights(att_kern_tile_weights *kernel, scene *s)
+{
+    FOR_EACH_TILE(lanes)
+    {
+        size_t keys = scene_keys(s);
+        float *scores = scene_take(s, lanes * keys), *shift = scene_take(s, lanes);
+        for (size_t q = 0; q < lanes; q++)
+            for (size_t j = 0; j < keys; j++)
+                shift[q] = !(shift[q] >= scores[j * lanes + q]) ? INFINITY : shift[q];
+        kernel(scores, lanes, keys, shift, scene_take(s, lanes));
+    }
+}
+
 static inline void run_att_kern_tile_combine(att_kern_tile_combine *kernel, scene *s)
 {
     FOR_EACH_TILE(lanes)

@@ -48,6 +48,14 @@ void KERNEL(tile_softmax)(float *scores, size_t lanes, size_t keys, att_tile_sta
         softmax_lane(scores + q, lanes, keys, &state->most[q], &state->sum[q], &state->keep[q]);
 }
 
+void KERNEL(tile_weights)(float *scores, size_t lanes, size_t keys, const float *shift,
+                          const float *factor)
+{
+    for (size_t j = 0; j < keys; j++)
+        for (size_t q = 0; q < lanes; q++)
+            scores[j * lanes + q] = exp2_of(scores[j * lanes + q] - shift[q]) * factor[q];
+}
+
 void KERNEL(tile_combine)(float *sums, size_t stride, size_t queries, const float *keep,
                           const float *weights, size_t lanes, att_rows values)
 {

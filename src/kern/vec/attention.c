@@ -257,6 +257,26 @@ void KERNEL(tile_softmax)(float *scores, size_t lanes, size_t keys, att_tile_sta
                           state->keep + q);
 }
 
+void KERNEL(tile_weights)(float *scores, size_t lanes, size_t keys, const float *shift,
+                          const float *factor)
+{
+    if (lanes == 1) {
+        vec down = v_set(*shift), by = v_set(*factor);
+        for (size_t j = 0; j < keys; j += LANES) {
+            vec weight = v_exp2(v_sub(v_load_upto(scores + j, keys - j), down));
+            v_store_upto(scores + j, v_mul(weight, by), keys - j);
+        }
+        return;
+    }
+    for (size_t q = 0; q < lanes; q += LANES) {
+        vec down = v_load(shift + q), by = v_load(factor + q);
+        for (size_t j = 0; j < keys; j++) {
+            float *at = scores + j * lanes + q;
+            v_store(at, v_mul(v_exp2(v_sub(v_load(at), down)), by));
+        }
+    }
+}
+
 /* ---- weighted sums of values */
 
 INLINE void combine_strip(size_t rows, size_t q, size_t vecs, bool whole, float *sums,

@@ -1,0 +1,135 @@
+/* Attention in float at full speed: tiles of queries against blocks of keys (kern/attention.h),
+ * with softmax's maximum and sum carried along, so that memory grows with the sequence and never
+ * with its square.
+ *
+ * The same bits at any number of threads, in any batch, over a cache or in the full matrix, because
+ * nothing a query's result depends on knows of the other queries: blocks of keys begin at multiples
+ * of ATT_BLOCK_KEYS counted from the start of the sequence, sums run in the order of keys inside a
+ * block, and a block that a query may not attend leaves its result as it was.
+ *
+ * Work is cut into units: some tiles of one head, which go through the keys together. Workers take
+ * units one by one; each has a part of the workspace to itself. */
+#ifndef ATT_ATTENTION_FUSED_H
+#define ATT_ATTENTION_FUSED_H
+
+#include "attention/dropout.h"
+#include "attention/mask.h"
+#include "kern/kern.h"
+
+#include <stdatomic.h>
+
+enum { ATT_TILES = 4 }; /* tiles in a unit, at most */
+
+/* One head of one sequence: a packed one, or a member of the batch. */
+typedef struct att_head {
+    int64_t b, h, g;
+    int64_t query_start, queries; /* rows of the tensors */
+    int64_t key_start, keys;      /* blocks of keys are counted from the start */
+} att_head;
+
+/* Some queries of a head, in lanes, and what they may attend. Only lanes with a bit in `live` can
+ * see any key at all. */
+typedef struct att_tile {
+    int64_t first; /* row of the query in lane 0 */
+    size_t queries, lanes;
+    uint32_t live;                    /* queries that could see a key */
+    uint32_t seen;                    /* queries that met one */
+    int64_t begin, end;               /* keys that some live query could see */
+    int64_t common_begin, common_end; /* keys that all of them could see */
+    att_span span[ATT_TILE_LANES];
+    float *query; /* [K][lanes], scaled */
+    float *sums;  /* [queries][sum_stride] weighted sums of values so far */
+    att_tile_state *state;
+} att_tile;
+
+/* What a worker has to itself. */
+typedef struct att_scratch {
+    att_tile tile[ATT_TILES];
+    float *scores;      /* [ATT_BLOCK_KEYS][ATT_TILE_LANES] */
+    float *bias;        /* the same; where there is a dense bias */
+    float *by_distance; /* [ATT_BLOCK_KEYS + ATT_TILE_LANES]; where ALiBi or a table */
+    uint32_t *allow;    /* [ATT_BLOCK_KEYS] */
+    float *gather;      /* rows of tensors whose last stride is not 1, brought together */
+    float *numbers;     /* [ATT_BLOCK_KEYS][ATT_TILE_LANES] where the entropy is wanted */
+    double *totals;     /* [S] where the keys' totals are wanted */
+} att_scratch;
+
+typedef struct att_fused {
+    const att_problem *problem;
+    const att_attention_outputs *out;
+    const att_kernels *kern;
+    att_mask mask;
+    att_dropout drop;
+    float scale; /* that queries are packed with */
+    size_t sum_stride;
+    int64_t sequences;
+    int64_t group;         /* tiles in a unit */
+    int64_t *units_before; /* [sequences + 1] units of one head in the sequences before */
+    int64_t units;
+    int workers;
+    char *scratch; /* [workers][scratch_size] */
+    size_t scratch_size;
+    atomic_int_least64_t next; /* unit to take */
+} att_fused;
+
+/* ---- fused_plan.c: how the work is cut up */
+
+/* Whether a problem is one that tiles are made for; `out` may be NULL. */
+bool att_fused_fits(const att_problem *problem, const att_attention_outputs *out);
+
+/* Decides on units and workers; the bytes of workspace it needs are returned. `out` may be NULL. */
+size_t att_fused_plan(att_fused *fused, const att_problem *problem,
+                      const att_attention_outputs *out);
+
+/* Lays the plan out in a workspace of that size, 64-byte aligned. */
+void att_fused_place(att_fused *fused, void *workspace);
+
+/* The part of the workspace of one worker. */
+att_scratch att_fused_scratch(const att_fused *fused, int worker);
+
+/* The head of a unit and its tiles, from the first up to but not including the last. */
+void att_fused_unit(const att_fused *fused, int64_t unit, att_head *head, int64_t *first,
+                    int64_t *last);
+
+/* Turns `tile` to the queries of the head's tile number `index`. */
+void att_fused_tile(const att_fused *fused, const att_head *head, int64_t index, att_tile *tile);
+
+/* ---- fused_mask.c: which pairs of a tile and a block are allowed */
+
+typedef enum att_allowed { ATT_ALLOWED_NONE, ATT_ALLOWED_SOME, ATT_ALLOWED_ALL } att_allowed;
+
+/* Fills in what the queries of a tile may attend by spans. */
+void att_tile_spans(const att_fused *fused, const att_head *head, att_tile *tile);
+
+/* Which keys of `from` … from+count-1 the tile's queries may attend; where it is some, allow[count]
+ * has a bit per query. Notes the queries that have now met a key. */
+att_allowed att_tile_allowed(const att_fused *fused, const att_head *head, att_tile *tile,
+                             int64_t from, size_t count, uint32_t *allow);
+
+/* ---- fused_rows.c: rows of tensors */
+
+/* Rows `first` … of a tensor [B,N,heads,width] for one head, gathered into `buffer` where the last
+ * stride is not 1. */
+att_rows att_tensor_rows(const att_tensor *tensor, int64_t b, int64_t first, int64_t head,
+                         size_t count, float *buffer);
+
+/* ---- fused_block.c: scores of a tile and a block, as softmax gets them */
+
+/* The scores of keys `from` …: product, soft cap, biases, mask; in base 2. */
+att_allowed att_tile_block(const att_fused *fused, const att_head *head, att_tile *tile,
+                           att_scratch *scratch, int64_t from, size_t count);
+
+/* The part of block `block` that the tile's queries could see; false where there is none. */
+bool att_tile_reach(const att_head *head, const att_tile *tile, int64_t block, int64_t *from,
+                    size_t *count);
+
+/* ---- fused_report.c: weights, scores, log-sum-exp, totals and entropy, where wanted */
+
+/* Before any unit; before and after the tiles of a unit; after a tile is finished. */
+void att_report_start(const att_fused *fused);
+void att_report_head(const att_fused *fused, att_scratch *scratch);
+void att_report_tile(const att_fused *fused, const att_head *head, att_tile *tile,
+                     att_scratch *scratch);
+void att_report_head_end(const att_fused *fused, const att_head *head, att_scratch *scratch);
+
+#endif

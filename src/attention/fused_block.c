@@ -1,0 +1,104 @@
+/* The scores of a tile and a block, as the normaliser gets them: product, soft cap, biases, mask.
+ * In base 2 everything that is added to a score is first multiplied by log2(e). */
+#include "attention/element.h"
+#include "attention/fused.h"
+
+#include <math.h>
+
+#define LOG2E_FLOAT ((float)M_LOG2E)
+
+static int64_t smaller(int64_t a, int64_t b)
+{
+    return a < b ? a : b;
+}
+
+static int64_t larger(int64_t a, int64_t b)
+{
+    return a > b ? a : b;
+}
+
+/* Keys before the tile's first are left out in steps of ATT_LANES, so that every key keeps its
+ * partial sum. */
+bool att_tile_reach(const att_head *head, const att_tile *tile, int64_t block, int64_t *from,
+                    size_t *count)
+{
+    if (!tile->live)
+        return false;
+    int64_t start = head->key_start + block * ATT_BLOCK_KEYS;
+    int64_t skipped = larger(tile->begin - start, 0) / ATT_LANES * ATT_LANES;
+    int64_t end = smaller(tile->end, start + ATT_BLOCK_KEYS);
+    *from = start + skipped;
+    *count = (size_t)larger(end - *from, 0);
+    return *count > 0;
+}
+
+/* A dimension of size 1 is shared: its stride is 0. */
+static int64_t bias_stride(const att_tensor *bias, int dim)
+{
+    return bias->shape[dim] == 1 ? 0 : bias->stride[dim];
+}
+
+static void add_bias(const att_fused *fused, const att_head *head, const att_tile *tile,
+                     att_scratch *scratch, int64_t from, size_t count)
+{
+    const att_tensor *bias = fused->problem->in->bias;
+    int64_t row = bias_stride(bias, 2), step = bias_stride(bias, 3);
+    const float *at = (const float *)bias->data + head->b * bias_stride(bias, 0) +
+                      head->h * bias_stride(bias, 1) + tile->first * row + from * step;
+    size_t lanes = tile->lanes;
+    if (step == 1)
+        fused->kern->tile_pack(scratch->bias, lanes,
+                               (att_rows){ at, (ptrdiff_t)row, tile->queries, count }, 1.0f);
+    else
+        for (size_t j = 0; j < count; j++)
+            for (size_t q = 0; q < lanes; q++)
+                scratch->bias[j * lanes + q] =
+                    q < tile->queries ? at[(int64_t)q * row + (int64_t)j * step] : 0.0f;
+    fused->kern->add_scaled(scratch->scores, LOG2E_FLOAT, scratch->bias, count * lanes);
+}
+
+/* ALiBi and the relative table: one number per distance of key and query. */
+static void add_by_distance(const att_fused *fused, const att_head *head, const att_tile *tile,
+                            att_scratch *scratch, int64_t from, size_t count)
+{
+    const att_tensor *alibi = fused->problem->in->alibi, *table = fused->problem->in->relative;
+    int64_t reach = fused->problem->R;
+    double slope = 0;
+    int64_t head_of_table = 0;
+    if (alibi)
+        slope = att_element_get(alibi, alibi->shape[0] == 1 ? 0 : head->h * alibi->stride[0]);
+    if (table)
+        head_of_table = table->shape[0] == 1 ? 0 : head->h * table->stride[0];
+    /* Of the last key and lane 0; falls by one with every lane and every key before. */
+    int64_t distance =
+        from - tile->span[0].key_start - tile->span[0].query_position + (int64_t)count - 1;
+    for (size_t x = 0; x < tile->lanes + count - 1; x++, distance--) {
+        double value = -slope * (double)(distance < 0 ? -distance : distance);
+        int64_t place = distance < -reach ? -reach : distance > reach ? reach : distance;
+        if (table)
+            value += att_element_get(table, head_of_table + (place + reach) * table->stride[1]);
+        scratch->by_distance[x] = (float)(value * M_LOG2E);
+    }
+    fused->kern->tile_diagonals(scratch->scores, tile->lanes, count, scratch->by_distance);
+}
+
+att_allowed att_tile_block(const att_fused *fused, const att_head *head, att_tile *tile,
+                           att_scratch *scratch, int64_t from, size_t count)
+{
+    const att_problem *p = fused->problem;
+    att_allowed allowed = att_tile_allowed(fused, head, tile, from, count, scratch->allow);
+    if (allowed == ATT_ALLOWED_NONE)
+        return allowed;
+    att_rows keys = att_tensor_rows(p->in->key, head->b, from, head->g, count, scratch->gather);
+    fused->kern->tile_scores(scratch->scores, tile->lanes, tile->query, keys);
+    double cap = p->how->soft_cap * M_LOG2E;
+    if (cap > 0)
+        fused->kern->tile_cap(scratch->scores, count * tile->lanes, (float)cap, (float)(1 / cap));
+    if (p->in->bias)
+        add_bias(fused, head, tile, scratch, from, count);
+    if (p->in->alibi || p->in->relative)
+        add_by_distance(fused, head, tile, scratch, from, count);
+    if (allowed == ATT_ALLOWED_SOME)
+        fused->kern->tile_mask(scratch->scores, tile->lanes, count, scratch->allow);
+    return allowed;
+}

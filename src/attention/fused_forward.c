@@ -1,0 +1,177 @@
+/* Attention forward in float; see fused.h. What tiles are not made for goes to the reference. */
+#include "attention/element.h"
+#include "attention/fused.h"
+#include "base/alloc.h"
+#include "base/error.h"
+#include "base/parallel.h"
+
+#include <math.h>
+#include <string.h>
+
+/* The queries of a tile, packed; nothing attended yet. */
+static void start_tile(const att_fused *fused, const att_head *head, att_tile *tile,
+                       att_scratch *scratch)
+{
+    att_rows rows = att_tensor_rows(fused->problem->in->query, head->b, tile->first, head->h,
+                                    tile->queries, scratch->gather);
+    fused->kern->tile_pack(tile->query, tile->lanes, rows, fused->scale);
+    memset(tile->sums, 0, tile->queries * fused->sum_stride * sizeof(float));
+    for (size_t q = 0; q < tile->lanes; q++) {
+        tile->state->most[q] = -INFINITY;
+        tile->state->sum[q] = 0;
+    }
+}
+
+/* Weights that dropout takes away. */
+static void drop_weights(const att_fused *fused, const att_head *head, const att_tile *tile,
+                         att_scratch *scratch, int64_t from, size_t count)
+{
+    if (fused->drop.threshold == 0)
+        return;
+    for (size_t j = 0; j < count; j++)
+        for (size_t q = 0; q < tile->queries; q++)
+            if (att_dropout_factor(&fused->drop, head->b, head->h, tile->first + (int64_t)q,
+                                   from + (int64_t)j) == 0)
+                scratch->scores[j * tile->lanes + q] = 0;
+}
+
+/* One block: its scores, their weights, and the weighted sums. Values that a query must not see are
+ * harmless while they are finite: their weight is 0. */
+static void attend_block(const att_fused *fused, const att_head *head, att_tile *tile,
+                         att_scratch *scratch, int64_t block)
+{
+    int64_t from;
+    size_t count;
+    if (!att_tile_reach(head, tile, block, &from, &count))
+        return;
+    att_allowed allowed = att_tile_block(fused, head, tile, scratch, from, count);
+    if (allowed == ATT_ALLOWED_NONE)
+        return;
+    fused->kern->tile_softmax(scratch->scores, tile->lanes, count, tile->state);
+    drop_weights(fused, head, tile, scratch, from, count);
+    att_rows values =
+        att_tensor_rows(fused->problem->in->value, head->b, from, head->g, count, scratch->gather);
+    if (allowed == ATT_ALLOWED_SOME && !(fused->kern->rows_finite(values) > 0))
+        fused->kern->tile_combine_allowed(tile->sums, fused->sum_stride, tile->queries,
+                                          tile->state->keep, scratch->scores, tile->lanes, values,
+                                          scratch->allow);
+    else
+        fused->kern->tile_combine(tile->sums, fused->sum_stride, tile->queries, tile->state->keep,
+                                  scratch->scores, tile->lanes, values);
+}
+
+/* Divides by the sums of weights. A query that met no key gets zeros, whatever its lane holds. */
+static void finish_tile(const att_fused *fused, const att_head *head, att_tile *tile)
+{
+    const att_tensor *out = fused->out->output;
+    float factor[ATT_TILE_LANES];
+    for (size_t q = 0; q < tile->queries; q++) {
+        bool met = tile->seen >> q & 1;
+        factor[q] = met ? (float)(fused->drop.kept / (double)tile->state->sum[q]) : 0;
+        if (!met)
+            memset(tile->sums + q * fused->sum_stride, 0, fused->sum_stride * sizeof(float));
+    }
+    att_rows sums = { tile->sums, (ptrdiff_t)fused->sum_stride, tile->queries,
+                      (size_t)fused->problem->M };
+    float *to = (float *)out->data + att_element_at(out, head->b, tile->first, head->h, 0);
+    if (out->stride[3] == 1) {
+        fused->kern->tile_finish(to, (ptrdiff_t)out->stride[1], factor, sums);
+        return;
+    }
+    fused->kern->tile_finish(tile->sums, sums.stride, factor, sums);
+    for (size_t q = 0; q < tile->queries; q++)
+        for (size_t m = 0; m < sums.width; m++)
+            to[(int64_t)q * out->stride[1] + (int64_t)m * out->stride[3]] =
+                tile->sums[q * fused->sum_stride + m];
+}
+
+/* Some tiles of a head go through the keys side by side, so that a block is read from memory once
+ * for all of them. */
+static void attend_tiles(const att_fused *fused, const att_head *head, att_scratch *scratch,
+                         int64_t first, int64_t count)
+{
+    int64_t begin = INT64_MAX, end = INT64_MIN;
+    for (int64_t t = 0; t < count; t++) {
+        att_tile *tile = &scratch->tile[t];
+        att_fused_tile(fused, head, first + t, tile);
+        start_tile(fused, head, tile, scratch);
+        if (tile->live && tile->begin < begin)
+            begin = tile->begin;
+        if (tile->live && tile->end > end)
+            end = tile->end;
+    }
+    if (begin < end)
+        for (int64_t block = (begin - head->key_start) / ATT_BLOCK_KEYS;
+             head->key_start + block * ATT_BLOCK_KEYS < end; block++)
+            for (int64_t t = 0; t < count; t++)
+                attend_block(fused, head, &scratch->tile[t], scratch, block);
+    for (int64_t t = 0; t < count; t++) {
+        finish_tile(fused, head, &scratch->tile[t]);
+        att_report_tile(fused, head, &scratch->tile[t], scratch);
+    }
+}
+
+static void work(void *context, int64_t worker, int64_t end)
+{
+    (void)end;
+    att_fused *fused = context;
+    att_scratch scratch = att_fused_scratch(fused, (int)worker);
+    int64_t unit;
+    while ((unit = atomic_fetch_add(&fused->next, 1)) < fused->units) {
+        att_head head;
+        int64_t first, last;
+        att_fused_unit(fused, unit, &head, &first, &last);
+        att_report_head(fused, &scratch);
+        for (; first < last; first += ATT_TILES)
+            attend_tiles(fused, &head, &scratch, first,
+                         last - first < ATT_TILES ? last - first : ATT_TILES);
+        att_report_head_end(fused, &head, &scratch);
+    }
+}
+
+static att_status forward(const att_problem *problem, const att_attention_outputs *out,
+                          void *workspace, att_error *err)
+{
+    att_fused fused;
+    size_t size = att_fused_plan(&fused, problem, out);
+    void *own = workspace ? NULL : att_alloc(size, 1);
+    if (!workspace && !own)
+        return att_fail_memory(err);
+    uintptr_t start = (uintptr_t)(workspace ? workspace : own);
+    att_fused_place(&fused, (void *)((start + 63) / 64 * 64));
+    att_status status = att_mask_new(&fused.mask, problem, err);
+    if (status == ATT_OK) {
+        att_report_start(&fused);
+        att_parallel_for(fused.workers, 1, work, &fused);
+    }
+    att_mask_free(&fused.mask);
+    att_free(own);
+    return status;
+}
+
+size_t att_attention_workspace(const att_attention *how, const att_attention_inputs *in,
+                               bool backward)
+{
+    att_problem problem;
+    if (att_problem_new(&problem, how, in, NULL) != ATT_OK || !att_fused_fits(&problem, NULL))
+        return 0;
+    (void)backward;
+    /* With the results that need the most room, and with none. */
+    att_tensor some;
+    att_attention_outputs all = { .key_totals = &some, .entropy = &some };
+    att_fused fused;
+    size_t size = att_fused_plan(&fused, &problem, NULL);
+    size_t size_all = att_fused_plan(&fused, &problem, &all);
+    return (size > size_all ? size : size_all) + 63;
+}
+
+att_status att_attention_forward(const att_attention *how, const att_attention_inputs *in,
+                                 const att_attention_outputs *out, void *workspace, att_error *err)
+{
+    att_problem problem;
+    ATT_TRY(att_problem_new(&problem, how, in, err));
+    ATT_TRY(att_problem_check_outputs(&problem, out, err));
+    if (!att_fused_fits(&problem, out))
+        return att_attention_forward_ref(how, in, out, err);
+    return forward(&problem, out, workspace, err);
+}

@@ -1,0 +1,200 @@
+/* How fused attention is cut into units and laid out in memory; see fused.h. */
+#include "attention/fused.h"
+
+#include "base/parallel.h"
+
+#include <math.h>
+
+/* With so few queries left, each goes through the keys alone: that costs less than a tile. */
+enum { FEW_QUERIES = 4 };
+
+static bool is_float(const att_tensor *tensor)
+{
+    return !tensor || tensor->dtype == ATT_F32;
+}
+
+bool att_fused_fits(const att_problem *p, const att_attention_outputs *out)
+{
+    bool floats = true;
+    for (int s = 0; s < ATT_SLOTS; s++)
+        floats &= is_float(att_problem_input(p->in, (att_slot)s));
+    if (out)
+        floats &= is_float(out->output) && is_float(out->scores) && is_float(out->weights) &&
+                  is_float(out->log_sum_exp) && is_float(out->key_totals) && is_float(out->entropy);
+    return floats && (p->how->score == ATT_SCORE_DOT || p->how->score == ATT_SCORE_SCALED) &&
+           p->how->normaliser == ATT_NORMALISE_SOFTMAX;
+}
+
+static int64_t divide_up(int64_t a, int64_t b)
+{
+    return a / b + (a % b != 0);
+}
+
+static int64_t sequence_queries(const att_problem *p, int64_t s)
+{
+    return p->how->sequences > 0 ? p->how->query_offsets[s + 1] - p->how->query_offsets[s] : p->T;
+}
+
+/* Whole tiles, then for the rest one tile, or one per query where they are few. */
+static int64_t tile_count(int64_t queries)
+{
+    int64_t rest = queries % ATT_TILE_LANES;
+    return queries / ATT_TILE_LANES + (rest > FEW_QUERIES ? 1 : rest);
+}
+
+void att_fused_tile(const att_fused *fused, const att_head *head, int64_t index, att_tile *tile)
+{
+    int64_t whole = head->queries / ATT_TILE_LANES, rest = head->queries % ATT_TILE_LANES;
+    tile->first = head->query_start + index * ATT_TILE_LANES;
+    tile->queries = tile->lanes = ATT_TILE_LANES;
+    if (index >= whole && rest <= FEW_QUERIES) {
+        tile->first = head->query_start + whole * ATT_TILE_LANES + index - whole;
+        tile->queries = tile->lanes = 1;
+    } else if (index >= whole) {
+        tile->queries = (size_t)rest;
+        tile->lanes = rest <= ATT_LANES ? ATT_LANES : ATT_TILE_LANES;
+    }
+    att_tile_spans(fused, head, tile);
+}
+
+/* Tiles that share a pass over the keys save reading them again, but there must be enough units to
+ * keep all workers busy. The keys' totals are sums over all queries, in order: one unit. */
+static int64_t choose_group(const att_fused *fused, int64_t tiles, int64_t most)
+{
+    if (fused->out && fused->out->key_totals)
+        return most > 0 ? most : 1;
+    int64_t group = tiles / (4 * (int64_t)att_threads_get());
+    return group < 1 ? 1 : group > ATT_TILES ? ATT_TILES : group;
+}
+
+/* Hands out pieces of a workspace; with no workspace it only counts. */
+typedef struct carver {
+    char *base;
+    size_t used;
+} carver;
+
+static void *carve(carver *c, size_t count, size_t size)
+{
+    char *piece = c->base ? c->base + c->used : NULL;
+    c->used += (count * size + 63) / 64 * 64;
+    return piece;
+}
+
+static bool must_gather(const att_tensor *tensor)
+{
+    return tensor->stride[3] != 1 && tensor->shape[3] > 1;
+}
+
+static size_t gather_room(const att_problem *p)
+{
+    int64_t widest = p->M;
+    bool any = must_gather(p->in->query) || must_gather(p->in->key) || must_gather(p->in->value);
+    widest = p->Kk > widest ? p->Kk : widest;
+    return any ? (size_t)widest * ATT_BLOCK_KEYS : 0;
+}
+
+static att_scratch carve_scratch(carver *c, const att_fused *fused)
+{
+    const att_problem *p = fused->problem;
+    size_t tile = (size_t)ATT_TILE_LANES, block = ATT_BLOCK_KEYS;
+    att_scratch s = { .scores = carve(c, block * tile, sizeof(float)),
+                      .allow = carve(c, block, sizeof(uint32_t)),
+                      .gather = carve(c, gather_room(p), sizeof(float)) };
+    int64_t tiles = fused->group < ATT_TILES ? fused->group : ATT_TILES;
+    for (int64_t t = 0; t < tiles; t++) {
+        s.tile[t].query = carve(c, (size_t)p->Kk * tile, sizeof(float));
+        s.tile[t].sums = carve(c, fused->sum_stride * tile, sizeof(float));
+        s.tile[t].state = carve(c, 1, sizeof(att_tile_state));
+    }
+    if (p->in->bias)
+        s.bias = carve(c, block * tile, sizeof(float));
+    if (p->in->alibi || p->in->relative)
+        s.by_distance = carve(c, block + tile, sizeof(float));
+    if (fused->out && fused->out->entropy)
+        s.numbers = carve(c, block * tile, sizeof(float));
+    if (fused->out && fused->out->key_totals)
+        s.totals = carve(c, (size_t)p->S, sizeof(double));
+    return s;
+}
+
+size_t att_fused_plan(att_fused *fused, const att_problem *p, const att_attention_outputs *out)
+{
+    *fused = (att_fused){ .problem = p,
+                          .out = out,
+                          .kern = att_kernels_get(),
+                          .drop = att_dropout_new(p->how),
+                          .scale = (float)(p->scale * M_LOG2E),
+                          .sum_stride = (size_t)divide_up(p->M, ATT_LANES) * ATT_LANES,
+                          .sequences = p->how->sequences > 0 ? p->how->sequences : p->B };
+    int64_t tiles = 0, most = 0;
+    for (int64_t s = 0; s < fused->sequences; s++) {
+        int64_t count = tile_count(sequence_queries(p, s));
+        tiles += count;
+        most = count > most ? count : most;
+    }
+    fused->group = choose_group(fused, tiles * p->H, most);
+    for (int64_t s = 0; s < fused->sequences; s++)
+        fused->units += p->H * divide_up(tile_count(sequence_queries(p, s)), fused->group);
+    int64_t threads = att_threads_get();
+    fused->workers = (int)(threads < fused->units ? threads : fused->units);
+    carver counting = { 0 };
+    (void)carve_scratch(&counting, fused);
+    fused->scratch_size = counting.used;
+    carver all = { 0 };
+    (void)carve(&all, (size_t)fused->sequences + 1, sizeof(int64_t));
+    return all.used + (size_t)fused->workers * fused->scratch_size;
+}
+
+void att_fused_place(att_fused *fused, void *workspace)
+{
+    carver all = { .base = workspace };
+    fused->units_before = carve(&all, (size_t)fused->sequences + 1, sizeof(int64_t));
+    fused->scratch = (char *)workspace + all.used;
+    fused->units_before[0] = 0;
+    for (int64_t s = 0; s < fused->sequences; s++)
+        fused->units_before[s + 1] =
+            fused->units_before[s] +
+            divide_up(tile_count(sequence_queries(fused->problem, s)), fused->group);
+}
+
+att_scratch att_fused_scratch(const att_fused *fused, int worker)
+{
+    carver mine = { .base = fused->scratch + (size_t)worker * fused->scratch_size };
+    return carve_scratch(&mine, fused);
+}
+
+/* The last sequence that begins at or before `unit`. */
+static int64_t find_sequence(const att_fused *fused, int64_t unit)
+{
+    int64_t low = 0, high = fused->sequences - 1;
+    while (low < high) {
+        int64_t middle = low + (high - low + 1) / 2;
+        if (fused->units_before[middle] * fused->problem->H <= unit)
+            low = middle;
+        else
+            high = middle - 1;
+    }
+    return low;
+}
+
+/* The last units of a causal head cost the most, so they are taken first. */
+void att_fused_unit(const att_fused *fused, int64_t unit, att_head *head, int64_t *first,
+                    int64_t *last)
+{
+    const att_problem *p = fused->problem;
+    unit = fused->units - 1 - unit;
+    int64_t s = find_sequence(fused, unit);
+    int64_t of_head = fused->units_before[s + 1] - fused->units_before[s];
+    int64_t rest = unit - fused->units_before[s] * p->H;
+    bool packed = p->how->sequences > 0;
+    *head = (att_head){ .b = packed ? 0 : s,
+                        .h = rest / of_head,
+                        .g = rest / of_head / (p->H / p->G),
+                        .query_start = packed ? p->how->query_offsets[s] : 0,
+                        .queries = sequence_queries(p, s),
+                        .key_start = packed ? p->how->key_offsets[s] : 0 };
+    head->keys = packed ? p->how->key_offsets[s + 1] - head->key_start : p->S;
+    int64_t tiles = tile_count(head->queries);
+    *first = rest % of_head * fused->group;
+    *last = tiles - *first < fused->group ? tiles : *first + fused->group;
+}

@@ -212,20 +212,17 @@ static att_status write_output(const att_layer *layer, const att_head *head, att
         return ATT_OK;
     ATT_TRY(att_workings_start(out, arena, (size_t)queries_of(head), layer->call->err));
     for (int64_t i = 0; i < queries_of(head); i++) {
-        att_expr *sum = NULL;
-        bool first = true;
+        att_sum sum = { .arena = arena };
         for (int64_t j = 0; j < keys_of(head); j++) {
             if (head->allowed && !head->allowed[i * keys_of(head) + j])
                 continue;
-            att_expr *term =
-                att_make_binary(arena, ATT_OP_MULTIPLY,
-                                att_make_number(arena, head->weights->data[i * keys_of(head) + j]),
-                                att_make_constant(arena, vector_of(layer, head->value, j)));
-            sum = att_make_plus(arena, first, sum, term);
-            first = false;
+            double weight = head->weights->data[i * keys_of(head) + j];
+            att_sum_add(
+                &sum, att_make_binary(arena, ATT_OP_MULTIPLY, att_make_number(arena, weight),
+                                      att_make_constant(arena, vector_of(layer, head->value, j))));
         }
-        if (!first)
-            ATT_TRY(att_workings_add(out, i + 1, att_make_indexed(arena, "y", i + 1, -1), sum,
+        if (sum.terms > 0)
+            ATT_TRY(att_workings_add(out, i + 1, att_make_indexed(arena, "y", i + 1, -1), sum.expr,
                                      vector_of(layer, head->output, i), layer->call->err));
     }
     return ATT_OK;

@@ -66,7 +66,9 @@ att_status att_run_positional(const att_call *call, att_value *out)
                              "%s: base must be above 0, not %g", call->function->name, base);
     ATT_TRY(att_layer_start(&layer, call, 1));
     att_matrix *table = att_matrix_new(call->arena, rows, width);
-    if (!table)
+    const att_expr *formula =
+        att_formula(call->arena, "[sin(pos / base^(2 * i / d)), cos(pos / base^(2 * i / d))]");
+    if (!table || !formula)
         return att_fail_memory(call->err);
     for (int64_t i = 0; i < rows; i++) {
         for (int64_t j = 0; j < width; j++) {
@@ -75,14 +77,14 @@ att_status att_run_positional(const att_call *call, att_value *out)
         }
     }
     ATT_TRY(write_positions(call, table, start, base, &workings));
-    ATT_TRY(att_layer_add(
-        &layer, &(att_part){ .name = "encoding",
-                             .says = "sine in the even places, cosine of the same angle "
-                                     "in the odd ones, counted from 0",
-                             .formula = att_formula(call->arena, "sin(pos / base^(2 * i / d))"),
-                             .value = table,
-                             .workings = workings.items,
-                             .working_count = workings.count }));
+    ATT_TRY(att_layer_add(&layer,
+                          &(att_part){ .name = "encoding",
+                                       .says = "sine in the even places, cosine of the same angle "
+                                               "in the odd ones, counted from 0",
+                                       .formula = formula,
+                                       .value = table,
+                                       .workings = workings.items,
+                                       .working_count = workings.count }));
     att_layer_finish(&layer, out);
     return ATT_OK;
 }
@@ -99,13 +101,12 @@ static att_status write_linear(const att_layer *layer, const att_matrix *a, cons
     ATT_TRY(att_workings_start(out, arena, (size_t)(y->rows * y->cols), layer->call->err));
     for (int64_t i = 0; i < y->rows; i++) {
         for (int64_t j = 0; j < y->cols; j++) {
-            att_expr *sum =
-                att_make_products(arena, a->cols, a->data + i * a->cols, 1, b->data + j, b->cols);
+            att_sum sum = { .arena = arena };
+            att_sum_add_products(&sum, a->cols, a->data + i * a->cols, 1, b->data + j, b->cols);
             if (bias)
-                sum = att_make_plus(arena, false, sum,
-                                    att_make_number(arena, bias->data[layer->columns ? i : j]));
+                att_sum_add(&sum, att_make_number(arena, bias->data[layer->columns ? i : j]));
             ATT_TRY(att_workings_add_number(out, arena, i + 1,
-                                            att_make_indexed(arena, "y", i + 1, j + 1), sum,
+                                            att_make_indexed(arena, "y", i + 1, j + 1), sum.expr,
                                             y->data[i * y->cols + j], layer->call->err));
         }
     }
@@ -257,8 +258,7 @@ static double convolve(const struct conv *conv, int64_t i, int64_t j)
 
 static att_expr *write_element(att_arena *arena, const struct conv *conv, int64_t i, int64_t j)
 {
-    att_expr *sum = NULL;
-    bool first = true;
+    att_sum sum = { .arena = arena };
     for (int64_t t = 0; t < conv->taps; t++) {
         int64_t row = row_under(conv, i, t);
         const att_matrix *tap = conv->tap[t];
@@ -266,14 +266,12 @@ static att_expr *write_element(att_arena *arena, const struct conv *conv, int64_
             continue;
         const double *x = conv->x->data + row * conv->x->cols;
         bool whole = weighs_vectors(conv);
-        att_expr *term = att_make_products(arena, whole ? 1 : tap->rows, whole ? x + j : x, 1,
-                                           whole ? tap->data : tap->data + j, tap->cols);
-        sum = att_make_plus(arena, first, sum, term);
-        first = false;
+        att_sum_add_products(&sum, whole ? 1 : tap->rows, whole ? x + j : x, 1,
+                             whole ? tap->data : tap->data + j, tap->cols);
     }
-    if (conv->bias) /* some tap always lies on x, so there is a sum */
-        sum = att_make_plus(arena, false, sum, att_make_number(arena, conv->bias->data[j]));
-    return sum;
+    if (conv->bias)
+        att_sum_add(&sum, att_make_number(arena, conv->bias->data[j]));
+    return sum.expr; /* some tap always lies on x, so there is one */
 }
 
 static att_status write_conv(const att_call *call, const struct conv *conv, const att_matrix *y,

@@ -145,24 +145,28 @@ static att_expr *times(att_arena *arena, double a, att_expr *b)
 }
 
 /* x·W_x + b of one column, and h·W_h + b_h. */
-static att_expr *write_from_x(att_arena *arena, const struct run *run, int64_t t, int64_t col)
+static void add_from_x(att_sum *sum, const struct run *run, int64_t t, int64_t col)
 {
-    att_expr *sum = att_make_products(arena, run->w_x->rows, input(run, t), 1, run->w_x->data + col,
-                                      run->w_x->cols);
-    return run->b ? att_make_plus(arena, false, sum, number(arena, run->b->data[col])) : sum;
+    att_sum_add_products(sum, run->w_x->rows, input(run, t), 1, run->w_x->data + col,
+                         run->w_x->cols);
+    if (run->b)
+        att_sum_add(sum, number(sum->arena, run->b->data[col]));
 }
 
-static att_expr *write_from_h(att_arena *arena, const struct run *run, int64_t t, int64_t col)
+static void add_from_h(att_sum *sum, const struct run *run, int64_t t, int64_t col)
 {
-    att_expr *sum = att_make_products(arena, run->m, state_before(run, t), 1, run->w_h->data + col,
-                                      run->w_h->cols);
-    return run->b_h ? att_make_plus(arena, false, sum, number(arena, run->b_h->data[col])) : sum;
+    att_sum_add_products(sum, run->m, state_before(run, t), 1, run->w_h->data + col,
+                         run->w_h->cols);
+    if (run->b_h)
+        att_sum_add(sum, number(sum->arena, run->b_h->data[col]));
 }
 
 static att_expr *write_gate(att_arena *arena, const struct run *run, int64_t t, int64_t col)
 {
-    return att_make_binary(arena, ATT_OP_ADD, write_from_x(arena, run, t, col),
-                           write_from_h(arena, run, t, col));
+    att_sum sum = { .arena = arena };
+    add_from_x(&sum, run, t, col);
+    add_from_h(&sum, run, t, col);
+    return sum.expr;
 }
 
 static att_expr *write_rnn_z(att_arena *arena, const struct run *run, int64_t t, int64_t j)
@@ -200,7 +204,7 @@ static att_expr *write_lstm_c(att_arena *arena, const struct run *run, int64_t t
 {
     att_expr *kept = times(arena, at(run, LSTM_F, t)[j], number(arena, memory_before(run, t)[j]));
     att_expr *added = times(arena, at(run, LSTM_I, t)[j], number(arena, at(run, LSTM_G, t)[j]));
-    return att_make_plus(arena, false, kept, added);
+    return att_make_binary(arena, ATT_OP_ADD, kept, added);
 }
 
 static att_expr *write_lstm_h(att_arena *arena, const struct run *run, int64_t t, int64_t j)
@@ -212,11 +216,16 @@ static att_expr *write_lstm_h(att_arena *arena, const struct run *run, int64_t t
 static att_expr *write_gru_n(att_arena *arena, const struct run *run, int64_t t, int64_t j)
 {
     int64_t col = GRU_N * run->m + j;
-    att_expr *past = run->before
-                         ? number(arena, reset_before(run, t, j))
-                         : times(arena, at(run, GRU_R, t)[j], write_from_h(arena, run, t, col));
-    return att_make_call(arena, "tanh",
-                         att_make_plus(arena, false, write_from_x(arena, run, t, col), past));
+    att_sum sum = { .arena = arena };
+    att_sum past = { .arena = arena };
+    add_from_x(&sum, run, t, col);
+    if (run->before) {
+        att_sum_add(&sum, number(arena, reset_before(run, t, j)));
+    } else {
+        add_from_h(&past, run, t, col);
+        att_sum_add(&sum, times(arena, at(run, GRU_R, t)[j], past.expr));
+    }
+    return att_make_call(arena, "tanh", sum.expr);
 }
 
 static att_expr *write_gru_h(att_arena *arena, const struct run *run, int64_t t, int64_t j)
@@ -225,8 +234,8 @@ static att_expr *write_gru_h(att_arena *arena, const struct run *run, int64_t t,
     att_expr *rest = att_make_binary(arena, ATT_OP_SUBTRACT, number(arena, 1.0), number(arena, z));
     att_expr *fresh =
         att_make_binary(arena, ATT_OP_MULTIPLY, rest, number(arena, at(run, GRU_N, t)[j]));
-    return att_make_plus(arena, false, fresh,
-                         times(arena, z, number(arena, state_before(run, t)[j])));
+    att_expr *kept = times(arena, z, number(arena, state_before(run, t)[j]));
+    return att_make_binary(arena, ATT_OP_ADD, fresh, kept);
 }
 
 /* ---------------------------------------------------------------- the cells */

@@ -40,26 +40,25 @@ static att_expr *write_additive(att_arena *arena, const att_head *head, int64_t 
     const att_matrix *w = head->param[ATT_PARAM_W];
     const att_matrix *u = head->param[ATT_PARAM_U];
     const att_matrix *b = head->param[ATT_PARAM_B];
-    att_expr *sum = NULL;
+    att_sum sum = { .arena = arena };
     for (int64_t a = 0; a < w->rows; a++) {
         double x = dot(w->cols, row_of(w, a), row_of(head->query, i)) +
                    dot(u->cols, row_of(u, a), row_of(head->key, j)) + (b ? b->data[a] : 0.0);
-        att_expr *term = att_make_binary(arena, ATT_OP_MULTIPLY,
-                                         att_make_number(arena, head->param[ATT_PARAM_V]->data[a]),
-                                         att_make_call(arena, "tanh", att_make_number(arena, x)));
-        sum = att_make_plus(arena, a == 0, sum, term);
+        double factor = head->param[ATT_PARAM_V]->data[a];
+        att_sum_add(&sum, att_make_binary(arena, ATT_OP_MULTIPLY, att_make_number(arena, factor),
+                                          att_make_call(arena, "tanh", att_make_number(arena, x))));
     }
-    return sum;
+    return sum.expr;
 }
 
 static att_expr *write_concat(att_arena *arena, const att_head *head, int64_t i, int64_t j)
 {
     const double *v = head->param[ATT_PARAM_V]->data;
     int64_t width = head->query->cols;
-    att_expr *query = att_make_products(arena, width, v, 1, row_of(head->query, i), 1);
-    att_expr *key =
-        att_make_products(arena, head->key->cols, v + width, 1, row_of(head->key, j), 1);
-    return att_make_call(arena, "relu", att_make_binary(arena, ATT_OP_ADD, query, key));
+    att_sum sum = { .arena = arena };
+    att_sum_add_products(&sum, width, v, 1, row_of(head->query, i), 1);
+    att_sum_add_products(&sum, head->key->cols, v + width, 1, row_of(head->key, j), 1);
+    return att_make_call(arena, "relu", sum.expr);
 }
 
 static att_expr *write_gaussian(att_arena *arena, const att_head *head, int64_t i, int64_t j)

@@ -27,18 +27,14 @@ static att_expr *number(att_arena *arena, double value)
 /* f(e_1) + f(e_2) + … over the keys that query i may attend; f NULL: the scores themselves. */
 static att_expr *write_sum_of(att_arena *arena, const att_head *head, int64_t i, const char *f)
 {
-    att_expr *sum = NULL;
-    bool first = true;
+    att_sum sum = { .arena = arena };
     for (int64_t j = 0; j < head->key->rows; j++) {
         if (!may_attend(head, i, j))
             continue;
         att_expr *term = number(arena, score_at(head, i, j));
-        if (f)
-            term = att_make_call(arena, f, term);
-        sum = att_make_plus(arena, first, sum, term);
-        first = false;
+        att_sum_add(&sum, f ? att_make_call(arena, f, term) : term);
     }
-    return sum;
+    return sum.expr;
 }
 
 static att_expr *write_softmax(att_arena *arena, const att_head *head, int64_t i, int64_t j)

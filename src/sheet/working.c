@@ -83,22 +83,27 @@ att_expr *att_make_indexed(att_arena *arena, const char *name, int64_t row, int6
     return node;
 }
 
-att_expr *att_make_plus(att_arena *arena, bool first, att_expr *sum, att_expr *term)
+void att_sum_add(att_sum *sum, att_expr *term)
 {
-    return first ? term : att_make_binary(arena, ATT_OP_ADD, sum, term);
+    bool first = sum->terms++ == 0;
+    sum->expr = first ? term : att_make_binary(sum->arena, ATT_OP_ADD, sum->expr, term);
+}
+
+void att_sum_add_products(att_sum *sum, int64_t count, const double *a, int64_t a_stride,
+                          const double *b, int64_t b_stride)
+{
+    for (int64_t i = 0; i < count; i++)
+        att_sum_add(sum, att_make_binary(sum->arena, ATT_OP_MULTIPLY,
+                                         att_make_number(sum->arena, a[i * a_stride]),
+                                         att_make_number(sum->arena, b[i * b_stride])));
 }
 
 att_expr *att_make_products(att_arena *arena, int64_t count, const double *a, int64_t a_stride,
                             const double *b, int64_t b_stride)
 {
-    att_expr *sum = NULL;
-    for (int64_t i = 0; i < count; i++) {
-        att_expr *term =
-            att_make_binary(arena, ATT_OP_MULTIPLY, att_make_number(arena, a[i * a_stride]),
-                            att_make_number(arena, b[i * b_stride]));
-        sum = att_make_plus(arena, i == 0, sum, term);
-    }
-    return sum;
+    att_sum sum = { .arena = arena };
+    att_sum_add_products(&sum, count, a, a_stride, b, b_stride);
+    return sum.expr;
 }
 
 att_status att_workings_start(att_workings *workings, att_arena *arena, size_t room, att_error *err)

@@ -24,10 +24,21 @@ att_expr *att_make_call(att_arena *arena, const char *function, att_expr *argume
 /* A subscripted name: a_{1,2}, or a_1 where `col` is negative. */
 att_expr *att_make_indexed(att_arena *arena, const char *name, int64_t row, int64_t col);
 
-/* sum + term, or the term alone where there is no sum yet. */
-att_expr *att_make_plus(att_arena *arena, bool first, att_expr *sum, att_expr *term);
+/* A sum that grows by terms from the left, so that it needs no brackets; start from { arena }. Once
+ * a term was NULL, `expr` is NULL for good. */
+typedef struct att_sum {
+    att_arena *arena;
+    att_expr *expr;
+    size_t terms;
+} att_sum;
 
-/* a[0]·b[0] + a[1]·b[1] + …, `count` ≥ 1 terms, each factor `stride` apart. */
+void att_sum_add(att_sum *sum, att_expr *term);
+
+/* a[0]·b[0] + a[1]·b[1] + …: `count` terms, the factors `stride` apart. */
+void att_sum_add_products(att_sum *sum, int64_t count, const double *a, int64_t a_stride,
+                          const double *b, int64_t b_stride);
+
+/* The same on its own. */
 att_expr *att_make_products(att_arena *arena, int64_t count, const double *a, int64_t a_stride,
                             const double *b, int64_t b_stride);
 

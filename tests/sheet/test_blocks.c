@@ -427,7 +427,7 @@ static void a_sequence_is_its_steps_one_after_the_other(void **state)
 
 /* ---------------------------------------------------------------- memory */
 
-enum { ARENA_BLOCK = 16 * 1024, PADDING_STEP = 64 };
+enum { ARENA_BLOCK = 16 * 1024, PADDING_STEP = 128 };
 
 /* Works the text out with each allocation failing in turn; nothing may stay behind. */
 static void fail_each_allocation(const char *text)

@@ -25,7 +25,7 @@ static const char preamble[] =
     "\\usepackage{amsmath,amssymb}\n"
     "\\usepackage{array}\n"
     "\\usepackage{graphicx}\n"
-    "\\usepackage[table]{xcolor}\n"
+    "\\usepackage{xcolor}\n"
     "\\usepackage[margin=25mm]{geometry}\n"
     "\\setlength{\\parindent}{0pt}\n"
     "\\setlength{\\parskip}{6pt plus 2pt}\n"
@@ -54,8 +54,12 @@ static const char preamble[] =
     "\\newcommand{\\attendline}[1]{\\par\\hspace*{1.5em}\\attendfit{#1}\\par}\n"
     "\\newcommand{\\attendpass}{\\textcolor{attendpass}{$\\checkmark$}}\n"
     "\\newcommand{\\attendfail}{\\textcolor{attendfail}{\\textbf{$\\times$ failed}}}\n"
-    "% A cell of a map: its colour, the colour of its text, its text.\n"
-    "\\newcommand{\\attendcell}[3]{\\cellcolor[HTML]{#1}\\textcolor{#2}{#3}}\n";
+    "% A cell of a map: its colour, the colour of its text, its text. Boxes, because the package\n"
+    "% for coloured cells makes every array in the document several times slower.\n"
+    "\\newlength{\\attendwide}\n\\newlength{\\attendhigh}\n"
+    "\\newcommand{\\attendcell}[3]{\\setlength{\\fboxsep}{0pt}\\colorbox[HTML]{#1}{\\textcolor{#2}{"
+    "%\n"
+    "  \\makebox[\\attendwide]{\\rule[-0.35\\attendhigh]{0pt}{\\attendhigh}#3}}}}\n";
 
 static void put_tex(att_page *page, const char *text)
 {
@@ -256,26 +260,29 @@ static void put_panel_head(att_page *page, const att_map *map, int64_t panel)
     if (map->panel_labels && map->panel_labels[panel]) {
         att_put(page->out, "\\textbf{");
         put_tex(page, map->panel_labels[panel]);
-        att_put(page->out, "}\\\\\n");
+        att_put(page->out, "\\strut}\\\\[4pt]\n");
     } else if (map->panels > 1) {
-        att_putf(page->out, "\\textbf{head %" PRId64 "}\\\\\n", panel + 1);
+        att_putf(page->out, "\\textbf{head %" PRId64 "\\strut}\\\\[4pt]\n", panel + 1);
     }
-    att_put(page->out, "\\begin{tabular}{r|*{");
+    att_put(page->out, "\\begin{tabular}{r@{\\hspace{0.6em}}*{");
     att_put_integer(page->out, map->keys);
-    att_put(page->out, "}{c}}\nquery $\\backslash$ key");
+    att_put(page->out, "}{c@{\\hspace{1pt}}}}\nquery $\\backslash$ key");
     for (int64_t j = 0; j < map->keys; j++) {
-        att_put(page->out, map->keys > MAP_VALUES ? " & \\rotatebox{90}{" : " & {");
+        att_put(page->out, map->keys > MAP_VALUES ? " & \\rotatebox{90}{" : " & {\\strut ");
         put_tex(page, att_map_label(map->key_labels, j, number));
         att_put(page->out, "}");
     }
-    att_put(page->out, " \\\\ \\hline\n");
+    att_put(page->out, " \\\\[4pt]\n");
 }
 
 static void put_panel(att_page *page, const att_map *map, const att_scale *scale, int64_t panel)
 {
     char number[ATT_LABEL_SIZE];
     att_put(page->out, panel > 0 ? "\\hspace{2em}%\n" : "\n\\hspace*{1.5em}");
-    att_put(page->out, "\\attendfit{\\mbox{\\renewcommand{\\arraystretch}{1.4}"
+    bool values = map->keys <= MAP_VALUES;
+    att_put(page->out, values ? "\\setlength{\\attendwide}{2.6em}\\setlength{\\attendhigh}{2em}%\n"
+                              : "\\setlength{\\attendwide}{1em}\\setlength{\\attendhigh}{1em}%\n");
+    att_put(page->out, "\\attendfit{\\mbox{\\renewcommand{\\arraystretch}{0}"
                        "\\begin{tabular}[t]{c}\n");
     put_panel_head(page, map, panel);
     for (int64_t i = 0; i < map->queries && page->out->status == ATT_OK; i++) {
@@ -284,9 +291,21 @@ static void put_panel(att_page *page, const att_map *map, const att_scale *scale
             att_put(page->out, " & ");
             put_map_cell(page, map, scale, panel, i, j);
         }
-        att_put(page->out, " \\\\\n");
+        att_put(page->out, " \\\\[1pt]\n");
     }
     att_put(page->out, "\\end{tabular}\n\\end{tabular}}}\n");
+}
+
+/* The ends of the colours, and what the marks mean. */
+static void put_map_legend(att_page *page, const att_map *map, const att_scale *scale)
+{
+    char low[ATT_NUMBER_SIZE], high[ATT_NUMBER_SIZE];
+    att_number_short(low, scale->low, 4);
+    att_number_short(high, scale->high, 4);
+    att_putf(page->out, "\n{\\small\\color{gray}%s $%s$, %s $%s$%s}\n",
+             scale->diverging ? "brown:" : "light:", low,
+             scale->diverging ? "blue:" : "dark:", high,
+             att_map_has(map, ATT_CELL_MASKED) ? "; $\\times$ is masked" : "");
 }
 
 static void latex_plot(att_page *page, const att_step *step)
@@ -297,7 +316,7 @@ static void latex_plot(att_page *page, const att_step *step)
     att_scale scale = att_map_scale(&map);
     att_put(page->out, "\n\\textbf{");
     put_tex(page, map.title ? map.title : "Attention map");
-    att_put(page->out, "}\n");
+    att_put(page->out, "}\\nopagebreak\n");
     if (map.keys < step->map->keys ||
         (page->options->row == 0 && map.queries < step->map->queries)) {
         att_put(page->out, "\n");
@@ -306,6 +325,7 @@ static void latex_plot(att_page *page, const att_step *step)
     }
     for (int64_t p = 0; p < map.panels && page->out->status == ATT_OK; p++)
         put_panel(page, &map, &scale, p);
+    put_map_legend(page, &map, &scale);
 }
 
 static void latex_end_sheet(att_page *page)

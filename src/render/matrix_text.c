@@ -79,7 +79,7 @@ att_view att_matrix_text_view(const att_paint *paint, const att_matrix *matrix,
     int64_t shown = att_axis_shown(&view.cols);
     if (used > room && shown > 0) {
         int64_t fit = room / (used / shown + 1);
-        view.cols = att_axis_abridged(matrix->cols, fit > 2 ? fit : 2);
+        view.cols = att_axis_ends(matrix->cols, fit);
     }
     return view;
 }

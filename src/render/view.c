@@ -6,12 +6,17 @@
 #include <inttypes.h>
 #include <string.h>
 
+att_axis att_axis_ends(int64_t count, int64_t shown)
+{
+    if (shown >= count)
+        return (att_axis){ .count = count, .head = count };
+    int64_t tail = shown >= 6 ? shown / 3 : 1;
+    return (att_axis){ .count = count, .head = shown > tail ? shown - tail : 1, .tail = tail };
+}
+
 att_axis att_axis_abridged(int64_t count, int64_t most)
 {
-    if (count <= most)
-        return (att_axis){ .count = count, .head = count };
-    int64_t tail = most / 3;
-    return (att_axis){ .count = count, .head = most - tail, .tail = tail };
+    return att_axis_ends(count, count <= most ? count : most * 3 / 5);
 }
 
 att_view att_view_of(const att_matrix *matrix, const att_render_options *options, int64_t most_rows,

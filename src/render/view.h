@@ -13,6 +13,11 @@ typedef struct att_axis {
     int64_t tail;
 } att_axis;
 
+/* The first and the last, `shown` of them in all but at least one of each. */
+att_axis att_axis_ends(int64_t count, int64_t shown);
+
+/* All of them up to `most`; of more, some three fifths of `most`: what is cut at all can be cut
+ * short. */
 att_axis att_axis_abridged(int64_t count, int64_t most);
 
 static inline int64_t att_axis_shown(const att_axis *axis)

@@ -1,0 +1,419 @@
+/* The five formats over a trace that has one of everything. Golden files hold the whole documents;
+ * the other tests say what matters in them. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include "base/alloc.h"
+#include "base/text.h"
+#include "render/golden.h"
+#include "render/sample.h"
+#include "render/xml_check.h"
+#include "text/width.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#ifdef ATT_HAVE_JANSSON
+#include <jansson.h>
+#endif
+
+static sample *it;
+
+static int make_sample(void **state)
+{
+    (void)state;
+    it = sample_new();
+    return 0;
+}
+
+static int drop_sample(void **state)
+{
+    (void)state;
+    sample_free(it);
+    return 0;
+}
+
+static att_text rendered(att_render_options options)
+{
+    att_text text = { 0 };
+    att_error err = { 0 };
+    if (options.digits == 0)
+        options.digits = -1;
+    if (att_sheet_render(&text, &it->sheet, &options, &err) != ATT_OK)
+        fail_msg("%s", err.message);
+    return text;
+}
+
+static void assert_holds(const att_text *text, const char *word)
+{
+    if (!strstr(text->data, word))
+        fail_msg("not in the document: %s", word);
+}
+
+static void assert_lacks(const att_text *text, const char *word)
+{
+    if (strstr(text->data, word))
+        fail_msg("in the document: %s", word);
+}
+
+static const struct {
+    const char *file;
+    att_render_options options;
+} goldens[] = {
+    { "sample.txt", { .format = ATT_FORMAT_TEXT, .width = 80 } },
+    { "sample-ascii.txt", { .format = ATT_FORMAT_TEXT, .width = 80, .ascii = true } },
+    { "sample-colour.txt", { .format = ATT_FORMAT_TEXT, .width = 80, .colour = ATT_COLOUR_TRUE } },
+    { "sample-row-head.txt", { .format = ATT_FORMAT_TEXT, .width = 80, .row = 2, .head = 2 } },
+    { "sample.md", { .format = ATT_FORMAT_MARKDOWN } },
+    { "sample.tex", { .format = ATT_FORMAT_LATEX } },
+    { "sample.html", { .format = ATT_FORMAT_HTML } },
+    { "sample.json", { .format = ATT_FORMAT_JSON } },
+};
+
+enum { GOLDENS = sizeof goldens / sizeof *goldens };
+
+static void documents_are_as_they_were(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < GOLDENS; i++) {
+        att_text text = rendered(goldens[i].options);
+        assert_golden(goldens[i].file, &text);
+        att_text_free(&text);
+    }
+}
+
+static void two_runs_give_the_same_bytes(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < GOLDENS; i++) {
+        att_text a = rendered(goldens[i].options), b = rendered(goldens[i].options);
+        assert_int_equal(a.length, b.length);
+        assert_memory_equal(a.data, b.data, a.length);
+        att_text_free(&a);
+        att_text_free(&b);
+    }
+}
+
+static void no_escape_of_the_users_reaches_the_terminal(void **state)
+{
+    (void)state;
+    att_text text = rendered((att_render_options){ .format = ATT_FORMAT_TEXT });
+    assert_null(strchr(text.data, '\033'));
+    att_text_free(&text);
+    text = rendered((att_render_options){ .format = ATT_FORMAT_TEXT, .colour = ATT_COLOUR_TRUE });
+    assert_lacks(&text, "\033[31m\n"); /* what the prose smuggles in */
+    assert_holds(&text, "√2 \xEF\xBF\xBD[31m");
+    att_text_free(&text);
+}
+
+static void prose_and_sums_keep_within_the_width(void **state)
+{
+    (void)state;
+    for (int width = 50; width <= 120; width += 19) {
+        att_text text = rendered((att_render_options){ .format = ATT_FORMAT_TEXT, .width = width });
+        for (char *line = strtok(text.data, "\n"); line; line = strtok(NULL, "\n"))
+            if (att_width(line) > width)
+                fail_msg("%d columns of %d: %s", att_width(line), width, line);
+        att_text_free(&text);
+    }
+}
+
+static void ascii_draws_with_ascii_alone(void **state)
+{
+    (void)state;
+    att_text text = rendered((att_render_options){ .format = ATT_FORMAT_TEXT, .ascii = true });
+    static const char *const drawn[] = {
+        "⎡", "│", "═", "─", "✓", "✗", "·", "ᵀ", "√d", "╱", "░", "…"
+    };
+    for (size_t i = 0; i < sizeof drawn / sizeof *drawn; i++)
+        assert_lacks(&text, drawn[i]);
+    assert_holds(&text, "  FAIL h = [1 2] to 2 decimals");
+    assert_holds(&text, "  ok a.scores = [0.6 0.82] within 0.005");
+    att_text_free(&text);
+}
+
+static void the_rounding_is_stated_once(void **state)
+{
+    (void)state;
+    static const att_format formats[] = { ATT_FORMAT_TEXT, ATT_FORMAT_MARKDOWN, ATT_FORMAT_LATEX,
+                                          ATT_FORMAT_HTML };
+    const char *sentence = "Shown to 2 decimals; computed in double precision.";
+    for (size_t i = 0; i < 4; i++) {
+        att_text text = rendered((att_render_options){ .format = formats[i], .digits = 2 });
+        assert_holds(&text, sentence);
+        assert_null(strstr(strstr(text.data, sentence) + 1, sentence));
+        att_text_free(&text);
+    }
+}
+
+static void masked_cells_never_look_like_numbers(void **state)
+{
+    (void)state;
+    att_text text = rendered((att_render_options){ .format = ATT_FORMAT_TEXT });
+    assert_holds(&text, "· is masked");
+    assert_lacks(&text, "-inf");
+    att_text_free(&text);
+    text = rendered((att_render_options){ .format = ATT_FORMAT_HTML });
+    assert_holds(&text, "<td class=\"masked\">masked</td>");
+    att_text_free(&text);
+}
+
+static void a_large_matrix_is_abridged_except_in_json(void **state)
+{
+    (void)state;
+    static const char *const marks[] = { [ATT_FORMAT_TEXT] = "…  298.50",
+                                         [ATT_FORMAT_MARKDOWN] = "\\cdots",
+                                         [ATT_FORMAT_LATEX] = "\\cdots",
+                                         [ATT_FORMAT_HTML] = "⋯" };
+    for (int format = ATT_FORMAT_TEXT; format < ATT_FORMAT_JSON; format++) {
+        att_text text = rendered((att_render_options){ .format = (att_format)format });
+        assert_lacks(&text, "122.75"); /* element 491, in the middle */
+        assert_holds(&text, "299.75"); /* the last */
+        if (format != ATT_FORMAT_TEXT)
+            assert_holds(&text, marks[format]);
+        att_text_free(&text);
+    }
+    att_text text = rendered((att_render_options){ .format = ATT_FORMAT_JSON });
+    assert_holds(&text, "122.75");
+    att_text_free(&text);
+}
+
+static void only_shows_the_steps_of_a_name_and_what_concerns_them(void **state)
+{
+    (void)state;
+    att_text text = rendered((att_render_options){ .format = ATT_FORMAT_TEXT, .only = "a" });
+    assert_holds(&text, "a = attention(");
+    assert_holds(&text, "✓ a.scores = ");
+    assert_holds(&text, "query"); /* its plot */
+    assert_lacks(&text, "tiny");
+    assert_lacks(&text, "Values");
+    att_text_free(&text);
+    text = rendered((att_render_options){ .format = ATT_FORMAT_TEXT, .only = "a.q" });
+    assert_holds(&text, "q = s");
+    assert_holds(&text, "0.3333"); /* asked for by name, its value is shown */
+    assert_lacks(&text, "scores");
+    att_text_free(&text);
+}
+
+static void a_row_shows_that_row_and_its_sums(void **state)
+{
+    (void)state;
+    att_text text = rendered((att_render_options){ .format = ATT_FORMAT_TEXT, .row = 2 });
+    assert_holds(&text, "日本 [ 0.3  0.4 ]");
+    assert_lacks(&text, "0.1  0.2");
+    assert_holds(&text, "e₂₁ = ");
+    assert_lacks(&text, "e₁₁ = ");
+    att_text_free(&text);
+    text = rendered((att_render_options){ .format = ATT_FORMAT_TEXT, .row = 3 });
+    assert_holds(&text, "2 × 3: no row 3"); /* the scores have two */
+    att_text_free(&text);
+}
+
+static void a_head_shows_that_head_alone(void **state)
+{
+    (void)state;
+    att_text text =
+        rendered((att_render_options){ .format = ATT_FORMAT_TEXT, .head = 2, .only = "b" });
+    assert_holds(&text, "head 2");
+    assert_lacks(&text, "head 1");
+    assert_holds(&text, "heads ="); /* what all heads make together stays */
+    att_text_free(&text);
+}
+
+static void options_that_nothing_satisfies_are_refused(void **state)
+{
+    (void)state;
+    static const struct {
+        att_render_options options;
+        const char *message;
+    } refused[] = {
+        { { .only = "tinny" }, "no step is called 'tinny'; did you mean 'tiny'?" },
+        { { .only = "zebra" }, "no step is called 'zebra'" },
+        { { .only = "a.score" }, "no part of 'a' is called 'score'; did you mean 'scores'?" },
+        { { .row = 31 }, "there is no row 31: the largest matrix shown has 30" },
+        { { .row = 4, .only = "h" }, "there is no row 4: the largest matrix shown has 3" },
+        { { .row = -1 }, "there is no row -1: the largest matrix shown has 30" },
+        { { .head = 3 }, "there is no head 3: the most heads shown are 2" },
+        { { .digits = 18 }, "18 asked for, expected 0 to 17" },
+        { { .format = (att_format)9 }, "there is no format number 9" },
+    };
+    for (size_t i = 0; i < sizeof refused / sizeof *refused; i++) {
+        att_text text = { 0 };
+        att_error err = { 0 };
+        assert_int_equal(att_sheet_render(&text, &it->sheet, &refused[i].options, &err),
+                         ATT_BAD_INPUT);
+        assert_string_equal(err.message, refused[i].message);
+        assert_null(text.data);
+    }
+}
+
+static void html_is_well_formed_and_needs_nothing_from_elsewhere(void **state)
+{
+    (void)state;
+    att_text text = rendered((att_render_options){ .format = ATT_FORMAT_HTML });
+    assert_well_formed(text.data);
+    assert_lacks(&text, "<script");
+    assert_lacks(&text, "http://www.w3.org/1999");
+    for (const char *at = text.data; (at = strstr(at, "http")); at++)
+        assert_memory_equal(at, "http://www.w3.org/2000/svg", 26);
+    assert_lacks(&text, "src=");
+    assert_lacks(&text, "@import");
+    assert_holds(&text, "<html lang=\"en\">");
+    assert_holds(&text, "2 of 6 checks failed: line <a href=\"#s1-10\">10</a>");
+    assert_holds(&text, "id=\"s1-10\"");
+    att_text_free(&text);
+}
+
+/* Every id once: two maps in one page must not share their patterns' names. */
+static void several_sheets_make_one_document_without_a_clash(void **state)
+{
+    (void)state;
+    const att_sheet *both[] = { &it->sheet, &it->sheet };
+    const att_render_options options = { .format = ATT_FORMAT_HTML, .digits = -1 };
+    att_text text = { 0 };
+    assert_int_equal(att_sheets_render(&text, both, 2, &options, NULL), ATT_OK);
+    assert_well_formed(text.data);
+    for (const char *at = text.data; (at = strstr(at, " id=\"")); at++) {
+        char id[64];
+        size_t length = strcspn(at + 5, "\"") + 6;
+        snprintf(id, sizeof id, "%.*s", (int)length, at);
+        assert_null(strstr(at + 1, id));
+    }
+    att_text_free(&text);
+    const att_render_options latex = { .format = ATT_FORMAT_LATEX, .digits = -1 };
+    assert_int_equal(att_sheets_render(&text, both, 2, &latex, NULL), ATT_OK);
+    assert_null(strstr(strstr(text.data, "\\end{document}") + 1, "\\end{document}"));
+    att_text_free(&text);
+    const att_render_options plain = { .format = ATT_FORMAT_TEXT, .digits = -1 };
+    assert_int_equal(att_sheets_render(&text, both, 2, &plain, NULL), ATT_OK);
+    assert_holds(&text, "── sample_<&>.att ──");
+    att_text_free(&text);
+}
+
+static void an_empty_sheet_renders_in_every_format(void **state)
+{
+    (void)state;
+    const att_sheet empty = { .name = "empty.att" };
+    for (int format = ATT_FORMAT_TEXT; format <= ATT_FORMAT_JSON; format++) {
+        const att_render_options options = { .format = (att_format)format, .digits = -1 };
+        att_text text = { 0 };
+        assert_int_equal(att_sheet_render(&text, &empty, &options, NULL), ATT_OK);
+        if (format == ATT_FORMAT_TEXT || format == ATT_FORMAT_MARKDOWN)
+            assert_int_equal(text.length, 0);
+        att_text_free(&text);
+    }
+}
+
+#ifdef ATT_HAVE_JANSSON
+
+static json_t *parsed(const att_text *text)
+{
+    json_error_t fault;
+    json_t *root = json_loadb(text->data, text->length, JSON_REJECT_DUPLICATES, &fault);
+    if (!root)
+        fail_msg("line %d: %s", fault.line, fault.text);
+    return root;
+}
+
+static json_t *step_of(json_t *root, size_t index)
+{
+    json_t *sheet = json_array_get(json_object_get(root, "sheets"), 0);
+    return json_array_get(json_object_get(sheet, "steps"), index);
+}
+
+static void json_holds_every_step_exactly(void **state)
+{
+    (void)state;
+    att_text text = rendered((att_render_options){ .format = ATT_FORMAT_JSON, .digits = 1 });
+    json_t *root = parsed(&text);
+    assert_int_equal(json_integer_value(json_object_get(root, "schema")), 1);
+    json_t *sheet = json_array_get(json_object_get(root, "sheets"), 0);
+    assert_int_equal(json_array_size(json_object_get(sheet, "steps")), it->sheet.step_count);
+    assert_string_equal(json_string_value(json_object_get(sheet, "name")), "sample_<&>.att");
+    json_t *value = json_object_get(step_of(root, 5), "value");
+    json_t *row = json_array_get(json_object_get(value, "data"), 0);
+    assert_true(json_number_value(json_array_get(row, 0)) == 1.0 / 3);
+    json_t *scores =
+        json_object_get(json_array_get(json_object_get(step_of(root, 5), "parts"), 1), "value");
+    json_t *first = json_array_get(json_object_get(scores, "data"), 0);
+    assert_string_equal(json_string_value(json_array_get(first, 2)), "-inf");
+    json_t *allowed = json_array_get(json_object_get(scores, "allowed"), 0);
+    assert_int_equal(json_integer_value(json_array_get(allowed, 2)), 0);
+    assert_string_equal(json_string_value(json_array_get(json_object_get(scores, "col_labels"), 0)),
+                        "আমি");
+    assert_string_equal(json_string_value(json_object_get(step_of(root, 12), "worst")), "inf");
+    json_decref(root);
+    att_text_free(&text);
+}
+
+static void json_of_one_row_says_which(void **state)
+{
+    (void)state;
+    att_text text =
+        rendered((att_render_options){ .format = ATT_FORMAT_JSON, .row = 2, .only = "h" });
+    json_t *root = parsed(&text);
+    json_t *value = json_object_get(step_of(root, 0), "value");
+    assert_int_equal(json_integer_value(json_object_get(value, "row")), 2);
+    assert_int_equal(json_integer_value(json_object_get(value, "rows")), 3);
+    assert_int_equal(json_array_size(json_object_get(value, "data")), 1);
+    json_decref(root);
+    att_text_free(&text);
+}
+
+#endif
+
+static void running_out_of_memory_is_told_leaks_nothing_and_keeps_the_text(void **state)
+{
+    (void)state;
+    for (int format = ATT_FORMAT_TEXT; format <= ATT_FORMAT_JSON; format++) {
+        const att_render_options options = { .format = (att_format)format, .digits = -1 };
+        att_status status = ATT_NO_MEMORY;
+        for (size_t n = 1; status != ATT_OK; n++) {
+            att_text text = { 0 };
+            att_error err = { 0 };
+            assert_int_equal(att_text_puts(&text, "kept"), ATT_OK);
+            size_t live = att_alloc_live();
+            att_alloc_fail_at(n);
+            status = att_sheet_render(&text, &it->sheet, &options, &err);
+            att_alloc_fail_at(0);
+            assert_true(n < 2000);
+            assert_int_equal(att_alloc_live(), live);
+            if (status != ATT_OK) {
+                assert_int_equal(status, ATT_NO_MEMORY);
+                assert_int_equal(err.status, ATT_NO_MEMORY);
+                assert_string_equal(text.data, "kept");
+            }
+            att_text_free(&text);
+        }
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(documents_are_as_they_were),
+        cmocka_unit_test(two_runs_give_the_same_bytes),
+        cmocka_unit_test(no_escape_of_the_users_reaches_the_terminal),
+        cmocka_unit_test(prose_and_sums_keep_within_the_width),
+        cmocka_unit_test(ascii_draws_with_ascii_alone),
+        cmocka_unit_test(the_rounding_is_stated_once),
+        cmocka_unit_test(masked_cells_never_look_like_numbers),
+        cmocka_unit_test(a_large_matrix_is_abridged_except_in_json),
+        cmocka_unit_test(only_shows_the_steps_of_a_name_and_what_concerns_them),
+        cmocka_unit_test(a_row_shows_that_row_and_its_sums),
+        cmocka_unit_test(a_head_shows_that_head_alone),
+        cmocka_unit_test(options_that_nothing_satisfies_are_refused),
+        cmocka_unit_test(html_is_well_formed_and_needs_nothing_from_elsewhere),
+        cmocka_unit_test(several_sheets_make_one_document_without_a_clash),
+        cmocka_unit_test(an_empty_sheet_renders_in_every_format),
+#ifdef ATT_HAVE_JANSSON
+        cmocka_unit_test(json_holds_every_step_exactly),
+        cmocka_unit_test(json_of_one_row_says_which),
+#endif
+        cmocka_unit_test(running_out_of_memory_is_told_leaks_nothing_and_keeps_the_text),
+    };
+    return cmocka_run_group_tests(tests, make_sample, drop_sample);
+}

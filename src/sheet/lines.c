@@ -181,8 +181,10 @@ att_status att_line_statement(att_worker *worker, const att_line *line, att_stat
     size_t name = leading_name(line);
     const struct keyword *keyword = find_keyword(line->text, name);
     if (name > 0 && is_assignment(line, name)) {
-        if (keyword)
-            return fail_line(worker, line, "'%s' is a keyword and cannot be a name", keyword->word);
+        bool load = name == strlen("load") && memcmp(line->text, "load", name) == 0;
+        if (keyword || load)
+            return fail_line(worker, line, "'%s' is a keyword and cannot be a name",
+                             keyword ? keyword->word : "load");
         *out = att_run_assign;
         return ATT_OK;
     }

@@ -3,13 +3,20 @@
 
 #include <string.h>
 
-/* As many as would fill all the memory a sheet may use. It bounds empty matrices too, and no
- * product or sum of two sizes can overflow. */
-#define MAX_SIDE (INT64_C(1) << 28)
+/* Memory bounds the sides of a matrix, but for one without elements: these bound it, so that
+ * walking along a side stays quick and no product or sum of sizes can overflow. */
+#define MAX_SIDE       (INT64_C(1) << 28)
+#define MAX_EMPTY_SIDE (INT64_C(1) << 20)
+
+static bool fits(int64_t rows, int64_t cols)
+{
+    int64_t most = rows == 0 || cols == 0 ? MAX_EMPTY_SIDE : MAX_SIDE;
+    return rows >= 0 && cols >= 0 && rows <= most && cols <= most;
+}
 
 att_matrix *att_matrix_new(att_arena *arena, int64_t rows, int64_t cols)
 {
-    if (rows < 0 || cols < 0 || rows > MAX_SIDE || cols > MAX_SIDE) {
+    if (!fits(rows, cols)) {
         arena->refused = true;
         return NULL;
     }

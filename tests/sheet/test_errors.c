@@ -130,6 +130,7 @@ static const struct bad_sheet {
     { "x == 3", 1, 4,
       "found '==': a value is given with one '=', and checked with 'expect … = …'" },
     { "expect = 3", 1, 1, "'expect' is a keyword and cannot be a name" },
+    { "load = 3", 1, 1, "'load' is a keyword and cannot be a name" },
     { "expct 1 = 2", 1, 1,
       "unknown statement 'expct': did you mean 'expect'? (text that looks like a statement starts "
       "with '>')" },

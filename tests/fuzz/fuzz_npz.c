@@ -1,12 +1,15 @@
-/* Any bytes as a .npz file. */
+/* Any bytes as a .npz file; and, since few of them would get past the checksums, the same bytes put
+ * into an archive: a line with an entry's name, then its contents. */
 #include "fuzz/fuzz.h"
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+#include "tensor/archive.h"
+
+static void check_bytes(const void *bytes, size_t size)
 {
     size_t live = att_alloc_live();
     att_error err = { 0 };
     att_bundle *bundle;
-    att_status status = att_npz_read(&bundle, data, size, "input", &err);
+    att_status status = att_npz_read(&bundle, bytes, size, "input", &err);
     if (status == ATT_OK)
         for (size_t i = 0; i < att_bundle_count(bundle); i++) {
             check_tensor(att_bundle_at(bundle, i));
@@ -16,5 +19,29 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         check_refusal(status, &err);
     att_bundle_free(bundle);
     PROMISE(att_alloc_live() == live);
+}
+
+/* The contents twice, under the name given and under one that it may clash with. */
+static void check_wrapped(const char *bytes, size_t size)
+{
+    const char *newline = size > 0 ? memchr(bytes, '\n', size) : NULL;
+    if (!newline)
+        return;
+    att_text name = { 0 }, contents = { 0 };
+    put(&name, bytes, (size_t)(newline - bytes));
+    put(&contents, newline + 1, size - name.length - 1);
+    const entry entries[] = { { .name = name.data, .content = &contents },
+                              { .name = "other.npy", .content = &contents } };
+    att_text file = archive(entries, 2);
+    check_bytes(file.data, file.length);
+    att_text_free(&file);
+    att_text_free(&contents);
+    att_text_free(&name);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    check_bytes(data, size);
+    check_wrapped((const char *)data, size);
     return 0;
 }

@@ -1,10 +1,11 @@
-/* What the tests of the file formats share: files put together byte by byte, readers that must
- * refuse them, and memory that runs out. */
+/* What the tests of the file formats share: files put together byte by byte, and readers that must
+ * refuse them. */
 #ifndef TESTS_TENSOR_FILES_H
 #define TESTS_TENSOR_FILES_H
 
 #include "attend.h"
 #include "base/alloc.h"
+#include "tensor/bytes.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -15,23 +16,6 @@
 
 #define GOLDEN(name) ATTEND_SOURCE_DIR "/tests/tensor/golden/" name
 #define SHAPE(...)   ((const int64_t[]){ __VA_ARGS__ })
-
-static inline void put(att_text *file, const void *bytes, size_t size)
-{
-    assert_int_equal(att_text_add(file, bytes, size), ATT_OK);
-}
-
-static inline void put_zeros(att_text *file, size_t size)
-{
-    for (size_t i = 0; i < size; i++)
-        put(file, "", 1);
-}
-
-static inline void put_number(att_text *file, uint64_t number, size_t size)
-{
-    for (size_t i = 0; i < size; i++)
-        put(file, &(char){ (char)(number >> 8 * i & 0xFF) }, 1);
-}
 
 /* The bytes copied to a block of exactly their size, so that the sanitiser sees any reader that
  * goes beyond them. */

@@ -8,12 +8,14 @@
 #include "render/view.h"
 
 #include <inttypes.h>
+#include <string.h>
 
 enum {
     MOST_ROWS = 20,
     MOST_COLS = 16,
     MAP_QUERIES = 40,
     MAP_KEYS = 40,
+    CELL_BYTES = 6,
     MAP_VALUES = 12,  /* maps up to this many keys show their values */
     LINE_COLUMNS = 60 /* formula and matrix stand on one line up to about here */
 };
@@ -35,13 +37,12 @@ static const char preamble[] =
     "\\definecolor{attendfail}{HTML}{C62828}\n"
     "\\definecolor{attendmask}{HTML}{DDDDDD}\n"
     "% Characters that pdflatex has no letters for: their code points, or themselves.\n"
+    "\\newcommand{\\attendcodes}[1]{{\\footnotesize\\texttt{#1}}}\n"
     "\\ifPDFTeX\n"
-    "\\newcommand{\\attendother}[2]{{\\footnotesize\\texttt{#1}}}\n"
+    "\\newcommand{\\attendother}[3]{\\attendcodes{#1}}\n"
     "\\else\n"
-    "\\newcommand{\\attendother}[2]{{\\attendscript #2}}\n"
-    "\\newcommand{\\attendscript}{}\n"
-    "\\IfFontExistsTF{FreeSans}{\\newfontfamily\\attendfont{FreeSans}"
-    "\\renewcommand{\\attendscript}{\\attendfont}}{}\n"
+    "\\ifLuaTeX\\defaultfontfeatures{Renderer=HarfBuzz}\\fi\n"
+    "\\newcommand{\\attendother}[3]{\\IfFontExistsTF{#3}{{\\fontspec{#3}#2}}{\\attendcodes{#1}}}\n"
     "\\fi\n"
     "% A formula, scaled down where it is wider than the page.\n"
     "\\newsavebox{\\attendbox}\n"
@@ -254,6 +255,18 @@ static void put_map_cell(att_page *page, const att_map *map, const att_scale *sc
              att_rgb_is_dark(c) ? "white" : "black", text);
 }
 
+/* Whether a key's name is wider than its cell, so that the names must stand upright. */
+static bool has_long_labels(const att_map *map)
+{
+    char number[ATT_LABEL_SIZE];
+    for (int64_t j = 0; j < map->keys; j++) {
+        const char *label = att_map_label(map->key_labels, j, number);
+        if (strlen(label) > CELL_BYTES) /* in bytes: letters beyond ASCII may be set as U+0986 */
+            return true;
+    }
+    return false;
+}
+
 static void put_panel_head(att_page *page, const att_map *map, int64_t panel)
 {
     char number[ATT_LABEL_SIZE];
@@ -267,8 +280,9 @@ static void put_panel_head(att_page *page, const att_map *map, int64_t panel)
     att_put(page->out, "\\begin{tabular}{r@{\\hspace{0.6em}}*{");
     att_put_integer(page->out, map->keys);
     att_put(page->out, "}{c@{\\hspace{1pt}}}}\nquery $\\backslash$ key");
+    bool upright = map->keys > MAP_VALUES || has_long_labels(map);
     for (int64_t j = 0; j < map->keys; j++) {
-        att_put(page->out, map->keys > MAP_VALUES ? " & \\rotatebox{90}{" : " & {\\strut ");
+        att_put(page->out, upright ? " & \\rotatebox{90}{" : " & {\\strut ");
         put_tex(page, att_map_label(map->key_labels, j, number));
         att_put(page->out, "}");
     }
@@ -323,8 +337,10 @@ static void latex_plot(att_page *page, const att_step *step)
         att_map_put_reduction(page->out, step->map, &map, "$\\times$");
         att_put(page->out, "\n");
     }
+    att_put(page->out, "\n{\\raggedright");
     for (int64_t p = 0; p < map.panels && page->out->status == ATT_OK; p++)
         put_panel(page, &map, &scale, p);
+    att_put(page->out, "\\par}\n");
     put_map_legend(page, &map, &scale);
 }
 

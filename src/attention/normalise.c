@@ -183,13 +183,10 @@ static void entmax15_backward(double *score_grads, const double *weight_grads, c
             score_grads[j] *= weight_grads[j] - sum / roots;
 }
 
-/* Neither branch lets exp() overflow. */
+/* Below -709 exp() overflows and the result is 0, off by less than 1e-308. */
 static double logistic(double x)
 {
-    if (x >= 0)
-        return 1 / (1 + exp(-x));
-    double e = exp(x);
-    return e / (1 + e);
+    return 1 / (1 + exp(-x));
 }
 
 static void sigmoid(double *weights, const double *scores, int64_t count, double *scratch)

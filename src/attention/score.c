@@ -262,15 +262,13 @@ static double cosine_pair(const att_problem *p, const att_score_vars *x, int64_t
     return dot(x->of_query, x->of_keys + j * (p->Kk + 1), p->Kk);
 }
 
-/* A zero vector has no direction: neither side gets a gradient through such a pair. */
+/* The unit of a zero vector is zero, so the other side gets no gradient from it; unit_back() gives
+ * it none itself. */
 static void cosine_pair_back(const att_problem *p, const att_score_vars *x, const att_score_vars *g,
                              int64_t j, int64_t position, double grad)
 {
     (void)position;
-    const double *key = x->of_keys + j * (p->Kk + 1);
-    if (x->of_query[p->Kq] == 0 || key[p->Kk] == 0)
-        return;
-    add(g->of_query, grad, key, p->Kk);
+    add(g->of_query, grad, x->of_keys + j * (p->Kk + 1), p->Kk);
     add(g->of_keys + j * (p->Kk + 1), grad, x->of_query, p->Kk);
 }
 

@@ -189,47 +189,62 @@ static void a_query_that_may_attend_nothing_gets_zeros(void **state)
 
 /* ---- sizes of zero */
 
+/* The parameters of a score for sizes S and K, every number 0.5. */
+static att_attention_inputs parameters(att_score score, int64_t S, int64_t K, const double *halves,
+                                       att_tensor store[3])
+{
+    att_attention_inputs in = { 0 };
+    const int64_t rows[] = {
+        [ATT_SCORE_GENERAL] = K, [ATT_SCORE_ADDITIVE] = 3, [ATT_SCORE_LOCATION] = S
+    };
+    store[0] = view3(halves, 1, rows[score], K);
+    store[1] = view3(halves, 1, 3, K);
+    store[2] = view2(halves, 1, score == ATT_SCORE_CONCAT ? 2 * K : 3);
+    bool additive = score == ATT_SCORE_ADDITIVE;
+    if (additive || score == ATT_SCORE_GENERAL || score == ATT_SCORE_LOCATION)
+        in.score_w = &store[0];
+    in.score_u = additive ? &store[1] : NULL;
+    in.score_v = additive || score == ATT_SCORE_CONCAT ? &store[2] : NULL;
+    return in;
+}
+
+/* Forward and backward with these sizes of B, T, S, K and M and every input 0.5. */
+static void run_sizes(const att_attention *how, const int64_t size[5], double *output, double *lse)
+{
+    double halves[64], dq[16] = { 0 };
+    int64_t B = size[0], T = size[1], S = size[2], K = size[3], M = size[4];
+    poison(halves, 64, 0.5);
+    att_tensor store[3], q = view4(halves, B, T, 1, K), k = view4(halves, B, S, 1, K);
+    att_tensor v = view4(halves, B, S, 1, M), o = view4(output, B, T, 1, M);
+    att_tensor l = view3(lse, B, 1, T), d = view4(dq, B, T, 1, K);
+    att_attention_inputs in = parameters(how->score, S, K, halves, store);
+    in.query = &q;
+    in.key = &k;
+    in.value = &v;
+    att_attention_outputs out = { .output = &o, .log_sum_exp = &l };
+    ASSERT_OK(att_attention_forward_ref(how, &in, &out, err));
+    ASSERT_OK(att_attention_backward_ref(how, &in, &o, &(att_attention_grads){ .query = &d }, err));
+}
+
 static void every_size_but_that_of_heads_may_be_zero(void **state)
 {
     (void)state;
-    double numbers[64];
-    for (int zero = 0; zero < 5; zero++)
-        for (int score = 0; score < SCORES; score++)
-            for (int normaliser = 0; normaliser < NORMALISERS; normaliser++) {
-                int64_t size[5] = { 2, 2, 2, 2, 2 }; /* B, T, S, K, M */
-                size[zero] = 0;
-                int64_t B = size[0], T = size[1], S = size[2], K = size[3], M = size[4];
-                bool general = score == ATT_SCORE_GENERAL, additive = score == ATT_SCORE_ADDITIVE;
-                bool concat = score == ATT_SCORE_CONCAT, location = score == ATT_SCORE_LOCATION;
-                poison(numbers, 64, 0.5);
-                double result[16], lse[8], dq[16] = { 0 };
-                poison(result, 16, 7);
-                att_tensor q = view4(numbers, B, T, 1, K), k = view4(numbers, B, S, 1, K);
-                att_tensor v = view4(numbers, B, S, 1, M), o = view4(result, B, T, 1, M);
-                att_tensor l = view3(lse, B, 1, T), d = view4(dq, B, T, 1, K);
-                att_tensor w =
-                    location ? view3(numbers, 1, S, K) : view3(numbers, 1, general ? K : 3, K);
-                att_tensor u = view3(numbers, 1, 3, K);
-                att_tensor sv = view2(numbers, 1, concat ? 2 * K : 3);
-                att_attention how = { .score = (att_score)score,
-                                      .normaliser = (att_normaliser)normaliser };
-                att_attention_inputs in = { .query = &q,
-                                            .key = &k,
-                                            .value = &v,
-                                            .score_w = general || additive || location ? &w : NULL,
-                                            .score_u = additive ? &u : NULL,
-                                            .score_v = additive || concat ? &sv : NULL };
-                att_attention_outputs out = { .output = &o, .log_sum_exp = &l };
-                ASSERT_OK(att_attention_forward_ref(&how, &in, &out, err));
-                ASSERT_OK(att_attention_backward_ref(&how, &in, &o,
-                                                     &(att_attention_grads){ .query = &d }, err));
-                if (S == 0) { /* no key: every query is empty */
-                    assert_near(result, (double[]){ 0, 0, 0, 0, 0, 0, 0, 0 }, 8, 0);
-                    assert_true(lse[0] == -INFINITY);
-                }
-                if (K == 0 && normaliser == ATT_NORMALISE_SOFTMAX) /* all scores alike */
-                    assert_close(result[0], 0.5, 0);
-            }
+    for (int n = 0; n < 5 * SCORES * NORMALISERS; n++) {
+        int zero = n % 5;
+        att_attention how = { .score = (att_score)(n / 5 % SCORES),
+                              .normaliser = (att_normaliser)(n / 5 / SCORES) };
+        int64_t size[5] = { 2, 2, 2, 2, 2 };
+        double output[8], lse[4];
+        size[zero] = 0;
+        poison(output, 8, 7);
+        run_sizes(&how, size, output, lse);
+        if (zero == 2) { /* no key: every query is empty */
+            assert_near(output, (double[]){ 0, 0, 0, 0, 0, 0, 0, 0 }, 8, 0);
+            assert_true(lse[0] == -INFINITY);
+        }
+        if (zero == 3 && how.normaliser == ATT_NORMALISE_SOFTMAX) /* all scores alike */
+            assert_close(output[0], 0.5, 0);
+    }
 }
 
 /* ---- what masks mean */
@@ -341,6 +356,8 @@ static void masks_leave_the_keys_their_definition_names(void **state)
         { { .window = true, .window_left = INT64_MIN, .window_right = INT64_MAX },
           "1111 1111 1111" },
         { { .window = true, .offset = 4, .window_left = 1 }, "0001 0000 0000" },
+        { { .window = true, .offset = -(1LL << 53), .window_left = INT64_MAX, .window_right = -1 },
+          "1111 1111 1111" },
         { { .query_lengths = two_queries }, "1111 1111 0000" },
         { { .key_lengths = three_keys }, "1110 1110 1110" },
         { { .sequences = 2, .query_offsets = q_offsets, .key_offsets = k_offsets },

@@ -113,6 +113,17 @@ static void weights_on_the_simplex_sum_to_one(void **state)
         }
 }
 
+/* σ'(x) = σ(x) σ(-x): at 40 it is e^-40, although σ(40) is 1 to the last bit. */
+static void the_slope_of_the_sigmoid_keeps_its_digits_where_it_is_flat(void **state)
+{
+    (void)state;
+    const double scores[] = { 40, -40, 0 };
+    double w[3], grad[3];
+    normalise(ATT_NORMALISE_SIGMOID, w, scores, 3);
+    att_normaliser_get(ATT_NORMALISE_SIGMOID)->backward(grad, (double[]){ 1, 1, 1 }, scores, w, 3);
+    assert_near(grad, (double[]){ exp(-40), exp(-40), 0.25 }, 3, 4 * DBL_EPSILON * exp(-40));
+}
+
 /* A score of -inf has weight 0 as long as another is finite. */
 static void minus_infinity_weighs_nothing_beside_a_finite_score(void **state)
 {
@@ -174,6 +185,7 @@ int main(void)
         cmocka_unit_test(the_plain_normalisers_divide_and_no_more),
         cmocka_unit_test(simplex_normalisers_survive_any_finite_scores),
         cmocka_unit_test(weights_on_the_simplex_sum_to_one),
+        cmocka_unit_test(the_slope_of_the_sigmoid_keeps_its_digits_where_it_is_flat),
         cmocka_unit_test(minus_infinity_weighs_nothing_beside_a_finite_score),
         cmocka_unit_test(rows_without_an_answer_are_nan_throughout),
         cmocka_unit_test(log_sum_exp_keeps_what_exp_alone_would_lose),

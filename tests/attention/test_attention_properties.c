@@ -239,6 +239,16 @@ static void the_cosine_of_a_zero_vector_is_zero_with_zero_gradient(void **state)
     assert_near(m.dk, (double[]){ 0, 0, 0, 0 }, 4, 0);
 }
 
+/* A NaN beside nothing but zeros is not a zero vector. */
+static void the_cosine_of_a_vector_with_nan_is_nan(void **state)
+{
+    (void)state;
+    const att_attention how = { .score = ATT_SCORE_COSINE, .normaliser = ATT_NORMALISE_NONE };
+    small m = { .q = { 1, 2 }, .k = { NAN, 0, 0, NAN }, .v = { 1, 1 } };
+    run_small(&m, &how, NULL);
+    assert_true(isnan(m.scores[0]) && isnan(m.scores[1]) && isnan(m.dk[0]) && isnan(m.dk[3]));
+}
+
 /* Squares of these would overflow, or vanish. */
 static void the_cosine_holds_for_vectors_of_any_length(void **state)
 {
@@ -292,6 +302,7 @@ int main(void)
         cmocka_unit_test(soft_cap_bounds_scores_before_the_bias),
         cmocka_unit_test(a_constant_bias_changes_no_weight_on_the_simplex),
         cmocka_unit_test(the_cosine_of_a_zero_vector_is_zero_with_zero_gradient),
+        cmocka_unit_test(the_cosine_of_a_vector_with_nan_is_nan),
         cmocka_unit_test(the_cosine_holds_for_vectors_of_any_length),
         cmocka_unit_test(the_relu_of_the_concatenation_is_flat_at_zero),
         cmocka_unit_test(nan_in_a_used_key_shows_in_score_and_output),

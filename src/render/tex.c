@@ -215,44 +215,54 @@ static bool is_known(uint32_t c)
 static const struct {
     uint32_t first, last;
     const char *font;
+    const char
+        *script; /* as fontspec knows it: without it a font's rules of joining are not used */
 } fonts[] = {
-    { 0x0590, 0x05FF, "Noto Sans Hebrew" },     { 0x0600, 0x06FF, "Noto Sans Arabic" },
-    { 0x0900, 0x097F, "Noto Sans Devanagari" }, { 0x0980, 0x09FF, "Noto Sans Bengali" },
-    { 0x0A00, 0x0A7F, "Noto Sans Gurmukhi" },   { 0x0A80, 0x0AFF, "Noto Sans Gujarati" },
-    { 0x0B80, 0x0BFF, "Noto Sans Tamil" },      { 0x0C00, 0x0C7F, "Noto Sans Telugu" },
-    { 0x0E00, 0x0E7F, "Noto Sans Thai" },       { 0x10A0, 0x10FF, "Noto Sans Georgian" },
-    { 0x1200, 0x137F, "Noto Sans Ethiopic" },   { 0x2E80, 0xD7FF, "Noto Sans CJK JP" },
-    { 0xF900, 0xFAFF, "Noto Sans CJK JP" },     { 0xFF00, 0xFFEF, "Noto Sans CJK JP" },
-    { 0x0000, 0x10FFFF, "Noto Sans" },
+    { 0x0590, 0x05FF, "Noto Sans Hebrew", "Script=Hebrew" },
+    { 0x0600, 0x06FF, "Noto Sans Arabic", "Script=Arabic" },
+    { 0x0900, 0x097F, "Noto Sans Devanagari", "Script=Devanagari" },
+    { 0x0980, 0x09FF, "Noto Sans Bengali", "Script=Bengali" },
+    { 0x0A00, 0x0A7F, "Noto Sans Gurmukhi", "Script=Gurmukhi" },
+    { 0x0A80, 0x0AFF, "Noto Sans Gujarati", "Script=Gujarati" },
+    { 0x0B80, 0x0BFF, "Noto Sans Tamil", "Script=Tamil" },
+    { 0x0C00, 0x0C7F, "Noto Sans Telugu", "Script=Telugu" },
+    { 0x0E00, 0x0E7F, "Noto Sans Thai", "Script=Thai" },
+    { 0x10A0, 0x10FF, "Noto Sans Georgian", "Script=Georgian" },
+    { 0x1200, 0x137F, "Noto Sans Ethiopic", "Script=Ethiopic" },
+    { 0x2E80, 0xD7FF, "Noto Sans CJK JP", "Script=CJK" },
+    { 0xF900, 0xFAFF, "Noto Sans CJK JP", "Script=CJK" },
+    { 0xFF00, 0xFFEF, "Noto Sans CJK JP", "Script=CJK" },
+    { 0x0000, 0x10FFFF, "Noto Sans", "" },
 };
 
-static const char *font_of(uint32_t c)
+static size_t font_of(uint32_t c)
 {
     size_t i = 0;
     while (c < fonts[i].first || c > fonts[i].last)
         i++;
-    return fonts[i].font;
+    return i;
 }
 
 /* A run of characters of one font that it cannot, up to `end`. */
 static void put_others(att_writer *out, const char **cursor, const char *end)
 {
     const char *start = *cursor, *at = start, *stop = start;
-    const char *font = NULL, *space = "";
+    const char *space = "";
+    uint32_t next = att_next_char(&at);
+    size_t font = font_of(next);
+    at = start;
     att_put(out, "\\attendother{");
-    for (uint32_t c; at < end && (c = att_next_char(&at)) != 0 && !is_known(c); stop = at) {
-        if (font && font_of(c) != font)
-            break;
-        font = font_of(c);
-        att_putf(out, "%sU+%04" PRIX32, space, c);
+    while (at < end && !is_known(next = att_next_char(&at)) && font_of(next) == font) {
+        att_putf(out, "%sU+%04" PRIX32, space, next);
         space = " ";
+        stop = at;
     }
     att_put(out, "}{");
     for (at = start; at < stop;) {
         uint32_t c = att_next_char(&at);
         att_put_char(out, c == ATT_UTF8_BAD ? '?' : c); /* which LuaTeX takes for bad UTF-8 */
     }
-    att_putf(out, "}{%s}", font ? font : "");
+    att_putf(out, "}{%s}{%s}", fonts[font].font, fonts[font].script);
     *cursor = stop;
 }
 

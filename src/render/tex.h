@@ -1,6 +1,6 @@
 /* A user's text in LaTeX. pdflatex sets only the letters its fonts have: ASCII, accented Latin
  * letters and Greek. A run of anything else is written
- *     \attendother{U+0986 U+09AE}{আম}{Noto Sans Bengali}
+ *     \attendother{U+0986 U+09AE}{আম}{Noto Sans Bengali}{Script=Bengali}
  * of which pdflatex prints the code points, LuaLaTeX and XeLaTeX the characters in that font. */
 #ifndef ATT_RENDER_TEX_H
 #define ATT_RENDER_TEX_H

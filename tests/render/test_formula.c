@@ -188,8 +188,9 @@ static void names_with_hostile_characters_cannot_leave_their_place(void **state)
     assert_shown(&text, &att_notation_mathml, "<mtext>“&lt;/math&gt;\\end{x}&quot;$”</mtext>");
     assert_shown(&text, &att_notation_tex, "\\mathtt{\"</math>\\backslash{}end\\{x\\}\"\\$\"}");
     const att_expr name = { .kind = ATT_EXPR_NAME, .text = "日本_x" };
-    assert_shown(&name, &att_notation_tex,
-                 "\\mathit{\\text{\\attendother{U+65E5 U+672C}{日本}{Noto Sans CJK JP}}}_{x}");
+    assert_shown(
+        &name, &att_notation_tex,
+        "\\mathit{\\text{\\attendother{U+65E5 U+672C}{日本}{Noto Sans CJK JP}{Script=CJK}}}_{x}");
     assert_shown(&name, &att_notation_mathjax, "\\mathit{日本}_{x}");
 }
 

@@ -72,11 +72,12 @@ static void latex_text_means_only_itself(void **state)
 static void latex_sets_what_it_has_no_letter_for_by_code_point(void **state)
 {
     (void)state;
-    assert_written(att_put_tex, "আম!", "\\attendother{U+0986 U+09AE}{আম}{Noto Sans Bengali}!");
+    assert_written(att_put_tex, "আম!",
+                   "\\attendother{U+0986 U+09AE}{আম}{Noto Sans Bengali}{Script=Bengali}!");
     assert_written(att_put_tex, "আ日",
-                   "\\attendother{U+0986}{আ}{Noto Sans Bengali}"
-                   "\\attendother{U+65E5}{日}{Noto Sans CJK JP}");
-    assert_written(att_put_tex, "😀", "\\attendother{U+1F600}{😀}{Noto Sans}");
+                   "\\attendother{U+0986}{আ}{Noto Sans Bengali}{Script=Bengali}"
+                   "\\attendother{U+65E5}{日}{Noto Sans CJK JP}{Script=CJK}");
+    assert_written(att_put_tex, "😀", "\\attendother{U+1F600}{😀}{Noto Sans}{}");
 #ifdef ATT_HAVE_UTF8PROC
     assert_written(att_put_tex, "é ï ế Č", "\\'{e} \\\"{\\i} \\'{\\^{e}} \\v{C}");
 #endif
@@ -97,7 +98,8 @@ static void words_in_mathematics_are_escaped_too(void **state)
     (void)state;
     assert_written(put_math, "a_b c^d", "a\\_b\\ c\\wedge{}d");
     assert_written(put_math, "α", "\\alpha{}");
-    assert_written(put_math, "日x", "\\text{\\attendother{U+65E5}{日}{Noto Sans CJK JP}}x");
+    assert_written(put_math, "日x",
+                   "\\text{\\attendother{U+65E5}{日}{Noto Sans CJK JP}{Script=CJK}}x");
     assert_written(put_math_raw, "日_x", "日\\_x");
 }
 

@@ -56,24 +56,45 @@ int att_threads_get(void)
     return atomic_load(&threads);
 }
 
+/* A loop to share out: `count` things, `grain` at a time. */
+typedef struct work {
+    int64_t count, grain;
+    void (*body)(void *context, int64_t begin, int64_t end);
+    void *context;
+} work;
+
+static void run_range(const work *w, int64_t index)
+{
+    int64_t begin = index * w->grain;
+    w->body(w->context, begin, w->count - begin > w->grain ? begin + w->grain : w->count);
+}
+
+/* Ranges are handed out one by one, because they seldom cost the same: the last rows of a causal
+ * mask see the most keys. */
+static void run_shared(const work *w, int64_t ranges, int team)
+{
+    (void)team;
+#ifdef _OPENMP
+#pragma omp parallel for schedule(dynamic, 1) num_threads(team)
+#endif
+    for (int64_t i = 0; i < ranges; i++)
+        run_range(w, i);
+}
+
 void att_parallel_for(int64_t count, int64_t grain,
                       void (*body)(void *context, int64_t begin, int64_t end), void *context)
 {
     if (count <= 0)
         return;
-    if (grain < 1)
-        grain = 1;
-    int64_t ranges = (count - 1) / grain + 1;
+    work w = { count, grain < 1 ? 1 : grain, body, context };
+    int64_t ranges = (count - 1) / w.grain + 1;
     int team = omp_in_parallel() ? 1 : att_threads_get();
     if (team > ranges)
         team = (int)ranges;
-        /* Ranges are handed out one by one, because they seldom cost the same: the last rows of a
-         * causal mask see the most keys. */
-#ifdef _OPENMP
-#pragma omp parallel for schedule(dynamic, 1) num_threads(team) if (team > 1)
-#endif
-    for (int64_t i = 0; i < ranges; i++) {
-        int64_t begin = i * grain;
-        body(context, begin, count - begin > grain ? begin + grain : count);
+    if (team > 1) {
+        run_shared(&w, ranges, team);
+        return;
     }
+    for (int64_t i = 0; i < ranges; i++) /* a team of one would cost half a microsecond to start */
+        run_range(&w, i);
 }

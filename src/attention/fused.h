@@ -48,7 +48,8 @@ typedef struct att_scratch {
     float *scores;      /* [ATT_BLOCK_KEYS][ATT_TILE_LANES] */
     float *bias;        /* the same; where there is a dense bias */
     float *by_distance; /* [ATT_BLOCK_KEYS + ATT_TILE_LANES]; where ALiBi or a table */
-    uint32_t *allow;    /* [ATT_BLOCK_KEYS] */
+    uint32_t *allow;    /* [ATT_BLOCK_KEYS] bits of the pairs that may be attended */
+    uint32_t *kept;     /* [ATT_BLOCK_KEYS] and of those that dropout leaves */
     float *gather;      /* rows of tensors whose last stride is not 1, brought together */
     float *numbers;     /* [ATT_BLOCK_KEYS][ATT_TILE_LANES] where the entropy is wanted */
     double *totals;     /* [S] where the keys' totals are wanted */
@@ -58,7 +59,9 @@ typedef struct att_fused {
     const att_problem *problem;
     const att_attention_outputs *out;
     const att_kernels *kern;
-    att_mask mask;
+    att_attention only_lists; /* the choices without the dense mask, */
+    att_problem listed;       /* the problem with these, */
+    att_mask lists;           /* and what the list of blocks alone allows */
     att_dropout drop;
     float scale; /* that queries are packed with */
     size_t sum_stride;
@@ -81,8 +84,10 @@ bool att_fused_fits(const att_problem *problem, const att_attention_outputs *out
 size_t att_fused_plan(att_fused *fused, const att_problem *problem,
                       const att_attention_outputs *out);
 
-/* Lays the plan out in a workspace of that size, 64-byte aligned. */
-void att_fused_place(att_fused *fused, void *workspace);
+/* Lays the plan out in a workspace of that size, 64-byte aligned. Release with att_fused_free(),
+ * also after a failure. */
+att_status att_fused_place(att_fused *fused, void *workspace, att_error *err);
+void att_fused_free(att_fused *fused);
 
 /* The part of the workspace of one worker. */
 att_scratch att_fused_scratch(const att_fused *fused, int worker);
@@ -118,6 +123,10 @@ att_rows att_tensor_rows(const att_tensor *tensor, int64_t b, int64_t first, int
 /* The scores of keys `from` …: product, soft cap, biases, mask; in base 2. */
 att_allowed att_tile_block(const att_fused *fused, const att_head *head, att_tile *tile,
                            att_scratch *scratch, int64_t from, size_t count);
+
+/* Which pairs dropout leaves, in scratch->kept. */
+void att_tile_kept(const att_fused *fused, const att_head *head, const att_tile *tile,
+                   att_scratch *scratch, int64_t from, size_t count);
 
 /* The part of block `block` that the tile's queries could see; false where there is none. */
 bool att_tile_reach(const att_head *head, const att_tile *tile, int64_t block, int64_t *from,

@@ -99,6 +99,19 @@ att_allowed att_tile_block(const att_fused *fused, const att_head *head, att_til
     if (p->in->alibi || p->in->relative)
         add_by_distance(fused, head, tile, scratch, from, count);
     if (allowed == ATT_ALLOWED_SOME)
-        fused->kern->tile_mask(scratch->scores, tile->lanes, count, scratch->allow);
+        fused->kern->tile_mask(scratch->scores, tile->lanes, count, scratch->allow, -INFINITY);
     return allowed;
+}
+
+void att_tile_kept(const att_fused *fused, const att_head *head, const att_tile *tile,
+                   att_scratch *scratch, int64_t from, size_t count)
+{
+    const att_dropout *drop = &fused->drop;
+    att_tile_draw draw = { .key = (uint64_t)drop->key[1] << 32 | drop->key[0],
+                           .threshold = drop->threshold,
+                           .b = (uint32_t)head->b,
+                           .h = (uint32_t)head->h,
+                           .i = (uint32_t)tile->first,
+                           .j = (uint32_t)from };
+    fused->kern->tile_draw(scratch->kept, tile->lanes, count, &draw);
 }

@@ -22,19 +22,6 @@ static void start_tile(const att_fused *fused, const att_head *head, att_tile *t
     }
 }
 
-/* Weights that dropout takes away. */
-static void drop_weights(const att_fused *fused, const att_head *head, const att_tile *tile,
-                         att_scratch *scratch, int64_t from, size_t count)
-{
-    if (fused->drop.threshold == 0)
-        return;
-    for (size_t j = 0; j < count; j++)
-        for (size_t q = 0; q < tile->queries; q++)
-            if (att_dropout_factor(&fused->drop, head->b, head->h, tile->first + (int64_t)q,
-                                   from + (int64_t)j) == 0)
-                scratch->scores[j * tile->lanes + q] = 0;
-}
-
 /* One block: its scores, their weights, and the weighted sums. Values that a query must not see are
  * harmless while they are finite: their weight is 0. */
 static void attend_block(const att_fused *fused, const att_head *head, att_tile *tile,
@@ -48,7 +35,10 @@ static void attend_block(const att_fused *fused, const att_head *head, att_tile 
     if (allowed == ATT_ALLOWED_NONE)
         return;
     fused->kern->tile_softmax(scratch->scores, tile->lanes, count, tile->state);
-    drop_weights(fused, head, tile, scratch, from, count);
+    if (fused->drop.threshold > 0) {
+        att_tile_kept(fused, head, tile, scratch, from, count);
+        fused->kern->tile_mask(scratch->scores, tile->lanes, count, scratch->kept, 0);
+    }
     att_rows values =
         att_tensor_rows(fused->problem->in->value, head->b, from, head->g, count, scratch->gather);
     if (allowed == ATT_ALLOWED_SOME && !(fused->kern->rows_finite(values) > 0))
@@ -138,13 +128,12 @@ static att_status forward(const att_problem *problem, const att_attention_output
     if (!workspace && !own)
         return att_fail_memory(err);
     uintptr_t start = (uintptr_t)(workspace ? workspace : own);
-    att_fused_place(&fused, (void *)((start + 63) / 64 * 64));
-    att_status status = att_mask_new(&fused.mask, problem, err);
+    att_status status = att_fused_place(&fused, (void *)((start + 63) / 64 * 64), err);
     if (status == ATT_OK) {
         att_report_start(&fused);
         att_parallel_for(fused.workers, 1, work, &fused);
     }
-    att_mask_free(&fused.mask);
+    att_fused_free(&fused);
     att_free(own);
     return status;
 }

@@ -1,5 +1,5 @@
-/* Masks of tiles: which pairs of some queries and some keys are allowed. Everything is asked of
- * mask.c; here it is only turned into one bit per pair, or better, into none at all. */
+/* Masks of tiles: which pairs of some queries and some keys are allowed, as one bit per pair, or
+ * better, none at all where all or no pairs are. Spans and lists of blocks come from mask.c. */
 #include "attention/fused.h"
 
 static int64_t smaller(int64_t a, int64_t b)
@@ -61,38 +61,56 @@ static void allow_spans(const att_tile *tile, int64_t from, size_t count, uint32
         allow[j] ^= allow[j - 1];
 }
 
-/* Query by query, for block lists and dense masks. */
-static void allow_listed(const att_fused *fused, const att_head *head, const att_tile *tile,
-                         int64_t from, size_t count, uint32_t *allow)
+/* Keeps what the list of blocks allows. Queries of one row of blocks share it: it is asked for once
+ * for all of them. */
+static void keep_listed(const att_fused *fused, const att_head *head, const att_tile *tile,
+                        int64_t from, size_t count, uint32_t *allow)
 {
-    int64_t keys[ATT_BLOCK_KEYS];
-    for (size_t j = 0; j < count; j++)
-        allow[j] = 0;
-    for (size_t q = 0; q < tile->queries; q++) {
-        att_span span = tile->span[q];
-        span.begin = larger(span.begin, from);
-        span.end = smaller(span.end, from + (int64_t)count);
-        int64_t found =
-            att_mask_keys(&fused->mask, span, head->b, head->h, tile->first + (int64_t)q, keys);
+    int64_t keys[ATT_BLOCK_KEYS], tall = fused->problem->how->block_queries;
+    uint32_t listed[ATT_BLOCK_KEYS] = { 0 };
+    att_span span = { .begin = from, .end = from + (int64_t)count };
+    for (int64_t i = tile->first, last = i + (int64_t)tile->queries, next; i < last; i = next) {
+        next = smaller(i - i % tall + tall, last);
+        int64_t found = att_mask_keys(&fused->lists, span, head->b, head->h, i, keys);
+        uint32_t queries =
+            (uint32_t)(((uint64_t)1 << (next - tile->first)) - ((uint64_t)1 << (i - tile->first)));
         for (int64_t n = 0; n < found; n++)
-            allow[keys[n] - from] |= (uint32_t)1 << q;
+            listed[keys[n] - from] |= queries;
     }
+    for (size_t j = 0; j < count; j++)
+        allow[j] &= listed[j];
+}
+
+static void keep_dense(const att_fused *fused, const att_head *head, const att_tile *tile,
+                       int64_t from, size_t count, uint32_t *allow)
+{
+    const int64_t *stride = fused->problem->how->allow_stride;
+    const uint8_t *at = fused->problem->how->allow + head->b * stride[0] + head->h * stride[1] +
+                        tile->first * stride[2] + from * stride[3];
+    if (stride[3] == 1) {
+        fused->kern->tile_allow(allow, count, at, (ptrdiff_t)stride[2], tile->queries);
+        return;
+    }
+    for (size_t j = 0; j < count; j++)
+        for (size_t q = 0; q < tile->queries; q++)
+            if (!at[(int64_t)q * stride[2] + (int64_t)j * stride[3]])
+                allow[j] &= ~((uint32_t)1 << q);
 }
 
 att_allowed att_tile_allowed(const att_fused *fused, const att_head *head, att_tile *tile,
                              int64_t from, size_t count, uint32_t *allow)
 {
     const att_attention *how = fused->problem->how;
-    bool listed = how->blocks || how->allow;
     bool common = from >= tile->common_begin && from + (int64_t)count <= tile->common_end;
-    if (common && !listed) {
+    if (common && !how->blocks && !how->allow) {
         tile->seen = tile->live;
         return tile->live ? ATT_ALLOWED_ALL : ATT_ALLOWED_NONE;
     }
-    if (listed)
-        allow_listed(fused, head, tile, from, count, allow);
-    else
-        allow_spans(tile, from, count, allow);
+    allow_spans(tile, from, count, allow);
+    if (how->blocks)
+        keep_listed(fused, head, tile, from, count, allow);
+    if (how->allow)
+        keep_dense(fused, head, tile, from, count, allow);
     uint32_t some = 0, all = tile->live;
     for (size_t j = 0; j < count; j++) {
         some |= allow[j];

@@ -99,6 +99,7 @@ static att_scratch carve_scratch(carver *c, const att_fused *fused)
     size_t tile = (size_t)ATT_TILE_LANES, block = ATT_BLOCK_KEYS;
     att_scratch s = { .scores = carve(c, block * tile, sizeof(float)),
                       .allow = carve(c, block, sizeof(uint32_t)),
+                      .kept = carve(c, block, sizeof(uint32_t)),
                       .gather = carve(c, gather_room(p), sizeof(float)) };
     int64_t tiles = fused->group < ATT_TILES ? fused->group : ATT_TILES;
     for (int64_t t = 0; t < tiles; t++) {
@@ -145,8 +146,12 @@ size_t att_fused_plan(att_fused *fused, const att_problem *p, const att_attentio
     return all.used + (size_t)fused->workers * fused->scratch_size;
 }
 
-void att_fused_place(att_fused *fused, void *workspace)
+att_status att_fused_place(att_fused *fused, void *workspace, att_error *err)
 {
+    fused->only_lists = *fused->problem->how;
+    fused->only_lists.allow = NULL;
+    fused->listed = *fused->problem;
+    fused->listed.how = &fused->only_lists;
     carver all = { .base = workspace };
     fused->units_before = carve(&all, (size_t)fused->sequences + 1, sizeof(int64_t));
     fused->scratch = (char *)workspace + all.used;
@@ -155,6 +160,12 @@ void att_fused_place(att_fused *fused, void *workspace)
         fused->units_before[s + 1] =
             fused->units_before[s] +
             divide_up(tile_count(sequence_queries(fused->problem, s)), fused->group);
+    return att_mask_new(&fused->lists, &fused->listed, err);
+}
+
+void att_fused_free(att_fused *fused)
+{
+    att_mask_free(&fused->lists);
 }
 
 att_scratch att_fused_scratch(const att_fused *fused, int worker)

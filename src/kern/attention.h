@@ -64,8 +64,24 @@ typedef void att_kern_tile_combine_allowed(float *sums, size_t stride, size_t qu
                                            const float *keep, const float *weights, size_t lanes,
                                            att_rows values, const uint32_t *allow);
 
-/* scores[j][lane] = -inf where bit `lane` of allow[j] is not set. */
-typedef void att_kern_tile_mask(float *scores, size_t lanes, size_t keys, const uint32_t *allow);
+/* tile[j][lane] = fill where bit `lane` of allow[j] is not set. */
+typedef void att_kern_tile_mask(float *tile, size_t lanes, size_t keys, const uint32_t *allow,
+                                float fill);
+
+/* Clears bit q of allow[j] where bytes[q * stride + j] is 0. */
+typedef void att_kern_tile_allow(uint32_t *allow, size_t keys, const uint8_t *bytes,
+                                 ptrdiff_t stride, size_t queries);
+
+/* Whether a weight survives dropout: word j mod 4 of the block of Philox at counter (j/4, i, h, b)
+ * is at least the threshold. These are the numbers of the first key and of the query in lane 0. */
+typedef struct att_tile_draw {
+    uint64_t key, threshold;
+    uint32_t b, h, i, j;
+} att_tile_draw;
+
+/* Bit `lane` of kept[j] is set where that weight survives. */
+typedef void att_kern_tile_draw(uint32_t *kept, size_t lanes, size_t keys,
+                                const att_tile_draw *draw);
 
 /* scores[j][lane] += by_distance[lane + keys - 1 - j]: what depends on the distance of query and
  * key alone. */
@@ -74,6 +90,24 @@ typedef void att_kern_tile_diagonals(float *scores, size_t lanes, size_t keys,
 
 /* x = cap * tanh(x * inverse). */
 typedef void att_kern_tile_cap(float *x, size_t n, float cap, float inverse);
+
+/* slope[i] = 1 - (x[i] * inverse)^2: the derivative of the above, from its result and 1/cap. */
+typedef void att_kern_tile_cap_slope(float *slope, const float *x, size_t n, float inverse);
+
+/* Backward through softmax. Scores become weights p = 2^(score - shift[lane]), at most 1, and
+ * `grads`, of the weights, become those of the scores: p (grad - along[lane]). */
+typedef void att_kern_tile_back(float *scores, float *grads, size_t lanes, size_t keys,
+                                const float *shift, const float *along);
+
+/* sums[j] += the sum of tile[j][q] * rows[q] in the order of q, fused multiply-adds from 0 on. Rows
+ * of `sums` are `stride` floats apart. */
+typedef void att_kern_tile_spread(float *sums, size_t stride, size_t keys, const float *tile,
+                                  size_t lanes, att_rows rows);
+
+/* The same over the pairs that are allowed, as in tile_combine_allowed. */
+typedef void att_kern_tile_spread_allowed(float *sums, size_t stride, size_t keys,
+                                          const float *tile, size_t lanes, att_rows rows,
+                                          const uint32_t *allow);
 
 /* out[r] = sums[r] * factor[r], and never -0. */
 typedef void att_kern_tile_finish(float *out, ptrdiff_t out_stride, const float *factor,
@@ -90,8 +124,14 @@ typedef float att_kern_rows_finite(att_rows rows);
     K(att_kern_tile_combine, tile_combine)                                                         \
     K(att_kern_tile_combine_allowed, tile_combine_allowed)                                         \
     K(att_kern_tile_mask, tile_mask)                                                               \
+    K(att_kern_tile_allow, tile_allow)                                                             \
+    K(att_kern_tile_draw, tile_draw)                                                               \
     K(att_kern_tile_diagonals, tile_diagonals)                                                     \
     K(att_kern_tile_cap, tile_cap)                                                                 \
+    K(att_kern_tile_cap_slope, tile_cap_slope)                                                     \
+    K(att_kern_tile_back, tile_back)                                                               \
+    K(att_kern_tile_spread, tile_spread)                                                           \
+    K(att_kern_tile_spread_allowed, tile_spread_allowed)                                           \
     K(att_kern_tile_finish, tile_finish)                                                           \
     K(att_kern_rows_finite, rows_finite)
 

@@ -172,7 +172,9 @@ static inline void fill_dense(scene *s)
     for (size_t n = 0; n < count; n++)
         s->allow[n] = att_random_bits(c->seed, 71, n) % 4 != 0;
     s->how.allow = s->allow;
-    memcpy(s->how.allow_stride, SHAPE(0, c->T * c->S, c->S, 1), sizeof s->how.allow_stride);
+    bool turned = c->layout == LAYOUT_WILD;
+    memcpy(s->how.allow_stride, SHAPE(0, c->T * c->S, turned ? 1 : c->S, turned ? c->T : 1),
+           sizeof s->how.allow_stride);
 }
 
 static inline void fill_lengths(scene *s)

@@ -119,7 +119,45 @@ static inline void run_att_kern_tile_mask(att_kern_tile_mask *kernel, scene *s)
     uint32_t allow[ATT_BLOCK_KEYS];
     scene_allow(s, allow);
     FOR_EACH_TILE(lanes)
-    kernel(scene_take(s, lanes * scene_keys(s)), lanes, scene_keys(s), allow);
+    kernel(scene_take(s, lanes * scene_keys(s)), lanes, scene_keys(s), allow, -2.0f);
+}
+
+/* Bits as numbers in a fenced array, half a word each, which a float holds exactly. */
+static inline void scene_keep_bits(scene *s, const uint32_t *bits, size_t count)
+{
+    float *halves = scene_take(s, 2 * count);
+    for (size_t j = 0; j < count; j++) {
+        halves[2 * j] = (float)(bits[j] & 0xffff);
+        halves[2 * j + 1] = (float)(bits[j] >> 16);
+    }
+}
+
+static inline void run_att_kern_tile_allow(att_kern_tile_allow *kernel, scene *s)
+{
+    uint32_t allow[ATT_BLOCK_KEYS];
+    uint8_t bytes[ATT_TILE_LANES * (ATT_BLOCK_KEYS + 2)];
+    for (size_t n = 0; n < sizeof bytes; n++)
+        bytes[n] = (uint8_t)(att_random_bits(s->seed, 5000, n) % 3);
+    scene_allow(s, allow);
+    kernel(allow, scene_keys(s), bytes, ATT_BLOCK_KEYS + 2, s->n % 33);
+    scene_keep_bits(s, allow, ATT_BLOCK_KEYS);
+}
+
+static inline void run_att_kern_tile_draw(att_kern_tile_draw *kernel, scene *s)
+{
+    static const uint64_t thresholds[] = { 1, 1u << 30, 3u << 30, UINT32_MAX, UINT64_C(1) << 32 };
+    uint32_t kept[ATT_BLOCK_KEYS] = { 0 };
+    FOR_EACH_TILE(lanes)
+    {
+        att_tile_draw draw = { .key = s->seed * UINT64_C(0x9e3779b97f4a7c15),
+                               .threshold = thresholds[s->seed % 5],
+                               .b = 3,
+                               .h = 2,
+                               .i = (uint32_t)s->n * 1000,
+                               .j = (uint32_t)s->seed % 200 };
+        kernel(kept, lanes, scene_keys(s), &draw);
+        scene_keep_bits(s, kept, ATT_BLOCK_KEYS);
+    }
 }
 
 static inline void run_att_kern_tile_diagonals(att_kern_tile_diagonals *kernel, scene *s)
@@ -134,6 +172,46 @@ static inline void run_att_kern_tile_diagonals(att_kern_tile_diagonals *kernel, 
 static inline void run_att_kern_tile_cap(att_kern_tile_cap *kernel, scene *s)
 {
     kernel(scene_take(s, s->n), s->n, 5.0f, 0.2f);
+}
+
+static inline void run_att_kern_tile_cap_slope(att_kern_tile_cap_slope *kernel, scene *s)
+{
+    const float *x = scene_take(s, s->n);
+    kernel(scene_take(s, s->n), x, s->n, 0.2f);
+}
+
+static inline void run_att_kern_tile_back(att_kern_tile_back *kernel, scene *s)
+{
+    FOR_EACH_TILE(lanes)
+    {
+        float *scores = scene_take(s, lanes * scene_keys(s));
+        float *grads = scene_take(s, lanes * scene_keys(s)), *shift = scene_take(s, 2 * lanes);
+        kernel(scores, grads, lanes, scene_keys(s), shift, shift + lanes);
+    }
+}
+
+static inline void run_att_kern_tile_spread(att_kern_tile_spread *kernel, scene *s)
+{
+    FOR_EACH_TILE(lanes)
+    {
+        size_t width = scene_width(s), keys = s->n * 7 % 71;
+        const float *tile = scene_take(s, lanes * keys);
+        att_rows rows = scene_rows(s, lanes - lanes / 5, width);
+        kernel(scene_take(s, keys * (width + 5)), width + 5, keys, tile, lanes, rows);
+    }
+}
+
+static inline void run_att_kern_tile_spread_allowed(att_kern_tile_spread_allowed *kernel, scene *s)
+{
+    uint32_t allow[ATT_BLOCK_KEYS];
+    scene_allow(s, allow);
+    FOR_EACH_TILE(lanes)
+    {
+        size_t width = scene_width(s), keys = s->n * 7 % 71;
+        const float *tile = scene_take(s, lanes * keys);
+        att_rows rows = scene_rows(s, lanes - lanes / 5, width);
+        kernel(scene_take(s, keys * (width + 5)), width + 5, keys, tile, lanes, rows, allow);
+    }
 }
 
 static inline void run_att_kern_tile_finish(att_kern_tile_finish *kernel, scene *s)

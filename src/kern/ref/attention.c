@@ -1,4 +1,5 @@
 /* Tiles of attention in plain loops; see kern/attention.h. */
+#include "base/random.h"
 #include "kern/ref/partials.h"
 #include "kern/set/set.h"
 
@@ -84,12 +85,36 @@ void KERNEL(tile_combine_allowed)(float *sums, size_t stride, size_t queries, co
         }
 }
 
-void KERNEL(tile_mask)(float *scores, size_t lanes, size_t keys, const uint32_t *allow)
+void KERNEL(tile_mask)(float *tile, size_t lanes, size_t keys, const uint32_t *allow, float fill)
 {
     for (size_t j = 0; j < keys; j++)
         for (size_t q = 0; q < lanes; q++)
             if (!(allow[j] >> q & 1))
-                scores[j * lanes + q] = -INFINITY;
+                tile[j * lanes + q] = fill;
+}
+
+void KERNEL(tile_allow)(uint32_t *allow, size_t keys, const uint8_t *bytes, ptrdiff_t stride,
+                        size_t queries)
+{
+    for (size_t j = 0; j < keys; j++)
+        for (size_t q = 0; q < queries; q++)
+            if (bytes[(ptrdiff_t)q * stride + (ptrdiff_t)j] == 0)
+                allow[j] &= ~((uint32_t)1 << q);
+}
+
+void KERNEL(tile_draw)(uint32_t *kept, size_t lanes, size_t keys, const att_tile_draw *draw)
+{
+    const uint32_t seed[2] = { (uint32_t)draw->key, (uint32_t)(draw->key >> 32) };
+    for (size_t j = 0; j < keys; j++) {
+        uint32_t key = draw->j + (uint32_t)j;
+        kept[j] = 0;
+        for (size_t q = 0; q < lanes; q++) {
+            const uint32_t counter[4] = { key / 4, draw->i + (uint32_t)q, draw->h, draw->b };
+            uint32_t word[4];
+            att_philox(word, counter, seed);
+            kept[j] |= (uint32_t)(word[key % 4] >= draw->threshold) << q;
+        }
+    }
 }
 
 void KERNEL(tile_diagonals)(float *scores, size_t lanes, size_t keys, const float *by_distance)

@@ -1,72 +1,13 @@
 /* Tiles of attention over vectors; see kern/attention.h and ref/attention.c. */
 #include "kern/vec/math.h"
+#include "kern/vec/philox.h"
+#include "kern/vec/tile.h"
 
-/* The register tile: STRIP rows of WIDE vectors hold sums; a strip for a single row has ROW_WIDE.
- */
-enum { WIDE = TILE_ROWS >= 8 ? 2 : 1, STRIP = TILE_ROWS >= 8 ? 8 : 4, ROW_WIDE = 4, SUMS = 16 };
+#include <string.h>
 
-/* ---- sums of products: sum[r][v] = Σ_k a[r][k] · b[k][16v …] */
-
-/* Element (r, k) of the left operand is at[r * row + k * step]. */
-typedef struct left {
-    const float *at;
-    ptrdiff_t row, step;
-} left;
-
-/* The right operand: `depth` rows, of which `width` floats from `at` on are used. */
-typedef struct right {
-    const float *at;
-    ptrdiff_t stride;
-    size_t depth, width;
-} right;
-
-INLINE vec right_load(const float *at, size_t v, size_t width, bool whole)
-{
-    return whole ? v_load(at + v * LANES) : v_load_upto(at + v * LANES, width - v * LANES);
-}
-
-/* `rows`, `vecs` and `whole` are constants where this is inlined: the sums live in registers. */
-INLINE void multiply(vec sum[SUMS], size_t rows, size_t vecs, bool whole, left a, right b)
-{
-    const float *of_row[STRIP];
-    for (size_t r = 0; r < rows; r++)
-        of_row[r] = a.at + (ptrdiff_t)r * a.row;
-    for (size_t s = 0; s < rows * vecs; s++)
-        sum[s] = v_set(0.0f);
-    for (size_t k = 0; k < b.depth; k++) {
-        vec factor[ROW_WIDE];
-#pragma GCC unroll 4
-        for (size_t v = 0; v < vecs; v++)
-            factor[v] = right_load(b.at, v, b.width, whole);
-#pragma GCC unroll 8
-        for (size_t r = 0; r < rows; r++) {
-            vec each = v_set(of_row[r][(ptrdiff_t)k * a.step]);
-#pragma GCC unroll 4
-            for (size_t v = 0; v < vecs; v++)
-                sum[r * vecs + v] = v_fma(each, factor[v], sum[r * vecs + v]);
-        }
-        b.at += b.stride;
-    }
-}
-
-/* Goes through rows 0 … n-1 in strips: body(rows, first, …) with `rows` a constant. */
-#define IN_STRIPS(n, body, ...)                                                                    \
-    do {                                                                                           \
-        size_t row_ = 0, end_ = (n);                                                               \
-        for (; row_ + STRIP <= end_; row_ += STRIP)                                                \
-            body(STRIP, row_, __VA_ARGS__);                                                        \
-        for (; row_ + 4 <= end_; row_ += 4)                                                        \
-            body(4, row_, __VA_ARGS__);                                                            \
-        for (; row_ + 2 <= end_; row_ += 2)                                                        \
-            body(2, row_, __VA_ARGS__);                                                            \
-        for (; row_ < end_; row_++)                                                                \
-            body(1, row_, __VA_ARGS__);                                                            \
-    } while (0)
-
-INLINE const float *row_of(att_rows rows, size_t r)
-{
-    return rows.at + (ptrdiff_t)r * rows.stride;
-}
+static const uint32_t lane_numbers[LANES] = {
+    0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15
+};
 
 /* ---- scores */
 
@@ -82,11 +23,6 @@ INLINE void load_transposed(vec x[LANES], att_rows rows, size_t r, size_t column
             x[i] =
                 r + i < rows.count ? v_load_upto(row_of(rows, r + i) + column, width) : v_set(0.0f);
     v_transpose(x);
-}
-
-INLINE size_t smaller(size_t a, size_t b)
-{
-    return a < b ? a : b;
 }
 
 void KERNEL(tile_pack)(float *tile, size_t lanes, att_rows rows, float scale)
@@ -151,17 +87,73 @@ void KERNEL(tile_scores)(float *scores, size_t lanes, const float *tile, att_row
         IN_STRIPS(keys.count, scores_strip, 1, scores + q, lanes, tile + q, keys);
 }
 
-void KERNEL(tile_mask)(float *scores, size_t lanes, size_t keys, const uint32_t *allow)
+void KERNEL(tile_mask)(float *tile, size_t lanes, size_t keys, const uint32_t *allow, float fill)
 {
-    vec never = v_set(-INFINITY);
+    vec other = v_set(fill);
     for (size_t j = 0; j < keys; j++)
         if (lanes == 1)
-            scores[j] = allow[j] & 1 ? scores[j] : -INFINITY;
+            tile[j] = allow[j] & 1 ? tile[j] : fill;
         else
             for (size_t q = 0; q < lanes; q += LANES) {
-                float *at = scores + j * lanes + q;
-                v_store(at, v_select(m_bits(allow[j] >> q), v_load(at), never));
+                float *at = tile + j * lanes + q;
+                v_store(at, v_select(m_bits(allow[j] >> q), v_load(at), other));
             }
+}
+
+/* The compiler runs this along the keys. */
+void KERNEL(tile_allow)(uint32_t *allow, size_t keys, const uint8_t *bytes, ptrdiff_t stride,
+                        size_t queries)
+{
+    for (size_t q = 0; q < queries; q++) {
+        const uint8_t *row = bytes + (ptrdiff_t)q * stride;
+        for (size_t j = 0; j < keys; j++)
+            allow[j] &= ~((uint32_t)(row[j] == 0) << q);
+    }
+}
+
+/* One query: sixteen blocks of Philox serve 64 keys. */
+INLINE void draw_row(uint32_t *kept, size_t keys, const att_tile_draw *draw)
+{
+    uint32_t word[4][LANES];
+    for (size_t j = 0; j < keys; j++) {
+        uint32_t key = draw->j + (uint32_t)j, block = key / 4, lane = block % LANES;
+        if (j == 0 || (key % 4 == 0 && lane == 0)) {
+            ivec c[4] = { i_add(i_set(block - lane), i_load(lane_numbers)), i_set(draw->i),
+                          i_set(draw->h), i_set(draw->b) };
+            philox(c, draw->key);
+            for (size_t w = 0; w < 4; w++) {
+                float bits[LANES];
+                v_store(bits, v_bits(c[w]));
+                memcpy(word[w], bits, sizeof bits);
+            }
+        }
+        kept[j] = word[key % 4][lane] >= draw->threshold;
+    }
+}
+
+void KERNEL(tile_draw)(uint32_t *kept, size_t lanes, size_t keys, const att_tile_draw *draw)
+{
+    if (lanes == 1) {
+        draw_row(kept, keys, draw);
+        return;
+    }
+    bool all = draw->threshold > UINT32_MAX;
+    for (size_t j = 0; j < keys; j++)
+        kept[j] = 0;
+    for (size_t q = 0; q < lanes && !all; q += LANES) {
+        ivec c[4], limit = i_set((uint32_t)draw->threshold);
+        for (size_t j = 0; j < keys; j++) {
+            uint32_t key = draw->j + (uint32_t)j;
+            if (j == 0 || key % 4 == 0) {
+                c[0] = i_set(key / 4);
+                c[1] = i_add(i_set(draw->i + (uint32_t)q), i_load(lane_numbers));
+                c[2] = i_set(draw->h);
+                c[3] = i_set(draw->b);
+                philox(c, draw->key);
+            }
+            kept[j] |= (~m_to_bits(i_below(c[key % 4], limit)) & 0xffff) << q;
+        }
+    }
 }
 
 void KERNEL(tile_diagonals)(float *scores, size_t lanes, size_t keys, const float *by_distance)

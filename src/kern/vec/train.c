@@ -1,24 +1,7 @@
 /* What only training needs, dropout and Adam, over vectors; see kern.h and ref/train.c. */
-#include "kern/vec/vec.h"
+#include "kern/vec/philox.h"
 
 #include <math.h>
-
-/* Philox over 16 counters (base/random.c), the first two words of which are in c[0] and c[1]. */
-INLINE void philox(ivec c[4], uint64_t key)
-{
-    uint32_t k0 = (uint32_t)key, k1 = (uint32_t)(key >> 32);
-    for (int round = 0; round < 10; round++) {
-        ivec a = i_set(0xD2511F53), b = i_set(0xCD9E8D57);
-        ivec high0 = i_mul_high(a, c[0]), low0 = i_mul_low(a, c[0]);
-        ivec high1 = i_mul_high(b, c[2]), low1 = i_mul_low(b, c[2]);
-        c[0] = i_xor(i_xor(high1, c[1]), i_set(k0));
-        c[1] = low1;
-        c[2] = i_xor(i_xor(high0, c[3]), i_set(k1));
-        c[3] = low0;
-        k0 += 0x9E3779B9;
-        k1 += 0xBB67AE85;
-    }
-}
 
 /* The 64 numbers att_random_float() gives from index 64 * `stretch` on. A block of Philox serves
  * four neighbours; the order of the counters in the lanes is such that transposing fours puts the

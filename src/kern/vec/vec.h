@@ -15,10 +15,11 @@
  *   v_less(a, b)  v_equal(a, b)               masks, false for NaN
  *   v_select(m, a, b)                         a where m, else b
  *   m_first(n)                                true in lanes 0 to n - 1, n <= 16
- *   m_bits(b)                                 true in lane i where bit i of b is set
+ *   m_bits(b)  m_to_bits(m)                   lane i is true where bit i is set; and back
  *   i_set  i_load  i_add  i_sub  i_and  i_xor  i_mul_low  i_mul_high
  *   i_shift_right(a, k)                       k constant; zeros come in
  *   i_shift_right_signed(a, k)                the sign comes in
+ *   i_below(a, b)                             a mask: a < b, unsigned
  *   i_bits(v)  v_bits(i)                      the same bits
  *   v_from_int(i)                             the signed value
  *   v_transpose_fours(w)                      of w[0..3], the 4x4 in lanes 4q to 4q + 3, each q

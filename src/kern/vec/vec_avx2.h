@@ -50,6 +50,11 @@ INLINE mask m_bits(uint32_t bits)
     return (mask){ eight_bits(bits), eight_bits(bits >> 8) };
 }
 
+INLINE uint32_t m_to_bits(mask m)
+{
+    return (uint32_t)_mm256_movemask_ps(m.low) | (uint32_t)_mm256_movemask_ps(m.high) << 8;
+}
+
 INLINE vec v_set(float x)
 {
     return (vec){ _mm256_set1_ps(x), _mm256_set1_ps(x) };
@@ -201,6 +206,19 @@ INLINE vec v_from_int(ivec a)
 INLINE ivec i_add(ivec a, ivec b)
 {
     return EACH2(ivec, _mm256_add_epi32, a, b);
+}
+
+/* The instruction compares signed numbers: exchanging the halves of the range makes up for it. */
+INLINE __m256 below_eight(__m256i a, __m256i b)
+{
+    __m256i half = _mm256_set1_epi32(INT32_MIN);
+    return _mm256_castsi256_ps(
+        _mm256_cmpgt_epi32(_mm256_xor_si256(b, half), _mm256_xor_si256(a, half)));
+}
+
+INLINE mask i_below(ivec a, ivec b)
+{
+    return EACH2(mask, below_eight, a, b);
 }
 
 INLINE ivec i_sub(ivec a, ivec b)

@@ -25,6 +25,11 @@ INLINE mask m_bits(uint32_t bits)
     return (mask)bits;
 }
 
+INLINE uint32_t m_to_bits(mask m)
+{
+    return m;
+}
+
 INLINE vec v_set(float x)
 {
     return _mm512_set1_ps(x);
@@ -153,6 +158,11 @@ INLINE vec v_from_int(ivec a)
 INLINE ivec i_add(ivec a, ivec b)
 {
     return _mm512_add_epi32(a, b);
+}
+
+INLINE mask i_below(ivec a, ivec b)
+{
+    return _mm512_cmplt_epu32_mask(a, b);
 }
 
 INLINE ivec i_sub(ivec a, ivec b)

@@ -1,0 +1,82 @@
+/* Sums of products in a register tile: what the kernels of attention spend their time in.
+ *
+ * Lanes run along the rows of the right operand, whose values are loaded as they lie; values of the
+ * left one are broadcast. Each sum is a chain of fused multiply-adds from 0 on, in order. */
+#ifndef ATT_KERN_VEC_TILE_H
+#define ATT_KERN_VEC_TILE_H
+
+#include "kern/vec/vec.h"
+
+/* The register tile: STRIP rows of WIDE vectors hold sums; a strip for a single row has ROW_WIDE.
+ */
+enum { WIDE = TILE_ROWS >= 8 ? 2 : 1, STRIP = TILE_ROWS >= 8 ? 8 : 4, ROW_WIDE = 4, SUMS = 16 };
+
+/* Sums of products: sum[r][v] = Σ_k a[r][k] · b[k][16v …] */
+
+/* Element (r, k) of the left operand is at[r * row + k * step]. */
+typedef struct left {
+    const float *at;
+    ptrdiff_t row, step;
+} left;
+
+/* The right operand: `depth` rows, of which `width` floats from `at` on are used. */
+typedef struct right {
+    const float *at;
+    ptrdiff_t stride;
+    size_t depth, width;
+} right;
+
+INLINE vec right_load(const float *at, size_t v, size_t width, bool whole)
+{
+    return whole ? v_load(at + v * LANES) : v_load_upto(at + v * LANES, width - v * LANES);
+}
+
+/* `rows`, `vecs` and `whole` are constants where this is inlined: the sums live in registers. */
+INLINE void multiply(vec sum[SUMS], size_t rows, size_t vecs, bool whole, left a, right b)
+{
+    const float *of_row[STRIP];
+    for (size_t r = 0; r < rows; r++)
+        of_row[r] = a.at + (ptrdiff_t)r * a.row;
+    for (size_t s = 0; s < rows * vecs; s++)
+        sum[s] = v_set(0.0f);
+    for (size_t k = 0; k < b.depth; k++) {
+        vec factor[ROW_WIDE];
+#pragma GCC unroll 4
+        for (size_t v = 0; v < vecs; v++)
+            factor[v] = right_load(b.at, v, b.width, whole);
+#pragma GCC unroll 8
+        for (size_t r = 0; r < rows; r++) {
+            vec each = v_set(of_row[r][(ptrdiff_t)k * a.step]);
+#pragma GCC unroll 4
+            for (size_t v = 0; v < vecs; v++)
+                sum[r * vecs + v] = v_fma(each, factor[v], sum[r * vecs + v]);
+        }
+        b.at += b.stride;
+    }
+}
+
+/* Goes through rows 0 … n-1 in strips: body(rows, first, …) with `rows` a constant. */
+#define IN_STRIPS(n, body, ...)                                                                    \
+    do {                                                                                           \
+        size_t row_ = 0, end_ = (n);                                                               \
+        for (; row_ + STRIP <= end_; row_ += STRIP)                                                \
+            body(STRIP, row_, __VA_ARGS__);                                                        \
+        for (; row_ + 4 <= end_; row_ += 4)                                                        \
+            body(4, row_, __VA_ARGS__);                                                            \
+        for (; row_ + 2 <= end_; row_ += 2)                                                        \
+            body(2, row_, __VA_ARGS__);                                                            \
+        for (; row_ < end_; row_++)                                                                \
+            body(1, row_, __VA_ARGS__);                                                            \
+    } while (0)
+
+INLINE const float *row_of(att_rows rows, size_t r)
+{
+    return rows.at + (ptrdiff_t)r * rows.stride;
+}
+
+INLINE size_t smaller(size_t a, size_t b)
+{
+    return a < b ? a : b;
+}
+
+#endif

@@ -48,7 +48,6 @@ static const char *const format_endings[] = { ".txt", ".md", ".tex", ".html", ".
         .offset = offsetof(settings, MEMBER), .takes = TAKES, .says = SAYS, ##__VA_ARGS__          \
     }
 
-/* clang-format off: a table reads by its columns */
 const option explain_options[] = {
     ROW("format", 'f', WORD, format, "NAME", "text (default), md, latex, html or json",
         .words = format_words),
@@ -63,9 +62,7 @@ const option explain_options[] = {
         .words = colour_words),
     ROW("color", 0, WORD, colour, "WHEN", NULL, .words = colour_words),
     ROW("ascii", 0, FLAG, ascii, NULL, "draw with ASCII characters alone"),
-    ROW("svg", 0, TEXT, svg, "FILE",
-        "draw the maps of plot lines as SVG; of several,"
-        " name-1.svg, …"),
+    ROW("svg", 0, TEXT, svg, "FILE", "draw the maps of plot lines as SVG; of several, FILE-1, …"),
     ROW("png", 0, TEXT, png, "FILE", "the same as PNG"),
     ROW("pdf", 0, TEXT, pdf, "FILE", "the same as PDF"),
     ROW("scale", 0, REAL, scale, "X", "pixels of a PNG to one of the SVG (default 2)",
@@ -73,7 +70,6 @@ const option explain_options[] = {
     ROW("quiet", 'q', FLAG, quiet, NULL, "no document, only whether the checks passed"),
     { 0 },
 };
-/* clang-format on */
 
 /* Options that say nothing together, or nothing at all, are refused rather than ignored. */
 static const char *conflict(const settings *set)
@@ -250,6 +246,8 @@ exit_code explain_run(const struct verb *verb, int count, char **args)
         wrong = bad_names(args, operands);
     if (wrong)
         return report_usage(verb, "%s", wrong);
+    if (set.output && strcmp(set.output, "-") == 0)
+        set.output = NULL; /* as usual: standard output */
     if (operands > 0)
         return explain(&set, args, operands);
     if (isatty(STDIN_FILENO))

@@ -115,9 +115,6 @@ static att_status divide(const att_scope *scope, const att_expr *node, const att
 
 /* ---- The matrix product */
 
-/* Beyond this a product by plain loops is no longer a matter of a minute. */
-#define MAX_MULTIPLICATIONS 1e11
-
 /* Each element is a sum over k in order; the loop over j inside only lets several sums go on at
  * once. */
 static void multiply_into(att_matrix *to, const att_matrix *left, const att_matrix *right)
@@ -157,7 +154,7 @@ static att_status multiply(const att_scope *scope, const att_expr *node, const a
     if (left->cols != right->rows)
         return fail_inner(scope, node, left, right);
     double work = (double)left->rows * (double)left->cols * (double)right->cols;
-    if (work > MAX_MULTIPLICATIONS)
+    if (work > ATT_MAX_MULTIPLICATIONS)
         return fail_shapes(scope, node, left, right, "that is too much work for a sheet");
     att_matrix *product = att_matrix_new(scope->arena, left->rows, right->cols);
     if (!product)

@@ -43,6 +43,9 @@ void att_layer_finish(const att_layer *layer, att_value *out);
  * else the matrix itself. NULL when memory is out. */
 const att_matrix *att_layer_turn(const att_layer *layer, const att_matrix *matrix);
 
+/* Refuses a call that would take too long: more than ATT_MAX_MULTIPLICATIONS. */
+att_status att_layer_afford(const att_call *call, double multiplications);
+
 /* The vectors of `x` mapped by `w`: x w, or w x where vectors are columns; and the formula of it.
  * Shapes have been checked. */
 att_matrix *att_layer_map(const att_layer *layer, const att_matrix *x, const att_matrix *w,
@@ -68,7 +71,7 @@ att_status att_argument_check(const att_call *call, const att_argument *argument
 att_status att_argument_get(const att_call *call, size_t index, const char *usual,
                             att_argument *out);
 
-/* Fails, pointing at `at`, unless x maps through w. */
+/* Fails unless x maps through w, with a reasonable amount of work. */
 att_status att_argument_maps(const att_layer *layer, const att_argument *x, const att_argument *w);
 
 /* Takes a row or column of `length` numbers; where it is absent (index ≥ arg_count) gives NULL. */

@@ -119,6 +119,18 @@ static att_status check_length(const att_layer *layer, const att_choices *choice
                          layer->call->function->name, choices->length, keys_of(head));
 }
 
+/* The reference works per pair: the general and the additive score go through W (and U) each time.
+ */
+static att_status check_work(const att_layer *layer, const att_choices *choices,
+                             const att_head *head)
+{
+    double pair = (double)(head->query->cols + head->key->cols + head->value->cols);
+    for (size_t i = ATT_PARAM_W; i <= ATT_PARAM_U; i++)
+        if (head->param[i] && choices->how.score != ATT_SCORE_LOCATION)
+            pair += (double)head->param[i]->rows * (double)head->param[i]->cols;
+    return att_layer_afford(layer->call, (double)queries_of(head) * (double)keys_of(head) * pair);
+}
+
 /* ---------------------------------------------------------------- the reference */
 
 static att_tensor view3(const att_matrix *m)
@@ -281,6 +293,7 @@ att_status att_head_work(att_layer *layer, const att_choices *choices, att_head 
     ATT_TRY(take_slope(layer, choices, head));
     ATT_TRY(take_mask(layer, choices, head, &mask));
     ATT_TRY(check_length(layer, choices, head));
+    ATT_TRY(check_work(layer, choices, head));
     ATT_TRY(compute(layer, choices, head, mask));
     return att_head_show(layer, choices, head);
 }

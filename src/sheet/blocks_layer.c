@@ -43,6 +43,14 @@ const att_matrix *att_layer_turn(const att_layer *layer, const att_matrix *matri
     return att_matrix_transpose(layer->call->arena, matrix);
 }
 
+att_status att_layer_afford(const att_call *call, double multiplications)
+{
+    if (multiplications <= ATT_MAX_MULTIPLICATIONS)
+        return ATT_OK;
+    return att_call_fail(call, NULL, "%s: %.2g multiplications are too much work for a sheet",
+                         call->function->name, multiplications);
+}
+
 att_matrix *att_layer_map(const att_layer *layer, const att_matrix *x, const att_matrix *w,
                           const char *name, att_workings *workings)
 {
@@ -114,7 +122,8 @@ att_status att_argument_maps(const att_layer *layer, const att_argument *x, cons
     const att_argument *a = layer->columns ? w : x;
     const att_argument *b = layer->columns ? x : w;
     if (a->matrix->cols == b->matrix->rows)
-        return ATT_OK;
+        return att_layer_afford(layer->call, (double)a->matrix->rows * (double)a->matrix->cols *
+                                                 (double)b->matrix->cols);
     return att_call_fail(layer->call, w->node,
                          "%s: %s is %" PRId64 " × %" PRId64 " and %s is %" PRId64 " × %" PRId64
                          ": %s * %s needs the columns of %s to match the rows of %s, but %" PRId64

@@ -324,6 +324,8 @@ att_status att_run_conv1d(const att_call *call, att_value *out)
     ATT_TRY(read_kernel(call, &conv));
     ATT_TRY(att_argument_vector(call, 2, "b", conv.width, &conv.bias));
     ATT_TRY(place_kernel(call, &conv, &rows));
+    ATT_TRY(att_layer_afford(call, (double)rows * (double)conv.width * (double)conv.taps *
+                                       (double)conv.tap[0]->rows));
     att_matrix *y = att_matrix_new(call->arena, rows, conv.width);
     const att_expr *formula =
         att_formula(call->arena, conv.bias ? "sum(x[i + t] * K[t]) + b" : "sum(x[i + t] * K[t])");

@@ -398,6 +398,8 @@ static att_status run_cell(const att_call *call, const struct cell *cell, bool b
     att_layer layer;
     ATT_TRY(att_layer_start(&layer, call, MOST_PARTS));
     ATT_TRY(take_arguments(&run));
+    ATT_TRY(att_layer_afford(call, (double)run.x.matrix->rows * (double)run.w_x->cols *
+                                       (double)(run.w_x->rows + run.w_h->rows)));
     ATT_TRY(run_steps(&run));
     for (size_t i = 0; i < run.parts; i++) {
         att_workings workings = { 0 };

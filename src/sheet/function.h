@@ -69,6 +69,10 @@ att_status att_call_matrix(const att_call *call, size_t index, const att_matrix 
 /* The option called `name`, or NULL where it is absent. */
 const att_value *att_call_option(const att_call *call, const char *name);
 
+/* Multiplications that one operation of a sheet may take: beyond it, plain loops are no longer a
+ * matter of a minute. */
+#define ATT_MAX_MULTIPLICATIONS 1e11
+
 /* A new matrix of zeros in the arena; NULL when memory is out or the size overflows. */
 att_matrix *att_matrix_new(att_arena *arena, int64_t rows, int64_t cols);
 

@@ -78,6 +78,17 @@ static const struct refusal {
     { "attention(zeros(0, 2), k, k)", 15, "attention: zeros(0, 2) is empty (0 × 2)" },
     { "multihead(X, A, A, A, from = heads)", 34, "multihead: from takes a matrix" },
 
+    /* work */
+    { "attention(zeros(99999, 8), zeros(99999, 8), zeros(99999, 1))", 5,
+      "attention: 1.7e+11 multiplications are too much work for a sheet" },
+    { "attention(ones(99, 9000), k, k, score = general, W = ones(9000, 2) * 3)", 0, NULL },
+    { "self_attention(zeros(99999, 12), zeros(12, 99999), zeros(12, 1))", 5,
+      "self_attention: 1.2e+11 multiplications are too much work for a sheet" },
+    { "conv1d(zeros(999999, 1), ones(1, 120000))", 5,
+      "conv1d: 1.2e+11 multiplications are too much work for a sheet" },
+    { "rnn(ones(99999, 1), zeros(1, 1100), ones(1, 1100), zeros(1100, 1100))", 5,
+      "rnn: 1.2e+11 multiplications are too much work for a sheet" },
+
     /* score parameters */
     { "attention(s, k, k, score = general)", 5,
       "attention: the general score needs the parameter W" },

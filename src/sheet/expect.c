@@ -2,6 +2,8 @@
  * fails does not stop the sheet. */
 #include "sheet/rule.h"
 
+#include "base/quote.h"
+
 #include <string.h>
 
 static att_status new_check(att_worker *worker, const att_expr *left, att_check **out)
@@ -61,6 +63,7 @@ static att_status judge_refusal(att_worker *worker, att_status status, const att
                                 const char *saying, const att_value *value, const char **out)
 {
     att_arena *arena = &worker->sheet->arena;
+    char quoted[ATT_QUOTED];
     *out = NULL;
     if (status == ATT_OK && value->kind == ATT_VALUE_LIST)
         *out = att_arena_print(arena, "expected an error, but it gave a list of %zu",
@@ -69,8 +72,8 @@ static att_status judge_refusal(att_worker *worker, att_status status, const att
         *out = att_arena_print(arena, "expected an error, but it gave a %lld × %lld matrix",
                                (long long)value->matrix->rows, (long long)value->matrix->cols);
     else if (saying && !strstr(error->message, saying))
-        *out = att_arena_print(arena, "expected an error saying \"%s\", found \"%s\"", saying,
-                               error->message);
+        *out = att_arena_print(arena, "expected an error saying \"%s\", found \"%s\"",
+                               att_quote(quoted, saying, strlen(saying)), error->message);
     else
         return ATT_OK;
     return *out ? ATT_OK : att_fail_memory(worker->scope.err);

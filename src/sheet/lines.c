@@ -113,9 +113,11 @@ static bool is_meant(const att_worker *worker, const att_line *line, const att_e
                          node->kind == ATT_EXPR_CALL);
 }
 
-/* Reads the line as an expression, on trial: nothing is kept. */
+/* Reads the line as an expression, on trial: nothing is kept. What is longer than people write on
+ * one line is not worth the trial. */
 static att_status refuse_expression(const att_worker *worker, const att_line *line)
 {
+    enum { TRIAL_NODES = 100000 };
     att_arena scratch = { 0 };
     att_origin origin = worker->origin;
     origin.length = line->offset + line->length;
@@ -125,6 +127,7 @@ static att_status refuse_expression(const att_worker *worker, const att_line *li
     bool assigned = false;
     att_status status = att_parser_start(&parser, &origin, &scratch, NULL, line->offset,
                                          line->number, line->column);
+    parser.node_room = TRIAL_NODES;
     if (status == ATT_OK)
         status = att_parse_expression(&parser, &node);
     if (status == ATT_OK) {

@@ -129,6 +129,9 @@ att_status att_origin_vfail(const att_origin *origin, att_error *err, int line, 
     char message[2 * sizeof err->message]; /* att_fail_at() cuts, at a whole character */
     char excerpt[sizeof err->excerpt];
     vsnprintf(message, sizeof message, format, args);
+    for (char *at = message; *at; at++) /* a quoted string may hold a newline or a tab */
+        if ((unsigned char)*at < ' ')
+            *at = ' ';
     size_t offset = line_offset(origin, line);
     draw_excerpt(excerpt, sizeof excerpt, origin->text + offset, line_length(origin, offset),
                  column);

@@ -38,7 +38,7 @@ static att_status push_step(att_worker *worker, const att_step *step)
 att_status att_worker_add(att_worker *worker, const att_parser *parser, const att_step *step)
 {
     att_step full = *step;
-    size_t begin = worker->origin.anchor;
+    size_t begin = worker->statement;
     size_t end = parser->last.offset + parser->last.length;
     full.line = worker->origin.anchor_line;
     full.note = parser->lexer.note;
@@ -135,6 +135,7 @@ static att_status run_statement(att_worker *worker, const att_line *line, att_st
     ATT_TRY(att_parser_start(&parser, &worker->origin, &worker->sheet->arena, worker->scope.err,
                              line->offset, line->number, line->column));
     parser.node_room = worker->node_room;
+    worker->statement = line->offset;
     if (run != att_run_assign)
         ATT_TRY(att_parser_take(&parser));
     ATT_TRY(run(worker, &parser));

@@ -11,6 +11,7 @@ typedef struct att_worker {
     att_names names;
     att_scope scope;    /* of the three above */
     size_t node_room;   /* expression nodes the sheet may still make */
+    size_t statement;   /* offset of the statement being worked on */
     att_text paragraph; /* prose collected so far */
     int paragraph_line;
 } att_worker;

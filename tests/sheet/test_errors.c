@@ -343,6 +343,13 @@ static void the_worst_long_line_fits_the_excerpt(void **state)
     assert_int_equal(err.excerpt[strlen(err.excerpt) - 1], '^');
 }
 
+static void a_message_stays_one_line_whatever_a_string_holds(void **state)
+{
+    (void)state;
+    att_error err = refuse("x = load \"a\\nb\\tc.npy\"", 22);
+    assert_string_equal(err.message, "a b c.npy: cannot open: No such file or directory");
+}
+
 /* ---- Bytes that are no text */
 
 static void invalid_utf8_is_refused_with_the_offset_of_its_first_byte(void **state)
@@ -514,6 +521,7 @@ int main(void)
         cmocka_unit_test(the_caret_keeps_to_tabs_and_wide_characters),
         cmocka_unit_test(a_long_line_is_cut_around_the_place),
         cmocka_unit_test(the_worst_long_line_fits_the_excerpt),
+        cmocka_unit_test(a_message_stays_one_line_whatever_a_string_holds),
         cmocka_unit_test(invalid_utf8_is_refused_with_the_offset_of_its_first_byte),
         cmocka_unit_test(control_characters_are_refused_and_never_shown),
         cmocka_unit_test(what_is_too_deep_or_too_much_is_refused),

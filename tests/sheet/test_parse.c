@@ -314,7 +314,7 @@ static void text_lines_in_a_row_are_one_paragraph_and_blank_lines_part_them(void
 static void a_statement_keeps_its_source_over_lines_and_the_note_after_it(void **state)
 {
     (void)state;
-    att_sheet *sheet = sheet_from("x = [1 2 # one\n   3 4]   # the \"states\" \ny = 2 % hidden\n"
+    att_sheet *sheet = sheet_from("x = [1 2 # one\n   3 4]   # the \"states\" \n  y = 2 % hidden\n"
                                   "expect x[1] = [1 2] within 0.5 # checked\n");
     assert_string_equal(sheet->steps[0].source, "x = [1 2 # one\n   3 4]");
     assert_string_equal(sheet->steps[0].note, "the \"states\"");

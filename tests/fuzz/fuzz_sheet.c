@@ -1,0 +1,71 @@
+/* Any bytes as a worksheet, worked out and, if it is one, rendered in one of the five formats. */
+#include "fuzz/fuzz.h"
+#include "sheet/worker.h"
+#include "text/utf8.h"
+
+/* Enough for any small sheet, and little enough that no input takes long. */
+enum { TRACE_BYTES = 2 << 20 };
+
+/* What a step shows is there. */
+static void check_step(const att_step *step)
+{
+    PROMISE(step->line > 0 && step->source != NULL);
+    if (step->kind == ATT_STEP_HEADING || step->kind == ATT_STEP_PROSE ||
+        step->kind == ATT_STEP_REFUSED)
+        PROMISE(step->text != NULL);
+    if (step->kind == ATT_STEP_VALUE)
+        PROMISE(step->formula != NULL && (step->value != NULL || step->part_count > 0));
+    if (step->kind == ATT_STEP_CHECK)
+        PROMISE(step->check->left != NULL && step->check->verdict[0] != '\0' &&
+                strpbrk(step->check->verdict, "\n\r\033") == NULL);
+    if (step->kind == ATT_STEP_PLOT)
+        PROMISE(step->map->weights != NULL && step->map->queries > 0 && step->map->keys > 0);
+    for (size_t i = 0; i < step->part_count; i++)
+        PROMISE(step->parts[i].name != NULL && step->parts[i].value != NULL);
+}
+
+static void check_sheet(const att_sheet *sheet, size_t seed)
+{
+    for (size_t i = 0; i < sheet->step_count; i++)
+        check_step(&sheet->steps[i]);
+    PROMISE(sheet->failures <= sheet->checks);
+    const att_render_options options = { .format = (att_format)(seed % 5),
+                                         .digits = (int)(seed / 5 % 8) - 1,
+                                         .colour = (att_colour)(seed / 40 % 3) };
+    att_text text = { 0 };
+    att_error err = { 0 };
+    att_status status = att_sheet_render(&text, sheet, &options, &err);
+    PROMISE(status == ATT_OK);
+    PROMISE(att_utf8_check(text.data ? text.data : "", text.length) == text.length);
+    att_text_free(&text);
+}
+
+/* A refusal has a place in the sheet, and its excerpt is the line and a caret. */
+static void check_place(const att_error *err)
+{
+    PROMISE(err->line > 0 && err->column > 0);
+    const char *newline = strchr(err->excerpt, '\n');
+    PROMISE(newline != NULL && strchr(newline + 1, '\n') == NULL);
+    PROMISE(err->excerpt[strlen(err->excerpt) - 1] == '^');
+    PROMISE(att_utf8_check(err->excerpt, strlen(err->excerpt)) == strlen(err->excerpt));
+    PROMISE(att_utf8_check(err->message, strlen(err->message)) == strlen(err->message));
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    size_t live = att_alloc_live();
+    att_error err = { 0 };
+    att_sheet *sheet;
+    att_status status =
+        att_sheet_read_limited(&sheet, (const char *)data, size, "input", NULL, TRACE_BYTES, &err);
+    if (status == ATT_OK) {
+        check_sheet(sheet, size);
+    } else {
+        PROMISE(status == ATT_BAD_INPUT);
+        check_refusal(status, &err);
+        check_place(&err);
+    }
+    att_sheet_free(sheet);
+    PROMISE(att_alloc_live() == live);
+    return 0;
+}

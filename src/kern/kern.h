@@ -127,10 +127,9 @@ typedef struct att_product_block {
     size_t b_panel, b_step;
     float *c; /* element [i, j] is at c[i * c_row + j] */
     size_t c_row;
-    float *packed_a;   /* room for rows * depth floats where copying A first pays, or NULL */
-    bool add;          /* the block's sums are added to C, else they replace it */
-    bool last;         /* C is complete with this block: */
-    const float *bias; /* [columns], added, or NULL */
+    bool add;                  /* the block's sums are added to C, else they replace it */
+    bool last;                 /* C is complete with this block: */
+    const float *bias;         /* [columns], added, or NULL */
     att_activation activation; /* and this done to it */
 } att_product_block;
 

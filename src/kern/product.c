@@ -7,9 +7,8 @@
 #include "base/parallel.h"
 
 enum {
-    ROWS_IN_BLOCK = 168,     /* with a depth of 256, A's part takes 172 kB of the second cache */
-    ROWS_UNPACKED = 16,      /* up to so many rows, B is used as it is where its layout allows */
-    COLUMNS_TO_PACK_A = 128, /* copying A pays when so many columns use the copy */
+    ROWS_IN_BLOCK = 168, /* with a depth of 256, A's part takes 172 kB of the second cache */
+    ROWS_UNPACKED = 256, /* up to so many rows, B is used as it is where its layout allows */
     JOBS_PER_THREAD = 4,
     SMALL_WORK = 1 << 20, /* multiply-adds that are done before a second thread has woken up */
 };
@@ -58,8 +57,8 @@ static void pack_all(packing p, size_t items)
 {
     p.column_groups = divide_up(p.columns, COLUMNS_IN_GROUP);
     size_t count = items * p.column_groups, each = COLUMNS_IN_GROUP * p.depth;
-    size_t grain = count * each < SMALL_WORK / 8 ? count : 1;
-    att_parallel_for((int64_t)count, (int64_t)grain, pack_groups, &p);
+    bool alone = count * each < SMALL_WORK / 8;
+    att_parallel_for((int64_t)count, alone ? (int64_t)count : 1, pack_groups, &p);
 }
 
 void att_product_pack(float *panels, const float *b, size_t b_stride, bool b_transposed,
@@ -84,14 +83,6 @@ typedef struct plan {
     size_t row_blocks, column_blocks, columns_in_block;
 } plan;
 
-/* Rows a whole number of kilobytes apart fall into few sets of the first cache; and where A is
- * transposed, each step of the depth would be on another page. */
-static bool pays_to_pack_a(const att_product_call *product, size_t rows, size_t columns)
-{
-    bool awkward = product->a_step != 1 || product->a_row % 1024 == 0;
-    return awkward && rows > ROWS_UNPACKED && columns >= COLUMNS_TO_PACK_A;
-}
-
 static void run_job(const plan *cut, size_t job)
 {
     const att_product_call *p = cut->product;
@@ -113,8 +104,6 @@ static void run_job(const plan *cut, size_t job)
         .bias = p->bias ? p->bias + column : NULL,
         .activation = p->activation,
     };
-    if (pays_to_pack_a(p, block.rows, block.columns)) /* without memory it goes without */
-        block.packed_a = att_alloc(block.rows * ATT_DEPTH_BLOCK, sizeof(float));
     size_t k = 0;
     do {
         block.depth = least(ATT_DEPTH_BLOCK, p->depth - k);
@@ -125,7 +114,6 @@ static void run_job(const plan *cut, size_t job)
         att_kernels_get()->product(&block);
         k += block.depth;
     } while (k < p->depth);
-    att_free(block.packed_a);
 }
 
 static void run_jobs(void *context, int64_t begin, int64_t end)
@@ -178,6 +166,26 @@ static att_status run_packing_first(const att_product_call *p, att_error *err)
     return ATT_OK;
 }
 
+/* Uses B where it lies, but for columns at its end that do not fill a panel. */
+static att_status run_unpacked(const att_product_call *p, att_error *err)
+{
+    att_product_call whole = *p, rest = *p;
+    whole.columns = p->columns / ATT_PANEL * ATT_PANEL;
+    rest.columns = p->columns - whole.columns;
+    rest.b += whole.columns;
+    rest.c += whole.columns;
+    rest.bias = p->bias ? p->bias + whole.columns : NULL;
+    if (rest.columns > 0)
+        ATT_TRY(run_packing_first(&rest, err));
+    if (whole.columns > 0)
+        run_plan((plan){ .product = &whole,
+                         .b = p->b,
+                         .b_panel = ATT_PANEL,
+                         .b_step = p->b_stride,
+                         .b_item = p->b_item });
+    return ATT_OK;
+}
+
 att_status att_product_run(const att_product_call *p, att_error *err)
 {
     if (p->batch == 0 || p->rows == 0 || p->columns == 0)
@@ -187,14 +195,7 @@ att_status att_product_run(const att_product_call *p, att_error *err)
             .product = p, .b = p->panels, .b_panel = ATT_PANEL * p->depth, .b_step = ATT_PANEL });
         return ATT_OK;
     }
-    bool whole_panels = p->columns % ATT_PANEL == 0;
-    if (p->rows <= ROWS_UNPACKED && !p->b_transposed && whole_panels) {
-        run_plan((plan){ .product = p,
-                         .b = p->b,
-                         .b_panel = ATT_PANEL,
-                         .b_step = p->b_stride,
-                         .b_item = p->b_item });
-        return ATT_OK;
-    }
-    return run_packing_first(p, err);
+    if (p->b_transposed || p->rows > ROWS_UNPACKED)
+        return run_packing_first(p, err);
+    return run_unpacked(p, err);
 }

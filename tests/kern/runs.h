@@ -137,7 +137,7 @@ static inline void run_product_case(att_kern_product *kernel, scene *s, size_t r
                                     int variant)
 {
     size_t panels = (s->n + ATT_PANEL - 1) / ATT_PANEL, c_row = s->n + 3;
-    bool side_by_side = variant & 1, packed = variant & 2;
+    bool side_by_side = variant & 1;
     att_product_block block = {
         .rows = rows,
         .columns = s->n,
@@ -150,13 +150,11 @@ static inline void run_product_case(att_kern_product *kernel, scene *s, size_t r
         .b_step = ATT_PANEL,
         .c = scene_take(s, (rows - 1) * c_row + s->n),
         .c_row = c_row,
-        .add = variant & 4,
-        .last = variant & 8,
-        .bias = variant & 16 ? scene_take(s, s->n) : NULL,
+        .add = variant & 2,
+        .last = variant & 4,
+        .bias = variant & 8 ? scene_take(s, s->n) : NULL,
         .activation = (att_activation)(rows % ATT_ACTIVATIONS),
     };
-    float room[64 * ATT_DEPTH_BLOCK];
-    block.packed_a = packed ? room : NULL;
     kernel(&block);
 }
 
@@ -164,7 +162,7 @@ static inline void run_att_kern_product(att_kern_product *kernel, scene *s)
 {
     uint64_t pick = s->seed;
     for (int i = 0; i < 4; i++, pick = pick * 2862933555777941757u + 3037000493u)
-        run_product_case(kernel, s, 1 + pick / 8 % 33, pick / 512 % 40, (int)(pick >> 20 & 31));
+        run_product_case(kernel, s, 1 + pick / 8 % 33, pick / 512 % 40, (int)(pick >> 20 & 15));
 }
 
 static inline void run_att_kern_pack(att_kern_pack *kernel, scene *s)

@@ -47,6 +47,8 @@ static void finish_tile(const att_product_block *block, float *c, size_t rows, s
 
 /* ---------------------------------------------------------------- tiles */
 
+enum { MOST_ROWS = 8, MOST_PANELS = 8 };
+
 /* One tile: `columns` of C are stored, at most those of its panels. */
 typedef struct tile {
     const float *a, *b;
@@ -56,13 +58,63 @@ typedef struct tile {
     bool add;
 } tile;
 
-INLINE void tile_store(const tile *t, vec sum, size_t i, size_t column)
+/* Sums of a tile whose panels are all stored in full. */
+INLINE void tile_store(const tile *t, const vec *sum, const size_t rows, const size_t panels)
 {
-    if (column >= t->columns)
-        return;
-    float *c = t->c + i * t->c_row + column;
-    size_t left = t->columns - column;
-    v_store_upto(c, t->add ? v_add(v_load_upto(c, left), sum) : sum, left);
+#pragma GCC unroll 8
+    for (size_t i = 0; i < rows; i++)
+#pragma GCC unroll 8
+        for (size_t p = 0; p < panels; p++) {
+            float *c = t->c + i * t->c_row + p * LANES;
+            vec x = sum[i * panels + p];
+            v_store(c, t->add ? v_add(v_load(c), x) : x);
+        }
+}
+
+/* Sums of a tile at C's edge. */
+INLINE void tile_store_part(const tile *t, const vec *sum, const size_t rows, const size_t panels)
+{
+#pragma GCC unroll 8
+    for (size_t i = 0; i < rows; i++)
+#pragma GCC unroll 8
+        for (size_t p = 0; p < panels; p++) {
+            if (p * LANES >= t->columns)
+                break;
+            float *c = t->c + i * t->c_row + p * LANES;
+            size_t left = t->columns - p * LANES;
+            vec x = sum[i * panels + p];
+            v_store_upto(c, t->add ? v_add(v_load_upto(c, left), x) : x, left);
+        }
+}
+
+/* One step of the depth. Of the numbers of A and the vectors of B, the fewer stay in registers. */
+INLINE void tile_step(const tile *t, vec *sum, const float *a, const float *b, const size_t rows,
+                      const size_t panels)
+{
+    vec kept[MOST_ROWS];
+    if (rows < panels) {
+#pragma GCC unroll 8
+        for (size_t i = 0; i < rows; i++)
+            kept[i] = v_set(a[i * t->a_row]);
+#pragma GCC unroll 8
+        for (size_t p = 0; p < panels; p++) {
+            vec y = v_load(b + p * t->b_panel);
+#pragma GCC unroll 8
+            for (size_t i = 0; i < rows; i++)
+                sum[i * panels + p] = v_fma(kept[i], y, sum[i * panels + p]);
+        }
+    } else {
+#pragma GCC unroll 8
+        for (size_t p = 0; p < panels; p++)
+            kept[p] = v_load(b + p * t->b_panel);
+#pragma GCC unroll 8
+        for (size_t i = 0; i < rows; i++) {
+            vec x = v_set(a[i * t->a_row]);
+#pragma GCC unroll 8
+            for (size_t p = 0; p < panels; p++)
+                sum[i * panels + p] = v_fma(x, kept[p], sum[i * panels + p]);
+        }
+    }
 }
 
 INLINE void tile_multiply(const tile *t, const size_t rows, const size_t panels)
@@ -72,24 +124,12 @@ INLINE void tile_multiply(const tile *t, const size_t rows, const size_t panels)
     for (size_t s = 0; s < rows * panels; s++)
         sum[s] = v_set(0.0f);
     const float *a = t->a, *b = t->b;
-    for (size_t k = 0; k < t->depth; k++, a += t->a_step, b += t->b_step) {
-        vec row_of_b[8];
-#pragma GCC unroll 8
-        for (size_t p = 0; p < panels; p++)
-            row_of_b[p] = v_load(b + p * t->b_panel);
-#pragma GCC unroll 16
-        for (size_t i = 0; i < rows; i++) {
-            vec x = v_set(a[i * t->a_row]);
-#pragma GCC unroll 8
-            for (size_t p = 0; p < panels; p++)
-                sum[i * panels + p] = v_fma(x, row_of_b[p], sum[i * panels + p]);
-        }
-    }
-#pragma GCC unroll 16
-    for (size_t i = 0; i < rows; i++)
-#pragma GCC unroll 8
-        for (size_t p = 0; p < panels; p++)
-            tile_store(t, sum[i * panels + p], i, p * LANES);
+    for (size_t k = 0; k < t->depth; k++, a += t->a_step, b += t->b_step)
+        tile_step(t, sum, a, b, rows, panels);
+    if (t->columns == panels * LANES)
+        tile_store(t, sum, rows, panels);
+    else
+        tile_store_part(t, sum, rows, panels);
 }
 
 #define FITS(rows, panels) ((rows) <= TILE_ROWS && (rows) * (panels) <= TILE_SUMS)
@@ -101,46 +141,32 @@ INLINE void tile_multiply(const tile *t, const size_t rows, const size_t panels)
             tile_multiply(t, rows, panels);                                                        \
     }
 
-/* All tiles by rows; each row of the table has them by the binary logarithm of the panels. */
-#define FOR_ALL_ROWS(DO)                                                                           \
-    DO(1)                                                                                          \
-    DO(2) DO(3) DO(4) DO(5) DO(6) DO(7) DO(8) DO(9) DO(10) DO(11) DO(12) DO(13) DO(14)
-
-#define TILES_OF(rows) TILE(rows, 1) TILE(rows, 2) TILE(rows, 4) TILE(rows, 8)
+#define FOR_ALL_ROWS(DO) DO(1) DO(2) DO(3) DO(4) DO(5) DO(6) DO(7) DO(8)
+#define TILES_OF(rows)                                                                             \
+    TILE(rows, 1) TILE(rows, 2) TILE(rows, 3) TILE(rows, 4) TILE(rows, 6) TILE(rows, 8)
 FOR_ALL_ROWS(TILES_OF)
 
+_Static_assert((int)TILE_ROWS <= (int)MOST_ROWS, "tiles are compiled for up to MOST_ROWS rows");
+
+/* By rows and panels; NULL where there is none. */
 typedef void tile_function(const tile *t);
-static tile_function *const tiles[][4] = {
-#define TILE_ENTRY(rows, panels) FITS(rows, panels) ? tile_##rows##_##panels : NULL
+static tile_function *const tiles[MOST_ROWS + 1][MOST_PANELS + 1] = {
+#define TILE_ENTRY(rows, panels) [panels] = FITS(rows, panels) ? tile_##rows##_##panels : NULL
 #define TILE_ROW(rows)                                                                             \
-    [rows] = { TILE_ENTRY(rows, 1), TILE_ENTRY(rows, 2), TILE_ENTRY(rows, 4), TILE_ENTRY(rows, 8) },
+    [rows] = { TILE_ENTRY(rows, 1), TILE_ENTRY(rows, 2), TILE_ENTRY(rows, 3),                      \
+               TILE_ENTRY(rows, 4), TILE_ENTRY(rows, 6), TILE_ENTRY(rows, 8) },
     FOR_ALL_ROWS(TILE_ROW)
 };
 
 /* ---------------------------------------------------------------- a block */
 
-/* The most panels for tiles of so many rows, as a binary logarithm, out of those left. */
+/* The most panels that tiles of so many rows can take, out of those left. */
 static size_t width_for(size_t rows, size_t panels_left)
 {
-    size_t width = 3;
-    while (width > 0 && (rows << width > TILE_SUMS || (size_t)1 << width > panels_left))
+    size_t width = panels_left < MOST_PANELS ? panels_left : MOST_PANELS;
+    while (!tiles[rows][width])
         width--;
     return width;
-}
-
-/* Copies A so that each tile's rows lie side by side: one stream instead of many, which would
- * compete for the same places in the cache where the rows are a power of two apart. */
-static void pack_rows(const att_product_block *block, size_t count)
-{
-    for (size_t n = 0; n < count; n++) {
-        size_t first = block->rows * n / count, rows = block->rows * (n + 1) / count - first;
-        float *out = block->packed_a + first * block->depth;
-        const float *a = block->a + first * block->a_row;
-        if (block->a_step == 1)
-            interleave(out, rows, a, block->a_row, rows, block->depth);
-        else
-            gather_columns(out, rows, a, block->a_step, rows, block->depth);
-    }
 }
 
 /* Rows are divided evenly among as few tiles as hold them. The panels of B are the outer loop, so
@@ -151,24 +177,21 @@ void KERNEL(product)(const att_product_block *block)
     size_t panels = (block->columns + LANES - 1) / LANES;
     if (count == 0)
         return;
-    if (block->packed_a)
-        pack_rows(block, count);
     tile t = { .depth = block->depth,
                .add = block->add,
-               .c_row = block->c_row,
+               .a_row = block->a_row,
+               .a_step = block->a_step,
                .b_panel = block->b_panel,
-               .b_step = block->b_step };
-    for (size_t p = 0, width; p < panels; p += (size_t)1 << width) {
+               .b_step = block->b_step,
+               .c_row = block->c_row };
+    for (size_t p = 0, width; p < panels; p += width) {
         width = width_for((block->rows + count - 1) / count, panels - p);
-        size_t column = p * LANES, past = column + ((size_t)LANES << width);
+        size_t column = p * LANES, past = column + LANES * width;
         t.columns = (past < block->columns ? past : block->columns) - column;
         t.b = block->b + p * block->b_panel;
         for (size_t n = 0; n < count; n++) {
             size_t first = block->rows * n / count, rows = block->rows * (n + 1) / count - first;
-            t.a = block->packed_a ? block->packed_a + first * block->depth
-                                  : block->a + first * block->a_row;
-            t.a_row = block->packed_a ? 1 : block->a_row;
-            t.a_step = block->packed_a ? rows : block->a_step;
+            t.a = block->a + first * block->a_row;
             t.c = block->c + first * block->c_row + column;
             tiles[rows][width](&t);
             finish_tile(block, t.c, rows, column, t.columns);

@@ -17,8 +17,8 @@ typedef struct ivec {
 
 typedef vec mask; /* all bits of a lane, or none */
 
-/* 12 of the 16 registers hold sums: 6 rows of one panel. The others hold the panel and a broadcast.
- */
+/* Up to 12 of the 16 registers hold sums, two to a vector; the others the panels of B and a
+ * broadcast. */
 enum { TILE_ROWS = 6, TILE_SUMS = 6 };
 
 /* Both halves through the same instruction. */

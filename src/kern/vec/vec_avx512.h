@@ -11,9 +11,10 @@ typedef __m512 vec;
 typedef __m512i ivec;
 typedef __mmask16 mask;
 
-/* 28 of the 32 registers hold sums: 14 rows of two panels. The others hold the panels and a
- * broadcast. */
-enum { TILE_ROWS = 14, TILE_SUMS = 28 };
+/* 24 of the 32 registers hold sums, 6 rows of 4 panels; others hold the panels and a broadcast.
+ * More rows need more addresses than there are registers, and were slower; so was copying A first.
+ */
+enum { TILE_ROWS = 6, TILE_SUMS = 24 };
 
 INLINE mask m_first(size_t n)
 {

@@ -12,10 +12,11 @@
 static att_status fail_file(const att_scope *scope, const att_expr *node, const char *file,
                             const att_error *error)
 {
-    if (error->status == ATT_BAD_INPUT)
-        return att_scope_fail(scope, node, "%.200s: %s", file, error->message);
+    if (error->status == ATT_NO_MEMORY)
+        return att_fail_memory(scope->err);
+    att_scope_fail(scope, node, "%.200s: %s", file, error->message);
     if (scope->err)
-        *scope->err = *error;
+        scope->err->status = error->status;
     return error->status;
 }
 

@@ -149,6 +149,8 @@ static void a_comparison_names_the_first_array_and_element_that_differ(void **st
 static void of_a_name_given_again_only_the_last_value_is_compared(void **state)
 {
     (void)state;
+    if (!readable(".npz"))
+        skip();
     att_sheet *sheet =
         work("X = X + 1\nX = X - 1\nlist = {X, a}\ncompare all \"all.npz\" within 1");
     assert_int_equal(att_sheet_failures(sheet), 0);
@@ -207,6 +209,22 @@ static void what_cannot_be_loaded_or_compared_is_refused_at_its_place(void **sta
     }
 }
 
+static void a_kind_of_file_that_this_build_cannot_read_is_said_at_its_place(void **state)
+{
+    (void)state;
+    if (readable(".npz"))
+        skip();
+    att_sheet *sheet;
+    att_error err = { 0 };
+    assert_int_equal(read_sheet(&sheet, "v = load \"truth.npz\" \"weights\"", &err),
+                     ATT_UNSUPPORTED);
+    assert_int_equal(err.status, ATT_UNSUPPORTED);
+    assert_int_equal(err.line, 5);
+    assert_int_equal(err.column, 10);
+    assert_string_equal(err.message,
+                        "truth.npz: this build cannot read .npz files: it lacks libzip");
+}
+
 static void a_sheet_without_a_folder_loads_nothing(void **state)
 {
     (void)state;
@@ -237,6 +255,7 @@ int main(void)
         cmocka_unit_test(a_comparison_names_the_first_array_and_element_that_differ),
         cmocka_unit_test(of_a_name_given_again_only_the_last_value_is_compared),
         cmocka_unit_test(what_cannot_be_loaded_or_compared_is_refused_at_its_place),
+        cmocka_unit_test(a_kind_of_file_that_this_build_cannot_read_is_said_at_its_place),
         cmocka_unit_test(a_sheet_without_a_folder_loads_nothing),
         cmocka_unit_test(a_sheet_from_a_file_loads_from_its_own_folder),
     };

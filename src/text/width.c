@@ -87,6 +87,8 @@ static bool breaks_between(uint32_t before, uint32_t after, int32_t *state)
         { 0x9BE, 0x9C0 }, { 0x9C7, 0x9CC }, { 0x9D7, 0x9D7 }, { 0x1F3FB, 0x1F3FF },
     };
     (void)state;
+    if (before < 0x20 || after < 0x20)
+        return true;
     return before != 0x200D && char_width(after) != 0 && !WITHIN(spacing, after);
 }
 

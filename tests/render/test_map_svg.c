@@ -23,11 +23,12 @@ static att_text svg_of(const att_map *map)
     return text;
 }
 
+/* By hand: a sanitiser's strstr() measures all the text that is left at every call. */
 static size_t count(const char *text, const char *word)
 {
-    size_t found = 0;
-    for (const char *at = text; (at = strstr(at, word)); at += strlen(word))
-        found++;
+    size_t found = 0, length = strlen(word);
+    for (; *text; text++)
+        found += *text == *word && strncmp(text, word, length) == 0;
     return found;
 }
 

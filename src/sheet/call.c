@@ -69,8 +69,7 @@ bool att_option_takes_word(const att_option_row *row, const char *word)
     return false;
 }
 
-/* True where nothing but words is taken. */
-static bool takes_only_words(const att_option_row *row)
+bool att_option_takes_only_words(const att_option_row *row)
 {
     size_t length;
     const char *at = row->takes;
@@ -143,9 +142,9 @@ static att_status eval_option_value(const att_scope *scope, const att_expr *node
         *out = (att_value){ .kind = ATT_VALUE_WORD, .word = node->text };
         return ATT_OK;
     }
-    if (worded && (takes_only_words(row) || node->kind == ATT_EXPR_STRING))
+    if (worded && (att_option_takes_only_words(row) || node->kind == ATT_EXPR_STRING))
         return fail_option_word(scope, node, row, node->text);
-    if (takes_only_words(row)) {
+    if (att_option_takes_only_words(row)) {
         char quote[ATT_QUOTE_SIZE];
         return fail_option_word(scope, node, row, att_origin_quote(scope->origin, node, quote));
     }

@@ -8,7 +8,8 @@
 const att_function *att_function_find(const char *name);
 const att_option_row *att_option_find(const att_function *function, const char *name);
 
-/* True where `word` is one of the words that the option takes. */
+/* True where `word` is one of the words that the option takes; where it takes nothing but words. */
 bool att_option_takes_word(const att_option_row *row, const char *word);
+bool att_option_takes_only_words(const att_option_row *row);
 
 #endif

@@ -3,6 +3,7 @@
 #include "sheet/rule.h"
 
 #include "base/quote.h"
+#include "sheet/call.h"
 
 #include <string.h>
 
@@ -43,17 +44,30 @@ static att_status expect_equal(att_worker *worker, att_parser *parser, bool nega
 
 /* ---- expect error X */
 
-/* A name that the sheet does not know is a slip, not the error that was meant: it must not make the
- * expectation pass. Words given to options are no names. */
+/* True where the option's value is a word of it, or can only be one: no name to look up. */
+static bool is_option_word(const att_function *function, const att_expr *option)
+{
+    const att_option_row *row = att_option_find(function, option->text);
+    const att_expr *value = option->children > 0 ? option->child[0] : NULL;
+    if (!row || !value || value->kind != ATT_EXPR_NAME)
+        return false;
+    return att_option_takes_word(row, value->text) || att_option_takes_only_words(row);
+}
+
+/* A name or function that the sheet does not know is a slip, not the error that was meant: it must
+ * not make the expectation pass. */
 static att_status check_names(const att_scope *scope, const att_expr *node)
 {
     att_value ignored;
-    if (node->kind == ATT_EXPR_NAME)
+    const att_function *function =
+        node->kind == ATT_EXPR_CALL ? att_function_find(node->text) : NULL;
+    if (node->kind == ATT_EXPR_NAME || (node->kind == ATT_EXPR_CALL && !function))
         return att_eval(scope, node, &ignored);
     for (size_t i = 0; i < node->children; i++) {
-        bool word = node->kind == ATT_EXPR_OPTION && node->child[i]->kind == ATT_EXPR_NAME;
-        if (node->child[i] && !word)
-            ATT_TRY(check_names(scope, node->child[i]));
+        const att_expr *child = node->child[i];
+        bool word = function && child->kind == ATT_EXPR_OPTION && is_option_word(function, child);
+        if (child && !word)
+            ATT_TRY(check_names(scope, child));
     }
     return ATT_OK;
 }

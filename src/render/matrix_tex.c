@@ -129,6 +129,8 @@ void att_matrix_put_tex(att_writer *out, const att_view *view, const att_notatio
         put_table(out, view, notation);
     else
         put_bracketed(out, view, notation);
+    if (view->rows.tail > 0 || view->cols.tail > 0)
+        att_putf(out, "\\quad(%" PRId64 "\\times%" PRId64 ")", m->rows, m->cols);
     if (m->allowed)
         att_put(out, "\\quad(\\cdot\\mathrm{\\ is\\ masked})");
 }

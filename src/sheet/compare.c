@@ -159,15 +159,12 @@ static att_status compare_parts(struct comparison *c, const char *name, const at
     return ATT_OK;
 }
 
-/* The items of a list under the names they have in the sheet: heads[1], heads[2], …. */
+/* The items of a list, which are parts under the names they have in the sheet: heads[1], …. */
 static att_status compare_list(struct comparison *c, const att_step *step)
 {
     for (size_t i = 0; i < step->part_count; i++) {
-        struct item item = { .value = step->parts[i].value };
-        item.name = att_arena_print(&c->worker->sheet->arena, "%s[%zu]", step->name, i + 1);
-        if (!item.name)
-            return att_fail_memory(c->worker->scope.err);
-        ATT_TRY(compare_item(c, &item));
+        const att_part *part = &step->parts[i];
+        ATT_TRY(compare_item(c, &(struct item){ .name = part->name, .value = part->value }));
     }
     return ATT_OK;
 }

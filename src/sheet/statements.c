@@ -7,20 +7,20 @@
 
 /* ---- Values */
 
-/* The items of a list as numbered parts, which is how a step shows them. */
+/* The items of a list as parts called W[1], W[2], …, which is how a step shows them. */
 static att_status list_parts(att_worker *worker, const att_value *list, att_step *step)
 {
-    att_part *parts = att_arena_take(&worker->sheet->arena, list->item_count, sizeof *parts);
-    if (!parts)
-        return att_fail_memory(worker->scope.err);
-    for (size_t i = 0; i < list->item_count; i++)
-        parts[i] = (att_part){ .name = "item",
-                               .head = (int64_t)i + 1,
-                               .says = "an item of the list",
-                               .value = list->items[i].matrix };
+    att_arena *arena = &worker->sheet->arena;
+    att_part *parts = att_arena_take(arena, list->item_count, sizeof *parts);
+    for (size_t i = 0; parts && i < list->item_count; i++) {
+        parts[i].name = att_arena_print(arena, "%s[%zu]", step->name ? step->name : "", i + 1);
+        parts[i].value = list->items[i].matrix;
+        if (!parts[i].name)
+            return att_fail_memory(worker->scope.err);
+    }
     step->parts = parts;
     step->part_count = list->item_count;
-    return ATT_OK;
+    return parts ? ATT_OK : att_fail_memory(worker->scope.err);
 }
 
 /* Adds the step that shows a value. The parts of a record are shown where it is made, not again

@@ -27,9 +27,9 @@ typedef struct att_working {
 
 /* A named intermediate result of a step, usable in the sheet as a field. */
 typedef struct att_part {
-    const char *name;        /* "scores" */
-    int64_t head;            /* from 1; 0 where there are no heads */
-    const char *says;        /* what happens here, in words: "one score per query and key" */
+    const char *name; /* "scores" */
+    int64_t head;     /* from 1; 0 where there are no heads */
+    const char *says; /* what happens here, in words: "one score per query and key"; or NULL */
     const att_expr *formula; /* how it comes about; NULL: an input as given */
     const att_matrix *value;
     const att_working *workings;
@@ -68,7 +68,7 @@ typedef enum att_step_kind {
     ATT_STEP_HEADING, /* `text`, `level` 1 to 3 */
     ATT_STEP_PROSE,   /* `text`: a paragraph; consecutive lines are joined with '\n' */
     ATT_STEP_VALUE,   /* `name` = `formula`: `value`, with `parts`; name NULL: `show`; value NULL: a
-                         list, whose items are the parts, numbered by `head` */
+                         list, whose items are the parts, called W[1], W[2], … */
     ATT_STEP_CHECK,   /* `check` */
     ATT_STEP_REFUSED, /* expect error: `formula` and, in `text`, the error it rightly raised */
     ATT_STEP_PLOT,    /* `map` of `formula` */

@@ -228,14 +228,14 @@ static void heads_are_counted_and_each_has_its_parts(void **state)
         "expect error m.head[3] saying \"there is no item 3: m.head has 2 items\"\n");
 }
 
-static void a_list_holds_matrices_and_is_shown_as_numbered_parts(void **state)
+static void a_list_holds_matrices_and_is_shown_as_parts_by_their_index(void **state)
 {
     (void)state;
     att_sheet *sheet = sheet_from("L = {[1 2], 3}\nx = L[1]\n");
     const att_step *list = step_named(sheet, "L");
     assert_null(list->value);
     assert_int_equal(list->part_count, 2);
-    assert_int_equal(list->parts[1].head, 2);
+    assert_string_equal(list->parts[1].name, "L[2]");
     assert_true(list->parts[1].value->data[0] == 3);
     assert_int_equal(step_named(sheet, "x")->value->cols, 2);
     att_sheet_free(sheet);
@@ -357,7 +357,7 @@ int main(void)
         cmocka_unit_test(names_can_be_given_again_and_shadow_what_is_predefined),
         cmocka_unit_test(a_record_is_its_result_and_gives_its_parts_by_name),
         cmocka_unit_test(heads_are_counted_and_each_has_its_parts),
-        cmocka_unit_test(a_list_holds_matrices_and_is_shown_as_numbered_parts),
+        cmocka_unit_test(a_list_holds_matrices_and_is_shown_as_parts_by_their_index),
         cmocka_unit_test(
             the_parts_of_a_record_are_shown_where_it_is_made_and_not_where_it_is_named),
         cmocka_unit_test(an_option_takes_a_word_bare_or_quoted_even_where_a_value_has_that_name),

@@ -9,7 +9,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 
-enum { MOST_ROWS = 24, MOST_COLS = 16, MAP_QUERIES = 200, MAP_KEYS = 200 };
+enum { MOST_ROWS = 24, MOST_COLS = 16, MAP_QUERIES = 100, MAP_KEYS = 100 };
 
 static const char style[] =
     ":root{color-scheme:light dark;--ink:#1b1f24;--soft:#5b6470;--paper:#ffffff;--line:#dfe3e8;"

@@ -47,6 +47,14 @@ static int longest(const char *const *labels, int64_t count)
     return most;
 }
 
+static int digits_of(int64_t number)
+{
+    int digits = 1;
+    for (; number > 9; number /= 10)
+        digits++;
+    return digits;
+}
+
 static int64_t cells_that_fit(const struct grid *g, int cell)
 {
     int64_t room = g->width - g->indent - g->label_width - 1;
@@ -57,6 +65,8 @@ static int64_t cells_that_fit(const struct grid *g, int cell)
 static void size_cells(struct grid *g, const att_map *map)
 {
     g->label_width = longest(map->query_labels, map->queries);
+    if (map->queries > MOST_LINES) /* which will be averaged, and named 991-1000 */
+        g->label_width = digits_of(map->queries) * 2 + 1;
     if (g->label_width > LABEL_COLUMNS)
         g->label_width = LABEL_COLUMNS;
     if (g->label_width < 5)

@@ -5,7 +5,7 @@
 
 static bool is_abridged(const att_view *view)
 {
-    return view->rows.tail > 0 || view->cols.tail > 0 || att_axis_shown(&view->rows) == 0;
+    return view->rows.tail > 0 || view->cols.tail > 0;
 }
 
 static void put_header(att_writer *out, const char *label, const char *scope)
@@ -67,8 +67,15 @@ static void put_gap_row(att_writer *out, const att_view *view)
 
 void att_matrix_put_html(att_writer *out, const att_view *view)
 {
+    const att_matrix *m = view->matrix;
+    bool empty = m->rows == 0 || m->cols == 0;
+    if (empty || att_axis_shown(&view->rows) == 0) {
+        att_putf(out, "<span class=\"note\">%" PRId64 " × %" PRId64 "%s</span>\n", m->rows, m->cols,
+                 empty ? ", empty" : ", without this row");
+        return;
+    }
     att_put(out, "<table class=\"matrix\">\n");
-    if (view->matrix->col_labels)
+    if (m->col_labels)
         put_column_labels(out, view);
     att_put(out, "<tbody>\n");
     for (int64_t r = 0; r < att_axis_shown(&view->rows); r++) {

@@ -122,9 +122,9 @@ void att_matrix_put_tex(att_writer *out, const att_view *view, const att_notatio
     const att_matrix *m = view->matrix;
     if (m->rows == 1 && m->cols == 1)
         put_cell(out, view, 0, 0, notation);
-    else if (att_axis_shown(&view->rows) == 0)
-        att_putf(out, "\\mathrm{(%" PRId64 "\\times%" PRId64 ",\\ without\\ this\\ row)}", m->rows,
-                 m->cols);
+    else if (att_axis_shown(&view->rows) == 0 || m->cols == 0)
+        att_putf(out, "(%" PRId64 "\\times%" PRId64 "\\mathrm{%s})", m->rows, m->cols,
+                 m->rows == 0 || m->cols == 0 ? ",\\ empty" : ",\\ without\\ this\\ row");
     else if (m->col_labels)
         put_table(out, view, notation);
     else

@@ -63,7 +63,7 @@ static int put_cut(const att_paint *paint, const char *text, int columns)
     while (at < end) {
         const char *next = at;
         used += att_width_next(&next);
-        for (uint32_t c; at < next && (c = att_next_char(&at)) != 0;)
+        for (uint32_t c; at < next && (c = att_next_in_line(&at)) != 0;)
             att_put_char(paint->out, c);
     }
     att_put(paint->out, paint->ascii ? "~" : "…");

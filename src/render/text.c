@@ -147,11 +147,15 @@ static void put_matrix(att_page *page, const att_matrix *value, int indent)
 {
     att_paint paint = paint_of(page);
     att_view view = att_matrix_text_view(&paint, value, page->options, indent);
-    if (att_axis_shown(&view.rows) == 0) {
+    bool empty = value->rows == 0 || value->cols == 0;
+    if (empty || att_axis_shown(&view.rows) == 0) {
         att_put_repeat(page->out, " ", indent);
         att_paint_style(&paint, ATT_STYLE_DIM);
         put_shape(page, value);
-        att_putf(page->out, ": no row %" PRId64, page->options->row);
+        if (empty)
+            att_put(page->out, ": empty");
+        else
+            att_putf(page->out, ": no row %" PRId64, page->options->row);
         att_paint_style(&paint, ATT_STYLE_NONE);
         put_blank(page);
         return;
@@ -235,7 +239,7 @@ static void put_equation(att_page *page, const char *name, const att_expr *formu
                   (literal || is_scalar(value));
     if (behind) {
         att_put(page->out, text);
-        att_put(page->out, literal ? " " : " = ");
+        att_put(page->out, !literal ? " = " : name ? " " : "");
         put_inline(page, value);
         put_blank(page);
         return;

@@ -86,10 +86,16 @@ uint32_t att_next_char(const char **cursor)
     return c != 0 && att_utf8_forbidden(c) ? ATT_UTF8_BAD : c;
 }
 
+uint32_t att_next_in_line(const char **cursor)
+{
+    uint32_t c = att_next_char(cursor);
+    return c == '\n' || c == '\t' ? ' ' : c;
+}
+
 void att_put_plain(att_writer *out, const char *string)
 {
     uint32_t c;
-    while ((c = att_next_char(&string)) != 0)
+    while ((c = att_next_in_line(&string)) != 0)
         att_put_char(out, c);
 }
 

@@ -33,7 +33,10 @@ void att_putf(att_writer *out, const char *format, ...) __attribute__((format(pr
  * sequence of a user's, and XML stays well-formed. */
 uint32_t att_next_char(const char **cursor);
 
-/* A user's text, cleaned as above, as plain text, inside XML (attributes too) or a JSON string. */
+/* The same, with a space for a newline or a tab: names and labels take one line. */
+uint32_t att_next_in_line(const char **cursor);
+
+/* A user's text, cleaned as above: on one line, inside XML (attributes too), as a JSON string. */
 void att_put_plain(att_writer *out, const char *string);
 void att_put_xml(att_writer *out, const char *string);
 void att_put_json(att_writer *out, const char *string);

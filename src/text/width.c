@@ -32,12 +32,20 @@ static bool within(const struct range *ranges, size_t count, uint32_t c)
 
 #define WITHIN(ranges, c) within(ranges, sizeof(ranges) / sizeof *(ranges), c)
 
+/* Control characters are never sent; a replacement or a space is, one column wide. */
+static bool is_control(uint32_t c)
+{
+    return c < 0x20 || (c >= 0x7F && c < 0xA0);
+}
+
 #ifdef ATT_HAVE_UTF8PROC
 
 /* Terminals give a spacing mark, such as a vowel sign beside its consonant, a column of its own,
  * and the vowels and finals of a Hangul syllable none; utf8proc has it the other way round. */
 static int char_width(uint32_t c)
 {
+    if (is_control(c))
+        return 1;
     static const struct range inner_jamo[] = { { 0x1160, 0x11FF }, { 0xD7B0, 0xD7FF } };
     if (utf8proc_category((utf8proc_int32_t)c) == UTF8PROC_CATEGORY_MC)
         return 1;
@@ -69,7 +77,7 @@ static int char_width(uint32_t c)
         { 0x1100, 0x115F }, { 0x2E80, 0xA4CF }, { 0xAC00, 0xD7A3 },   { 0xF900, 0xFAFF },
         { 0xFE30, 0xFE6F }, { 0xFF00, 0xFF60 }, { 0x1F300, 0x1FAFF }, { 0x20000, 0x3FFFD },
     };
-    if (c < 0x20 || WITHIN(marks, c))
+    if (WITHIN(marks, c))
         return 0;
     return WITHIN(wide, c) ? 2 : 1;
 }
@@ -87,7 +95,7 @@ static bool breaks_between(uint32_t before, uint32_t after, int32_t *state)
         { 0x9BE, 0x9C0 }, { 0x9C7, 0x9CC }, { 0x9D7, 0x9D7 }, { 0x1F3FB, 0x1F3FF },
     };
     (void)state;
-    if (before < 0x20 || after < 0x20)
+    if (is_control(before) || is_control(after))
         return true;
     return before != 0x200D && char_width(after) != 0 && !WITHIN(spacing, after);
 }

@@ -170,7 +170,7 @@ static void a_map_too_large_is_averaged_and_says_so(void **state)
     const att_map map = {
         .panels = 1, .queries = 100, .keys = 100, .weights = weights, .allowed = allowed
     };
-    att_text text = drawn(&map, (att_render_options){ .width = 46, .ascii = true });
+    att_text text = drawn(&map, (att_render_options){ .width = 48, .ascii = true });
     assert_non_null(strstr(text.data, "100 x 100 shown as 60 x 20, each cell the mean\n"));
     assert_non_null(strstr(text.data, "++++++++++++++++++++++++++++++++++++++++\n"));
     assert_non_null(strstr(text.data, "////////////////////////////////////////\n"));

@@ -26,7 +26,7 @@ static void assert_written(void (*put)(att_writer *, const char *), const char *
 static void plain_text_shows_control_characters_as_replacements(void **state)
 {
     (void)state;
-    assert_written(att_put_plain, "a\tb\nc", "a\tb\nc");
+    assert_written(att_put_plain, "a\tb\nc", "a b c"); /* it takes one line */
     assert_written(att_put_plain, "\033[31mred\x7F", "\xEF\xBF\xBD[31mred\xEF\xBF\xBD");
     assert_written(att_put_plain,
                    "\xC2\x9B"

@@ -31,6 +31,7 @@ static const struct {
     { "👍🏽", 2 },           /* with a skin tone */
     { "❤️", 2 },             /* a text symbol in its emoji form */
     { "a\xCC\x81\xCC\xA3z", 2 }, /* two marks on one letter */
+    { "a\tb\x1B", 4 },           /* shown as a space and a replacement */
     { "\xFF", 1 },               /* not UTF-8: shown as one replacement */
     { "\xE0\xA6", 2 },           /* cut short: each byte by itself */
 };

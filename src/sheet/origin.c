@@ -8,8 +8,9 @@
 #include <string.h>
 
 /* A line longer than SHOWN_WHOLE bytes is shown from BEFORE characters before the caret to AFTER
- * after it. In the worst case, four bytes each, both lines fit att_error.excerpt. */
-enum { SHOWN_WHOLE = 160, BEFORE = 36, AFTER = 36 };
+ * past it. At the worst every byte of a whole line is shown as the three of a replacement, with as
+ * many blanks beneath, and every character of a part has four: both fit att_error.excerpt. */
+enum { SHOWN_WHOLE = 120, BEFORE = 36, AFTER = 36 };
 
 #define ELLIPSIS "…"
 
@@ -109,7 +110,7 @@ static void draw_excerpt(char *out, size_t size, const char *line, size_t length
     size_t caret =
         begin + column_offset(line + begin, length - begin, cut_before ? BEFORE + 1 : column);
     size_t end = whole ? length : caret + column_offset(line + caret, length - caret, AFTER);
-    char before_bytes[4 * BEFORE + SHOWN_WHOLE] = "";
+    char before_bytes[4 * SHOWN_WHOLE] = "";
     struct buffer shown = { out, size, 0 };
     struct buffer before = { before_bytes, sizeof before_bytes, 0 };
     out[0] = '\0';

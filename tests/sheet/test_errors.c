@@ -346,6 +346,20 @@ static void the_worst_long_line_fits_the_excerpt(void **state)
     assert_int_equal(err.excerpt[strlen(err.excerpt) - 1], '^');
 }
 
+static void the_worst_whole_line_fits_the_excerpt(void **state)
+{
+    (void)state;
+    char text[121];
+    memset(text, '\0', sizeof text);
+    att_error err = refuse(text, 119);
+    assert_int_equal(err.excerpt[strlen(err.excerpt) - 1], '^');
+    memset(text, 'x', 119);
+    text[119] = '\xFF';
+    err = refuse(text, 120);
+    assert_int_equal(err.column, 120);
+    assert_int_equal(strlen(err.excerpt), 119 + 3 + 1 + 119 + 1);
+}
+
 static void a_message_stays_one_line_whatever_a_string_holds(void **state)
 {
     (void)state;
@@ -524,6 +538,7 @@ int main(void)
         cmocka_unit_test(the_caret_keeps_to_tabs_and_wide_characters),
         cmocka_unit_test(a_long_line_is_cut_around_the_place),
         cmocka_unit_test(the_worst_long_line_fits_the_excerpt),
+        cmocka_unit_test(the_worst_whole_line_fits_the_excerpt),
         cmocka_unit_test(a_message_stays_one_line_whatever_a_string_holds),
         cmocka_unit_test(invalid_utf8_is_refused_with_the_offset_of_its_first_byte),
         cmocka_unit_test(control_characters_are_refused_and_never_shown),

@@ -236,16 +236,16 @@ static void json_value(att_page *page, const att_step *step)
 static void put_rule(att_page *page, const att_check *check)
 {
     static const char *const names[] = {
-        [ATT_RULE_WITHIN] = "within",
-        [ATT_RULE_DIGITS] = "digits",
-        [ATT_RULE_DECIMALS] = "decimals",
-        [ATT_RULE_PRINTED] = "as printed",
+        [ATT_RULE_WITHIN] = "within",     [ATT_RULE_DIGITS] = "digits",
+        [ATT_RULE_DECIMALS] = "decimals", [ATT_RULE_PRINTED] = "as printed",
+        [ATT_RULE_DEFAULT] = "default",   [ATT_RULE_REFUSED] = "error",
     };
     put_string(page, "rule", names[check->rule]);
-    if (check->rule == ATT_RULE_WITHIN) {
+    put_string(page, "saying", check->saying);
+    if (check->rule == ATT_RULE_WITHIN || check->rule == ATT_RULE_DEFAULT) {
         put_key(page, "tolerance");
         put_number(page, check->tolerance);
-    } else if (check->rule != ATT_RULE_PRINTED) {
+    } else if (check->rule == ATT_RULE_DIGITS || check->rule == ATT_RULE_DECIMALS) {
         put_integer(page, "digits", check->digits);
     }
 }
@@ -259,6 +259,7 @@ static void json_check(att_page *page, const att_step *step)
     put_formula(page, "left", check->left);
     put_formula(page, "right", check->right);
     put_string(page, "file", check->file);
+    put_string(page, "array", check->array);
     put_rule(page, check);
     put_matrix(page, "found", check->found);
     put_matrix(page, "wanted", check->wanted);

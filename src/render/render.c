@@ -124,17 +124,39 @@ static void put_rule(att_writer *out, const att_check *check, const att_notation
         notation->number(out, text, notation);
         return;
     }
-    if (check->rule != ATT_RULE_PRINTED)
+    if (check->rule == ATT_RULE_DEFAULT)
+        snprintf(text, sizeof text, "to %.6g relative", check->tolerance);
+    else if (check->rule != ATT_RULE_PRINTED)
         snprintf(text, sizeof text, "to %d %s%s", check->digits,
                  check->rule == ATT_RULE_DIGITS ? "digit" : "decimal",
                  check->digits == 1 ? "" : "s");
     notation->word(out, text, notation);
 }
 
+/* "error A · B saying "inner sizes"": an expression that should have been refused. */
+static void put_refusal(att_writer *out, const att_check *check, const att_notation *notation,
+                        int digits)
+{
+    const char *space = notation->looks[ATT_LOOK_WORDS].between;
+    notation->word(out, "error", notation);
+    att_put(out, space);
+    att_put_formula(out, check->left, notation, digits);
+    if (!check->saying)
+        return;
+    att_put(out, space);
+    notation->word(out, "saying", notation);
+    att_put(out, space);
+    notation->string(out, check->saying, notation);
+}
+
 void att_put_claim(att_writer *out, const att_check *check, const att_notation *notation,
                    int digits)
 {
     const char *space = notation->looks[ATT_LOOK_WORDS].between;
+    if (check->rule == ATT_RULE_REFUSED) {
+        put_refusal(out, check, notation, digits);
+        return;
+    }
     if (check->negated) {
         notation->word(out, "not", notation);
         att_put(out, space);
@@ -148,6 +170,10 @@ void att_put_claim(att_writer *out, const att_check *check, const att_notation *
         notation->word(out, "compared with", notation);
         att_put(out, space);
         notation->string(out, check->file, notation);
+        if (check->array) {
+            att_put(out, space);
+            notation->string(out, check->array, notation);
+        }
     } else if (check->right) {
         att_put(out, notation->looks[ATT_LOOK_OPTION].between);
         att_put_formula(out, check->right, notation, digits);

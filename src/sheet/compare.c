@@ -103,9 +103,13 @@ static att_status judge(struct comparison *c, const struct item *item, const att
     att_check *check = att_arena_take(&c->worker->sheet->arena, 1, sizeof *check);
     if (!check)
         return att_fail_memory(c->worker->scope.err);
-    *check = (att_check){
-        .left = c->node, .file = c->file, .found = item->value, .wanted = wanted, .part = item->name
-    };
+    *check = (att_check){ .left = c->node,
+                          .file = c->file,
+                          .array = c->key,
+                          .found = item->value,
+                          .wanted = wanted,
+                          .part = item->name };
+    att_check_rule(check, &c->nearness);
     bool same_shape =
         wanted && wanted->rows == item->value->rows && wanted->cols == item->value->cols;
     if (same_shape)

@@ -131,6 +131,8 @@ static att_status expect_error(att_worker *worker, att_parser *parser)
     if (!verdict)
         return add_refused(worker, parser, formula, error.message);
     ATT_TRY(new_check(worker, formula, &check));
+    check->rule = ATT_RULE_REFUSED;
+    check->saying = saying;
     check->verdict = verdict;
     check->found = value.matrix;
     return att_worker_check(worker, parser, check);

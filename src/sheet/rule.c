@@ -22,7 +22,6 @@ static att_status parse_within(att_worker *worker, att_parser *parser, att_nearn
         return att_scope_fail(&worker->scope, node, "a tolerance cannot be negative, found %g",
                               out->tolerance);
     out->rule = ATT_RULE_WITHIN;
-    out->given = true;
     return ATT_OK;
 }
 
@@ -61,7 +60,7 @@ static const struct rule_row {
 
 att_status att_parse_nearness(att_worker *worker, att_parser *parser, att_nearness *out)
 {
-    *out = (att_nearness){ .rule = ATT_RULE_WITHIN, .tolerance = UNSAID };
+    *out = (att_nearness){ .rule = ATT_RULE_DEFAULT, .tolerance = UNSAID };
     for (size_t i = 0; i < sizeof rules / sizeof *rules; i++) {
         if (!att_parser_at_word(parser, rules[i].word))
             continue;
@@ -139,10 +138,13 @@ static double allowance(const att_nearness *nearness, double wanted, int64_t ind
         return 0.5 * pow(10, -nearness->digits);
     case ATT_RULE_PRINTED:
         return nearness->halves[index];
+    case ATT_RULE_DEFAULT:
+        return nearness->tolerance * (1 + fabs(wanted));
     case ATT_RULE_WITHIN:
+    case ATT_RULE_REFUSED:
         break;
     }
-    return nearness->given ? nearness->tolerance : UNSAID * (1 + fabs(wanted));
+    return nearness->tolerance;
 }
 
 /* How far apart two numbers are; NaN and infinity are infinitely far from all but themselves. */
@@ -195,6 +197,8 @@ static const char *describe_rule(char out[64], const att_nearness *nearness)
 {
     if (nearness->rule == ATT_RULE_PRINTED)
         snprintf(out, 64, "in every printed digit");
+    else if (nearness->rule == ATT_RULE_DEFAULT)
+        snprintf(out, 64, "to %.6g relative", nearness->tolerance);
     else if (nearness->rule == ATT_RULE_WITHIN)
         snprintf(out, 64, "within %.6g", nearness->tolerance);
     else
@@ -278,12 +282,17 @@ static att_status spread(att_worker *worker, att_check *check, att_nearness *nea
     return ATT_OK;
 }
 
-att_status att_judge(att_worker *worker, att_check *check, att_nearness *nearness)
+void att_check_rule(att_check *check, const att_nearness *nearness)
 {
-    att_arena *arena = &worker->sheet->arena;
     check->rule = nearness->rule;
     check->tolerance = nearness->tolerance;
     check->digits = nearness->digits;
+}
+
+att_status att_judge(att_worker *worker, att_check *check, att_nearness *nearness)
+{
+    att_arena *arena = &worker->sheet->arena;
+    att_check_rule(check, nearness);
     if (att_matrix_is_scalar(check->wanted) && !att_matrix_is_scalar(check->found))
         ATT_TRY(spread(worker, check, nearness));
     bool same_shape =

@@ -6,11 +6,13 @@
 
 typedef struct att_nearness {
     att_rule rule;
-    double tolerance;     /* ATT_RULE_WITHIN */
-    bool given;           /* false: nothing was said, so 1e-9, of 1 and of the number */
+    double tolerance;     /* ATT_RULE_WITHIN, ATT_RULE_DEFAULT */
     int digits;           /* ATT_RULE_DIGITS, ATT_RULE_DECIMALS */
     const double *halves; /* ATT_RULE_PRINTED: half a unit of each written number's last digit */
 } att_nearness;
+
+/* Notes the rule in the check. */
+void att_check_rule(att_check *check, const att_nearness *nearness);
 
 /* within T | to N digits | to N decimals | as printed | nothing. */
 att_status att_parse_nearness(att_worker *worker, att_parser *parser, att_nearness *out);

@@ -41,6 +41,8 @@ typedef enum att_rule {
     ATT_RULE_DIGITS,   /* within half a unit of so many significant digits of what was wanted */
     ATT_RULE_DECIMALS, /* within half a unit of so many digits after the point */
     ATT_RULE_PRINTED,  /* within half a unit of the last digit that was written, each number */
+    ATT_RULE_DEFAULT,  /* no rule was given: |found - wanted| <= tolerance * (1 + |wanted|) */
+    ATT_RULE_REFUSED,  /* expect error: `left` should have been refused, with the words `saying` */
 } att_rule;
 
 /* An expectation or comparison, decided. */
@@ -48,12 +50,14 @@ typedef struct att_check {
     bool passed;
     bool negated;          /* expect not */
     const att_expr *left;  /* what was checked */
-    const att_expr *right; /* what it should be; NULL for a comparison with a file, and for an
-                              `expect error` that was not refused as it should: see `verdict` */
+    const att_expr *right; /* what it should be; NULL for a comparison with a file, and for
+                              ATT_RULE_REFUSED */
     const char *file;      /* comparison: the file, else NULL */
+    const char *array;     /* comparison: the array's name in the file, if it was said, or NULL */
     att_rule rule;
-    double tolerance; /* ATT_RULE_WITHIN */
-    int digits;       /* ATT_RULE_DIGITS, ATT_RULE_DECIMALS */
+    double tolerance;   /* ATT_RULE_WITHIN, ATT_RULE_DEFAULT */
+    int digits;         /* ATT_RULE_DIGITS, ATT_RULE_DECIMALS */
+    const char *saying; /* ATT_RULE_REFUSED: words that the error should have held, or NULL */
     const att_matrix *found;
     const att_matrix *wanted;
     const char *part; /* comparison of many: the first step or field that differs */

@@ -159,6 +159,21 @@ static void of_a_name_given_again_only_the_last_value_is_compared(void **state)
     att_sheet_free(sheet);
 }
 
+static void a_comparison_keeps_the_array_that_was_named_and_its_rule_whatever_the_shapes(
+    void **state)
+{
+    (void)state;
+    if (!readable(".npz"))
+        skip();
+    att_sheet *sheet = work("compare X \"truth.npz\" \"weights\"\ncompare X \"x.npy\"");
+    const att_check *named = sheet->steps[sheet->step_count - 2].check;
+    assert_string_equal(named->array, "weights");
+    assert_int_equal(named->rule, ATT_RULE_DEFAULT);
+    assert_true(named->tolerance == 1e-9);
+    assert_null(sheet->steps[sheet->step_count - 1].check->array);
+    att_sheet_free(sheet);
+}
+
 /* ---- Refusals */
 
 static void what_cannot_be_loaded_or_compared_is_refused_at_its_place(void **state)
@@ -240,6 +255,8 @@ int main(void)
         cmocka_unit_test(load_gives_a_matrix_whatever_the_rank),
         cmocka_unit_test(a_comparison_names_the_first_array_and_element_that_differ),
         cmocka_unit_test(of_a_name_given_again_only_the_last_value_is_compared),
+        cmocka_unit_test(
+            a_comparison_keeps_the_array_that_was_named_and_its_rule_whatever_the_shapes),
         cmocka_unit_test(what_cannot_be_loaded_or_compared_is_refused_at_its_place),
         cmocka_unit_test(a_sheet_without_a_folder_loads_nothing),
         cmocka_unit_test(a_sheet_from_a_file_loads_from_its_own_folder),

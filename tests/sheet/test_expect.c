@@ -115,7 +115,7 @@ static void a_half_on_paper_is_not_failed_by_its_binary_neighbour(void **state)
         { "expect 0.265 = 0.26 within 0.005", true, "agrees within 0.005, off by 0.005" },
         { "expect 0.26500001 = 0.26 as printed", false,
           "it is 0.265, expected 0.26: off by 0.00500001, allowed 0.005" },
-        { "expect 0.1 + 0.2 = 0.3", true, "agrees within 1e-09, off by 5.55e-17" },
+        { "expect 0.1 + 0.2 = 0.3", true, "agrees to 1e-09 relative, off by 5.55e-17" },
         { "expect 0.1 + 0.2 = 0.3 within 0", false,
           "it is 0.30000000000000004, expected 0.29999999999999999: off by 5.55e-17, allowed 0" },
     };
@@ -126,11 +126,11 @@ static void without_a_rule_a_billionth_of_one_and_of_the_number_is_allowed(void 
 {
     (void)state;
     static const struct verdict_case cases[] = {
-        { "expect 1 + 1.9e-9 = 1", true, "agrees within 1e-09, off by 1.9e-09" },
+        { "expect 1 + 1.9e-9 = 1", true, "agrees to 1e-09 relative, off by 1.9e-09" },
         { "expect 1 + 2.1e-9 = 1", false,
           "it is 1.000000002, expected 1: off by 2.1e-09, allowed 2e-09" },
-        { "expect 1e9 + 0.9 = 1e9", true, "agrees within 1e-09, off by 0.9" },
-        { "expect 0.9e-9 = 0", true, "agrees within 1e-09, off by 9e-10" },
+        { "expect 1e9 + 0.9 = 1e9", true, "agrees to 1e-09 relative, off by 0.9" },
+        { "expect 0.9e-9 = 0", true, "agrees to 1e-09 relative, off by 9e-10" },
         { "expect 1.1e-9 = 0", false, "it is 1.1e-09, expected 0: off by 1.1e-09, allowed 1e-09" },
     };
     ASSERT_VERDICTS(cases);
@@ -250,6 +250,27 @@ static void expect_error_fails_where_there_is_none_or_another(void **state)
     ASSERT_VERDICTS(cases);
 }
 
+static void a_failed_expectation_of_an_error_keeps_that_it_was_one_and_the_words(void **state)
+{
+    (void)state;
+    att_sheet *sheet = sheet_from("expect error 1 + 1\nexpect error 1 + 1 saying \"no\"\n"
+                                  "expect 1 = 2\n");
+    assert_int_equal(sheet->steps[0].check->rule, ATT_RULE_REFUSED);
+    assert_null(sheet->steps[0].check->saying);
+    assert_string_equal(sheet->steps[1].check->saying, "no");
+    assert_int_equal(sheet->steps[2].check->rule, ATT_RULE_DEFAULT);
+    assert_true(sheet->steps[2].check->tolerance == 1e-9);
+    att_text text = { 0 };
+    att_render_options options = { .digits = 4 };
+    assert_int_equal(att_sheet_render(&text, sheet, &options, NULL), ATT_OK);
+    assert_non_null(strstr(text.data, "error 1 + 1\n"));
+    assert_non_null(strstr(text.data, "error 1 + 1 saying \"no\""));
+    assert_non_null(strstr(text.data, "1 = 2 to 1e-09 relative"));
+    assert_null(strstr(text.data, "within"));
+    att_text_free(&text);
+    att_sheet_free(sheet);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -265,6 +286,7 @@ int main(void)
         cmocka_unit_test(the_check_keeps_what_was_compared_and_by_which_rule),
         cmocka_unit_test(expect_error_passes_on_the_error_and_says_it),
         cmocka_unit_test(expect_error_fails_where_there_is_none_or_another),
+        cmocka_unit_test(a_failed_expectation_of_an_error_keeps_that_it_was_one_and_the_words),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

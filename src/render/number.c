@@ -40,16 +40,26 @@ static double power_of_ten(int exponent)
     return exponent < 0 ? 1 / power : power;
 }
 
-/* Decimals after which `value` is exact to the eye: what is left is rounding of the double. */
+/* Whether `value` >= 0 is `d` decimals long as far as `most` decimals can tell: it is the double
+ * nearest to them, or what is left is rounding of a sum, too little to show. */
+static bool ends_after(double value, int d, int most)
+{
+    double power = power_of_ten(d);
+    double whole = round(value * power);
+    double left = fabs(value * power - whole);
+    double slack = fmin(1e-12 * fmax(whole, 1), 0.5 * power_of_ten(d - most));
+    return whole / power == value || left <= slack;
+}
+
+/* Decimals after which `value` is exact to the eye. */
 static int decimals_needed(double value, int most)
 {
     double magnitude = fabs(value);
-    for (int d = 0; d < most; d++) {
-        double scaled = magnitude * power_of_ten(d);
-        if (fabs(scaled - round(scaled)) <= 1e-12 * (scaled > 1 ? scaled : 1) &&
-            (magnitude == 0 || round(scaled) >= 1))
+    if (magnitude == 0)
+        return 0;
+    for (int d = 0; d < most; d++)
+        if (ends_after(magnitude, d, most) && round(magnitude * power_of_ten(d)) >= 1)
             return d;
-    }
     return most;
 }
 

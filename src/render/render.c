@@ -40,6 +40,7 @@ att_status att_sheets_render(att_text *out, const att_sheet *const *sheets, size
         return att_fail(err, ATT_BAD_INPUT, "format", "there is no format number %d",
                         (int)resolved.format);
     ATT_TRY(att_options_check(sheets, count, &resolved, err));
+    resolved.head = att_head_shown(&resolved);
     att_writer writer = att_writer_on(out);
     att_arena scratch = { 0 };
     att_page page = { .out = &writer,

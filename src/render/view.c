@@ -4,6 +4,7 @@
 #include "base/alloc.h"
 
 #include <inttypes.h>
+#include <stdio.h>
 #include <string.h>
 
 att_axis att_axis_ends(int64_t count, int64_t shown)
@@ -53,64 +54,108 @@ const char *att_col_label(const att_matrix *matrix, int64_t col)
     return matrix->col_labels ? matrix->col_labels[col] : NULL;
 }
 
-/* What `only` asks for: a name, and behind a point the name of a part. */
-static const char *wanted_part(const char *only)
+/* What `only` asks for: name, name.part, name.head[2] or name.head[2].part. */
+struct wanted {
+    const char *name; /* not terminated */
+    size_t length;
+    int64_t head;     /* 0: any */
+    const char *part; /* NULL: all */
+};
+
+/* Whether `*at` begins with head[N] as a whole field; then its number, and `*at` moves past it. */
+static int64_t read_head(const char **at)
 {
-    const char *point = strrchr(only, '.');
-    return point ? point + 1 : NULL;
+    int64_t number = 0;
+    const char *digit = *at + strlen("head[");
+    if (strncmp(*at, "head[", strlen("head[")) != 0)
+        return 0;
+    for (; *digit >= '0' && *digit <= '9' && number < INT32_MAX; digit++)
+        number = number * 10 + (*digit - '0');
+    if (digit[0] != ']' || (digit[1] != '\0' && digit[1] != '.'))
+        return 0;
+    *at = digit + 1;
+    return number;
 }
 
-static size_t wanted_length(const char *only)
+static struct wanted wanted_of(const char *only)
 {
-    return strcspn(only, ".");
+    struct wanted wanted = { .name = only, .length = strcspn(only, ".") };
+    const char *rest = only + wanted.length;
+    if (*rest == '\0')
+        return wanted;
+    rest++;
+    wanted.head = read_head(&rest);
+    wanted.part = wanted.head == 0 ? rest : *rest ? rest + 1 : NULL;
+    return wanted;
 }
 
-static bool is_wanted(const char *name, const char *only)
+static bool has_name(const char *name, const struct wanted *wanted)
 {
-    size_t length = wanted_length(only);
-    return name && strlen(name) == length && memcmp(name, only, length) == 0;
+    return name && strlen(name) == wanted->length &&
+           memcmp(name, wanted->name, wanted->length) == 0;
 }
 
-static bool has_part(const att_step *step, const char *part)
+static bool is_wanted_part(const att_part *part, const struct wanted *wanted)
 {
-    for (size_t i = 0; i < step->part_count; i++)
-        if (strcmp(step->parts[i].name, part) == 0)
-            return true;
-    return false;
+    return (wanted->head == 0 || part->head == wanted->head) &&
+           (!wanted->part || strcmp(part->name, wanted->part) == 0);
 }
 
-/* Whether an expression such as a.head[2].weights is about what `only` names. */
-static bool concerns(const att_expr *expr, const char *only)
+static bool has_part(const att_step *step, const struct wanted *wanted)
 {
-    const char *part = wanted_part(only);
-    bool part_found = part == NULL;
+    bool found = wanted->head == 0 && !wanted->part;
+    for (size_t i = 0; i < step->part_count && !found; i++)
+        found = is_wanted_part(&step->parts[i], wanted);
+    return found;
+}
+
+/* Whether `expr` is x.head[N] with another N than the one wanted. */
+static bool is_other_head(const att_expr *expr, const struct wanted *wanted)
+{
+    return wanted->head > 0 && expr->kind == ATT_EXPR_INDEX && expr->children == 2 &&
+           expr->child[0]->kind == ATT_EXPR_FIELD && strcmp(expr->child[0]->text, "head") == 0 &&
+           expr->child[1]->kind == ATT_EXPR_NUMBER &&
+           expr->child[1]->number != (double)wanted->head;
+}
+
+/* Whether an expression such as a.head[2].weights is about what is wanted. */
+static bool concerns(const att_expr *expr, const struct wanted *wanted)
+{
+    bool part_found = wanted->part == NULL;
     while (expr && expr->children > 0) {
         if (expr->kind != ATT_EXPR_FIELD && expr->kind != ATT_EXPR_INDEX &&
             expr->kind != ATT_EXPR_TRANSPOSE)
             return false;
-        if (expr->kind == ATT_EXPR_FIELD && part && strcmp(expr->text, part) == 0)
+        if (is_other_head(expr, wanted))
+            return false;
+        if (expr->kind == ATT_EXPR_FIELD && wanted->part && strcmp(expr->text, wanted->part) == 0)
             part_found = true;
         expr = expr->child[0];
     }
-    return expr && expr->kind == ATT_EXPR_NAME && part_found && is_wanted(expr->text, only);
+    return expr && expr->kind == ATT_EXPR_NAME && part_found && has_name(expr->text, wanted);
 }
 
 bool att_step_is_shown(const att_step *step, const att_render_options *options)
 {
-    const char *only = options->only;
-    if (!only)
+    if (!options->only)
         return true;
-    const char *part = wanted_part(only);
+    struct wanted wanted = wanted_of(options->only);
     switch (step->kind) {
     case ATT_STEP_VALUE:
-        return is_wanted(step->name, only) && (!part || has_part(step, part));
+        return has_name(step->name, &wanted) && has_part(step, &wanted);
     case ATT_STEP_CHECK:
-        return concerns(step->check->left, only);
+        return concerns(step->check->left, &wanted);
     case ATT_STEP_PLOT:
-        return concerns(step->formula, only);
+        return concerns(step->formula, &wanted);
     default:
         return false;
     }
+}
+
+int64_t att_head_shown(const att_render_options *options)
+{
+    int64_t asked = options->only ? wanted_of(options->only).head : 0;
+    return asked > 0 ? asked : options->head;
 }
 
 /* Whether a part is only another name for something: q = s. */
@@ -123,16 +168,16 @@ bool att_part_is_shown(const att_part *part, const att_render_options *options)
 {
     if (options->head > 0 && part->head > 0 && part->head != options->head)
         return false;
-    const char *name = options->only ? wanted_part(options->only) : NULL;
-    if (name)
-        return strcmp(part->name, name) == 0;
+    struct wanted wanted = wanted_of(options->only ? options->only : "");
+    if (wanted.head > 0 || wanted.part)
+        return is_wanted_part(part, &wanted);
     bool same = is_renamed(part) && strcmp(part->formula->text, part->name) == 0;
     return !same || options->format == ATT_FORMAT_JSON; /* q = q tells a reader nothing */
 }
 
 const att_matrix *att_part_value(const att_part *part, const att_render_options *options)
 {
-    bool wanted = options->only && wanted_part(options->only);
+    bool wanted = options->only && wanted_of(options->only).part;
     return is_renamed(part) && !wanted ? NULL : part->value;
 }
 
@@ -146,6 +191,7 @@ struct extent {
     int64_t rows;
     int64_t heads;
     size_t steps;
+    size_t values; /* steps that are results, neither checks nor plots of one */
 };
 
 static int64_t larger(int64_t a, int64_t b)
@@ -156,6 +202,7 @@ static int64_t larger(int64_t a, int64_t b)
 static void measure_step(struct extent *extent, const att_step *step)
 {
     extent->steps++;
+    extent->values += step->kind == ATT_STEP_VALUE;
     if (step->value)
         extent->rows = larger(extent->rows, step->value->rows);
     if (step->map) {
@@ -180,12 +227,13 @@ static struct extent measure(const att_sheet *const *sheets, size_t count,
 }
 
 /* The step of the name that `only` begins with, if there is one: then its part is what is wrong. */
-static const att_step *named_step(const att_sheet *const *sheets, size_t count, const char *only)
+static const att_step *named_step(const att_sheet *const *sheets, size_t count,
+                                  const struct wanted *wanted)
 {
     for (size_t s = 0; s < count; s++)
         for (size_t i = 0; i < sheets[s]->step_count; i++)
             if (sheets[s]->steps[i].kind == ATT_STEP_VALUE &&
-                is_wanted(sheets[s]->steps[i].name, only))
+                has_name(sheets[s]->steps[i].name, wanted))
                 return &sheets[s]->steps[i];
     return NULL;
 }
@@ -200,18 +248,32 @@ static att_status fail_name(const char *what, const char *word, const char *cons
     return att_fail(err, ATT_BAD_INPUT, place, "%s is called '%s'", what, word);
 }
 
-static att_status fail_part(const att_step *step, const char *part, const char *place,
+static int64_t heads_of(const att_step *step)
+{
+    int64_t heads = 0;
+    for (size_t i = 0; i < step->part_count; i++)
+        heads = larger(heads, step->parts[i].head);
+    return heads;
+}
+
+static att_status fail_part(const att_step *step, const struct wanted *wanted, const char *place,
                             att_error *err)
 {
+    if (wanted->head > heads_of(step))
+        return att_fail(err, ATT_BAD_INPUT, place,
+                        "there is no head %" PRId64 " of '%s': it has %" PRId64, wanted->head,
+                        step->name, heads_of(step));
+    size_t names = 0;
     const char **known = att_alloc(step->part_count, sizeof *known);
     if (!known)
         return att_fail_memory(err);
     for (size_t i = 0; i < step->part_count; i++)
-        known[i] = step->parts[i].name;
+        if (wanted->head == 0 || step->parts[i].head == wanted->head)
+            known[names++] = step->parts[i].name;
     char what[128] = "no part of '";
     strncat(what, step->name, 96);
     strcat(what, "'");
-    att_status status = fail_name(what, part, known, step->part_count, place, err);
+    att_status status = fail_name(what, wanted->part, known, names, place, err);
     att_free(known);
     return status;
 }
@@ -220,9 +282,10 @@ static att_status fail_only(const att_sheet *const *sheets, size_t count, const 
                             att_error *err)
 {
     const char *place = count == 1 ? sheets[0]->name : NULL;
-    const att_step *step = named_step(sheets, count, only);
-    if (step && wanted_part(only))
-        return fail_part(step, wanted_part(only), place, err);
+    struct wanted wanted = wanted_of(only);
+    const att_step *step = named_step(sheets, count, &wanted);
+    if (step && (wanted.part || wanted.head > 0))
+        return fail_part(step, &wanted, place, err);
     size_t steps = 0, names = 0;
     for (size_t s = 0; s < count; s++)
         steps += sheets[s]->step_count;
@@ -233,7 +296,9 @@ static att_status fail_only(const att_sheet *const *sheets, size_t count, const 
         for (size_t i = 0; i < sheets[s]->step_count; i++)
             if (sheets[s]->steps[i].name)
                 known[names++] = sheets[s]->steps[i].name;
-    att_status status = fail_name("no step", only, known, names, place, err);
+    char name[128];
+    snprintf(name, sizeof name, "%.*s", (int)(wanted.length < 120 ? wanted.length : 120), only);
+    att_status status = fail_name("no step", name, known, names, place, err);
     att_free(known);
     return status;
 }
@@ -245,8 +310,13 @@ att_status att_options_check(const att_sheet *const *sheets, size_t count,
     if (options->digits > ATT_DIGITS_MAX)
         return att_fail(err, ATT_BAD_INPUT, "digits", "%d asked for, expected 0 to %d",
                         options->digits, ATT_DIGITS_MAX);
+    int64_t head = att_head_shown(options);
+    if (options->head > 0 && head != options->head)
+        return att_fail(err, ATT_BAD_INPUT, place, "'%s' is not of head %" PRId64, options->only,
+                        options->head);
     struct extent extent = measure(sheets, count, options);
-    if (options->only && extent.steps == 0)
+    bool by_head = head != options->head; /* and a check alone is of no head */
+    if (options->only && (by_head ? extent.values : extent.steps) == 0)
         return fail_only(sheets, count, options->only, err);
     if (options->row < 0 || options->row > larger(extent.rows, 0))
         return att_fail(err, ATT_BAD_INPUT, place,

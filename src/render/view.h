@@ -58,6 +58,9 @@ const char *att_col_label(const att_matrix *matrix, int64_t col);
 
 bool att_step_is_shown(const att_step *step, const att_render_options *options);
 
+/* The head that is asked for, by its number or in the name m.head[2].weights; 0: all. */
+int64_t att_head_shown(const att_render_options *options);
+
 /* A part that says no more than x = x is not. */
 bool att_part_is_shown(const att_part *part, const att_render_options *options);
 

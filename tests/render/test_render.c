@@ -223,6 +223,14 @@ static void a_head_shows_that_head_alone(void **state)
     assert_lacks(&text, "head 1");
     assert_holds(&text, "heads ="); /* what all heads make together stays */
     att_text_free(&text);
+    static const char *const fields[] = { "b.head[2]", "b.head[2].weights" };
+    for (size_t i = 0; i < 2; i++) {
+        text = rendered((att_render_options){ .format = ATT_FORMAT_TEXT, .only = fields[i] });
+        assert_holds(&text, "head 2");
+        assert_lacks(&text, "head 1");
+        assert_lacks(&text, "heads =");
+        att_text_free(&text);
+    }
 }
 
 static void options_that_nothing_satisfies_are_refused(void **state)
@@ -235,6 +243,15 @@ static void options_that_nothing_satisfies_are_refused(void **state)
         { { .only = "tinny" }, "no step is called 'tinny'; did you mean 'tiny'?" },
         { { .only = "zebra" }, "no step is called 'zebra'" },
         { { .only = "a.score" }, "no part of 'a' is called 'score'; did you mean 'scores'?" },
+        { { .only = "tinny.weights" }, "no step is called 'tinny'; did you mean 'tiny'?" },
+        { { .only = "b.typo.weights" }, "no part of 'b' is called 'typo.weights'" },
+        { { .only = "b.head[9].weights" }, "there is no head 9 of 'b': it has 2" },
+        { { .only = "a.head[1]" }, "there is no head 1 of 'a': it has 0" },
+        { { .only = "b.head[1].wights" },
+          "no part of 'b' is called 'wights'; did you mean 'weights'?" },
+        { { .only = "b.head[1].heads" }, "no part of 'b' is called 'heads'" },
+        { { .only = "b.head[x]" }, "no part of 'b' is called 'head[x]'" },
+        { { .only = "b.head[1]", .head = 2 }, "'b.head[1]' is not of head 2" },
         { { .row = 31 }, "there is no row 31: the largest matrix shown has 30" },
         { { .row = 4, .only = "h" }, "there is no row 4: the largest matrix shown has 3" },
         { { .row = -1 }, "there is no row -1: the largest matrix shown has 30" },

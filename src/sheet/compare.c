@@ -38,51 +38,49 @@ struct item {
 
 /* ---- Comparing one */
 
-/* Which array of the file has the name; NULL: none. */
-static const att_tensor *find_array(const struct comparison *c, const char *name)
-{
-    if (!name)
-        return NULL;
-    for (size_t i = 0; i < att_bundle_count(c->archive.bundle); i++) {
-        if (strcmp(att_bundle_name(c->archive.bundle, i), name) != 0)
-            continue;
-        c->used[i] = true;
-        return att_bundle_at(c->archive.bundle, i);
-    }
-    return NULL;
-}
+/* An array of the file, and where in it to look. */
+struct place {
+    const att_tensor *tensor;
+    int64_t at[ATT_MAX_RANK]; /* the first indices */
+    int count;
+};
 
-/* Where the head is in an array of all heads: after leading dimensions of size 1. */
-static int head_place(const att_tensor *tensor, int64_t head, int64_t at[ATT_MAX_RANK])
+/* Finds the head in an array of all heads, after leading dimensions of size 1. */
+static bool find_head(struct place *place, int64_t head)
 {
+    const att_tensor *tensor = place->tensor;
     int first = 0;
     while (tensor->rank - first > 3 && tensor->shape[first] == 1)
-        at[first++] = 0;
+        place->at[first++] = 0;
     if (tensor->rank - first != 3 || head > tensor->shape[first])
-        return 0;
-    at[first] = head - 1;
-    return first + 1;
+        return false;
+    place->at[first] = head - 1;
+    place->count = first + 1;
+    return true;
 }
 
-/* The file's array for the item as a matrix into *out; *found tells whether there is one. */
-static att_status take_wanted(struct comparison *c, const struct item *item, bool *found,
-                              const att_tensor **tensor, const att_matrix **out)
+/* Finds the array of that name; of all heads together, unless `head` is 0, the part of one. */
+static bool find_array(const struct comparison *c, const char *name, int64_t head,
+                       struct place *place)
 {
-    int64_t at[ATT_MAX_RANK];
-    int count = 0;
-    *tensor = find_array(c, item->name);
-    if (!*tensor)
-        *tensor = find_array(c, item->brief);
-    if (!*tensor && item->head > 0) {
-        *tensor = find_array(c, item->heads_name);
-        if (!*tensor)
-            *tensor = find_array(c, item->heads_brief);
-        count = *tensor ? head_place(*tensor, item->head, at) : 0;
+    for (size_t i = 0; name && i < att_bundle_count(c->archive.bundle); i++) {
+        if (strcmp(att_bundle_name(c->archive.bundle, i), name) != 0)
+            continue;
+        *place = (struct place){ .tensor = att_bundle_at(c->archive.bundle, i) };
+        if (head > 0 && !find_head(place, head))
+            return false;
+        c->used[i] = true;
+        return true;
     }
-    *found = *tensor != NULL;
-    if (*found && !att_archive_matrix(&c->worker->sheet->arena, *tensor, at, count, out))
-        return att_fail_memory(c->worker->scope.err);
-    return ATT_OK;
+    return false;
+}
+
+static bool find_item(const struct comparison *c, const struct item *item, struct place *place)
+{
+    if (find_array(c, item->name, 0, place) || find_array(c, item->brief, 0, place))
+        return true;
+    return item->head > 0 && (find_array(c, item->heads_name, item->head, place) ||
+                              find_array(c, item->heads_brief, item->head, place));
 }
 
 static att_status say_rank(struct comparison *c, att_check *check, const att_tensor *tensor)
@@ -125,11 +123,13 @@ static att_status judge(struct comparison *c, const struct item *item, const att
 
 static att_status compare_item(struct comparison *c, const struct item *item)
 {
-    const att_tensor *tensor;
-    const att_matrix *wanted = NULL;
-    bool found;
-    ATT_TRY(take_wanted(c, item, &found, &tensor, &wanted));
-    return found ? judge(c, item, tensor, wanted) : ATT_OK;
+    struct place place;
+    const att_matrix *wanted;
+    if (!find_item(c, item, &place))
+        return ATT_OK;
+    if (!att_archive_matrix(&c->worker->sheet->arena, place.tensor, place.at, place.count, &wanted))
+        return att_fail_memory(c->worker->scope.err);
+    return judge(c, item, place.tensor, wanted);
 }
 
 /* ---- Comparing many: a step's parts in order, then its result */

@@ -36,6 +36,9 @@ static const struct bad_sheet {
     { "x = 1 +", 1, 8, "expected a number, a name or a bracket, found the end of the line" },
     { "x = * 2", 1, 5, "expected a number, a name or a bracket, found '*'" },
     { "x =", 1, 4, "expected a number, a name or a bracket, found the end of the line" },
+    { "x = 1 ééééééééééééééééééééé", 1, 7,
+      "expected an operator or the end of the statement, found 'éééééééééééééééééééé' (a line of "
+      "text that looks like a statement starts with '>')" },
     { "x = 1 2", 1, 7,
       "expected an operator or the end of the statement, found the number 2 (a line of text that "
       "looks like a statement starts with '>')" },
@@ -47,6 +50,9 @@ static const struct bad_sheet {
     { "x = softmax", 1, 5, "'softmax' is a function: expected softmax(…)" },
     { "x = softmax([1 2], 3)", 1, 5,
       "softmax takes 1 argument, found 2: softmax(X), each row, or softmax(X, cols)" },
+    { "x = layernorm()", 1, 5,
+      "layernorm takes 1 to 3 arguments, found 0: layernorm(X, gain, bias, eps = 1e-5)" },
+    { "x = softmax({[1], [2]})", 1, 13, "softmax: {[1], [2]} is a list of 2, expected a matrix" },
     { "x = softmax()", 1, 5,
       "softmax takes 1 argument, found 0: softmax(X), each row, or softmax(X, cols)" },
     { "x = softmax([1 2], row)", 1, 5,
@@ -67,6 +73,11 @@ static const struct bad_sheet {
     { "x = [1 2 3] + [1 2]", 1, 5,
       "[1 2 3] + [1 2]: [1 2 3] is 1 × 3 and [1 2] is 1 × 2; element by element they must have the "
       "same shape, or one of them be a row, a column or a number that fits" },
+    { "x = [1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20] + [1 2]", 1, 5,
+      "[1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19… + [1 2]: [1 2 3 4 5 6 7 8 9 10 11 12 13 "
+      "14 "
+      "15 16 17 18 19… is 1 × 20 and [1 2] is 1 × 2; element by element they must have the same "
+      "shape, or one of them be a row, a column or a number that fits" },
     { "x = [1 2 3] / [1 2]", 1, 5,
       "[1 2 3] / [1 2]: [1 2 3] is 1 × 3 and [1 2] is 1 × 2; only a number or a matrix of the same "
       "shape can divide (./ repeats rows and columns; there is no division by a matrix)" },
@@ -121,6 +132,9 @@ static const struct bad_sheet {
     { "x = 3x", 1, 5,
       "the number 3 runs into a letter: a product needs a '*', and a name cannot start with a "
       "digit" },
+    { "x = 1e+", 1, 5,
+      "the number 1 runs into a letter: a product needs a '*', and a name cannot start with a "
+      "digit" },
     { "x = 1e999", 1, 5, "the number 1e999 is too large for double precision" },
     { "x = 2 $ 3", 1, 7, "unexpected character '$'" },
     { "x = “a”", 1, 5, "unexpected character '“': strings stand in straight quotes: \"…\"" },
@@ -165,6 +179,7 @@ static const struct bad_sheet {
     { "expect 1", 1, 9, "expected an operator or '=', found the end of the line" },
     { "expect 1 = 1 within", 1, 20,
       "expected a number, a name or a bracket, found the end of the line" },
+    { "expect 1 = 1 within inf", 1, 21, "the tolerance must be a finite number" },
     { "expect 1 = 1 within -1", 1, 21, "a tolerance cannot be negative, found -1" },
     { "expect 1 = 1 within [1 2]", 1, 21,
       "the tolerance must be one number, found a 1 × 2 matrix" },
@@ -457,6 +472,12 @@ static void what_is_too_deep_or_too_much_is_refused(void **state)
         { "x = [", "1 ", 4100000, "]", 8000008,
           "the sheet has more than 4000000 numbers and operations: load large matrices from a "
           "file" },
+        { "x = ones(4000000, 1) * ones(1, 40000)", "", 0, "", 5,
+          "ones(4000000, 1) * ones(1, 40000): ones(4000000, 1) is 4000000 × 1 and ones(1, 40000) "
+          "is "
+          "1 × 40000; that is too much work for a sheet" },
+        { "x = zeros(0, 2000000)", "", 0, "", 5,
+          "this needs more memory than a sheet may use (2048 MB)" },
         { "x = ones(30000, 10000)\n", "", 0, "", 5,
           "this needs more memory than a sheet may use (2048 MB)" },
     };

@@ -197,6 +197,16 @@ static void names_can_be_given_again_and_shadow_what_is_predefined(void **state)
                         "expect sum([1 2], rows) = 3 within 0 # the flag, not the name\n");
 }
 
+static void a_sheet_keeps_as_many_names_as_it_likes(void **state)
+{
+    (void)state;
+    char text[16384] = "";
+    for (int i = 0; i < 500; i++)
+        snprintf(text + strlen(text), sizeof text - strlen(text), "x%d = %d\n", i, i);
+    strcat(text, "expect [x0 x31 x32 x33 x255 x499] = [0 31 32 33 255 499] within 0\n");
+    assert_sheet_passes(text);
+}
+
 static void a_record_is_its_result_and_gives_its_parts_by_name(void **state)
 {
     (void)state;
@@ -275,8 +285,9 @@ static void a_plot_has_a_panel_per_head_labels_and_masks(void **state)
                                   "plot a\n"
                                   "plot m.weights \"two heads\"\n"
                                   "plot {[1 2], [3 4], [5 6]}\n"
-                                  "plot a.scores\n");
-    assert_int_equal(att_sheet_map_count(sheet), 4);
+                                  "plot a.scores\n"
+                                  "plot {a.weights, P}\n");
+    assert_int_equal(att_sheet_map_count(sheet), 5);
     const att_map *causal = att_sheet_map_get(sheet, 0);
     assert_int_equal(causal->panels, 1);
     assert_null(causal->title);
@@ -292,8 +303,10 @@ static void a_plot_has_a_panel_per_head_labels_and_masks(void **state)
     assert_int_equal(list->panels, 3);
     assert_true(list->weights[4] == 5);
     assert_null(list->query_labels);
-    assert_null(att_sheet_map_get(sheet, 4));
-    assert_ptr_equal(sheet->steps[sheet->step_count - 1].map, att_sheet_map_get(sheet, 3));
+    const att_map *half_masked = att_sheet_map_get(sheet, 4);
+    assert_memory_equal(half_masked->allowed, ((const uint8_t[]){ 1, 0, 1, 1, 1, 1, 1, 1 }), 8);
+    assert_null(att_sheet_map_get(sheet, 5));
+    assert_ptr_equal(sheet->steps[sheet->step_count - 1].map, half_masked);
     att_sheet_free(sheet);
 }
 
@@ -334,6 +347,13 @@ static void an_expression_without_names_can_be_worked_out_alone(void **state)
     assert_int_equal(
         att_eval_closed(&arena, att_formula(&arena, "exp(0) * [1 2] + 1"), &value, &err), ATT_OK);
     assert_true(value->data[0] == 2 && value->data[1] == 3);
+    const att_expr constant = { .kind = ATT_EXPR_CONSTANT, .matrix = value };
+    const att_matrix *same;
+    assert_int_equal(att_eval_closed(&arena, &constant, &same, &err), ATT_OK);
+    assert_ptr_equal(same, value);
+    const att_expr subscripted = { .kind = ATT_EXPR_INDEXED, .text = "e" };
+    assert_int_equal(att_eval_closed(&arena, &subscripted, &same, &err), ATT_BAD_INPUT);
+    assert_string_equal(err.message, "this cannot stand here: expected a value");
     assert_int_equal(att_eval_closed(&arena, att_formula(&arena, "x + 1"), &value, &err),
                      ATT_BAD_INPUT);
     assert_string_equal(err.message, "unknown name 'x'");
@@ -355,6 +375,7 @@ int main(void)
         cmocka_unit_test(layernorm_gives_rows_of_mean_0_and_variance_1_then_gain_and_bias),
         cmocka_unit_test(matrices_are_made_rearranged_and_rounded),
         cmocka_unit_test(names_can_be_given_again_and_shadow_what_is_predefined),
+        cmocka_unit_test(a_sheet_keeps_as_many_names_as_it_likes),
         cmocka_unit_test(a_record_is_its_result_and_gives_its_parts_by_name),
         cmocka_unit_test(heads_are_counted_and_each_has_its_parts),
         cmocka_unit_test(a_list_holds_matrices_and_is_shown_as_parts_by_their_index),

@@ -115,6 +115,18 @@ static void a_name_given_again_loses_its_labels_and_keeps_the_old_ones_where_the
     att_sheet_free(sheet);
 }
 
+static void a_matrix_has_as_many_labels_as_rows(void **state)
+{
+    (void)state;
+    att_sheet *sheet =
+        sheet_from("x = zeros(20, 1)\nlabel x \"1\" \"2\" \"3\" \"4\" \"5\" \"6\" \"7\" "
+                   "\"8\" \"9\" \"10\" \"11\" \"12\" \"13\" \"14\" \"15\" \"16\" "
+                   "\"17\" \"18\" \"19\" \"20\"\n");
+    assert_labels("x", step_named(sheet, "x")->value->row_labels, 20,
+                  "1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20");
+    att_sheet_free(sheet);
+}
+
 static void masks_go_along_with_choosing_and_turning(void **state)
 {
     (void)state;
@@ -144,6 +156,7 @@ int main(void)
         cmocka_unit_test(rows_and_columns_can_be_labelled_one_after_the_other_and_again),
         cmocka_unit_test(
             a_name_given_again_loses_its_labels_and_keeps_the_old_ones_where_they_were),
+        cmocka_unit_test(a_matrix_has_as_many_labels_as_rows),
         cmocka_unit_test(masks_go_along_with_choosing_and_turning),
         cmocka_unit_test(a_plot_of_half_labelled_rows_numbers_the_others),
     };

@@ -48,3 +48,8 @@ stacked = {n: np.stack([h[n] for h in heads])[None] for n in ("scores", "weights
 stacked["weights"][0, 1, 0, 0] += 0.5
 save_file({n: np.ascontiguousarray(v) for n, v in stacked.items()}, "heads.safetensors")
 save_npz("head2.npz", {"m.head[2].weights": heads[1]["weights"] + 1e-3})
+
+# The result of all heads has the name of each head's part; an array without heads is none of them.
+output = np.concatenate([h["output"] for h in heads], axis=1)
+save_npz("mixed.npz", {"heads": output, "scores": np.stack([h["scores"] for h in heads])})
+save_npz("flat.npz", {"X": X, "m.weights": heads[0]["weights"]})

@@ -67,28 +67,6 @@ static bool contains(const att_line *line, const char *what)
     return memmem(line->text, line->length, what, strlen(what)) != NULL;
 }
 
-/* `expct x = 3`: a word near a keyword, in small letters, before something like a statement. */
-static att_status refuse_near_keyword(const att_worker *worker, const att_line *line, size_t name)
-{
-    enum { LONGEST = 16 };
-    if (name > LONGEST || line->text[0] < 'a' || line->text[0] > 'z')
-        return ATT_OK;
-    if (!contains(line, "=") && !contains(line, "\"") && !contains(line, " within "))
-        return ATT_OK;
-    char word[LONGEST + 1] = "";
-    const char *known[KEYWORDS];
-    memcpy(word, line->text, name);
-    for (size_t i = 0; i < KEYWORDS; i++)
-        known[i] = keywords[i].word;
-    const char *near = att_suggest(word, known, KEYWORDS);
-    if (!near)
-        return ATT_OK;
-    return fail_line(worker, line,
-                     "unknown statement '%s': did you mean '%s'? (text that looks like a statement "
-                     "starts with '>')",
-                     word, near);
-}
-
 /* The operand that an expression starts with. */
 static const att_expr *leftmost(const att_expr *node)
 {
@@ -97,8 +75,8 @@ static const att_expr *leftmost(const att_expr *node)
     return node;
 }
 
-/* True where an expression that fills the whole line is no accident of words: it starts with
- * something that the sheet knows, or is written in one piece like a.weights. */
+/* True where an expression is no accident of words: it starts with something that the sheet knows,
+ * or is written in one piece like a.weights. */
 static bool is_meant(const att_worker *worker, const att_line *line, const att_expr *node)
 {
     const att_expr *first = leftmost(node);
@@ -113,9 +91,16 @@ static bool is_meant(const att_worker *worker, const att_line *line, const att_e
                          node->kind == ATT_EXPR_CALL);
 }
 
-/* Reads the line as an expression, on trial: nothing is kept. What is longer than people write on
- * one line is not worth the trial. */
-static att_status refuse_expression(const att_worker *worker, const att_line *line)
+/* What a line turned out to be, read as an expression on trial. */
+struct trial {
+    bool meant;    /* an expression, and no accident of words */
+    bool whole;    /* it fills the line */
+    bool assigned; /* a '=' comes after it */
+};
+
+/* Reads the line as an expression; nothing is kept. What is longer than people write on one line is
+ * not worth the trial. */
+static att_status try_expression(const att_worker *worker, const att_line *line, struct trial *out)
 {
     enum { TRIAL_NODES = 100000 };
     att_arena scratch = { 0 };
@@ -123,29 +108,106 @@ static att_status refuse_expression(const att_worker *worker, const att_line *li
     origin.length = line->offset + line->length;
     att_parser parser;
     att_expr *node;
-    bool whole = false;
-    bool assigned = false;
+    *out = (struct trial){ 0 };
     att_status status = att_parser_start(&parser, &origin, &scratch, NULL, line->offset,
                                          line->number, line->column);
     parser.node_room = TRIAL_NODES;
     if (status == ATT_OK)
         status = att_parse_expression(&parser, &node);
     if (status == ATT_OK) {
-        whole = att_parser_at(&parser, ATT_TOKEN_END) && is_meant(worker, line, node);
-        assigned = att_parser_at(&parser, ATT_TOKEN_EQUALS);
+        out->meant = is_meant(worker, line, node);
+        out->whole = att_parser_at(&parser, ATT_TOKEN_END);
+        out->assigned = att_parser_at(&parser, ATT_TOKEN_EQUALS);
     }
     att_arena_free(&scratch);
-    if (status == ATT_NO_MEMORY)
-        return att_fail_memory(worker->scope.err);
-    if (whole)
+    return status == ATT_NO_MEMORY ? att_fail_memory(worker->scope.err) : ATT_OK;
+}
+
+static att_status refuse_expression(const att_worker *worker, const att_line *line)
+{
+    struct trial trial;
+    ATT_TRY(try_expression(worker, line, &trial));
+    if (trial.meant && trial.whole)
         return fail_line(worker, line,
                          "an expression on its own: expected 'show …' to show it, 'name = …' to "
                          "keep it, or '> …' for text");
-    if (assigned)
+    if (trial.assigned)
         return fail_line(worker, line,
                          "only a plain name can be given a value: expected 'name = …', 'expect … = "
                          "…', or '> …' for text");
     return ATT_OK;
+}
+
+/* The line without its first `bytes` and the blanks after them, to be looked at: its column stays.
+ */
+static att_line rest_of(const att_line *line, size_t bytes)
+{
+    while (bytes < line->length && (line->text[bytes] == ' ' || line->text[bytes] == '\t'))
+        bytes++;
+    att_line rest = *line;
+    rest.text += bytes;
+    rest.offset += bytes;
+    rest.length -= bytes;
+    return rest;
+}
+
+/* True where what follows the word is what follows a keyword: `shwo x`, `expct error a * b`. In
+ * text, words go on: "shows a matrix" is one even where the sheet has an `a`. A capital opens text
+ * more often than it is a slip, so there it takes a whole claim: `Expect x = 3`. */
+static att_status is_like_statement(const att_worker *worker, const att_line *line, size_t name,
+                                    bool capital, bool *out)
+{
+    *out = !capital && (contains(line, "=") || contains(line, "\"") || contains(line, " within "));
+    if (*out)
+        return ATT_OK;
+    att_line rest = rest_of(line, name);
+    size_t word = leading_name(&rest);
+    if ((word == 5 && memcmp(rest.text, "error", word) == 0) ||
+        (word == 3 && memcmp(rest.text, "not", word) == 0))
+        rest = rest_of(&rest, word);
+    struct trial trial;
+    ATT_TRY(try_expression(worker, &rest, &trial));
+    *out = trial.meant && (trial.assigned || (trial.whole && !capital));
+    return ATT_OK;
+}
+
+/* `expct x = 3`: a word near a keyword before something like a statement. */
+static att_status refuse_near_keyword(const att_worker *worker, const att_line *line, size_t name)
+{
+    enum { LONGEST = 16 };
+    bool capital = line->text[0] >= 'A' && line->text[0] <= 'Z';
+    if (name > LONGEST || (!capital && !(line->text[0] >= 'a' && line->text[0] <= 'z')))
+        return ATT_OK;
+    char word[LONGEST + 1] = "";
+    char small[LONGEST + 1] = "";
+    const char *known[KEYWORDS];
+    memcpy(word, line->text, name);
+    for (size_t i = 0; i < name; i++)
+        small[i] = (char)(word[i] >= 'A' && word[i] <= 'Z' ? word[i] - 'A' + 'a' : word[i]);
+    for (size_t i = 0; i < KEYWORDS; i++)
+        known[i] = keywords[i].word;
+    const char *near = att_suggest(small, known, KEYWORDS);
+    bool like = false;
+    if (near)
+        ATT_TRY(is_like_statement(worker, line, name, capital, &like));
+    if (!like)
+        return ATT_OK;
+    return fail_line(worker, line,
+                     "unknown statement '%s': did you mean '%s'? (text that looks like a statement "
+                     "starts with '>')",
+                     word, near);
+}
+
+/* `x += 1`, `x := 2`: ways to give a value in other languages. */
+static att_status refuse_operator(const att_worker *worker, const att_line *line, size_t name)
+{
+    att_line rest = rest_of(line, name);
+    if (rest.length < 2 || rest.text[1] != '=' || !strchr("+-*/^:", rest.text[0]))
+        return ATT_OK;
+    return fail_line(worker, line,
+                     "found '%.2s' after a name: did you mean '='? (text that looks like a "
+                     "statement starts with '>')",
+                     rest.text);
 }
 
 /* "0.1 0.2 0.3", as is left when a matrix was closed too early. */
@@ -195,8 +257,10 @@ att_status att_line_statement(att_worker *worker, const att_line *line, att_stat
         *out = keyword->run;
         return ATT_OK;
     }
-    if (name > 0)
+    if (name > 0) {
         ATT_TRY(refuse_near_keyword(worker, line, name));
+        ATT_TRY(refuse_operator(worker, line, name));
+    }
     ATT_TRY(refuse_start(worker, line));
     return refuse_expression(worker, line);
 }

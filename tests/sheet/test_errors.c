@@ -151,6 +151,33 @@ static const struct bad_sheet {
     { "exect x = 3 within 1", 1, 1,
       "unknown statement 'exect': did you mean 'expect'? (text that looks like a statement starts "
       "with '>')" },
+    { "expct error [1 2]*[3 4]", 1, 1,
+      "unknown statement 'expct': did you mean 'expect'? (text that looks like a statement starts "
+      "with '>')" },
+    { "x = 1\nshwo x", 2, 1,
+      "unknown statement 'shwo': did you mean 'show'? (text that looks like a statement starts "
+      "with '>')" },
+    { "x = 1\nplott x'  # a note", 2, 1,
+      "unknown statement 'plott': did you mean 'plot'? (text that looks like a statement starts "
+      "with '>')" },
+    { "x = 1\nExpect x = 3", 2, 1,
+      "unknown statement 'Expect': did you mean 'expect'? (text that looks like a statement starts "
+      "with '>')" },
+    { "expectt error softmax([1 2])", 1, 1,
+      "unknown statement 'expectt': did you mean 'expect'? (text that looks like a statement "
+      "starts with '>')" },
+    { "x += 1", 1, 1,
+      "found '+=' after a name: did you mean '='? (text that looks like a statement starts with "
+      "'>')" },
+    { "x = 1\nx -= 2", 2, 1,
+      "found '-=' after a name: did you mean '='? (text that looks like a statement starts with "
+      "'>')" },
+    { "naïve := 2", 1, 1,
+      "found ':=' after a name: did you mean '='? (text that looks like a statement starts with "
+      "'>')" },
+    { "x *= 2", 1, 1,
+      "found '*=' after a name: did you mean '='? (text that looks like a statement starts with "
+      "'>')" },
     { "[1 2 3]", 1, 1, "a line cannot start with '[': expected a statement, or '> …' for text" },
     { "0.1 0.2 0.3", 1, 1,
       "numbers on their own: expected a statement, or '> …' for text (was a matrix closed too "

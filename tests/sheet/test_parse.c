@@ -349,6 +349,36 @@ static void empty_sheets_marks_and_line_ends_of_any_system_are_fine(void **state
     }
 }
 
+/* Words near keywords, names of the sheet in sentences, and what else text is made of. */
+static void text_that_only_resembles_a_statement_stays_text(void **state)
+{
+    (void)state;
+    static const char *const lines[] = {
+        "plots show where a word looks",
+        "shows a matrix of x",
+        "shows that x and a agree",
+        "expects error handling",
+        "expects not to find it",
+        "shown below",
+        "Show x",
+        "Plot 3 is the last",
+        "Expect a surprise",
+        "compared with a",
+        "labels x, y and z",
+        "a: the first of them",
+        "slow a b",
+    };
+    for (size_t i = 0; i < sizeof lines / sizeof *lines; i++) {
+        char text[200];
+        snprintf(text, sizeof text, "x = 1\na = 2\n%s\n", lines[i]);
+        att_sheet *sheet = sheet_from(text);
+        assert_int_equal(sheet->step_count, 3);
+        assert_int_equal(sheet->steps[2].kind, ATT_STEP_PROSE);
+        assert_string_equal(sheet->steps[2].text, lines[i]);
+        att_sheet_free(sheet);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -364,6 +394,7 @@ int main(void)
         cmocka_unit_test(a_node_knows_where_it_was_written),
         cmocka_unit_test(each_kind_of_line_is_told_from_the_others),
         cmocka_unit_test(text_lines_in_a_row_are_one_paragraph_and_blank_lines_part_them),
+        cmocka_unit_test(text_that_only_resembles_a_statement_stays_text),
         cmocka_unit_test(a_statement_keeps_its_source_over_lines_and_the_note_after_it),
         cmocka_unit_test(empty_sheets_marks_and_line_ends_of_any_system_are_fine),
     };

@@ -250,15 +250,21 @@ static void put_part(att_page *page, const att_part *part, int64_t *head)
     att_put(page->out, "</div>\n");
 }
 
+/* The comment behind a statement. */
+static void put_note(att_page *page, const att_step *step)
+{
+    if (!step->note)
+        return;
+    att_put(page->out, "<p class=\"note\">");
+    att_put_xml(page->out, step->note);
+    att_put(page->out, "</p>\n");
+}
+
 static void html_value(att_page *page, const att_step *step)
 {
     open_step(page, step, "step");
     put_equation(page, step->name, step->formula, att_value_is_part(step) ? NULL : step->value);
-    if (step->note) {
-        att_put(page->out, "<p class=\"note\">");
-        att_put_xml(page->out, step->note);
-        att_put(page->out, "</p>\n");
-    }
+    put_note(page, step);
     int64_t head = 0;
     for (size_t i = 0; i < step->part_count && page->out->status == ATT_OK; i++)
         if (att_part_is_shown(&step->parts[i], page->options))
@@ -281,7 +287,9 @@ static void html_check(att_page *page, const att_step *step)
         att_put_xml(page->out, check->verdict);
         att_put(page->out, "</span>");
     }
-    att_put(page->out, "</div>\n</section>\n");
+    att_put(page->out, "</div>\n");
+    put_note(page, step);
+    att_put(page->out, "</section>\n");
 }
 
 static void html_refused(att_page *page, const att_step *step)
@@ -295,7 +303,9 @@ static void html_refused(att_page *page, const att_step *step)
     }
     att_put(page->out, "is refused, as it should be:<span class=\"verdict\">");
     att_put_xml(page->out, step->text);
-    att_put(page->out, "</span></div>\n</section>\n");
+    att_put(page->out, "</span></div>\n");
+    put_note(page, step);
+    att_put(page->out, "</section>\n");
 }
 
 static void html_plot(att_page *page, const att_step *step)
@@ -314,7 +324,9 @@ static void html_plot(att_page *page, const att_step *step)
         att_map_put_reduction(page->out, step->map, &map, "×");
         att_put(page->out, "</figcaption>\n");
     }
-    att_put(page->out, "</figure>\n</section>\n");
+    att_put(page->out, "</figure>\n");
+    put_note(page, step);
+    att_put(page->out, "</section>\n");
 }
 
 static void html_end_sheet(att_page *page)

@@ -194,15 +194,21 @@ static void put_part(att_page *page, const att_part *part, int64_t *head)
     put_workings(page, part);
 }
 
+/* The comment behind a statement. */
+static void put_note(att_page *page, const att_step *step)
+{
+    if (!step->note)
+        return;
+    att_put(page->out, "{\\small ");
+    put_tex(page, step->note);
+    att_put(page->out, "\\par}\n");
+}
+
 static void latex_value(att_page *page, const att_step *step)
 {
     att_put(page->out, "\n");
     put_equation(page, step->name, step->formula, att_value_is_part(step) ? NULL : step->value);
-    if (step->note) {
-        att_put(page->out, "{\\small ");
-        put_tex(page, step->note);
-        att_put(page->out, "\\par}\n");
-    }
+    put_note(page, step);
     int64_t head = 0;
     for (size_t i = 0; i < step->part_count && page->out->status == ATT_OK; i++)
         if (att_part_is_shown(&step->parts[i], page->options))
@@ -222,7 +228,8 @@ static void latex_check(att_page *page, const att_step *step)
         put_tex(page, check->verdict);
         att_put(page->out, "}");
     }
-    att_put(page->out, "\n");
+    att_put(page->out, step->note ? "\\\\" : "\n");
+    put_note(page, step);
 }
 
 static void latex_refused(att_page *page, const att_step *step)
@@ -231,7 +238,8 @@ static void latex_refused(att_page *page, const att_step *step)
     put_tex(page, step->source ? step->source : "");
     att_put(page->out, "} is refused, as it should be:\\\\{\\small\\color{gray}");
     put_tex(page, step->text);
-    att_put(page->out, "}\n");
+    att_put(page->out, step->note ? "}\\\\" : "}\n");
+    put_note(page, step);
 }
 
 static void put_map_cell(att_page *page, const att_map *map, const att_scale *scale, int64_t panel,
@@ -343,6 +351,8 @@ static void latex_plot(att_page *page, const att_step *step)
         put_panel(page, &map, &scale, p);
     att_put(page->out, "\\par}\n");
     put_map_legend(page, &map, &scale);
+    att_put(page->out, step->note ? "\n" : "");
+    put_note(page, step);
 }
 
 static void latex_end_sheet(att_page *page)

@@ -163,14 +163,20 @@ static void put_part(att_page *page, const att_part *part, int64_t *head)
     put_workings(page, part);
 }
 
+/* The comment behind a statement: a paragraph, indented where it belongs to a list's item. */
+static void put_note(att_page *page, const att_step *step, const char *indent)
+{
+    if (!step->note)
+        return;
+    att_putf(page->out, "\n%s", indent);
+    put_escaped(page->out, step->note);
+    att_put(page->out, "\n");
+}
+
 static void md_value(att_page *page, const att_step *step)
 {
     put_equation(page, step->name, step->formula, att_value_is_part(step) ? NULL : step->value);
-    if (step->note) {
-        att_put(page->out, "\n");
-        put_escaped(page->out, step->note);
-        att_put(page->out, "\n");
-    }
+    put_note(page, step, "");
     int64_t head = 0;
     for (size_t i = 0; i < step->part_count && page->out->status == ATT_OK; i++)
         if (att_part_is_shown(&step->parts[i], page->options))
@@ -193,6 +199,7 @@ static void md_check(att_page *page, const att_step *step)
         put_escaped(page->out, step->check->verdict);
     }
     att_put(page->out, "\n");
+    put_note(page, step, "  ");
 }
 
 static void md_refused(att_page *page, const att_step *step)
@@ -202,6 +209,7 @@ static void md_refused(att_page *page, const att_step *step)
     att_put(page->out, " is refused, as it should be: ");
     put_escaped(page->out, step->text);
     att_put(page->out, "\n");
+    put_note(page, step, "  ");
 }
 
 /* The largest value of a query's row is set in bold. */
@@ -269,6 +277,7 @@ static void md_plot(att_page *page, const att_step *step)
     }
     for (int64_t p = 0; p < map.panels && page->out->status == ATT_OK; p++)
         put_panel(page, &map, p);
+    put_note(page, step, "");
 }
 
 static void md_end_sheet(att_page *page)

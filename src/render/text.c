@@ -12,6 +12,7 @@ enum {
     VALUE_INDENT = 4,
     PART_INDENT = 4,
     PART_VALUE_INDENT = 8,
+    MAP_INDENT = 2,
     SHAPE_FROM = 5, /* matrices with a side this long state their shape */
 };
 
@@ -354,18 +355,24 @@ static void put_parts(att_page *page, const att_step *step)
     }
 }
 
-static void text_value(att_page *page, const att_step *step)
+/* The comment behind a statement, beneath what the statement shows. */
+static void put_note(att_page *page, const att_step *step, int indent)
 {
     att_paint paint = paint_of(page);
+    if (!step->note)
+        return;
+    att_paint_style(&paint, ATT_STYLE_DIM);
+    att_put_repeat(page->out, " ", indent);
+    put_wrapped(&paint, step->note, indent, indent);
+    att_paint_style(&paint, ATT_STYLE_NONE);
+}
+
+static void text_value(att_page *page, const att_step *step)
+{
     bool in_parts = att_value_is_part(step);
     put_blank(page);
     put_equation(page, step->name, step->formula, in_parts ? NULL : step->value, 0);
-    if (step->note) {
-        att_paint_style(&paint, ATT_STYLE_DIM);
-        att_put_repeat(page->out, " ", VALUE_INDENT);
-        put_wrapped(&paint, step->note, VALUE_INDENT, VALUE_INDENT);
-        att_paint_style(&paint, ATT_STYLE_NONE);
-    }
+    put_note(page, step, VALUE_INDENT);
     put_parts(page, step);
 }
 
@@ -419,6 +426,7 @@ static void text_check(att_page *page, const att_step *step)
     if (check->verdict)
         put_wrapped(&paint, check->verdict, indent, indent);
     att_paint_style(&paint, ATT_STYLE_NONE);
+    put_note(page, step, indent);
 }
 
 static void text_refused(att_page *page, const att_step *step)
@@ -439,6 +447,7 @@ static void text_refused(att_page *page, const att_step *step)
     att_paint_style(&paint, ATT_STYLE_DIM);
     put_wrapped(&paint, step->text, indent, indent);
     att_paint_style(&paint, ATT_STYLE_NONE);
+    put_note(page, step, indent);
 }
 
 static void text_plot(att_page *page, const att_step *step)
@@ -447,7 +456,8 @@ static void text_plot(att_page *page, const att_step *step)
     if (!att_page_map(page, step->map, INT64_MAX, INT64_MAX, &map))
         return;
     put_blank(page);
-    att_map_put_text(page->out, &map, page->options, 2, page->scratch);
+    att_map_put_text(page->out, &map, page->options, MAP_INDENT, page->scratch);
+    put_note(page, step, MAP_INDENT);
 }
 
 static void text_end_sheet(att_page *page)

@@ -166,14 +166,19 @@ static void add_steps(sample *s)
                             .formula = formula(s, "sum(h)"),
                             .value = &scalar_value });
     for (size_t i = 0; i < 5; i++)
-        add_step(
-            s, (att_step){ .kind = ATT_STEP_CHECK, .check = &s->checks[i], .source = "expect …" });
+        add_step(s, (att_step){ .kind = ATT_STEP_CHECK,
+                                .check = &s->checks[i],
+                                .source = "expect …",
+                                .note = i == 1 ? "so it is <in the lecture>" : NULL });
     add_step(s, (att_step){ .kind = ATT_STEP_REFUSED,
                             .source = "expect error h * h",
+                            .note = "sizes & shapes",
                             .formula = formula(s, "h * h"),
                             .text = "h is 3 × 2 & <cannot>" });
-    add_step(s, (att_step){
-                    .kind = ATT_STEP_PLOT, .formula = formula(s, "a.scores"), .map = &causal_map });
+    add_step(s, (att_step){ .kind = ATT_STEP_PLOT,
+                            .note = "as_a map",
+                            .formula = formula(s, "a.scores"),
+                            .map = &causal_map });
 }
 
 static sample *sample_new(void)

@@ -200,6 +200,25 @@ static void only_shows_the_steps_of_a_name_and_what_concerns_them(void **state)
     att_text_free(&text);
 }
 
+static void every_format_shows_the_notes_of_checks_and_plots(void **state)
+{
+    (void)state;
+    static const char *const notes[][3] = {
+        [ATT_FORMAT_TEXT] = { "so it is <in the lecture>", "sizes & shapes", "as_a map" },
+        [ATT_FORMAT_MARKDOWN] = { "so it is &lt;in the lecture&gt;", "sizes &amp; shapes",
+                                  "as\\_a map" },
+        [ATT_FORMAT_LATEX] = { "in the lecture", "sizes \\& shapes", "as\\_a map" },
+        [ATT_FORMAT_HTML] = { "so it is &lt;in the lecture&gt;", "sizes &amp; shapes", "as_a map" },
+        [ATT_FORMAT_JSON] = { "so it is <in the lecture>", "sizes & shapes", "as_a map" },
+    };
+    for (size_t f = 0; f < sizeof notes / sizeof *notes; f++) {
+        att_text text = rendered((att_render_options){ .format = (att_format)f });
+        for (size_t i = 0; i < 3; i++)
+            assert_holds(&text, notes[f][i]);
+        att_text_free(&text);
+    }
+}
+
 static void a_row_shows_that_row_and_its_sums(void **state)
 {
     (void)state;
@@ -422,6 +441,7 @@ int main(void)
         cmocka_unit_test(masked_cells_never_look_like_numbers),
         cmocka_unit_test(a_large_matrix_is_abridged_except_in_json),
         cmocka_unit_test(only_shows_the_steps_of_a_name_and_what_concerns_them),
+        cmocka_unit_test(every_format_shows_the_notes_of_checks_and_plots),
         cmocka_unit_test(a_row_shows_that_row_and_its_sums),
         cmocka_unit_test(a_head_shows_that_head_alone),
         cmocka_unit_test(options_that_nothing_satisfies_are_refused),

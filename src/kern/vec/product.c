@@ -5,7 +5,6 @@
  * compiled; few rows get many panels, so that enough sums are under way to hide the multiply-add's
  * latency. */
 #include "kern/vec/math.h"
-#include "kern/vec/pack.h"
 
 /* ---------------------------------------------------------------- finishing */
 
@@ -201,14 +200,42 @@ void KERNEL(product)(const att_product_block *block)
 
 /* ---------------------------------------------------------------- packing */
 
+/* One panel from B^T: panel[k][j] = b[j * stride + k], 0 from `columns` on. Missing columns repeat
+ * the last one, so that nothing else is read, and are then cleared. */
+static void pack_transposed(float *panel, const float *b, size_t stride, size_t depth,
+                            size_t columns)
+{
+    const float *column[LANES];
+    for (size_t j = 0; j < LANES; j++)
+        column[j] = b + (j < columns ? j : columns - 1) * stride;
+    size_t k = 0;
+    for (; k + 4 <= depth; k += 4) {
+        vec w[4];
+        for (size_t q = 0; q < 4; q++)
+            w[q] = v_load_fours(column[q] + k, column[q + 4] + k, column[q + 8] + k,
+                                column[q + 12] + k);
+        v_transpose_fours(w);
+        for (size_t q = 0; q < 4; q++)
+            v_store(panel + (k + q) * LANES, v_upto(w[q], columns));
+    }
+    for (; k < depth; k++)
+        for (size_t j = 0; j < LANES; j++)
+            panel[k * LANES + j] = j < columns ? column[j][k] : 0.0f;
+}
+
+static void pack_plain(float *panel, const float *b, size_t stride, size_t depth, size_t columns)
+{
+    for (size_t k = 0; k < depth; k++)
+        v_store(panel + k * LANES, v_load_upto(b + k * stride, columns));
+}
+
 void KERNEL(pack)(float *panels, const float *b, size_t stride, bool transposed, size_t depth,
                   size_t columns)
 {
     for (size_t j = 0; j < columns; j += LANES) {
-        size_t count = columns - j < LANES ? columns - j : LANES;
         if (transposed)
-            interleave(panels + j * depth, LANES, b + j * stride, stride, count, depth);
+            pack_transposed(panels + j * depth, b + j * stride, stride, depth, columns - j);
         else
-            gather_columns(panels + j * depth, LANES, b + j, stride, count, depth);
+            pack_plain(panels + j * depth, b + j, stride, depth, columns - j);
     }
 }

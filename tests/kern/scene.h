@@ -19,6 +19,7 @@ enum { SCENE_ARRAYS = 24 };
 typedef enum scene_values {
     SCENE_ORDINARY, /* uniform in [-4, 4) */
     SCENE_WILD,     /* one in four is NaN, infinite, huge, denormal or zero */
+    SCENE_ZEROS,    /* of both signs */
 } scene_values;
 
 typedef struct scene {
@@ -44,6 +45,8 @@ static inline float scene_value(const scene *s, uint64_t stream, uint64_t index)
                                   -103.97f, 1.0f,     -1.0f,     1e20f };
     if (s->values == SCENE_WILD && att_random_bits(s->seed, stream + 1000, index) % 4 == 0)
         return wild[att_random_bits(s->seed, stream + 2000, index) % 16];
+    if (s->values == SCENE_ZEROS)
+        return att_random_bits(s->seed, stream, index) % 2 ? 0.0f : -0.0f;
     return 8 * att_random_float(s->seed, stream, index) - 4;
 }
 

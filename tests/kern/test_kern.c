@@ -64,6 +64,12 @@ static void so_it_does_on_nan_infinities_denormals_and_huge_numbers(void **state
     compare_all(SCENE_WILD, false);
 }
 
+static void zeros_keep_the_same_signs(void **state)
+{
+    (void)state;
+    compare_all(SCENE_ZEROS, false);
+}
+
 static void no_kernel_reads_past_the_end_of_an_array(void **state)
 {
     (void)state;
@@ -99,6 +105,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_set_gives_the_bits_of_the_plain_version),
         cmocka_unit_test(so_it_does_on_nan_infinities_denormals_and_huge_numbers),
+        cmocka_unit_test(zeros_keep_the_same_signs),
         cmocka_unit_test(no_kernel_reads_past_the_end_of_an_array),
         cmocka_unit_test(the_set_in_use_is_the_one_chosen),
         cmocka_unit_test(every_kernel_of_every_set_is_there),

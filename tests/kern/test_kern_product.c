@@ -233,6 +233,28 @@ static void threads_sets_layouts_and_packing_change_no_bit(void **state)
     check_same_bits((shape){ 4, 20, 40, 30 }, BIAS);
 }
 
+/* The order that attend.h promises, written out. */
+static void sums_run_in_index_order_in_blocks_of_256(void **state)
+{
+    (void)state;
+    shape s = { 1, 3, 20, 600 };
+    problem p = problem_new(s, ADD, ATT_ACTIVATION_NONE);
+    run(&p);
+    for (size_t i = 0; i < s.rows; i++)
+        for (size_t j = 0; j < s.columns; j++) {
+            size_t at = i * p.call.c_row + j;
+            float want = value(3, at, 0, 0);
+            for (size_t block = 0; block < s.depth; block += 256) {
+                float sum = 0;
+                for (size_t k = block; k < s.depth && k < block + 256; k++)
+                    sum = fmaf(value(1, i, k, 0), value(2, k, j, 0), sum);
+                want += sum;
+            }
+            assert_true(p.c[at] == want);
+        }
+    problem_free(&p);
+}
+
 static void a_row_is_the_same_alone_or_among_others(void **state)
 {
     (void)state;
@@ -315,6 +337,7 @@ int main(void)
         cmocka_unit_test(bias_activation_and_adding_are_applied_once),
         cmocka_unit_test(empty_shapes_touch_nothing_and_no_depth_gives_the_bias),
         cmocka_unit_test(threads_sets_layouts_and_packing_change_no_bit),
+        cmocka_unit_test(sums_run_in_index_order_in_blocks_of_256),
         cmocka_unit_test(a_row_is_the_same_alone_or_among_others),
         cmocka_unit_test(nan_stays_in_its_row_and_its_column),
         cmocka_unit_test(without_memory_it_fails_before_touching_anything),

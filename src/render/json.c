@@ -57,6 +57,8 @@ static void put_number(att_page *page, double value)
     att_number_exact(text, value);
     att_put(page->out, quote);
     att_put(page->out, text);
+    if (value == 0 && signbit(value))
+        att_put(page->out, ".0"); /* many readers take -0 for the integer, which has no sign */
     att_put(page->out, quote);
 }
 

@@ -288,6 +288,19 @@ static void options_that_nothing_satisfies_are_refused(void **state)
     }
 }
 
+/* A box that scrolls sideways would get a bar of its own downwards for a part of a pixel. */
+static void html_scrolls_wide_formulas_sideways_only(void **state)
+{
+    (void)state;
+    att_text text = rendered((att_render_options){ .format = ATT_FORMAT_HTML });
+    size_t sideways = 0;
+    for (const char *at = text.data; (at = strstr(at, "overflow-x:auto")); at++, sideways++)
+        assert_memory_equal(at, "overflow-x:auto;overflow-y:hidden", 33);
+    assert_int_equal(sideways, 3);
+    assert_holds(&text, "overflow-wrap:break-word"); /* a word wider than the page */
+    att_text_free(&text);
+}
+
 static void html_is_well_formed_and_needs_nothing_from_elsewhere(void **state)
 {
     (void)state;
@@ -387,6 +400,25 @@ static void json_holds_every_step_exactly(void **state)
     att_text_free(&text);
 }
 
+static void json_keeps_the_sign_of_zero(void **state)
+{
+    (void)state;
+    double zeros[] = { -0.0, 0.0 };
+    const att_matrix value = { .rows = 1, .cols = 2, .data = zeros };
+    att_step step = { .kind = ATT_STEP_VALUE, .line = 1, .name = "z", .value = &value };
+    const att_sheet sheet = { .name = "zeros.att", .steps = &step, .step_count = 1 };
+    att_text text = { 0 };
+    const att_render_options options = { .format = ATT_FORMAT_JSON };
+    assert_int_equal(att_sheet_render(&text, &sheet, &options, NULL), ATT_OK);
+    assert_holds(&text, "\"data\":[[-0.0,0]]"); /* as -0 readers would take it for an integer */
+    json_t *root = parsed(&text);
+    json_t *row =
+        json_array_get(json_object_get(json_object_get(step_of(root, 0), "value"), "data"), 0);
+    assert_true(signbit(json_number_value(json_array_get(row, 0))));
+    json_decref(root);
+    att_text_free(&text);
+}
+
 static void json_of_one_row_says_which(void **state)
 {
     (void)state;
@@ -445,11 +477,13 @@ int main(void)
         cmocka_unit_test(a_row_shows_that_row_and_its_sums),
         cmocka_unit_test(a_head_shows_that_head_alone),
         cmocka_unit_test(options_that_nothing_satisfies_are_refused),
+        cmocka_unit_test(html_scrolls_wide_formulas_sideways_only),
         cmocka_unit_test(html_is_well_formed_and_needs_nothing_from_elsewhere),
         cmocka_unit_test(several_sheets_make_one_document_without_a_clash),
         cmocka_unit_test(an_empty_sheet_renders_in_every_format),
 #ifdef ATT_HAVE_JANSSON
         cmocka_unit_test(json_holds_every_step_exactly),
+        cmocka_unit_test(json_keeps_the_sign_of_zero),
         cmocka_unit_test(json_of_one_row_says_which),
 #endif
         cmocka_unit_test(running_out_of_memory_is_told_leaks_nothing_and_keeps_the_text),

@@ -429,6 +429,11 @@ ATT_API size_t att_sheet_failures(const att_sheet *sheet);
  * `excerpt` the statement as written. An index beyond the last clears *out. */
 ATT_API void att_sheet_failure_get(att_error *out, const att_sheet *sheet, size_t index);
 
+/* The files that `load` and `compare` named, lent: paths as they were opened, in order, one that
+ * was named twice twice. A program that writes results must not write over them. */
+ATT_API size_t att_sheet_file_count(const att_sheet *sheet);
+ATT_API const char *att_sheet_file_get(const att_sheet *sheet, size_t index);
+
 /* ---------------------------------------------------------------- 9. Rendering */
 
 typedef enum att_format {

@@ -27,6 +27,23 @@ static bool has_ending(const char *file, const char *ending)
     return length >= tail && strcmp(file + length - tail, ending) == 0;
 }
 
+/* Remembers a file that is to be read, so that no result is written over it. */
+static bool note_file(att_sheet *sheet, const char *path)
+{
+    bool full = (sheet->file_count & (sheet->file_count - 1)) == 0;
+    if (full) {
+        size_t room = sheet->file_count ? sheet->file_count * 2 : 1;
+        const char **files = att_arena_take(&sheet->arena, room, sizeof *files);
+        if (!files)
+            return false;
+        if (sheet->file_count > 0)
+            memcpy(files, sheet->files, sheet->file_count * sizeof *files);
+        sheet->files = files;
+    }
+    sheet->files[sheet->file_count++] = path;
+    return true;
+}
+
 att_status att_archive_open(const att_scope *scope, const att_expr *node, const char *file,
                             att_archive *out)
 {
@@ -36,7 +53,7 @@ att_status att_archive_open(const att_scope *scope, const att_expr *node, const 
                               file);
     const char *path =
         file[0] == '/' ? file : att_arena_print(scope->arena, "%s/%s", scope->folder, file);
-    if (!path)
+    if (!path || !note_file(scope->sheet, path))
         return att_fail_memory(scope->err);
     att_error error = { .message = "" };
     att_status status = has_ending(file, ".npy") ? att_npy_load(&out->single, path, &error)

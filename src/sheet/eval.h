@@ -12,6 +12,7 @@ typedef struct att_scope {
     const att_names *names;
     const char *folder; /* where `load` looks; NULL: nowhere */
     att_error *err;
+    att_sheet *sheet; /* which remembers the files; NULL without a folder */
 } att_scope;
 
 att_status att_eval(const att_scope *scope, const att_expr *node, att_value *out);

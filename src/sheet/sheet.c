@@ -272,7 +272,7 @@ static att_status read_text(att_sheet *sheet, const att_text *text, const char *
 {
     att_worker worker = { .sheet = sheet, .node_room = ATT_MAX_NODES };
     worker.origin = (att_origin){ .name = sheet->name, .text = text->data, .length = text->length };
-    worker.scope = (att_scope){ &sheet->arena, &worker.origin, &worker.names, folder, err };
+    worker.scope = (att_scope){ &sheet->arena, &worker.origin, &worker.names, folder, err, sheet };
     att_status status = work(&worker);
     att_text_free(&worker.paragraph);
     return status;
@@ -371,6 +371,16 @@ size_t att_sheet_checks(const att_sheet *sheet)
 size_t att_sheet_failures(const att_sheet *sheet)
 {
     return sheet->failures;
+}
+
+size_t att_sheet_file_count(const att_sheet *sheet)
+{
+    return sheet->file_count;
+}
+
+const char *att_sheet_file_get(const att_sheet *sheet, size_t index)
+{
+    return index < sheet->file_count ? sheet->files[index] : NULL;
 }
 
 size_t att_sheet_map_count(const att_sheet *sheet)

@@ -102,6 +102,8 @@ struct att_sheet {
     size_t step_room;
     const att_map **maps;
     size_t map_count;
+    const char **files; /* that were named to be read; room for the next power of two */
+    size_t file_count;
     size_t checks;
     size_t failures;
 };

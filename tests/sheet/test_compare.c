@@ -177,6 +177,20 @@ static void a_comparison_keeps_the_array_that_was_named_and_its_rule_whatever_th
     att_sheet_free(sheet);
 }
 
+static void a_sheet_lends_the_files_it_named_even_those_it_could_not_use(void **state)
+{
+    (void)state;
+    att_sheet *sheet = work("v = load \"x.npy\"\ncompare v \"row.npy\"\n"
+                            "expect error load \"none.npy\"\nexpect error load \"/none.npz\"");
+    static const char *const files[] = { FOLDER "/x.npy", FOLDER "/row.npy", FOLDER "/none.npy",
+                                         "/none.npz" };
+    size_t first = att_sheet_file_count(sheet) - 4; /* after what the common head loads */
+    for (size_t i = 0; i < 4; i++)
+        assert_string_equal(att_sheet_file_get(sheet, first + i), files[i]);
+    assert_null(att_sheet_file_get(sheet, first + 4));
+    att_sheet_free(sheet);
+}
+
 /* ---- Refusals */
 
 static void what_cannot_be_loaded_or_compared_is_refused_at_its_place(void **state)
@@ -258,6 +272,7 @@ int main(void)
         cmocka_unit_test(load_gives_a_matrix_whatever_the_rank),
         cmocka_unit_test(a_comparison_names_the_first_array_and_element_that_differ),
         cmocka_unit_test(of_a_name_given_again_only_the_last_value_is_compared),
+        cmocka_unit_test(a_sheet_lends_the_files_it_named_even_those_it_could_not_use),
         cmocka_unit_test(
             a_comparison_keeps_the_array_that_was_named_and_its_rule_whatever_the_shapes),
         cmocka_unit_test(what_cannot_be_loaded_or_compared_is_refused_at_its_place),

@@ -194,11 +194,27 @@ static void print_outcomes(const sheet_list *sheets)
     }
 }
 
+/* No result may take the place of a sheet, or of a file that a sheet loads. */
+static att_status spare_inputs(const output_list *files, const sheet_list *sheets, att_error *err)
+{
+    for (size_t i = 0; i < sheets->count; i++) {
+        const att_sheet *sheet = sheets->sheets[i];
+        att_status status = output_spare(files, sheets->names[i], "is one of the sheets", err);
+        for (size_t j = 0; j < att_sheet_file_count(sheet) && status == ATT_OK; j++)
+            status = output_spare(files, att_sheet_file_get(sheet, j), "is read by a sheet", err);
+        if (status != ATT_OK)
+            return status;
+    }
+    return ATT_OK;
+}
+
 /* Writes what was made. Files come first: standard output may be a pipe that closes early. */
 static att_status write_all(const output_list *files, const att_text *document,
                             const sheet_list *sheets, const settings *set, att_error *err)
 {
-    att_status status = output_check(files, sheets->names, (int)sheets->count, err);
+    att_status status = spare_inputs(files, sheets, err);
+    if (status == ATT_OK)
+        status = output_check(files, err);
     if (status == ATT_OK)
         status = output_save(files, err);
     if (status != ATT_OK)

@@ -114,18 +114,47 @@ static bool same_file(const char *a, const char *b)
            one.st_dev == other.st_dev && one.st_ino == other.st_ino;
 }
 
-att_status output_check(const output_list *list, char *const *inputs, int input_count,
+att_status output_spare(const output_list *list, const char *input, const char *what,
                         att_error *err)
+{
+    for (size_t i = 0; i < list->count; i++)
+        if (same_file(list->files[i].path, input))
+            return error_set(err, ATT_BAD_INPUT, list->files[i].path,
+                             "%s; write the result somewhere else", what);
+    return ATT_OK;
+}
+
+/* Whether the file can be made at `path`, or the one there replaced. What only shows in writing, a
+ * full disk for example, fails then. */
+static att_status check_place(const char *path, att_error *err)
+{
+    struct stat info;
+    if (stat(path, &info) == 0)
+        return S_ISDIR(info.st_mode)
+                   ? error_set(err, ATT_BAD_INPUT, path, "is a directory, expected a file")
+                   : ATT_OK;
+    att_text folder = { 0 };
+    const char *slash = strrchr(path, '/');
+    size_t length = slash ? (size_t)(slash - path) + 1 : 0;
+    if (text_join(&folder, (text_piece[]){ { path, length }, { ".", 1 }, { 0 } }) != ATT_OK)
+        return error_memory(err);
+    int refused = access(folder.data, W_OK | X_OK) == 0 ? 0 : errno;
+    att_text_free(&folder);
+    return refused == 0
+               ? ATT_OK
+               : error_set(err, ATT_BAD_INPUT, path, "cannot create: %s", strerror(refused));
+}
+
+att_status output_check(const output_list *list, att_error *err)
 {
     for (size_t i = 0; i < list->count; i++) {
         const char *path = list->files[i].path;
-        for (int j = 0; j < input_count; j++)
-            if (same_file(path, inputs[j]))
-                return error_set(err, ATT_BAD_INPUT, path,
-                                 "is one of the sheets; write the result somewhere else");
         for (size_t j = 0; j < i; j++)
             if (strcmp(path, list->files[j].path) == 0 || same_file(path, list->files[j].path))
                 return error_set(err, ATT_BAD_INPUT, path, "would be written twice");
+        att_status status = check_place(path, err);
+        if (status != ATT_OK)
+            return status;
     }
     return ATT_OK;
 }

@@ -45,9 +45,14 @@ typedef struct output_list {
 output_file *output_add(output_list *list, const char *path, const char *what);
 void output_free(output_list *list);
 
-/* Fails if a file would be written twice, or over one of the `inputs`. */
-att_status output_check(const output_list *list, char *const *inputs, int input_count,
+/* Fails if a file would be written over `input`; `what` says what that is: "is one of the sheets".
+ */
+att_status output_spare(const output_list *list, const char *input, const char *what,
                         att_error *err);
+
+/* Fails if a file would be written twice, or where none can be: so that, with several, none is
+ * written. */
+att_status output_check(const output_list *list, att_error *err);
 
 /* Writes the files, each beside its place and renamed into it, and says so on standard error. */
 att_status output_save(const output_list *list, att_error *err);

@@ -164,8 +164,9 @@ static bool all_numbers(const att_expr *row)
     return true;
 }
 
-static void put_call(const struct walk *w, const att_expr *e)
+static void put_call(const struct walk *w, const att_expr *e, bool leading)
 {
+    (void)leading;
     const struct sign_row *sign = sign_of(e);
     if (!sign) {
         w->notation->function(w->out, e->text, w->notation);
@@ -185,8 +186,9 @@ static bool is_word(const char *text)
     return length >= 3 && strspn(text, "abcdefghijklmnopqrstuvwxyz") == length;
 }
 
-static void put_option(const struct walk *w, const att_expr *e)
+static void put_option(const struct walk *w, const att_expr *e, bool leading)
 {
+    (void)leading;
     w->notation->word(w->out, e->text, w->notation);
     if (e->children == 0)
         return;
@@ -198,8 +200,9 @@ static void put_option(const struct walk *w, const att_expr *e)
         put(w, value, LOOSE, true);
 }
 
-static void put_load(const struct walk *w, const att_expr *e)
+static void put_load(const struct walk *w, const att_expr *e, bool leading)
 {
+    (void)leading;
     const char *space = look(w, ATT_LOOK_WORDS)->between;
     w->notation->word(w->out, "load", w->notation);
     for (size_t i = 0; i < e->children; i++) {
@@ -217,6 +220,11 @@ static void put_load(const struct walk *w, const att_expr *e)
 static void put_number(const struct walk *w, const char *digits)
 {
     w->notation->number(w->out, digits, w->notation);
+}
+
+static int digits_of(const struct walk *w)
+{
+    return w->digits == ATT_EXACT ? ATT_DIGITS_MAX : w->digits;
 }
 
 static void put_value(const struct walk *w, double value, att_number_format format)
@@ -248,8 +256,8 @@ static void put_constant_row(const struct walk *w, const att_matrix *m, int64_t 
 
 static void put_constant(const struct walk *w, const att_matrix *m)
 {
-    int digits = w->digits == ATT_EXACT ? ATT_DIGITS_MAX : w->digits;
-    att_number_format format = att_number_choose(m->data, m->allowed, m->rows * m->cols, digits);
+    att_number_format format =
+        att_number_choose(m->data, m->allowed, m->rows * m->cols, digits_of(w));
     if (m->rows == 1 && m->cols == 1) {
         put_value(w, m->data[0], format);
         return;
@@ -290,8 +298,9 @@ static bool has_short_indices(const att_expr *e)
     return true;
 }
 
-static void put_subscripted(const struct walk *w, const att_expr *e)
+static void put_subscripted(const struct walk *w, const att_expr *e, bool leading)
 {
+    (void)leading;
     if (w->notation->subscripts && has_short_indices(e)) {
         w->notation->name(w->out, e->text, w->notation);
         for (size_t i = 0; i < e->children; i++)
@@ -306,73 +315,103 @@ static void put_subscripted(const struct walk *w, const att_expr *e)
     att_put(w->out, a->after);
 }
 
-static void put_bare(const struct walk *w, const att_expr *e, bool leading)
+static void put_number_node(const struct walk *w, const att_expr *e, bool leading)
 {
-    char digits[ATT_NUMBER_SIZE];
-    switch (e->kind) {
-    case ATT_EXPR_NUMBER:
-        if (e->text)
-            put_number(w, e->text);
-        else if (w->digits == ATT_EXACT)
-            att_number_exact(digits, e->number), put_number(w, digits);
-        else
-            put_value(w, e->number, att_number_alone(e->number, w->digits));
-        break;
-    case ATT_EXPR_CONSTANT:
-        put_constant(w, e->matrix);
-        break;
-    case ATT_EXPR_NAME:
-        w->notation->name(w->out, e->text, w->notation);
-        break;
-    case ATT_EXPR_STRING:
-        w->notation->string(w->out, e->text, w->notation);
-        break;
-    case ATT_EXPR_FIELD:
-        put(w, e->child[0], POSTFIX, leading);
-        att_put(w->out, look(w, ATT_LOOK_FIELD)->between);
-        w->notation->word(w->out, e->text, w->notation);
-        break;
-    case ATT_EXPR_INDEX:
-        put_index(w, e, leading);
-        break;
-    case ATT_EXPR_ALL:
-        att_put(w->out, w->notation->all);
-        break;
-    case ATT_EXPR_RANGE:
-        put_list(w, e, 0, ATT_LOOK_RANGE);
-        break;
-    case ATT_EXPR_CALL:
-        put_call(w, e);
-        break;
-    case ATT_EXPR_OPTION:
-        put_option(w, e);
-        break;
-    case ATT_EXPR_NEGATE:
-        put_around(w, ATT_LOOK_NEGATE, e->child[0], PRODUCT);
-        break;
-    case ATT_EXPR_TRANSPOSE:
-        put_around(w, ATT_LOOK_TRANSPOSE, e->child[0], POSTFIX);
-        break;
-    case ATT_EXPR_BINARY:
-        put_binary(w, e, leading);
-        break;
-    case ATT_EXPR_ROW:
-        put_list(w, e, 0, all_numbers(e) ? ATT_LOOK_NUMBERS : ATT_LOOK_ROW);
-        break;
-    case ATT_EXPR_MATRIX:
-        put_list(w, e, 0, ATT_LOOK_MATRIX);
-        break;
-    case ATT_EXPR_LIST:
-        put_list(w, e, 0, ATT_LOOK_LIST);
-        break;
-    case ATT_EXPR_LOAD:
-        put_load(w, e);
-        break;
-    case ATT_EXPR_INDEXED:
-        put_subscripted(w, e);
-        break;
-    }
+    (void)leading;
+    if (e->text)
+        put_number(w, e->text);
+    else
+        put_value(w, e->number, att_number_alone(e->number, digits_of(w)));
 }
+
+static void put_constant_node(const struct walk *w, const att_expr *e, bool leading)
+{
+    (void)leading;
+    put_constant(w, e->matrix);
+}
+
+static void put_name(const struct walk *w, const att_expr *e, bool leading)
+{
+    (void)leading;
+    w->notation->name(w->out, e->text, w->notation);
+}
+
+static void put_string(const struct walk *w, const att_expr *e, bool leading)
+{
+    (void)leading;
+    w->notation->string(w->out, e->text, w->notation);
+}
+
+static void put_field(const struct walk *w, const att_expr *e, bool leading)
+{
+    put(w, e->child[0], POSTFIX, leading);
+    att_put(w->out, look(w, ATT_LOOK_FIELD)->between);
+    w->notation->word(w->out, e->text, w->notation);
+}
+
+static void put_all(const struct walk *w, const att_expr *e, bool leading)
+{
+    (void)e, (void)leading;
+    att_put(w->out, w->notation->all);
+}
+
+static void put_negate(const struct walk *w, const att_expr *e, bool leading)
+{
+    (void)leading;
+    put_around(w, ATT_LOOK_NEGATE, e->child[0], PRODUCT);
+}
+
+static void put_transpose(const struct walk *w, const att_expr *e, bool leading)
+{
+    (void)leading;
+    put_around(w, ATT_LOOK_TRANSPOSE, e->child[0], POSTFIX);
+}
+
+static void put_row(const struct walk *w, const att_expr *e, bool leading)
+{
+    (void)leading;
+    put_list(w, e, 0, all_numbers(e) ? ATT_LOOK_NUMBERS : ATT_LOOK_ROW);
+}
+
+static void put_matrix(const struct walk *w, const att_expr *e, bool leading)
+{
+    (void)leading;
+    put_list(w, e, 0, ATT_LOOK_MATRIX);
+}
+
+static void put_braces(const struct walk *w, const att_expr *e, bool leading)
+{
+    (void)leading;
+    put_list(w, e, 0, ATT_LOOK_LIST);
+}
+
+static void put_range(const struct walk *w, const att_expr *e, bool leading)
+{
+    (void)leading;
+    put_list(w, e, 0, ATT_LOOK_RANGE);
+}
+
+/* How each kind of expression is written; `leading` says that nothing stands before it. */
+static void (*const writers[])(const struct walk *w, const att_expr *e, bool leading) = {
+    [ATT_EXPR_NUMBER] = put_number_node,
+    [ATT_EXPR_CONSTANT] = put_constant_node,
+    [ATT_EXPR_NAME] = put_name,
+    [ATT_EXPR_STRING] = put_string,
+    [ATT_EXPR_FIELD] = put_field,
+    [ATT_EXPR_INDEX] = put_index,
+    [ATT_EXPR_ALL] = put_all,
+    [ATT_EXPR_RANGE] = put_range,
+    [ATT_EXPR_CALL] = put_call,
+    [ATT_EXPR_OPTION] = put_option,
+    [ATT_EXPR_NEGATE] = put_negate,
+    [ATT_EXPR_TRANSPOSE] = put_transpose,
+    [ATT_EXPR_BINARY] = put_binary,
+    [ATT_EXPR_ROW] = put_row,
+    [ATT_EXPR_MATRIX] = put_matrix,
+    [ATT_EXPR_LIST] = put_braces,
+    [ATT_EXPR_LOAD] = put_load,
+    [ATT_EXPR_INDEXED] = put_subscripted,
+};
 
 /* A sign in the middle of an expression needs parentheses even where it binds tightly enough:
  * 0.4 · (-0.2). */
@@ -380,12 +419,12 @@ static void put(const struct walk *w, const att_expr *e, enum binding least, boo
 {
     enum binding own = binding_of(w, e);
     if (own >= least && (own != SIGN || leading)) {
-        put_bare(w, e, leading);
+        writers[e->kind](w, e, leading);
         return;
     }
     const att_affixes *a = look(w, is_tall(e) ? ATT_LOOK_GROUP_TALL : ATT_LOOK_GROUP);
     att_put(w->out, a->before);
-    put_bare(w, e, true);
+    writers[e->kind](w, e, true);
     att_put(w->out, a->after);
 }
 
@@ -397,7 +436,8 @@ void att_put_formula(att_writer *out, const att_expr *expr, const att_notation *
 
 void att_put_formula_number(att_writer *out, double value, const att_notation *notation, int digits)
 {
-    put_value(&(struct walk){ out, notation, digits }, value, att_number_alone(value, digits));
+    const struct walk w = { out, notation, digits };
+    put_value(&w, value, att_number_alone(value, digits_of(&w)));
 }
 
 void att_put_formula_matrix(att_writer *out, const att_matrix *matrix, const att_notation *notation,

@@ -131,6 +131,6 @@ void att_matrix_put_tex(att_writer *out, const att_view *view, const att_notatio
         put_bracketed(out, view, notation);
     if (view->rows.tail > 0 || view->cols.tail > 0)
         att_putf(out, "\\quad(%" PRId64 "\\times%" PRId64 ")", m->rows, m->cols);
-    if (m->allowed)
+    if (att_matrix_has_masked(m))
         att_put(out, "\\quad(\\cdot\\mathrm{\\ is\\ masked})");
 }

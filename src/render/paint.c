@@ -97,6 +97,33 @@ void att_paint_numbered(const att_paint *paint, const char *word, int64_t number
     att_paint_centred(paint, text, columns);
 }
 
+void att_paint_wrapped(const att_paint *paint, const char *text, int column, int hang)
+{
+    bool fresh = true; /* at the beginning of a line */
+    while (*text) {
+        size_t space = strspn(text, " \n\t");
+        size_t length = strcspn(text + space, " \n\t");
+        text += space;
+        if (length == 0)
+            break;
+        int width = 0;
+        for (const char *at = text; at < text + length;)
+            width += att_width_next(&at);
+        if (!fresh && column + 1 + width > paint->width) {
+            att_put(paint->out, "\n");
+            att_put_repeat(paint->out, " ", hang);
+            column = hang;
+            fresh = true;
+        }
+        att_put(paint->out, fresh ? "" : " ");
+        column += width + (fresh ? 0 : 1);
+        fresh = false;
+        for (const char *end = text + length; text < end;)
+            att_put_char(paint->out, att_next_char(&text));
+    }
+    att_put(paint->out, "\n");
+}
+
 void att_paint_end_line(const att_paint *paint)
 {
     att_writer *out = paint->out;

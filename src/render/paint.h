@@ -41,6 +41,10 @@ void att_paint_right(const att_paint *paint, const char *text, int columns);
 void att_paint_centred(const att_paint *paint, const char *text, int columns);
 void att_paint_numbered(const att_paint *paint, const char *word, int64_t number, int columns);
 
+/* A user's text in lines of the terminal's width, broken at spaces and ended; the first line begins
+ * at column `column`, the others at `hang`. */
+void att_paint_wrapped(const att_paint *paint, const char *text, int column, int hang);
+
 /* Ends the line without the spaces that padding left at its end. */
 void att_paint_end_line(const att_paint *paint);
 

@@ -31,35 +31,6 @@ static void put_blank(att_page *page)
     att_put(page->out, "\n");
 }
 
-/* Writes `text` in lines of the terminal's width, broken at spaces; the first line begins at
- * column `column`, the others at `hang`. */
-static void put_wrapped(const att_paint *paint, const char *text, int column, int hang)
-{
-    bool fresh = true; /* at the beginning of a line */
-    while (*text) {
-        size_t space = strspn(text, " \n\t");
-        size_t length = strcspn(text + space, " \n\t");
-        text += space;
-        if (length == 0)
-            break;
-        int width = 0;
-        for (const char *at = text; at < text + length;)
-            width += att_width_next(&at);
-        if (!fresh && column + 1 + width > paint->width) {
-            att_put(paint->out, "\n");
-            att_put_repeat(paint->out, " ", hang);
-            column = hang;
-            fresh = true;
-        }
-        att_put(paint->out, fresh ? "" : " ");
-        column += width + (fresh ? 0 : 1);
-        fresh = false;
-        for (const char *end = text + length; text < end;)
-            att_put_char(paint->out, att_next_char(&text));
-    }
-    att_put(paint->out, "\n");
-}
-
 /* What a function writes into the page's scratch text, wrapped. */
 struct line {
     att_text text;
@@ -134,7 +105,7 @@ static void text_prose(att_page *page, const att_step *step)
     att_paint paint = paint_of(page);
     if (page->shown > 0)
         put_blank(page);
-    put_wrapped(&paint, step->text, 0, 0);
+    att_paint_wrapped(&paint, step->text, 0, 0);
 }
 
 static void put_shape(att_page *page, const att_matrix *value)
@@ -201,14 +172,36 @@ static void put_remark(att_page *page, const att_matrix *value)
 {
     att_paint paint = paint_of(page);
     bool large = value->rows >= SHAPE_FROM || value->cols >= SHAPE_FROM;
+    bool masked = att_matrix_has_masked(value);
     att_paint_style(&paint, ATT_STYLE_DIM);
-    att_put(page->out, large || value->allowed ? "   " : "");
+    att_put(page->out, large || masked ? "   " : "");
     if (large)
         put_shape(page, value);
-    att_put(page->out, large && value->allowed ? ", " : "");
-    if (value->allowed)
+    att_put(page->out, large && masked ? ", " : "");
+    if (masked)
         att_put(page->out, page->options->ascii ? ". is masked" : "· is masked");
     att_paint_style(&paint, ATT_STYLE_NONE);
+}
+
+/* The formula as text in the arena; "" for one that says no more than the value does. */
+static const char *formula_text(att_page *page, const att_expr *formula)
+{
+    if (!formula || att_expr_is_literal(formula))
+        return "";
+    struct line line;
+    line_open(&line);
+    att_put_formula(&line.out, formula, notation(page), page->options->digits);
+    return line_close(&line, page);
+}
+
+static void put_name(const att_paint *paint, const char *name, bool more)
+{
+    if (!name)
+        return;
+    att_paint_style(paint, ATT_STYLE_NAME);
+    att_put_plain(paint->out, name);
+    att_paint_style(paint, ATT_STYLE_NONE);
+    att_put(paint->out, more ? " = " : " =");
 }
 
 /* name = formula, and the value behind or beneath it. Either of the first two may be missing. */
@@ -216,28 +209,16 @@ static void put_equation(att_page *page, const char *name, const att_expr *formu
                          const att_matrix *value, int indent)
 {
     att_paint paint = paint_of(page);
-    bool literal = !formula || att_expr_is_literal(formula);
-    const char *text = "";
-    if (!literal) {
-        struct line line;
-        line_open(&line);
-        att_put_formula(&line.out, formula, notation(page), page->options->digits);
-        text = line_close(&line, page);
-        if (!text)
-            return;
-    }
+    const char *text = formula_text(page, formula);
+    if (!text)
+        return;
+    bool literal = !*text;
     int column = indent + (name ? att_width(name) + 3 : 0);
-    att_put_repeat(page->out, " ", indent);
-    if (name) {
-        att_paint_style(&paint, ATT_STYLE_NAME);
-        att_put_plain(page->out, name);
-        att_paint_style(&paint, ATT_STYLE_NONE);
-        att_put(page->out, literal ? " =" : " = ");
-    }
     int end = column + att_width(text) + 3;
-    bool short_formula = end < paint.width;
-    bool behind = value && short_formula && fits_inline(&paint, value, page->options, end) &&
-                  (literal || is_scalar(value));
+    bool behind = value && end < paint.width && (literal || is_scalar(value)) &&
+                  fits_inline(&paint, value, page->options, end);
+    att_put_repeat(page->out, " ", indent);
+    put_name(&paint, name, !literal);
     if (behind) {
         att_put(page->out, text);
         att_put(page->out, !literal ? " = " : name ? " " : "");
@@ -245,13 +226,13 @@ static void put_equation(att_page *page, const char *name, const att_expr *formu
         put_blank(page);
         return;
     }
-    if (short_formula) {
+    if (end < paint.width) {
         att_put(page->out, text);
         if (value)
             put_remark(page, value);
         att_paint_end_line(&paint);
     } else {
-        put_wrapped(&paint, text, column, indent + VALUE_INDENT);
+        att_paint_wrapped(&paint, text, column, indent + VALUE_INDENT);
     }
     if (value)
         put_matrix(page, value, indent + VALUE_INDENT);
@@ -277,7 +258,7 @@ static void put_working(att_page *page, const att_working *working, int indent)
     att_paint paint = paint_of(page);
     att_paint_style(&paint, ATT_STYLE_DIM);
     att_put_repeat(page->out, " ", indent);
-    put_wrapped(&paint, text, indent, indent + 4);
+    att_paint_wrapped(&paint, text, indent, indent + 4);
     att_paint_style(&paint, ATT_STYLE_NONE);
 }
 
@@ -309,10 +290,7 @@ static void put_input(att_page *page, const att_part *part, bool first)
     att_paint paint = paint_of(page);
     att_put(page->out, first ? "\n" : "");
     att_put_repeat(page->out, " ", PART_INDENT);
-    att_paint_style(&paint, ATT_STYLE_NAME);
-    att_put_plain(page->out, part->name);
-    att_paint_style(&paint, ATT_STYLE_NONE);
-    att_put(page->out, " = ");
+    put_name(&paint, part->name, true);
     att_put_plain(page->out, part->formula->text);
     att_paint_style(&paint, ATT_STYLE_DIM);
     att_put(page->out, "   ");
@@ -328,7 +306,7 @@ static void put_part(att_page *page, const att_part *part)
     if (part->says) {
         att_put_repeat(page->out, " ", PART_INDENT);
         att_paint_style(&paint, ATT_STYLE_DIM);
-        put_wrapped(&paint, part->says, PART_INDENT, PART_INDENT);
+        att_paint_wrapped(&paint, part->says, PART_INDENT, PART_INDENT);
         att_paint_style(&paint, ATT_STYLE_NONE);
     }
     put_equation(page, part->name, part->formula, att_part_value(part, page->options), PART_INDENT);
@@ -363,7 +341,7 @@ static void put_note(att_page *page, const att_step *step, int indent)
         return;
     att_paint_style(&paint, ATT_STYLE_DIM);
     att_put_repeat(page->out, " ", indent);
-    put_wrapped(&paint, step->note, indent, indent);
+    att_paint_wrapped(&paint, step->note, indent, indent);
     att_paint_style(&paint, ATT_STYLE_NONE);
 }
 
@@ -419,12 +397,12 @@ static void text_check(att_page *page, const att_step *step)
         att_put_plain(page->out, claim);
         att_put(page->out, "   ");
     } else {
-        put_wrapped(&paint, claim, indent, indent + 2);
+        att_paint_wrapped(&paint, claim, indent, indent + 2);
         att_put_repeat(page->out, " ", check->verdict ? indent : 0);
     }
     att_paint_style(&paint, check->passed ? ATT_STYLE_DIM : ATT_STYLE_FAILED);
     if (check->verdict)
-        put_wrapped(&paint, check->verdict, indent, indent);
+        att_paint_wrapped(&paint, check->verdict, indent, indent);
     att_paint_style(&paint, ATT_STYLE_NONE);
     put_note(page, step, indent);
 }
@@ -445,7 +423,7 @@ static void text_refused(att_page *page, const att_step *step)
     att_put(page->out, " is refused, as it should be:\n");
     att_put_repeat(page->out, " ", indent);
     att_paint_style(&paint, ATT_STYLE_DIM);
-    put_wrapped(&paint, step->text, indent, indent);
+    att_paint_wrapped(&paint, step->text, indent, indent);
     att_paint_style(&paint, ATT_STYLE_NONE);
     put_note(page, step, indent);
 }

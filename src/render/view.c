@@ -44,6 +44,12 @@ const char *att_view_cell(const att_view *view, int64_t row, int64_t col, char *
     return buffer;
 }
 
+bool att_matrix_has_masked(const att_matrix *matrix)
+{
+    size_t count = (size_t)(matrix->rows * matrix->cols);
+    return matrix->allowed && memchr(matrix->allowed, 0, count) != NULL;
+}
+
 const char *att_row_label(const att_matrix *matrix, int64_t row)
 {
     return matrix->row_labels ? matrix->row_labels[row] : NULL;

@@ -53,6 +53,8 @@ att_view att_view_of(const att_matrix *matrix, const att_render_options *options
 /* The text of a cell, in `buffer` of ATT_NUMBER_SIZE; NULL where it is masked. */
 const char *att_view_cell(const att_view *view, int64_t row, int64_t col, char *buffer);
 
+bool att_matrix_has_masked(const att_matrix *matrix);
+
 const char *att_row_label(const att_matrix *matrix, int64_t row); /* or NULL */
 const char *att_col_label(const att_matrix *matrix, int64_t col);
 

@@ -66,7 +66,7 @@ static void all_examples_compile_as_one_document(void **state)
     if (!has("pdflatex"))
         skip();
     glob_t found;
-    assert_int_equal(glob(ATTEND_SOURCE_DIR "/examples/*.att", 0, NULL, &found), 0);
+    assert_int_equal(glob(ATTEND_EXAMPLES, 0, NULL, &found), 0);
     const att_sheet *sheets[MOST_SHEETS];
     att_sheet *owned[MOST_SHEETS];
     assert_in_range(found.gl_pathc, 14, MOST_SHEETS);

@@ -53,6 +53,10 @@ static void examples_pass_and_hold_what_they_should(void **state)
         char path[512];
         att_sheet *sheet = NULL;
         att_error err = { 0 };
+#ifndef ATT_HAVE_ZIP
+        if (examples[i].file[0] != 'h') /* reads .npz, which this build cannot */
+            continue;
+#endif
         snprintf(path, sizeof path, FOLDER "/%s", examples[i].file);
         if (att_sheet_load(&sheet, path, &err) != ATT_OK)
             fail_msg("%s:%d:%d: %s\n%s", err.place, err.line, err.column, err.message, err.excerpt);

@@ -16,6 +16,7 @@ enum {
     MAP_QUERIES = 40,
     MAP_KEYS = 40,
     CELL_BYTES = 6,
+    CELL_COLUMNS = 5, /* of a value in its cell */
     MAP_VALUES = 12,  /* maps up to this many keys show their values */
     LINE_COLUMNS = 60 /* formula and matrix stand on one line up to about here */
 };
@@ -256,10 +257,14 @@ static void put_map_cell(att_page *page, const att_map *map, const att_scale *sc
         return;
     }
     double value = att_map_value(map, panel, query, key);
+    if (kind == ATT_CELL_INFINITE) {
+        att_putf(page->out, "\\attendcell{FFE9C7}{black}{$%s\\infty$}", value < 0 ? "-" : "");
+        return;
+    }
     att_ramp ramp = scale->diverging ? ATT_RAMP_DIVERGING : ATT_RAMP_PAPER;
     att_rgb c = att_ramp_colour(ramp, att_scale_level(scale, value));
     if (map->keys <= MAP_VALUES)
-        att_number_show(text, value, (att_number_format){ .decimals = 2 });
+        att_map_number(text, value, scale, page->options->digits, CELL_COLUMNS);
     att_putf(page->out, "\\attendcell{%02X%02X%02X}{%s}{%s}", c.red, c.green, c.blue,
              att_rgb_is_dark(c) ? "white" : "black", text);
 }

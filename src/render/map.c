@@ -1,9 +1,12 @@
 /* Cells, ranges and reduction of maps; see map.h. */
 #include "render/map.h"
 
+#include "render/number.h"
+
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
+#include <string.h>
 
 static int64_t offset_of(const att_map *map, int64_t panel, int64_t query, int64_t key)
 {
@@ -19,7 +22,9 @@ static att_cell cell_at(const att_map *map, int64_t at)
 {
     if (map->allowed && !map->allowed[at])
         return ATT_CELL_MASKED;
-    return isnan(map->weights[at]) ? ATT_CELL_NAN : ATT_CELL_VALUE;
+    if (isnan(map->weights[at]))
+        return ATT_CELL_NAN;
+    return isinf(map->weights[at]) ? ATT_CELL_INFINITE : ATT_CELL_VALUE;
 }
 
 att_cell att_map_cell(const att_map *map, int64_t panel, int64_t query, int64_t key)
@@ -43,7 +48,7 @@ att_scale att_map_scale(const att_map *map)
     double low = INFINITY, high = -INFINITY;
     int64_t count = map->panels * map->queries * map->keys;
     for (int64_t i = 0; i < count; i++) {
-        if (cell_at(map, i) != ATT_CELL_VALUE || !isfinite(map->weights[i]))
+        if (cell_at(map, i) != ATT_CELL_VALUE)
             continue;
         low = fmin(low, map->weights[i]);
         high = fmax(high, map->weights[i]);
@@ -56,6 +61,18 @@ att_scale att_map_scale(const att_map *map)
         return (att_scale){ low < high ? low : 0, high, false };
     bool visible = high >= least_visible || !(high > 0);
     return (att_scale){ 0, visible ? 1 : high, false };
+}
+
+size_t att_map_number(char *buffer, double value, const att_scale *scale, int digits, int room)
+{
+    const double least_reach = 0.05; /* below it 0.00 would stand in too many cells */
+    const att_number_format fixed = { .decimals = digits < 2 ? digits : 2 };
+    size_t length = att_number_show(buffer, value, fixed);
+    if (strchr(buffer, 'e') && fabs(value) < 1 && scale->high >= least_reach)
+        length = att_number_show(buffer, 0, fixed);
+    for (int significant = 2; significant > 0 && length > (size_t)room; significant--)
+        length = att_number_short(buffer, value, significant);
+    return length;
 }
 
 const char *att_map_label(const char *const *labels, int64_t index, char buffer[ATT_LABEL_SIZE])

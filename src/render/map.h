@@ -7,7 +7,7 @@
 #include "render/colour.h"
 #include "render/writer.h"
 
-typedef enum att_cell { ATT_CELL_VALUE, ATT_CELL_MASKED, ATT_CELL_NAN } att_cell;
+typedef enum att_cell { ATT_CELL_VALUE, ATT_CELL_MASKED, ATT_CELL_NAN, ATT_CELL_INFINITE } att_cell;
 
 att_cell att_map_cell(const att_map *map, int64_t panel, int64_t query, int64_t key);
 double att_map_value(const att_map *map, int64_t panel, int64_t query, int64_t key);
@@ -19,6 +19,11 @@ bool att_map_has(const att_map *map, att_cell kind);
  * where it could not; the smallest to the largest where some exceed 1; symmetric around zero where
  * some are negative. */
 att_scale att_map_scale(const att_map *map);
+
+/* What stands in a cell of at most `room` columns, in `buffer` of ATT_NUMBER_SIZE: `digits`
+ * decimals, two at most. What is nothing on the map's scale shows as 0.00; where the whole scale is
+ * that small, and where the number is too long, it has one or two significant digits instead. */
+size_t att_map_number(char *buffer, double value, const att_scale *scale, int digits, int room);
 
 /* The name of a query or key: its label, or its number from 1 written into `buffer`. */
 enum { ATT_LABEL_SIZE = 24 };

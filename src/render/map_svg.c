@@ -17,8 +17,10 @@ enum {
     TITLES_UP_TO = 40000,
     FONT_VALUE = 12,
     VALUES_FROM = 30,   /* cells at least this large show their value */
-    LEVEL_MASKED = 254, /* beside the ATT_LEVELS colours, in the flat form */
-    LEVEL_NAN = 255,
+    CELL_COLUMNS = 6,   /* of a value in its cell */
+    LEVEL_MASKED = 253, /* beside the ATT_LEVELS colours, in the flat form */
+    LEVEL_NAN = 254,
+    LEVEL_INFINITE = 255,
 };
 
 struct drawing {
@@ -68,15 +70,18 @@ static void put_label(att_writer *out, const char *label)
 
 static void put_fill(struct drawing *d, int level)
 {
-    if (level == LEVEL_MASKED || level == LEVEL_NAN)
-        att_putf(d->out, "url(#%s-%s)", d->options->id, level == LEVEL_NAN ? "nan" : "masked");
+    static const char *const patterns[] = { "masked", "nan", "infinite" };
+    if (level >= LEVEL_MASKED)
+        att_putf(d->out, "url(#%s-%s)", d->options->id, patterns[level - LEVEL_MASKED]);
     else
         put_colour(d->out, att_ramp_colour(d->ramp, level));
 }
 
 static int cell_level(const struct drawing *d, int64_t panel, int64_t query, int64_t key)
 {
-    static const int special[] = { [ATT_CELL_MASKED] = LEVEL_MASKED, [ATT_CELL_NAN] = LEVEL_NAN };
+    static const int special[] = { [ATT_CELL_MASKED] = LEVEL_MASKED,
+                                   [ATT_CELL_NAN] = LEVEL_NAN,
+                                   [ATT_CELL_INFINITE] = LEVEL_INFINITE };
     att_cell kind = att_map_cell(d->map, panel, query, key);
     if (kind != ATT_CELL_VALUE)
         return special[kind];
@@ -179,38 +184,43 @@ static void put_cells_flat(struct drawing *d, int64_t panel)
     for (int64_t i = 0; i < map->queries; i++)
         for (int64_t j = 0; j < map->keys; j++)
             levels[i * map->keys + j] = (uint8_t)cell_level(d, panel, i, j);
-    for (int level = 0; level <= LEVEL_NAN && d->out->status == ATT_OK; level++)
+    for (int level = 0; level <= LEVEL_INFINITE && d->out->status == ATT_OK; level++)
         put_level(d, levels, level);
     att_free(levels);
+}
+
+/* The number of one cell, in white or black, whichever can be read; an infinite one as its sign. */
+static void put_cell_number(struct drawing *d, int64_t panel, int64_t query, int64_t key)
+{
+    char text[ATT_NUMBER_SIZE];
+    att_cell kind = att_map_cell(d->map, panel, query, key);
+    double value = att_map_value(d->map, panel, query, key);
+    bool dark = false;
+    if (kind == ATT_CELL_MASKED || kind == ATT_CELL_NAN)
+        return;
+    if (kind == ATT_CELL_INFINITE) {
+        strcpy(text, value > 0 ? "∞" : "-∞");
+    } else {
+        att_map_number(text, value, &d->scale, ATT_DIGITS_DEFAULT, CELL_COLUMNS);
+        dark = att_rgb_is_dark(att_ramp_colour(d->ramp, cell_level(d, panel, query, key)));
+    }
+    put_attribute(d->out, "<text x=\"", key * d->at.across + d->at.across / 2);
+    put_attribute(d->out, " y=\"", query * d->at.down + d->at.down / 2 + 4);
+    att_put(d->out, dark ? " fill=\"#fff\">" : " fill=\"#1a1a1a\">");
+    att_put(d->out, text);
+    att_put(d->out, "</text>\n");
 }
 
 /* Numbers in the cells, where there is room for them. */
 static void put_numbers(struct drawing *d, int64_t panel)
 {
-    const att_map *map = d->map;
-    char text[ATT_NUMBER_SIZE];
     if (d->at.down < VALUES_FROM)
         return;
     att_putf(d->out, "<g font-size=\"%d\" text-anchor=\"middle\" pointer-events=\"none\">\n",
              d->at.down < 40 ? FONT_VALUE - 2 : FONT_VALUE);
-    for (int64_t i = 0; i < map->queries; i++) {
-        for (int64_t j = 0; j < map->keys; j++) {
-            if (att_map_cell(map, panel, i, j) != ATT_CELL_VALUE)
-                continue;
-            att_number_format two = { .decimals = 2 };
-            double value = att_map_value(map, panel, i, j);
-            size_t length = att_number_show(text, value, two);
-            if (length > 6)
-                length = att_number_short(text, value, 2);
-            int level = cell_level(d, panel, i, j);
-            bool dark = att_rgb_is_dark(att_ramp_colour(d->ramp, level));
-            put_attribute(d->out, "<text x=\"", j * d->at.across + d->at.across / 2);
-            put_attribute(d->out, " y=\"", i * d->at.down + d->at.down / 2 + 4);
-            att_put(d->out, dark ? " fill=\"#fff\">" : " fill=\"#1a1a1a\">");
-            att_put_bytes(d->out, text, length);
-            att_put(d->out, "</text>\n");
-        }
-    }
+    for (int64_t i = 0; i < d->map->queries; i++)
+        for (int64_t j = 0; j < d->map->keys; j++)
+            put_cell_number(d, panel, i, j);
     att_put(d->out, "</g>\n");
 }
 
@@ -316,7 +326,12 @@ static void put_definitions(struct drawing *d)
     att_putf(d->out,
              "<pattern id=\"%s-nan\" width=\"8\" height=\"8\" patternUnits=\"userSpaceOnUse\" "
              "patternTransform=\"rotate(45)\"><rect width=\"8\" height=\"8\" fill=\"#ffd9d9\"/>"
-             "<path d=\"M0 0h8v2h-8zM0 0h2v8h-2z\" fill=\"#d02020\"/></pattern>\n</defs>\n",
+             "<path d=\"M0 0h8v2h-8zM0 0h2v8h-2z\" fill=\"#d02020\"/></pattern>\n",
+             id);
+    att_putf(d->out,
+             "<pattern id=\"%s-infinite\" width=\"6\" height=\"6\" "
+             "patternUnits=\"userSpaceOnUse\"><rect width=\"6\" height=\"6\" fill=\"#ffe9c7\"/>"
+             "<rect width=\"6\" height=\"1\" fill=\"#f4c97f\"/></pattern>\n</defs>\n",
              id);
 }
 
@@ -356,6 +371,8 @@ static void put_legend(struct drawing *d)
         put_swatch(d, &x, y, "masked", "masked");
     if (att_map_has(d->map, ATT_CELL_NAN))
         put_swatch(d, &x, y, "nan", "not a number");
+    if (att_map_has(d->map, ATT_CELL_INFINITE))
+        put_swatch(d, &x, y, "infinite", "infinite");
 }
 
 void att_map_put_svg(att_writer *out, const att_map *map, const att_svg_options *options)

@@ -89,12 +89,7 @@ static void size_cells(struct grid *g, const att_map *map)
 static void put_number(const struct grid *g, double value, int room)
 {
     char text[ATT_NUMBER_SIZE];
-    int digits = g->digits < 2 ? g->digits : 2;
-    size_t length = att_number_show(text, value, (att_number_format){ .decimals = digits });
-    if (strchr(text, 'e') && g->scale.low == 0 && g->scale.high == 1)
-        length = att_number_show(text, 0, (att_number_format){ .decimals = digits });
-    if (length > (size_t)room)
-        length = att_number_short(text, value, 2);
+    att_map_number(text, value, &g->scale, g->digits, room);
     att_paint_centred(g->paint, text, room);
 }
 
@@ -102,6 +97,18 @@ static void put_masked(const struct grid *g, int columns)
 {
     att_paint_style(g->paint, ATT_STYLE_DIM);
     att_put_repeat(g->paint->out, g->paint->ascii ? "/" : "╱", columns);
+    att_paint_style(g->paint, ATT_STYLE_NONE);
+}
+
+/* What has no place on the scale: in words or signs where there is room, else in two columns. */
+static void put_special(const struct grid *g, double value, int columns)
+{
+    static const char *const marks[2][2][3] = { { { "nan", "∞", "-∞" }, { "??", "+∞", "-∞" } },
+                                                { { "nan", "inf", "-inf" },
+                                                  { "??", "^^", "vv" } } };
+    int which = value > 0 ? 1 : value < 0 ? 2 : 0;
+    att_paint_style(g->paint, ATT_STYLE_FAILED);
+    att_paint_centred(g->paint, marks[g->paint->ascii][!g->values][which], columns);
     att_paint_style(g->paint, ATT_STYLE_NONE);
 }
 
@@ -138,9 +145,8 @@ static void put_cell(const struct grid *g, int64_t panel, int64_t query, int64_t
         put_masked(g, columns);
         break;
     case ATT_CELL_NAN:
-        att_paint_style(g->paint, ATT_STYLE_FAILED);
-        att_paint_centred(g->paint, g->values ? "nan" : "??", columns);
-        att_paint_style(g->paint, ATT_STYLE_NONE);
+    case ATT_CELL_INFINITE:
+        put_special(g, value, columns);
         break;
     case ATT_CELL_VALUE:
         if (g->paint->colour == ATT_COLOUR_NONE)

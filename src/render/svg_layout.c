@@ -8,7 +8,8 @@ enum {
     CELL_WIDEST = 84,   /* as far as labels stretch it */
     PANEL_TARGET = 720, /* a panel's side where its cells are smaller than CELL_LARGEST */
     PAGE_WIDTH = 1200,  /* panels beyond this go to the next row */
-    LEGEND_LEAST = 400, /* the colour bar and what stands beside it */
+    LEGEND_LEAST = 400, /* the colour bar and two marks beside it, */
+    LEGEND_THIRD = 110, /* and the third */
     TITLE_ROOM = 30,
     AXIS_ROOM = 22, /* the word "query" or "key" beside the labels */
     GAP_FROM = 12,  /* cells at least this large are set apart by a pixel */
@@ -113,9 +114,10 @@ att_svg_layout att_svg_lay_out(const att_map *map)
     at.first = ATT_SVG_MARGIN + (map->title ? TITLE_ROOM : 0);
     at.width = 2 * ATT_SVG_MARGIN + at.panels_per_row * (at.panel_width + ATT_SVG_PANEL_GAP) -
                ATT_SVG_PANEL_GAP;
-    bool marks = att_map_has(map, ATT_CELL_MASKED) || att_map_has(map, ATT_CELL_NAN);
-    at.width = at_least(at.width,
-                        at.left + (marks ? LEGEND_LEAST : ATT_SVG_BAR_WIDTH) + 2 * ATT_SVG_MARGIN);
+    bool infinite = att_map_has(map, ATT_CELL_INFINITE);
+    bool marks = infinite || att_map_has(map, ATT_CELL_MASKED) || att_map_has(map, ATT_CELL_NAN);
+    int64_t legend = marks ? LEGEND_LEAST + (infinite ? LEGEND_THIRD : 0) : ATT_SVG_BAR_WIDTH;
+    at.width = at_least(at.width, at.left + legend + 2 * ATT_SVG_MARGIN);
     if (map->title)
         at.width = at_least(at.width, 2 * ATT_SVG_MARGIN + (int64_t)att_width(map->title) * 10);
     at.height = at.first + rows * (at.panel_height + ATT_SVG_PANEL_GAP) + ATT_SVG_LEGEND_ROOM;

@@ -39,6 +39,14 @@ static const att_map causal_map = {
     .key_labels = awkward,
 };
 
+/* Weights with a very small one, and scores of which some are infinite. */
+static const double small_values[] = { 0.99915, 0.00085, 0.0049, 0.0051 };
+static const att_map small_map = { .panels = 1, .queries = 2, .keys = 2, .weights = small_values };
+static const double infinite_values[] = { INFINITY, -INFINITY, 1, -1 };
+static const att_map infinite_map = {
+    .panels = 1, .queries = 2, .keys = 2, .weights = infinite_values
+};
+
 static const double signed_values[] = { -2, 1, 0.5, 3, -0.1, 0 };
 static const att_map signed_map = {
     .panels = 1, .queries = 2, .keys = 3, .weights = signed_values

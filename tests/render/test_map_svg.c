@@ -83,6 +83,30 @@ static void masked_cells_and_nan_look_like_neither_zero_nor_each_other(void **st
     att_text_free(&plain);
 }
 
+static void infinite_cells_are_marked_and_do_not_stretch_the_scale(void **state)
+{
+    (void)state;
+    att_text text = svg_of(&infinite_map);
+    assert_well_formed(text.data);
+    assert_int_equal(count(text.data, "fill=\"url(#map-infinite)\" data-"), 2);
+    assert_holds(&text, "data-value=\"-inf\"");
+    assert_holds(&text, ">∞</text>");
+    assert_holds(&text, ">-∞</text>");
+    assert_holds(&text, ">infinite</text>");
+    assert_holds(&text, ">1.00</text>");
+    att_text_free(&text);
+}
+
+static void small_weights_fit_their_cells_and_are_exact_beneath_the_pointer(void **state)
+{
+    (void)state;
+    att_text text = svg_of(&small_map);
+    assert_int_equal(count(text.data, ">0.00</text>"), 2);
+    assert_int_equal(count(text.data, ">0.01</text>"), 1);
+    assert_holds(&text, "data-value=\"0.00085\"");
+    att_text_free(&text);
+}
+
 static void negative_values_get_a_scale_that_is_symmetric_around_zero(void **state)
 {
     (void)state;
@@ -220,6 +244,8 @@ int main(void)
         cmocka_unit_test(every_cell_is_a_rect_with_its_query_key_and_value),
         cmocka_unit_test(labels_of_any_script_are_escaped_and_long_ones_cut),
         cmocka_unit_test(masked_cells_and_nan_look_like_neither_zero_nor_each_other),
+        cmocka_unit_test(infinite_cells_are_marked_and_do_not_stretch_the_scale),
+        cmocka_unit_test(small_weights_fit_their_cells_and_are_exact_beneath_the_pointer),
         cmocka_unit_test(negative_values_get_a_scale_that_is_symmetric_around_zero),
         cmocka_unit_test(the_same_map_gives_the_same_bytes),
         cmocka_unit_test(the_document_is_added_to_what_the_text_holds),

@@ -8,6 +8,7 @@
 #include "base/alloc.h"
 #include "render/map.h"
 #include "render/maps.h"
+#include "render/number.h"
 #include "text/width.h"
 
 #include <string.h>
@@ -100,6 +101,47 @@ static int longest_line(const char *text)
         }
     }
     return longest;
+}
+
+static void infinite_cells_are_marked(void **state)
+{
+    (void)state;
+    att_text text = drawn(&infinite_map, (att_render_options){ .width = 80 });
+    assert_non_null(strstr(text.data, "  ∞      -∞"));
+    att_text_free(&text);
+    text = drawn(&infinite_map, (att_render_options){ .width = 80, .ascii = true });
+    assert_non_null(strstr(text.data, " inf    -inf"));
+    att_text_free(&text);
+    att_map flat = infinite_map;
+    flat.queries = 1;
+    flat.keys = 4;
+    text = drawn(&flat, (att_render_options){ .width = 20, .ascii = true });
+    assert_non_null(strstr(text.data, "^^vv")); /* in cells of two columns */
+    att_text_free(&text);
+}
+
+static void a_number_fits_its_cell(void **state)
+{
+    (void)state;
+    static const struct {
+        double value;
+        att_scale scale;
+        int room;
+        const char *text;
+    } cells[] = {
+        { 0.408738, { 0, 1, false }, 6, "0.41" },
+        { 0.00085, { 0, 1, false }, 6, "0.00" },
+        { -0.00085, { -3, 3, true }, 6, "0.00" },
+        { 0.00085, { 0, 0.0009, false }, 6, "0.0008" }, /* where all are as small */
+        { 4.25e-07, { 0, 5e-07, false }, 5, "4e-07" },
+        { 123456, { 0, 123456, false }, 6, "1e+05" },
+        { 123, { 0, 123, false }, 6, "123.00" },
+    };
+    char text[ATT_NUMBER_SIZE];
+    for (size_t i = 0; i < sizeof cells / sizeof *cells; i++) {
+        att_map_number(text, cells[i].value, &cells[i].scale, 4, cells[i].room);
+        assert_string_equal(text, cells[i].text);
+    }
 }
 
 static void every_line_keeps_within_the_terminal(void **state)
@@ -236,6 +278,8 @@ int main(void)
         cmocka_unit_test(ascii_uses_nothing_else),
         cmocka_unit_test(masks_and_nan_are_marked),
         cmocka_unit_test(colours_are_those_of_the_ramp_and_end_with_the_cell),
+        cmocka_unit_test(infinite_cells_are_marked),
+        cmocka_unit_test(a_number_fits_its_cell),
         cmocka_unit_test(every_line_keeps_within_the_terminal),
         cmocka_unit_test(cells_line_up_under_labels_of_any_width),
         cmocka_unit_test(long_labels_are_numbered_with_a_legend),

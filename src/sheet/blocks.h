@@ -52,6 +52,10 @@ att_matrix *att_layer_map(const att_layer *layer, const att_matrix *x, const att
                           const char *name, att_workings *workings);
 att_expr *att_layer_map_formula(const att_layer *layer, att_expr *x, att_expr *w);
 
+/* A formula's text without what parameters add that may be left out and were: <…> stays where `b`
+ * was given, {…} where `b_h` was. NULL when memory is out. */
+const char *att_given_formula(att_arena *arena, const char *text, bool b, bool b_h);
+
 /* ---------------------------------------------------------------- arguments and options */
 
 /* An argument with what errors need to speak of it. */
@@ -102,7 +106,7 @@ struct att_head;
 typedef struct att_score_row {
     att_score score;
     bool multiplies;                /* q and k are multiplied: d_q = d_k */
-    const char *rows;               /* the formula where vectors are rows */
+    const char *rows;               /* where vectors are rows, for att_given_formula() */
     const char *columns;            /* … and where they are columns */
     const char *says;               /* in words */
     const char *shapes[ATT_PARAMS]; /* "qa": d_q × A where vectors are rows; NULL: not taken */

@@ -81,6 +81,20 @@ att_expr *att_layer_map_formula(const att_layer *layer, att_expr *x, att_expr *w
                           : att_make_binary(layer->call->arena, ATT_OP_MULTIPLY, x, w);
 }
 
+const char *att_given_formula(att_arena *arena, const char *text, bool b, bool b_h)
+{
+    char *out = att_arena_take(arena, strlen(text) + 1, 1);
+    bool keep = true;
+    size_t length = 0;
+    for (; out && *text; text++) {
+        if (strchr("<>{}", *text))
+            keep = *text == '<' ? b : *text == '{' ? b_h : true;
+        else if (keep)
+            out[length++] = *text;
+    }
+    return out; /* which began as zeros */
+}
+
 /* ---------------------------------------------------------------- arguments */
 
 enum { LONGEST_NAME = 32 }; /* beyond it, what was written would drown the message */

@@ -165,7 +165,8 @@ static att_status add_scores(att_layer *layer, const att_choices *choices, att_h
 {
     att_arena *arena = layer->call->arena;
     const att_score_row *row = &att_score_rows[choices->how.score];
-    const char *formula = layer->columns ? row->columns : row->rows;
+    const char *formula = att_given_formula(arena, layer->columns ? row->columns : row->rows,
+                                            head->param[ATT_PARAM_B] != NULL, false);
     if (choices->how.score == ATT_SCORE_GENERAL)
         ATT_TRY(add_mapped(layer, head));
     if (!head->products)

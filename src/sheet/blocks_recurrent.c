@@ -14,7 +14,7 @@ struct run;
 /* What one part of a cell is and how one of its elements is written out. */
 struct cell_part {
     const char *name;
-    const char *formula;
+    const char *formula; /* for att_given_formula() */
     const char *says;
     att_expr *(*write)(att_arena *arena, const struct run *run, int64_t t, int64_t j);
 };
@@ -244,7 +244,7 @@ static const struct cell rnn = {
     1,
     false,
     step_rnn,
-    { { "z", "x * W_x + h * W_h + b", "input and state, mapped and added", write_rnn_z },
+    { { "z", "x * W_x + h * W_h< + b>", "input and state, mapped and added", write_rnn_z },
       { "h", "tanh(z)", "the new state", write_rnn_h } },
 };
 
@@ -252,12 +252,12 @@ static const struct cell lstm = {
     4,
     true,
     step_lstm,
-    { { "i", "sigmoid(x * W_i + h * U_i + b_i)", "the input gate: how much to write",
+    { { "i", "sigmoid(x * W_i + h * U_i< + b_i>)", "the input gate: how much to write",
         write_gate_0 },
-      { "f", "sigmoid(x * W_f + h * U_f + b_f)", "the forget gate: how much to keep",
+      { "f", "sigmoid(x * W_f + h * U_f< + b_f>)", "the forget gate: how much to keep",
         write_gate_1 },
-      { "g", "tanh(x * W_g + h * U_g + b_g)", "what to write", write_lstm_g },
-      { "o", "sigmoid(x * W_o + h * U_o + b_o)", "the output gate: how much to show",
+      { "g", "tanh(x * W_g + h * U_g< + b_g>)", "what to write", write_lstm_g },
+      { "o", "sigmoid(x * W_o + h * U_o< + b_o>)", "the output gate: how much to show",
         write_lstm_o },
       { "c", "f .* c + i .* g", "the new memory", write_lstm_c },
       { "h", "o .* tanh(c)", "the new state", write_lstm_h } },
@@ -267,11 +267,12 @@ static const struct cell gru_after = {
     3,
     false,
     step_gru,
-    { { "r", "sigmoid(x * W_r + h * U_r + b_r)", "the reset gate: how much of the past to use",
-        write_gate_0 },
-      { "z", "sigmoid(x * W_z + h * U_z + b_z)", "the update gate: how much of the past to keep",
-        write_gate_1 },
-      { "n", "tanh(x * W_n + b_n + r .* (h * U_n))", "the candidate state", write_gru_n },
+    { { "r", "sigmoid(x * W_r + h * U_r< + b_r>{ + b_hr})",
+        "the reset gate: how much of the past to use", write_gate_0 },
+      { "z", "sigmoid(x * W_z + h * U_z< + b_z>{ + b_hz})",
+        "the update gate: how much of the past to keep", write_gate_1 },
+      { "n", "tanh(x * W_n< + b_n> + r .* (h * U_n{ + b_hn}))", "the candidate state",
+        write_gru_n },
       { "h", "(1 - z) .* n + z .* h", "the new state", write_gru_h } },
 };
 
@@ -279,11 +280,12 @@ static const struct cell gru_before = {
     3,
     false,
     step_gru,
-    { { "r", "sigmoid(x * W_r + h * U_r + b_r)", "the reset gate: how much of the past to use",
-        write_gate_0 },
-      { "z", "sigmoid(x * W_z + h * U_z + b_z)", "the update gate: how much of the past to keep",
-        write_gate_1 },
-      { "n", "tanh(x * W_n + b_n + (r .* h) * U_n)", "the candidate state", write_gru_n },
+    { { "r", "sigmoid(x * W_r + h * U_r< + b_r>{ + b_hr})",
+        "the reset gate: how much of the past to use", write_gate_0 },
+      { "z", "sigmoid(x * W_z + h * U_z< + b_z>{ + b_hz})",
+        "the update gate: how much of the past to keep", write_gate_1 },
+      { "n", "tanh(x * W_n< + b_n> + (r .* h) * U_n{ + b_hn})", "the candidate state",
+        write_gru_n },
       { "h", "(1 - z) .* n + z .* h", "the new state", write_gru_h } },
 };
 
@@ -404,7 +406,9 @@ static att_status run_cell(const att_call *call, const struct cell *cell, bool b
     for (size_t i = 0; i < run.parts; i++) {
         att_workings workings = { 0 };
         ATT_TRY(write_part(&run, i, &workings));
-        const att_expr *formula = att_formula(call->arena, cell->part[i].formula);
+        const char *text =
+            att_given_formula(call->arena, cell->part[i].formula, run.b != NULL, run.b_h != NULL);
+        const att_expr *formula = text ? att_formula(call->arena, text) : NULL;
         if (!formula)
             return att_fail_memory(call->err);
         ATT_TRY(att_layer_add(&layer, &(att_part){ .name = cell->part[i].name,

@@ -93,7 +93,8 @@ static att_expr *write_location(att_arena *arena, const att_head *head, int64_t 
 
 /* Shapes are written for vectors as rows, where a parameter stands to the right of what it maps:
  * q d_q, k d_k, a the hidden width, s the number of keys, c d_q + d_k, 1 one. The general score's W
- * stands between query and key, and lies the same way in both orientations. */
+ * stands between query and key, and lies the same way in both orientations. The parameter v is v_a
+ * in formulas, for there v is the values. */
 const att_score_row att_score_rows[] = {
     [ATT_SCORE_DOT] = { ATT_SCORE_DOT,
                         true,
@@ -121,8 +122,8 @@ const att_score_row att_score_rows[] = {
                             write_general },
     [ATT_SCORE_ADDITIVE] = { ATT_SCORE_ADDITIVE,
                              false,
-                             "tanh(q_i * W + k_j * U + b) * v'",
-                             "v' * tanh(W * q_i + U * k_j + b)",
+                             "tanh(q_i * W + k_j * U< + b>) * v_a'",
+                             "v_a' * tanh(W * q_i + U * k_j< + b>)",
                              "a small neural network looks at query i and key j together",
                              { [ATT_PARAM_W] = "qa",
                                [ATT_PARAM_U] = "ka",
@@ -132,9 +133,10 @@ const att_score_row att_score_rows[] = {
                              write_additive },
     [ATT_SCORE_CONCAT] = { ATT_SCORE_CONCAT,
                            false,
-                           "relu([q_i, k_j] * v')",
-                           "relu(v' * [q_i; k_j])",
-                           "query i and key j side by side, weighed by v; what is negative is cut",
+                           "relu([q_i, k_j] * v_a')",
+                           "relu(v_a' * [q_i; k_j])",
+                           "query i and key j side by side, weighed by v_a; what is negative is "
+                           "cut",
                            { [ATT_PARAM_V] = "1c" },
                            "",
                            write_concat },
@@ -156,8 +158,8 @@ const att_score_row att_score_rows[] = {
                            write_cosine },
     [ATT_SCORE_LOCATION] = { ATT_SCORE_LOCATION,
                              false,
-                             "q * W + b",
-                             "(W * q + b)'",
+                             "q * W< + b>",
+                             "(W * q< + b>)'",
                              "each query alone says where to look: one score per place",
                              { [ATT_PARAM_W] = "qs", [ATT_PARAM_B] = "1s" },
                              "b",

@@ -479,6 +479,44 @@ static void running_out_of_memory_anywhere_leaves_nothing_behind(void **state)
     }
 }
 
+/* The sheet as plain text holds the formula, or not. */
+static void assert_shown(const char *statement, const char *formula)
+{
+    char text[512];
+    snprintf(text, sizeof text, "x = [1 2]\nh = [1 1]\nk = [1 2; 3 4]\nG = ones(2, 8)\ny = %s\n",
+             statement);
+    att_sheet *sheet = sheet_from(text);
+    att_text shown = { 0 };
+    const att_render_options options = { .digits = 2, .ascii = true };
+    assert_int_equal(att_sheet_render(&shown, sheet, &options, NULL), ATT_OK);
+    if (!strstr(shown.data, formula))
+        fail_msg("%s does not show %s:\n%s", statement, formula, shown.data);
+    att_text_free(&shown);
+    att_sheet_free(sheet);
+}
+
+static void formulas_name_the_biases_that_were_given_and_no_others(void **state)
+{
+    (void)state;
+    assert_shown("rnn(x, h, k, k)", "x * W_x + h * W_h\n");
+    assert_shown("rnn(x, h, k, k, [1 1])", "x * W_x + h * W_h + b\n");
+    assert_shown("lstm(x, h, h, G, G)", "sigmoid(x * W_f + h * U_f)\n");
+    assert_shown("lstm(x, h, h, G, G, ones(1, 8))", "sigmoid(x * W_f + h * U_f + b_f)\n");
+    assert_shown("gru(x, h, ones(2, 6), ones(2, 6))", "tanh(x * W_n + r .* (h * U_n))\n");
+    assert_shown("gru(x, h, ones(2, 6), ones(2, 6), ones(1, 6), ones(1, 6))",
+                 "tanh(x * W_n + b_n + r .* (h * U_n + b_hn))\n");
+}
+
+static void the_vector_of_a_score_is_not_confused_with_the_values(void **state)
+{
+    (void)state;
+    assert_shown("attention(x, k, k, score = additive, W = k, U = k, v = [1 1])",
+                 "tanh(q_i * W + k_j * U) * v_a'\n");
+    assert_shown("attention(x, k, k, score = additive, W = k, U = k, v = [1 1], b = [1 1])",
+                 "tanh(q_i * W + k_j * U + b) * v_a'\n");
+    assert_shown("attention(x, k, k, score = concat, v = ones(1, 4))", "relu([q_i, k_j] * v_a')\n");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -491,6 +529,8 @@ int main(void)
         cmocka_unit_test(parts_stand_in_the_order_of_computation),
         cmocka_unit_test(labels_of_queries_and_keys_reach_the_weights),
         cmocka_unit_test(columns_mean_the_same_as_rows),
+        cmocka_unit_test(formulas_name_the_biases_that_were_given_and_no_others),
+        cmocka_unit_test(the_vector_of_a_score_is_not_confused_with_the_values),
         cmocka_unit_test(heads_can_be_listed_stacked_or_shared),
         cmocka_unit_test(options_can_be_given_per_head),
         cmocka_unit_test(every_sum_written_out_holds),

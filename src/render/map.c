@@ -6,7 +6,6 @@
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
-#include <string.h>
 
 static int64_t offset_of(const att_map *map, int64_t panel, int64_t query, int64_t key)
 {
@@ -68,8 +67,10 @@ size_t att_map_number(char *buffer, double value, const att_scale *scale, int di
     const double least_reach = 0.05; /* below it 0.00 would stand in too many cells */
     const att_number_format fixed = { .decimals = digits < 2 ? digits : 2 };
     size_t length = att_number_show(buffer, value, fixed);
-    if (strchr(buffer, 'e') && fabs(value) < 1 && scale->high >= least_reach)
+    if (att_number_vanishes(value, fixed.decimals) && scale->high >= least_reach)
         length = att_number_show(buffer, 0, fixed);
+    else if (att_number_vanishes(value, fixed.decimals))
+        length = att_number_short(buffer, value, 2);
     for (int significant = 2; significant > 0 && length > (size_t)room; significant--)
         length = att_number_short(buffer, value, significant);
     return length;

@@ -7,6 +7,7 @@
 #include <string.h>
 
 /* From here on a fixed number has too many digits before the point to be read at a glance. */
+static const double SMALL = 1e-4; /* and below, too many zeros behind it */
 static const double LARGE = 1e7;
 static const double LARGE_INTEGER = 1e12;
 
@@ -87,19 +88,32 @@ att_number_format att_number_alone(double value, int digits)
     return att_number_choose(&value, NULL, 1, digits);
 }
 
+bool att_number_vanishes(double value, int decimals)
+{
+    return value != 0 && fabs(value) <= 0.5 * power_of_ten(-decimals);
+}
+
+/* As many decimals as the first digit that is not zero takes. */
+static int decimals_to_first(double value)
+{
+    int decimals = 0;
+    while (fabs(value) * power_of_ten(decimals) < 0.95)
+        decimals++;
+    return decimals;
+}
+
 size_t att_number_show(char *buffer, double value, att_number_format format)
 {
     if (!isfinite(value))
         return put_special(buffer, value);
     if (value == 0)
         value = 0; /* no minus before a zero */
-    bool vanishes =
-        !format.scientific && value != 0 && fabs(value) <= 0.5 * power_of_ten(-format.decimals);
-    if (vanishes)
-        snprintf(buffer, ATT_NUMBER_SIZE, "%.1e", value);
-    else
-        snprintf(buffer, ATT_NUMBER_SIZE, format.scientific ? "%.*e" : "%.*f", format.decimals,
-                 value);
+    bool vanishes = !format.scientific && att_number_vanishes(value, format.decimals);
+    if (vanishes && fabs(value) >= SMALL)
+        format.decimals = decimals_to_first(value);
+    else if (vanishes)
+        format = (att_number_format){ .decimals = 1, .scientific = true };
+    snprintf(buffer, ATT_NUMBER_SIZE, format.scientific ? "%.*e" : "%.*f", format.decimals, value);
     return unlocalise(buffer);
 }
 

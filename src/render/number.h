@@ -8,7 +8,7 @@
 enum { ATT_NUMBER_SIZE = 400, ATT_DIGITS_MAX = 17, ATT_DIGITS_DEFAULT = 4 };
 
 /* How the numbers of one matrix are written. In fixed notation a number that would round to zero
- * without being zero still shows itself, as 4.8e-05. */
+ * without being zero still shows itself: its first digit, as 0.003, or 4.8e-05. */
 typedef struct att_number_format {
     int decimals;
     bool scientific;
@@ -22,6 +22,9 @@ att_number_format att_number_choose(const double *values, const uint8_t *allowed
 
 /* The format for a number that stands alone. */
 att_number_format att_number_alone(double value, int digits);
+
+/* Whether so many decimals would show zero for a number that is not. */
+bool att_number_vanishes(double value, int decimals);
 
 /* Writes `value` into `buffer` of ATT_NUMBER_SIZE bytes and gives the length. */
 size_t att_number_show(char *buffer, double value, att_number_format format);

@@ -4,6 +4,7 @@
 #include "base/quote.h"
 #include "tensor/tensor.h"
 
+#include <stdio.h>
 #include <string.h>
 
 /* ---- Opening */
@@ -69,27 +70,53 @@ void att_archive_close(att_archive *archive)
 
 /* ---- Finding an array */
 
-static att_status fail_name(const att_scope *scope, const att_expr *node,
-                            const att_archive *archive, const char *name)
+enum { NAMES_SHOWN = 4, NAMES_TEXT = NAMES_SHOWN * (ATT_QUOTED + 4) + 8 };
+
+/* The first names in the file: "'q', 'k', 'v', …". */
+static const char *list_names(char out[NAMES_TEXT], const att_bundle *bundle)
+{
+    size_t count = att_bundle_count(bundle);
+    int length = 0;
+    strcpy(out, "no array");
+    for (size_t i = 0; i < count && i < NAMES_SHOWN; i++) {
+        char quoted[ATT_QUOTED];
+        const char *name = att_bundle_name(bundle, i);
+        length += snprintf(out + length, NAMES_TEXT - (size_t)length, "%s'%s'", i ? ", " : "",
+                           att_quote(quoted, name, strlen(name)));
+    }
+    if (count > NAMES_SHOWN)
+        strcpy(out + length, ", …");
+    return out;
+}
+
+/* The name in the file nearest to the one that was written, or NULL. */
+static const char *nearest_name(const att_bundle *bundle, const char *name)
 {
     enum { MOST = 256 };
     const char *known[MOST];
     size_t count = 0;
-    while (count < MOST && count < att_bundle_count(archive->bundle)) {
-        known[count] = att_bundle_name(archive->bundle, count);
-        count++;
-    }
+    for (; count < MOST && count < att_bundle_count(bundle); count++)
+        known[count] = att_bundle_name(bundle, count);
+    return att_suggest(name, known, count);
+}
+
+static att_status fail_name(const att_scope *scope, const att_expr *node,
+                            const att_archive *archive, const char *name)
+{
+    char list[NAMES_TEXT];
     char quoted[ATT_QUOTED];
-    const char *near = name ? att_suggest(name, known, count) : NULL;
-    if (near)
-        return att_scope_fail(scope, node, "%.200s has no array '%.80s': did you mean '%s'?",
-                              archive->file, name, att_quote(quoted, near, strlen(near)));
+    list_names(list, archive->bundle);
     if (!name)
         return att_scope_fail(scope, node,
                               "%.200s holds %zu arrays: expected the name of one in quotes after "
-                              "it",
-                              archive->file, att_bundle_count(archive->bundle));
-    return att_scope_fail(scope, node, "%.200s has no array '%.80s'", archive->file, name);
+                              "it (%s)",
+                              archive->file, att_bundle_count(archive->bundle), list);
+    const char *near = nearest_name(archive->bundle, name);
+    if (near)
+        return att_scope_fail(scope, node, "%.200s has no array '%.80s': did you mean '%s'?",
+                              archive->file, name, att_quote(quoted, near, strlen(near)));
+    return att_scope_fail(scope, node, "%.200s has no array '%.80s': it holds %s", archive->file,
+                          name, list);
 }
 
 att_status att_archive_get(const att_scope *scope, const att_expr *node, const att_archive *archive,

@@ -213,10 +213,14 @@ static void what_cannot_be_loaded_or_compared_is_refused_at_its_place(void **sta
           "there is no index 1.5: dimension 1 of the array has 2" },
         { "v = load \"row.npy\" at 1 1", 25, "the array has 1 dimension, found 2 indices" },
         { "v = load \"truth.npz\"", 10,
-          "truth.npz holds 3 arrays: expected the name of one in quotes after it" },
+          "truth.npz holds 3 arrays: expected the name of one in quotes after it ('scores', "
+          "'weights', 'output')" },
         { "v = load \"truth.npz\" \"wieghts\"", 22,
           "truth.npz has no array 'wieghts': did you mean 'weights'?" },
-        { "v = load \"truth.npz\" \"zonk\"", 22, "truth.npz has no array 'zonk'" },
+        { "v = load \"all.npz\" \"zonk\"", 20,
+          "all.npz has no array 'zonk': it holds 'X', 'a.scores', 'a.weights', 'a.output', …" },
+        { "v = load \"truth.npz\" \"zonk\"", 22,
+          "truth.npz has no array 'zonk': it holds 'scores', 'weights', 'output'" },
         { "v = load \"x.npy\" \"x\"", 18, "x.npy holds one array without a name, found 'x'" },
         { "compare all \"x.npy\" within 1", 13,
           "'compare all' needs a .npz or .safetensors file of named arrays" },
@@ -224,7 +228,8 @@ static void what_cannot_be_loaded_or_compared_is_refused_at_its_place(void **sta
           "nothing in truth.npz has the name of something here" },
         { "compare zonk \"x.npy\"", 9, "unknown name 'zonk'" },
         { "compare {P, P} \"x.npy\"", 9, "{P, P} is a list of 2, expected a matrix" },
-        { "compare P \"truth.npz\" \"zonk\" within 1", 11, "truth.npz has no array 'zonk'" },
+        { "compare P \"truth.npz\" \"zonk\" within 1", 11,
+          "truth.npz has no array 'zonk': it holds 'scores', 'weights', 'output'" },
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         att_sheet *sheet;

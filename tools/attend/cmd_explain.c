@@ -86,6 +86,16 @@ static const char *conflict(const settings *set)
     return NULL;
 }
 
+/* Pictures are files: there may be several, and standard output is the document's. */
+static const char *bad_pictures(const settings *set)
+{
+    const char *const paths[] = { set->svg, set->png, set->pdf };
+    for (size_t i = 0; i < sizeof paths / sizeof *paths; i++)
+        if (paths[i] && (strcmp(paths[i], "-") == 0 || !paths[i][0]))
+            return "--svg, --png and --pdf draw into files, not to standard output";
+    return NULL;
+}
+
 /* What is wrong with the sheets as they are named, or NULL. */
 static const char *bad_names(char *const *names, int count)
 {
@@ -258,6 +268,8 @@ exit_code explain_run(const struct verb *verb, int count, char **args)
     if (parsed != PARSE_OK)
         return parsed == PARSE_HELP ? help_verb(verb) : EXIT_BAD_INPUT;
     const char *wrong = conflict(&set);
+    if (!wrong)
+        wrong = bad_pictures(&set);
     if (!wrong)
         wrong = bad_names(args, operands);
     if (wrong)

@@ -292,7 +292,8 @@ static att_status size_argument(const att_call *call, size_t index, int64_t *out
     double value = att_matrix_is_scalar(size) ? size->data[0] : -1;
     if (!(value >= 0 && value <= 1e9) || value != floor(value))
         return att_call_fail(call, call->node->child[index],
-                             "%s: a size must be a whole number from 0 on", call->function->name);
+                             "%s: a size must be a whole number from 0 to 1e9",
+                             call->function->name);
     *out = (int64_t)value;
     return ATT_OK;
 }

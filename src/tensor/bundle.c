@@ -167,7 +167,7 @@ static att_status read_any(att_bundle **out, const att_text *bytes, const char *
     read_function *read = reader_for(bytes->data, bytes->length);
     if (!read)
         return att_fail(err, ATT_BAD_INPUT, path,
-                        "is neither a .npz nor a .safetensors file (%zu bytes)", bytes->length);
+                        "is no .npy, .npz or .safetensors file (%zu bytes)", bytes->length);
     return read(out, bytes->data, bytes->length, path, err);
 }
 

@@ -270,9 +270,10 @@ static const struct bad_sheet {
 
     /* Arguments of functions */
     { "x = permute([1;2], [1])", 1, 20, "permute: expected an order of 2 rows, found 1 numbers" },
-    { "x = zeros(-1, 2)", 1, 11, "zeros: a size must be a whole number from 0 on" },
+    { "x = zeros(-1, 2)", 1, 11, "zeros: a size must be a whole number from 0 to 1e9" },
     { "x = zeros(100000, 100000)", 1, 5, "this needs more memory than a sheet may use (2048 MB)" },
-    { "x = zeros(1.5, 2)", 1, 11, "zeros: a size must be a whole number from 0 on" },
+    { "x = zeros(1e18)", 1, 11, "zeros: a size must be a whole number from 0 to 1e9" },
+    { "x = zeros(1.5, 2)", 1, 11, "zeros: a size must be a whole number from 0 to 1e9" },
     { "x = mean([])", 1, 10, "mean of nothing: the matrix is 0 × 0" },
     { "x = round([1 2], 0.5)", 1, 18, "round: the digits must be a whole number from -300 to 300" },
     { "x = layernorm([1 2], [1 2 3])", 1, 22,

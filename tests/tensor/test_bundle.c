@@ -163,9 +163,9 @@ static void what_is_no_bundle_is_refused_by_what_it_is(void **state)
         size_t size;
         const char *message;
     } rows[] = {
-        { "", 0, "is neither a .npz nor a .safetensors file (0 bytes)" },
-        { "PK", 2, "is neither a .npz nor a .safetensors file (2 bytes)" },
-        { "hello, world", 12, "is neither a .npz nor a .safetensors file (12 bytes)" },
+        { "", 0, "is no .npy, .npz or .safetensors file (0 bytes)" },
+        { "PK", 2, "is no .npy, .npz or .safetensors file (2 bytes)" },
+        { "hello, world", 12, "is no .npy, .npz or .safetensors file (12 bytes)" },
         { "\x93NUMPY\1\0{\0", 10,
           "is a .npy file with a single array, expected .npz or .safetensors" },
 #ifdef ATT_HAVE_JANSSON

@@ -10,6 +10,8 @@
 #include <utf8proc.h>
 #endif
 
+enum { LONGEST_WORD = 32, BREAK_EVERY = 8 };
+
 static const char *const text_escapes[128] = {
     ['\\'] = "\\textbackslash{}",
     ['{'] = "\\{",
@@ -111,6 +113,15 @@ static const char *const greek[] = {
     "\\phi",   "\\chi",  "\\psi",   "\\omega",
 };
 
+/* From 0x391 on; there is no capital of the sigma that ends words. */
+static const char *const greek_capitals[] = {
+    "\\mathrm{A}", "\\mathrm{B}", "\\Gamma",     "\\Delta",     "\\mathrm{E}",
+    "\\mathrm{Z}", "\\mathrm{H}", "\\Theta",     "\\mathrm{I}", "\\mathrm{K}",
+    "\\Lambda",    "\\mathrm{M}", "\\mathrm{N}", "\\Xi",        "\\mathrm{O}",
+    "\\Pi",        "\\mathrm{P}", NULL,          "\\Sigma",     "\\mathrm{T}",
+    "\\Upsilon",   "\\Phi",       "\\mathrm{X}", "\\Psi",       "\\Omega",
+};
+
 /* Combining marks and the accents of LaTeX. */
 static const struct {
     uint32_t mark;
@@ -180,6 +191,8 @@ static const struct sign *sign_of(uint32_t c)
 
 static const char *greek_of(uint32_t c)
 {
+    if (c >= 0x391 && c < 0x391 + sizeof greek_capitals / sizeof *greek_capitals)
+        return greek_capitals[c - 0x391];
     return c >= 0x3B1 && c < 0x3B1 + sizeof greek / sizeof *greek ? greek[c - 0x3B1] : NULL;
 }
 
@@ -269,9 +282,13 @@ static void put_others(att_writer *out, const char **cursor, const char *end)
 void att_put_tex(att_writer *out, const char *text)
 {
     const char *end = text + strlen(text);
+    int word = 0; /* characters since the last blank */
     while (text < end) {
         const char *next = text;
         uint32_t c = att_next_char(&next);
+        word = c == ' ' || c == '\t' || c == '\n' ? 0 : word + 1;
+        if (word > LONGEST_WORD && word % BREAK_EVERY == 0)
+            att_put(out, "\\allowbreak{}"); /* it may be wider than the page */
         if (put_known(out, c))
             text = next;
         else

@@ -6,6 +6,7 @@
 #include <cmocka.h>
 
 #include "render/sample.h"
+#include "render/tex.h"
 
 #include <glob.h>
 #include <stdio.h>
@@ -60,6 +61,18 @@ static void hostile_text_of_all_scripts_compiles(void **state)
     sample_free(s);
 }
 
+static void words_wider_than_the_page_may_break(void **state)
+{
+    (void)state;
+    att_text text = { 0 };
+    att_writer out = att_writer_on(&text);
+    att_put_tex(&out, "abcdefghijklmnopqrstuvwxyz abcdefghijklmnopqrstuvwxyz");
+    assert_null(strstr(text.data, "allowbreak"));
+    att_put_tex(&out, "abcdefghijklmnopqrstuvwxyz-abcdefghijklmnopqrstuvwxyz");
+    assert_non_null(strstr(text.data, "l\\allowbreak{}m"));
+    att_text_free(&text);
+}
+
 static void all_examples_compile_as_one_document(void **state)
 {
     (void)state;
@@ -90,6 +103,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(hostile_text_of_all_scripts_compiles),
+        cmocka_unit_test(words_wider_than_the_page_may_break),
         cmocka_unit_test(all_examples_compile_as_one_document),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

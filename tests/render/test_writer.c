@@ -66,6 +66,7 @@ static void latex_text_means_only_itself(void **state)
                    "\\textasciicircum{}");
     assert_written(att_put_tex, "a < b > c | \"q\"", "a $<$ b $>$ c $|$ ''q''");
     assert_written(att_put_tex, "--", "{-}{-}");
+    assert_written(att_put_tex, "ΑΔΚΩ", "$\\mathrm{A}$$\\Delta$$\\mathrm{K}$$\\Omega$");
     assert_written(att_put_tex, "α ≤ √2 × 3", "$\\alpha$ $\\leq$ $\\surd$2 $\\times$ 3");
 }
 

@@ -118,16 +118,18 @@ bool att_page_map(att_page *page, const att_map *map, int64_t most_queries, int6
 static void put_rule(att_writer *out, const att_check *check, const att_notation *notation)
 {
     char text[ATT_NUMBER_SIZE] = "as printed";
-    if (check->rule == ATT_RULE_WITHIN) {
+    const char *space = notation->looks[ATT_LOOK_WORDS].between;
+    if (check->rule == ATT_RULE_WITHIN || check->rule == ATT_RULE_DEFAULT) {
         att_number_short(text, check->tolerance, 6);
-        notation->word(out, "within", notation);
-        att_put(out, notation->looks[ATT_LOOK_WORDS].between);
+        notation->word(out, check->rule == ATT_RULE_WITHIN ? "within" : "to", notation);
+        att_put(out, space);
         notation->number(out, text, notation);
+        att_put(out, check->rule == ATT_RULE_WITHIN ? "" : space);
+        if (check->rule == ATT_RULE_DEFAULT)
+            notation->word(out, "relative", notation);
         return;
     }
-    if (check->rule == ATT_RULE_DEFAULT)
-        snprintf(text, sizeof text, "to %.6g relative", check->tolerance);
-    else if (check->rule != ATT_RULE_PRINTED)
+    if (check->rule != ATT_RULE_PRINTED)
         snprintf(text, sizeof text, "to %d %s%s", check->digits,
                  check->rule == ATT_RULE_DIGITS ? "digit" : "decimal",
                  check->digits == 1 ? "" : "s");

@@ -9,6 +9,7 @@
 #include "base/alloc.h"
 #include "base/text.h"
 #include "render/golden.h"
+#include "render/page.h"
 #include "render/sample.h"
 #include "render/xml_check.h"
 #include "text/width.h"
@@ -217,6 +218,35 @@ static void every_format_shows_the_notes_of_checks_and_plots(void **state)
             assert_holds(&text, notes[f][i]);
         att_text_free(&text);
     }
+}
+
+static void assert_claim(const att_check *check, const att_notation *notation, const char *wanted)
+{
+    att_text text = { 0 };
+    att_writer out = att_writer_on(&text);
+    att_put_claim(&out, check, notation, 4);
+    assert_string_equal(text.data, wanted);
+    att_text_free(&text);
+}
+
+static void a_claim_states_the_rule_it_was_held_to(void **state)
+{
+    (void)state;
+    const att_check unsaid = { .left = formula(it, "h"),
+                               .right = formula(it, "1"),
+                               .rule = ATT_RULE_DEFAULT,
+                               .tolerance = 1e-9 };
+    const att_check refusal = { .left = formula(it, "h * h"),
+                                .rule = ATT_RULE_REFUSED,
+                                .saying = "inner" };
+    const att_check compared = {
+        .left = formula(it, "h"), .file = "f.npz", .array = "name", .tolerance = 0.5
+    };
+    assert_claim(&unsaid, &att_notation_unicode, "h = 1 to 1e-09 relative");
+    assert_claim(&unsaid, &att_notation_tex,
+                 "h=1\\ \\mathrm{to}\\ 1{\\times}10^{-9}\\ \\mathrm{relative}");
+    assert_claim(&refusal, &att_notation_unicode, "error h · h saying \"inner\"");
+    assert_claim(&compared, &att_notation_unicode, "h compared with \"f.npz\" \"name\" within 0.5");
 }
 
 static void a_row_shows_that_row_and_its_sums(void **state)
@@ -474,6 +504,7 @@ int main(void)
         cmocka_unit_test(a_large_matrix_is_abridged_except_in_json),
         cmocka_unit_test(only_shows_the_steps_of_a_name_and_what_concerns_them),
         cmocka_unit_test(every_format_shows_the_notes_of_checks_and_plots),
+        cmocka_unit_test(a_claim_states_the_rule_it_was_held_to),
         cmocka_unit_test(a_row_shows_that_row_and_its_sums),
         cmocka_unit_test(a_head_shows_that_head_alone),
         cmocka_unit_test(options_that_nothing_satisfies_are_refused),

@@ -76,6 +76,7 @@ att_status att_run_show(att_worker *worker, att_parser *parser)
 struct panels {
     const att_matrix **items;
     size_t count;
+    bool list; /* the items of a list, not the heads of an attention */
 };
 
 static att_status add_panel(att_worker *worker, struct panels *panels, size_t most,
@@ -120,7 +121,8 @@ static att_status take_panels(att_worker *worker, const att_expr *node, struct p
     ATT_TRY(att_eval(&worker->scope, node, &value));
     if (value.kind == ATT_VALUE_RECORD)
         ATT_TRY(take_parts(worker, &value, "weights", panels));
-    for (size_t i = 0; value.kind == ATT_VALUE_LIST && i < value.item_count; i++)
+    panels->list = value.kind == ATT_VALUE_LIST;
+    for (size_t i = 0; panels->list && i < value.item_count; i++)
         ATT_TRY(add_panel(worker, panels, value.item_count, value.items[i].matrix));
     return panels->count > 0 ? ATT_OK : add_panel(worker, panels, 1, value.matrix);
 }
@@ -160,13 +162,31 @@ static bool full_labels(att_arena *arena, const char *const *labels, int64_t cou
     return full != NULL;
 }
 
-static bool number_panels(att_arena *arena, att_map *map)
+/* A panel's name: an item of a list is called what the sheet calls it, A, a.weights or W[2], or
+ * has its number; all others are heads. */
+static const char *name_panel(att_arena *arena, const att_expr *formula, bool list, int64_t p)
+{
+    long long number = (long long)p + 1;
+    if (!list)
+        return att_arena_print(arena, "head %lld", number);
+    if (formula->kind == ATT_EXPR_NAME)
+        return att_arena_print(arena, "%s[%lld]", formula->text, number);
+    bool written = formula->kind == ATT_EXPR_LIST && (size_t)p < formula->children;
+    const att_expr *item = written ? formula->child[p] : formula;
+    if (written && item->kind == ATT_EXPR_NAME)
+        return item->text;
+    if (written && item->kind == ATT_EXPR_FIELD && item->child[0]->kind == ATT_EXPR_NAME)
+        return att_arena_print(arena, "%s.%s", item->child[0]->text, item->text);
+    return att_arena_print(arena, "%lld", number);
+}
+
+static bool name_panels(att_arena *arena, att_map *map, const att_expr *formula, bool list)
 {
     if (map->panels == 1)
         return true;
     const char **labels = att_arena_take(arena, (size_t)map->panels, sizeof *labels);
     for (int64_t p = 0; labels && p < map->panels; p++) {
-        labels[p] = att_arena_print(arena, "head %lld", (long long)p + 1);
+        labels[p] = name_panel(arena, formula, list, p);
         if (!labels[p])
             return false;
     }
@@ -196,8 +216,7 @@ static bool fill_map(att_arena *arena, att_map *map, const struct panels *panels
     map->weights = weights;
     map->allowed = allowed;
     return full_labels(arena, panels->items[0]->row_labels, map->queries, &map->query_labels) &&
-           full_labels(arena, panels->items[0]->col_labels, map->keys, &map->key_labels) &&
-           number_panels(arena, map);
+           full_labels(arena, panels->items[0]->col_labels, map->keys, &map->key_labels);
 }
 
 static att_status add_map(att_worker *worker, const att_map *map)
@@ -235,7 +254,8 @@ att_status att_run_plot(att_worker *worker, att_parser *parser)
                       .panels = (int64_t)panels.count,
                       .queries = panels.items[0]->rows,
                       .keys = panels.items[0]->cols };
-    if (!fill_map(&worker->sheet->arena, map, &panels))
+    att_arena *arena = &worker->sheet->arena;
+    if (!fill_map(arena, map, &panels) || !name_panels(arena, map, formula, panels.list))
         return att_fail_memory(worker->scope.err);
     ATT_TRY(add_map(worker, map));
     const att_step step = { .kind = ATT_STEP_PLOT, .formula = formula, .map = map };

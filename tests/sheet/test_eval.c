@@ -286,8 +286,10 @@ static void a_plot_has_a_panel_per_head_labels_and_masks(void **state)
                                   "plot m.weights \"two heads\"\n"
                                   "plot {[1 2], [3 4], [5 6]}\n"
                                   "plot a.scores\n"
-                                  "plot {a.weights, P}\n");
-    assert_int_equal(att_sheet_map_count(sheet), 5);
+                                  "plot {a.weights, P}\n"
+                                  "W = {P, X}\n"
+                                  "plot W\n");
+    assert_int_equal(att_sheet_map_count(sheet), 6);
     const att_map *causal = att_sheet_map_get(sheet, 0);
     assert_int_equal(causal->panels, 1);
     assert_null(causal->title);
@@ -303,10 +305,15 @@ static void a_plot_has_a_panel_per_head_labels_and_masks(void **state)
     assert_int_equal(list->panels, 3);
     assert_true(list->weights[4] == 5);
     assert_null(list->query_labels);
+    assert_string_equal(list->panel_labels[2], "3"); /* a matrix without a name, and no head */
     const att_map *half_masked = att_sheet_map_get(sheet, 4);
     assert_memory_equal(half_masked->allowed, ((const uint8_t[]){ 1, 0, 1, 1, 1, 1, 1, 1 }), 8);
-    assert_null(att_sheet_map_get(sheet, 5));
-    assert_ptr_equal(sheet->steps[sheet->step_count - 1].map, half_masked);
+    assert_string_equal(half_masked->panel_labels[0], "a.weights");
+    assert_string_equal(half_masked->panel_labels[1], "P");
+    const att_map *named = att_sheet_map_get(sheet, 5);
+    assert_string_equal(named->panel_labels[1], "W[2]");
+    assert_null(att_sheet_map_get(sheet, 6));
+    assert_ptr_equal(sheet->steps[sheet->step_count - 1].map, named);
     att_sheet_free(sheet);
 }
 

@@ -96,6 +96,7 @@ struct trial {
     bool meant;    /* an expression, and no accident of words */
     bool whole;    /* it fills the line */
     bool assigned; /* a '=' comes after it */
+    bool cut;      /* none yet: it ends too early, and may go on in the next line */
 };
 
 /* Reads the line as an expression; nothing is kept. What is longer than people write on one line is
@@ -118,6 +119,8 @@ static att_status try_expression(const att_worker *worker, const att_line *line,
         out->meant = is_meant(worker, line, node);
         out->whole = att_parser_at(&parser, ATT_TOKEN_END);
         out->assigned = att_parser_at(&parser, ATT_TOKEN_EQUALS);
+    } else {
+        out->cut = att_parser_at(&parser, ATT_TOKEN_END);
     }
     att_arena_free(&scratch);
     return status == ATT_NO_MEMORY ? att_fail_memory(worker->scope.err) : ATT_OK;
@@ -151,6 +154,18 @@ static att_line rest_of(const att_line *line, size_t bytes)
     return rest;
 }
 
+/* True where the line begins with a name or a function that the sheet knows. */
+static bool begins_known(const att_worker *worker, const att_line *line)
+{
+    enum { LONGEST = 63 };
+    char name[LONGEST + 1] = "";
+    size_t length = leading_name(line);
+    if (length == 0 || length > LONGEST)
+        return false;
+    memcpy(name, line->text, length);
+    return att_function_find(name) || att_names_get(&worker->names, name);
+}
+
 /* True where what follows the word is what follows a keyword: `shwo x`, `expct error a * b`. In
  * text, words go on: "shows a matrix" is one even where the sheet has an `a`. A capital opens text
  * more often than it is a slip, so there it takes a whole claim: `Expect x = 3`. */
@@ -168,6 +183,8 @@ static att_status is_like_statement(const att_worker *worker, const att_line *li
     struct trial trial;
     ATT_TRY(try_expression(worker, &rest, &trial));
     *out = trial.meant && (trial.assigned || (trial.whole && !capital));
+    if (trial.cut && !capital && rest.length > 0)
+        *out = strchr("[{(", rest.text[0]) || begins_known(worker, &rest);
     return ATT_OK;
 }
 

@@ -178,6 +178,12 @@ static const struct bad_sheet {
     { "x *= 2", 1, 1,
       "found '*=' after a name: did you mean '='? (text that looks like a statement starts with "
       "'>')" },
+    { "x = 1\nexpct error softmax(x,\ny)", 2, 1,
+      "unknown statement 'expct': did you mean 'expect'? (text that looks like a statement starts "
+      "with '>')" },
+    { "shwo [1 2\n3 4]", 1, 1,
+      "unknown statement 'shwo': did you mean 'show'? (text that looks like a statement starts "
+      "with '>')" },
     { "[1 2 3]", 1, 1, "a line cannot start with '[': expected a statement, or '> …' for text" },
     { "0.1 0.2 0.3", 1, 1,
       "numbers on their own: expected a statement, or '> …' for text (was a matrix closed too "

@@ -367,6 +367,8 @@ static void text_that_only_resembles_a_statement_stays_text(void **state)
         "labels x, y and z",
         "a: the first of them",
         "slow a b",
+        "shows a very (large",
+        "expects error",
     };
     for (size_t i = 0; i < sizeof lines / sizeof *lines; i++) {
         char text[200];

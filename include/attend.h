@@ -379,7 +379,18 @@ ATT_API att_status att_attention_forward(const att_attention *how, const att_att
                                          const att_attention_outputs *out, void *workspace,
                                          att_error *err);
 
-/* Bytes of workspace; 0 where none is needed, or where the problem is not a valid one. */
+/* Its gradients, given that of the output, [B,T,H,M]. `forward` has the output and the log_sum_exp
+ * that the forward gave for the same problem; where it is NULL or lacks one, they are worked out
+ * again. The same bits as promised above, for each gradient on its own; those of parameters and
+ * shared biases are sums over all queries and so depend on what is in the batch. */
+ATT_API att_status att_attention_backward(const att_attention *how, const att_attention_inputs *in,
+                                          const att_attention_outputs *forward,
+                                          const att_tensor *output_grad,
+                                          const att_attention_grads *grads, void *workspace,
+                                          att_error *err);
+
+/* Bytes of workspace of the forward or the backward; 0 where none is needed, or where the problem
+ * is not a valid one. */
 ATT_API size_t att_attention_workspace(const att_attention *how, const att_attention_inputs *in,
                                        bool backward);
 

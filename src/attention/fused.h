@@ -51,6 +51,7 @@ typedef struct att_scratch {
     uint32_t *allow;    /* [ATT_BLOCK_KEYS] bits of the pairs that may be attended */
     uint32_t *kept;     /* [ATT_BLOCK_KEYS] and of those that dropout leaves */
     float *gather;      /* rows of tensors whose last stride is not 1, brought together */
+    float *slope;       /* [ATT_BLOCK_KEYS][ATT_TILE_LANES] of the soft cap; NULL in the forward */
     float *numbers;     /* [ATT_BLOCK_KEYS][ATT_TILE_LANES] where the entropy is wanted */
     double *totals;     /* [S] where the keys' totals are wanted */
 } att_scratch;
@@ -77,6 +78,17 @@ typedef struct att_fused {
 
 /* ---- fused_plan.c: how the work is cut up */
 
+/* Hands out pieces of a workspace, 64-byte aligned; with no base it only counts. */
+typedef struct att_carver {
+    char *base;
+    size_t used;
+} att_carver;
+
+void *att_carve(att_carver *carver, size_t count, size_t size);
+
+/* Floats from one row of sums to the next, for rows of this width. */
+size_t att_sum_stride(int64_t width);
+
 /* Whether a problem is one that tiles are made for; `out` may be NULL. */
 bool att_fused_fits(const att_problem *problem, const att_attention_outputs *out);
 
@@ -84,13 +96,23 @@ bool att_fused_fits(const att_problem *problem, const att_attention_outputs *out
 size_t att_fused_plan(att_fused *fused, const att_problem *problem,
                       const att_attention_outputs *out);
 
-/* Lays the plan out in a workspace of that size, 64-byte aligned. Release with att_fused_free(),
- * also after a failure. */
-att_status att_fused_place(att_fused *fused, void *workspace, att_error *err);
+/* Lays the plan out in a workspace of that size, 64-byte aligned. */
+void att_fused_place(att_fused *fused, void *workspace);
+
+/* Prepares the lists of blocks; release with att_fused_free(), also after a failure. */
+att_status att_fused_lists(att_fused *fused, att_error *err);
 void att_fused_free(att_fused *fused);
+
+/* The workspace given, or `size` bytes of our own in *own, from where they are 64-byte aligned on;
+ * NULL when memory is out. A size has room for the alignment. */
+void *att_fused_room(void *workspace, size_t size, void **own);
 
 /* The part of the workspace of one worker. */
 att_scratch att_fused_scratch(const att_fused *fused, int worker);
+
+/* A head of a sequence, and how many tiles its queries make. */
+att_head att_fused_head(const att_fused *fused, int64_t sequence, int64_t h);
+int64_t att_fused_tiles(const att_head *head);
 
 /* The head of a unit and its tiles, from the first up to but not including the last. */
 void att_fused_unit(const att_fused *fused, int64_t unit, att_head *head, int64_t *first,
@@ -128,8 +150,9 @@ att_allowed att_tile_block(const att_fused *fused, const att_head *head, att_til
 void att_tile_kept(const att_fused *fused, const att_head *head, const att_tile *tile,
                    att_scratch *scratch, int64_t from, size_t count);
 
-/* The part of block `block` that the tile's queries could see; false where there is none. */
-bool att_tile_reach(const att_head *head, const att_tile *tile, int64_t block, int64_t *from,
+/* The part of the `length` keys from `start` on that the tile's queries could see; false where
+ * there is none. */
+bool att_tile_reach(const att_tile *tile, int64_t start, int64_t length, int64_t *from,
                     size_t *count);
 
 /* ---- fused_report.c: weights, scores, log-sum-exp, totals and entropy, where wanted */

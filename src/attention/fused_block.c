@@ -19,14 +19,13 @@ static int64_t larger(int64_t a, int64_t b)
 
 /* Keys before the tile's first are left out in steps of ATT_LANES, so that every key keeps its
  * partial sum. */
-bool att_tile_reach(const att_head *head, const att_tile *tile, int64_t block, int64_t *from,
+bool att_tile_reach(const att_tile *tile, int64_t start, int64_t length, int64_t *from,
                     size_t *count)
 {
     if (!tile->live)
         return false;
-    int64_t start = head->key_start + block * ATT_BLOCK_KEYS;
     int64_t skipped = larger(tile->begin - start, 0) / ATT_LANES * ATT_LANES;
-    int64_t end = smaller(tile->end, start + ATT_BLOCK_KEYS);
+    int64_t end = smaller(tile->end, start + length);
     *from = start + skipped;
     *count = (size_t)larger(end - *from, 0);
     return *count > 0;
@@ -94,6 +93,9 @@ att_allowed att_tile_block(const att_fused *fused, const att_head *head, att_til
     double cap = p->how->soft_cap * M_LOG2E;
     if (cap > 0)
         fused->kern->tile_cap(scratch->scores, count * tile->lanes, (float)cap, (float)(1 / cap));
+    if (cap > 0 && scratch->slope)
+        fused->kern->tile_cap_slope(scratch->slope, scratch->scores, count * tile->lanes,
+                                    (float)(1 / cap));
     if (p->in->bias)
         add_bias(fused, head, tile, scratch, from, count);
     if (p->in->alibi || p->in->relative)

@@ -1,6 +1,6 @@
 /* Attention forward in float; see fused.h. What tiles are not made for goes to the reference. */
 #include "attention/element.h"
-#include "attention/fused.h"
+#include "attention/fused_back.h"
 #include "base/alloc.h"
 #include "base/error.h"
 #include "base/parallel.h"
@@ -29,7 +29,8 @@ static void attend_block(const att_fused *fused, const att_head *head, att_tile 
 {
     int64_t from;
     size_t count;
-    if (!att_tile_reach(head, tile, block, &from, &count))
+    if (!att_tile_reach(tile, head->key_start + block * ATT_BLOCK_KEYS, ATT_BLOCK_KEYS, &from,
+                        &count))
         return;
     att_allowed allowed = att_tile_block(fused, head, tile, scratch, from, count);
     if (allowed == ATT_ALLOWED_NONE)
@@ -123,12 +124,12 @@ static att_status forward(const att_problem *problem, const att_attention_output
                           void *workspace, att_error *err)
 {
     att_fused fused;
-    size_t size = att_fused_plan(&fused, problem, out);
-    void *own = workspace ? NULL : att_alloc(size, 1);
-    if (!workspace && !own)
+    void *own;
+    void *room = att_fused_room(workspace, att_fused_plan(&fused, problem, out), &own);
+    if (!room)
         return att_fail_memory(err);
-    uintptr_t start = (uintptr_t)(workspace ? workspace : own);
-    att_status status = att_fused_place(&fused, (void *)((start + 63) / 64 * 64), err);
+    att_fused_place(&fused, room);
+    att_status status = att_fused_lists(&fused, err);
     if (status == ATT_OK) {
         att_report_start(&fused);
         att_parallel_for(fused.workers, 1, work, &fused);
@@ -138,20 +139,24 @@ static att_status forward(const att_problem *problem, const att_attention_output
     return status;
 }
 
+static size_t forward_room(const att_problem *problem)
+{
+    /* With the results that need the most room, and with none. */
+    att_tensor some;
+    att_attention_outputs all = { .key_totals = &some, .entropy = &some };
+    att_fused fused;
+    size_t least = att_fused_plan(&fused, problem, NULL);
+    size_t most = att_fused_plan(&fused, problem, &all);
+    return most > least ? most : least;
+}
+
 size_t att_attention_workspace(const att_attention *how, const att_attention_inputs *in,
                                bool backward)
 {
     att_problem problem;
     if (att_problem_new(&problem, how, in, NULL) != ATT_OK || !att_fused_fits(&problem, NULL))
         return 0;
-    (void)backward;
-    /* With the results that need the most room, and with none. */
-    att_tensor some;
-    att_attention_outputs all = { .key_totals = &some, .entropy = &some };
-    att_fused fused;
-    size_t size = att_fused_plan(&fused, &problem, NULL);
-    size_t size_all = att_fused_plan(&fused, &problem, &all);
-    return (size > size_all ? size : size_all) + 63;
+    return backward ? att_back_room(&problem) : forward_room(&problem);
 }
 
 att_status att_attention_forward(const att_attention *how, const att_attention_inputs *in,

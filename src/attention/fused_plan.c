@@ -1,12 +1,15 @@
 /* How fused attention is cut into units and laid out in memory; see fused.h. */
 #include "attention/fused.h"
 
+#include "base/alloc.h"
 #include "base/parallel.h"
 
 #include <math.h>
 
 /* With so few queries left, each goes through the keys alone: that costs less than a tile. */
 enum { FEW_QUERIES = 4 };
+
+enum { ALIGNMENT = 64 };
 
 static bool is_float(const att_tensor *tensor)
 {
@@ -67,17 +70,16 @@ static int64_t choose_group(const att_fused *fused, int64_t tiles, int64_t most)
     return group < 1 ? 1 : group > ATT_TILES ? ATT_TILES : group;
 }
 
-/* Hands out pieces of a workspace; with no workspace it only counts. */
-typedef struct carver {
-    char *base;
-    size_t used;
-} carver;
-
-static void *carve(carver *c, size_t count, size_t size)
+void *att_carve(att_carver *c, size_t count, size_t size)
 {
     char *piece = c->base ? c->base + c->used : NULL;
-    c->used += (count * size + 63) / 64 * 64;
+    c->used += (count * size + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
     return piece;
+}
+
+size_t att_sum_stride(int64_t width)
+{
+    return (size_t)divide_up(width, ATT_LANES) * ATT_LANES;
 }
 
 static bool must_gather(const att_tensor *tensor)
@@ -93,28 +95,28 @@ static size_t gather_room(const att_problem *p)
     return any ? (size_t)widest * ATT_BLOCK_KEYS : 0;
 }
 
-static att_scratch carve_scratch(carver *c, const att_fused *fused)
+static att_scratch carve_scratch(att_carver *c, const att_fused *fused)
 {
     const att_problem *p = fused->problem;
     size_t tile = (size_t)ATT_TILE_LANES, block = ATT_BLOCK_KEYS;
-    att_scratch s = { .scores = carve(c, block * tile, sizeof(float)),
-                      .allow = carve(c, block, sizeof(uint32_t)),
-                      .kept = carve(c, block, sizeof(uint32_t)),
-                      .gather = carve(c, gather_room(p), sizeof(float)) };
+    att_scratch s = { .scores = att_carve(c, block * tile, sizeof(float)),
+                      .allow = att_carve(c, block, sizeof(uint32_t)),
+                      .kept = att_carve(c, block, sizeof(uint32_t)),
+                      .gather = att_carve(c, gather_room(p), sizeof(float)) };
     int64_t tiles = fused->group < ATT_TILES ? fused->group : ATT_TILES;
     for (int64_t t = 0; t < tiles; t++) {
-        s.tile[t].query = carve(c, (size_t)p->Kk * tile, sizeof(float));
-        s.tile[t].sums = carve(c, fused->sum_stride * tile, sizeof(float));
-        s.tile[t].state = carve(c, 1, sizeof(att_tile_state));
+        s.tile[t].query = att_carve(c, (size_t)p->Kk * tile, sizeof(float));
+        s.tile[t].sums = att_carve(c, fused->sum_stride * tile, sizeof(float));
+        s.tile[t].state = att_carve(c, 1, sizeof(att_tile_state));
     }
     if (p->in->bias)
-        s.bias = carve(c, block * tile, sizeof(float));
+        s.bias = att_carve(c, block * tile, sizeof(float));
     if (p->in->alibi || p->in->relative)
-        s.by_distance = carve(c, block + tile, sizeof(float));
+        s.by_distance = att_carve(c, block + tile, sizeof(float));
     if (fused->out && fused->out->entropy)
-        s.numbers = carve(c, block * tile, sizeof(float));
+        s.numbers = att_carve(c, block * tile, sizeof(float));
     if (fused->out && fused->out->key_totals)
-        s.totals = carve(c, (size_t)p->S, sizeof(double));
+        s.totals = att_carve(c, (size_t)p->S, sizeof(double));
     return s;
 }
 
@@ -125,7 +127,7 @@ size_t att_fused_plan(att_fused *fused, const att_problem *p, const att_attentio
                           .kern = att_kernels_get(),
                           .drop = att_dropout_new(p->how),
                           .scale = (float)(p->scale * M_LOG2E),
-                          .sum_stride = (size_t)divide_up(p->M, ATT_LANES) * ATT_LANES,
+                          .sum_stride = att_sum_stride(p->M),
                           .sequences = p->how->sequences > 0 ? p->how->sequences : p->B };
     int64_t tiles = 0, most = 0;
     for (int64_t s = 0; s < fused->sequences; s++) {
@@ -138,28 +140,20 @@ size_t att_fused_plan(att_fused *fused, const att_problem *p, const att_attentio
         fused->units += p->H * divide_up(tile_count(sequence_queries(p, s)), fused->group);
     int64_t threads = att_threads_get();
     fused->workers = (int)(threads < fused->units ? threads : fused->units);
-    carver counting = { 0 };
+    att_carver counting = { 0 };
     (void)carve_scratch(&counting, fused);
     fused->scratch_size = counting.used;
-    carver all = { 0 };
-    (void)carve(&all, (size_t)fused->sequences + 1, sizeof(int64_t));
-    return all.used + (size_t)fused->workers * fused->scratch_size;
+    att_carver all = { 0 };
+    (void)att_carve(&all, (size_t)fused->sequences + 1, sizeof(int64_t));
+    return all.used + (size_t)fused->workers * fused->scratch_size + ALIGNMENT - 1;
 }
 
-att_status att_fused_place(att_fused *fused, void *workspace, att_error *err)
+att_status att_fused_lists(att_fused *fused, att_error *err)
 {
     fused->only_lists = *fused->problem->how;
     fused->only_lists.allow = NULL;
     fused->listed = *fused->problem;
     fused->listed.how = &fused->only_lists;
-    carver all = { .base = workspace };
-    fused->units_before = carve(&all, (size_t)fused->sequences + 1, sizeof(int64_t));
-    fused->scratch = (char *)workspace + all.used;
-    fused->units_before[0] = 0;
-    for (int64_t s = 0; s < fused->sequences; s++)
-        fused->units_before[s + 1] =
-            fused->units_before[s] +
-            divide_up(tile_count(sequence_queries(fused->problem, s)), fused->group);
     return att_mask_new(&fused->lists, &fused->listed, err);
 }
 
@@ -168,9 +162,28 @@ void att_fused_free(att_fused *fused)
     att_mask_free(&fused->lists);
 }
 
+void *att_fused_room(void *workspace, size_t size, void **own)
+{
+    *own = workspace ? NULL : att_alloc(size, 1);
+    uintptr_t start = (uintptr_t)(workspace ? workspace : *own);
+    return (void *)((start + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT);
+}
+
+void att_fused_place(att_fused *fused, void *workspace)
+{
+    att_carver all = { .base = workspace };
+    fused->units_before = att_carve(&all, (size_t)fused->sequences + 1, sizeof(int64_t));
+    fused->scratch = (char *)workspace + all.used;
+    fused->units_before[0] = 0;
+    for (int64_t s = 0; s < fused->sequences; s++)
+        fused->units_before[s + 1] =
+            fused->units_before[s] +
+            divide_up(tile_count(sequence_queries(fused->problem, s)), fused->group);
+}
+
 att_scratch att_fused_scratch(const att_fused *fused, int worker)
 {
-    carver mine = { .base = fused->scratch + (size_t)worker * fused->scratch_size };
+    att_carver mine = { .base = fused->scratch + (size_t)worker * fused->scratch_size };
     return carve_scratch(&mine, fused);
 }
 
@@ -188,23 +201,35 @@ static int64_t find_sequence(const att_fused *fused, int64_t unit)
     return low;
 }
 
+att_head att_fused_head(const att_fused *fused, int64_t sequence, int64_t h)
+{
+    const att_problem *p = fused->problem;
+    att_head head = { .h = h, .g = h / (p->H / p->G), .queries = p->T, .keys = p->S };
+    if (p->how->sequences == 0) {
+        head.b = sequence;
+        return head;
+    }
+    head.query_start = p->how->query_offsets[sequence];
+    head.queries = sequence_queries(p, sequence);
+    head.key_start = p->how->key_offsets[sequence];
+    head.keys = p->how->key_offsets[sequence + 1] - head.key_start;
+    return head;
+}
+
+int64_t att_fused_tiles(const att_head *head)
+{
+    return tile_count(head->queries);
+}
+
 /* The last units of a causal head cost the most, so they are taken first. */
 void att_fused_unit(const att_fused *fused, int64_t unit, att_head *head, int64_t *first,
                     int64_t *last)
 {
-    const att_problem *p = fused->problem;
     unit = fused->units - 1 - unit;
     int64_t s = find_sequence(fused, unit);
     int64_t of_head = fused->units_before[s + 1] - fused->units_before[s];
-    int64_t rest = unit - fused->units_before[s] * p->H;
-    bool packed = p->how->sequences > 0;
-    *head = (att_head){ .b = packed ? 0 : s,
-                        .h = rest / of_head,
-                        .g = rest / of_head / (p->H / p->G),
-                        .query_start = packed ? p->how->query_offsets[s] : 0,
-                        .queries = sequence_queries(p, s),
-                        .key_start = packed ? p->how->key_offsets[s] : 0 };
-    head->keys = packed ? p->how->key_offsets[s + 1] - head->key_start : p->S;
+    int64_t rest = unit - fused->units_before[s] * fused->problem->H;
+    *head = att_fused_head(fused, s, rest / of_head);
     int64_t tiles = tile_count(head->queries);
     *first = rest % of_head * fused->group;
     *last = tiles - *first < fused->group ? tiles : *first + fused->group;

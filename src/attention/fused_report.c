@@ -88,7 +88,8 @@ static void pass_again(const att_fused *fused, const att_head *head, att_tile *t
     for (int64_t block = 0; block * ATT_BLOCK_KEYS < head->keys; block++) {
         int64_t from;
         size_t count;
-        if (!att_tile_reach(head, tile, block, &from, &count))
+        if (!att_tile_reach(tile, head->key_start + block * ATT_BLOCK_KEYS, ATT_BLOCK_KEYS, &from,
+                            &count))
             continue;
         att_allowed allowed = att_tile_block(fused, head, tile, scratch, from, count);
         const uint32_t *allow = allowed == ATT_ALLOWED_SOME ? scratch->allow : NULL;

@@ -17,6 +17,20 @@
 enum { LENGTHS = 1, CAUSAL = 2, WINDOW = 4, BLOCKS = 8, DENSE = 16, PACKED = 32 };
 enum { FULL_BIAS = 1, SHARED_BIAS = 2, TURNED_BIAS = 4, ALIBI = 8, RELATIVE = 16 };
 
+static const int masks[] = { 0,
+                             LENGTHS,
+                             CAUSAL,
+                             WINDOW,
+                             BLOCKS,
+                             DENSE,
+                             PACKED,
+                             CAUSAL | WINDOW | LENGTHS,
+                             PACKED | CAUSAL,
+                             PACKED | CAUSAL | WINDOW | BLOCKS | DENSE,
+                             BLOCKS | DENSE | LENGTHS };
+static const int biases[] = { 0,     FULL_BIAS, SHARED_BIAS,
+                              ALIBI, RELATIVE,  TURNED_BIAS | ALIBI | RELATIVE };
+
 /* How a tensor [B,N,heads,width] lies in memory. */
 typedef enum layout {
     LAYOUT_ROWS,  /* as its shape says: heads of a position next to each other */

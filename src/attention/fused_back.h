@@ -1,0 +1,88 @@
+/* Fused attention, backward: scores and weights are worked out again from the log-sum-exp, a tile
+ * of queries and a few keys at a time; nothing of size T·S is kept.
+ *
+ * Sums have fixed places. Keys are cut into chunks counted from the start of the sequence. What a
+ * chunk's keys and values get is summed over the queries in order, head by head of a group. What a
+ * query gets from a chunk is summed in the order of keys, and chunks reach the query's gradient in
+ * order. So there are two ways to share the work, with the same bits: heads of keys one per worker,
+ * or, where these are few, one chunk per worker, whose part of the query's gradient is kept apart
+ * until its turn. */
+#ifndef ATT_ATTENTION_FUSED_BACK_H
+#define ATT_ATTENTION_FUSED_BACK_H
+
+#include "attention/fused.h"
+
+enum {
+    ATT_CHUNK_KEYS = 256,
+    ATT_BACK_KEYS = 64 /* keys that meet a tile at once: weights and gradients stay in the cache */
+};
+
+/* Gradients of what is added to scores, as far as they are sums over more than one chunk: kept
+ * apart like the query's. Each has a first dimension of heads in a group; NULL where not wanted. */
+typedef struct att_bias_sums {
+    double *alibi;    /* [heads] */
+    double *relative; /* [heads][2R+1] */
+    double *rows;     /* [heads][T|1] of a bias that is the same for all keys */
+    double *keys;     /* [heads][ATT_CHUNK_KEYS] of one that is the same for all queries */
+} att_bias_sums;
+
+/* What a worker has to itself. */
+typedef struct att_back_scratch {
+    att_scratch common;
+    att_rows queries, grad_rows; /* of the tile at hand; zeros where nothing may be attended */
+    bool queries_finite, grad_rows_finite;
+    float *rows_room, *grad_room; /* where these are copied to, if they must be */
+    float *grads;                 /* [ATT_BACK_KEYS][lanes] of weights, then of scores */
+    float *grad_tile;             /* [M][lanes] gradient of the output, packed */
+    float *query_sums;            /* [lanes][key_stride] */
+    float *key_sums;              /* [ATT_CHUNK_KEYS][key_stride] */
+    float *value_sums;            /* [ATT_CHUNK_KEYS][value_stride] */
+    float *parts;                 /* [heads][T][key_stride] the query's gradient from one chunk */
+    att_bias_sums bias;
+    float shift[ATT_TILE_LANES]; /* log-sum-exp in base 2 */
+    float along[ATT_TILE_LANES]; /* output · its gradient */
+} att_back_scratch;
+
+typedef struct att_back {
+    att_fused fused;
+    const att_tensor *output, *log_sum_exp, *output_grad;
+    const att_attention_grads *grads;
+    int64_t heads; /* of queries, per head of keys */
+    size_t key_stride, value_stride;
+    bool by_chunk; /* workers take chunks, else heads of keys */
+    int workers;
+    char *scratch;
+    size_t scratch_size;
+    int64_t sequence, g, chunk; /* by chunk: what worker 0 does */
+} att_back;
+
+/* Bytes of workspace, whichever way the work is shared and whatever gradients are wanted. */
+size_t att_back_room(const att_problem *problem);
+
+/* ---- fused_back_tile.c */
+
+/* One chunk of keys of a group of heads against all queries. */
+void att_back_chunk(const att_back *back, int64_t sequence, int64_t g, int64_t chunk,
+                    att_back_scratch *scratch);
+
+/* row += factor * from, element by element fused; `row` has any stride. */
+void att_back_add(const att_back *back, float *row, int64_t step, float factor, const float *from,
+                  int64_t width);
+
+/* ---- fused_back_bias.c: gradients of dense bias, ALiBi and relative table */
+
+/* Whether some gradient of a bias is a sum over more than one head of keys or chunk. */
+bool att_bias_ordered(const att_problem *problem, const att_attention_grads *grads);
+
+att_bias_sums att_bias_carve(att_carver *carver, const att_back *back);
+
+/* Before a chunk; for the gradients of the scores of a tile and keys `from` …; after the chunk, for
+ * what concerns its own keys alone; and in the chunk's turn, for what others add to as well. */
+void att_bias_clear(const att_back *back, const att_head *head, att_back_scratch *scratch);
+void att_bias_add(const att_back *back, const att_head *head, const att_tile *tile,
+                  att_back_scratch *scratch, int64_t chunk_start, int64_t from, size_t count);
+void att_bias_chunk_end(const att_back *back, const att_head *head, att_back_scratch *scratch,
+                        int64_t chunk_start, size_t count);
+void att_bias_turn(const att_back *back, const att_head *head, att_back_scratch *scratch);
+
+#endif

@@ -1,0 +1,249 @@
+/* Backward of one chunk of keys; see fused_back.h. With P the weights and dP the gradients of them,
+ *     dP = dO Vᵀ,  dS = P ∘ (dP - D),  D_i = dO_i · O_i = Σ_j P_ij dP_ij,
+ *     dV = Pᵀ dO,  dK = dSᵀ Q,  dQ = dS K,
+ * the last two times the scale. Dropout multiplies by 1/(1-p) or 0: the first is put into dO where
+ * it meets V and into dV at its end, the second is a mask of P and dP. */
+#include "attention/element.h"
+#include "attention/fused_back.h"
+
+#include <math.h>
+#include <string.h>
+
+static int64_t smaller(int64_t a, int64_t b)
+{
+    return a < b ? a : b;
+}
+
+void att_back_add(const att_back *back, float *row, int64_t step, float factor, const float *from,
+                  int64_t width)
+{
+    if (step == 1)
+        back->fused.kern->add_scaled(row, factor, from, (size_t)width);
+    else
+        for (int64_t c = 0; c < width; c++)
+            back->fused.kern->add_scaled(row + c * step, factor, from + c, 1);
+}
+
+static bool all_live(const att_tile *tile)
+{
+    return tile->live == (uint32_t)(((uint64_t)1 << tile->queries) - 1);
+}
+
+/* The rows of a tile; those of queries that may attend nothing are zeros, whatever they hold. */
+static att_rows live_rows(const att_tensor *tensor, const att_head *head, const att_tile *tile,
+                          float *room)
+{
+    att_rows rows = att_tensor_rows(tensor, head->b, tile->first, head->h, tile->queries, room);
+    if (all_live(tile))
+        return rows;
+    for (size_t q = 0; q < tile->queries; q++) {
+        bool live = tile->live >> q & 1;
+        for (size_t c = 0; c < rows.width; c++)
+            room[q * rows.width + c] =
+                live ? rows.at[(ptrdiff_t)q * rows.stride + (ptrdiff_t)c] : 0.0f;
+    }
+    return (att_rows){ room, (ptrdiff_t)rows.width, rows.count, rows.width };
+}
+
+/* A query that met no key has the log-sum-exp -inf; with +inf in its place all its weights become
+ * 0. If it does meet one after all, its scores were all -inf and its weights NaN. */
+static float shift_of(float log_sum_exp)
+{
+    if (log_sum_exp == -INFINITY)
+        return INFINITY;
+    return isfinite(log_sum_exp) ? (float)((double)log_sum_exp * M_LOG2E) : NAN;
+}
+
+static void start_tile(const att_back *back, const att_head *head, att_tile *tile,
+                       att_back_scratch *s)
+{
+    const att_fused *fused = &back->fused;
+    const att_kernels *kern = fused->kern;
+    s->queries = live_rows(fused->problem->in->query, head, tile, s->rows_room);
+    s->grad_rows = live_rows(back->output_grad, head, tile, s->grad_room);
+    s->queries_finite = kern->rows_finite(s->queries) > 0;
+    s->grad_rows_finite = kern->rows_finite(s->grad_rows) > 0;
+    kern->tile_pack(tile->query, tile->lanes, s->queries, fused->scale);
+    kern->tile_pack(s->grad_tile, tile->lanes, s->grad_rows, (float)fused->drop.kept);
+    att_rows outputs = att_tensor_rows(back->output, head->b, tile->first, head->h, tile->queries,
+                                       s->common.gather);
+    const att_tensor *sums = back->log_sum_exp;
+    for (size_t q = 0; q < tile->lanes; q++) {
+        bool live = q < tile->queries && tile->live >> q & 1;
+        s->shift[q] = INFINITY;
+        s->along[q] = 0;
+        if (!live)
+            continue;
+        int64_t i = tile->first + (int64_t)q;
+        s->shift[q] =
+            shift_of((float)att_element_get(sums, att_element_at(sums, head->b, head->h, i, 0)));
+        s->along[q] = kern->dot(s->grad_rows.at + (ptrdiff_t)q * s->grad_rows.stride,
+                                outputs.at + (ptrdiff_t)q * outputs.stride, outputs.width);
+    }
+    memset(s->query_sums, 0, tile->queries * back->key_stride * sizeof(float));
+}
+
+/* Scores become weights, s->grads those of the scores. Pairs that are not allowed get zeros,
+ * exactly; so do lanes of queries that may attend nothing. */
+static att_allowed weigh(const att_back *back, const att_head *head, att_tile *tile,
+                         att_back_scratch *s, int64_t from, size_t count)
+{
+    const att_fused *fused = &back->fused;
+    const att_kernels *kern = fused->kern;
+    float *weights = s->common.scores;
+    uint32_t *allow = s->common.allow;
+    att_allowed allowed = att_tile_block(fused, head, tile, &s->common, from, count);
+    if (allowed == ATT_ALLOWED_NONE)
+        return allowed;
+    if (allowed == ATT_ALLOWED_ALL && !all_live(tile)) {
+        for (size_t j = 0; j < count; j++)
+            allow[j] = tile->live;
+        allowed = ATT_ALLOWED_SOME;
+    }
+    for (size_t q = 0; q < tile->queries; q++)
+        if (tile->seen >> q & 1 && s->shift[q] == INFINITY)
+            s->shift[q] = NAN;
+    att_rows values =
+        att_tensor_rows(fused->problem->in->value, head->b, from, head->g, count, s->common.gather);
+    kern->tile_scores(s->grads, tile->lanes, s->grad_tile, values);
+    if (fused->drop.threshold > 0) {
+        att_tile_kept(fused, head, tile, &s->common, from, count);
+        kern->tile_mask(s->grads, tile->lanes, count, s->common.kept, 0);
+    }
+    kern->tile_back(weights, s->grads, tile->lanes, count, s->shift, s->along);
+    if (allowed == ATT_ALLOWED_SOME) {
+        kern->tile_mask(weights, tile->lanes, count, allow, 0);
+        kern->tile_mask(s->grads, tile->lanes, count, allow, 0);
+    }
+    if (fused->drop.threshold > 0)
+        kern->tile_mask(weights, tile->lanes, count, s->common.kept, 0);
+    return allowed;
+}
+
+/* Adds Σ_q tile[j][q] rows[q] to the sums of each key; `careful`: of allowed pairs alone. */
+static void spread(const att_back *back, const att_tile *tile, const att_back_scratch *s,
+                   float *sums, size_t stride, size_t count, const float *numbers, att_rows rows,
+                   bool careful)
+{
+    if (careful)
+        back->fused.kern->tile_spread_allowed(sums, stride, count, numbers, tile->lanes, rows,
+                                              s->common.allow);
+    else
+        back->fused.kern->tile_spread(sums, stride, count, numbers, tile->lanes, rows);
+}
+
+/* Adds Σ_j dS[j][q] K[j] to the sums of each query. */
+static void gather(const att_back *back, const att_head *head, const att_tile *tile,
+                   att_back_scratch *s, int64_t from, size_t count, bool some)
+{
+    static const float ones[ATT_TILE_LANES] = { 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1,
+                                                1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1 };
+    const att_kernels *kern = back->fused.kern;
+    att_rows keys = att_tensor_rows(back->fused.problem->in->key, head->b, from, head->g, count,
+                                    s->common.gather);
+    if (some && !(kern->rows_finite(keys) > 0))
+        kern->tile_combine_allowed(s->query_sums, back->key_stride, tile->queries, ones, s->grads,
+                                   tile->lanes, keys, s->common.allow);
+    else
+        kern->tile_combine(s->query_sums, back->key_stride, tile->queries, ones, s->grads,
+                           tile->lanes, keys);
+}
+
+/* One tile and up to ATT_BACK_KEYS keys: all five products. */
+static void back_block(const att_back *back, const att_head *head, att_tile *tile,
+                       att_back_scratch *s, int64_t chunk_start, int64_t from, size_t count)
+{
+    const att_attention_grads *grads = back->grads;
+    att_allowed allowed = weigh(back, head, tile, s, from, count);
+    if (allowed == ATT_ALLOWED_NONE)
+        return;
+    bool some = allowed == ATT_ALLOWED_SOME;
+    size_t at = (size_t)(from - chunk_start), lanes = tile->lanes;
+    if (grads->value)
+        spread(back, tile, s, s->value_sums + at * back->value_stride, back->value_stride, count,
+               s->common.scores, s->grad_rows, some && !s->grad_rows_finite);
+    att_bias_add(back, head, tile, s, chunk_start, from, count);
+    if (back->fused.problem->how->soft_cap > 0)
+        for (size_t n = 0; n < count * lanes; n++)
+            s->grads[n] *= s->common.slope[n];
+    if (grads->key)
+        spread(back, tile, s, s->key_sums + at * back->key_stride, back->key_stride, count,
+               s->grads, s->queries, some && !s->queries_finite);
+    if (grads->query)
+        gather(back, head, tile, s, from, count, some);
+}
+
+/* What a tile's queries get from the chunk goes to their gradients, or is kept for its turn. */
+static void finish_tile(const att_back *back, const att_head *head, const att_tile *tile,
+                        att_back_scratch *s, bool reached)
+{
+    const att_tensor *grad = back->grads->query;
+    int64_t K = back->fused.problem->Kq;
+    if (!grad)
+        return;
+    if (back->by_chunk) {
+        int64_t row = head->h % back->heads * head->queries + tile->first - head->query_start;
+        float *part = s->parts + (size_t)row * back->key_stride;
+        size_t size = tile->queries * back->key_stride * sizeof(float);
+        if (reached)
+            memcpy(part, s->query_sums, size);
+        else
+            memset(part, 0, size);
+        return;
+    }
+    for (size_t q = 0; reached && q < tile->queries; q++) {
+        int64_t at = att_element_at(grad, head->b, tile->first + (int64_t)q, head->h, 0);
+        att_back_add(back, (float *)grad->data + at, grad->stride[3],
+                     (float)back->fused.problem->scale, s->query_sums + q * back->key_stride, K);
+    }
+}
+
+static void back_tile(const att_back *back, const att_head *head, int64_t index,
+                      att_back_scratch *s, int64_t chunk_start, int64_t chunk_keys)
+{
+    att_tile *tile = &s->common.tile[0];
+    att_fused_tile(&back->fused, head, index, tile);
+    int64_t from;
+    size_t count;
+    bool reached = att_tile_reach(tile, chunk_start, chunk_keys, &from, &count);
+    if (reached) {
+        start_tile(back, head, tile, s);
+        for (int64_t start = 0; start < chunk_keys; start += ATT_BACK_KEYS)
+            if (att_tile_reach(tile, chunk_start + start,
+                               smaller(ATT_BACK_KEYS, chunk_keys - start), &from, &count))
+                back_block(back, head, tile, s, chunk_start, from, count);
+    }
+    finish_tile(back, head, tile, s, reached);
+}
+
+/* Adds a chunk's sums to the gradient of its keys or values. */
+static void finish_rows(const att_back *back, const att_head *head, const att_tensor *grad,
+                        float factor, const float *sums, size_t stride, int64_t start,
+                        int64_t count)
+{
+    for (int64_t j = 0; grad && j < count; j++) {
+        int64_t at = att_element_at(grad, head->b, start + j, head->g, 0);
+        att_back_add(back, (float *)grad->data + at, grad->stride[3], factor,
+                     sums + (size_t)j * stride, grad->shape[3]);
+    }
+}
+
+void att_back_chunk(const att_back *back, int64_t sequence, int64_t g, int64_t chunk,
+                    att_back_scratch *s)
+{
+    att_head head = att_fused_head(&back->fused, sequence, g * back->heads);
+    int64_t start = head.key_start + chunk * ATT_CHUNK_KEYS;
+    int64_t count = smaller(ATT_CHUNK_KEYS, head.key_start + head.keys - start);
+    memset(s->key_sums, 0, (size_t)count * back->key_stride * sizeof(float));
+    memset(s->value_sums, 0, (size_t)count * back->value_stride * sizeof(float));
+    att_bias_clear(back, &head, s);
+    for (int64_t n = 0; n < back->heads; n++, head.h++)
+        for (int64_t t = 0; t < att_fused_tiles(&head); t++)
+            back_tile(back, &head, t, s, start, count);
+    head.h = g * back->heads;
+    finish_rows(back, &head, back->grads->key, (float)back->fused.problem->scale, s->key_sums,
+                back->key_stride, start, count);
+    finish_rows(back, &head, back->grads->value, (float)back->fused.drop.kept, s->value_sums,
+                back->value_stride, start, count);
+    att_bias_chunk_end(back, &head, s, start, (size_t)count);
+}

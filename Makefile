@@ -8,9 +8,9 @@ JOBS ?= $(shell nproc 2>/dev/null || echo 2)
 
 all: ## build the program and the libraries into build/
 	@scripts/setup --check build
-	@cmake -S . -B $(BUILD) -DATTEND_TESTS=OFF -DCMAKE_INSTALL_PREFIX=$(PREFIX) >$(BUILD).log 2>&1 \
-	  || { cat $(BUILD).log; exit 1; }
-	@rm -f $(BUILD).log
+	@mkdir -p $(BUILD)
+	@cmake -S . -B $(BUILD) -DATTEND_TESTS=OFF -DCMAKE_INSTALL_PREFIX=$(PREFIX) >$(BUILD)/log 2>&1 \
+	  || { cat $(BUILD)/log; exit 1; }
 	@cmake --build $(BUILD) -j $(JOBS)
 
 demo: ## work three sheets out in the terminal and draw their attention maps

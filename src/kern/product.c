@@ -10,7 +10,7 @@ enum {
     ROWS_IN_BLOCK = 168, /* with a depth of 256, A's part takes 172 kB of the second cache */
     ROWS_UNPACKED = 256, /* up to so many rows, B is used as it is where its layout allows */
     JOBS_PER_THREAD = 4,
-    SMALL_WORK = 1 << 20, /* multiply-adds that are done before a second thread has woken up */
+    SMALL_WORK = 1 << 18, /* multiply-adds that are done before a second thread has woken up */
 };
 
 size_t att_product_packed_size(size_t depth, size_t columns)
@@ -57,7 +57,7 @@ static void pack_all(packing p, size_t items)
 {
     p.column_groups = divide_up(p.columns, COLUMNS_IN_GROUP);
     size_t count = items * p.column_groups, each = COLUMNS_IN_GROUP * p.depth;
-    bool alone = count * each < SMALL_WORK / 8;
+    bool alone = count * each < SMALL_WORK / 4;
     att_parallel_for((int64_t)count, alone ? (int64_t)count : 1, pack_groups, &p);
 }
 
@@ -128,7 +128,9 @@ static void run_plan(plan cut)
     cut.row_blocks = divide_up(p->rows, ROWS_IN_BLOCK);
     cut.columns_in_block = divide_up(p->columns, ATT_PANEL) * ATT_PANEL;
     cut.column_blocks = 1;
-    double work = (double)p->batch * (double)p->rows * (double)p->columns * (double)p->depth;
+    /* Reading B takes as long as three rows' multiply-adds. */
+    double rows = (double)p->rows + 3;
+    double work = (double)p->batch * rows * (double)p->columns * (double)p->depth;
     size_t threads = (size_t)att_threads_get(), jobs = p->batch * cut.row_blocks;
     bool alone = work < SMALL_WORK || threads == 1;
     if (!alone && jobs < threads * JOBS_PER_THREAD) {

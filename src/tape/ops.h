@@ -1,0 +1,121 @@
+/* The operations as models call them. Shapes are in the letters of attend.h; `…` stands for any
+ * leading dimensions. Each gives a new node, or NULL once the tape has failed. Arrays of numbers
+ * (tokens, lengths) are copied.
+ *
+ * A row of a result (one b, one t) has the same bits whatever else is in the batch, and a sequence
+ * worked step by step those of the whole. */
+#ifndef ATT_TAPE_OPS_H
+#define ATT_TAPE_OPS_H
+
+#include "tape/tape.h"
+
+/* ---- arithmetic */
+att_node *att_add(att_tape *tape, att_node *a, att_node *b);      /* b's shape ends a's: repeated */
+att_node *att_multiply(att_tape *tape, att_node *a, att_node *b); /* likewise */
+att_node *att_scale(att_tape *tape, att_node *a, float factor);
+att_node *att_sum(att_tape *tape, att_node *a); /* of everything: a number */
+
+/* activation(x); att_activation as in the matrix product. */
+att_node *att_activate(att_tape *tape, att_node *x, att_activation activation);
+
+/* activation(x w + bias): x [..., D], w [D,N], bias [N] or NULL. `transposed`: w is [N,D], as where
+ * an embedding serves as the output layer. */
+att_node *att_linear(att_tape *tape, att_node *x, att_node *w, att_node *bias,
+                     att_activation activation, bool transposed);
+
+/* a b for each item: a [B,T,S], b [B,S,N]. */
+att_node *att_multiply_each(att_tape *tape, att_node *a, att_node *b);
+
+/* ---- shape */
+att_node *att_reshape(att_tape *tape, att_node *x, int rank, const int64_t *shape);
+att_node *att_join(att_tape *tape, att_node *const *parts,
+                   int count); /* along the last dimension */
+att_node *att_part(att_tape *tape, att_node *x, int64_t first, int64_t count); /* of the last */
+att_node *att_stack(att_tape *tape, att_node *const *steps,
+                    int64_t count);                               /* T times [B,N]: [B,T,N] */
+att_node *att_step(att_tape *tape, att_node *x, int64_t t);       /* [B,T,N]: [B,N] */
+att_node *att_spread(att_tape *tape, att_node *x, int64_t count); /* [B,N]: [B,count,N], repeated */
+
+/* ---- layers */
+/* Row `ids[i]` of table [V,D] for each: [rows,columns,D]. An id below 0 gives zeros. */
+att_node *att_embed(att_tape *tape, att_node *table, int64_t rows, int64_t columns,
+                    const int32_t *ids);
+
+/* The sinusoids of positions first … first+T-1, [T,D]: a constant. */
+att_node *att_sinusoids(att_tape *tape, int64_t first, int64_t count, int64_t width);
+
+/* Acts while learning only; `place` tells uses in one step apart. Element (row, column) is drawn
+ * under the tape's seed and step, `place`, and its row and column. */
+att_node *att_dropout(att_tape *tape, att_node *x, float probability, uint64_t place);
+
+att_node *att_layer_norm(att_tape *tape, att_node *x, att_node *gain,
+                         att_node *bias); /* [..., D] */
+att_node *att_rms_norm(att_tape *tape, att_node *x, att_node *gain);
+
+/* ---- recurrent */
+typedef enum att_cell { ATT_CELL_RNN, ATT_CELL_GRU, ATT_CELL_LSTM } att_cell;
+
+/* Columns of w, u and bias per unit: 1, 3 (reset, update, candidate), 4 (input, forget, candidate,
+ * output). A state is [B, att_cell_states(cell) N]: hidden, then for the LSTM the cell. */
+int att_cell_gates(att_cell cell);
+int att_cell_states(att_cell cell);
+
+typedef struct att_recurrent {
+    att_cell cell;
+    bool reverse;           /* from the last step of each sequence to its first */
+    const int64_t *lengths; /* [B] steps in use, or NULL: all; the others give zeros */
+} att_recurrent;
+
+typedef struct att_recurrent_inputs {
+    att_node *x;      /* [B,T,D] */
+    att_node *w;      /* [D, gates N] */
+    att_node *u;      /* [N, gates N] */
+    att_node *bias;   /* [gates N], or NULL */
+    att_node *bias_u; /* [gates N], or NULL: added to h u, which matters for the GRU alone */
+    att_node *start;  /* state [B, states N], or NULL: zeros */
+} att_recurrent_inputs;
+
+/* A whole sequence: hidden states [B,T,N]. */
+att_node *att_recur(att_tape *tape, const att_recurrent_inputs *in, const att_recurrent *how);
+
+/* The state that `recur`, a node of att_recur(), ends in, [B, states N]: after its last step in
+ * use. A sequence of no steps ends where it started. */
+att_node *att_recur_end(att_tape *tape, att_node *recur);
+
+/* Every state on the way, [B,T, states N]: for step-by-step use and for looking into cells. Values
+ * only: no gradient flows through this one. */
+att_node *att_recur_states(att_tape *tape, att_node *recur);
+
+/* ---- attention */
+typedef struct att_attend_inputs {
+    att_node *query; /* [B,T,H K] */
+    att_node *key;   /* [B,S,G K] */
+    att_node *value; /* [B,S,G M]; NULL: the result is the weights themselves, [B,T,H S] */
+    att_node *w, *u, *b,
+        *v;         /* parameters of the score, as in att_attention_inputs; one head: [.,.] */
+    att_node *bias; /* [B|1,H|1,T|1,S|1] */
+} att_attend_inputs;
+
+/* Heads combined: [B,T,H M]. `how` is copied with the lengths and offsets it points to; its dropout
+ * acts while learning only and is drawn under the tape's seed and step. */
+att_node *att_attend(att_tape *tape, const att_attend_inputs *in, int64_t heads, int64_t key_heads,
+                     const att_attention *how);
+
+/* The weights of an att_attend() node, [B,H,T,S], worked out again: values only. */
+att_node *att_attend_weights(att_tape *tape, att_node *attend);
+
+/* A window that the model places itself (Luong et al. 2015, "local-p"): -(s - p)^2 / (2 width^2)
+ * for key s, [B,1,T,S], with p = lengths[b] place[b,t]; place [B,T,1] in (0,1). */
+att_node *att_window(att_tape *tape, att_node *place, int64_t keys, const int64_t *lengths,
+                     float width);
+
+/* ---- losses, summed over rows: single numbers */
+/* Cross-entropy of scores [..., V] against targets, one per row; a target below 0 is skipped. With
+ * `losses` (not NULL) the loss of each row, unsmoothed, is written there (0 where skipped). */
+att_node *att_cross_entropy(att_tape *tape, att_node *scores, const int32_t *targets,
+                            float smoothing, float *losses);
+
+/* -log of weights [B,T,S] at the key given for each query; below 0 is skipped. */
+att_node *att_alignment_loss(att_tape *tape, att_node *weights, const int32_t *keys);
+
+#endif

@@ -1,0 +1,70 @@
+/* The parameters of a model: one block of floats described by a table of names and shapes, with a
+ * block of gradients beside it. Optimisers, checkpoints and the exchange between processes see the
+ * blocks; layers see single parameters. */
+#ifndef ATT_TAPE_PARAMS_H
+#define ATT_TAPE_PARAMS_H
+
+#include "attend.h"
+#include "base/arena.h"
+
+enum { ATT_PARAM_RANK = 4 };
+
+/* How a parameter starts. Every value is drawn from (seed, name, index) alone, so that adding a
+ * layer leaves the start of the others as it was. */
+typedef enum att_start {
+    ATT_START_ZERO,
+    ATT_START_ONE,
+    ATT_START_UNIFORM, /* in [-spread, spread) */
+    ATT_START_NORMAL,  /* standard deviation `spread` */
+    ATT_START_GLOROT,  /* uniform, spread sqrt(6 / (shape[0] + shape[1])) */
+    ATT_START_FORGET,  /* zero, but 1 in the forget gate's quarter of an LSTM's bias [4n] */
+} att_start;
+
+typedef struct att_param {
+    const char *name; /* "encoder.0.forward.w": in checkpoints, for good */
+    int rank;
+    int64_t shape[ATT_PARAM_RANK];
+    att_start start;
+    float spread;
+    size_t offset; /* of its first value in the block; a multiple of 16 */
+    size_t count;
+} att_param;
+
+/* What belongs to `panels` is private to params.c. */
+typedef struct att_params {
+    att_param *items; /* [count] */
+    int count;
+    int capacity;
+    float *value;              /* [size] NULL until att_params_build() */
+    float *grad;               /* [size] NULL until att_params_want_grad() */
+    size_t size;               /* floats in a block, gaps of alignment (always zero) included */
+    struct att_panels *panels; /* [2 * count] weights laid out for the matrix product */
+    att_arena names;
+} att_params;
+
+/* Adds a row to the table and gives its index. A name may be used once. */
+att_status att_params_add(att_params *params, const att_param *row, int *index, att_error *err);
+
+/* Allocates the block and fills it with starting values. */
+att_status att_params_build(att_params *params, uint64_t seed, att_error *err);
+
+/* Allocates the block of gradients, zeros. */
+att_status att_params_want_grad(att_params *params, att_error *err);
+
+void att_params_free(att_params *params);
+
+/* The index of a name, or -1. */
+int att_params_find(const att_params *params, const char *name);
+
+/* A view of one parameter's values. */
+att_tensor att_param_view(const att_params *params, int index);
+
+/* A matrix parameter (of rank 2), or its transpose, packed for kern/product.h; made on first use
+ * and kept until att_params_changed(). NULL when memory is out. Not from several threads at once.
+ */
+const float *att_param_packed(att_params *params, int index, bool transposed);
+
+/* To be called whenever values were written. */
+void att_params_changed(att_params *params);
+
+#endif

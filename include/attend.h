@@ -12,6 +12,7 @@
  *   7. Attention              score, mask, normalise, combine
  *   8. Worksheets             a sheet worked out step by step
  *   9. Rendering              traces and attention maps
+ *  10. Settings               every choice of training, by name
  *
  * Conventions. The library never prints, exits or aborts. A call that can fail returns an
  * att_status and, where an att_error is given, says in it what was wrong and what was expected.
@@ -506,6 +507,11 @@ ATT_API att_status att_map_svg_flat(att_text *out, const att_map *map, att_error
 /* A map as lines for a terminal; of the options, digits, head, colour, ascii and width count. */
 ATT_API att_status att_map_text(att_text *out, const att_map *map,
                                 const att_render_options *options, att_error *err);
+
+/* ---------------------------------------------------------------- 10. Settings */
+
+/* What to train and how: a value for every key of one table. */
+typedef struct att_settings att_settings;
 
 #ifdef __cplusplus
 }

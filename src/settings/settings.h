@@ -1,0 +1,153 @@
+/* Every choice of training, as a plain struct that the library reads. The table in rows.c has one
+ * row per member: its key, range, default and help (att_setting in attend.h). The command line, a
+ * config file and the metadata of a model all set members through that table, so that they know
+ * the same keys and refuse the same values. */
+#ifndef ATT_SETTINGS_SETTINGS_H
+#define ATT_SETTINGS_SETTINGS_H
+
+#include "attend.h"
+#include "base/arena.h"
+
+/* The members of each are in the order of their words in rows.c. */
+typedef enum att_task {
+    ATT_TASK_PAIRS, /* from files */
+    ATT_TASK_REVERSE,
+    ATT_TASK_COPY,
+    ATT_TASK_SORT,
+} att_task;
+
+typedef enum att_tokens {
+    ATT_TOKENS_CHAR,  /* grapheme clusters */
+    ATT_TOKENS_WORD,  /* words and punctuation marks */
+    ATT_TOKENS_SPACE, /* whatever stands between spaces */
+} att_tokens;
+
+typedef enum att_mechanism {
+    ATT_MECHANISM_NONE,  /* the decoder has its start state alone */
+    ATT_MECHANISM_FIXED, /* the encoder's last state at every step */
+    ATT_MECHANISM_DOT,
+    ATT_MECHANISM_SCALED,
+    ATT_MECHANISM_GENERAL,
+    ATT_MECHANISM_ADDITIVE,
+    ATT_MECHANISM_CONCAT,
+    ATT_MECHANISM_LOCATION,
+    ATT_MECHANISM_LOCAL,    /* a window that the model places itself */
+    ATT_MECHANISM_COVERAGE, /* additive, and told what was attended before */
+} att_mechanism;
+
+typedef enum att_feed { ATT_FEED_OUTPUT, ATT_FEED_STATE, ATT_FEED_BOTH } att_feed;
+
+typedef enum att_positions {
+    ATT_POSITIONS_NONE,
+    ATT_POSITIONS_SINUSOIDAL,
+    ATT_POSITIONS_LEARNED,
+} att_positions;
+
+typedef enum att_positions_join { ATT_POSITIONS_ADD, ATT_POSITIONS_CONCAT } att_positions_join;
+
+typedef enum att_optimiser_kind {
+    ATT_OPTIMISER_SGD,
+    ATT_OPTIMISER_ADAM,
+    ATT_OPTIMISER_ADAMW,
+    ATT_OPTIMISER_ADADELTA,
+} att_optimiser_kind;
+
+typedef enum att_schedule_kind {
+    ATT_SCHEDULE_CONSTANT,
+    ATT_SCHEDULE_INVERSE_SQRT,
+    ATT_SCHEDULE_COSINE,
+    ATT_SCHEDULE_PLATEAU,
+} att_schedule_kind;
+
+/* Where a value came from; a later one in this list wins over an earlier. */
+typedef enum att_origin {
+    ATT_FROM_DEFAULT,
+    ATT_FROM_MODEL,
+    ATT_FROM_CONFIG,
+    ATT_FROM_CALLER, /* the command line: att_settings_set() */
+} att_origin;
+
+enum { ATT_MOST_SETTINGS = 128 };
+
+/* Members are int64_t (numbers), double (reals), int (words: the enums above), bool (flags) and
+ * const char * (texts: NULL where not given). Their help is in rows.c. */
+struct att_settings {
+    int task;
+
+    /* data from files */
+    const char *train, *source, *target;
+    const char *valid, *valid_source, *valid_target;
+    const char *align;
+    double hold_out;
+
+    /* data made up */
+    const char *alphabet;
+    int64_t least_length, most_length;
+    int64_t train_count, valid_count;
+    int64_t data_seed;
+
+    /* tokens */
+    int source_tokens, target_tokens;
+    bool lower;
+    int64_t min_count;
+    int64_t max_length;
+
+    /* model */
+    int cell; /* att_cell of tape/ops.h */
+    int64_t layers, width, embed;
+    bool bidirectional;
+    int attention;
+    int normaliser; /* att_normaliser */
+    int feed;
+    double window;
+    int positions, positions_join;
+    bool tie;
+    double start;
+
+    /* regularisation and teaching */
+    double dropout, label_smoothing;
+    double own;
+    int64_t own_from;
+    double align_weight;
+
+    /* optimiser */
+    int optimiser;
+    double rate, momentum, beta1, beta2, rho, epsilon, decay, clip;
+
+    /* schedule */
+    int schedule;
+    int64_t warmup;
+    double least_rate, plateau_factor;
+    int64_t plateau_patience;
+    int64_t epochs, steps;
+    int64_t batch, accumulate;
+
+    /* the run */
+    int64_t validate_every, patience, average;
+    int64_t seed;
+    const char *out, *log, *resume;
+
+    uint8_t origin[ATT_MOST_SETTINGS]; /* att_origin of each row */
+    att_arena texts;                   /* holds the texts given */
+};
+
+/* Sets a key as att_settings_set() does, from elsewhere; a value that came from a place further
+ * down in att_origin stays. */
+att_status att_settings_put(att_settings *settings, const char *key, const char *value,
+                            att_origin origin, att_error *err);
+
+/* Whether a key was set, by whatever origin but a default. */
+bool att_settings_given(const att_settings *settings, const char *key);
+
+/* The config file `text`; `name` stands for it in errors. */
+att_status att_settings_read(att_settings *settings, const char *text, size_t length,
+                             const char *name, att_error *err);
+
+/* All settings that belong to the model and how it came to be (not where this run writes), as a
+ * JSON object; and back, into settings that keep whatever a config file or the caller has set.
+ * `name` stands for the model in errors. Keys that this version does not know are refused. */
+att_status att_settings_to_json(att_text *out, const att_settings *settings, att_error *err);
+att_status att_settings_from_json(att_settings *settings, const char *json, const char *name,
+                                  att_error *err);
+
+#endif

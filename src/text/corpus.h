@@ -1,0 +1,76 @@
+/* Pairs of token sequences in memory, and what was found while reading them. */
+#ifndef ATT_TEXT_CORPUS_H
+#define ATT_TEXT_CORPUS_H
+
+#include "text/vocab.h"
+
+/* One side of all pairs, end to end: pair p has tokens ids[at[p]] … ids[at[p + 1] - 1]. */
+typedef struct att_side {
+    int32_t *ids;
+    int64_t *at; /* [pairs + 1] */
+} att_side;
+
+/* Why a pair was left out. */
+typedef enum att_drop {
+    ATT_DROP_BLANK, /* an empty line */
+    ATT_DROP_NO_SOURCE,
+    ATT_DROP_NO_TARGET,
+    ATT_DROP_LONG_SOURCE, /* more tokens than max-length */
+    ATT_DROP_LONG_TARGET,
+} att_drop;
+
+enum { ATT_DROP_COUNT = ATT_DROP_LONG_TARGET + 1, ATT_DROP_LINES = 5 };
+
+/* Lengths of one side in tokens, and tokens that the vocabulary lacks. */
+typedef struct att_side_facts {
+    int64_t tokens, least, most;
+    int64_t unknown;
+} att_side_facts;
+
+typedef struct att_corpus_facts {
+    int64_t lines;
+    int64_t dropped[ATT_DROP_COUNT];
+    int64_t dropped_at[ATT_DROP_COUNT][ATT_DROP_LINES]; /* the first lines dropped, from 1 */
+    att_side_facts source, target;
+    int64_t crlf_lines; /* line ends of DOS, taken as line ends */
+    bool byte_mark;     /* a byte order mark at the start, left out */
+    bool inexact;       /* text that this build cannot split as Unicode says: see tokens.h */
+} att_corpus_facts;
+
+typedef struct att_corpus {
+    int64_t pairs;
+    att_side source, target;
+    int64_t *line;  /* [pairs] where each was, from 1 */
+    int32_t *align; /* beside target.ids: the source token each comes from, or -1; may be NULL */
+    att_corpus_facts facts;
+} att_corpus;
+
+/* Where pairs come from: one file of `source<TAB>target` lines, or two files line by line; "-" is
+ * standard input. */
+typedef struct att_pair_files {
+    const char *both;            /* or NULL */
+    const char *source, *target; /* where `both` is NULL; target NULL: sources alone */
+    const char *align;           /* "0-0 1-2 …" per line: source-target, from 0; or NULL */
+} att_pair_files;
+
+/* Reads pairs and numbers their tokens by the vocabularies. Where `count` is true these are still
+ * open: tokens are counted, and their numbers provisional until att_corpus_close(). Pairs with a
+ * side of no tokens, or of more than `max_length` (0: any), are left out and counted. A line that
+ * cannot be read (bad UTF-8, a missing tab, …) fails with its file, line and byte. */
+att_status att_corpus_load(att_corpus *out, const att_pair_files *files, att_vocab *source,
+                           att_vocab *target, bool count, int64_t max_length, att_error *err);
+
+/* The same from memory: `text` has lines of source<TAB>target; `name` stands for it in errors. */
+att_status att_corpus_read(att_corpus *out, const char *text, size_t length, const char *name,
+                           att_vocab *source, att_vocab *target, bool count, int64_t max_length,
+                           att_error *err);
+
+/* Puts final numbers in the place of provisional ones. */
+void att_corpus_close(att_corpus *corpus, const int32_t *source_final, const int32_t *target_final);
+
+void att_corpus_free(att_corpus *corpus);
+
+/* The tokens of one side of a pair, lent. */
+const int32_t *att_side_get(const att_side *side, int64_t pair, int64_t *length);
+
+#endif

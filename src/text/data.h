@@ -1,0 +1,22 @@
+/* What a training run learns from: both corpora and both vocabularies, as the settings ask for. */
+#ifndef ATT_TEXT_DATA_H
+#define ATT_TEXT_DATA_H
+
+#include "text/corpus.h"
+
+typedef struct att_data {
+    att_vocab *source_words, *target_words;
+    att_corpus train, valid;
+    int64_t held_out;    /* pairs of `valid` that were taken from the training file */
+    int64_t seen_source; /* pairs of `valid` whose source is also in `train` */
+} att_data;
+
+/* Reads or makes up the data. The same settings and files give the same data. */
+att_status att_data_load(att_data *out, const att_settings *settings, att_error *err);
+void att_data_free(att_data *data);
+
+/* What was found, as lines of text for the user: pairs, lengths, vocabularies, unknown tokens, what
+ * was dropped and why. */
+att_status att_data_report(att_text *out, const att_data *data, const att_settings *settings);
+
+#endif

@@ -1,0 +1,71 @@
+/* A vocabulary: the tokens that one side of a model knows, numbered, and how its lines are split
+ * into them. With it alone, text becomes numbers and numbers text. */
+#ifndef ATT_TEXT_VOCAB_H
+#define ATT_TEXT_VOCAB_H
+
+#include "attend.h"
+#include "settings/settings.h"
+
+/* Numbers that every vocabulary has; its own tokens follow, the most frequent first and equally
+ * frequent ones in the order of their bytes. */
+enum {
+    ATT_TOKEN_NONE = -1,   /* beyond the end of a sequence in a batch */
+    ATT_TOKEN_UNKNOWN = 0, /* any token that is not in the vocabulary */
+    ATT_TOKEN_START = 1,
+    ATT_TOKEN_END = 2,
+    ATT_TOKEN_FIRST = 3, /* the first token of its own */
+};
+
+typedef struct att_vocab att_vocab;
+
+/* A growing list of token numbers; start from {0}. */
+typedef struct att_ids {
+    int32_t *items; /* [count] */
+    size_t count;
+    size_t capacity;
+} att_ids;
+
+att_status att_ids_add(att_ids *ids, int32_t id);
+void att_ids_free(att_ids *ids);
+
+/* An empty one, to be filled by att_vocab_count() and closed by att_vocab_close(). */
+att_status att_vocab_new(att_vocab **out, att_tokens tokens, bool lower, att_error *err);
+void att_vocab_free(att_vocab *vocab);
+
+/* Splits a line, counts its tokens and appends to *ids the provisional number of each: the order of
+ * first appearance, from 0. */
+att_status att_vocab_count(att_vocab *vocab, att_ids *ids, const char *line, size_t length,
+                           att_error *err);
+
+/* Keeps the tokens counted at least `least` times and numbers them for good. *final receives, for
+ * each provisional number, the token's number or ATT_TOKEN_UNKNOWN; release with att_free(). */
+att_status att_vocab_close(att_vocab *vocab, int64_t least, int32_t **final, att_error *err);
+
+/* Tokens, the three that are always there among them. */
+int32_t att_vocab_size(const att_vocab *vocab);
+
+att_tokens att_vocab_tokens(const att_vocab *vocab);
+
+/* The number of a token, or ATT_TOKEN_UNKNOWN. */
+int32_t att_vocab_find(const att_vocab *vocab, const char *token, size_t length);
+
+/* The token of a number, lent: "<unknown>", "<start>" and "<end>" for the first three. */
+const char *att_vocab_word(const att_vocab *vocab, int32_t id);
+
+/* Times that a token was counted; 0 where the vocabulary was read from a model. */
+int64_t att_vocab_times(const att_vocab *vocab, int32_t id);
+
+/* Appends the numbers of a line's tokens to *ids. A line that is not UTF-8 or holds a zero byte is
+ * ATT_BAD_INPUT and names the byte. */
+att_status att_vocab_encode(const att_vocab *vocab, att_ids *ids, const char *line, size_t length,
+                            att_error *err);
+
+/* Appends the text of `count` numbers to *out; start and end are left out. */
+att_status att_vocab_decode(const att_vocab *vocab, att_text *out, const int32_t *ids,
+                            size_t count);
+
+/* As JSON, for the metadata of a model: {"tokens":"char","lower":false,"words":["a",…]}. */
+att_status att_vocab_to_json(att_text *out, const att_vocab *vocab, att_error *err);
+att_status att_vocab_from_json(att_vocab **out, const char *json, const char *name, att_error *err);
+
+#endif

@@ -510,8 +510,63 @@ ATT_API att_status att_map_text(att_text *out, const att_map *map,
 
 /* ---------------------------------------------------------------- 10. Settings */
 
-/* What to train and how: a value for every key of one table. */
+/* Every choice of training is one row of one table. On the command line of `attend train` it is
+ * `--key value`, in a config file `key = value`, and a model keeps all of them. */
+typedef enum att_setting_kind {
+    ATT_SETTING_NUMBER, /* a whole number between `least` and `most` */
+    ATT_SETTING_REAL,   /* a number between them */
+    ATT_SETTING_WORD,   /* one of `words` */
+    ATT_SETTING_TEXT,   /* any text but the empty one */
+    ATT_SETTING_FLAG,   /* "yes" or "no" */
+} att_setting_kind;
+
+typedef struct att_setting {
+    const char *key;   /* "train-count" */
+    const char *group; /* rows of one group stand together */
+    att_setting_kind kind;
+    const char *takes; /* what its value is called in help, "FILE"; NULL for a flag */
+    const char *says;  /* one line of help */
+    double least;
+    double most;
+    const char *const *words; /* NULL-ended, or NULL */
+} att_setting;
+
+/* The rows, from 0; NULL beyond the last. */
+ATT_API size_t att_setting_count(void);
+ATT_API const att_setting *att_setting_get(size_t index);
+
+/* The row of a key; NULL for one that there is not. */
+ATT_API const att_setting *att_setting_find(const char *key);
+
+/* Whether a task has any use for a setting: `alphabet` means nothing where pairs come from files.
+ */
+ATT_API bool att_setting_concerns(const att_setting *setting, const char *task);
+
+/* A value for every row. */
 typedef struct att_settings att_settings;
+
+/* The defaults of a task; NULL: those of `pairs`, until a task is set. */
+ATT_API att_status att_settings_new(att_settings **out, const char *task, att_error *err);
+ATT_API void att_settings_free(att_settings *settings);
+
+/* Sets one. Defaults that depend on it follow. A message about a value begins with the key; about a
+ * key that there is not, it tells the nearest. */
+ATT_API att_status att_settings_set(att_settings *settings, const char *key, const char *value,
+                                    att_error *err);
+
+/* Adds the value of a key to *out, as it could be set; nothing for a text that was not given. */
+ATT_API att_status att_settings_get(att_text *out, const att_settings *settings, const char *key,
+                                    att_error *err);
+
+/* Sets what a config file says: a line `key = value` each; `#` starts a comment, and a value with
+ * spaces at its ends or a `#` stands in double quotes. Of two files the later counts; what
+ * att_settings_set() has set stays. On failure *err names the line; those before it have been set.
+ */
+ATT_API att_status att_settings_load(att_settings *settings, const char *path, att_error *err);
+
+/* Whether the settings make sense together; if not, *err names the two that contradict each other.
+ */
+ATT_API att_status att_settings_check(const att_settings *settings, att_error *err);
 
 #ifdef __cplusplus
 }

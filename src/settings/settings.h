@@ -136,7 +136,7 @@ struct att_settings {
 att_status att_settings_put(att_settings *settings, const char *key, const char *value,
                             att_origin origin, att_error *err);
 
-/* Whether a key was set, by whatever origin but a default. */
+/* Whether the user has set a key, by a config file or as the caller. */
 bool att_settings_given(const att_settings *settings, const char *key);
 
 /* The config file `text`; `name` stands for it in errors. */

@@ -5,7 +5,7 @@
 
 #include "text/corpus.h"
 
-/* Sequences as rows, filled up with ATT_TOKEN_NONE to the longest. */
+/* Sequences as rows, filled up with ATT_ID_NONE to the longest. */
 typedef struct att_batch {
     int64_t rows;                  /* B */
     int64_t source_length;         /* S */

@@ -9,11 +9,11 @@
 /* Numbers that every vocabulary has; its own tokens follow, the most frequent first and equally
  * frequent ones in the order of their bytes. */
 enum {
-    ATT_TOKEN_NONE = -1,   /* beyond the end of a sequence in a batch */
-    ATT_TOKEN_UNKNOWN = 0, /* any token that is not in the vocabulary */
-    ATT_TOKEN_START = 1,
-    ATT_TOKEN_END = 2,
-    ATT_TOKEN_FIRST = 3, /* the first token of its own */
+    ATT_ID_NONE = -1,   /* beyond the end of a sequence in a batch */
+    ATT_ID_UNKNOWN = 0, /* any token that is not in the vocabulary */
+    ATT_ID_START = 1,
+    ATT_ID_END = 2,
+    ATT_ID_FIRST = 3, /* the first token of its own */
 };
 
 typedef struct att_vocab att_vocab;
@@ -38,7 +38,7 @@ att_status att_vocab_count(att_vocab *vocab, att_ids *ids, const char *line, siz
                            att_error *err);
 
 /* Keeps the tokens counted at least `least` times and numbers them for good. *final receives, for
- * each provisional number, the token's number or ATT_TOKEN_UNKNOWN; release with att_free(). */
+ * each provisional number, the token's number or ATT_ID_UNKNOWN; release with att_free(). */
 att_status att_vocab_close(att_vocab *vocab, int64_t least, int32_t **final, att_error *err);
 
 /* Tokens, the three that are always there among them. */
@@ -46,7 +46,7 @@ int32_t att_vocab_size(const att_vocab *vocab);
 
 att_tokens att_vocab_tokens(const att_vocab *vocab);
 
-/* The number of a token, or ATT_TOKEN_UNKNOWN. */
+/* The number of a token, or ATT_ID_UNKNOWN. */
 int32_t att_vocab_find(const att_vocab *vocab, const char *token, size_t length);
 
 /* The token of a number, lent: "<unknown>", "<start>" and "<end>" for the first three. */

@@ -1,0 +1,57 @@
+/* Numbers as text; see number.h. */
+#define _GNU_SOURCE /* strtod_l(), uselocale() where the compiler is told to be strict */
+#include "base/number.h"
+
+#include <errno.h>
+#include <locale.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* An application may have set a locale in which 0.5 is written 0,5. glibc gives its built-in "C"
+ * locale here without allocating. */
+static locale_t plain_locale(void)
+{
+    return newlocale(LC_ALL_MASK, "C", (locale_t)0);
+}
+
+bool att_whole_read(int64_t *out, const char *text)
+{
+    const char *digits = text + (*text == '-' || *text == '+');
+    if (*digits == '\0' || digits[strspn(digits, "0123456789")] != '\0')
+        return false;
+    errno = 0;
+    *out = strtoll(text, NULL, 10);
+    return errno == 0;
+}
+
+bool att_real_read(double *out, const char *text)
+{
+    /* Neither leading space, nor "inf", "nan" or hexadecimal. */
+    if (*text == '\0' || text[strspn(text, "+-.0123456789eE")] != '\0')
+        return false;
+    locale_t plain = plain_locale();
+    if (plain == (locale_t)0)
+        return false;
+    char *end;
+    *out = strtod_l(text, &end, plain);
+    freelocale(plain);
+    return end != text && *end == '\0' && isfinite(*out);
+}
+
+const char *att_real_write(char out[ATT_REAL_WRITTEN], double value)
+{
+    locale_t plain = plain_locale();
+    locale_t before = plain ? uselocale(plain) : (locale_t)0;
+    for (int digits = 1; digits <= 17; digits++) {
+        snprintf(out, ATT_REAL_WRITTEN, "%.*g", digits, value);
+        if (strtod(out, NULL) == value)
+            break;
+    }
+    if (plain) {
+        uselocale(before);
+        freelocale(plain);
+    }
+    return out;
+}

@@ -1,0 +1,198 @@
+/* The table of settings: one row for each, the whole truth about it. A new setting is a member of
+ * att_settings and a row here; the command line, config files, help, completions and model files
+ * know it from then on. */
+#include "settings/rows.h"
+
+#include <stddef.h>
+
+#define FILES ATT_TASKS_FILES
+#define MADE  ATT_TASKS_MADE
+#define ALL   ATT_TASKS_ALL
+
+/* Limits where any sensible value would do. A double holds each exactly. */
+#define MANY    1e9
+#define LARGEST 9007199254740992.0 /* 2^53 */
+
+/* One row. What is not named is zero. */
+#define ROW(group_, key_, member_, tasks_, start_, kind_, takes_, says_, ...)                      \
+    {                                                                                              \
+        .shown = { .key = key_,                                                                    \
+                   .group = group_,                                                                \
+                   .kind = ATT_SETTING_##kind_,                                                    \
+                   .takes = takes_,                                                                \
+                   .says = says_,                                                                  \
+                   __VA_ARGS__ },                                                                  \
+        .start = start_, .offset = offsetof(struct att_settings, member_), .tasks = tasks_         \
+    }
+
+#define NUMBER(group_, key_, member_, tasks_, start_, least_, most_, takes_, says_)                \
+    ROW(group_, key_, member_, tasks_, start_, NUMBER, takes_, says_, .least = least_,             \
+        .most = most_)
+#define REAL(group_, key_, member_, tasks_, start_, least_, most_, takes_, says_)                  \
+    ROW(group_, key_, member_, tasks_, start_, REAL, takes_, says_, .least = least_, .most = most_)
+#define WORD(group_, key_, member_, tasks_, start_, words_, takes_, says_)                         \
+    ROW(group_, key_, member_, tasks_, start_, WORD, takes_, says_, .words = words_)
+#define TEXT(group_, key_, member_, tasks_, start_, takes_, says_)                                 \
+    ROW(group_, key_, member_, tasks_, start_, TEXT, takes_, says_, .words = NULL)
+#define FLAG(group_, key_, member_, tasks_, start_, says_)                                         \
+    ROW(group_, key_, member_, tasks_, start_, FLAG, NULL, says_, .words = NULL)
+
+static const char *const tasks[] = { "pairs", "reverse", "copy", "sort", NULL };
+static const char *const tokens[] = { "char", "word", "space", NULL };
+static const char *const cells[] = { "rnn", "gru", "lstm", NULL };
+static const char *const mechanisms[] = { "none",    "fixed",    "dot",    "scaled",
+                                          "general", "additive", "concat", "location",
+                                          "local",   "coverage", NULL };
+static const char *const normalisers[] = { "softmax", "mean", "sparsemax", "entmax",
+                                           "sigmoid", "sum",  "none",      NULL };
+static const char *const feeds[] = { "output", "state", "both", NULL };
+static const char *const positions[] = { "none", "sinusoidal", "learned", NULL };
+static const char *const joins[] = { "add", "concat", NULL };
+static const char *const optimisers[] = { "sgd", "adam", "adamw", "adadelta", NULL };
+static const char *const schedules[] = { "constant", "inverse-sqrt", "cosine", "plateau", NULL };
+
+const att_row att_rows[] = {
+    WORD("task", "task", task, ALL, "pairs", tasks, "TASK",
+         "what to learn: pairs from files, or a task made up"),
+
+    TEXT("files", "train", train, FILES, NULL, "FILE",
+         "pairs to train on, a line source<TAB>target each; '-' is standard input"),
+    TEXT("files", "source", source, FILES, NULL, "FILE",
+         "instead of --train: the sources, a line each"),
+    TEXT("files", "target", target, FILES, NULL, "FILE", "their targets, line by line"),
+    TEXT("files", "valid", valid, FILES, NULL, "FILE", "pairs to validate on"),
+    TEXT("files", "valid-source", valid_source, FILES, NULL, "FILE",
+         "instead of --valid: the sources"),
+    TEXT("files", "valid-target", valid_target, FILES, NULL, "FILE", "their targets"),
+    REAL("files", "hold-out", hold_out, FILES, "0.05", 0, 0.5, "PART",
+         "part of the training pairs to validate on where no file is given"),
+    TEXT("files", "align", align, FILES, NULL, "FILE",
+         "alignments to teach attention, a line 0-0 1-2 … per training pair"),
+
+    TEXT("strings", "alphabet", alphabet, MADE, "abcd", "LETTERS",
+         "the letters of the strings made up"),
+    NUMBER("strings", "least-length", least_length, MADE, "1", 1, 1000, "N",
+           "letters in the shortest string"),
+    NUMBER("strings", "most-length", most_length, MADE, "15", 1, 1000, "N",
+           "letters in the longest string"),
+    NUMBER("strings", "train-count", train_count, MADE, "10000", 1, 1e8, "N",
+           "strings to train on"),
+    NUMBER("strings", "valid-count", valid_count, MADE, "1000", 1, 1e8, "N",
+           "strings to validate on, none of them trained on"),
+
+    WORD("tokens", "source-tokens", source_tokens, FILES, "char", tokens, "HOW",
+         "what a source token is"),
+    WORD("tokens", "target-tokens", target_tokens, FILES, "char", tokens, "HOW",
+         "what a target token is"),
+    FLAG("tokens", "lower", lower, FILES, "no", "turn capitals into small letters"),
+    NUMBER("tokens", "min-count", min_count, FILES, "1", 1, MANY, "N",
+           "times a token must occur in training to be known"),
+    NUMBER("tokens", "max-length", max_length, FILES, "500", 0, MANY, "N",
+           "leave out pairs with a side of more tokens; 0: none"),
+
+    WORD("model", "cell", cell, ALL, "lstm", cells, "CELL", "the recurrent cell"),
+    NUMBER("model", "layers", layers, ALL, "1", 1, 64, "N",
+           "recurrent layers of encoder and decoder"),
+    NUMBER("model", "width", width, ALL, "256", 1, 65536, "N", "units of a layer"),
+    NUMBER("model", "embed", embed, ALL, "128", 1, 65536, "N", "width of an embedded token"),
+    FLAG("model", "bidirectional", bidirectional, ALL, "yes",
+         "let the encoder read in both directions"),
+    WORD("model", "attention", attention, ALL, "general", mechanisms, "KIND",
+         "how the decoder looks at the source"),
+    WORD("model", "normaliser", normaliser, ALL, "softmax", normalisers, "KIND",
+         "how scores become weights"),
+    WORD("model", "feed", feed, ALL, "output", feeds, "WHERE",
+         "where the context enters: the output, the next state, or both"),
+    REAL("model", "window", window, ALL, "5", 0.5, 65536, "N",
+         "source tokens on each side that local attention sees"),
+    WORD("model", "positions", positions, ALL, "none", positions, "KIND",
+         "what tells the encoder where a token stands"),
+    WORD("model", "positions-join", positions_join, ALL, "add", joins, "HOW",
+         "how positions join embeddings"),
+    FLAG("model", "tie", tie, ALL, "no", "use the target embedding as output layer too"),
+    REAL("model", "start", start, ALL, "0", 0, 10, "X",
+         "weights start between -X and X; 0: by the size of each matrix"),
+
+    REAL("teaching", "dropout", dropout, ALL, "0.2", 0, 0.95, "P",
+         "probability that a unit is dropped"),
+    REAL("teaching", "label-smoothing", label_smoothing, ALL, "0", 0, 0.9, "P",
+         "probability spread over all tokens"),
+    REAL("teaching", "own", own, ALL, "0", 0, 1, "P",
+         "probability, at the end, that the model's own prediction is fed"),
+    NUMBER("teaching", "own-from", own_from, ALL, "1", 1, MANY, "EPOCH",
+           "epoch from which it rises"),
+    REAL("teaching", "align-weight", align_weight, FILES, "0.1", 0, 1000, "X",
+         "weight of the alignments in the loss"),
+
+    WORD("optimiser", "optimiser", optimiser, ALL, "adam", optimisers, "KIND",
+         "how gradients become steps"),
+    REAL("optimiser", "rate", rate, ALL, "0.001", 0, 1000, "X", "learning rate"),
+    REAL("optimiser", "momentum", momentum, ALL, "0", 0, 0.9999, "X", "of sgd"),
+    REAL("optimiser", "beta1", beta1, ALL, "0.9", 0, 0.999999, "X",
+         "decay of the mean of gradients in adam and adamw"),
+    REAL("optimiser", "beta2", beta2, ALL, "0.999", 0, 0.999999, "X",
+         "decay of the mean of their squares"),
+    REAL("optimiser", "rho", rho, ALL, "0.9", 0, 0.999999, "X", "decay of both means in adadelta"),
+    REAL("optimiser", "epsilon", epsilon, ALL, "1e-8", 1e-30, 1, "X",
+         "keeps divisors from 0 in adam, adamw and adadelta"),
+    REAL("optimiser", "decay", decay, ALL, "0", 0, 1, "X", "weight decay"),
+    REAL("optimiser", "clip", clip, ALL, "1", 0, 1e30, "X", "largest norm of the gradient; 0: any"),
+
+    WORD("schedule", "schedule", schedule, ALL, "constant", schedules, "KIND",
+         "how the rate changes"),
+    NUMBER("schedule", "warmup", warmup, ALL, "0", 0, MANY, "STEPS",
+           "steps in which the rate rises from 0"),
+    REAL("schedule", "least-rate", least_rate, ALL, "0", 0, 1000, "X",
+         "the rate that cosine ends at and plateau stops at"),
+    REAL("schedule", "plateau-factor", plateau_factor, ALL, "0.5", 0.001, 0.999, "X",
+         "what plateau multiplies the rate with"),
+    NUMBER("schedule", "plateau-patience", plateau_patience, ALL, "2", 1, MANY, "N",
+           "validations without progress before it does"),
+    NUMBER("schedule", "epochs", epochs, ALL, "20", 1, MANY, "N",
+           "times to go over the training data"),
+    NUMBER("schedule", "steps", steps, ALL, "0", 0, MANY, "N",
+           "steps to stop after; 0: when the epochs are over"),
+    NUMBER("schedule", "batch", batch, ALL, "2048", 1, 1e8, "TOKENS",
+           "tokens in a batch: rows times the longer side, padding included"),
+    NUMBER("schedule", "accumulate", accumulate, ALL, "1", 1, 1e6, "N", "batches to a step"),
+
+    NUMBER("run", "validate-every", validate_every, ALL, "0", 0, MANY, "STEPS",
+           "steps between validations; 0: after each epoch"),
+    NUMBER("run", "patience", patience, ALL, "0", 0, MANY, "N",
+           "validations without progress before stopping; 0: never"),
+    NUMBER("run", "average", average, ALL, "0", 0, 1000, "N",
+           "average the weights of the last N validations; 0: do not"),
+    NUMBER("run", "seed", seed, ALL, "1", 0, LARGEST, "N", "of weights, order and dropout"),
+    NUMBER("run", "data-seed", data_seed, ALL, "1", 0, LARGEST, "N",
+           "which strings are drawn, or pairs held out"),
+
+    TEXT(ATT_GROUP_OUTPUT, "out", out, ALL, NULL, "FILE", "where the model goes"),
+    TEXT(ATT_GROUP_OUTPUT, "log", log, ALL, NULL, "FILE", "a line of JSON for each report"),
+    TEXT(ATT_GROUP_OUTPUT, "resume", resume, ALL, NULL, "FILE", "go on from a checkpoint"),
+
+};
+
+/* clang-format off */
+/* By task first, so that what a task chooses counts for the rest. The three tasks made up are alike:
+ * `reverse` is the third question of handout 003. */
+#define SMALL(task)                                                                                \
+    { "task", task, "width", "64" }, { "task", task, "embed", "32" },                              \
+    { "task", task, "bidirectional", "no" }, { "task", task, "attention", "dot" },                 \
+    { "task", task, "dropout", "0" }, { "task", task, "epochs", "30" },                            \
+    { "task", task, "batch", "1024" }, { "task", task, "rate", "0.002" }
+
+const att_other_default att_other_defaults[] = {
+    SMALL("reverse"),
+    SMALL("copy"),
+    SMALL("sort"),
+    { "optimiser", "sgd", "rate", "0.1" },
+    { "optimiser", "adamw", "decay", "0.01" },
+    { "optimiser", "adadelta", "rate", "1" },
+    { "optimiser", "adadelta", "epsilon", "1e-6" },
+};
+/* clang-format on */
+
+const size_t att_row_count = sizeof att_rows / sizeof *att_rows;
+const size_t att_other_default_count = sizeof att_other_defaults / sizeof *att_other_defaults;
+
+_Static_assert(sizeof att_rows / sizeof *att_rows <= ATT_MOST_SETTINGS, "room for every origin");

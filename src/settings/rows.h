@@ -1,0 +1,51 @@
+/* The table of settings, and what setting a value means for one row of it. */
+#ifndef ATT_SETTINGS_ROWS_H
+#define ATT_SETTINGS_ROWS_H
+
+#include "settings/settings.h"
+
+/* The group of settings about this run's files rather than the model: a model does not keep them.
+ */
+#define ATT_GROUP_OUTPUT "output"
+
+/* Tasks as bits. */
+enum {
+    ATT_TASKS_FILES = 1 << ATT_TASK_PAIRS,
+    ATT_TASKS_MADE = 1 << ATT_TASK_REVERSE | 1 << ATT_TASK_COPY | 1 << ATT_TASK_SORT,
+    ATT_TASKS_ALL = ATT_TASKS_FILES | ATT_TASKS_MADE,
+};
+
+typedef struct att_row {
+    att_setting shown;
+    const char *start; /* the default as a user would write it; NULL: not given */
+    size_t offset;     /* of the member of att_settings */
+    unsigned tasks;    /* that it concerns */
+} att_row;
+
+extern const att_row att_rows[];
+extern const size_t att_row_count;
+
+/* A default that holds instead while another key has a value. Later rows win. */
+typedef struct att_other_default {
+    const char *when, *is;
+    const char *key, *start;
+} att_other_default;
+
+extern const att_other_default att_other_defaults[];
+extern const size_t att_other_default_count;
+
+/* The place of a key in the table, or -1. */
+int att_row_find(const char *key);
+
+/* A row's member. */
+void *att_row_member(const att_row *row, att_settings *settings);
+
+/* Reads `value` into the row's member; a text is copied. What the row does not take is
+ * ATT_BAD_INPUT, in a message that begins with the key. */
+att_status att_row_set(const att_row *row, att_settings *settings, const char *value,
+                       att_error *err);
+
+/* Adds the member's value to *out as att_row_set() would take it; nothing for a text not given. */
+att_status att_row_write(att_text *out, const att_row *row, const att_settings *settings);
+
+#endif

@@ -1,0 +1,149 @@
+/* Values for every row of the table, and the defaults that depend on others; see settings.h. */
+#include "settings/settings.h"
+
+#include "base/alloc.h"
+#include "base/error.h"
+#include "base/quote.h"
+#include "settings/rows.h"
+
+#include <string.h>
+
+size_t att_setting_count(void)
+{
+    return att_row_count;
+}
+
+const att_setting *att_setting_get(size_t index)
+{
+    return index < att_row_count ? &att_rows[index].shown : NULL;
+}
+
+const att_setting *att_setting_find(const char *key)
+{
+    int row = att_row_find(key);
+    return row < 0 ? NULL : &att_rows[row].shown;
+}
+
+bool att_setting_concerns(const att_setting *setting, const char *task)
+{
+    int row = att_row_find(setting->key);
+    const char *const *words = att_setting_find("task")->words;
+    for (int i = 0; row >= 0 && words[i]; i++)
+        if (strcmp(words[i], task) == 0)
+            return att_rows[row].tasks >> i & 1;
+    return false;
+}
+
+/* ---- defaults */
+
+/* Defaults are literals of the table: a text is pointed to, and the rest is known to be good. */
+static void set_default(att_settings *settings, const att_row *row, const char *start)
+{
+    if (row->shown.kind == ATT_SETTING_TEXT)
+        *(const char **)att_row_member(row, settings) = start;
+    else
+        (void)att_row_set(row, settings, start, NULL);
+}
+
+static bool has_value(const att_settings *settings, const char *key, const char *word)
+{
+    const att_row *row = &att_rows[att_row_find(key)];
+    return strcmp(row->shown.words[*(int *)att_row_member(row, (att_settings *)settings)], word) ==
+           0;
+}
+
+/* Gives every row that nobody has set its default, which may depend on those that were. */
+static void settle(att_settings *settings)
+{
+    for (size_t i = 0; i < att_row_count; i++)
+        if (settings->origin[i] == ATT_FROM_DEFAULT)
+            set_default(settings, &att_rows[i], att_rows[i].start);
+    for (size_t i = 0; i < att_other_default_count; i++) {
+        const att_other_default *other = &att_other_defaults[i];
+        int row = att_row_find(other->key);
+        if (settings->origin[row] == ATT_FROM_DEFAULT &&
+            has_value(settings, other->when, other->is))
+            set_default(settings, &att_rows[row], other->start);
+    }
+}
+
+/* ---- setting and getting */
+
+static att_status fail_unknown(const char *key, att_error *err)
+{
+    const char *known[ATT_MOST_SETTINGS];
+    for (size_t i = 0; i < att_row_count; i++)
+        known[i] = att_rows[i].shown.key;
+    const char *nearest = att_suggest(key, known, att_row_count);
+    char quoted[ATT_QUOTED];
+    att_quote(quoted, key, strlen(key));
+    if (nearest)
+        return att_fail(err, ATT_BAD_INPUT, NULL, "unknown setting '%s'; did you mean %s?", quoted,
+                        nearest);
+    return att_fail(err, ATT_BAD_INPUT, NULL, "unknown setting '%s'", quoted);
+}
+
+att_status att_settings_put(att_settings *settings, const char *key, const char *value,
+                            att_origin origin, att_error *err)
+{
+    int row = att_row_find(key);
+    if (row < 0)
+        return fail_unknown(key, err);
+    if (settings->origin[row] > origin) {
+        /* Even a value that does not count must be a good one. */
+        att_settings unused = { 0 };
+        att_status status = att_row_set(&att_rows[row], &unused, value, err);
+        att_arena_free(&unused.texts);
+        return status;
+    }
+    ATT_TRY(att_row_set(&att_rows[row], settings, value, err));
+    settings->origin[row] = (uint8_t)origin;
+    settle(settings);
+    return ATT_OK;
+}
+
+att_status att_settings_set(att_settings *settings, const char *key, const char *value,
+                            att_error *err)
+{
+    return att_settings_put(settings, key, value, ATT_FROM_CALLER, err);
+}
+
+att_status att_settings_get(att_text *out, const att_settings *settings, const char *key,
+                            att_error *err)
+{
+    int row = att_row_find(key);
+    if (row < 0)
+        return fail_unknown(key, err);
+    return att_row_write(out, &att_rows[row], settings) == ATT_OK ? ATT_OK : att_fail_memory(err);
+}
+
+bool att_settings_given(const att_settings *settings, const char *key)
+{
+    int row = att_row_find(key);
+    return row >= 0 && settings->origin[row] >= ATT_FROM_CONFIG;
+}
+
+/* ---- life */
+
+att_status att_settings_new(att_settings **out, const char *task, att_error *err)
+{
+    *out = NULL;
+    att_settings *settings = att_alloc_zero(1, sizeof *settings);
+    if (!settings)
+        return att_fail_memory(err);
+    settle(settings);
+    att_status status = task ? att_settings_set(settings, "task", task, err) : ATT_OK;
+    if (status == ATT_OK)
+        *out = settings;
+    else
+        att_settings_free(settings);
+    return status;
+}
+
+void att_settings_free(att_settings *settings)
+{
+    if (!settings)
+        return;
+    att_arena_free(&settings->texts);
+    att_free(settings);
+}

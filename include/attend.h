@@ -13,6 +13,7 @@
  *   8. Worksheets             a sheet worked out step by step
  *   9. Rendering              traces and attention maps
  *  10. Settings               every choice of training, by name
+ *  11. Models                 trained models: running and looking into them
  *
  * Conventions. The library never prints, exits or aborts. A call that can fail returns an
  * att_status and, where an att_error is given, says in it what was wrong and what was expected.
@@ -567,6 +568,11 @@ ATT_API att_status att_settings_load(att_settings *settings, const char *path, a
 /* Whether the settings make sense together; if not, *err names the two that contradict each other.
  */
 ATT_API att_status att_settings_check(const att_settings *settings, att_error *err);
+
+/* ---------------------------------------------------------------- 11. Models */
+
+/* A model: settings, vocabularies and parameters, as trained and kept in one file. */
+typedef struct att_model att_model;
 
 #ifdef __cplusplus
 }

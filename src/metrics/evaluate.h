@@ -1,0 +1,19 @@
+/* A model measured on pairs: its loss when told the references, and its own answers. */
+#ifndef ATT_METRICS_EVALUATE_H
+#define ATT_METRICS_EVALUATE_H
+
+#include "metrics/tally.h"
+#include "model/model.h"
+#include "text/corpus.h"
+
+typedef struct att_evaluate_how {
+    int64_t tokens; /* per batch; 0: as the model was trained with. Results do not depend on it */
+    bool answers;   /* decode too: exact matches and edits; else the steps and the loss alone */
+    int64_t most;   /* pairs, from the first on; 0: all */
+} att_evaluate_how;
+
+/* Adds to *tally. */
+att_status att_evaluate(att_tally *tally, att_model *model, const att_corpus *corpus,
+                        const att_evaluate_how *how, att_error *err);
+
+#endif

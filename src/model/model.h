@@ -1,0 +1,138 @@
+/* A model: settings, vocabularies, parameters, and the family that says how they work together.
+ *
+ * A family is a row of a table. Training asks it for a loss; decoding feeds it token after token
+ * through an att_decoder. Both run the same code on a tape, so that a sequence decoded step by step
+ * has the bits of the whole. */
+#ifndef ATT_MODEL_MODEL_H
+#define ATT_MODEL_MODEL_H
+
+#include "attend.h"
+#include "base/arena.h"
+#include "settings/settings.h"
+#include "tape/ops.h"
+#include "text/batch.h"
+#include "text/vocab.h"
+
+typedef struct att_family att_family;
+typedef struct att_decoder att_decoder;
+
+struct att_model {
+    const att_settings *settings;
+    const att_vocab *source_words, *target_words;
+    const att_family *family;
+    att_params params;
+    void *parts;       /* the family's: where its parameters are */
+    char *training;    /* JSON that the training loop left in the file; NULL where none */
+    att_arena memory;  /* of `parts` and `training` */
+    att_settings *own; /* settings and vocabularies read from a file; NULL where lent */
+    att_vocab *own_source, *own_target;
+};
+
+/* Makes a model with starting values drawn under settings->seed. Settings and vocabularies are
+ * lent and must outlive it. Release with att_model_free(). */
+att_status att_model_new(att_model **out, const att_settings *settings,
+                         const att_vocab *source_words, const att_vocab *target_words,
+                         att_error *err);
+
+void att_model_free(att_model *model);
+
+/* ---- files (format.c). Tensors of a model file are its parameters by name; its metadata is
+ * "attend.format" (a number, ATT_MODEL_FORMAT), "attend.family", "attend.settings",
+ * "attend.source", "attend.target" (JSON) and "attend.training" (JSON, may be missing). Tensors
+ * whose name begins with ATT_TRAINING_PREFIX belong to the training loop and are passed over. */
+#define ATT_MODEL_FORMAT    "1"
+#define ATT_TRAINING_PREFIX "training."
+
+/* Adds a model to a bundle: tensors and metadata; `training` is JSON, or NULL. */
+att_status att_model_to_bundle(att_bundle *bundle, const att_model *model, const char *training,
+                               att_error *err);
+
+/* Reads one from a bundle; `name` stands for the file in errors, which name what is missing, too
+ * much, misshapen or of another version. */
+att_status att_model_from_bundle(att_model **out, const att_bundle *bundle, const char *name,
+                                 att_error *err);
+
+/* Replaces the parameters' values by those of the bundle, under the same checks. */
+att_status att_model_take_values(att_model *model, const att_bundle *bundle, const char *name,
+                                 att_error *err);
+
+/* ---- learning */
+
+/* How a batch is taught. */
+typedef struct att_lesson {
+    float smoothing; /* of labels */
+    float own;       /* probability that a step is fed the model's own prediction (H15) */
+    uint64_t seed;   /* own predictions are drawn under these, the pair and the place in it */
+    uint64_t step;
+} att_lesson;
+
+/* What came of it, summed over the target tokens of the batch, ends included. */
+typedef struct att_lesson_result {
+    double loss; /* -log probability, in nats, without smoothing and alignments */
+    int64_t tokens;
+    int64_t right; /* tokens that were the most probable */
+} att_lesson_result;
+
+/* The loss of a batch, a single number summed over its target tokens, to be differentiated by
+ * att_tape_backward(tape, loss, scale). Smoothing and the loss of given alignments are in it. NULL
+ * on failure, which the tape keeps. `result` may be NULL. The tape has begun. */
+att_node *att_model_loss(att_model *model, att_tape *tape, const att_batch *batch,
+                         const att_lesson *lesson, att_lesson_result *result);
+
+/* ---- decoding */
+
+/* The source side of a batch. */
+typedef struct att_sources {
+    int64_t rows, length;   /* B, S */
+    const int32_t *ids;     /* [B,S], ATT_TOKEN_NONE beyond a row's length */
+    const int64_t *lengths; /* [B] */
+} att_sources;
+
+/* What one step gives, lent until the next call. */
+typedef struct att_decoded {
+    const float *log_probs; /* [rows,V] */
+    const float *weights;   /* [rows,S] attention; NULL where the model has none */
+} att_decoded;
+
+/* Decodes with a model, which it borrows; one at a time per model. */
+att_status att_decoder_new(att_decoder **out, att_model *model, att_error *err);
+void att_decoder_free(att_decoder *decoder);
+
+/* Reads the sources: from here on row r continues source r. */
+att_status att_decoder_start(att_decoder *decoder, const att_sources *sources, att_error *err);
+
+/* Takes one token per row (the first is ATT_TOKEN_START) and gives the log-probabilities of the
+ * next. Row r goes on from row order[r] of the step before (of the start: source order[r]), so that
+ * beams can be dropped, doubled and exchanged; order NULL: each from itself. */
+att_status att_decoder_step(att_decoder *decoder, int64_t rows, const int32_t *tokens,
+                            const int64_t *order, att_decoded *out, att_error *err);
+
+/* ---- families */
+
+struct att_decoder {
+    att_model *model;
+    att_tape *tape;
+    void *state; /* the family's */
+};
+
+struct att_family {
+    const char *name;
+
+    /* Adds its parameters and makes model->parts. What the settings ask for and the family cannot
+     * be is ATT_BAD_INPUT. */
+    att_status (*build)(att_model *model, att_error *err);
+
+    att_node *(*loss)(att_model *model, att_tape *tape, const att_batch *batch,
+                      const att_lesson *lesson, att_lesson_result *result);
+
+    att_status (*open)(att_decoder *decoder, att_error *err); /* makes `state` */
+    void (*close)(att_decoder *decoder);
+    att_status (*start)(att_decoder *decoder, const att_sources *sources, att_error *err);
+    att_status (*step)(att_decoder *decoder, int64_t rows, const int32_t *tokens,
+                       const int64_t *order, att_decoded *out, att_error *err);
+};
+
+/* All families, ended by NULL. */
+extern const att_family *const att_families[];
+
+#endif

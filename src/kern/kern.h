@@ -99,15 +99,41 @@ typedef struct att_drop {
 
 typedef void att_kern_dropout(float *y, const float *x, size_t n, const att_drop *drop);
 
+/* A step of an optimiser takes as its gradient g = scale gradient + pull parameter: `scale` is what
+ * averages and clips, `pull` the decay of the L2 kind. Moments are zeros before the first step. */
+typedef struct att_gradient_use {
+    float scale, pull;
+} att_gradient_use;
+
+/* velocity = momentum velocity + g; parameter -= rate velocity. */
+typedef struct att_sgd_step {
+    att_gradient_use use;
+    float rate, momentum;
+} att_sgd_step;
+
+typedef void att_kern_sgd(float *parameter, float *velocity, const float *gradient, size_t n,
+                          const att_sgd_step *step);
+
 /* One step of Adam. `first` and `second` are 1 - beta1^t and 1 - beta2^t; `decay` pulls the
  * parameter itself towards zero (AdamW). */
 typedef struct att_adam_step {
+    att_gradient_use use;
     float rate, beta1, beta2, epsilon, decay;
     float first, second;
 } att_adam_step;
 
 typedef void att_kern_adam(float *parameter, float *moment1, float *moment2, const float *gradient,
                            size_t n, const att_adam_step *step);
+
+/* squares = rho squares + (1 - rho) g^2; change = sqrt(changes + epsilon) / sqrt(squares + epsilon)
+ * g; changes likewise of change^2; parameter -= rate change. */
+typedef struct att_adadelta_step {
+    att_gradient_use use;
+    float rate, rho, epsilon;
+} att_adadelta_step;
+
+typedef void att_kern_adadelta(float *parameter, float *squares, float *changes,
+                               const float *gradient, size_t n, const att_adadelta_step *step);
 
 /* The matrix product C [rows,columns] = A [rows,depth] B [depth,columns] sums in this order,
  * whatever the shapes, the tiles and the threads: along the depth in blocks of ATT_DEPTH_BLOCK, in
@@ -177,7 +203,9 @@ typedef void att_kern_pack(float *panels, const float *b, size_t stride, bool tr
     K(att_kern_gru_back, gru_back)                                                                 \
     K(att_kern_dropout, dropout)                                                                   \
     K(att_kern_dropout, dropout_back) /* adds to y */                                              \
+    K(att_kern_sgd, sgd)                                                                           \
     K(att_kern_adam, adam)                                                                         \
+    K(att_kern_adadelta, adadelta)                                                                 \
     K(att_kern_product, product)                                                                   \
     K(att_kern_pack, pack)                                                                         \
     ATT_ATTENTION_KERNELS(K)

@@ -121,14 +121,36 @@ static inline void run_att_kern_dropout(att_kern_dropout *kernel, scene *s)
     kernel(scene_take(s, s->n), x, s->n, &drop);
 }
 
+static inline float *take_positive(scene *s)
+{
+    float *x = scene_take(s, s->n);
+    for (size_t i = 0; i < s->n; i++)
+        x[i] = fabsf(x[i]);
+    return x;
+}
+
+static inline void run_att_kern_sgd(att_kern_sgd *kernel, scene *s)
+{
+    const float *gradient = scene_take(s, s->n);
+    float *velocity = scene_take(s, s->n);
+    att_sgd_step step = { { 0.7f, 0.02f }, 1e-2f, 0.9f };
+    kernel(scene_take(s, s->n), velocity, gradient, s->n, &step);
+}
+
 static inline void run_att_kern_adam(att_kern_adam *kernel, scene *s)
 {
     const float *gradient = scene_take(s, s->n);
-    float *moment1 = scene_take(s, s->n), *moment2 = scene_take(s, s->n);
-    for (size_t i = 0; i < s->n; i++)
-        moment2[i] = fabsf(moment2[i]);
-    att_adam_step step = { 1e-3f, 0.9f, 0.999f, 1e-8f, 0.01f, 0.19f, 0.002f };
+    float *moment1 = scene_take(s, s->n), *moment2 = take_positive(s);
+    att_adam_step step = { { 0.3f, 0.01f }, 1e-3f, 0.9f, 0.999f, 1e-8f, 0.01f, 0.19f, 0.002f };
     kernel(scene_take(s, s->n), moment1, moment2, gradient, s->n, &step);
+}
+
+static inline void run_att_kern_adadelta(att_kern_adadelta *kernel, scene *s)
+{
+    const float *gradient = scene_take(s, s->n);
+    float *squares = take_positive(s), *changes = take_positive(s);
+    att_adadelta_step step = { { 0.3f, 0.01f }, 0.5f, 0.95f, 1e-6f };
+    kernel(scene_take(s, s->n), squares, changes, gradient, s->n, &step);
 }
 
 /* A block with gaps between its rows, at every number of rows and both layouts of A and of C's end.

@@ -1,4 +1,5 @@
-/* Dropout and Adam: what is dropped is what the counter says, and steps are those of the paper. */
+/* Dropout and optimisers: what is dropped is what the counter says, and steps are those of the
+ * papers. */
 #include "kern/check.h"
 
 static void each_element_is_dropped_as_its_own_number_says(void **state)
@@ -68,36 +69,108 @@ static void nothing_is_dropped_at_probability_zero(void **state)
     }
 }
 
+enum { N = 53, STEPS = 20 };
+
+/* A parameter in float and in double, and up to two moments of each. */
+typedef struct pair_of_runs {
+    float p[N], m[N], v[N], g[N];
+    double p2[N], m2[N], v2[N];
+} pair_of_runs;
+
+static const att_gradient_use use = { 0.5f, 0.02f };
+
+static void start(pair_of_runs *run)
+{
+    *run = (pair_of_runs){ 0 };
+    fill(run->p, N, 93, -1, 1);
+    for (size_t i = 0; i < N; i++)
+        run->p2[i] = run->p[i];
+}
+
+/* The gradient that a step uses, in double precision. */
+static double gradient_at(const pair_of_runs *run, size_t i)
+{
+    return use.scale * (double)run->g[i] + use.pull * run->p2[i];
+}
+
+/* About ten roundings a step, of numbers up to 1 in the parameter and smaller ones in the change.
+ */
+static void check_run(const pair_of_runs *run, const att_kernels *kernels)
+{
+    for (size_t i = 0; i < N; i++)
+        check_near(run->p[i], run->p2[i], STEPS * 4 * EPS, "parameter", kernels->name, N, i);
+}
+
+static void sgd_gathers_momentum(void **state)
+{
+    (void)state;
+    FOR_EACH_SET(kernels)
+    {
+        pair_of_runs run;
+        start(&run);
+        for (int t = 1; t <= STEPS; t++) {
+            fill(run.g, N, 94 + (uint64_t)t, -1, 1);
+            att_sgd_step step = { use, 0.01f, 0.9f };
+            double rate = step.rate, momentum = step.momentum;
+            for (size_t i = 0; i < N; i++) {
+                run.v2[i] = momentum * run.v2[i] + gradient_at(&run, i);
+                run.p2[i] -= rate * run.v2[i];
+            }
+            kernels->sgd(run.p, run.v, run.g, N, &step);
+        }
+        check_run(&run, kernels);
+    }
+}
+
 /* Algorithm 1 of the paper in double precision, with decoupled decay. */
 static void adam_follows_the_paper(void **state)
 {
     (void)state;
-    enum { N = 53, STEPS = 20 };
     FOR_EACH_SET(kernels)
     {
-        float p[N], m[N] = { 0 }, v[N] = { 0 }, g[N];
-        double p2[N], m2[N] = { 0 }, v2[N] = { 0 };
-        fill(p, N, 93, -1, 1);
-        for (size_t i = 0; i < N; i++)
-            p2[i] = p[i];
+        pair_of_runs run;
+        start(&run);
         for (int t = 1; t <= STEPS; t++) {
-            fill(g, N, 94 + (uint64_t)t, -1, 1);
-            att_adam_step step = { 0.01f, 0.9f, 0.98f, 1e-8f, 0.1f, 0, 0 };
-            double first = 1 - pow(step.beta1, t), second = 1 - pow(step.beta2, t);
+            fill(run.g, N, 94 + (uint64_t)t, -1, 1);
+            att_adam_step step = { use, 0.01f, 0.9f, 0.98f, 1e-8f, 0.1f, 0, 0 };
+            double b1 = step.beta1, b2 = step.beta2, rate = step.rate;
+            double first = 1 - pow(b1, t), second = 1 - pow(b2, t);
             step.first = (float)first;
             step.second = (float)second;
-            kernels->adam(p, m, v, g, N, &step);
             for (size_t i = 0; i < N; i++) {
-                double b1 = step.beta1, b2 = step.beta2, rate = step.rate;
-                m2[i] = b1 * m2[i] + (1 - b1) * g[i];
-                v2[i] = b2 * v2[i] + (1 - b2) * g[i] * g[i];
-                p2[i] -= rate * (m2[i] / first / (sqrt(v2[i] / second) + 1e-8) +
-                                 (double)step.decay * p2[i]);
+                double g = gradient_at(&run, i);
+                run.m2[i] = b1 * run.m2[i] + (1 - b1) * g;
+                run.v2[i] = b2 * run.v2[i] + (1 - b2) * g * g;
+                run.p2[i] -= rate * (run.m2[i] / first / (sqrt(run.v2[i] / second) + 1e-8) +
+                                     (double)step.decay * run.p2[i]);
             }
+            kernels->adam(run.p, run.m, run.v, run.g, N, &step);
         }
-        /* ten roundings a step, of numbers up to 1 in the parameter and up to 0.01 in the change */
-        for (size_t i = 0; i < N; i++)
-            check_near(p[i], p2[i], STEPS * 4 * EPS, "parameter", kernels->name, N, i);
+        check_run(&run, kernels);
+    }
+}
+
+static void adadelta_follows_the_paper(void **state)
+{
+    (void)state;
+    FOR_EACH_SET(kernels)
+    {
+        pair_of_runs run;
+        start(&run);
+        for (int t = 1; t <= STEPS; t++) {
+            fill(run.g, N, 94 + (uint64_t)t, -1, 1);
+            att_adadelta_step step = { use, 0.8f, 0.95f, 1e-6f };
+            double rho = step.rho, epsilon = step.epsilon, rate = step.rate;
+            for (size_t i = 0; i < N; i++) {
+                double g = gradient_at(&run, i);
+                run.m2[i] = rho * run.m2[i] + (1 - rho) * g * g;
+                double change = sqrt(run.v2[i] + epsilon) / sqrt(run.m2[i] + epsilon) * g;
+                run.v2[i] = rho * run.v2[i] + (1 - rho) * change * change;
+                run.p2[i] -= rate * change;
+            }
+            kernels->adadelta(run.p, run.m, run.v, run.g, N, &step);
+        }
+        check_run(&run, kernels);
     }
 }
 
@@ -108,7 +181,9 @@ int main(void)
         cmocka_unit_test(about_the_asked_share_is_dropped),
         cmocka_unit_test(what_was_dropped_gets_no_gradient_not_even_nan),
         cmocka_unit_test(nothing_is_dropped_at_probability_zero),
+        cmocka_unit_test(sgd_gathers_momentum),
         cmocka_unit_test(adam_follows_the_paper),
+        cmocka_unit_test(adadelta_follows_the_paper),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

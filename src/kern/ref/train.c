@@ -1,4 +1,4 @@
-/* What only training needs, dropout and Adam, in plain loops; see kern.h. */
+/* What only training needs, dropout and the steps of optimisers, in plain loops; see kern.h. */
 #include "base/random.h"
 #include "kern/set/set.h"
 
@@ -23,6 +23,27 @@ void KERNEL(dropout_back)(float *y, const float *x, size_t n, const att_drop *dr
         y[i] += is_dropped(drop, i) ? 0.0f : x[i] * scale;
 }
 
+static float gradient_of(att_gradient_use use, float gradient, float parameter)
+{
+    return fmaf(use.pull, parameter, use.scale * gradient);
+}
+
+/* rate old + (1 - rate) new, rounded twice. */
+static float blend(float rate, float old, float new)
+{
+    return fmaf(rate, old - new, new);
+}
+
+void KERNEL(sgd)(float *parameter, float *velocity, const float *gradient, size_t n,
+                 const att_sgd_step *step)
+{
+    for (size_t i = 0; i < n; i++) {
+        float g = gradient_of(step->use, gradient[i], parameter[i]);
+        velocity[i] = fmaf(step->momentum, velocity[i], g);
+        parameter[i] = fmaf(-step->rate, velocity[i], parameter[i]);
+    }
+}
+
 /* Kingma and Ba, "Adam", 2015, algorithm 1; the decay is that of Loshchilov and Hutter, 2019. */
 void KERNEL(adam)(float *parameter, float *moment1, float *moment2, const float *gradient, size_t n,
                   const att_adam_step *step)
@@ -30,10 +51,24 @@ void KERNEL(adam)(float *parameter, float *moment1, float *moment2, const float 
     float rate = step->rate / step->first, second = 1.0f / sqrtf(step->second);
     float keep = fmaf(-step->rate, step->decay, 1.0f);
     for (size_t i = 0; i < n; i++) {
-        float g = gradient[i];
-        float m = moment1[i] = fmaf(step->beta1, moment1[i] - g, g);
-        float v = moment2[i] = fmaf(step->beta2, moment2[i] - g * g, g * g);
+        float g = gradient_of(step->use, gradient[i], parameter[i]);
+        float m = moment1[i] = blend(step->beta1, moment1[i], g);
+        float v = moment2[i] = blend(step->beta2, moment2[i], g * g);
         float size = fmaf(sqrtf(v), second, step->epsilon);
         parameter[i] = fmaf(-rate, m / size, parameter[i] * keep);
+    }
+}
+
+/* Zeiler, "ADADELTA: an adaptive learning rate method", 2012, algorithm 1. */
+void KERNEL(adadelta)(float *parameter, float *squares, float *changes, const float *gradient,
+                      size_t n, const att_adadelta_step *step)
+{
+    for (size_t i = 0; i < n; i++) {
+        float g = gradient_of(step->use, gradient[i], parameter[i]);
+        squares[i] = blend(step->rho, squares[i], g * g);
+        float ratio = sqrtf(changes[i] + step->epsilon) / sqrtf(squares[i] + step->epsilon);
+        float change = ratio * g;
+        changes[i] = blend(step->rho, changes[i], change * change);
+        parameter[i] = fmaf(-step->rate, change, parameter[i]);
     }
 }

@@ -1,4 +1,5 @@
-/* What only training needs, dropout and Adam, over vectors; see kern.h and ref/train.c. */
+/* What only training needs, dropout and the steps of optimisers, over vectors; see kern.h and
+ * ref/train.c. */
 #include "kern/vec/philox.h"
 
 #include <math.h>
@@ -45,21 +46,61 @@ void KERNEL(dropout_back)(float *y, const float *x, size_t n, const att_drop *dr
     drop_some(y, x, n, drop, true);
 }
 
+INLINE vec gradient_of(att_gradient_use use, vec gradient, vec parameter)
+{
+    return v_fma(v_set(use.pull), parameter, v_mul(v_set(use.scale), gradient));
+}
+
+INLINE vec blend(float rate, vec old, vec new)
+{
+    return v_fma(v_set(rate), v_sub(old, new), new);
+}
+
+void KERNEL(sgd)(float *parameter, float *velocity, const float *gradient, size_t n,
+                 const att_sgd_step *step)
+{
+    vec rate = v_set(step->rate), momentum = v_set(step->momentum);
+    for (size_t i = 0; i < n; i += LANES) {
+        size_t left = n - i;
+        vec p = v_load_upto(parameter + i, left);
+        vec g = gradient_of(step->use, v_load_upto(gradient + i, left), p);
+        vec v = v_fma(momentum, v_load_upto(velocity + i, left), g);
+        v_store_upto(velocity + i, v, left);
+        v_store_upto(parameter + i, v_fnma(rate, v, p), left);
+    }
+}
+
 void KERNEL(adam)(float *parameter, float *moment1, float *moment2, const float *gradient, size_t n,
                   const att_adam_step *step)
 {
     vec rate = v_set(step->rate / step->first), second = v_set(1.0f / sqrtf(step->second));
     vec keep = v_set(fmaf(-step->rate, step->decay, 1.0f)), epsilon = v_set(step->epsilon);
-    vec beta1 = v_set(step->beta1), beta2 = v_set(step->beta2);
     for (size_t i = 0; i < n; i += LANES) {
         size_t left = n - i;
-        vec g = v_load_upto(gradient + i, left), g2 = v_mul(g, g);
-        vec m = v_fma(beta1, v_sub(v_load_upto(moment1 + i, left), g), g);
-        vec v = v_fma(beta2, v_sub(v_load_upto(moment2 + i, left), g2), g2);
+        vec p = v_load_upto(parameter + i, left);
+        vec g = gradient_of(step->use, v_load_upto(gradient + i, left), p);
+        vec m = blend(step->beta1, v_load_upto(moment1 + i, left), g);
+        vec v = blend(step->beta2, v_load_upto(moment2 + i, left), v_mul(g, g));
         vec ratio = v_div(m, v_fma(v_sqrt(v), second, epsilon));
-        vec kept = v_mul(v_load_upto(parameter + i, left), keep);
         v_store_upto(moment1 + i, m, left);
         v_store_upto(moment2 + i, v, left);
-        v_store_upto(parameter + i, v_fnma(rate, ratio, kept), left);
+        v_store_upto(parameter + i, v_fnma(rate, ratio, v_mul(p, keep)), left);
+    }
+}
+
+void KERNEL(adadelta)(float *parameter, float *squares, float *changes, const float *gradient,
+                      size_t n, const att_adadelta_step *step)
+{
+    vec rate = v_set(step->rate), epsilon = v_set(step->epsilon);
+    for (size_t i = 0; i < n; i += LANES) {
+        size_t left = n - i;
+        vec p = v_load_upto(parameter + i, left), before = v_load_upto(changes + i, left);
+        vec g = gradient_of(step->use, v_load_upto(gradient + i, left), p);
+        vec square = blend(step->rho, v_load_upto(squares + i, left), v_mul(g, g));
+        vec ratio = v_div(v_sqrt(v_add(before, epsilon)), v_sqrt(v_add(square, epsilon)));
+        vec change = v_mul(ratio, g);
+        v_store_upto(squares + i, square, left);
+        v_store_upto(changes + i, blend(step->rho, before, v_mul(change, change)), left);
+        v_store_upto(parameter + i, v_fnma(rate, change, p), left);
     }
 }

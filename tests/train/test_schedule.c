@@ -1,0 +1,124 @@
+/* Schedules: the rate rises, falls and is cut where it should. */
+#include "train/schedule.h"
+
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+
+#include <cmocka.h>
+
+static const att_plan plan = { .epoch_steps = 100, .total = 1000 };
+
+static att_settings *make(const char *const (*pairs)[2])
+{
+    att_settings *settings;
+    assert_int_equal(att_settings_new(&settings, "reverse", NULL), ATT_OK);
+    for (; (*pairs)[0]; pairs++)
+        assert_int_equal(att_settings_set(settings, (*pairs)[0], (*pairs)[1], NULL), ATT_OK);
+    return settings;
+}
+
+#define MAKE(...) make((const char *const[][2]){ __VA_ARGS__, { NULL, NULL } })
+
+static double rate_at(const att_settings *settings, int64_t step)
+{
+    return att_schedule_rate(settings, &plan, &(att_plateau){ 0 }, step);
+}
+
+static void check(double got, double want)
+{
+    if (fabs(got - want) > 4e-16 * fabs(want)) /* a few roundings of a double */
+        fail_msg("%.17g, expected %.17g", got, want);
+}
+
+static void every_schedule_rises_to_the_rate_over_the_warm_up(void **state)
+{
+    (void)state;
+    static const char *const names[] = { "constant", "inverse-sqrt", "cosine", "plateau" };
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        att_settings *settings =
+            MAKE({ "schedule", names[i] }, { "rate", "0.5" }, { "warmup", "40" });
+        check(rate_at(settings, 1), 0.5 / 40);
+        check(rate_at(settings, 10), 0.125);
+        check(rate_at(settings, 40), 0.5);
+        att_settings_free(settings);
+    }
+}
+
+static void a_constant_rate_stays(void **state)
+{
+    (void)state;
+    att_settings *settings = MAKE({ "schedule", "constant" }, { "rate", "0.25" });
+    check(rate_at(settings, 1), 0.25);
+    check(rate_at(settings, 100000), 0.25);
+    att_settings_free(settings);
+}
+
+static void the_inverse_square_root_halves_in_four_times_the_steps(void **state)
+{
+    (void)state;
+    att_settings *settings =
+        MAKE({ "schedule", "inverse-sqrt" }, { "rate", "1" }, { "warmup", "50" });
+    check(rate_at(settings, 200), 0.5);
+    check(rate_at(settings, 800), 0.25);
+    att_settings_free(settings);
+}
+
+static void the_cosine_falls_to_the_least_rate_at_the_end_and_stays(void **state)
+{
+    (void)state;
+    att_settings *settings = MAKE({ "schedule", "cosine" }, { "rate", "1" },
+                                  { "least-rate", "0.2" }, { "warmup", "200" });
+    const double pi = acos(-1);
+    for (int64_t step = 200; step <= 1000; step += 50) {
+        double t = (double)(step - 200) / 800;
+        double want = 0.2 + 0.8 * (1 + cos(pi * t)) / 2;
+        assert_true(fabs(rate_at(settings, step) - want) < 1e-15);
+    }
+    assert_true(fabs(rate_at(settings, 5000) - 0.2) < 1e-15);
+    att_settings_free(settings);
+}
+
+static void a_plateau_cuts_the_rate_after_its_patience_and_stops_at_the_least(void **state)
+{
+    (void)state;
+    att_settings *settings =
+        MAKE({ "schedule", "plateau" }, { "rate", "1" }, { "plateau-factor", "0.5" },
+             { "plateau-patience", "2" }, { "least-rate", "0.2" });
+    att_plateau plateau = { 0 };
+    static const struct {
+        double loss, rate;
+    } course[] = { { 5, 1 },     { 4, 1 },   { 4, 1 },   { 4.5, 0.5 }, { 3, 0.5 },
+                   { 3.5, 0.5 }, { 2, 0.5 }, { 2, 0.5 }, { 2, 0.25 },  { 2, 0.25 },
+                   { 2, 0.2 },   { 2, 0.2 }, { 2, 0.2 } };
+    for (size_t i = 0; i < sizeof course / sizeof *course; i++) {
+        att_plateau_note(&plateau, settings, course[i].loss);
+        check(att_schedule_rate(settings, &plan, &plateau, 10), course[i].rate);
+    }
+    att_settings_free(settings);
+}
+
+static void own_predictions_rise_from_their_epoch_to_the_end(void **state)
+{
+    (void)state;
+    att_settings *settings = MAKE({ "own", "0.4" }, { "own-from", "3" });
+    check(att_schedule_own(settings, &plan, 1), 0);
+    check(att_schedule_own(settings, &plan, 200), 0);
+    check(att_schedule_own(settings, &plan, 600), 0.2);
+    check(att_schedule_own(settings, &plan, 1000), 0.4);
+    check(att_schedule_own(settings, &plan, 1010), 0.4);
+    att_settings_free(settings);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(every_schedule_rises_to_the_rate_over_the_warm_up),
+        cmocka_unit_test(a_constant_rate_stays),
+        cmocka_unit_test(the_inverse_square_root_halves_in_four_times_the_steps),
+        cmocka_unit_test(the_cosine_falls_to_the_least_rate_at_the_end_and_stays),
+        cmocka_unit_test(a_plateau_cuts_the_rate_after_its_patience_and_stops_at_the_least),
+        cmocka_unit_test(own_predictions_rise_from_their_epoch_to_the_end),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

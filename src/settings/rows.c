@@ -50,6 +50,7 @@ static const char *const positions[] = { "none", "sinusoidal", "learned", NULL }
 static const char *const joins[] = { "add", "concat", NULL };
 static const char *const optimisers[] = { "sgd", "adam", "adamw", "adadelta", NULL };
 static const char *const schedules[] = { "constant", "inverse-sqrt", "cosine", "plateau", NULL };
+static const char *const judges[] = { "tokens", "lines", "loss", NULL };
 
 const att_row att_rows[] = {
     WORD("task", "task", task, ALL, "pairs", tasks, "TASK",
@@ -158,6 +159,8 @@ const att_row att_rows[] = {
 
     NUMBER("run", "validate-every", validate_every, ALL, "0", 0, MANY, "STEPS",
            "steps between validations; 0: after each epoch"),
+    WORD("run", "best-by", best_by, ALL, "tokens", judges, "WHAT",
+         "what makes a model the best: fewest wrong tokens, wrong lines, or the least loss"),
     NUMBER("run", "patience", patience, ALL, "0", 0, MANY, "N",
            "validations without progress before stopping; 0: never"),
     NUMBER("run", "average", average, ALL, "0", 0, 1000, "N",
@@ -167,6 +170,8 @@ const att_row att_rows[] = {
            "which strings are drawn, or pairs held out"),
 
     TEXT(ATT_GROUP_OUTPUT, "out", out, ALL, NULL, "FILE", "where the model goes"),
+    REAL(ATT_GROUP_OUTPUT, "save-every", save_every, ALL, "60", 0, MANY, "SECONDS",
+         "time between checkpoints; 0: after every step"),
     TEXT(ATT_GROUP_OUTPUT, "log", log, ALL, NULL, "FILE", "a line of JSON for each report"),
     TEXT(ATT_GROUP_OUTPUT, "resume", resume, ALL, NULL, "FILE", "go on from a checkpoint"),
 

@@ -59,6 +59,8 @@ typedef enum att_schedule_kind {
     ATT_SCHEDULE_PLATEAU,
 } att_schedule_kind;
 
+typedef enum att_best_by { ATT_BEST_BY_TOKENS, ATT_BEST_BY_LINES, ATT_BEST_BY_LOSS } att_best_by;
+
 /* Where a value came from; a later one in this list wins over an earlier. */
 typedef enum att_origin {
     ATT_FROM_DEFAULT,
@@ -123,9 +125,12 @@ struct att_settings {
     int64_t batch, accumulate;
 
     /* the run */
-    int64_t validate_every, patience, average;
+    int64_t validate_every;
+    int best_by;
+    int64_t patience, average;
     int64_t seed;
     const char *out, *log, *resume;
+    double save_every; /* seconds */
 
     uint8_t origin[ATT_MOST_SETTINGS]; /* att_origin of each row */
     att_arena texts;                   /* holds the texts given */

@@ -11,13 +11,13 @@ typedef struct att_side {
 } att_side;
 
 /* Why a pair was left out. */
-typedef enum att_drop {
+typedef enum att_drop_reason {
     ATT_DROP_BLANK, /* an empty line */
     ATT_DROP_NO_SOURCE,
     ATT_DROP_NO_TARGET,
     ATT_DROP_LONG_SOURCE, /* more tokens than max-length */
     ATT_DROP_LONG_TARGET,
-} att_drop;
+} att_drop_reason;
 
 enum { ATT_DROP_COUNT = ATT_DROP_LONG_TARGET + 1, ATT_DROP_LINES = 5 };
 

@@ -10,6 +10,10 @@ typedef struct att_evaluate_how {
     int64_t tokens; /* per batch; 0: as the model was trained with. Results do not depend on it */
     bool answers;   /* decode too: exact matches and edits; else the steps and the loss alone */
     int64_t most;   /* pairs, from the first on; 0: all */
+
+    /* Asked after each batch, or NULL; false ends the evaluation with what is in the tally then. */
+    bool (*go_on)(void *context);
+    void *context;
 } att_evaluate_how;
 
 /* Adds to *tally. */

@@ -18,6 +18,9 @@
 /* Reads and writes at once; the kernel itself stops just below 2 GB. */
 enum { LARGEST_TRANSFER = 1 << 30 };
 
+/* What is asked for at once where the size is not known. */
+enum { STREAM_PIECE = 1 << 16 };
+
 /* Failures that a different path or other permissions would mend are the caller's input; the rest
  * (a full disk, a broken one, no free descriptors) are the system's. */
 static att_status status_of_errno(int code)
@@ -153,6 +156,42 @@ att_status att_file_read(att_text *out, const char *path, size_t limit, att_erro
         else
             status = fail_errno(err, path, "open", code);
     }
+    if (status != ATT_OK)
+        att_text_free(out);
+    return status;
+}
+
+/* Reads to the end of what has no size beforehand. */
+static att_status drain(att_text *out, int fd, const char *name, size_t limit, att_error *err)
+{
+    for (;;) {
+        if (out->length > limit)
+            return att_fail(err, ATT_BAD_INPUT, name, "has more than the %zu bytes allowed", limit);
+        if (att_text_reserve(out, STREAM_PIECE) != ATT_OK)
+            return att_fail_memory(err);
+        ssize_t got = read_fully(fd, out->data + out->length, STREAM_PIECE);
+        if (got < 0)
+            return fail_errno(err, name, "read", errno);
+        out->length += (size_t)got;
+        out->data[out->length] = '\0';
+        if (got < STREAM_PIECE)
+            return ATT_OK;
+    }
+}
+
+att_status att_file_read_stream(att_text *out, const char *path, size_t limit, att_error *err)
+{
+    struct stat info;
+    bool standard = strcmp(path, "-") == 0;
+    if (!standard && (stat(path, &info) != 0 || !S_ISFIFO(info.st_mode)))
+        return att_file_read(out, path, limit, err);
+    int fd = standard ? dup(STDIN_FILENO) : open_retrying(path, O_RDONLY, 0);
+    const char *name = standard ? "<stdin>" : path;
+    if (fd < 0)
+        return fail_errno(err, name, "open", errno);
+    out->length = 0;
+    att_status status = drain(out, fd, name, limit, err);
+    close(fd);
     if (status != ATT_OK)
         att_text_free(out);
     return status;

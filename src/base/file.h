@@ -10,4 +10,8 @@
  * read that the system fails is ATT_SYSTEM. On failure *out is empty. */
 att_status att_file_read(att_text *out, const char *path, size_t limit, att_error *err);
 
+/* The same for data that may also come through a pipe: `path` may name a FIFO, as `<(zcat f)` does
+ * in a shell, which is read to its end, and "-" is standard input. */
+att_status att_file_read_stream(att_text *out, const char *path, size_t limit, att_error *err);
+
 #endif

@@ -8,12 +8,12 @@
 /* Start from {0}. An unknown token in a reference is never right. */
 typedef struct att_tally {
     int64_t lines;
-    int64_t exact;       /* lines that agree in every token */
-    int64_t tokens;      /* of the references */
-    int64_t edits;       /* insertions, deletions and replacements between answer and reference */
-    int64_t words;       /* of the references, where tokens are characters: between spaces */
-    int64_t word_edits;  /* likewise */
-    int64_t steps;       /* tokens predicted given the reference before them, ends included */
+    int64_t exact;      /* lines that agree in every token */
+    int64_t tokens;     /* of the references */
+    int64_t edits;      /* insertions, deletions and replacements between answer and reference */
+    int64_t words;      /* of the references: tokens, or what stands between spaces in characters */
+    int64_t word_edits; /* between words */
+    int64_t steps;      /* tokens predicted given the reference before them, ends included */
     int64_t right_steps; /* of which the most probable was right */
     double loss;         /* -log probability of those steps, in nats */
 } att_tally;

@@ -18,46 +18,53 @@ static bool is_kept(const att_row *row)
     return strcmp(row->shown.group, ATT_GROUP_OUTPUT) != 0;
 }
 
-/* ---- writing. A constructor that runs out of memory gives NULL, which json_object_set_new()
- * refuses. */
-
-static json_t *value_json(const att_row *row, const att_settings *settings)
-{
-    const char *member = (const char *)settings + row->offset;
-    const char *text;
-    switch (row->shown.kind) {
-    case ATT_SETTING_NUMBER:
-        return json_integer(*(const int64_t *)(const void *)member);
-    case ATT_SETTING_REAL:
-        return json_real(*(const double *)(const void *)member);
-    case ATT_SETTING_FLAG:
-        return json_boolean(*(const bool *)(const void *)member);
-    case ATT_SETTING_WORD:
-        return json_string(row->shown.words[*(const int *)(const void *)member]);
-    case ATT_SETTING_TEXT:
-        text = *(const char *const *)(const void *)member;
-        return text ? json_string(text) : json_null();
-    }
-    return NULL;
-}
+/* ---- writing. Numbers go out as users write them: the fewest digits that read back the same. */
 
 static int add_to_text(const char *bytes, size_t size, void *out)
 {
     return att_text_add(out, bytes, size) == ATT_OK ? 0 : -1;
 }
 
+static att_status write_string(att_text *out, const char *text)
+{
+    json_t *string = text ? json_string(text) : json_null();
+    bool good = string && json_dump_callback(string, add_to_text, out, JSON_ENCODE_ANY) == 0;
+    json_decref(string);
+    return good ? ATT_OK : ATT_NO_MEMORY;
+}
+
+static att_status write_value(att_text *out, const att_row *row, const att_settings *settings)
+{
+    const void *member = (const char *)settings + row->offset;
+    switch (row->shown.kind) {
+    case ATT_SETTING_FLAG:
+        return att_text_puts(out, *(const bool *)member ? "true" : "false");
+    case ATT_SETTING_WORD:
+        return write_string(out, row->shown.words[*(const int *)member]);
+    case ATT_SETTING_TEXT:
+        return write_string(out, *(const char *const *)member);
+    default:
+        return att_row_write(out, row, settings);
+    }
+}
+
+static att_status write_settings(att_text *out, const att_settings *settings)
+{
+    const char *before = "{";
+    for (size_t i = 0; i < att_row_count; i++) {
+        if (!is_kept(&att_rows[i]))
+            continue;
+        ATT_TRY(att_text_print(out, "%s\"%s\":", before, att_rows[i].shown.key));
+        ATT_TRY(write_value(out, &att_rows[i], settings));
+        before = ",";
+    }
+    return att_text_puts(out, "}");
+}
+
 att_status att_settings_to_json(att_text *out, const att_settings *settings, att_error *err)
 {
-    json_t *object = json_object();
-    bool good = object != NULL;
-    for (size_t i = 0; good && i < att_row_count; i++)
-        if (is_kept(&att_rows[i]))
-            good = json_object_set_new(object, att_rows[i].shown.key,
-                                       value_json(&att_rows[i], settings)) == 0;
     size_t before = out->length;
-    good = good && json_dump_callback(object, add_to_text, out, JSON_COMPACT) == 0;
-    json_decref(object);
-    if (good)
+    if (write_settings(out, settings) == ATT_OK)
         return ATT_OK;
     out->length = before;
     return att_fail_memory(err);

@@ -49,20 +49,38 @@ typedef struct att_corpus {
  * standard input. */
 typedef struct att_pair_files {
     const char *both;            /* or NULL */
-    const char *source, *target; /* where `both` is NULL; target NULL: sources alone */
+    const char *source, *target; /* where `both` is NULL */
     const char *align;           /* "0-0 1-2 …" per line: source-target, from 0; or NULL */
 } att_pair_files;
 
-/* Reads pairs and numbers their tokens by the vocabularies. Where `count` is true these are still
- * open: tokens are counted, and their numbers provisional until att_corpus_close(). Pairs with a
- * side of no tokens, or of more than `max_length` (0: any), are left out and counted. A line that
- * cannot be read (bad UTF-8, a missing tab, …) fails with its file, line and byte. */
-att_status att_corpus_load(att_corpus *out, const att_pair_files *files, att_vocab *source,
-                           att_vocab *target, bool count, int64_t max_length, att_error *err);
+/* Their text in memory, with the name that stands for each in errors. */
+typedef struct att_pair_text {
+    struct att_named_text {
+        const char *name; /* lent; NULL: there is no such file */
+        att_text text;
+    } both, source, target, align;
+} att_pair_text;
 
-/* The same from memory: `text` has lines of source<TAB>target; `name` stands for it in errors. */
-att_status att_corpus_read(att_corpus *out, const char *text, size_t length, const char *name,
-                           att_vocab *source, att_vocab *target, bool count, int64_t max_length,
+/* Reads the files whole. What is no text (compressed, UTF-16), and files that should have the same
+ * number of lines and do not, are ATT_BAD_INPUT. */
+att_status att_pair_text_load(att_pair_text *out, const att_pair_files *files, att_error *err);
+void att_pair_text_free(att_pair_text *pairs);
+
+/* How pairs are read. */
+typedef struct att_pair_reading {
+    att_vocab *source, *target;
+    bool count;         /* the vocabularies are still open: tokens are counted, and their numbers
+                         * provisional until att_corpus_close() */
+    int64_t max_length; /* leaves out pairs with a side of more tokens; 0: none */
+    double hold_out;    /* part of the pairs to hold out, chosen by their source; 0: none */
+    uint64_t seed;      /* of that choice */
+    bool held;          /* read those held out; else the others */
+} att_pair_reading;
+
+/* Reads pairs and numbers their tokens. Pairs with a side of no tokens or of too many are left out
+ * and counted. A line that cannot be read (bad UTF-8, a missing tab, …) fails with its file, line
+ * and byte. */
+att_status att_corpus_read(att_corpus *out, const att_pair_text *pairs, const att_pair_reading *how,
                            att_error *err);
 
 /* Puts final numbers in the place of provisional ones. */

@@ -17,6 +17,6 @@ void att_data_free(att_data *data);
 
 /* What was found, as lines of text for the user: pairs, lengths, vocabularies, unknown tokens, what
  * was dropped and why. */
-att_status att_data_report(att_text *out, const att_data *data, const att_settings *settings);
+att_status att_data_report(att_text *out, const att_data *data);
 
 #endif

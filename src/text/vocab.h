@@ -37,6 +37,9 @@ void att_vocab_free(att_vocab *vocab);
 att_status att_vocab_count(att_vocab *vocab, att_ids *ids, const char *line, size_t length,
                            att_error *err);
 
+/* Takes back the counts of tokens that were counted: those of a pair left out after all. */
+void att_vocab_uncount(att_vocab *vocab, const int32_t *ids, size_t count);
+
 /* Keeps the tokens counted at least `least` times and numbers them for good. *final receives, for
  * each provisional number, the token's number or ATT_ID_UNKNOWN; release with att_free(). */
 att_status att_vocab_close(att_vocab *vocab, int64_t least, int32_t **final, att_error *err);

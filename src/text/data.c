@@ -1,0 +1,167 @@
+/* What a run learns from; see data.h. */
+#include "text/data.h"
+
+#include "base/alloc.h"
+#include "base/error.h"
+#include "text/tasks.h"
+
+#include <stdlib.h>
+
+/* The text of both corpora. */
+typedef struct texts {
+    att_pair_text train, valid; /* valid is empty where pairs are held out of train */
+    bool held;
+} texts;
+
+/* ---- getting the text */
+
+static att_status make_texts(texts *out, const att_settings *settings, att_error *err)
+{
+    out->train.both.name = "training strings";
+    out->valid.both.name = "validation strings";
+    return att_task_make(&out->train.both.text, &out->valid.both.text, settings, err);
+}
+
+static att_status load_texts(texts *out, const att_settings *settings, att_error *err)
+{
+    const att_pair_files train = { settings->train, settings->source, settings->target,
+                                   settings->align };
+    const att_pair_files valid = { settings->valid, settings->valid_source, settings->valid_target,
+                                   NULL };
+    if (!train.both && !(train.source && train.target))
+        return att_fail(err, ATT_BAD_INPUT, NULL,
+                        "there is nothing to train on: give train, or source and target");
+    ATT_TRY(att_pair_text_load(&out->train, &train, err));
+    out->held = !valid.both && !valid.source;
+    return out->held ? ATT_OK : att_pair_text_load(&out->valid, &valid, err);
+}
+
+static const char *name_of(const att_pair_text *text)
+{
+    return text->both.name ? text->both.name : text->source.name;
+}
+
+/* ---- reading it */
+
+static att_status close_vocabularies(att_data *out, const att_settings *settings, att_error *err)
+{
+    int32_t *source = NULL, *target = NULL;
+    att_status status = att_vocab_close(out->source_words, settings->min_count, &source, err);
+    if (status == ATT_OK)
+        status = att_vocab_close(out->target_words, settings->min_count, &target, err);
+    if (status == ATT_OK)
+        att_corpus_close(&out->train, source, target);
+    att_free(source);
+    att_free(target);
+    return status;
+}
+
+static att_status refuse_empty(const att_corpus *corpus, const char *name, const char *what,
+                               att_error *err)
+{
+    if (corpus->pairs > 0)
+        return ATT_OK;
+    if (corpus->facts.lines == 0)
+        return att_fail(err, ATT_BAD_INPUT, name, "has no pairs to %s on", what);
+    return att_fail(err, ATT_BAD_INPUT, name,
+                    "has no pairs to %s on: all %lld lines have an empty side or more tokens than "
+                    "max-length",
+                    what, (long long)corpus->facts.lines);
+}
+
+static att_status read_texts(att_data *out, const texts *from, const att_settings *settings,
+                             att_error *err)
+{
+    bool made = settings->task != ATT_TASK_PAIRS;
+    att_pair_reading how = { .source = out->source_words,
+                             .target = out->target_words,
+                             .count = true,
+                             .max_length = made ? 0 : settings->max_length,
+                             .hold_out = from->held ? settings->hold_out : 0,
+                             .seed = (uint64_t)settings->data_seed };
+    ATT_TRY(att_corpus_read(&out->train, &from->train, &how, err));
+    ATT_TRY(refuse_empty(&out->train, name_of(&from->train), "train", err));
+    ATT_TRY(close_vocabularies(out, settings, err));
+    how.count = false;
+    how.held = from->held;
+    const att_pair_text *valid = from->held ? &from->train : &from->valid;
+    ATT_TRY(att_corpus_read(&out->valid, valid, &how, err));
+    if (from->held && out->valid.facts.lines == 0)
+        return att_fail(err, ATT_BAD_INPUT, name_of(valid),
+                        "is too small to hold pairs out of: hold-out %g left none; give valid",
+                        settings->hold_out);
+    ATT_TRY(refuse_empty(&out->valid, name_of(valid), "validate", err));
+    out->held_out = from->held ? out->valid.pairs : 0;
+    return ATT_OK;
+}
+
+/* ---- what both corpora share */
+
+static uint64_t hash_source(const att_corpus *corpus, int64_t pair)
+{
+    int64_t length;
+    const int32_t *ids = att_side_get(&corpus->source, pair, &length);
+    uint64_t h = UINT64_C(0xCBF29CE484222325); /* FNV-1a */
+    for (int64_t i = 0; i < length; i++)
+        h = (h ^ (uint32_t)ids[i]) * UINT64_C(0x100000001B3);
+    return h ^ h >> 32;
+}
+
+static int by_value(const void *left, const void *right)
+{
+    uint64_t a = *(const uint64_t *)left, b = *(const uint64_t *)right;
+    return (a > b) - (a < b);
+}
+
+/* By hash alone: two sources in 2^64 taken for one would not spoil a figure of a report. */
+static att_status count_seen(att_data *data, att_error *err)
+{
+    const att_corpus *train = &data->train, *valid = &data->valid;
+    uint64_t *hashes = att_alloc((size_t)train->pairs, sizeof *hashes);
+    if (!hashes)
+        return att_fail_memory(err);
+    for (int64_t p = 0; p < train->pairs; p++)
+        hashes[p] = hash_source(train, p);
+    qsort(hashes, (size_t)train->pairs, sizeof *hashes, by_value);
+    for (int64_t p = 0; p < valid->pairs; p++) {
+        uint64_t wanted = hash_source(valid, p);
+        data->seen_source +=
+            bsearch(&wanted, hashes, (size_t)train->pairs, sizeof wanted, by_value) != NULL;
+    }
+    att_free(hashes);
+    return ATT_OK;
+}
+
+/* ---- all of it */
+
+static att_status load(att_data *out, texts *from, const att_settings *settings, att_error *err)
+{
+    bool lower = settings->lower;
+    ATT_TRY(att_vocab_new(&out->source_words, (att_tokens)settings->source_tokens, lower, err));
+    ATT_TRY(att_vocab_new(&out->target_words, (att_tokens)settings->target_tokens, lower, err));
+    ATT_TRY(settings->task == ATT_TASK_PAIRS ? load_texts(from, settings, err)
+                                             : make_texts(from, settings, err));
+    ATT_TRY(read_texts(out, from, settings, err));
+    return count_seen(out, err);
+}
+
+att_status att_data_load(att_data *out, const att_settings *settings, att_error *err)
+{
+    *out = (att_data){ 0 };
+    texts from = { 0 };
+    att_status status = load(out, &from, settings, err);
+    att_pair_text_free(&from.train);
+    att_pair_text_free(&from.valid);
+    if (status != ATT_OK)
+        att_data_free(out);
+    return status;
+}
+
+void att_data_free(att_data *data)
+{
+    att_vocab_free(data->source_words);
+    att_vocab_free(data->target_words);
+    att_corpus_free(&data->train);
+    att_corpus_free(&data->valid);
+    *data = (att_data){ 0 };
+}

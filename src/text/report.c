@@ -1,0 +1,129 @@
+/* What was found in the data, for the user; see data.h. */
+#include "text/data.h"
+
+#include "base/error.h"
+#include "base/text.h"
+
+#include <inttypes.h>
+
+static const char *const token_names[] = {
+    [ATT_TOKENS_CHAR] = "characters",
+    [ATT_TOKENS_WORD] = "words",
+    [ATT_TOKENS_SPACE] = "given by spaces",
+};
+
+static const char *const drop_names[ATT_DROP_COUNT] = {
+    [ATT_DROP_BLANK] = "empty",
+    [ATT_DROP_NO_SOURCE] = "with an empty source",
+    [ATT_DROP_NO_TARGET] = "with an empty target",
+    [ATT_DROP_LONG_SOURCE] = "with a source longer than max-length",
+    [ATT_DROP_LONG_TARGET] = "with a target longer than max-length",
+};
+
+static double percent(int64_t part, int64_t all)
+{
+    return all > 0 ? 100.0 * (double)part / (double)all : 0;
+}
+
+static att_status report_pairs(att_text *out, const char *name, const att_corpus *corpus)
+{
+    return att_text_print(
+        out, "%-12s%" PRId64 " pairs, %" PRId64 " source and %" PRId64 " target tokens\n", name,
+        corpus->pairs, corpus->facts.source.tokens, corpus->facts.target.tokens);
+}
+
+static att_status report_side(att_text *out, const char *name, const att_vocab *vocab,
+                              const att_side_facts *train, const att_side_facts *valid,
+                              int64_t pairs)
+{
+    ATT_TRY(att_text_print(
+        out, "%-12s%s, %d known; %" PRId64 " to %" PRId64 " a line, %.1f on average\n", name,
+        token_names[att_vocab_tokens(vocab)], att_vocab_size(vocab) - ATT_ID_FIRST, train->least,
+        train->most, (double)train->tokens / (double)pairs));
+    if (train->unknown == 0 && valid->unknown == 0)
+        return ATT_OK;
+    return att_text_print(out,
+                          "%-12sunknown: %" PRId64 " (%.2f %%) in training, %" PRId64
+                          " (%.2f %%) in validation\n",
+                          "", train->unknown, percent(train->unknown, train->tokens),
+                          valid->unknown, percent(valid->unknown, valid->tokens));
+}
+
+/* "3 empty (lines 4, 9, 12)" */
+static att_status report_drop(att_text *out, const att_corpus_facts *facts, int reason)
+{
+    int64_t count = facts->dropped[reason];
+    ATT_TRY(att_text_print(out, "%" PRId64 " %s (line%s", count, drop_names[reason],
+                           count == 1 ? "" : "s"));
+    for (int64_t i = 0; i < count && i < ATT_DROP_LINES; i++)
+        ATT_TRY(att_text_print(out, "%s %" PRId64, i ? "," : "", facts->dropped_at[reason][i]));
+    return att_text_puts(out, count > ATT_DROP_LINES ? ", …)" : ")");
+}
+
+static att_status report_drops(att_text *out, const char *name, const att_corpus_facts *facts)
+{
+    const char *before = "";
+    for (int reason = 0; reason < ATT_DROP_COUNT; reason++) {
+        if (facts->dropped[reason] == 0)
+            continue;
+        if (!*before)
+            ATT_TRY(att_text_print(out, "%-12s%s: ", "left out", name));
+        ATT_TRY(att_text_puts(out, before));
+        ATT_TRY(report_drop(out, facts, reason));
+        before = ", ";
+    }
+    return *before ? att_text_puts(out, "\n") : ATT_OK;
+}
+
+static att_status report_notes(att_text *out, const char *name, const att_corpus_facts *facts)
+{
+    if (facts->crlf_lines > 0)
+        ATT_TRY(att_text_print(
+            out, "%-12s%s: %" PRId64 " lines end in CRLF, which was taken as the end of a line\n",
+            "note", name, facts->crlf_lines));
+    if (facts->byte_mark)
+        ATT_TRY(att_text_print(out, "%-12s%s: starts with a byte order mark, which was left out\n",
+                               "note", name));
+    if (facts->inexact)
+        ATT_TRY(att_text_print(out,
+                               "%-12s%s: this build lacks utf8proc; characters beyond U+00FF "
+                               "are taken as they are, each for itself\n",
+                               "note", name));
+    return ATT_OK;
+}
+
+static att_status report_overlap(att_text *out, const att_data *data)
+{
+    if (data->seen_source == 0)
+        return ATT_OK;
+    return att_text_print(out,
+                          "%-12s%" PRId64 " of %" PRId64
+                          " validation sources (%.1f %%) are also in the training data\n",
+                          "note", data->seen_source, data->valid.pairs,
+                          percent(data->seen_source, data->valid.pairs));
+}
+
+static att_status report_validation(att_text *out, const att_data *data)
+{
+    ATT_TRY(report_pairs(out, "validation", &data->valid));
+    if (data->held_out == 0)
+        return ATT_OK;
+    out->length--; /* goes on in the same line */
+    return att_text_puts(out, ", held out of the training file\n");
+}
+
+att_status att_data_report(att_text *out, const att_data *data)
+{
+    const att_corpus_facts *train = &data->train.facts, *valid = &data->valid.facts;
+    ATT_TRY(report_pairs(out, "training", &data->train));
+    ATT_TRY(report_validation(out, data));
+    ATT_TRY(report_side(out, "source", data->source_words, &train->source, &valid->source,
+                        data->train.pairs));
+    ATT_TRY(report_side(out, "target", data->target_words, &train->target, &valid->target,
+                        data->train.pairs));
+    ATT_TRY(report_drops(out, "training", train));
+    ATT_TRY(report_drops(out, "validation", valid));
+    ATT_TRY(report_notes(out, "training", train));
+    ATT_TRY(report_notes(out, "validation", valid));
+    return report_overlap(out, data);
+}

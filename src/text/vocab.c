@@ -1,0 +1,271 @@
+/* Vocabularies; see vocab.h. Words are found by open addressing with linear steps. */
+#include "text/vocab.h"
+
+#include "base/alloc.h"
+#include "base/arena.h"
+#include "base/error.h"
+#include "base/text.h"
+#include "text/tokens.h"
+#include "text/vocab_words.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { FIRST_CAPACITY = 64, MOST_WORDS = INT32_MAX / 2 };
+
+/* ---- lists of numbers */
+
+att_status att_ids_add(att_ids *ids, int32_t id)
+{
+    if (ids->count == ids->capacity) {
+        size_t capacity = ids->capacity ? ids->capacity * 2 : FIRST_CAPACITY;
+        int32_t *items =
+            att_realloc(ids->items, ids->count * sizeof *items, capacity, sizeof *items);
+        if (!items)
+            return ATT_NO_MEMORY;
+        ids->items = items;
+        ids->capacity = capacity;
+    }
+    ids->items[ids->count++] = id;
+    return ATT_OK;
+}
+
+void att_ids_free(att_ids *ids)
+{
+    att_free(ids->items);
+    *ids = (att_ids){ 0 };
+}
+
+/* ---- the table */
+
+static uint64_t hash(const char *token, size_t length) /* FNV-1a */
+{
+    uint64_t h = UINT64_C(0xCBF29CE484222325);
+    for (size_t i = 0; i < length; i++)
+        h = (h ^ (unsigned char)token[i]) * UINT64_C(0x100000001B3);
+    return h ^ h >> 32;
+}
+
+/* The slot that holds the token, or the free one where it belongs. */
+static size_t slot_of(const att_vocab *vocab, const char *token, size_t length)
+{
+    size_t mask = vocab->slot_count - 1;
+    size_t slot = (size_t)hash(token, length) & mask;
+    for (; vocab->slots[slot]; slot = (slot + 1) & mask) {
+        const att_word *word = &vocab->words[vocab->slots[slot] - 1];
+        if (word->length == length && memcmp(word->text, token, length) == 0)
+            break;
+    }
+    return slot;
+}
+
+static void fill_slots(att_vocab *vocab)
+{
+    memset(vocab->slots, 0, vocab->slot_count * sizeof *vocab->slots);
+    for (size_t i = 0; i < vocab->count; i++) {
+        const att_word *word = &vocab->words[i];
+        vocab->slots[slot_of(vocab, word->text, word->length)] = (uint32_t)i + 1;
+    }
+}
+
+/* Doubles the room. Both blocks are there before anything changes. */
+static bool grow(att_vocab *vocab)
+{
+    size_t capacity = vocab->capacity ? vocab->capacity * 2 : FIRST_CAPACITY;
+    uint32_t *slots = att_alloc(capacity * 2, sizeof *slots);
+    att_word *words =
+        slots ? att_realloc(vocab->words, vocab->count * sizeof *words, capacity, sizeof *words)
+              : NULL;
+    if (!words) {
+        att_free(slots);
+        return false;
+    }
+    att_free(vocab->slots);
+    vocab->slots = slots;
+    vocab->slot_count = capacity * 2;
+    vocab->words = words;
+    vocab->capacity = capacity;
+    fill_slots(vocab);
+    return true;
+}
+
+ptrdiff_t att_words_find(const att_vocab *vocab, const char *token, size_t length)
+{
+    if (vocab->slot_count == 0)
+        return -1;
+    return (ptrdiff_t)vocab->slots[slot_of(vocab, token, length)] - 1;
+}
+
+att_status att_words_add(att_vocab *vocab, const char *token, size_t length, att_error *err)
+{
+    if (vocab->count >= MOST_WORDS || length > UINT32_MAX)
+        return att_fail(err, ATT_BAD_INPUT, NULL, "more than %d different tokens", MOST_WORDS);
+    if (vocab->count == vocab->capacity && !grow(vocab))
+        return att_fail_memory(err);
+    const char *copy = att_arena_copy(&vocab->texts, token, length);
+    if (!copy)
+        return att_fail_memory(err);
+    vocab->slots[slot_of(vocab, token, length)] = (uint32_t)vocab->count + 1;
+    vocab->words[vocab->count++] = (att_word){ .text = copy, .length = (uint32_t)length };
+    return ATT_OK;
+}
+
+/* ---- life */
+
+att_status att_vocab_new(att_vocab **out, att_tokens tokens, bool lower, att_error *err)
+{
+    *out = att_alloc_zero(1, sizeof **out);
+    if (!*out)
+        return att_fail_memory(err);
+    (*out)->tokens = tokens;
+    (*out)->lower = lower;
+    return ATT_OK;
+}
+
+void att_vocab_free(att_vocab *vocab)
+{
+    if (!vocab)
+        return;
+    att_free(vocab->words);
+    att_free(vocab->slots);
+    att_arena_free(&vocab->texts);
+    att_free(vocab);
+}
+
+/* ---- building */
+
+static att_status count_token(att_vocab *vocab, att_ids *ids, const char *token, size_t length,
+                              att_error *err)
+{
+    ptrdiff_t place = att_words_find(vocab, token, length);
+    if (place < 0) {
+        place = (ptrdiff_t)vocab->count;
+        ATT_TRY(att_words_add(vocab, token, length, err));
+    }
+    if (att_ids_add(ids, (int32_t)place) != ATT_OK)
+        return att_fail_memory(err);
+    vocab->words[place].times++;
+    return ATT_OK;
+}
+
+static att_status split_composed(att_vocab *vocab, bool count, size_t most, att_ids *ids,
+                                 const att_text *line, att_error *err)
+{
+    att_splitter splitter = { .text = line->data, .length = line->length, .tokens = vocab->tokens };
+    const char *token;
+    size_t length;
+    for (size_t i = 0; i < most && att_split_next(&splitter, &token, &length); i++) {
+        if (count)
+            ATT_TRY(count_token(vocab, ids, token, length, err));
+        else if (att_ids_add(ids, att_vocab_find(vocab, token, length)) != ATT_OK)
+            return att_fail_memory(err);
+    }
+    return ATT_OK;
+}
+
+att_status att_vocab_split(att_vocab *vocab, bool count, size_t most, att_ids *ids,
+                           const char *line, size_t length, att_error *err)
+{
+    ATT_TRY(att_line_check(line, length, err));
+    att_text composed = { 0 };
+    att_status status = att_line_compose(&composed, line, length, vocab->lower, err);
+    if (status == ATT_OK)
+        status = split_composed(vocab, count, most, ids, &composed, err);
+    att_text_free(&composed);
+    return status;
+}
+
+att_status att_vocab_count(att_vocab *vocab, att_ids *ids, const char *line, size_t length,
+                           att_error *err)
+{
+    return att_vocab_split(vocab, true, SIZE_MAX, ids, line, length, err);
+}
+
+void att_vocab_uncount(att_vocab *vocab, const int32_t *ids, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        vocab->words[ids[i]].times--;
+}
+
+/* The most frequent first; equally frequent ones by their bytes, so that the order of lines in a
+ * file does not matter. */
+static int by_times(const void *left, const void *right)
+{
+    const att_word *a = left, *b = right;
+    if (a->times != b->times)
+        return a->times > b->times ? -1 : 1;
+    size_t shorter = a->length < b->length ? a->length : b->length;
+    int order = memcmp(a->text, b->text, shorter);
+    return order != 0 ? order : (a->length > b->length) - (a->length < b->length);
+}
+
+att_status att_vocab_close(att_vocab *vocab, int64_t least, int32_t **final, att_error *err)
+{
+    *final = att_alloc(vocab->count, sizeof **final);
+    if (!*final)
+        return att_fail_memory(err);
+    for (size_t i = 0; i < vocab->count; i++) {
+        (*final)[i] = ATT_ID_UNKNOWN;
+        vocab->words[i].was = (int32_t)i;
+    }
+    if (vocab->count > 0)
+        qsort(vocab->words, vocab->count, sizeof *vocab->words, by_times);
+    if (least < 1) /* a token of pairs that were left out again has been counted 0 times */
+        least = 1;
+    size_t kept = 0;
+    while (kept < vocab->count && vocab->words[kept].times >= least) {
+        (*final)[vocab->words[kept].was] = (int32_t)kept + ATT_ID_FIRST;
+        kept++;
+    }
+    vocab->count = kept;
+    if (vocab->slots)
+        fill_slots(vocab);
+    return ATT_OK;
+}
+
+/* ---- using */
+
+int32_t att_vocab_size(const att_vocab *vocab)
+{
+    return (int32_t)vocab->count + ATT_ID_FIRST;
+}
+
+att_tokens att_vocab_tokens(const att_vocab *vocab)
+{
+    return vocab->tokens;
+}
+
+int32_t att_vocab_find(const att_vocab *vocab, const char *token, size_t length)
+{
+    ptrdiff_t place = att_words_find(vocab, token, length);
+    return place < 0 ? ATT_ID_UNKNOWN : (int32_t)place + ATT_ID_FIRST;
+}
+
+const char *att_vocab_word(const att_vocab *vocab, int32_t id)
+{
+    static const char *const always[] = { "<unknown>", "<start>", "<end>" };
+    if (id < ATT_ID_FIRST)
+        return id < 0 ? "" : always[id];
+    return vocab->words[id - ATT_ID_FIRST].text;
+}
+
+int64_t att_vocab_times(const att_vocab *vocab, int32_t id)
+{
+    return id < ATT_ID_FIRST ? 0 : vocab->words[id - ATT_ID_FIRST].times;
+}
+
+att_status att_vocab_encode(const att_vocab *vocab, att_ids *ids, const char *line, size_t length,
+                            att_error *err)
+{
+    /* Without counting, the vocabulary is only looked at. */
+    return att_vocab_split((att_vocab *)vocab, false, SIZE_MAX, ids, line, length, err);
+}
+
+att_status att_vocab_decode(const att_vocab *vocab, att_text *out, const int32_t *ids, size_t count)
+{
+    size_t start = out->length;
+    for (size_t i = 0; i < count; i++)
+        if (ids[i] == ATT_ID_UNKNOWN || ids[i] >= ATT_ID_FIRST)
+            ATT_TRY(att_tokens_join(out, start, vocab->tokens, att_vocab_word(vocab, ids[i])));
+    return ATT_OK;
+}

@@ -69,12 +69,40 @@ static att_cpu detect(void)
         return ATT_CPU_REF;
     return att_cpu_from_registers(leaf1_ecx, ebx, read_xcr0());
 }
+
+/* Three leaves of 16 characters each, padded with spaces on either side. */
+static void read_model(char out[ATT_CPU_MODEL])
+{
+    enum { FIRST = 0x80000002, LEAVES = 3 };
+    for (unsigned i = 0; i < LEAVES; i++) {
+        unsigned text[4];
+        if (!__get_cpuid(FIRST + i, &text[0], &text[1], &text[2], &text[3]))
+            return;
+        memcpy(out + i * sizeof text, text, sizeof text);
+    }
+}
 #else
 static att_cpu detect(void)
 {
     return ATT_CPU_REF;
 }
+
+static void read_model(char out[ATT_CPU_MODEL])
+{
+    (void)out;
+}
 #endif
+
+void att_cpu_model(char out[ATT_CPU_MODEL])
+{
+    char raw[ATT_CPU_MODEL] = { 0 };
+    read_model(raw);
+    size_t begin = strspn(raw, " "), end = strlen(raw);
+    while (end > begin && raw[end - 1] == ' ')
+        end--;
+    raw[end] = '\0';
+    strcpy(out, end > begin ? raw + begin : "unknown processor");
+}
 
 /* One more than the value once it is known; several threads may find out at the same time and
  * agree. */

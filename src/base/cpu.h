@@ -30,4 +30,8 @@ att_cpu att_cpu_from_registers(uint32_t leaf1_ecx, uint32_t leaf7_ebx, uint64_t 
  * can be had. If not, `best`, and *err, if given, says why. */
 att_status att_cpu_choose(att_cpu *out, const char *wish, att_cpu best, att_error *err);
 
+/* The processor's own name, or "unknown processor". */
+enum { ATT_CPU_MODEL = 64 };
+void att_cpu_model(char out[ATT_CPU_MODEL]);
+
 #endif

@@ -167,6 +167,12 @@ typedef void att_kern_product(const att_product_block *block);
 typedef void att_kern_pack(float *panels, const float *b, size_t stride, bool transposed,
                            size_t depth, size_t columns);
 
+/* What the machine can do at best, for benchmarks to hold the others against: each of the
+ * ATT_CHAINS x 16 numbers of x becomes x a + b, fused, `rounds` times over. No number waits for
+ * another, and none needs memory. */
+enum { ATT_CHAINS = 24 };
+typedef void att_kern_chains(float *x, size_t rounds, float a, float b);
+
 /* Every kernel: its type, then its name. */
 #define ATT_KERNELS(K)                                                                             \
     K(att_kern_map, exp)                                                                           \
@@ -208,6 +214,7 @@ typedef void att_kern_pack(float *panels, const float *b, size_t stride, bool tr
     K(att_kern_adadelta, adadelta)                                                                 \
     K(att_kern_product, product)                                                                   \
     K(att_kern_pack, pack)                                                                         \
+    K(att_kern_chains, multiply_adds)                                                              \
     ATT_ATTENTION_KERNELS(K)
 
 /* One instruction set's kernels. */

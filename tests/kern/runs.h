@@ -195,6 +195,11 @@ static inline void run_att_kern_pack(att_kern_pack *kernel, scene *s)
     kernel(scene_take(s, panels * ATT_PANEL * depth), b, depth + 1, true, depth, s->n);
 }
 
+static inline void run_att_kern_chains(att_kern_chains *kernel, scene *s)
+{
+    kernel(scene_take(s, ATT_CHAINS * ATT_LANES), s->n, 0.9f, -0.3f);
+}
+
 /* Type-safe rows: run_exp(kernels, scene) runs that set's exp. */
 #define RUN_FUNCTION(type, kernel)                                                                 \
     static inline void run_##kernel(const att_kernels *kernels, scene *s)                          \

@@ -13,13 +13,15 @@ foreach(file ${cases})
   attend_test(program_${name} ${CMAKE_CURRENT_SOURCE_DIR}/program/run ${PROJECT_BINARY_DIR} ${file})
 endforeach()
 
-# test_explain_memory runs the program inside itself, main() renamed and its heap counted.
+# Tests that run the program inside themselves, main() renamed and its heap counted.
 add_library(attend_program_in_tests OBJECT ${ATTEND_PROGRAM_SOURCES})
 target_include_directories(attend_program_in_tests PRIVATE ${PROJECT_SOURCE_DIR}/include)
 target_compile_definitions(attend_program_in_tests PRIVATE main=attend_main calloc=counted_calloc
   realloc=counted_realloc strdup=counted_strdup free=counted_free)
 target_compile_options(attend_program_in_tests PRIVATE -Wno-missing-prototypes)
-target_link_libraries(test_explain_memory PRIVATE attend_program_in_tests)
+foreach(test test_explain_memory test_bench_program)
+  target_link_libraries(${test} PRIVATE attend_program_in_tests)
+endforeach()
 if(RSVG_FOUND)
   target_link_libraries(attend_program_in_tests PUBLIC PkgConfig::RSVG)
   target_compile_definitions(attend_program_in_tests PUBLIC ATT_HAVE_RSVG)

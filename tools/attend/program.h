@@ -34,6 +34,10 @@ exit_code explain_run(const struct verb *verb, int count, char **args);
 extern const option explain_options[];
 extern const char explain_details[];
 
+exit_code bench_run(const struct verb *verb, int count, char **args);
+extern const option bench_options[];
+extern const char bench_details[];
+
 exit_code help_run(const struct verb *verb, int count, char **args);
 
 /* Writes the help of one verb, or the list of verbs, to standard output. */

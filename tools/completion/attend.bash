@@ -1,8 +1,9 @@
 # bash completion for attend(1)
 
-_attend_verbs='explain help'
+_attend_verbs='explain bench help'
 _attend_explain='--format --output --digits --only --row --head --colour --ascii --svg --png --pdf
 --scale --quiet --help'
+_attend_bench='--cpu --threads --time --quick --json --list --ascii --help'
 
 # Offers the words of $1 that begin as the current one does.
 _attend_words() {
@@ -45,6 +46,19 @@ _attend() {
                 _attend_words "$_attend_explain"
             else
                 _attend_files att
+            fi
+            ;;
+        esac
+        ;;
+    bench)
+        case $prev in
+        --cpu) _attend_words 'ref avx2 avx512 all' ;;
+        --threads | --time) COMPREPLY=() ;;
+        *)
+            if [[ $cur == -* ]]; then
+                _attend_words "$_attend_bench"
+            else
+                _attend_words "$("${COMP_WORDS[0]}" bench --list 2>/dev/null | cut -d ' ' -f 1)"
             fi
             ;;
         esac

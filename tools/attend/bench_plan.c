@@ -1,0 +1,237 @@
+/* Making the plan of attend bench; see bench_plan.h. */
+#include "bench_plan.h"
+
+#include <fnmatch.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "program.h"
+
+/* Without patterns, what would take longer than this at best is left out. */
+static const double too_long = 3;
+
+enum { MOST_THREADS = 1024, MOST_SETTINGS = 64, WORD = 32 };
+
+/* A pattern is the beginning of names up to a '/' or their end, or a glob of a whole name or of the
+ * last part of one. */
+static bool matches(const char *pattern, const char *name)
+{
+    size_t length = strlen(pattern);
+    const char *last = strrchr(name, '/') + 1;
+    if (strncmp(name, pattern, length) == 0 && (name[length] == '\0' || name[length] == '/'))
+        return true;
+    return fnmatch(pattern, last, 0) == 0 || fnmatch(pattern, name, 0) == 0;
+}
+
+/* What the pattern may have been meant to be: a whole name, or the last part of one. */
+static const char *nearest_name(const char *pattern)
+{
+    size_t count = att_bench_count(), words = 0;
+    const char **known = calloc(2 * count, sizeof *known);
+    for (size_t i = 0; known && i < count; i++) {
+        att_bench about;
+        att_bench_get(&about, i);
+        known[words++] = about.name;
+        known[words++] = strrchr(about.name, '/') + 1;
+    }
+    const char *nearest = known ? att_suggest(pattern, known, words) : NULL;
+    free(known);
+    return nearest;
+}
+
+static att_status no_match(const char *pattern, att_error *err)
+{
+    const char *nearest = nearest_name(pattern);
+    if (nearest)
+        return error_set(err, ATT_BAD_INPUT, "attend bench",
+                         "no benchmark is called '%.100s'; did you mean %s?", pattern, nearest);
+    return error_set(err, ATT_BAD_INPUT, "attend bench",
+                     "no benchmark is called '%.100s'; --list names them all", pattern);
+}
+
+att_status bench_choose(size_t **chosen, size_t *count, const bench_wish *wish, att_error *err)
+{
+    size_t all = att_bench_count();
+    bool used[MOST_SETTINGS] = { false };
+    *count = 0;
+    *chosen = calloc(all, sizeof **chosen);
+    if (!*chosen)
+        return error_memory(err);
+    if (wish->pattern_count > MOST_SETTINGS)
+        return error_set(err, ATT_BAD_INPUT, "attend bench", "takes %d patterns, not %d",
+                         MOST_SETTINGS, wish->pattern_count);
+    for (size_t i = 0; i < all; i++) {
+        att_bench about;
+        att_bench_get(&about, i);
+        bool wanted = wish->pattern_count == 0;
+        for (int p = 0; p < wish->pattern_count; p++)
+            if (matches(wish->patterns[p], about.name))
+                wanted = used[p] = true;
+        if (wanted)
+            (*chosen)[(*count)++] = i;
+    }
+    for (int p = 0; p < wish->pattern_count; p++)
+        if (!used[p])
+            return no_match(wish->patterns[p], err);
+    return ATT_OK;
+}
+
+/* The next word of a list with commas; an empty one is a mistake. NULL at the end. */
+static const char *next_word(const char **list, char word[WORD])
+{
+    if (!*list)
+        return NULL;
+    size_t length = strcspn(*list, ",");
+    snprintf(word, WORD, "%.*s", (int)(length < WORD ? length : WORD - 1), *list);
+    *list = (*list)[length] == ',' ? *list + length + 1 : NULL;
+    return word;
+}
+
+/* The library's own copy of the name, which outlives the list. */
+static att_status find_cpu(const char **out, const char *word, att_error *err)
+{
+    const char *known[MOST_SETTINGS];
+    char names[256] = "";
+    size_t count = 0;
+    for (; (known[count] = att_bench_cpu(count)); count++) {
+        if (strcmp(known[count], word) == 0) {
+            *out = known[count];
+            return ATT_OK;
+        }
+        size_t length = strlen(names);
+        snprintf(names + length, sizeof names - length, "%s%s", count ? ", " : "", known[count]);
+    }
+    return error_set(err, ATT_BAD_INPUT, "attend bench",
+                     "--cpu expects instruction sets of this machine (%s) or all, not '%s'", names,
+                     word);
+}
+
+typedef struct choices {
+    const char *cpus[MOST_SETTINGS];
+    int threads[MOST_SETTINGS];
+    size_t cpu_count, thread_count;
+} choices;
+
+static att_status read_cpus(choices *out, const char *list, att_error *err)
+{
+    char word[WORD];
+    if (!list || strcmp(list, "all") == 0) {
+        while (list && (out->cpus[out->cpu_count] = att_bench_cpu(out->cpu_count)))
+            out->cpu_count++;
+        return list ? ATT_OK : find_cpu(&out->cpus[out->cpu_count++], att_cpu_name(), err);
+    }
+    while (next_word(&list, word) && out->cpu_count < MOST_SETTINGS) {
+        att_status status = find_cpu(&out->cpus[out->cpu_count++], word, err);
+        if (status != ATT_OK)
+            return status;
+    }
+    return ATT_OK;
+}
+
+/* One, and all there are. */
+static att_status read_threads(choices *out, const char *list, att_error *err)
+{
+    char word[WORD];
+    if (!list) {
+        out->threads[out->thread_count++] = 1;
+        if (att_threads_get() > 1)
+            out->threads[out->thread_count++] = att_threads_get();
+        return ATT_OK;
+    }
+    while (next_word(&list, word) && out->thread_count < MOST_SETTINGS) {
+        size_t digits = strspn(word, "0123456789");
+        long value = digits > 0 && digits < 6 && !word[digits] ? strtol(word, NULL, 10) : 0;
+        if (value < 1 || value > MOST_THREADS)
+            return error_set(err, ATT_BAD_INPUT, "attend bench",
+                             "--threads expects numbers from 1 to %d, not '%s'", MOST_THREADS,
+                             word);
+        out->threads[out->thread_count++] = (int)value;
+    }
+    return ATT_OK;
+}
+
+static att_status make_settings(bench_plan *plan, const bench_wish *wish, att_error *err)
+{
+    choices read = { .cpu_count = 0 };
+    att_status status = read_cpus(&read, wish->cpu, err);
+    if (status == ATT_OK)
+        status = read_threads(&read, wish->threads, err);
+    if (status != ATT_OK)
+        return status;
+    plan->settings = calloc(read.cpu_count * read.thread_count, sizeof *plan->settings);
+    if (!plan->settings)
+        return error_memory(err);
+    for (size_t c = 0; c < read.cpu_count; c++)
+        for (size_t t = 0; t < read.thread_count; t++)
+            plan->settings[plan->setting_count++] =
+                (bench_setting){ .cpu = read.cpus[c], .threads = read.threads[t] };
+    return ATT_OK;
+}
+
+static att_status measure_limits(bench_plan *plan, att_error *err)
+{
+    for (size_t i = 0; i < plan->setting_count; i++) {
+        bench_setting *setting = &plan->settings[i];
+        att_bench_how how = { setting->cpu, setting->threads, plan->seconds };
+        for (int limit = 0; limit < ATT_LIMITS; limit++) {
+            att_status status =
+                att_limit_measure(&setting->limits[limit], (att_limit)limit, &how, err);
+            if (status != ATT_OK)
+                return status;
+        }
+    }
+    return ATT_OK;
+}
+
+/* Adds a benchmark on a setting, unless it makes no sense there or takes too long. */
+static void add_result(bench_plan *plan, const bench_setting *on, size_t index, bool named)
+{
+    bench_result result = { .on = on, .index = index };
+    att_bench_get(&result.about, index);
+    double at_best = result.about.flops / on->limits[ATT_LIMIT_COMPUTE];
+    if (result.about.one_thread && on->threads > 1)
+        return;
+    if (!named && at_best > too_long)
+        plan->left_out++;
+    else
+        plan->results[plan->count++] = result;
+}
+
+static att_status make_results(bench_plan *plan, const bench_wish *wish, att_error *err)
+{
+    size_t *chosen = NULL, count = 0;
+    att_status status = bench_choose(&chosen, &count, wish, err);
+    if (status == ATT_OK)
+        status = make_settings(plan, wish, err);
+    if (status == ATT_OK)
+        status = measure_limits(plan, err);
+    if (status == ATT_OK) {
+        plan->results = calloc(count * plan->setting_count, sizeof *plan->results);
+        if (!plan->results)
+            status = error_memory(err);
+    }
+    for (size_t s = 0; status == ATT_OK && s < plan->setting_count; s++)
+        for (size_t i = 0; i < count; i++)
+            add_result(plan, &plan->settings[s], chosen[i], wish->pattern_count > 0);
+    free(chosen);
+    return status;
+}
+
+att_status bench_plan_new(bench_plan *out, const bench_wish *wish, att_error *err)
+{
+    *out = (bench_plan){ .seconds = wish->seconds };
+    att_machine_get(&out->machine);
+    att_status status = make_results(out, wish, err);
+    if (status == ATT_OK && out->count == 0)
+        return error_set(err, ATT_BAD_INPUT, "attend bench",
+                         "what was asked for runs on one thread, --threads leaves nothing of it");
+    return status;
+}
+
+void bench_plan_free(bench_plan *plan)
+{
+    free(plan->settings);
+    free(plan->results);
+    *plan = (bench_plan){ 0 };
+}

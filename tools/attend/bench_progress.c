@@ -1,0 +1,66 @@
+/* How far attend bench is; see bench.h. */
+#include "bench.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <time.h>
+#include <unistd.h>
+
+static double now(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+void bench_progress_begin(void)
+{
+    if (isatty(STDERR_FILENO))
+        fputs("measuring what the machine can do at best", stderr);
+    fflush(stderr);
+}
+
+/* A guess: the time given to a measurement, or a few calls at half the limit. */
+static double expected(const bench_plan *plan, const bench_result *result)
+{
+    double at_best = result->about.flops / result->on->limits[ATT_LIMIT_COMPUTE];
+    return fmax(plan->seconds, 4 * at_best);
+}
+
+bench_progress bench_progress_new(const bench_plan *plan)
+{
+    bench_progress progress = { .begin = now() };
+    for (size_t i = 0; i < plan->count; i++)
+        progress.all += expected(plan, &plan->results[i]);
+    return progress;
+}
+
+/* What is left is stretched by how much longer than expected the others took. */
+static double seconds_left(const bench_progress *progress)
+{
+    double stretch = progress->done > 0 ? (now() - progress->begin) / progress->done : 1;
+    return stretch * (progress->all - progress->done);
+}
+
+void bench_progress_show(const bench_progress *progress, const bench_plan *plan)
+{
+    if (!isatty(STDERR_FILENO) || plan->measured == plan->count)
+        return;
+    const bench_result *next = &plan->results[plan->measured];
+    fprintf(stderr, "\r\033[K%zu of %zu, %.0f s left: %s on %s, %d thread%s", plan->measured + 1,
+            plan->count, ceil(seconds_left(progress)), next->about.name, next->on->cpu,
+            next->on->threads, next->on->threads == 1 ? "" : "s");
+    fflush(stderr);
+}
+
+void bench_progress_step(bench_progress *progress, const bench_plan *plan)
+{
+    progress->done += expected(plan, &plan->results[plan->measured - 1]);
+}
+
+void bench_progress_clear(void)
+{
+    if (isatty(STDERR_FILENO))
+        fputs("\r\033[K", stderr);
+    fflush(stderr);
+}

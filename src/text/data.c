@@ -69,30 +69,39 @@ static att_status refuse_empty(const att_corpus *corpus, const char *name, const
                     what, (long long)corpus->facts.lines);
 }
 
-static att_status read_texts(att_data *out, const texts *from, const att_settings *settings,
-                             att_error *err)
+static att_pair_reading reading_of(const texts *from, const att_settings *settings,
+                                   att_vocab *source, att_vocab *target)
 {
     bool made = settings->task != ATT_TASK_PAIRS;
-    att_pair_reading how = { .source = out->source_words,
-                             .target = out->target_words,
-                             .count = true,
-                             .max_length = made ? 0 : settings->max_length,
-                             .hold_out = from->held ? settings->hold_out : 0,
-                             .seed = (uint64_t)settings->data_seed };
+    return (att_pair_reading){ .source = source,
+                               .target = target,
+                               .max_length = made ? 0 : settings->max_length,
+                               .hold_out = from->held ? settings->hold_out : 0,
+                               .seed = (uint64_t)settings->data_seed };
+}
+
+static att_status read_train(att_data *out, const texts *from, const att_settings *settings,
+                             att_error *err)
+{
+    att_pair_reading how = reading_of(from, settings, out->source_words, out->target_words);
+    how.count = true;
     ATT_TRY(att_corpus_read(&out->train, &from->train, &how, err));
     ATT_TRY(refuse_empty(&out->train, name_of(&from->train), "train", err));
-    ATT_TRY(close_vocabularies(out, settings, err));
-    how.count = false;
+    return close_vocabularies(out, settings, err);
+}
+
+static att_status read_valid(att_corpus *out, const texts *from, const att_settings *settings,
+                             att_vocab *source, att_vocab *target, att_error *err)
+{
+    att_pair_reading how = reading_of(from, settings, source, target);
     how.held = from->held;
     const att_pair_text *valid = from->held ? &from->train : &from->valid;
-    ATT_TRY(att_corpus_read(&out->valid, valid, &how, err));
-    if (from->held && out->valid.facts.lines == 0)
+    ATT_TRY(att_corpus_read(out, valid, &how, err));
+    if (from->held && out->facts.lines == 0)
         return att_fail(err, ATT_BAD_INPUT, name_of(valid),
                         "is too small to hold pairs out of: hold-out %g left none; give valid",
                         settings->hold_out);
-    ATT_TRY(refuse_empty(&out->valid, name_of(valid), "validate", err));
-    out->held_out = from->held ? out->valid.pairs : 0;
-    return ATT_OK;
+    return refuse_empty(out, name_of(valid), "validate", err);
 }
 
 /* ---- what both corpora share */
@@ -134,14 +143,27 @@ static att_status count_seen(att_data *data, att_error *err)
 
 /* ---- all of it */
 
+static att_status get_texts(texts *out, const att_settings *settings, att_error *err)
+{
+    return settings->task == ATT_TASK_PAIRS ? load_texts(out, settings, err)
+                                            : make_texts(out, settings, err);
+}
+
+static void free_texts(texts *from)
+{
+    att_pair_text_free(&from->train);
+    att_pair_text_free(&from->valid);
+}
+
 static att_status load(att_data *out, texts *from, const att_settings *settings, att_error *err)
 {
     bool lower = settings->lower;
     ATT_TRY(att_vocab_new(&out->source_words, (att_tokens)settings->source_tokens, lower, err));
     ATT_TRY(att_vocab_new(&out->target_words, (att_tokens)settings->target_tokens, lower, err));
-    ATT_TRY(settings->task == ATT_TASK_PAIRS ? load_texts(from, settings, err)
-                                             : make_texts(from, settings, err));
-    ATT_TRY(read_texts(out, from, settings, err));
+    ATT_TRY(get_texts(from, settings, err));
+    ATT_TRY(read_train(out, from, settings, err));
+    ATT_TRY(read_valid(&out->valid, from, settings, out->source_words, out->target_words, err));
+    out->held_out = from->held ? out->valid.pairs : 0;
     return count_seen(out, err);
 }
 
@@ -150,10 +172,25 @@ att_status att_data_load(att_data *out, const att_settings *settings, att_error 
     *out = (att_data){ 0 };
     texts from = { 0 };
     att_status status = load(out, &from, settings, err);
-    att_pair_text_free(&from.train);
-    att_pair_text_free(&from.valid);
+    free_texts(&from);
     if (status != ATT_OK)
         att_data_free(out);
+    return status;
+}
+
+att_status att_data_load_valid(att_corpus *out, const att_settings *settings,
+                               const att_vocab *source, const att_vocab *target, att_error *err)
+{
+    *out = (att_corpus){ 0 };
+    texts from = { 0 };
+    att_status status = get_texts(&from, settings, err);
+    /* A reading that does not count leaves vocabularies as they are. */
+    if (status == ATT_OK)
+        status = read_valid(out, &from, settings, (att_vocab *)(uintptr_t)source,
+                            (att_vocab *)(uintptr_t)target, err);
+    free_texts(&from);
+    if (status != ATT_OK)
+        att_corpus_free(out);
     return status;
 }
 

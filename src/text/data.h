@@ -15,8 +15,16 @@ typedef struct att_data {
 att_status att_data_load(att_data *out, const att_settings *settings, att_error *err);
 void att_data_free(att_data *data);
 
+/* The validation pairs alone, numbered by vocabularies that there are already: those of a model. */
+att_status att_data_load_valid(att_corpus *out, const att_settings *settings,
+                               const att_vocab *source, const att_vocab *target, att_error *err);
+
 /* What was found, as lines of text for the user: pairs, lengths, vocabularies, unknown tokens, what
  * was dropped and why. */
 att_status att_data_report(att_text *out, const att_data *data);
+
+/* The part of it that a user must know of any corpus, `name` in the lines: what was left out of it,
+ * and what was taken otherwise than it stands there. Nothing, where all is well. */
+att_status att_corpus_remarks(att_text *out, const char *name, const att_corpus *corpus);
 
 #endif

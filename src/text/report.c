@@ -92,6 +92,12 @@ static att_status report_notes(att_text *out, const char *name, const att_corpus
     return ATT_OK;
 }
 
+att_status att_corpus_remarks(att_text *out, const char *name, const att_corpus *corpus)
+{
+    ATT_TRY(report_drops(out, name, &corpus->facts));
+    return report_notes(out, name, &corpus->facts);
+}
+
 static att_status report_overlap(att_text *out, const att_data *data)
 {
     if (data->seen_source == 0)
@@ -121,9 +127,7 @@ att_status att_data_report(att_text *out, const att_data *data)
                         data->train.pairs));
     ATT_TRY(report_side(out, "target", data->target_words, &train->target, &valid->target,
                         data->train.pairs));
-    ATT_TRY(report_drops(out, "training", train));
-    ATT_TRY(report_drops(out, "validation", valid));
-    ATT_TRY(report_notes(out, "training", train));
-    ATT_TRY(report_notes(out, "validation", valid));
+    ATT_TRY(att_corpus_remarks(out, "training", &data->train));
+    ATT_TRY(att_corpus_remarks(out, "validation", &data->valid));
     return report_overlap(out, data);
 }

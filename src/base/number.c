@@ -9,6 +9,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* Whole numbers below are written out; all of them are exact. */
+#define LARGEST_PLAIN 1e16
+
 /* An application may have set a locale in which 0.5 is written 0,5. glibc gives its built-in "C"
  * locale here without allocating. */
 static locale_t plain_locale(void)
@@ -44,11 +47,14 @@ const char *att_real_write(char out[ATT_REAL_WRITTEN], double value)
 {
     locale_t plain = plain_locale();
     locale_t before = plain ? uselocale(plain) : (locale_t)0;
-    for (int digits = 1; digits <= 17; digits++) {
-        snprintf(out, ATT_REAL_WRITTEN, "%.*g", digits, value);
-        if (strtod(out, NULL) == value)
-            break;
-    }
+    if (value == floor(value) && fabs(value) < LARGEST_PLAIN)
+        snprintf(out, ATT_REAL_WRITTEN, "%.0f", value); /* 1000, not 1e+03 */
+    else
+        for (int digits = 1; digits <= 17; digits++) {
+            snprintf(out, ATT_REAL_WRITTEN, "%.*g", digits, value);
+            if (strtod(out, NULL) == value)
+                break;
+        }
     if (plain) {
         uselocale(before);
         freelocale(plain);

@@ -15,7 +15,8 @@ bool att_whole_read(int64_t *out, const char *text);
 /* The finite number that `text` is, all of it, in decimal or scientific notation. */
 bool att_real_read(double *out, const char *text);
 
-/* Writes a finite number with the fewest digits that read back as the same. Returns `out`. */
+/* Writes a finite number with the fewest digits that read back as the same, a whole one below 1e16
+ * without a power of ten. Returns `out`. */
 const char *att_real_write(char out[ATT_REAL_WRITTEN], double value);
 
 #endif

@@ -1,0 +1,141 @@
+/* Numbers as text and back, in any locale. */
+#include "base/number.h"
+
+#include <float.h>
+#include <locale.h>
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+static void whole_numbers_are_read_to_the_last_digit(void **state)
+{
+    (void)state;
+    int64_t got;
+    assert_true(att_whole_read(&got, "0") && got == 0);
+    assert_true(att_whole_read(&got, "-12") && got == -12);
+    assert_true(att_whole_read(&got, "+7") && got == 7);
+    assert_true(att_whole_read(&got, "9223372036854775807") && got == INT64_MAX);
+    assert_true(att_whole_read(&got, "-9223372036854775808") && got == INT64_MIN);
+}
+
+static void what_is_no_whole_number_is_refused(void **state)
+{
+    (void)state;
+    static const char *const bad[] = { "",    "-",     "+",    "1.0",  "1e3",
+                                       " 1",  "1 ",    "0x10", "--1",  "9223372036854775808",
+                                       "one", "1_000", "１",   "1\n2", "NaN" };
+    int64_t got;
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++)
+        if (att_whole_read(&got, bad[i]))
+            fail_msg("took '%s'", bad[i]);
+}
+
+static void real_numbers_are_read_exactly(void **state)
+{
+    (void)state;
+    double got;
+    assert_true(att_real_read(&got, "0.1") && got == 0.1);
+    assert_true(att_real_read(&got, ".5") && got == 0.5);
+    assert_true(att_real_read(&got, "-1e-8") && got == -1e-8);
+    assert_true(att_real_read(&got, "12E+3") && got == 12000);
+    assert_true(att_real_read(&got, "1.7976931348623157e308") && got == DBL_MAX);
+}
+
+static void what_is_no_finite_number_is_refused(void **state)
+{
+    (void)state;
+    static const char *const bad[] = { "",   ".",   "-",   "e5", "1e",    "inf",   "nan", "1e999",
+                                       " 1", "1,5", "0x1", "1 ", "1.2.3", "1e5.0", "1d5", "--1" };
+    double got;
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++)
+        if (att_real_read(&got, bad[i]))
+            fail_msg("took '%s'", bad[i]);
+}
+
+static void a_number_is_written_with_the_fewest_digits(void **state)
+{
+    (void)state;
+    static const struct {
+        double value;
+        const char *written;
+    } cases[] = { { 0, "0" },
+                  { 0.1, "0.1" },
+                  { 1e-8, "1e-08" },
+                  { 65536, "65536" },
+                  { 1000, "1000" },
+                  { 1e30, "1e+30" },
+                  { 9007199254740992.0, "9007199254740992" },
+                  { 0.999999, "0.999999" },
+                  { -2.5, "-2.5" },
+                  { 1.0 / 3, "0.3333333333333333" } };
+    char out[ATT_REAL_WRITTEN];
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
+        assert_string_equal(att_real_write(out, cases[i].value), cases[i].written);
+}
+
+static void what_is_written_reads_back_as_the_same(void **state)
+{
+    (void)state;
+    char out[ATT_REAL_WRITTEN];
+    double value = 0.1, got;
+    for (int i = 0; i < 1000; i++) {
+        value = fmod(value * 1234.5678901, 1e6) + 1e-12 * i;
+        assert_true(att_real_read(&got, att_real_write(out, value)));
+        assert_true(got == value);
+    }
+    assert_true(att_real_read(&got, att_real_write(out, DBL_TRUE_MIN)) && got == DBL_TRUE_MIN);
+    assert_true(att_real_read(&got, att_real_write(out, -DBL_MAX)) && got == -DBL_MAX);
+}
+
+/* Makes a locale with a decimal comma, in a folder of its own, and switches to it. */
+static bool switch_to_comma(char *folder)
+{
+    char command[256];
+    if (!mkdtemp(folder))
+        return false;
+    snprintf(command, sizeof command, "localedef -i de_DE -f UTF-8 %s/de_DE.UTF-8 >%s/log 2>&1",
+             folder, folder);
+    if (system(command) != 0)
+        return false;
+    setenv("LOCPATH", folder, 1);
+    return setlocale(LC_ALL, "de_DE.UTF-8") && localeconv()->decimal_point[0] == ',';
+}
+
+static void a_decimal_comma_of_the_locale_changes_nothing(void **state)
+{
+    (void)state;
+    char folder[] = "/tmp/attend-locale-XXXXXX";
+    char command[64], out[ATT_REAL_WRITTEN] = "";
+    double got = 0;
+    bool comma = switch_to_comma(folder);
+    bool read = comma && att_real_read(&got, "0.5");
+    if (comma)
+        att_real_write(out, 0.25);
+    setlocale(LC_ALL, "C");
+    unsetenv("LOCPATH");
+    snprintf(command, sizeof command, "rm -rf %s", folder);
+    assert_int_equal(system(command), 0);
+    if (!comma)
+        skip(); /* no localedef, or no sources of locales */
+    assert_true(read && got == 0.5);
+    assert_string_equal(out, "0.25");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(whole_numbers_are_read_to_the_last_digit),
+        cmocka_unit_test(what_is_no_whole_number_is_refused),
+        cmocka_unit_test(real_numbers_are_read_exactly),
+        cmocka_unit_test(what_is_no_finite_number_is_refused),
+        cmocka_unit_test(a_number_is_written_with_the_fewest_digits),
+        cmocka_unit_test(what_is_written_reads_back_as_the_same),
+        cmocka_unit_test(a_decimal_comma_of_the_locale_changes_nothing),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

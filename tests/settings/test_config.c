@@ -1,0 +1,203 @@
+/* Config files. */
+#include "settings/settings_help.h"
+
+#include <stdlib.h>
+#include <unistd.h>
+
+static att_status read_config(att_settings *settings, const char *text, att_error *err)
+{
+    return att_settings_read(settings, text, strlen(text), "run.conf", err);
+}
+
+static void take(att_settings *settings, const char *text)
+{
+    att_error err = { 0 };
+    if (read_config(settings, text, &err) != ATT_OK)
+        fail_msg("%s:%d: %s", err.place, err.line, err.message);
+}
+
+static void assert_refused(const char *text, int line, const char *message)
+{
+    att_settings *settings = settings_of(NULL);
+    att_error err = { 0 };
+    assert_int_equal(read_config(settings, text, &err), ATT_BAD_INPUT);
+    assert_string_equal(err.message, message);
+    assert_string_equal(err.place, "run.conf");
+    assert_int_equal(err.line, line);
+    assert_int_equal(err.status, ATT_BAD_INPUT);
+    assert_int_equal(read_config(settings, text, NULL), ATT_BAD_INPUT);
+    att_settings_free(settings);
+}
+
+static void lines_set_keys(void **state)
+{
+    (void)state;
+    att_settings *settings = settings_of(NULL);
+    take(settings, "task = reverse\nwidth=96\n\tdropout =  0.5  \n\nlower=no");
+    assert_int_equal(settings->task, ATT_TASK_REVERSE);
+    assert_int_equal(settings->width, 96);
+    assert_true(settings->dropout == 0.5);
+    assert_int_equal(settings->epochs, 30);
+    att_settings_free(settings);
+}
+
+static void comments_are_left_out(void **state)
+{
+    (void)state;
+    att_settings *settings = settings_of(NULL);
+    take(settings, "# width = 1\n  # more\nwidth = 12 # not 13\ntrain = a#b\t# c\n");
+    assert_int_equal(settings->width, 12);
+    assert_string_equal(settings->train, "a#b");
+    att_settings_free(settings);
+}
+
+static void quotes_keep_spaces_and_signs(void **state)
+{
+    (void)state;
+    att_settings *settings = settings_of(NULL);
+    take(settings, "alphabet = \"# ab \"  # quoted\ntrain = \"two words\"\nvalid=a \"b\" c\n");
+    assert_string_equal(settings->alphabet, "# ab ");
+    assert_string_equal(settings->train, "two words");
+    assert_string_equal(settings->valid, "a \"b\" c");
+    att_settings_free(settings);
+}
+
+static void dos_line_ends_and_a_byte_order_mark_do_not_matter(void **state)
+{
+    (void)state;
+    att_settings *settings = settings_of(NULL);
+    take(settings, "\xEF\xBB\xBFwidth = 5\r\n\r\ntrain = x\r\n");
+    assert_int_equal(settings->width, 5);
+    assert_string_equal(settings->train, "x");
+    att_settings_free(settings);
+}
+
+static void what_the_caller_set_stays(void **state)
+{
+    (void)state;
+    att_settings *settings = settings_of(NULL);
+    set(settings, "width", "7");
+    take(settings, "width = 8\nembed = 9\n");
+    assert_int_equal(settings->width, 7);
+    assert_int_equal(settings->embed, 9);
+    set(settings, "embed", "10");
+    assert_int_equal(settings->embed, 10);
+    att_settings_free(settings);
+}
+
+static void of_two_files_the_later_counts(void **state)
+{
+    (void)state;
+    att_settings *settings = settings_of(NULL);
+    take(settings, "width = 8\nembed = 9\n");
+    take(settings, "width = 10\n");
+    assert_int_equal(settings->width, 10);
+    assert_int_equal(settings->embed, 9);
+    att_settings_free(settings);
+}
+
+static void a_bad_value_is_refused_even_where_it_does_not_count(void **state)
+{
+    (void)state;
+    att_settings *settings = settings_of(NULL);
+    set(settings, "width", "7");
+    assert_int_equal(read_config(settings, "width = many\n", NULL), ATT_BAD_INPUT);
+    att_settings_free(settings);
+}
+
+static void errors_name_the_line_and_the_nearest_key(void **state)
+{
+    (void)state;
+    assert_refused("width = 3\n\nwidht = 4\n", 3, "unknown setting 'widht'; did you mean width?");
+    assert_refused("width 3\n", 1, "expected key = value, found 'width 3'");
+    assert_refused("= 3\n", 1, "expected key = value, found '= 3'");
+    assert_refused("[model]\n", 1, "expected key = value, found '[model]'");
+    assert_refused("#\n#\nlayers = 0", 3, "layers expects a whole number from 1 to 64, not '0'");
+    assert_refused("train =\n", 1, "train expects FILE, but it is empty");
+    assert_refused("train = \"\"\n", 1, "train expects FILE, but it is empty");
+    assert_refused("width = 3\nwidth = 3\n", 2, "width was set in line 1 already");
+    assert_refused("train = \"a\n", 1, "no quote ends the value '\"a'");
+    assert_refused("train = \"a\" b\n", 1,
+                   "only a comment may follow the quote that ends a value, not 'b'");
+}
+
+static void what_is_no_text_is_refused(void **state)
+{
+    (void)state;
+    assert_refused("width = 3\ntrain = \xC3(\n", 2, "is not UTF-8 text, which a config file is");
+    att_settings *settings = settings_of(NULL);
+    att_error err = { 0 };
+    assert_int_equal(att_settings_read(settings, "train = a\0b\n", 12, "run.conf", &err),
+                     ATT_BAD_INPUT);
+    assert_int_equal(err.line, 1);
+    att_settings_free(settings);
+}
+
+static void an_empty_file_sets_nothing(void **state)
+{
+    (void)state;
+    att_settings *settings = settings_of(NULL);
+    assert_int_equal(att_settings_read(settings, NULL, 0, "run.conf", NULL), ATT_OK);
+    att_settings_free(settings);
+}
+
+static void a_file_is_loaded_by_its_name(void **state)
+{
+    (void)state;
+    char path[] = "/tmp/attend-config-XXXXXX";
+    int fd = mkstemp(path);
+    assert_true(fd >= 0);
+    assert_int_equal(write(fd, "width = 21\nlayer = 2\n", 21), 21);
+    close(fd);
+    att_settings *settings = settings_of(NULL);
+    att_error err = { 0 };
+    assert_int_equal(att_settings_load(settings, path, &err), ATT_BAD_INPUT);
+    assert_string_equal(err.place, path);
+    assert_int_equal(err.line, 2);
+    assert_string_equal(err.message, "unknown setting 'layer'; did you mean layers?");
+    assert_int_equal(settings->width, 21);
+    unlink(path);
+    assert_int_equal(att_settings_load(settings, path, &err), ATT_BAD_INPUT);
+    assert_int_equal(att_settings_load(settings, "/", &err), ATT_BAD_INPUT);
+    assert_string_equal(err.message, "is a directory, expected a file");
+    att_settings_free(settings);
+}
+
+static void every_allocation_may_fail(void **state)
+{
+    (void)state;
+    size_t live = att_alloc_live();
+    for (size_t n = 1;; n++) {
+        att_settings *settings = settings_of(NULL);
+        att_alloc_fail_at(n);
+        att_error err = { 0 };
+        att_status status = read_config(settings, "train = a\nvalid = b # c\n", &err);
+        att_alloc_fail_at(0);
+        att_settings_free(settings);
+        assert_int_equal(att_alloc_live(), live);
+        if (status == ATT_OK)
+            break;
+        assert_int_equal(status, ATT_NO_MEMORY);
+        assert_string_equal(err.message, "out of memory");
+        assert_true(n < 20);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(lines_set_keys),
+        cmocka_unit_test(comments_are_left_out),
+        cmocka_unit_test(quotes_keep_spaces_and_signs),
+        cmocka_unit_test(dos_line_ends_and_a_byte_order_mark_do_not_matter),
+        cmocka_unit_test(what_the_caller_set_stays),
+        cmocka_unit_test(of_two_files_the_later_counts),
+        cmocka_unit_test(a_bad_value_is_refused_even_where_it_does_not_count),
+        cmocka_unit_test(errors_name_the_line_and_the_nearest_key),
+        cmocka_unit_test(what_is_no_text_is_refused),
+        cmocka_unit_test(an_empty_file_sets_nothing),
+        cmocka_unit_test(a_file_is_loaded_by_its_name),
+        cmocka_unit_test(every_allocation_may_fail),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,288 @@
+/* The table of settings, its defaults, and values set one by one. */
+#include "settings/settings_help.h"
+
+static void assert_refused(const char *key, const char *value, const char *message)
+{
+    att_settings *settings = settings_of(NULL);
+    att_error err = { 0 };
+    assert_int_equal(att_settings_set(settings, key, value, &err), ATT_BAD_INPUT);
+    assert_string_equal(err.message, message);
+    att_settings_free(settings);
+}
+
+/* ---- the table */
+
+static void every_row_is_complete_and_its_key_is_unique(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < att_setting_count(); i++) {
+        const att_setting *row = att_setting_get(i);
+        assert_ptr_equal(att_setting_find(row->key), row);
+        assert_true(row->says && row->says[0] && row->says[strlen(row->says) - 1] != '.');
+        assert_true((row->takes == NULL) == (row->kind == ATT_SETTING_FLAG));
+        assert_true((row->words != NULL) == (row->kind == ATT_SETTING_WORD));
+        bool ranged = row->kind == ATT_SETTING_NUMBER || row->kind == ATT_SETTING_REAL;
+        assert_true(ranged ? row->least < row->most : row->least == 0 && row->most == 0);
+        assert_int_equal(strspn(row->key, "abcdefghijklmnopqrstuvwxyz0123456789-"),
+                         strlen(row->key));
+    }
+    assert_null(att_setting_get(att_setting_count()));
+    assert_null(att_setting_find("no-such-key"));
+}
+
+static void rows_of_one_group_stand_together(void **state)
+{
+    (void)state;
+    for (size_t i = 1; i < att_setting_count(); i++) {
+        const char *group = att_setting_get(i)->group;
+        if (strcmp(att_setting_get(i - 1)->group, group) == 0)
+            continue;
+        for (size_t j = 0; j < i; j++)
+            assert_string_not_equal(att_setting_get(j)->group, group);
+    }
+}
+
+static void no_two_rows_share_a_member(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < att_row_count; i++)
+        for (size_t j = 0; j < i; j++)
+            assert_int_not_equal(att_rows[i].offset, att_rows[j].offset);
+}
+
+/* A default that its own row refuses would silently be zero. */
+static void every_default_is_a_good_value(void **state)
+{
+    (void)state;
+    att_settings *settings = settings_of(NULL);
+    att_error err = { 0 };
+    for (size_t i = 0; i < att_row_count; i++)
+        if (att_rows[i].start &&
+            att_row_set(&att_rows[i], settings, att_rows[i].start, &err) != ATT_OK)
+            fail_msg("%s", err.message);
+    for (size_t i = 0; i < att_other_default_count; i++) {
+        const att_other_default *other = &att_other_defaults[i];
+        int row = att_row_find(other->key), when = att_row_find(other->when);
+        assert_true(row >= 0 && when >= 0);
+        if (att_row_set(&att_rows[row], settings, other->start, &err) != ATT_OK ||
+            att_row_set(&att_rows[when], settings, other->is, &err) != ATT_OK)
+            fail_msg("%s", err.message);
+        assert_int_equal(att_rows[when].shown.kind, ATT_SETTING_WORD);
+    }
+    att_settings_free(settings);
+}
+
+static void normalisers_are_spelt_as_attention_spells_them(void **state)
+{
+    (void)state;
+    const char *const *words = att_setting_find("normaliser")->words;
+    int count = 0;
+    for (; words[count]; count++)
+        assert_string_equal(words[count], att_normaliser_name((att_normaliser)count));
+    assert_null(att_normaliser_name((att_normaliser)count));
+}
+
+static void a_setting_concerns_the_tasks_that_use_it(void **state)
+{
+    (void)state;
+    assert_true(att_setting_concerns(att_setting_find("alphabet"), "reverse"));
+    assert_false(att_setting_concerns(att_setting_find("alphabet"), "pairs"));
+    assert_true(att_setting_concerns(att_setting_find("train"), "pairs"));
+    assert_false(att_setting_concerns(att_setting_find("train"), "sort"));
+    assert_true(att_setting_concerns(att_setting_find("rate"), "copy"));
+    assert_false(att_setting_concerns(att_setting_find("rate"), "no such task"));
+}
+
+/* ---- defaults */
+
+static void reverse_alone_is_the_handout(void **state)
+{
+    (void)state;
+    att_settings *settings = settings_of("reverse");
+    assert_int_equal(settings->task, ATT_TASK_REVERSE);
+    assert_string_equal(settings->alphabet, "abcd");
+    assert_int_equal(settings->epochs, 30);
+    assert_int_equal(settings->attention, ATT_MECHANISM_DOT);
+    assert_int_equal(settings->feed, ATT_FEED_OUTPUT);
+    assert_false(settings->bidirectional);
+    assert_value(settings, "cell", "lstm");
+    att_settings_free(settings);
+}
+
+static void a_task_set_later_brings_its_defaults_but_keeps_what_was_set(void **state)
+{
+    (void)state;
+    att_settings *settings = settings_of(NULL);
+    int64_t of_pairs = settings->width;
+    set(settings, "epochs", "7");
+    set(settings, "task", "reverse");
+    assert_int_equal(settings->epochs, 7);
+    assert_int_not_equal(settings->width, of_pairs);
+    set(settings, "task", "pairs");
+    assert_int_equal(settings->width, of_pairs);
+    assert_int_equal(settings->epochs, 7);
+    att_settings_free(settings);
+}
+
+static void the_rate_follows_the_optimiser_unless_it_was_set(void **state)
+{
+    (void)state;
+    att_settings *settings = settings_of(NULL);
+    assert_value(settings, "rate", "0.001");
+    set(settings, "optimiser", "adadelta");
+    assert_value(settings, "rate", "1");
+    set(settings, "rate", "0.3");
+    set(settings, "optimiser", "sgd");
+    assert_value(settings, "rate", "0.3");
+    att_settings_free(settings);
+}
+
+/* ---- values */
+
+static void values_of_every_kind_are_set_and_got(void **state)
+{
+    (void)state;
+    att_settings *settings = settings_of(NULL);
+    set(settings, "layers", "3");
+    set(settings, "dropout", "0.125");
+    set(settings, "attention", "coverage");
+    set(settings, "lower", "yes");
+    set(settings, "train", "naïve file.tsv");
+    assert_int_equal(settings->layers, 3);
+    assert_true(settings->dropout == 0.125);
+    assert_int_equal(settings->attention, ATT_MECHANISM_COVERAGE);
+    assert_true(settings->lower);
+    assert_string_equal(settings->train, "naïve file.tsv");
+    assert_value(settings, "layers", "3");
+    assert_value(settings, "dropout", "0.125");
+    assert_value(settings, "attention", "coverage");
+    assert_value(settings, "lower", "yes");
+    assert_value(settings, "train", "naïve file.tsv");
+    assert_value(settings, "valid", "");
+    att_settings_free(settings);
+}
+
+/* Whatever the program prints as a value can be given to it again. */
+static void every_value_reads_back_as_itself(void **state)
+{
+    (void)state;
+    att_settings *settings = settings_of("reverse"), *again = settings_of("reverse");
+    for (size_t i = 0; i < att_setting_count(); i++) {
+        const char *key = att_setting_get(i)->key;
+        att_text value = { 0 };
+        assert_int_equal(att_settings_get(&value, settings, key, NULL), ATT_OK);
+        if (value.length > 0)
+            set(again, key, value.data);
+        assert_value(again, key, value.data ? value.data : "");
+        att_text_free(&value);
+    }
+    att_settings_free(settings);
+    att_settings_free(again);
+}
+
+static void the_ends_of_a_range_are_in_it(void **state)
+{
+    (void)state;
+    att_settings *settings = settings_of(NULL);
+    set(settings, "layers", "1");
+    set(settings, "layers", "64");
+    set(settings, "dropout", "0");
+    set(settings, "dropout", "0.95");
+    att_settings_free(settings);
+    assert_refused("layers", "0", "layers expects a whole number from 1 to 64, not '0'");
+    assert_refused("layers", "65", "layers expects a whole number from 1 to 64, not '65'");
+    assert_refused("dropout", "0.96", "dropout expects a number from 0 to 0.95, not '0.96'");
+    assert_refused("dropout", "-1e-9", "dropout expects a number from 0 to 0.95, not '-1e-9'");
+}
+
+static void a_value_of_the_wrong_kind_is_refused_by_its_key(void **state)
+{
+    (void)state;
+    assert_refused("layers", "2.5", "layers expects a whole number from 1 to 64, not '2.5'");
+    assert_refused("rate", "fast", "rate expects a number from 0 to 1000, not 'fast'");
+    assert_refused("rate", "nan", "rate expects a number from 0 to 1000, not 'nan'");
+    assert_refused("lower", "true", "lower expects yes or no, not 'true'");
+    assert_refused("train", "", "train expects FILE, but it is empty");
+    assert_refused("train", "a\xFF", "train expects UTF-8");
+    assert_refused("cell", "ltsm", "cell expects rnn, gru or lstm, not 'ltsm'; did you mean lstm?");
+    assert_refused("cell", "\033[1m", "cell expects rnn, gru or lstm, not '\\x1B[1m'");
+}
+
+static void a_refused_value_leaves_the_old_one(void **state)
+{
+    (void)state;
+    att_settings *settings = settings_of(NULL);
+    set(settings, "width", "77");
+    assert_int_equal(att_settings_set(settings, "width", "many", NULL), ATT_BAD_INPUT);
+    assert_int_equal(settings->width, 77);
+    att_settings_free(settings);
+}
+
+static void an_unknown_key_is_refused_with_the_nearest(void **state)
+{
+    (void)state;
+    assert_refused("widht", "3", "unknown setting 'widht'; did you mean width?");
+    assert_refused("train_count", "3", "unknown setting 'train_count'; did you mean train-count?");
+    assert_refused("xyzzy", "3", "unknown setting 'xyzzy'");
+    att_settings *settings = settings_of(NULL);
+    att_text got = { 0 };
+    assert_int_equal(att_settings_get(&got, settings, "widht", NULL), ATT_BAD_INPUT);
+    att_settings_free(settings);
+}
+
+static void an_unknown_task_is_refused_with_the_nearest(void **state)
+{
+    (void)state;
+    att_settings *settings;
+    att_error err = { 0 };
+    assert_int_equal(att_settings_new(&settings, "revers", &err), ATT_BAD_INPUT);
+    assert_null(settings);
+    assert_string_equal(
+        err.message,
+        "task expects pairs, reverse, copy or sort, not 'revers'; did you mean reverse?");
+}
+
+static void every_allocation_may_fail(void **state)
+{
+    (void)state;
+    size_t live = att_alloc_live();
+    for (size_t n = 1;; n++) {
+        att_alloc_fail_at(n);
+        att_settings *settings;
+        att_error err = { 0 };
+        att_status status = att_settings_new(&settings, "pairs", &err);
+        if (status == ATT_OK)
+            status = att_settings_set(settings, "train", "f", &err);
+        att_settings_free(settings);
+        att_alloc_fail_at(0);
+        assert_int_equal(att_alloc_live(), live);
+        if (status == ATT_OK)
+            break;
+        assert_int_equal(status, ATT_NO_MEMORY);
+        assert_true(n < 10);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(every_row_is_complete_and_its_key_is_unique),
+        cmocka_unit_test(rows_of_one_group_stand_together),
+        cmocka_unit_test(no_two_rows_share_a_member),
+        cmocka_unit_test(every_default_is_a_good_value),
+        cmocka_unit_test(normalisers_are_spelt_as_attention_spells_them),
+        cmocka_unit_test(a_setting_concerns_the_tasks_that_use_it),
+        cmocka_unit_test(reverse_alone_is_the_handout),
+        cmocka_unit_test(a_task_set_later_brings_its_defaults_but_keeps_what_was_set),
+        cmocka_unit_test(the_rate_follows_the_optimiser_unless_it_was_set),
+        cmocka_unit_test(values_of_every_kind_are_set_and_got),
+        cmocka_unit_test(every_value_reads_back_as_itself),
+        cmocka_unit_test(the_ends_of_a_range_are_in_it),
+        cmocka_unit_test(a_value_of_the_wrong_kind_is_refused_by_its_key),
+        cmocka_unit_test(a_refused_value_leaves_the_old_one),
+        cmocka_unit_test(an_unknown_key_is_refused_with_the_nearest),
+        cmocka_unit_test(an_unknown_task_is_refused_with_the_nearest),
+        cmocka_unit_test(every_allocation_may_fail),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,122 @@
+/* Settings in the metadata of a model. */
+#include "settings/settings_help.h"
+
+#ifdef ATT_HAVE_JANSSON
+
+static void assert_refused(const char *json, const char *message)
+{
+    att_settings *settings = settings_of(NULL);
+    att_error err = { 0 };
+    assert_int_equal(att_settings_from_json(settings, json, "m.safetensors", &err), ATT_BAD_INPUT);
+    assert_string_equal(err.message, message);
+    assert_string_equal(err.place, "m.safetensors");
+    att_settings_free(settings);
+}
+
+static void everything_but_the_files_of_the_run_comes_back(void **state)
+{
+    (void)state;
+    att_settings *settings = settings_of("sort"), *again = settings_of(NULL);
+    set(settings, "alphabet", "aé\"\\\n");
+    set(settings, "rate", "0.0123456789012345678");
+    set(settings, "bidirectional", "yes");
+    set(settings, "seed", "9007199254740992");
+    set(settings, "out", "here");
+    att_text json = { 0 };
+    assert_int_equal(att_settings_to_json(&json, settings, NULL), ATT_OK);
+    assert_int_equal(att_settings_from_json(again, json.data, "m", NULL), ATT_OK);
+    for (size_t i = 0; i < att_setting_count(); i++) {
+        const att_setting *row = att_setting_get(i);
+        att_text value = { 0 };
+        assert_int_equal(att_settings_get(&value, settings, row->key, NULL), ATT_OK);
+        if (strcmp(row->group, ATT_GROUP_OUTPUT) != 0)
+            assert_value(again, row->key, value.data ? value.data : "");
+        att_text_free(&value);
+    }
+    assert_null(again->out);
+    assert_true(again->rate == settings->rate);
+    att_text_free(&json);
+    att_settings_free(settings);
+    att_settings_free(again);
+}
+
+static void the_same_settings_give_the_same_bytes(void **state)
+{
+    (void)state;
+    att_settings *settings = settings_of("reverse"), *other = settings_of("reverse");
+    set(settings, "width", "65");
+    set(settings, "embed", "33");
+    set(other, "embed", "33");
+    set(other, "width", "65");
+    att_text a = { 0 }, b = { 0 };
+    assert_int_equal(att_settings_to_json(&a, settings, NULL), ATT_OK);
+    assert_int_equal(att_settings_to_json(&b, other, NULL), ATT_OK);
+    assert_string_equal(a.data, b.data);
+    att_text_free(&a);
+    att_text_free(&b);
+    att_settings_free(settings);
+    att_settings_free(other);
+}
+
+static void what_the_user_set_wins_over_the_model(void **state)
+{
+    (void)state;
+    att_settings *settings = settings_of(NULL);
+    set(settings, "width", "7");
+    assert_int_equal(att_settings_read(settings, "embed = 8", 9, "conf", NULL), ATT_OK);
+    assert_int_equal(
+        att_settings_from_json(settings, "{\"width\":1,\"embed\":2,\"layers\":3,\"task\":\"sort\"}",
+                               "m", NULL),
+        ATT_OK);
+    assert_int_equal(settings->width, 7);
+    assert_int_equal(settings->embed, 8);
+    assert_int_equal(settings->layers, 3);
+    assert_int_equal(settings->task, ATT_TASK_SORT);
+    set(settings, "layers", "4");
+    assert_int_equal(settings->layers, 4);
+    att_settings_free(settings);
+}
+
+static void what_is_no_good_is_refused(void **state)
+{
+    (void)state;
+    assert_refused("", "its settings are no JSON object");
+    assert_refused("[]", "its settings are no JSON object");
+    assert_refused("{\"width\":1", "its settings are no JSON object");
+    assert_refused("{\"width\":1,\"width\":1}", "its settings are no JSON object");
+    assert_refused("{\"width\":[1]}", "the setting 'width' is no plain value");
+    assert_refused("{\"width\":1.5}", "width expects a whole number from 1 to 65536, not '1.5'");
+    assert_refused("{\"a\\u001bb\":1}", "unknown setting 'a\\x1Bb'");
+    assert_refused("{\"lower\":\"maybe\"}", "lower expects yes or no, not 'maybe'");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(everything_but_the_files_of_the_run_comes_back),
+        cmocka_unit_test(the_same_settings_give_the_same_bytes),
+        cmocka_unit_test(what_the_user_set_wins_over_the_model),
+        cmocka_unit_test(what_is_no_good_is_refused),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
+
+#else
+
+static void a_build_without_jansson_says_so(void **state)
+{
+    (void)state;
+    att_settings *settings = settings_of(NULL);
+    att_text json = { 0 };
+    assert_int_equal(att_settings_to_json(&json, settings, NULL), ATT_UNSUPPORTED);
+    assert_int_equal(att_settings_from_json(settings, "{}", "m", NULL), ATT_UNSUPPORTED);
+    att_settings_free(settings);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = { cmocka_unit_test(a_build_without_jansson_says_so) };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
+
+#endif

@@ -1,0 +1,342 @@
+/* Vocabularies. */
+#include "text/vocab.h"
+
+#include "base/alloc.h"
+#include "base/error.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+static att_vocab *open_vocab(att_tokens tokens, bool lower)
+{
+    att_vocab *vocab;
+    assert_int_equal(att_vocab_new(&vocab, tokens, lower, NULL), ATT_OK);
+    return vocab;
+}
+
+static void count(att_vocab *vocab, att_ids *ids, const char *line)
+{
+    att_error err = { 0 };
+    if (att_vocab_count(vocab, ids, line, strlen(line), &err) != ATT_OK)
+        fail_msg("%s", err.message);
+}
+
+/* Closes and forgets what became of the provisional numbers. */
+static void close_vocab(att_vocab *vocab, int64_t least)
+{
+    int32_t *final;
+    assert_int_equal(att_vocab_close(vocab, least, &final, NULL), ATT_OK);
+    att_free(final);
+}
+
+static att_vocab *vocab_of(att_tokens tokens, const char *line, int64_t least)
+{
+    att_vocab *vocab = open_vocab(tokens, false);
+    att_ids ids = { 0 };
+    count(vocab, &ids, line);
+    close_vocab(vocab, least);
+    att_ids_free(&ids);
+    return vocab;
+}
+
+static void assert_encodes(const att_vocab *vocab, const char *line, const int32_t *expected,
+                           size_t length)
+{
+    att_ids ids = { 0 };
+    assert_int_equal(att_vocab_encode(vocab, &ids, line, strlen(line), NULL), ATT_OK);
+    assert_int_equal(ids.count, length);
+    for (size_t i = 0; i < length; i++)
+        assert_int_equal(ids.items[i], expected[i]);
+    att_ids_free(&ids);
+}
+
+#define IDS(...) ((const int32_t[]){ __VA_ARGS__ }), sizeof((int32_t[]){ __VA_ARGS__ }) / 4
+
+static void tokens_are_numbered_by_count_and_then_by_bytes(void **state)
+{
+    (void)state;
+    att_vocab *vocab = vocab_of(ATT_TOKENS_CHAR, "cbabcbé", 1);
+    assert_int_equal(att_vocab_size(vocab), 3 + 4);
+    assert_string_equal(att_vocab_word(vocab, 3), "b");
+    assert_string_equal(att_vocab_word(vocab, 4), "c");
+    assert_string_equal(att_vocab_word(vocab, 5), "a");
+    assert_string_equal(att_vocab_word(vocab, 6), "é");
+    assert_int_equal(att_vocab_times(vocab, 3), 3);
+    assert_int_equal(att_vocab_times(vocab, 6), 1);
+    att_vocab_free(vocab);
+}
+
+static void a_token_that_starts_another_comes_first(void **state)
+{
+    (void)state;
+    att_vocab *vocab = vocab_of(ATT_TOKENS_SPACE, "ab a abc", 1);
+    assert_string_equal(att_vocab_word(vocab, 3), "a");
+    assert_string_equal(att_vocab_word(vocab, 4), "ab");
+    assert_string_equal(att_vocab_word(vocab, 5), "abc");
+    att_vocab_free(vocab);
+}
+
+static void rare_tokens_are_unknown(void **state)
+{
+    (void)state;
+    att_vocab *vocab = vocab_of(ATT_TOKENS_SPACE, "a a a b b c", 2);
+    assert_int_equal(att_vocab_size(vocab), 5);
+    assert_encodes(vocab, "a b c d", IDS(3, 4, ATT_ID_UNKNOWN, ATT_ID_UNKNOWN));
+    assert_int_equal(att_vocab_find(vocab, "c", 1), ATT_ID_UNKNOWN);
+    assert_int_equal(att_vocab_find(vocab, "b", 1), 4);
+    att_vocab_free(vocab);
+}
+
+static void provisional_numbers_lead_to_the_final_ones(void **state)
+{
+    (void)state;
+    att_vocab *vocab = open_vocab(ATT_TOKENS_SPACE, false);
+    att_ids ids = { 0 };
+    count(vocab, &ids, "x y");
+    count(vocab, &ids, "y z y");
+    static const int32_t expected[] = { 0, 1, 1, 2, 1 };
+    assert_int_equal(ids.count, 5);
+    assert_memory_equal(ids.items, expected, sizeof expected);
+    int32_t *final;
+    assert_int_equal(att_vocab_close(vocab, 1, &final, NULL), ATT_OK);
+    assert_string_equal(att_vocab_word(vocab, final[0]), "x");
+    assert_string_equal(att_vocab_word(vocab, final[1]), "y");
+    assert_string_equal(att_vocab_word(vocab, final[2]), "z");
+    assert_int_equal(final[1], ATT_ID_FIRST);
+    att_free(final);
+    att_ids_free(&ids);
+    att_vocab_free(vocab);
+}
+
+static void what_is_counted_and_taken_back_is_unknown(void **state)
+{
+    (void)state;
+    att_vocab *vocab = open_vocab(ATT_TOKENS_SPACE, false);
+    att_ids ids = { 0 };
+    count(vocab, &ids, "a b");
+    size_t kept = ids.count;
+    count(vocab, &ids, "b c");
+    att_vocab_uncount(vocab, ids.items + kept, ids.count - kept);
+    close_vocab(vocab, 1);
+    assert_int_equal(att_vocab_size(vocab), 5);
+    assert_int_equal(att_vocab_times(vocab, att_vocab_find(vocab, "b", 1)), 1);
+    assert_int_equal(att_vocab_find(vocab, "c", 1), ATT_ID_UNKNOWN);
+    att_ids_free(&ids);
+    att_vocab_free(vocab);
+}
+
+static void text_becomes_numbers_and_text_again(void **state)
+{
+    (void)state;
+    att_vocab *vocab = vocab_of(ATT_TOKENS_WORD, "the cat, the dog", 1);
+    att_ids ids = { 0 };
+    assert_int_equal(att_vocab_encode(vocab, &ids, "the dog, the bird", 17, NULL), ATT_OK);
+    att_text text = { 0 };
+    assert_int_equal(att_vocab_decode(vocab, &text, ids.items, ids.count), ATT_OK);
+    assert_string_equal(text.data, "the dog, the <unknown>");
+    att_text_free(&text);
+    att_ids_free(&ids);
+    att_vocab_free(vocab);
+}
+
+static void starts_and_ends_are_no_text(void **state)
+{
+    (void)state;
+    att_vocab *vocab = vocab_of(ATT_TOKENS_CHAR, "ab", 1);
+    static const int32_t ids[] = { ATT_ID_START, 3, 4, ATT_ID_END, ATT_ID_NONE };
+    att_text text = { 0 };
+    assert_int_equal(att_vocab_decode(vocab, &text, ids, 5), ATT_OK);
+    assert_string_equal(text.data, "ab");
+    assert_string_equal(att_vocab_word(vocab, ATT_ID_UNKNOWN), "<unknown>");
+    assert_string_equal(att_vocab_word(vocab, ATT_ID_START), "<start>");
+    assert_string_equal(att_vocab_word(vocab, ATT_ID_END), "<end>");
+    assert_string_equal(att_vocab_word(vocab, ATT_ID_NONE), "");
+    att_text_free(&text);
+    att_vocab_free(vocab);
+}
+
+/* A text may say "<end>" without ending anything. */
+static void a_token_that_looks_like_a_sign_is_a_token(void **state)
+{
+    (void)state;
+    att_vocab *vocab = vocab_of(ATT_TOKENS_SPACE, "<end> <end> <unknown>", 1);
+    assert_encodes(vocab, "<end> <unknown>", IDS(3, 4));
+    att_vocab_free(vocab);
+}
+
+static void capitals_are_counted_with_small_letters_on_request(void **state)
+{
+    (void)state;
+    att_vocab *vocab = open_vocab(ATT_TOKENS_SPACE, true);
+    att_ids ids = { 0 };
+    count(vocab, &ids, "The the THE");
+    close_vocab(vocab, 3);
+    assert_encodes(vocab, "tHe", IDS(3));
+    att_ids_free(&ids);
+    att_vocab_free(vocab);
+}
+
+static void many_tokens_are_all_found_again(void **state)
+{
+    (void)state;
+    enum { COUNT = 5000 };
+    att_vocab *vocab = open_vocab(ATT_TOKENS_SPACE, false);
+    att_ids ids = { 0 };
+    char word[16];
+    for (int i = 0; i < COUNT; i++) {
+        snprintf(word, sizeof word, "w%d", i);
+        count(vocab, &ids, word);
+    }
+    close_vocab(vocab, 1);
+    for (int i = 0; i < COUNT; i++) {
+        int length = snprintf(word, sizeof word, "w%d", i);
+        int32_t id = att_vocab_find(vocab, word, (size_t)length);
+        assert_string_equal(att_vocab_word(vocab, id), word);
+    }
+    assert_int_equal(att_vocab_find(vocab, "w5000", 5), ATT_ID_UNKNOWN);
+    assert_int_equal(att_vocab_find(vocab, "w", 1), ATT_ID_UNKNOWN);
+    att_ids_free(&ids);
+    att_vocab_free(vocab);
+}
+
+static void an_empty_vocabulary_knows_nothing(void **state)
+{
+    (void)state;
+    att_vocab *vocab = vocab_of(ATT_TOKENS_CHAR, "", 1);
+    assert_int_equal(att_vocab_size(vocab), 3);
+    assert_encodes(vocab, "a", IDS(ATT_ID_UNKNOWN));
+    att_vocab_free(vocab);
+    att_vocab_free(NULL);
+}
+
+static void a_line_that_is_no_text_is_refused(void **state)
+{
+    (void)state;
+    att_vocab *vocab = vocab_of(ATT_TOKENS_CHAR, "ab", 1);
+    att_ids ids = { 0 };
+    att_error err = { 0 };
+    assert_int_equal(att_vocab_encode(vocab, &ids, "a\xC3", 2, &err), ATT_BAD_INPUT);
+    assert_string_equal(err.message, "byte 2 of the line, 0xC3, is not UTF-8");
+    assert_int_equal(ids.count, 0);
+    att_ids_free(&ids);
+    att_vocab_free(vocab);
+}
+
+#ifdef ATT_HAVE_JANSSON
+
+static void a_vocabulary_comes_back_from_a_model(void **state)
+{
+    (void)state;
+    att_vocab *vocab = open_vocab(ATT_TOKENS_SPACE, true), *again;
+    att_ids ids = { 0 };
+    count(vocab, &ids, "é \" \\ é <end>");
+    close_vocab(vocab, 1);
+    att_text json = { 0 };
+    assert_int_equal(att_vocab_to_json(&json, vocab, NULL), ATT_OK);
+    assert_string_equal(json.data, "{\"tokens\":\"space\",\"lower\":true,\"words\":[\"é\",\"\\\"\","
+                                   "\"<end>\",\"\\\\\"]}");
+    assert_int_equal(att_vocab_from_json(&again, json.data, "m", NULL), ATT_OK);
+    assert_int_equal(att_vocab_size(again), att_vocab_size(vocab));
+    assert_int_equal(att_vocab_tokens(again), ATT_TOKENS_SPACE);
+    assert_encodes(again, "É \\ x", IDS(3, 6, ATT_ID_UNKNOWN));
+    assert_int_equal(att_vocab_times(again, 3), 0);
+    att_text_free(&json);
+    att_ids_free(&ids);
+    att_vocab_free(vocab);
+    att_vocab_free(again);
+}
+
+static void a_damaged_vocabulary_is_refused(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *json, *message;
+    } cases[] = {
+        { "", "a vocabulary is not as it should be" },
+        { "[]", "a vocabulary is not as it should be" },
+        { "{\"tokens\":\"char\",\"words\":[]}", "a vocabulary is not as it should be" },
+        { "{\"tokens\":\"byte\",\"lower\":false,\"words\":[]}",
+          "a vocabulary has no kind of tokens known here" },
+        { "{\"lower\":false,\"words\":[]}", "a vocabulary has no kind of tokens known here" },
+        { "{\"tokens\":\"char\",\"lower\":false}", "a vocabulary has no list of words" },
+        { "{\"tokens\":\"char\",\"lower\":false,\"words\":[\"a\",7]}",
+          "word 2 of a vocabulary is no text" },
+        { "{\"tokens\":\"char\",\"lower\":false,\"words\":[\"\"]}",
+          "word 1 of a vocabulary is no text" },
+        { "{\"tokens\":\"char\",\"lower\":false,\"words\":[\"a\",\"b\",\"a\"]}",
+          "a vocabulary has the word 'a' twice" },
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        att_vocab *vocab;
+        att_error err = { 0 };
+        size_t live = att_alloc_live();
+        assert_int_equal(att_vocab_from_json(&vocab, cases[i].json, "m", &err), ATT_BAD_INPUT);
+        assert_string_equal(err.message, cases[i].message);
+        assert_string_equal(err.place, "m");
+        assert_null(vocab);
+        assert_int_equal(att_alloc_live(), live);
+    }
+}
+
+#endif
+
+static att_status build_one(void)
+{
+    att_vocab *vocab;
+    att_ids ids = { 0 };
+    int32_t *final = NULL;
+    att_status status = att_vocab_new(&vocab, ATT_TOKENS_CHAR, false, NULL);
+    if (status == ATT_OK)
+        status = att_vocab_count(vocab, &ids, "abc", 3, NULL);
+    if (status == ATT_OK)
+        status = att_vocab_close(vocab, 1, &final, NULL);
+    att_free(final);
+    att_ids_free(&ids);
+    att_vocab_free(vocab);
+    return status;
+}
+
+static void every_allocation_may_fail(void **state)
+{
+    (void)state;
+    size_t live = att_alloc_live();
+    for (size_t n = 1;; n++) {
+        att_alloc_fail_at(n);
+        att_status status = build_one();
+        att_alloc_fail_at(0);
+        assert_int_equal(att_alloc_live(), live);
+        if (status == ATT_OK)
+            break;
+        assert_int_equal(status, ATT_NO_MEMORY);
+        assert_true(n < 30);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(tokens_are_numbered_by_count_and_then_by_bytes),
+        cmocka_unit_test(a_token_that_starts_another_comes_first),
+        cmocka_unit_test(rare_tokens_are_unknown),
+        cmocka_unit_test(provisional_numbers_lead_to_the_final_ones),
+        cmocka_unit_test(what_is_counted_and_taken_back_is_unknown),
+        cmocka_unit_test(text_becomes_numbers_and_text_again),
+        cmocka_unit_test(starts_and_ends_are_no_text),
+        cmocka_unit_test(a_token_that_looks_like_a_sign_is_a_token),
+        cmocka_unit_test(capitals_are_counted_with_small_letters_on_request),
+        cmocka_unit_test(many_tokens_are_all_found_again),
+        cmocka_unit_test(an_empty_vocabulary_knows_nothing),
+        cmocka_unit_test(a_line_that_is_no_text_is_refused),
+#ifdef ATT_HAVE_JANSSON
+        cmocka_unit_test(a_vocabulary_comes_back_from_a_model),
+        cmocka_unit_test(a_damaged_vocabulary_is_refused),
+#endif
+        cmocka_unit_test(every_allocation_may_fail),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -15,6 +15,7 @@
  *  10. Settings               every choice of training, by name
  *  11. Models                 trained models: running and looking into them
  *  12. Measuring              how fast all of this is here, and how fast it could be
+ *  13. Gradient check         every operation of the models against its formula
  *
  * Conventions. The library never prints, exits or aborts. A call that can fail returns an
  * att_status and, where an att_error is given, says in it what was wrong and what was expected.
@@ -636,6 +637,29 @@ ATT_API att_status att_bench_run(att_bench_times *out, size_t index, const att_b
                                  att_error *err);
 ATT_API att_status att_limit_measure(double *out, att_limit limit, const att_bench_how *how,
                                      att_error *err);
+
+/* ---------------------------------------------------------------- 13. Gradient check */
+
+/* Models are built from operations, each with a forward and a backward of its own. Every one of
+ * them states its formula in double precision as well, and samples: shapes and settings to try, odd
+ * ones among them. A check compares, on one sample, the forward with the formula and the backward
+ * with central differences of it. */
+typedef struct att_gradcheck {
+    const char *op;
+    const char *sample;
+    bool passed;
+    double forward_error, forward_bound;   /* relative to the largest entry, or to 1 if larger */
+    double backward_error, backward_bound; /* the largest over all inputs */
+    int input;                             /* which input's gradient that is of, from 0 */
+} att_gradcheck;
+
+/* Operations are numbered from 0; a name is NULL past the last. */
+ATT_API int att_gradcheck_count(void);
+ATT_API const char *att_gradcheck_name(int op);
+ATT_API int att_gradcheck_samples(int op);
+
+/* Checks an operation on one of its samples. */
+ATT_API att_status att_gradcheck_run(att_gradcheck *out, int op, int sample, att_error *err);
 
 #ifdef __cplusplus
 }

@@ -38,6 +38,7 @@ typedef struct att_params {
     float *value;              /* [size] NULL until att_params_build() */
     float *grad;               /* [size] NULL until att_params_want_grad() */
     size_t size;               /* floats in a block, gaps of alignment (always zero) included */
+    uint64_t version;          /* of the values: att_params_changed() counts it up */
     struct att_panels *panels; /* [2 * count] weights laid out for the matrix product */
     att_arena names;
 } att_params;

@@ -9,7 +9,7 @@
 
 #include "tape/params.h"
 
-enum { ATT_NODE_RANK = 4, ATT_NODE_INPUTS = 10 };
+enum { ATT_NODE_RANK = 4 };
 
 typedef struct att_tape att_tape;
 typedef struct att_node att_node;
@@ -21,17 +21,18 @@ struct att_node {
     int rank;                /* 0: a single number */
     int64_t shape[ATT_NODE_RANK];
     int64_t count;
-    float *value;                  /* [count] */
-    float *grad;                   /* [count], once something was added to it */
-    bool learns;                   /* a gradient is wanted here or further back */
-    int param;                     /* index in the parameters, or -1 */
-    att_node *in[ATT_NODE_INPUTS]; /* NULL where an operation's optional input is not given */
-    const void *how;               /* the operation's settings */
-    void *kept;                    /* what its forward left for its backward */
-    att_node *before;              /* the node recorded before this one */
+    float *value; /* [count] */
+    float *grad;  /* [count], once something was added to it */
+    bool learns;  /* a gradient is wanted here or further back */
+    int param;    /* index in the parameters, or -1 */
+    int inputs;
+    att_node **in;    /* [inputs] NULL where an operation's optional input is not given */
+    const void *how;  /* the operation's settings */
+    void *kept;       /* what its forward left for its backward */
+    att_node *before; /* the node recorded before this one */
 };
 
-/* `params` is lent and outlives the tape. */
+/* `params` is lent and outlives the tape; NULL where there are none. */
 att_status att_tape_new(att_tape **out, att_params *params, att_error *err);
 void att_tape_free(att_tape *tape);
 
@@ -61,10 +62,15 @@ att_node *att_tape_variable(att_tape *tape, int rank, const int64_t *shape, cons
 /* The leaf of a parameter; its gradient is added to params->grad. One leaf per parameter. */
 att_node *att_tape_param(att_tape *tape, int index);
 
-/* Adds the gradient of `loss` (a single number) times `scale` to everything that wants one. */
+/* Adds the gradient of `loss` (a single number) times `scale` to everything that wants one. Once
+ * per att_tape_begin(): operations write over what they kept. */
 att_status att_tape_backward(att_tape *tape, att_node *loss, float scale, att_error *err);
 
-/* Makes `node` fail the tape; for operations: what does not fit, and to what. Gives NULL. */
+/* The seed and the step that att_tape_begin() was given. */
+uint64_t att_tape_seed(const att_tape *tape);
+uint64_t att_tape_step(const att_tape *tape);
+
+/* Fails the tape; for operations: what does not fit, and to what. Gives NULL. */
 att_node *att_tape_fail(att_tape *tape, const char *op, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 

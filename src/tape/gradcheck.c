@@ -1,0 +1,220 @@
+/* The gradient check; see gradcheck.h.
+ *
+ * The loss is the sum of the results, each times a random number. Errors are relative to the
+ * largest entry of the array they are in, or to 1 where that is larger: inputs are drawn around 1,
+ * so a small entry is a difference of terms of that size. */
+#include "tape/gradcheck.h"
+
+#include "base/error.h"
+#include "base/random.h"
+
+#include <math.h>
+#include <string.h>
+
+static const double HALF_PLACE = 0x1p-24; /* half a unit in the last place of a float near 1 */
+static const double STEP = 1e-5;          /* of central differences */
+static const double DIFFERENCES = 1e-8; /* their own error: STEP^2 by a third derivative, and 2^-53
+                                           of the loss over STEP; both near 1e-10 */
+static const float BEFORE = 0.25f;      /* a gradient that is there before the backward */
+
+enum { STREAM_VALUES, STREAM_WEIGHTS };
+
+/* One sample, in double. */
+typedef struct check {
+    const att_op *op;
+    const att_op_sample *sample;
+    att_tape *tape;
+    att_pool pool;
+    float *start[ATT_SAMPLE_INPUTS];  /* values of the inputs */
+    double *in[ATT_SAMPLE_INPUTS];    /* the same, NULL where not given */
+    double *slope[ATT_SAMPLE_INPUTS]; /* gradients by central differences */
+    int64_t count[ATT_SAMPLE_INPUTS];
+    double *result, *weights;
+    int64_t results;
+} check;
+
+static double draw(const att_op_sample *sample, int input, int64_t i)
+{
+    bool plain = sample->least == 0 && sample->most == 0;
+    double least = plain ? -1 : (double)sample->least, most = plain ? 1 : (double)sample->most;
+    return least + (most - least) * att_random_double((uint64_t)input, STREAM_VALUES, (uint64_t)i);
+}
+
+static bool take_inputs(check *c)
+{
+    for (int n = 0; n < c->sample->inputs; n++) {
+        if (c->sample->in[n].rank == ATT_NOT_GIVEN)
+            continue;
+        c->count[n] = 1;
+        for (int d = 0; d < c->sample->in[n].rank; d++)
+            c->count[n] *= c->sample->in[n].shape[d];
+        c->start[n] = att_pool_take(&c->pool, (size_t)c->count[n], sizeof(float));
+        c->in[n] = att_pool_take(&c->pool, (size_t)c->count[n], sizeof(double));
+        c->slope[n] = att_pool_take(&c->pool, (size_t)c->count[n], sizeof(double));
+        if (!c->start[n] || !c->in[n] || !c->slope[n])
+            return false;
+        for (int64_t i = 0; i < c->count[n]; i++) {
+            c->start[n][i] = (float)draw(c->sample, n, i);
+            c->in[n][i] = (double)c->start[n][i];
+        }
+    }
+    return true;
+}
+
+/* Runs the operation on leaves; those in `learning`, a bit each, want a gradient. */
+static att_node *run(check *c, unsigned learning, att_node *leaves[ATT_SAMPLE_INPUTS])
+{
+    att_tape_begin(c->tape, learning != 0, 1, 1);
+    for (int n = 0; n < ATT_SAMPLE_INPUTS; n++) {
+        bool learns = learning >> n & 1;
+        leaves[n] = !c->in[n]
+                        ? NULL
+                        : (learns ? att_tape_variable : att_tape_input)(
+                              c->tape, c->sample->in[n].rank, c->sample->in[n].shape, c->start[n]);
+    }
+    if (c->op->apply)
+        return c->op->apply(c->tape, leaves, c->sample->how);
+    return att_op_apply(c->tape, c->op, leaves, c->sample->inputs, c->sample->how);
+}
+
+static double loss(const check *c, const att_node *node)
+{
+    double sum = 0;
+    c->op->truth(c->result, node, (const double *const *)c->in);
+    for (int64_t i = 0; i < c->results; i++)
+        sum += c->result[i] * c->weights[i];
+    return sum;
+}
+
+static void find_slopes(const check *c, const att_node *node)
+{
+    for (int n = 0; n < ATT_SAMPLE_INPUTS; n++)
+        for (int64_t i = 0; c->in[n] && i < c->count[n]; i++) {
+            double at = c->in[n][i];
+            c->in[n][i] = at + STEP;
+            double up = loss(c, node);
+            c->in[n][i] = at - STEP;
+            c->slope[n][i] = (up - loss(c, node)) / (2 * STEP);
+            c->in[n][i] = at;
+        }
+}
+
+/* The largest difference of `got - offset` and `want`; NaN where either has one. */
+static double error_of(const float *got, float offset, const double *want, int64_t count)
+{
+    double most = 0, scale = 1;
+    for (int64_t i = 0; i < count; i++) {
+        double error = fabs((double)got[i] - (double)offset - want[i]);
+        most = error > most || isnan(error) ? error : most;
+        scale = fmax(scale, fabs(want[i]));
+    }
+    return most / scale;
+}
+
+static void note_error(att_gradcheck *out, double error, int input)
+{
+    if (!(error <= out->backward_error)) {
+        out->backward_error = error;
+        out->input = input;
+    }
+}
+
+/* One forward and backward. `before`: the inputs have a gradient already, which must be added to.
+ */
+static att_status check_backward(check *c, att_gradcheck *out, unsigned learning, bool before,
+                                 att_error *err)
+{
+    att_node *leaves[ATT_SAMPLE_INPUTS], *node = run(c, learning, leaves);
+    ATT_TRY(att_tape_status(c->tape, err));
+    for (int n = 0; before && n < ATT_SAMPLE_INPUTS; n++) {
+        float *own = att_node_grad(c->tape, leaves[n]);
+        for (int64_t i = 0; own && i < c->count[n]; i++)
+            own[i] = BEFORE;
+    }
+    float *grad = att_node_grad(c->tape, node);
+    for (int64_t i = 0; grad && i < c->results; i++)
+        grad[i] += (float)c->weights[i];
+    ATT_TRY(att_tape_play_back(c->tape, err));
+    for (int n = 0; n < ATT_SAMPLE_INPUTS; n++) {
+        const float *own = att_node_grad(c->tape, leaves[n]);
+        if (own)
+            note_error(out, error_of(own, before ? BEFORE : 0, c->slope[n], c->count[n]), n);
+    }
+    return att_tape_status(c->tape, err);
+}
+
+static att_status check_forward(check *c, att_gradcheck *out, att_error *err)
+{
+    att_node *leaves[ATT_SAMPLE_INPUTS], *node = run(c, 0, leaves);
+    ATT_TRY(att_tape_status(c->tape, err));
+    c->results = node->count;
+    c->result = att_pool_take(&c->pool, (size_t)node->count, sizeof(double));
+    c->weights = att_pool_take(&c->pool, (size_t)node->count, sizeof(double));
+    if (!c->result || !c->weights)
+        return att_fail_memory(err);
+    for (int64_t i = 0; i < node->count; i++) {
+        double drawn = 2 * att_random_double(0, STREAM_WEIGHTS, (uint64_t)i) - 1;
+        c->weights[i] = (double)(float)drawn;
+    }
+    c->op->truth(c->result, node, (const double *const *)c->in);
+    out->forward_error = error_of(node->value, 0, c->result, node->count);
+    find_slopes(c, node);
+    return ATT_OK;
+}
+
+static att_status check_all(check *c, att_gradcheck *out, att_error *err)
+{
+    unsigned all = 0;
+    if (!take_inputs(c))
+        return att_fail_memory(err);
+    ATT_TRY(check_forward(c, out, err));
+    for (int n = 0; n < ATT_SAMPLE_INPUTS; n++)
+        all |= c->in[n] ? 1u << n : 0;
+    ATT_TRY(check_backward(c, out, all, false, err));
+    ATT_TRY(check_backward(c, out, all, true, err));
+    for (int n = 0; n < ATT_SAMPLE_INPUTS; n++) /* each alone: the others want no gradient */
+        if (c->in[n])
+            ATT_TRY(check_backward(c, out, 1u << n, false, err));
+    out->passed =
+        out->forward_error <= out->forward_bound && out->backward_error <= out->backward_bound;
+    return ATT_OK;
+}
+
+att_status att_gradcheck_sample(att_gradcheck *out, const att_op *op, int sample, att_error *err)
+{
+    check c = { .op = op, .sample = &op->samples[sample] };
+    *out = (att_gradcheck){ .op = op->name,
+                            .sample = c.sample->name,
+                            .forward_bound = op->rounds * HALF_PLACE,
+                            .backward_bound = op->rounds * HALF_PLACE + DIFFERENCES };
+    ATT_TRY(att_tape_new(&c.tape, NULL, err));
+    att_status status = check_all(&c, out, err);
+    att_tape_free(c.tape);
+    att_pool_free(&c.pool);
+    return status;
+}
+
+/* ---------------------------------------------------------------- the public side */
+
+int att_gradcheck_count(void)
+{
+    return att_op_count;
+}
+
+const char *att_gradcheck_name(int op)
+{
+    return op >= 0 && op < att_op_count ? att_ops[op]->name : NULL;
+}
+
+int att_gradcheck_samples(int op)
+{
+    return op >= 0 && op < att_op_count ? att_ops[op]->sample_count : 0;
+}
+
+att_status att_gradcheck_run(att_gradcheck *out, int op, int sample, att_error *err)
+{
+    if (op < 0 || op >= att_op_count || sample < 0 || sample >= att_ops[op]->sample_count)
+        return att_fail(err, ATT_BAD_INPUT, "gradcheck", "there is no sample %d of operation %d",
+                        sample, op);
+    return att_gradcheck_sample(out, att_ops[op], sample, err);
+}

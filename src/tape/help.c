@@ -1,0 +1,128 @@
+/* What operations share; see help.h. */
+#include "tape/help.h"
+
+#include "base/parallel.h"
+
+#include <math.h>
+#include <string.h>
+
+int64_t att_rows_grain(int64_t width)
+{
+    enum { NUMBERS_IN_RANGE = 1 << 14 }; /* a few microseconds: what waking a thread costs */
+    return width >= NUMBERS_IN_RANGE ? 1 : NUMBERS_IN_RANGE / (width > 0 ? width : 1);
+}
+
+/* ---------------------------------------------------------------- sums */
+
+typedef struct addition {
+    float *y;
+    const float *x;
+    bool add;
+} addition;
+
+static void add_range(void *context, int64_t begin, int64_t end)
+{
+    const addition *a = context;
+    size_t count = (size_t)(end - begin);
+    if (a->add)
+        att_kernels_get()->add_scaled(a->y + begin, 1, a->x + begin, count);
+    else
+        memcpy(a->y + begin, a->x + begin, count * sizeof(float));
+}
+
+void att_add_all(float *y, const float *x, int64_t count, bool add)
+{
+    addition a = { y, x, add };
+    att_parallel_for(count, att_rows_grain(1), add_range, &a);
+}
+
+/* A product with a row of ones, all of them the same number. */
+bool att_add_rows(att_tape *tape, float *sums, const float *x, int64_t rows, int64_t width)
+{
+    static const float one = 1;
+    return att_tape_product(tape, &(att_product_call){ .batch = 1,
+                                                       .rows = 1,
+                                                       .columns = (size_t)width,
+                                                       .depth = (size_t)rows,
+                                                       .a = &one,
+                                                       .b = x,
+                                                       .b_stride = (size_t)width,
+                                                       .c = sums,
+                                                       .add = true });
+}
+
+/* ---------------------------------------------------------------- products */
+
+enum { ROWS_UNPACKED = 256 }; /* up to so many rows, a B of whole panels is used as it is */
+
+bool att_tape_product(att_tape *tape, const att_product_call *product)
+{
+    att_product_call call = *product;
+    if (call.batch == 0 || call.rows == 0 || call.columns == 0)
+        return true;
+    att_pool_mark mark = att_tape_mark(tape);
+    bool in_place =
+        !call.b_transposed && call.columns % ATT_PANEL == 0 && call.rows <= ROWS_UNPACKED;
+    if (!call.panels && call.b_item == 0 && !in_place) {
+        size_t size = att_product_packed_size(call.depth, call.columns);
+        float *panels = att_tape_take(tape, (int64_t)size, sizeof(float));
+        if (!panels)
+            return false;
+        att_product_pack(panels, call.b, call.b_stride, call.b_transposed, call.depth,
+                         call.columns);
+        call.panels = panels;
+    }
+    bool done = att_product_run(&call, att_tape_error(tape)) == ATT_OK;
+    att_tape_release(tape, mark);
+    return done;
+}
+
+const float *att_node_packed(att_tape *tape, const att_node *w, bool transposed)
+{
+    if (w->param >= 0) {
+        const float *panels = att_param_packed(att_tape_params(tape), w->param, transposed);
+        if (!panels)
+            (void)att_tape_take(tape, -1, 1); /* out of memory, as if the tape's were */
+        return panels;
+    }
+    size_t depth = (size_t)w->shape[transposed], columns = (size_t)w->shape[!transposed];
+    float *panels =
+        att_tape_take(tape, (int64_t)att_product_packed_size(depth, columns), sizeof(float));
+    if (panels)
+        att_product_pack(panels, w->value, (size_t)w->shape[1], transposed, depth, columns);
+    return panels;
+}
+
+/* ---------------------------------------------------------------- activations */
+
+att_activation_maps att_activation_get(att_activation activation)
+{
+    const att_kernels *k = att_kernels_get();
+    const att_activation_maps maps[ATT_ACTIVATIONS] = {
+        [ATT_ACTIVATION_RELU] = { k->relu, k->relu_back, false },
+        [ATT_ACTIVATION_GELU] = { k->gelu, k->gelu_back, true },
+        [ATT_ACTIVATION_SILU] = { k->silu, k->silu_back, true },
+        [ATT_ACTIVATION_TANH] = { k->tanh, k->tanh_back, false },
+        [ATT_ACTIVATION_SIGMOID] = { k->sigmoid, k->sigmoid_back, false },
+    };
+    return maps[activation];
+}
+
+double att_activation_truth(att_activation activation, double x)
+{
+    switch (activation) {
+    case ATT_ACTIVATION_NONE:
+        return x;
+    case ATT_ACTIVATION_RELU:
+        return x > 0 ? x : 0;
+    case ATT_ACTIVATION_GELU:
+        return x * 0.5 * erfc(-x / sqrt(2.0));
+    case ATT_ACTIVATION_SILU:
+        return x / (1 + exp(-x));
+    case ATT_ACTIVATION_TANH:
+        return tanh(x);
+    case ATT_ACTIVATION_SIGMOID:
+        return 1 / (1 + exp(-x));
+    }
+    return NAN;
+}

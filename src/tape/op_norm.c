@@ -1,0 +1,304 @@
+/* Dropout, layer norm and RMS norm: row by row. */
+#include "base/parallel.h"
+#include "base/random.h"
+#include "tape/help.h"
+#include "tape/ops.h"
+
+#include <math.h>
+#include <string.h>
+
+#define COUNT(array) (int)(sizeof(array) / sizeof *(array))
+
+static bool same_shape(att_tape *tape, att_node *node)
+{
+    (void)tape;
+    att_node_like(node, node->in[0]);
+    return true;
+}
+
+/* ---------------------------------------------------------------- dropout */
+
+typedef struct dropout {
+    uint64_t seed; /* of this use in this step; a stream for each row */
+    float probability;
+} dropout;
+
+/* A loop over rows of x and y, forward or backward. */
+typedef struct dropping {
+    att_kern_dropout *kernel;
+    const dropout *how;
+    float *y;
+    const float *x;
+    size_t width;
+} dropping;
+
+static void drop_rows(void *context, int64_t begin, int64_t end)
+{
+    const dropping *d = context;
+    for (int64_t i = begin; i < end; i++) {
+        att_drop drop = { d->how->seed, (uint64_t)i, d->how->probability };
+        d->kernel(d->y + (size_t)i * d->width, d->x + (size_t)i * d->width, d->width, &drop);
+    }
+}
+
+static bool dropout_forward(att_tape *tape, att_node *node)
+{
+    (void)tape;
+    int64_t width = att_node_width(node);
+    dropping d = { att_kernels_get()->dropout, node->how, node->value, node->in[0]->value,
+                   (size_t)width };
+    att_parallel_for(att_node_rows(node), att_rows_grain(2 * width), drop_rows, &d);
+    return true;
+}
+
+static bool dropout_backward(att_tape *tape, att_node *node)
+{
+    int64_t width = att_node_width(node);
+    float *dx = att_node_grad(tape, node->in[0]);
+    dropping d = { att_kernels_get()->dropout_back, node->how, dx, node->grad, (size_t)width };
+    if (dx)
+        att_parallel_for(att_node_rows(node), att_rows_grain(2 * width), drop_rows, &d);
+    return true;
+}
+
+static void dropout_truth(double *value, const att_node *node, const double *const *in)
+{
+    const dropout *how = node->how;
+    int64_t width = att_node_width(node);
+    double keep = 1 / (1 - (double)how->probability);
+    for (int64_t i = 0; i < node->count; i++) {
+        float draw = att_random_float(how->seed, (uint64_t)(i / width), (uint64_t)(i % width));
+        value[i] = draw < how->probability ? 0 : in[0][i] * keep;
+    }
+}
+
+static const att_op_sample dropout_samples[] = {
+    { "a third", 1, { { 2, { 5, 17 } } }, &(const dropout){ 7, 0.3f }, 0, 0 },
+    { "most", 1, { { 3, { 2, 2, 5 } } }, &(const dropout){ 8, 0.9f }, 0, 0 },
+    { "no rows", 1, { { 2, { 0, 5 } } }, &(const dropout){ 9, 0.5f }, 0, 0 },
+};
+
+const att_op att_op_dropout = {
+    .name = "dropout",
+    .how_size = sizeof(dropout),
+    .shape = same_shape,
+    .forward = dropout_forward,
+    .backward = dropout_backward,
+    .truth = dropout_truth,
+    .rounds = 4,
+    .samples = dropout_samples,
+    .sample_count = COUNT(dropout_samples),
+};
+
+/* A seed that belongs to one use in one step, by enciphering both. */
+static uint64_t seed_of(uint64_t seed, uint64_t step, uint64_t place)
+{
+    const uint32_t counter[4] = { (uint32_t)step, (uint32_t)(step >> 32), (uint32_t)place,
+                                  (uint32_t)(place >> 32) };
+    const uint32_t key[2] = { (uint32_t)seed, (uint32_t)(seed >> 32) };
+    uint32_t out[4];
+    att_philox(out, counter, key);
+    return (uint64_t)out[0] << 32 | out[1];
+}
+
+att_node *att_dropout(att_tape *tape, att_node *x, float probability, uint64_t place)
+{
+    if (!att_tape_learns(tape) || probability == 0)
+        return x;
+    if (!(probability > 0 && probability < 1))
+        return att_tape_fail(tape, "dropout", "the probability is %g, expected 0 or more, below 1",
+                             (double)probability);
+    dropout how = { seed_of(att_tape_seed(tape), att_tape_step(tape), place), probability };
+    return att_op_apply(tape, &att_op_dropout, &x, 1, &how);
+}
+
+/* ---------------------------------------------------------------- norms */
+
+enum { NORM_X, NORM_GAIN, NORM_BIAS };
+
+static const float EPSILON = 1e-5f;
+
+static bool norm_shape(att_tape *tape, att_node *node)
+{
+    int64_t width = att_node_width(node->in[NORM_X]);
+    att_node_like(node, node->in[NORM_X]);
+    return att_node_fits(tape, node, "gain", node->in[NORM_GAIN], 1, &width) &&
+           (node->inputs <= NORM_BIAS ||
+            att_node_fits(tape, node, "bias", node->in[NORM_BIAS], 1, &width));
+}
+
+/* A loop over rows. */
+typedef struct norming {
+    const att_node *node;
+    att_kern_norm *forward;
+    att_kern_norm_back *backward;
+    float *dx;     /* like x */
+    float *shares; /* [ranges, 2, width] gradients of gain and bias, by range of rows */
+    int64_t grain;
+} norming;
+
+static void norm_rows(void *context, int64_t begin, int64_t end)
+{
+    const norming *n = context;
+    const att_node *node = n->node, *x = node->in[NORM_X];
+    size_t width = (size_t)att_node_width(node);
+    const float *bias = node->inputs > NORM_BIAS ? node->in[NORM_BIAS]->value : NULL;
+    att_norm_stats *stats = node->kept;
+    for (int64_t i = begin; i < end; i++)
+        n->forward(node->value + (size_t)i * width, &stats[i], x->value + (size_t)i * width,
+                   node->in[NORM_GAIN]->value, bias, width, EPSILON);
+}
+
+static bool norm_forward(att_tape *tape, att_node *node, att_kern_norm *kernel)
+{
+    int64_t rows = att_node_rows(node);
+    norming n = { .node = node, .forward = kernel };
+    node->kept = att_tape_take(tape, rows, sizeof(att_norm_stats));
+    if (!node->kept)
+        return false;
+    att_parallel_for(rows, att_rows_grain(att_node_width(node)), norm_rows, &n);
+    return true;
+}
+
+static void norm_rows_back(void *context, int64_t begin, int64_t end)
+{
+    const norming *n = context;
+    const att_node *node = n->node;
+    size_t width = (size_t)att_node_width(node);
+    const att_norm_stats *stats = node->kept;
+    float *dgain = n->shares + (size_t)(begin / n->grain) * 2 * width, *dbias = dgain + width;
+    memset(dgain, 0, 2 * width * sizeof(float));
+    for (int64_t i = begin; i < end; i++) {
+        size_t at = (size_t)i * width;
+        n->backward(n->dx + at, dgain, dbias, node->grad + at, node->in[NORM_X]->value + at,
+                    node->in[NORM_GAIN]->value, &stats[i], width);
+    }
+}
+
+/* Each range of rows sums into its own share; the shares are added in order. Ranges depend on the
+ * shapes alone, so the sums do not depend on threads. */
+static bool norm_backward(att_tape *tape, att_node *node, att_kern_norm_back *kernel)
+{
+    int64_t rows = att_node_rows(node), width = att_node_width(node);
+    norming n = { .node = node, .backward = kernel, .grain = att_rows_grain(width) };
+    int64_t ranges = (rows + n.grain - 1) / n.grain;
+    float *dgain = att_node_grad(tape, node->in[NORM_GAIN]);
+    float *dbias = node->inputs > NORM_BIAS ? att_node_grad(tape, node->in[NORM_BIAS]) : NULL;
+    n.dx = att_node_grad(tape, node->in[NORM_X]);
+    att_pool_mark mark = att_tape_mark(tape);
+    if (!n.dx && node->in[NORM_X]->learns)
+        return false;
+    if (!n.dx) { /* the kernel wants a place for it */
+        n.dx = att_tape_take(tape, node->count, sizeof(float));
+        if (!n.dx)
+            return false;
+        memset(n.dx, 0, (size_t)node->count * sizeof(float));
+    }
+    n.shares = att_tape_take(tape, ranges * 2 * width, sizeof(float));
+    if (!n.shares)
+        return false;
+    att_parallel_for(rows, n.grain, norm_rows_back, &n);
+    for (int64_t r = 0; r < ranges; r++) {
+        const float *share = n.shares + r * 2 * width;
+        if (dgain)
+            att_kernels_get()->add_scaled(dgain, 1, share, (size_t)width);
+        if (dbias)
+            att_kernels_get()->add_scaled(dbias, 1, share + width, (size_t)width);
+    }
+    att_tape_release(tape, mark);
+    return true;
+}
+
+/* (x - mean) / sqrt(mean of squares + epsilon) gain + bias; the RMS norm takes no mean off. */
+static void norm_truth(double *value, const att_node *node, const double *const *in, bool centred)
+{
+    int64_t width = att_node_width(node);
+    for (int64_t i = 0; i < att_node_rows(node); i++) {
+        const double *x = in[NORM_X] + i * width;
+        double mean = 0, squares = 0;
+        for (int64_t j = 0; centred && j < width; j++)
+            mean += x[j] / (double)width;
+        for (int64_t j = 0; j < width; j++)
+            squares += (x[j] - mean) * (x[j] - mean) / (double)width;
+        for (int64_t j = 0; j < width; j++)
+            value[i * width + j] =
+                (x[j] - mean) / sqrt(squares + (double)EPSILON) * in[NORM_GAIN][j] +
+                (centred ? in[NORM_BIAS][j] : 0);
+    }
+}
+
+static bool layer_norm_forward(att_tape *tape, att_node *node)
+{
+    return norm_forward(tape, node, att_kernels_get()->layer_norm);
+}
+
+static bool layer_norm_backward(att_tape *tape, att_node *node)
+{
+    return norm_backward(tape, node, att_kernels_get()->layer_norm_back);
+}
+
+static void layer_norm_truth(double *value, const att_node *node, const double *const *in)
+{
+    norm_truth(value, node, in, true);
+}
+
+static const att_op_sample layer_norm_samples[] = {
+    { "wide", 3, { { 2, { 5, 17 } }, { 1, { 17 } }, { 1, { 17 } } }, NULL, -2, 2 },
+    { "sequences", 3, { { 3, { 2, 3, 4 } }, { 1, { 4 } }, { 1, { 4 } } }, NULL, -2, 2 },
+    { "no rows", 3, { { 2, { 0, 4 } }, { 1, { 4 } }, { 1, { 4 } } }, NULL, 0, 0 },
+};
+
+const att_op att_op_layer_norm = {
+    .name = "layer-norm",
+    .shape = norm_shape,
+    .forward = layer_norm_forward,
+    .backward = layer_norm_backward,
+    .truth = layer_norm_truth,
+    .rounds = 80,
+    .samples = layer_norm_samples,
+    .sample_count = COUNT(layer_norm_samples),
+};
+
+att_node *att_layer_norm(att_tape *tape, att_node *x, att_node *gain, att_node *bias)
+{
+    att_node *const in[] = { x, gain, bias };
+    return att_op_apply(tape, &att_op_layer_norm, in, 3, NULL);
+}
+
+static bool rms_norm_forward(att_tape *tape, att_node *node)
+{
+    return norm_forward(tape, node, att_kernels_get()->rms_norm);
+}
+
+static bool rms_norm_backward(att_tape *tape, att_node *node)
+{
+    return norm_backward(tape, node, att_kernels_get()->rms_norm_back);
+}
+
+static void rms_norm_truth(double *value, const att_node *node, const double *const *in)
+{
+    norm_truth(value, node, in, false);
+}
+
+static const att_op_sample rms_norm_samples[] = {
+    { "wide", 2, { { 2, { 5, 17 } }, { 1, { 17 } } }, NULL, -2, 2 },
+    { "sequences", 2, { { 3, { 2, 3, 4 } }, { 1, { 4 } } }, NULL, -2, 2 },
+    { "no rows", 2, { { 2, { 0, 4 } }, { 1, { 4 } } }, NULL, 0, 0 },
+};
+
+const att_op att_op_rms_norm = {
+    .name = "rms-norm",
+    .shape = norm_shape,
+    .forward = rms_norm_forward,
+    .backward = rms_norm_backward,
+    .truth = rms_norm_truth,
+    .rounds = 80,
+    .samples = rms_norm_samples,
+    .sample_count = COUNT(rms_norm_samples),
+};
+
+att_node *att_rms_norm(att_tape *tape, att_node *x, att_node *gain)
+{
+    att_node *const in[] = { x, gain };
+    return att_op_apply(tape, &att_op_rms_norm, in, 2, NULL);
+}

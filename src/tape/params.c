@@ -1,0 +1,185 @@
+/* Parameters; see params.h. */
+#include "tape/params.h"
+
+#include "base/alloc.h"
+#include "base/error.h"
+#include "base/random.h"
+#include "kern/product.h"
+
+#include <math.h>
+#include <string.h>
+
+enum { ALIGNED_FLOATS = 16 }; /* a parameter starts at a multiple of 64 bytes */
+
+/* A matrix in panels, as of some version of the values. */
+typedef struct att_panels {
+    float *data;
+    uint64_t version; /* 0: never filled */
+} att_panels;
+
+/* ---------------------------------------------------------------- the table */
+
+int att_params_find(const att_params *params, const char *name)
+{
+    for (int i = 0; i < params->count; i++)
+        if (strcmp(params->items[i].name, name) == 0)
+            return i;
+    return -1;
+}
+
+static att_status make_room(att_params *params, att_error *err)
+{
+    if (params->count < params->capacity)
+        return ATT_OK;
+    int capacity = params->capacity ? 2 * params->capacity : 32;
+    att_param *items = att_realloc(params->items, (size_t)params->count * sizeof *items,
+                                   (size_t)capacity, sizeof *items);
+    if (!items)
+        return att_fail_memory(err);
+    params->items = items;
+    params->capacity = capacity;
+    return ATT_OK;
+}
+
+/* How many values a row has; false where that is no number of floats that memory could hold. */
+static bool count_values(size_t *out, const att_param *row)
+{
+    *out = 1;
+    if (row->rank < 0 || row->rank > ATT_PARAM_RANK)
+        return false;
+    for (int d = 0; d < row->rank; d++)
+        if (row->shape[d] < 0 || __builtin_mul_overflow(*out, (size_t)row->shape[d], out))
+            return false;
+    return *out <= PTRDIFF_MAX / sizeof(float) - ALIGNED_FLOATS;
+}
+
+att_status att_params_add(att_params *params, const att_param *row, int *index, att_error *err)
+{
+    size_t count, past;
+    if (params->value)
+        return att_fail(err, ATT_BAD_INPUT, row->name,
+                        "parameters are added before they are built");
+    if (att_params_find(params, row->name) >= 0)
+        return att_fail(err, ATT_BAD_INPUT, row->name, "there is a parameter of this name");
+    if (!count_values(&count, row))
+        return att_fail(err, ATT_BAD_INPUT, row->name, "a parameter cannot have this shape");
+    size_t room = (count + ALIGNED_FLOATS - 1) / ALIGNED_FLOATS * ALIGNED_FLOATS;
+    if (__builtin_add_overflow(params->size, room, &past) || past > PTRDIFF_MAX / sizeof(float))
+        return att_fail_memory(err);
+    ATT_TRY(make_room(params, err));
+    char *name = att_arena_copy(&params->names, row->name, strlen(row->name));
+    if (!name)
+        return att_fail_memory(err);
+    *index = params->count++;
+    att_param *item = &params->items[*index];
+    *item = *row;
+    item->name = name;
+    item->offset = params->size;
+    item->count = count;
+    params->size = past;
+    return ATT_OK;
+}
+
+/* ---------------------------------------------------------------- starting values */
+
+/* A stream of random numbers for each name (FNV-1a). */
+static uint64_t stream_of(const char *name)
+{
+    uint64_t hash = UINT64_C(0xcbf29ce484222325);
+    for (; *name; name++)
+        hash = (hash ^ (unsigned char)*name) * UINT64_C(0x100000001b3);
+    return hash;
+}
+
+static void fill_uniform(float *out, size_t count, double spread, uint64_t seed, uint64_t stream)
+{
+    for (size_t i = 0; i < count; i++)
+        out[i] = (float)(spread * (2 * att_random_double(seed, stream, i) - 1));
+}
+
+static void fill(float *out, const att_param *p, uint64_t seed)
+{
+    uint64_t stream = stream_of(p->name);
+    double fan = p->rank >= 2 ? (double)p->shape[0] + (double)p->shape[1] : (double)p->count;
+    switch (p->start) {
+    case ATT_START_ZERO:
+        break;
+    case ATT_START_ONE:
+        for (size_t i = 0; i < p->count; i++)
+            out[i] = 1;
+        break;
+    case ATT_START_UNIFORM:
+        fill_uniform(out, p->count, (double)p->spread, seed, stream);
+        break;
+    case ATT_START_NORMAL:
+        for (size_t i = 0; i < p->count; i++)
+            out[i] = (float)((double)p->spread * att_random_normal(seed, stream, i));
+        break;
+    case ATT_START_GLOROT:
+        fill_uniform(out, p->count, (double)p->spread * sqrt(6 / fan), seed, stream);
+        break;
+    case ATT_START_FORGET:
+        for (size_t i = p->count / 4; i < p->count / 2; i++)
+            out[i] = 1;
+        break;
+    }
+}
+
+att_status att_params_build(att_params *params, uint64_t seed, att_error *err)
+{
+    params->value = att_alloc_zero(params->size, sizeof(float));
+    params->panels = att_alloc_zero(2 * (size_t)params->count, sizeof *params->panels);
+    if (!params->value || !params->panels)
+        return att_fail_memory(err);
+    for (int i = 0; i < params->count; i++)
+        fill(params->value + params->items[i].offset, &params->items[i], seed);
+    att_params_changed(params);
+    return ATT_OK;
+}
+
+att_status att_params_want_grad(att_params *params, att_error *err)
+{
+    if (!params->grad)
+        params->grad = att_alloc_zero(params->size, sizeof(float));
+    return params->grad ? ATT_OK : att_fail_memory(err);
+}
+
+void att_params_free(att_params *params)
+{
+    for (int i = 0; params->panels && i < 2 * params->count; i++)
+        att_free(params->panels[i].data);
+    att_free(params->panels);
+    att_free(params->value);
+    att_free(params->grad);
+    att_free(params->items);
+    att_arena_free(&params->names);
+    *params = (att_params){ 0 };
+}
+
+/* ---------------------------------------------------------------- use */
+
+att_tensor att_param_view(const att_params *params, int index)
+{
+    const att_param *p = &params->items[index];
+    return att_tensor_view(params->value + p->offset, ATT_F32, p->rank, p->shape);
+}
+
+void att_params_changed(att_params *params)
+{
+    params->version++;
+}
+
+const float *att_param_packed(att_params *params, int index, bool transposed)
+{
+    const att_param *p = &params->items[index];
+    att_panels *panels = &params->panels[2 * index + transposed];
+    size_t depth = (size_t)p->shape[transposed], columns = (size_t)p->shape[!transposed];
+    if (!panels->data)
+        panels->data = att_alloc(att_product_packed_size(depth, columns), sizeof(float));
+    if (panels->data && panels->version != params->version) {
+        att_product_pack(panels->data, params->value + p->offset, (size_t)p->shape[1], transposed,
+                         depth, columns);
+        panels->version = params->version;
+    }
+    return panels->data;
+}

@@ -1,0 +1,351 @@
+/* Recording operations and playing them back; see tape.h. */
+#include "tape/tape.h"
+
+#include "base/alloc.h"
+#include "base/error.h"
+#include "tape/op.h"
+#include "tensor/tensor.h"
+
+#include <assert.h>
+#include <stdio.h>
+#include <string.h>
+
+struct att_tape {
+    att_params *params;
+    att_pool pool;
+    att_node *last;
+    att_node **leaves; /* [params->count] of the parameters used so far, else NULL */
+    bool learn;
+    uint64_t seed, step;
+    att_error error; /* the first failure */
+};
+
+/* ---------------------------------------------------------------- life */
+
+att_status att_tape_new(att_tape **out, att_params *params, att_error *err)
+{
+    *out = att_alloc_zero(1, sizeof **out);
+    if (!*out)
+        return att_fail_memory(err);
+    (*out)->params = params;
+    att_tape_begin(*out, false, 0, 0);
+    att_status status = att_tape_status(*out, err);
+    if (status != ATT_OK) {
+        att_tape_free(*out);
+        *out = NULL;
+    }
+    return status;
+}
+
+void att_tape_free(att_tape *tape)
+{
+    if (!tape)
+        return;
+    att_pool_free(&tape->pool);
+    att_free(tape);
+}
+
+void att_tape_begin(att_tape *tape, bool learn, uint64_t seed, uint64_t step)
+{
+    att_pool_reset(&tape->pool);
+    tape->error.status = ATT_OK;
+    tape->last = NULL;
+    tape->leaves = NULL;
+    tape->learn = learn;
+    tape->seed = seed;
+    tape->step = step;
+    int count = tape->params ? tape->params->count : 0;
+    if (count > 0)
+        tape->leaves = att_tape_take(tape, count, sizeof(att_node *));
+    if (tape->leaves)
+        memset(tape->leaves, 0, (size_t)count * sizeof(att_node *));
+}
+
+att_status att_tape_status(const att_tape *tape, att_error *err)
+{
+    if (err && tape->error.status != ATT_OK)
+        *err = tape->error;
+    return tape->error.status;
+}
+
+bool att_tape_learns(const att_tape *tape)
+{
+    return tape->learn;
+}
+
+uint64_t att_tape_seed(const att_tape *tape)
+{
+    return tape->seed;
+}
+
+uint64_t att_tape_step(const att_tape *tape)
+{
+    return tape->step;
+}
+
+size_t att_tape_peak(const att_tape *tape)
+{
+    return tape->pool.peak;
+}
+
+att_params *att_tape_params(const att_tape *tape)
+{
+    return tape->params;
+}
+
+att_node *att_tape_fail(att_tape *tape, const char *op, const char *format, ...)
+{
+    if (tape->error.status != ATT_OK)
+        return NULL;
+    char message[sizeof tape->error.message];
+    va_list args;
+    va_start(args, format);
+    vsnprintf(message, sizeof message, format, args);
+    va_end(args);
+    att_fail(&tape->error, ATT_BAD_INPUT, op, "%s", message);
+    return NULL;
+}
+
+att_error *att_tape_error(att_tape *tape)
+{
+    assert(tape->error.status == ATT_OK); /* the first failure is the one that counts */
+    return &tape->error;
+}
+
+/* ---------------------------------------------------------------- memory */
+
+void *att_tape_take(att_tape *tape, int64_t count, size_t size)
+{
+    if (tape->error.status != ATT_OK)
+        return NULL;
+    void *out = count < 0 ? NULL : att_pool_take(&tape->pool, (size_t)count, size);
+    if (!out)
+        att_fail_memory(&tape->error);
+    return out;
+}
+
+void *att_tape_copy(att_tape *tape, const void *items, int64_t count, size_t size)
+{
+    void *out = items ? att_tape_take(tape, count, size) : NULL;
+    if (out && count > 0)
+        memcpy(out, items, (size_t)count * size);
+    return out;
+}
+
+att_pool_mark att_tape_mark(const att_tape *tape)
+{
+    return att_pool_here(&tape->pool);
+}
+
+void att_tape_release(att_tape *tape, att_pool_mark mark)
+{
+    att_pool_back_to(&tape->pool, mark);
+}
+
+/* ---------------------------------------------------------------- nodes */
+
+void att_node_set_shape(att_node *node, int rank, const int64_t *shape)
+{
+    assert(rank <= ATT_NODE_RANK);
+    node->rank = rank;
+    for (int d = 0; d < rank; d++)
+        node->shape[d] = shape[d];
+}
+
+void att_node_like(att_node *node, const att_node *other)
+{
+    att_node_set_shape(node, other->rank, other->shape);
+}
+
+int64_t att_node_width(const att_node *node)
+{
+    return node->rank > 0 ? node->shape[node->rank - 1] : 1;
+}
+
+int64_t att_node_rows(const att_node *node)
+{
+    int64_t rows = 1;
+    for (int d = 0; d + 1 < node->rank; d++)
+        rows *= node->shape[d];
+    return rows;
+}
+
+bool att_node_fits(att_tape *tape, const att_node *node, const char *name, const att_node *input,
+                   int rank, const int64_t *shape)
+{
+    bool fits = input->rank == rank;
+    for (int d = 0; fits && d < rank; d++)
+        fits = shape[d] < 0 || input->shape[d] == shape[d];
+    if (fits)
+        return true;
+    char want[ATT_SHAPE_TEXT] = "", is[ATT_SHAPE_TEXT];
+    size_t length = 0;
+    for (int d = 0; d < rank; d++) {
+        const char *comma = d ? ", " : "";
+        if (shape[d] < 0)
+            length += (size_t)snprintf(want + length, sizeof want - length, "%s*", comma);
+        else
+            length += (size_t)snprintf(want + length, sizeof want - length, "%s%lld", comma,
+                                       (long long)shape[d]);
+    }
+    att_tape_fail(tape, node->op->name, "%s is %s, expected [%s]", name,
+                  att_shape_text(is, input->rank, input->shape), want);
+    return false;
+}
+
+/* An empty node; it is recorded once it is complete. */
+static att_node *new_node(att_tape *tape)
+{
+    att_node *node = att_tape_take(tape, 1, sizeof *node);
+    if (node)
+        *node = (att_node){ .param = -1 };
+    return node;
+}
+
+/* Counts the elements. */
+static bool measure(att_tape *tape, att_node *node)
+{
+    node->count = att_shape_count(node->rank, node->shape, PTRDIFF_MAX / (int64_t)sizeof(float));
+    if (node->count < 0)
+        att_tape_fail(tape, node->op ? node->op->name : "tape", "the shape is too large");
+    return node->count >= 0;
+}
+
+static att_node *record(att_tape *tape, att_node *node)
+{
+    node->before = tape->last;
+    tape->last = node;
+    return node;
+}
+
+static att_node *new_leaf(att_tape *tape, int rank, const int64_t *shape, const float *values)
+{
+    att_node *node = new_node(tape);
+    if (!node)
+        return NULL;
+    att_node_set_shape(node, rank, shape);
+    if (!measure(tape, node))
+        return NULL;
+    node->value = att_tape_take(tape, node->count, sizeof(float));
+    if (!node->value)
+        return NULL;
+    if (values && node->count > 0)
+        memcpy(node->value, values, (size_t)node->count * sizeof(float));
+    else
+        memset(node->value, 0, (size_t)node->count * sizeof(float));
+    return record(tape, node);
+}
+
+att_node *att_tape_input(att_tape *tape, int rank, const int64_t *shape, const float *values)
+{
+    return new_leaf(tape, rank, shape, values);
+}
+
+att_node *att_tape_variable(att_tape *tape, int rank, const int64_t *shape, const float *values)
+{
+    att_node *node = new_leaf(tape, rank, shape, values);
+    if (node)
+        node->learns = tape->learn;
+    return node;
+}
+
+att_node *att_tape_param(att_tape *tape, int index)
+{
+    if (tape->error.status != ATT_OK)
+        return NULL;
+    if (tape->leaves[index])
+        return tape->leaves[index];
+    att_node *node = new_node(tape);
+    if (!node)
+        return NULL;
+    const att_params *params = tape->params;
+    const att_param *param = &params->items[index];
+    att_node_set_shape(node, param->rank, param->shape);
+    node->count = (int64_t)param->count;
+    node->param = index;
+    node->value = params->value + param->offset;
+    node->learns = tape->learn && params->grad;
+    node->grad = node->learns ? params->grad + param->offset : NULL;
+    tape->leaves[index] = node;
+    return record(tape, node);
+}
+
+/* ---------------------------------------------------------------- operations */
+
+/* The node itself, or for one in another shape the node whose memory it shares. */
+static att_node *owner(att_node *node)
+{
+    while (node->op && !node->op->forward)
+        node = node->in[0];
+    return node;
+}
+
+static bool run(att_tape *tape, att_node *node)
+{
+    if (!node->op->shape(tape, node) || !measure(tape, node))
+        return false;
+    if (!node->op->forward) {
+        node->value = node->in[0]->value;
+        return true;
+    }
+    node->value = att_tape_take(tape, node->count, sizeof(float));
+    return node->value && node->op->forward(tape, node);
+}
+
+att_node *att_op_apply(att_tape *tape, const att_op *op, att_node *const *in, int count,
+                       const void *how)
+{
+    att_node *node = new_node(tape);
+    if (!node)
+        return NULL;
+    node->op = op;
+    node->inputs = count;
+    node->in = att_tape_copy(tape, in, count, sizeof(att_node *));
+    node->how = att_tape_copy(tape, how, 1, op->how_size);
+    if (tape->error.status != ATT_OK)
+        return NULL;
+    for (int i = 0; i < count; i++)
+        node->learns = node->learns || (in[i] && in[i]->learns);
+    return run(tape, node) ? record(tape, node) : NULL;
+}
+
+float *att_node_grad_whole(att_tape *tape, att_node *node, bool *add)
+{
+    if (!node || !node->learns)
+        return NULL;
+    node = owner(node);
+    *add = node->grad != NULL;
+    if (!node->grad)
+        node->grad = att_tape_take(tape, node->count, sizeof(float));
+    return node->grad;
+}
+
+float *att_node_grad(att_tape *tape, att_node *node)
+{
+    bool add = true;
+    float *grad = att_node_grad_whole(tape, node, &add);
+    if (grad && !add)
+        memset(grad, 0, (size_t)owner(node)->count * sizeof(float));
+    return grad;
+}
+
+att_status att_tape_backward(att_tape *tape, att_node *loss, float scale, att_error *err)
+{
+    if (tape->error.status == ATT_OK && loss->count != 1)
+        att_tape_fail(tape, "backward", "the loss has %lld numbers, expected one",
+                      (long long)loss->count);
+    if (tape->error.status != ATT_OK || !loss->learns)
+        return att_tape_status(tape, err);
+    float *grad = att_node_grad(tape, loss);
+    if (grad)
+        grad[0] += scale;
+    return att_tape_play_back(tape, err);
+}
+
+att_status att_tape_play_back(att_tape *tape, att_error *err)
+{
+    for (att_node *node = tape->last; node && tape->error.status == ATT_OK; node = node->before)
+        if (node->op && node->op->backward && node->grad)
+            node->op->backward(tape, node);
+    return att_tape_status(tape, err);
+}

@@ -1,0 +1,205 @@
+/* Every operation of the table against its truth, and the checker itself against operations that
+ * are wrong. */
+#include "tape/gradcheck.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+static void every_operation_agrees_with_its_truth(void **state)
+{
+    (void)state;
+    int wrong = 0;
+    for (int op = 0; op < att_gradcheck_count(); op++)
+        for (int sample = 0; sample < att_gradcheck_samples(op); sample++) {
+            att_gradcheck got;
+            att_error err = { 0 };
+            if (att_gradcheck_run(&got, op, sample, &err) != ATT_OK) {
+                print_error("%s, sample %d: %s\n", att_gradcheck_name(op), sample, err.message);
+                wrong++;
+            } else if (!got.passed) {
+                print_error("%s, %s: forward %g (at most %g), backward %g (at most %g) in input "
+                            "%d\n",
+                            got.op, got.sample, got.forward_error, got.forward_bound,
+                            got.backward_error, got.backward_bound, got.input);
+                wrong++;
+            }
+        }
+    assert_int_equal(wrong, 0);
+}
+
+static void every_operation_has_a_truth_and_samples(void **state)
+{
+    (void)state;
+    for (int i = 0; i < att_op_count; i++) {
+        assert_non_null(att_ops[i]->name);
+        assert_non_null(att_ops[i]->truth);
+        assert_true(att_ops[i]->rounds >= 1);
+        assert_true(att_ops[i]->sample_count >= 2);
+        /* A sample of size 0 is among them. */
+        bool empty = false;
+        for (int s = 0; s < att_ops[i]->sample_count; s++)
+            for (int n = 0; n < att_ops[i]->samples[s].inputs; n++)
+                for (int d = 0; d < att_ops[i]->samples[s].in[n].rank; d++)
+                    empty = empty || att_ops[i]->samples[s].in[n].shape[d] == 0;
+        if (!empty)
+            fail_msg("%s has no sample of size 0", att_ops[i]->name);
+        for (int j = 0; j < i; j++)
+            assert_string_not_equal(att_ops[i]->name, att_ops[j]->name);
+    }
+}
+
+/* ---------------------------------------------------------------- the checker checked */
+
+/* y = a * b, right. What is wrong with a copy of it must be found. */
+static bool pair_shape(att_tape *tape, att_node *node)
+{
+    (void)tape;
+    att_node_like(node, node->in[0]);
+    return true;
+}
+
+static bool pair_forward(att_tape *tape, att_node *node)
+{
+    (void)tape;
+    for (int64_t i = 0; i < node->count; i++)
+        node->value[i] = node->in[0]->value[i] * node->in[1]->value[i];
+    return true;
+}
+
+static bool backward_with(att_tape *tape, att_node *node, float factor, bool replace)
+{
+    for (int n = 0; n < 2; n++) {
+        float *grad = att_node_grad(tape, node->in[n]);
+        for (int64_t i = 0; grad && i < node->count; i++) {
+            float d = node->grad[i] * node->in[1 - n]->value[i] * (n == 1 ? factor : 1);
+            grad[i] = replace ? d : grad[i] + d;
+        }
+    }
+    return true;
+}
+
+static bool right_backward(att_tape *tape, att_node *node)
+{
+    return backward_with(tape, node, 1, false);
+}
+
+static bool slightly_wrong_backward(att_tape *tape, att_node *node)
+{
+    return backward_with(tape, node, 1.00001f, false);
+}
+
+static bool replacing_backward(att_tape *tape, att_node *node)
+{
+    return backward_with(tape, node, 1, true);
+}
+
+static bool missing_backward(att_tape *tape, att_node *node)
+{
+    (void)tape;
+    (void)node;
+    return true;
+}
+
+static bool slightly_wrong_forward(att_tape *tape, att_node *node)
+{
+    pair_forward(tape, node);
+    node->value[0] *= 1.00001f;
+    return true;
+}
+
+static void pair_truth(double *value, const att_node *node, const double *const *in)
+{
+    for (int64_t i = 0; i < node->count; i++)
+        value[i] = in[0][i] * in[1][i];
+}
+
+static const att_op_sample pair_sample = { "alike", 2, { { 1, { 9 } }, { 1, { 9 } } }, NULL, 0, 0 };
+
+static const att_op right = { .name = "pair",
+                              .shape = pair_shape,
+                              .forward = pair_forward,
+                              .backward = right_backward,
+                              .truth = pair_truth,
+                              .rounds = 3,
+                              .samples = &pair_sample,
+                              .sample_count = 1 };
+
+static att_gradcheck check(const att_op *op)
+{
+    att_gradcheck got;
+    assert_int_equal(att_gradcheck_sample(&got, op, 0, NULL), ATT_OK);
+    return got;
+}
+
+static void a_right_operation_passes(void **state)
+{
+    (void)state;
+    assert_true(check(&right).passed);
+}
+
+static void a_gradient_off_by_a_hundred_thousandth_is_found(void **state)
+{
+    (void)state;
+    att_op op = right;
+    op.backward = slightly_wrong_backward;
+    att_gradcheck got = check(&op);
+    assert_false(got.passed);
+    assert_int_equal(got.input, 1);
+    assert_true(got.forward_error <= got.forward_bound);
+}
+
+static void a_gradient_that_replaces_what_was_there_is_found(void **state)
+{
+    (void)state;
+    att_op op = right;
+    op.backward = replacing_backward;
+    assert_false(check(&op).passed);
+}
+
+static void a_missing_gradient_is_found(void **state)
+{
+    (void)state;
+    att_op op = right;
+    op.backward = missing_backward;
+    assert_false(check(&op).passed);
+}
+
+static void a_wrong_forward_is_found(void **state)
+{
+    (void)state;
+    att_op op = right;
+    op.forward = slightly_wrong_forward;
+    att_gradcheck got = check(&op);
+    assert_false(got.passed);
+    assert_true(got.forward_error > got.forward_bound);
+}
+
+static void what_is_not_in_the_table_is_refused(void **state)
+{
+    (void)state;
+    att_gradcheck got;
+    att_error err = { 0 };
+    assert_int_equal(att_gradcheck_run(&got, att_gradcheck_count(), 0, &err), ATT_BAD_INPUT);
+    assert_int_equal(att_gradcheck_run(&got, 0, att_gradcheck_samples(0), &err), ATT_BAD_INPUT);
+    assert_null(att_gradcheck_name(-1));
+    assert_null(att_gradcheck_name(att_gradcheck_count()));
+    assert_int_equal(att_gradcheck_samples(-1), 0);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(every_operation_agrees_with_its_truth),
+        cmocka_unit_test(every_operation_has_a_truth_and_samples),
+        cmocka_unit_test(a_right_operation_passes),
+        cmocka_unit_test(a_gradient_off_by_a_hundred_thousandth_is_found),
+        cmocka_unit_test(a_gradient_that_replaces_what_was_there_is_found),
+        cmocka_unit_test(a_missing_gradient_is_found),
+        cmocka_unit_test(a_wrong_forward_is_found),
+        cmocka_unit_test(what_is_not_in_the_table_is_refused),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

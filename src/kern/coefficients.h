@@ -29,8 +29,11 @@
 #define EXP_C5 0x1.12398ep-7f
 #define EXP_C6 0x1.694ac2p-10f
 
-/* 2^f = 1 + f (C1 + C2 f + …) for |f| <= 1/2; 2^t is 0 from EXP2_SMALLEST on. */
-#define EXP2_SMALLEST -152.0f
+/* 2^f = 1 + f (C1 + C2 f + …) for |f| <= 1/2. Adding EXP2_ROUNDER leaves, in the lowest bits of the
+ * sum, the whole number n of t = n + f with 127 on top, which is the exponent of 2^n. At
+ * EXP2_SMALLEST those bits are 0, and so is the power. */
+#define EXP2_ROUNDER  (ROUNDER + 127.0f)
+#define EXP2_SMALLEST -127.0f
 #define EXP2_C1       0x1.62e430p-1f
 #define EXP2_C2       0x1.ebfbd8p-3f
 #define EXP2_C3       0x1.c6af76p-5f

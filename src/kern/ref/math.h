@@ -67,19 +67,20 @@ static inline float exp_of(float x)
     return exp_clamped(min_of(EXP_LARGEST, max_of(EXP_SMALLEST, x)));
 }
 
-/* 2^t for t <= 0, as attention needs it. The limit still rounds to 0. */
+/* 2^t for t <= 0, as attention needs it: a weight relative to the largest, so that what lies below
+ * 2^-126.5 may as well be 0. That leaves one multiplication by 2^n, whose bits are at hand. */
 static inline float exp2_of(float t)
 {
     t = max_of(EXP2_SMALLEST, t);
-    float n = (t + ROUNDER) - ROUNDER;
-    float f = t - n;
+    float rounded = t + EXP2_ROUNDER;
+    float f = t - (rounded - EXP2_ROUNDER);
     float p = fmaf(EXP2_C6, f, EXP2_C5);
     p = fmaf(p, f, EXP2_C4);
     p = fmaf(p, f, EXP2_C3);
     p = fmaf(p, f, EXP2_C2);
     p = fmaf(p, f, EXP2_C1);
     p = fmaf(p, f, 1.0f);
-    return scale2(p, n);
+    return p * bits_float(float_bits(rounded) << 23);
 }
 
 /* log(x) with x = 2^e (1 + f). Numbers below the normal range are first multiplied by 2^23. */

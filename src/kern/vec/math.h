@@ -36,15 +36,15 @@ INLINE vec v_exp(vec x)
 INLINE vec v_exp2(vec t)
 {
     t = v_max(v_set(EXP2_SMALLEST), t);
-    vec n = v_sub(v_add(t, v_set(ROUNDER)), v_set(ROUNDER));
-    vec f = v_sub(t, n);
+    vec rounded = v_add(t, v_set(EXP2_ROUNDER));
+    vec f = v_sub(t, v_sub(rounded, v_set(EXP2_ROUNDER)));
     vec p = horner(v_set(EXP2_C6), f, EXP2_C5);
     p = horner(p, f, EXP2_C4);
     p = horner(p, f, EXP2_C3);
     p = horner(p, f, EXP2_C2);
     p = horner(p, f, EXP2_C1);
     p = horner(p, f, 1.0f);
-    return v_scale2(p, n);
+    return v_mul(p, v_bits(i_shift_left(i_bits(rounded), 23)));
 }
 
 INLINE vec v_log(vec x)

@@ -17,7 +17,7 @@
  *   m_first(n)                                true in lanes 0 to n - 1, n <= 16
  *   m_bits(b)  m_to_bits(m)                   lane i is true where bit i is set; and back
  *   i_set  i_load  i_add  i_sub  i_and  i_xor  i_mul_low  i_mul_high
- *   i_shift_right(a, k)                       k constant; zeros come in
+ *   i_shift_left(a, k)  i_shift_right(a, k)   k constant; zeros come in
  *   i_shift_right_signed(a, k)                the sign comes in
  *   i_below(a, b)                             a mask: a < b, unsigned
  *   i_bits(v)  v_bits(i)                      the same bits

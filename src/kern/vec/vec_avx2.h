@@ -236,6 +236,8 @@ INLINE ivec i_xor(ivec a, ivec b)
     return EACH2(ivec, _mm256_xor_si256, a, b);
 }
 
+#define i_shift_left(a, count)                                                                     \
+    ((ivec){ _mm256_slli_epi32((a).low, count), _mm256_slli_epi32((a).high, count) })
 #define i_shift_right(a, count)                                                                    \
     ((ivec){ _mm256_srli_epi32((a).low, count), _mm256_srli_epi32((a).high, count) })
 #define i_shift_right_signed(a, count)                                                             \

@@ -181,6 +181,7 @@ INLINE ivec i_xor(ivec a, ivec b)
     return _mm512_xor_si512(a, b);
 }
 
+#define i_shift_left(a, count)         _mm512_slli_epi32(a, count)
 #define i_shift_right(a, count)        _mm512_srli_epi32(a, count)
 #define i_shift_right_signed(a, count) _mm512_srai_epi32(a, count)
 

@@ -7,8 +7,9 @@
  * of ATT_BLOCK_KEYS counted from the start of the sequence, sums run in the order of keys inside a
  * block, and a block that a query may not attend leaves its result as it was.
  *
- * Work is cut into units: some tiles of one head, which go through the keys together. Workers take
- * units one by one; each has a part of the workspace to itself. */
+ * Work is cut into units: some tiles of one sequence, which go through the keys together, block by
+ * block. Tiles that share a head use a block one after the other, and what comes after it is
+ * fetched meanwhile. Workers take units one by one; each has a part of the workspace to itself. */
 #ifndef ATT_ATTENTION_FUSED_H
 #define ATT_ATTENTION_FUSED_H
 
@@ -18,7 +19,9 @@
 
 #include <stdatomic.h>
 
-enum { ATT_TILES = 4 }; /* tiles in a unit, at most */
+/* Tiles that go through the keys together, at most: enough to make up for bringing a block near,
+ * few enough for their queries and sums to stay in a cache of half a megabyte. */
+enum { ATT_TILES = 16 };
 
 /* One head of one sequence: a packed one, or a member of the batch. */
 typedef struct att_head {
@@ -30,6 +33,7 @@ typedef struct att_head {
 /* Some queries of a head, in lanes, and what they may attend. Only lanes with a bit in `live` can
  * see any key at all. */
 typedef struct att_tile {
+    att_head head;
     int64_t first; /* row of the query in lane 0 */
     size_t queries, lanes;
     uint32_t live;                    /* queries that could see a key */
@@ -44,7 +48,7 @@ typedef struct att_tile {
 
 /* What a worker has to itself. */
 typedef struct att_scratch {
-    att_tile tile[ATT_TILES];
+    att_tile *tile;     /* [group], at most ATT_TILES */
     float *scores;      /* [ATT_BLOCK_KEYS][ATT_TILE_LANES] */
     float *bias;        /* the same; where there is a dense bias */
     float *by_distance; /* [ATT_BLOCK_KEYS + ATT_TILE_LANES]; where ALiBi or a table */
@@ -67,8 +71,8 @@ typedef struct att_fused {
     float scale; /* that queries are packed with */
     size_t sum_stride;
     int64_t sequences;
-    int64_t group;         /* tiles in a unit */
-    int64_t *units_before; /* [sequences + 1] units of one head in the sequences before */
+    int64_t group;         /* tiles in a unit; 0: all of a head */
+    int64_t *units_before; /* [sequences + 1] units in the sequences before */
     int64_t units;
     int workers;
     char *scratch; /* [workers][scratch_size] */
@@ -114,12 +118,16 @@ att_scratch att_fused_scratch(const att_fused *fused, int worker);
 att_head att_fused_head(const att_fused *fused, int64_t sequence, int64_t h);
 int64_t att_fused_tiles(const att_head *head);
 
-/* The head of a unit and its tiles, from the first up to but not including the last. */
-void att_fused_unit(const att_fused *fused, int64_t unit, att_head *head, int64_t *first,
-                    int64_t *last);
+/* Some tiles of a sequence, counted head by head: from `first` up to but not including `last`. */
+typedef struct att_unit {
+    int64_t sequence, first, last;
+} att_unit;
 
-/* Turns `tile` to the queries of the head's tile number `index`. */
+att_unit att_fused_unit(const att_fused *fused, int64_t number);
+
+/* Turns `tile` to the queries of the head's tile number `index`, or to a tile of the sequence. */
 void att_fused_tile(const att_fused *fused, const att_head *head, int64_t index, att_tile *tile);
+void att_fused_tile_of(const att_fused *fused, int64_t sequence, int64_t number, att_tile *tile);
 
 /* ---- fused_mask.c: which pairs of a tile and a block are allowed */
 
@@ -139,6 +147,28 @@ att_allowed att_tile_allowed(const att_fused *fused, const att_head *head, att_t
  * stride is not 1. */
 att_rows att_tensor_rows(const att_tensor *tensor, int64_t b, int64_t first, int64_t head,
                          size_t count, float *buffer);
+
+/* Asks for rows of a head to be fetched while other work goes on. */
+void att_rows_fetch(const att_tensor *tensor, int64_t b, int64_t first, int64_t head,
+                    int64_t count);
+
+/* ---- fused_ahead.c: what to fetch */
+
+/* Keys and values that will be wanted next, and tiles whose queries will be; none where 0. */
+typedef struct att_ahead {
+    att_head head;
+    int64_t from, count;
+    att_unit unit;
+} att_ahead;
+
+att_ahead att_ahead_block(const att_head *head, int64_t block);
+
+/* The unit that is next now: likely ours, though another worker may yet take it. */
+att_ahead att_ahead_unit(const att_fused *fused);
+
+/* Fetches part `part` of `parts` of the keys and values, and the queries of tile `tile`. */
+void att_ahead_fetch(const att_fused *fused, const att_ahead *ahead, int64_t part, int64_t parts,
+                     int64_t tile);
 
 /* ---- fused_block.c: scores of a tile and a block, as softmax gets them */
 

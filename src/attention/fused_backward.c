@@ -16,14 +16,17 @@ static att_back_scratch carve_scratch(att_carver *c, const att_back *back)
     const att_problem *p = back->fused.problem;
     size_t lanes = ATT_TILE_LANES, block = ATT_BACK_KEYS,
            wide = (size_t)(p->Kk > p->M ? p->Kk : p->M);
-    att_scratch common = { .scores = att_carve(c, block * lanes, sizeof(float)),
+    att_scratch common = { .tile = att_carve(c, 1, sizeof(att_tile)),
+                           .scores = att_carve(c, block * lanes, sizeof(float)),
                            .bias = att_carve(c, block * lanes, sizeof(float)),
                            .by_distance = att_carve(c, block + lanes, sizeof(float)),
                            .allow = att_carve(c, block, sizeof(uint32_t)),
                            .kept = att_carve(c, block, sizeof(uint32_t)),
                            .gather = att_carve(c, block * wide, sizeof(float)),
                            .slope = att_carve(c, block * lanes, sizeof(float)) };
-    common.tile[0].query = att_carve(c, lanes * (size_t)p->Kk, sizeof(float));
+    float *query = att_carve(c, lanes * (size_t)p->Kk, sizeof(float));
+    if (c->base)
+        common.tile[0] = (att_tile){ .query = query };
     att_back_scratch s = { .common = common,
                            .rows_room = att_carve(c, lanes * (size_t)p->Kk, sizeof(float)),
                            .grad_room = att_carve(c, lanes * (size_t)p->M, sizeof(float)),

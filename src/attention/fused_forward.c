@@ -9,9 +9,9 @@
 #include <string.h>
 
 /* The queries of a tile, packed; nothing attended yet. */
-static void start_tile(const att_fused *fused, const att_head *head, att_tile *tile,
-                       att_scratch *scratch)
+static void start_tile(const att_fused *fused, att_tile *tile, att_scratch *scratch)
 {
+    const att_head *head = &tile->head;
     att_rows rows = att_tensor_rows(fused->problem->in->query, head->b, tile->first, head->h,
                                     tile->queries, scratch->gather);
     fused->kern->tile_pack(tile->query, tile->lanes, rows, fused->scale);
@@ -24,9 +24,10 @@ static void start_tile(const att_fused *fused, const att_head *head, att_tile *t
 
 /* One block: its scores, their weights, and the weighted sums. Values that a query must not see are
  * harmless while they are finite: their weight is 0. */
-static void attend_block(const att_fused *fused, const att_head *head, att_tile *tile,
-                         att_scratch *scratch, int64_t block)
+static void attend_block(const att_fused *fused, att_tile *tile, att_scratch *scratch,
+                         int64_t block)
 {
+    const att_head *head = &tile->head;
     int64_t from;
     size_t count;
     if (!att_tile_reach(tile, head->key_start + block * ATT_BLOCK_KEYS, ATT_BLOCK_KEYS, &from,
@@ -52,9 +53,10 @@ static void attend_block(const att_fused *fused, const att_head *head, att_tile 
 }
 
 /* Divides by the sums of weights. A query that met no key gets zeros, whatever its lane holds. */
-static void finish_tile(const att_fused *fused, const att_head *head, att_tile *tile)
+static void finish_tile(const att_fused *fused, att_tile *tile)
 {
     const att_tensor *out = fused->out->output;
+    const att_head *head = &tile->head;
     float factor[ATT_TILE_LANES];
     for (size_t q = 0; q < tile->queries; q++) {
         bool met = tile->seen >> q & 1;
@@ -76,29 +78,53 @@ static void finish_tile(const att_fused *fused, const att_head *head, att_tile *
                 tile->sums[q * fused->sum_stride + m];
 }
 
-/* Some tiles of a head go through the keys side by side, so that a block is read from memory once
- * for all of them. */
-static void attend_tiles(const att_fused *fused, const att_head *head, att_scratch *scratch,
-                         int64_t first, int64_t count)
+/* Tiles `first` … last-1, which share a head, meet a block of its keys one after the other. */
+static void attend_head(const att_fused *fused, att_scratch *scratch, int64_t first, int64_t last,
+                        int64_t block, const att_ahead *next)
 {
-    int64_t begin = INT64_MAX, end = INT64_MIN;
+    for (int64_t t = first; t < last; t++) {
+        att_ahead_fetch(fused, next, t - first, last - first, t);
+        attend_block(fused, &scratch->tile[t], scratch, block);
+    }
+}
+
+/* All tiles meet a block, head by head. After the last block comes the next unit. */
+static void attend_keys(const att_fused *fused, att_scratch *scratch, int64_t count, int64_t block,
+                        bool last_block)
+{
+    const att_tile *tile = scratch->tile;
+    for (int64_t t = 0, end; t < count; t = end) {
+        for (end = t + 1; end < count && tile[end].head.g == tile[t].head.g; end++)
+            ;
+        att_ahead next = end < count   ? att_ahead_block(&tile[end].head, block)
+                         : !last_block ? att_ahead_block(&tile[0].head, block + 1)
+                                       : att_ahead_unit(fused);
+        attend_head(fused, scratch, t, end, block, &next);
+    }
+}
+
+/* Some tiles of a sequence go through the keys side by side. */
+static void attend_tiles(const att_fused *fused, att_scratch *scratch, att_unit unit)
+{
+    int64_t begin = INT64_MAX, end = INT64_MIN, count = unit.last - unit.first;
     for (int64_t t = 0; t < count; t++) {
         att_tile *tile = &scratch->tile[t];
-        att_fused_tile(fused, head, first + t, tile);
-        start_tile(fused, head, tile, scratch);
+        att_fused_tile_of(fused, unit.sequence, unit.first + t, tile);
+        start_tile(fused, tile, scratch);
         if (tile->live && tile->begin < begin)
             begin = tile->begin;
         if (tile->live && tile->end > end)
             end = tile->end;
     }
+    int64_t start = scratch->tile[0].head.key_start;
     if (begin < end)
-        for (int64_t block = (begin - head->key_start) / ATT_BLOCK_KEYS;
-             head->key_start + block * ATT_BLOCK_KEYS < end; block++)
-            for (int64_t t = 0; t < count; t++)
-                attend_block(fused, head, &scratch->tile[t], scratch, block);
+        for (int64_t block = (begin - start) / ATT_BLOCK_KEYS,
+                     last = (end - 1 - start) / ATT_BLOCK_KEYS;
+             block <= last; block++)
+            attend_keys(fused, scratch, count, block, block == last);
     for (int64_t t = 0; t < count; t++) {
-        finish_tile(fused, head, &scratch->tile[t]);
-        att_report_tile(fused, head, &scratch->tile[t], scratch);
+        finish_tile(fused, &scratch->tile[t]);
+        att_report_tile(fused, &scratch->tile[t].head, &scratch->tile[t], scratch);
     }
 }
 
@@ -107,16 +133,15 @@ static void work(void *context, int64_t worker, int64_t end)
     (void)end;
     att_fused *fused = context;
     att_scratch scratch = att_fused_scratch(fused, (int)worker);
-    int64_t unit;
-    while ((unit = atomic_fetch_add(&fused->next, 1)) < fused->units) {
-        att_head head;
-        int64_t first, last;
-        att_fused_unit(fused, unit, &head, &first, &last);
+    int64_t number;
+    while ((number = atomic_fetch_add(&fused->next, 1)) < fused->units) {
+        att_unit unit = att_fused_unit(fused, number), some = unit;
         att_report_head(fused, &scratch);
-        for (; first < last; first += ATT_TILES)
-            attend_tiles(fused, &head, &scratch, first,
-                         last - first < ATT_TILES ? last - first : ATT_TILES);
-        att_report_head_end(fused, &head, &scratch);
+        for (; some.first < unit.last; some.first = some.last) {
+            some.last = unit.last - some.first < ATT_TILES ? unit.last : some.first + ATT_TILES;
+            attend_tiles(fused, &scratch, some);
+        }
+        att_report_head_end(fused, &scratch.tile[0].head, &scratch);
     }
 }
 

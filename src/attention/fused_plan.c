@@ -57,17 +57,33 @@ void att_fused_tile(const att_fused *fused, const att_head *head, int64_t index,
         tile->queries = (size_t)rest;
         tile->lanes = rest <= ATT_LANES ? ATT_LANES : ATT_TILE_LANES;
     }
+    tile->head = *head;
     att_tile_spans(fused, head, tile);
 }
 
-/* Tiles that share a pass over the keys save reading them again, but there must be enough units to
- * keep all workers busy. The keys' totals are sums over all queries, in order: one unit. */
-static int64_t choose_group(const att_fused *fused, int64_t tiles, int64_t most)
+void att_fused_tile_of(const att_fused *fused, int64_t sequence, int64_t number, att_tile *tile)
+{
+    int64_t of_head = tile_count(sequence_queries(fused->problem, sequence));
+    att_head head = att_fused_head(fused, sequence, number / of_head);
+    att_fused_tile(fused, &head, number % of_head, tile);
+}
+
+/* Tiles that share a pass over the keys save fetching them again, but there must be enough units to
+ * keep all workers busy: four each, or one where every tile is a single query and all cost the
+ * same. The keys' totals are sums over all queries, in order: one unit per head. */
+static int64_t choose_group(const att_fused *fused, int64_t tiles)
 {
     if (fused->out && fused->out->key_totals)
-        return most > 0 ? most : 1;
-    int64_t group = tiles / (4 * (int64_t)att_threads_get());
+        return 0;
+    int64_t each = fused->problem->T == 1 ? 1 : 4, threads = att_threads_get();
+    int64_t group = divide_up(tiles, each * threads);
     return group < 1 ? 1 : group > ATT_TILES ? ATT_TILES : group;
+}
+
+static int64_t units_of_sequence(const att_fused *fused, int64_t s)
+{
+    int64_t tiles = tile_count(sequence_queries(fused->problem, s)), heads = fused->problem->H;
+    return fused->group > 0 ? divide_up(tiles * heads, fused->group) : tiles > 0 ? heads : 0;
 }
 
 void *att_carve(att_carver *c, size_t count, size_t size)
@@ -99,15 +115,18 @@ static att_scratch carve_scratch(att_carver *c, const att_fused *fused)
 {
     const att_problem *p = fused->problem;
     size_t tile = (size_t)ATT_TILE_LANES, block = ATT_BLOCK_KEYS;
-    att_scratch s = { .scores = att_carve(c, block * tile, sizeof(float)),
+    int64_t tiles = fused->group > 0 ? fused->group : ATT_TILES;
+    att_scratch s = { .tile = att_carve(c, (size_t)tiles, sizeof(att_tile)),
+                      .scores = att_carve(c, block * tile, sizeof(float)),
                       .allow = att_carve(c, block, sizeof(uint32_t)),
                       .kept = att_carve(c, block, sizeof(uint32_t)),
                       .gather = att_carve(c, gather_room(p), sizeof(float)) };
-    int64_t tiles = fused->group < ATT_TILES ? fused->group : ATT_TILES;
     for (int64_t t = 0; t < tiles; t++) {
-        s.tile[t].query = att_carve(c, (size_t)p->Kk * tile, sizeof(float));
-        s.tile[t].sums = att_carve(c, fused->sum_stride * tile, sizeof(float));
-        s.tile[t].state = att_carve(c, 1, sizeof(att_tile_state));
+        float *query = att_carve(c, (size_t)p->Kk * tile, sizeof(float));
+        float *sums = att_carve(c, fused->sum_stride * tile, sizeof(float));
+        att_tile_state *state = att_carve(c, 1, sizeof(att_tile_state));
+        if (c->base)
+            s.tile[t] = (att_tile){ .query = query, .sums = sums, .state = state };
     }
     if (p->in->bias)
         s.bias = att_carve(c, block * tile, sizeof(float));
@@ -129,15 +148,12 @@ size_t att_fused_plan(att_fused *fused, const att_problem *p, const att_attentio
                           .scale = (float)(p->scale * M_LOG2E),
                           .sum_stride = att_sum_stride(p->M),
                           .sequences = p->how->sequences > 0 ? p->how->sequences : p->B };
-    int64_t tiles = 0, most = 0;
-    for (int64_t s = 0; s < fused->sequences; s++) {
-        int64_t count = tile_count(sequence_queries(p, s));
-        tiles += count;
-        most = count > most ? count : most;
-    }
-    fused->group = choose_group(fused, tiles * p->H, most);
+    int64_t tiles = 0;
     for (int64_t s = 0; s < fused->sequences; s++)
-        fused->units += p->H * divide_up(tile_count(sequence_queries(p, s)), fused->group);
+        tiles += tile_count(sequence_queries(p, s));
+    fused->group = choose_group(fused, tiles * p->H);
+    for (int64_t s = 0; s < fused->sequences; s++)
+        fused->units += units_of_sequence(fused, s);
     int64_t threads = att_threads_get();
     fused->workers = (int)(threads < fused->units ? threads : fused->units);
     att_carver counting = { 0 };
@@ -176,9 +192,7 @@ void att_fused_place(att_fused *fused, void *workspace)
     fused->scratch = (char *)workspace + all.used;
     fused->units_before[0] = 0;
     for (int64_t s = 0; s < fused->sequences; s++)
-        fused->units_before[s + 1] =
-            fused->units_before[s] +
-            divide_up(tile_count(sequence_queries(fused->problem, s)), fused->group);
+        fused->units_before[s + 1] = fused->units_before[s] + units_of_sequence(fused, s);
 }
 
 att_scratch att_fused_scratch(const att_fused *fused, int worker)
@@ -193,7 +207,7 @@ static int64_t find_sequence(const att_fused *fused, int64_t unit)
     int64_t low = 0, high = fused->sequences - 1;
     while (low < high) {
         int64_t middle = low + (high - low + 1) / 2;
-        if (fused->units_before[middle] * fused->problem->H <= unit)
+        if (fused->units_before[middle] <= unit)
             low = middle;
         else
             high = middle - 1;
@@ -222,15 +236,12 @@ int64_t att_fused_tiles(const att_head *head)
 }
 
 /* The last units of a causal head cost the most, so they are taken first. */
-void att_fused_unit(const att_fused *fused, int64_t unit, att_head *head, int64_t *first,
-                    int64_t *last)
+att_unit att_fused_unit(const att_fused *fused, int64_t number)
 {
-    unit = fused->units - 1 - unit;
-    int64_t s = find_sequence(fused, unit);
-    int64_t of_head = fused->units_before[s + 1] - fused->units_before[s];
-    int64_t rest = unit - fused->units_before[s] * fused->problem->H;
-    *head = att_fused_head(fused, s, rest / of_head);
-    int64_t tiles = tile_count(head->queries);
-    *first = rest % of_head * fused->group;
-    *last = tiles - *first < fused->group ? tiles : *first + fused->group;
+    number = fused->units - 1 - number;
+    int64_t s = find_sequence(fused, number);
+    int64_t tiles = tile_count(sequence_queries(fused->problem, s));
+    int64_t group = fused->group > 0 ? fused->group : tiles, all = tiles * fused->problem->H;
+    int64_t first = (number - fused->units_before[s]) * group;
+    return (att_unit){ s, first, all - first < group ? all : first + group };
 }

@@ -2,16 +2,38 @@
 #include "attention/element.h"
 #include "attention/fused.h"
 
+enum { LINE = 64 / sizeof(float) };
+
+static bool rows_are_whole(const att_tensor *tensor)
+{
+    return tensor->stride[3] == 1 || tensor->shape[3] <= 1;
+}
+
+static const float *row_at(const att_tensor *tensor, int64_t b, int64_t row, int64_t head)
+{
+    return (const float *)tensor->data + att_element_at(tensor, b, row, head, 0);
+}
+
 att_rows att_tensor_rows(const att_tensor *tensor, int64_t b, int64_t first, int64_t head,
                          size_t count, float *buffer)
 {
-    const float *at = (const float *)tensor->data + att_element_at(tensor, b, first, head, 0);
+    const float *at = row_at(tensor, b, first, head);
     size_t width = (size_t)tensor->shape[3];
-    int64_t step = tensor->stride[3];
-    if (step == 1 || width <= 1)
+    if (rows_are_whole(tensor))
         return (att_rows){ at, (ptrdiff_t)tensor->stride[1], count, width };
-    for (size_t r = 0; r < count; r++)
+    for (size_t r = 0; r < count; r++, at += tensor->stride[1])
         for (size_t c = 0; c < width; c++)
-            buffer[r * width + c] = at[(int64_t)r * tensor->stride[1] + (int64_t)c * step];
+            buffer[r * width + c] = at[(int64_t)c * tensor->stride[3]];
     return (att_rows){ buffer, (ptrdiff_t)width, count, width };
+}
+
+void att_rows_fetch(const att_tensor *tensor, int64_t b, int64_t first, int64_t head, int64_t count)
+{
+    if (!rows_are_whole(tensor))
+        return;
+    for (int64_t r = 0; r < count; r++) {
+        const float *row = row_at(tensor, b, first + r, head);
+        for (int64_t c = 0; c < tensor->shape[3]; c += LINE)
+            __builtin_prefetch(row + c, 0, 2); /* into the second level: the first is in use */
+    }
 }

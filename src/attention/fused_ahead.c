@@ -1,0 +1,49 @@
+/* What fused attention will want next, fetched while it works on something else. Rows of a head
+ * that lie apart are no stream that a processor would recognise by itself. */
+#include "attention/fused.h"
+
+static int64_t smaller(int64_t a, int64_t b)
+{
+    return a < b ? a : b;
+}
+
+att_ahead att_ahead_block(const att_head *head, int64_t block)
+{
+    int64_t before = block * ATT_BLOCK_KEYS, left = head->keys - before;
+    return (att_ahead){ .head = *head,
+                        .from = head->key_start + before,
+                        .count = left < 0 ? 0 : smaller(left, ATT_BLOCK_KEYS) };
+}
+
+att_ahead att_ahead_unit(const att_fused *fused)
+{
+    int64_t number = atomic_load(&fused->next);
+    if (number >= fused->units)
+        return (att_ahead){ 0 };
+    att_unit unit = att_fused_unit(fused, number);
+    att_head head = att_fused_head(fused, unit.sequence, 0);
+    head = att_fused_head(fused, unit.sequence, unit.first / att_fused_tiles(&head));
+    att_ahead ahead = att_ahead_block(&head, 0);
+    ahead.unit = unit;
+    return ahead;
+}
+
+static void fetch_queries(const att_fused *fused, const att_unit *unit, int64_t number)
+{
+    att_head head = att_fused_head(fused, unit->sequence, 0);
+    int64_t tiles = att_fused_tiles(&head), first = number % tiles * ATT_TILE_LANES;
+    att_rows_fetch(fused->problem->in->query, head.b, head.query_start + first, number / tiles,
+                   smaller(head.queries - first, ATT_TILE_LANES));
+}
+
+void att_ahead_fetch(const att_fused *fused, const att_ahead *ahead, int64_t part, int64_t parts,
+                     int64_t tile)
+{
+    const att_attention_inputs *in = fused->problem->in;
+    const att_head *head = &ahead->head;
+    int64_t skip = ahead->count * part / parts, end = ahead->count * (part + 1) / parts;
+    att_rows_fetch(in->key, head->b, ahead->from + skip, head->g, end - skip);
+    att_rows_fetch(in->value, head->b, ahead->from + skip, head->g, end - skip);
+    if (ahead->unit.first + tile < ahead->unit.last)
+        fetch_queries(fused, &ahead->unit, ahead->unit.first + tile);
+}

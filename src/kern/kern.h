@@ -13,6 +13,7 @@
 
 #include "base/cpu.h"
 #include "kern/attention.h"
+#include "kern/rows.h"
 
 #include <stddef.h>
 #include <stdint.h>
@@ -215,7 +216,8 @@ typedef void att_kern_chains(float *x, size_t rounds, float a, float b);
     K(att_kern_product, product)                                                                   \
     K(att_kern_pack, pack)                                                                         \
     K(att_kern_chains, multiply_adds)                                                              \
-    ATT_ATTENTION_KERNELS(K)
+    ATT_ATTENTION_KERNELS(K)                                                                       \
+    ATT_ROW_KERNELS(K)
 
 /* One instruction set's kernels. */
 typedef struct att_kernels {

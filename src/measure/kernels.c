@@ -5,6 +5,7 @@
 #include "base/alloc.h"
 #include "base/error.h"
 #include "measure/runners.h"
+#include "measure/runners_rows.h"
 #include "measure/runners_tile.h"
 
 #include <math.h>

@@ -1,5 +1,5 @@
 /* A runner for each type of kernel in kern.h, on a stage; those of kern/attention.h are in
- * runners_tile.h. */
+ * runners_tile.h, those of kern/rows.h in runners_rows.h. */
 #ifndef ATT_MEASURE_RUNNERS_H
 #define ATT_MEASURE_RUNNERS_H
 

@@ -5,6 +5,7 @@
 
 #include "kern/kern.h"
 #include "kern/runs_attention.h"
+#include "kern/runs_rows.h"
 #include "kern/scene.h"
 
 static inline void run_att_kern_map(att_kern_map *kernel, scene *s)

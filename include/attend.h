@@ -372,10 +372,10 @@ typedef struct att_attention_grads {
 } att_attention_grads;
 
 /* Attention at full speed. Float tensors go through tiles of queries and blocks of keys, in memory
- * that grows with the sequence and not with its square; what is in double, and the rarer scores and
- * normalisers, goes to the reference below. A query's result has the same bits at any number of
- * threads, on any instruction set, alone or in a batch, packed or padded, over a cache of keys
- * (offset = number of keys before it) or in the full matrix.
+ * that grows with the sequence and not with its square; where a score or normaliser needs a query's
+ * whole row, through a few rows at a time. What is in double goes to the reference below. A query's
+ * result has the same bits at any number of threads, on any instruction set, alone or in a batch,
+ * packed or padded, over a cache of keys (offset = number of keys before it) or in the full matrix.
  *
  * `workspace`, where given, has att_attention_workspace() bytes for this problem and the number of
  * threads in use; with NULL the call allocates. */

@@ -63,4 +63,17 @@ static inline void att_row_add(const att_tensor *tensor, int64_t at, const doubl
         att_element_add(tensor, at + n * tensor->stride[last], from[n]);
 }
 
+/* grad += total, row by row; both have the same shape, of rank 1 to 4, and `total` is in double. */
+static inline void att_total_add(const att_tensor *grad, const att_tensor *total)
+{
+    int64_t size[3] = { 1, 1, 1 };
+    for (int d = 0; d < grad->rank - 1; d++)
+        size[d] = grad->shape[d];
+    for (int64_t a = 0; a < size[0]; a++)
+        for (int64_t b = 0; b < size[1]; b++)
+            for (int64_t c = 0; c < size[2]; c++)
+                att_row_add(grad, att_element_at(grad, a, b, c, 0),
+                            (const double *)total->data + att_element_at(total, a, b, c, 0));
+}
+
 #endif

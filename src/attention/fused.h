@@ -80,7 +80,16 @@ typedef struct att_fused {
     atomic_int_least64_t next; /* unit to take */
 } att_fused;
 
+/* ---- fused_forward.c */
+
+/* Dot products under softmax; the workspace has att_fused_forward_room() bytes, or is NULL. */
+att_status att_fused_forward(const att_problem *problem, const att_attention_outputs *out,
+                             void *workspace, att_error *err);
+size_t att_fused_forward_room(const att_problem *problem);
+
 /* ---- fused_plan.c: how the work is cut up */
+
+enum { ATT_ALIGNMENT = 64 }; /* of the pieces of a workspace */
 
 /* Hands out pieces of a workspace, 64-byte aligned; with no base it only counts. */
 typedef struct att_carver {
@@ -93,8 +102,11 @@ void *att_carve(att_carver *carver, size_t count, size_t size);
 /* Floats from one row of sums to the next, for rows of this width. */
 size_t att_sum_stride(int64_t width);
 
-/* Whether a problem is one that tiles are made for; `out` may be NULL. */
-bool att_fused_fits(const att_problem *problem, const att_attention_outputs *out);
+/* Whether everything is in float; `out` may be NULL. */
+bool att_all_float(const att_problem *problem, const att_attention_outputs *out);
+
+/* Whether a problem, all in float, is one that tiles are made for. */
+bool att_fused_fits(const att_problem *problem);
 
 /* Decides on units and workers; the bytes of workspace it needs are returned. `out` may be NULL. */
 size_t att_fused_plan(att_fused *fused, const att_problem *problem,

@@ -59,6 +59,12 @@ typedef struct att_back {
 /* Bytes of workspace, whichever way the work is shared and whatever gradients are wanted. */
 size_t att_back_room(const att_problem *problem);
 
+/* Dot products under softmax. Of `forward`, output and log_sum_exp are used where both are given;
+ * the workspace has att_back_room() bytes, or is NULL. */
+att_status att_fused_backward(const att_problem *problem, const att_attention_outputs *forward,
+                              const att_tensor *output_grad, const att_attention_grads *grads,
+                              void *workspace, att_error *err);
+
 /* ---- fused_back_tile.c */
 
 /* One chunk of keys of a group of heads against all queries. */

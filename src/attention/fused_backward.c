@@ -1,5 +1,6 @@
 /* Attention backward in float: sharing the work; see fused_back.h. */
 #include "attention/element.h"
+#include "attention/fold.h"
 #include "attention/fused_back.h"
 #include "base/alloc.h"
 #include "base/error.h"
@@ -159,7 +160,7 @@ size_t att_back_room(const att_problem *problem)
 static bool grads_fit(const att_problem *problem, const att_tensor *output_grad,
                       const att_attention_grads *grads)
 {
-    bool floats = att_fused_fits(problem, NULL) && output_grad->dtype == ATT_F32;
+    bool floats = att_all_float(problem, NULL) && output_grad->dtype == ATT_F32;
     for (int s = 0; s < ATT_SLOTS; s++) {
         const att_tensor *grad = att_problem_grad(grads, (att_slot)s);
         floats &= !grad || grad->dtype == ATT_F32;
@@ -201,12 +202,22 @@ static att_status run_both(const att_problem *p, const att_tensor *output_grad,
     if (status == ATT_OK)
         status = att_tensor_new(&sums, ATT_F32, 3, sums_shape, err);
     if (status == ATT_OK)
-        status = att_attention_forward(p->how, p->in, &forward, NULL, err);
+        status = att_fused_forward(p, &forward, NULL, err);
     if (status == ATT_OK)
         status = run(p, &forward, output_grad, grads, workspace, err);
     att_tensor_free(&output);
     att_tensor_free(&sums);
     return status;
+}
+
+att_status att_fused_backward(const att_problem *problem, const att_attention_outputs *forward,
+                              const att_tensor *output_grad, const att_attention_grads *grads,
+                              void *workspace, att_error *err)
+{
+    bool given = forward && forward->output && forward->log_sum_exp;
+    if (!given || !att_all_float(problem, forward))
+        return run_both(problem, output_grad, grads, workspace, err);
+    return run(problem, forward, output_grad, grads, workspace, err);
 }
 
 att_status att_attention_backward(const att_attention *how, const att_attention_inputs *in,
@@ -217,12 +228,11 @@ att_status att_attention_backward(const att_attention *how, const att_attention_
     att_problem problem;
     ATT_TRY(att_problem_new(&problem, how, in, err));
     ATT_TRY(att_problem_check_grads(&problem, output_grad, grads, err));
-    bool given = forward && forward->output && forward->log_sum_exp;
-    if (given)
+    if (forward && forward->output && forward->log_sum_exp)
         ATT_TRY(att_problem_check_outputs(&problem, forward, err));
     if (!grads_fit(&problem, output_grad, grads))
         return att_attention_backward_ref(how, in, output_grad, grads, err);
-    if (!given || !att_fused_fits(&problem, forward))
-        return run_both(&problem, output_grad, grads, workspace, err);
-    return run(&problem, forward, output_grad, grads, workspace, err);
+    if (!att_fused_fits(&problem))
+        return att_folded_backward(&problem, forward, output_grad, grads, workspace, err);
+    return att_fused_backward(&problem, forward, output_grad, grads, workspace, err);
 }

@@ -1,5 +1,7 @@
-/* Attention forward in float; see fused.h. What tiles are not made for goes to the reference. */
+/* Attention forward in float; see fused.h. What tiles are not made for is folded first or goes by
+ * rows (fold.h), and what is in double to the reference. */
 #include "attention/element.h"
+#include "attention/fold.h"
 #include "attention/fused_back.h"
 #include "base/alloc.h"
 #include "base/error.h"
@@ -145,8 +147,8 @@ static void work(void *context, int64_t worker, int64_t end)
     }
 }
 
-static att_status forward(const att_problem *problem, const att_attention_outputs *out,
-                          void *workspace, att_error *err)
+att_status att_fused_forward(const att_problem *problem, const att_attention_outputs *out,
+                             void *workspace, att_error *err)
 {
     att_fused fused;
     void *own;
@@ -164,7 +166,7 @@ static att_status forward(const att_problem *problem, const att_attention_output
     return status;
 }
 
-static size_t forward_room(const att_problem *problem)
+size_t att_fused_forward_room(const att_problem *problem)
 {
     /* With the results that need the most room, and with none. */
     att_tensor some;
@@ -179,9 +181,11 @@ size_t att_attention_workspace(const att_attention *how, const att_attention_inp
                                bool backward)
 {
     att_problem problem;
-    if (att_problem_new(&problem, how, in, NULL) != ATT_OK || !att_fused_fits(&problem, NULL))
+    if (att_problem_new(&problem, how, in, NULL) != ATT_OK || !att_all_float(&problem, NULL))
         return 0;
-    return backward ? att_back_room(&problem) : forward_room(&problem);
+    if (!att_fused_fits(&problem))
+        return att_folded_room(&problem, backward);
+    return backward ? att_back_room(&problem) : att_fused_forward_room(&problem);
 }
 
 att_status att_attention_forward(const att_attention *how, const att_attention_inputs *in,
@@ -190,7 +194,9 @@ att_status att_attention_forward(const att_attention *how, const att_attention_i
     att_problem problem;
     ATT_TRY(att_problem_new(&problem, how, in, err));
     ATT_TRY(att_problem_check_outputs(&problem, out, err));
-    if (!att_fused_fits(&problem, out))
+    if (!att_all_float(&problem, out))
         return att_attention_forward_ref(how, in, out, err);
-    return forward(&problem, out, workspace, err);
+    if (!att_fused_fits(&problem))
+        return att_folded_forward(&problem, out, workspace, err);
+    return att_fused_forward(&problem, out, workspace, err);
 }

@@ -9,14 +9,12 @@
 /* With so few queries left, each goes through the keys alone: that costs less than a tile. */
 enum { FEW_QUERIES = 4 };
 
-enum { ALIGNMENT = 64 };
-
 static bool is_float(const att_tensor *tensor)
 {
     return !tensor || tensor->dtype == ATT_F32;
 }
 
-bool att_fused_fits(const att_problem *p, const att_attention_outputs *out)
+bool att_all_float(const att_problem *p, const att_attention_outputs *out)
 {
     bool floats = true;
     for (int s = 0; s < ATT_SLOTS; s++)
@@ -24,7 +22,12 @@ bool att_fused_fits(const att_problem *p, const att_attention_outputs *out)
     if (out)
         floats &= is_float(out->output) && is_float(out->scores) && is_float(out->weights) &&
                   is_float(out->log_sum_exp) && is_float(out->key_totals) && is_float(out->entropy);
-    return floats && (p->how->score == ATT_SCORE_DOT || p->how->score == ATT_SCORE_SCALED) &&
+    return floats;
+}
+
+bool att_fused_fits(const att_problem *p)
+{
+    return (p->how->score == ATT_SCORE_DOT || p->how->score == ATT_SCORE_SCALED) &&
            p->how->normaliser == ATT_NORMALISE_SOFTMAX;
 }
 
@@ -89,7 +92,7 @@ static int64_t units_of_sequence(const att_fused *fused, int64_t s)
 void *att_carve(att_carver *c, size_t count, size_t size)
 {
     char *piece = c->base ? c->base + c->used : NULL;
-    c->used += (count * size + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
+    c->used += (count * size + ATT_ALIGNMENT - 1) / ATT_ALIGNMENT * ATT_ALIGNMENT;
     return piece;
 }
 
@@ -161,7 +164,7 @@ size_t att_fused_plan(att_fused *fused, const att_problem *p, const att_attentio
     fused->scratch_size = counting.used;
     att_carver all = { 0 };
     (void)att_carve(&all, (size_t)fused->sequences + 1, sizeof(int64_t));
-    return all.used + (size_t)fused->workers * fused->scratch_size + ALIGNMENT - 1;
+    return all.used + (size_t)fused->workers * fused->scratch_size + ATT_ALIGNMENT - 1;
 }
 
 att_status att_fused_lists(att_fused *fused, att_error *err)
@@ -182,7 +185,7 @@ void *att_fused_room(void *workspace, size_t size, void **own)
 {
     *own = workspace ? NULL : att_alloc(size, 1);
     uintptr_t start = (uintptr_t)(workspace ? workspace : *own);
-    return (void *)((start + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT);
+    return (void *)((start + ATT_ALIGNMENT - 1) / ATT_ALIGNMENT * ATT_ALIGNMENT);
 }
 
 void att_fused_place(att_fused *fused, void *workspace)

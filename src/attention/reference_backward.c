@@ -173,19 +173,6 @@ static void backward_group(att_work *work, int64_t b, int64_t g, gradients *r)
     }
 }
 
-/* grad += total, row by row; both have the same shape, of rank 1 to 4. */
-static void add_total(const att_tensor *grad, const att_tensor *total)
-{
-    int64_t size[3] = { 1, 1, 1 };
-    for (int d = 0; d < grad->rank - 1; d++)
-        size[d] = grad->shape[d];
-    for (int64_t a = 0; a < size[0]; a++)
-        for (int64_t b = 0; b < size[1]; b++)
-            for (int64_t c = 0; c < size[2]; c++)
-                att_row_add(grad, att_element_at(grad, a, b, c, 0),
-                            (const double *)total->data + att_element_at(total, a, b, c, 0));
-}
-
 static att_status backward(att_work *work, gradients *r, att_error *err)
 {
     const att_problem *p = work->problem;
@@ -197,7 +184,7 @@ static att_status backward(att_work *work, gradients *r, att_error *err)
     for (int s = ATT_SLOT_SCORE_W; s < ATT_SLOTS; s++) {
         const att_tensor *grad = att_problem_grad(r->grads, (att_slot)s);
         if (grad)
-            add_total(grad, &r->totals[s]);
+            att_total_add(grad, &r->totals[s]);
     }
     return ATT_OK;
 }

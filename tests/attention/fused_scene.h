@@ -147,6 +147,35 @@ static inline void fill_biases(scene *s)
         scene_fill(s, ATT_SLOT_RELATIVE, 2, SHAPE(1, 2 * 20 + 1), 2);
 }
 
+/* The parameters of the score, one for each head where there are several. */
+static inline void fill_score(scene *s)
+{
+    const choice *c = &s->c;
+    int64_t heads = c->seed % 2 ? c->H : 1;
+    switch (c->score) {
+    case ATT_SCORE_GENERAL:
+        scene_fill(s, ATT_SLOT_SCORE_W, 3, SHAPE(heads, c->K, c->K), 1);
+        break;
+    case ATT_SCORE_ADDITIVE:
+        scene_fill(s, ATT_SLOT_SCORE_W, 3, SHAPE(heads, c->A, c->K), 1);
+        scene_fill(s, ATT_SLOT_SCORE_U, 3, SHAPE(heads, c->A, c->K), 1);
+        scene_fill(s, ATT_SLOT_SCORE_V, 2, SHAPE(c->H, c->A), 1);
+        if (c->seed % 3)
+            scene_fill(s, ATT_SLOT_SCORE_B, 2, SHAPE(heads, c->A), 1);
+        break;
+    case ATT_SCORE_CONCAT:
+        scene_fill(s, ATT_SLOT_SCORE_V, 2, SHAPE(heads, 2 * c->K), 1);
+        break;
+    case ATT_SCORE_LOCATION:
+        scene_fill(s, ATT_SLOT_SCORE_W, 3, SHAPE(heads, c->S + 2, c->K), 1);
+        if (c->seed % 3)
+            scene_fill(s, ATT_SLOT_SCORE_B, 2, SHAPE(heads, c->S + 2), 1);
+        break;
+    default:
+        break;
+    }
+}
+
 /* Three packed sequences, the middle one without queries; a fourth without keys. */
 static inline void fill_packing(scene *s)
 {
@@ -245,6 +274,7 @@ static inline void scene_new(scene *s, choice c)
     scene_fill(s, ATT_SLOT_QUERY, 4, SHAPE(c.B, c.T, c.H, c.K), spread);
     scene_fill(s, ATT_SLOT_KEY, 4, SHAPE(c.B, c.S, c.G, c.K), spread);
     scene_fill(s, ATT_SLOT_VALUE, 4, SHAPE(c.B, c.S, c.G, c.M), 1);
+    fill_score(s);
     fill_biases(s);
     fill_masks(s);
     scene_connect(s);

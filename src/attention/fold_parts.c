@@ -1,0 +1,148 @@
+/* What forward and backward of a fold have in common; see fold_parts.h. */
+#include "attention/fold_parts.h"
+
+#include "attention/element.h"
+#include "base/error.h"
+
+#include <math.h>
+#include <string.h>
+
+static const struct {
+    att_form form;
+    att_slot slot;
+} folds[][ATT_SIDES] = {
+    [ATT_SCORE_GENERAL] = { { ATT_FORM_MATRIX, ATT_SLOT_SCORE_W } },
+    [ATT_SCORE_ADDITIVE] = { { ATT_FORM_TURNED, ATT_SLOT_SCORE_W },
+                             { ATT_FORM_TURNED, ATT_SLOT_SCORE_U } },
+    [ATT_SCORE_CONCAT] = { { ATT_FORM_VECTOR, ATT_SLOT_SCORE_V },
+                           { ATT_FORM_VECTOR, ATT_SLOT_SCORE_V } },
+    [ATT_SCORE_COSINE] = { { ATT_FORM_UNIT, ATT_SLOTS }, { ATT_FORM_UNIT, ATT_SLOTS } },
+    [ATT_SCORE_LOCATION] = { { ATT_FORM_NONE, ATT_SLOTS } },
+};
+
+att_form att_fold_form(const att_problem *p, att_side side)
+{
+    return folds[p->how->score][side].form;
+}
+
+const att_tensor *att_fold_input(const att_problem *p, att_side side)
+{
+    return side == ATT_SIDE_QUERY ? p->in->query : p->in->key;
+}
+
+att_slot att_fold_slot(const att_problem *p, att_side side)
+{
+    return folds[p->how->score][side].slot;
+}
+
+const att_tensor *att_fold_parameter(const att_problem *p, att_side side)
+{
+    return att_problem_input(p->in, att_fold_slot(p, side));
+}
+
+/* Heads of folded rows: those of the input, or more where each head has its own parameter. */
+int64_t att_fold_heads(const att_problem *p, att_side side)
+{
+    bool own =
+        att_fold_form(p, side) != ATT_FORM_UNIT && att_fold_parameter(p, side)->shape[0] != 1;
+    return side == ATT_SIDE_QUERY || own ? p->H : p->G;
+}
+
+/* Which of the input's heads a folded one comes from. */
+int64_t att_fold_input_head(const att_problem *p, att_side side, int64_t n)
+{
+    int64_t heads = att_fold_input(p, side)->shape[2];
+    return n / (att_fold_heads(p, side) / heads);
+}
+
+/* ---------------------------------------------------------------- rows and matrices */
+
+att_tensor att_matrix(const void *data, int64_t rows, int64_t columns, int64_t row_stride,
+                      int64_t column_stride)
+{
+    return (att_tensor){ .data = (void *)(uintptr_t)data,
+                         .dtype = ATT_F32,
+                         .rank = 2,
+                         .shape = { rows, columns },
+                         .stride = { row_stride, column_stride } };
+}
+
+att_tensor att_matrix_turned(att_tensor t)
+{
+    return att_matrix(t.data, t.shape[1], t.shape[0], t.stride[1], t.stride[0]);
+}
+
+/* Rows of one head, copied together. */
+att_tensor att_fold_copy_rows(const att_tensor *t, int64_t head, float *to)
+{
+    int64_t N = t->shape[1], K = t->shape[3];
+    for (int64_t b = 0; b < t->shape[0]; b++)
+        for (int64_t n = 0; n < N; n++) {
+            const float *from = (const float *)t->data + att_element_at(t, b, n, head, 0);
+            float *row = to + (b * N + n) * K;
+            if (t->stride[3] == 1)
+                memcpy(row, from, (size_t)K * sizeof *row);
+            else
+                for (int64_t k = 0; k < K; k++)
+                    row[k] = from[k * t->stride[3]];
+        }
+    return att_matrix(to, t->shape[0] * N, K, K, 1);
+}
+
+/* Rows of one head where they lie, if they lie evenly; else copied. */
+att_tensor att_fold_rows(const att_tensor *t, int64_t head, float *room)
+{
+    int64_t B = t->shape[0], N = t->shape[1], step = N == 1 ? t->stride[0] : t->stride[1];
+    bool even = B == 1 || N == 1 || t->stride[0] == N * t->stride[1];
+    if (!even || t->stride[3] != 1 || step < t->shape[3] || B * N == 0)
+        return att_fold_copy_rows(t, head, room);
+    return att_matrix((const float *)t->data + att_element_at(t, 0, 0, head, 0), B * N, t->shape[3],
+                      step, 1);
+}
+
+att_tensor att_folded_rows(const att_tensor *folded, int64_t n)
+{
+    int64_t rows = folded->shape[0] * folded->shape[1], X = folded->shape[3];
+    return att_matrix((const float *)folded->data + n * folded->stride[2], rows, X, X, 1);
+}
+
+/* The matrix [K, X] in head n of a parameter, or of its gradient. */
+att_tensor att_fold_matrix(const att_problem *p, att_side side, const att_tensor *t, int64_t n)
+{
+    const float *data = t->data;
+    int64_t first = side == ATT_SIDE_KEY ? p->Kq : 0;
+    data += t->shape[0] == 1 ? 0 : n * t->stride[0];
+    switch (att_fold_form(p, side)) {
+    case ATT_FORM_VECTOR:
+        return att_matrix(data + first * t->stride[1], side == ATT_SIDE_KEY ? p->Kk : p->Kq, 1,
+                          t->stride[1], 1);
+    case ATT_FORM_TURNED:
+        return att_matrix(data, t->shape[2], t->shape[1], t->stride[2], t->stride[1]);
+    default:
+        return att_matrix(data, t->shape[1], t->shape[2], t->stride[1], t->stride[2]);
+    }
+}
+
+/* c = a b, whatever the strides of b. */
+att_status att_fold_product(att_tensor c, att_tensor a, att_tensor b, const att_product_how *how,
+                            att_error *err)
+{
+    bool plain = b.stride[0] >= 0 && b.stride[1] >= 0 &&
+                 (b.stride[0] == 1 || b.stride[1] == 1 || b.shape[0] <= 1 || b.shape[1] <= 1);
+    if (plain)
+        return att_product(&c, &a, &b, how, err);
+    att_tensor copy;
+    ATT_TRY(att_tensor_copy(&copy, &b, ATT_F32, err));
+    att_status status = att_product(&c, &a, &copy, how, err);
+    att_tensor_free(&copy);
+    return status;
+}
+
+/* Squares of floats neither overflow nor vanish in double. */
+double att_row_length(const float *row, int64_t count)
+{
+    double sum = 0;
+    for (int64_t c = 0; c < count; c++)
+        sum += (double)row[c] * (double)row[c];
+    return sqrt(sum);
+}

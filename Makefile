@@ -30,7 +30,7 @@ install: ## install into PREFIX (/usr/local), below DESTDIR if given
 	@cmake --install $(BUILD) --prefix $(PREFIX)
 
 format: ## format the C sources
-	@find include src tools tests \( -name '*.c' -o -name '*.h' \) -exec clang-format -i {} +
+	@find include src tools tests bench \( -name '*.c' -o -name '*.h' \) -exec clang-format -i {} +
 
 clean: ## remove everything that was built
 	@rm -rf build build-test build-asan build-minimal build-fuzz demo-out

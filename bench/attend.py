@@ -1,0 +1,145 @@
+"""The few calls of libattend that the comparisons need, by ctypes. The structs mirror attend.h."""
+import ctypes
+import os
+from ctypes import POINTER, Structure, byref, c_bool, c_char, c_char_p, c_double, c_int, c_int64
+from ctypes import c_size_t, c_uint64, c_void_p
+
+F32, SCALED = 1, 1
+COMPUTE, MEMORY = 0, 1
+
+
+class Error(Structure):
+    _fields_ = [("status", c_int), ("line", c_int), ("column", c_int), ("place", c_char * 256),
+                ("message", c_char * 768), ("excerpt", c_char * 512)]
+
+
+class Tensor(Structure):
+    _fields_ = [("data", c_void_p), ("dtype", c_int), ("rank", c_int), ("shape", c_int64 * 8),
+                ("stride", c_int64 * 8), ("owned", c_void_p)]
+
+
+class Attention(Structure):
+    _fields_ = [("score", c_int), ("normaliser", c_int), ("scale", c_double),
+                ("soft_cap", c_double), ("causal", c_bool), ("offset", c_int64),
+                ("window", c_bool), ("window_left", c_int64), ("window_right", c_int64),
+                ("query_lengths", c_void_p), ("key_lengths", c_void_p), ("blocks", c_void_p),
+                ("block_count", c_int64), ("block_queries", c_int64), ("block_keys", c_int64),
+                ("allow", c_void_p), ("allow_stride", c_int64 * 4), ("sequences", c_int64),
+                ("query_offsets", c_void_p), ("key_offsets", c_void_p), ("dropout", c_double),
+                ("drop_seed", c_uint64), ("drop_step", c_uint64), ("drop_layer", c_uint64)]
+
+
+def _tensors(*names):
+    return type("Tensors", (Structure,), {"_fields_": [(name, POINTER(Tensor)) for name in names]})
+
+
+_PARAMETERS = ("score_w", "score_u", "score_b", "score_v", "bias", "alibi", "relative")
+Inputs = _tensors("query", "key", "value", *_PARAMETERS)
+Grads = _tensors("query", "key", "value", *_PARAMETERS)
+Outputs = _tensors("output", "scores", "weights", "log_sum_exp", "key_totals", "entropy")
+
+
+class Machine(Structure):
+    _fields_ = [("processor", c_char * 64), ("cores", c_int), ("cache", c_int64 * 3),
+                ("memory", c_int64)]
+
+
+class How(Structure):
+    _fields_ = [("cpu", c_char_p), ("threads", c_int), ("seconds", c_double)]
+
+
+def view(array):
+    """A tensor that looks at a float32 array of numpy, or at anything with the array interface."""
+    interface = array.__array_interface__
+    shape = interface["shape"]
+    strides = interface["strides"] or _row_major(shape)
+    return _tensor(array, interface["data"][0], shape, strides)
+
+
+def buffer_view(buffer, shape):
+    """The same for a ctypes array of floats."""
+    return _tensor(buffer, ctypes.addressof(buffer), shape, _row_major(shape))
+
+
+def _tensor(owner, address, shape, strides):
+    tensor = Tensor(address, F32, len(shape), (c_int64 * 8)(*shape),
+                    (c_int64 * 8)(*(s // 4 for s in strides)), None)
+    tensor.owner = owner  # lives as long as the tensor
+    return tensor
+
+
+def _row_major(shape):
+    strides, step = [], 4
+    for count in reversed(shape):
+        strides.insert(0, step)
+        step *= count
+    return strides
+
+
+class Library:
+    """libattend.so, with failures as exceptions."""
+
+    def __init__(self, path):
+        self.lib = ctypes.CDLL(os.path.abspath(path))
+        self.lib.att_version.restype = c_char_p
+        self.lib.att_cpu_name.restype = c_char_p
+        self.lib.att_attention_workspace.restype = c_size_t
+        self.lib.att_attention_workspace.argtypes = [c_void_p, c_void_p, c_bool]
+        self.error = Error()
+
+    def version(self):
+        return self.lib.att_version().decode()
+
+    def cpu(self):
+        return self.lib.att_cpu_name().decode()
+
+    def machine(self):
+        got = Machine()
+        self.lib.att_machine_get(byref(got))
+        return {"processor": got.processor.decode(), "cores": got.cores, "caches": list(got.cache),
+                "memory": got.memory}
+
+    def threads(self, count):
+        self.lib.att_threads_set(count)
+
+    def check(self, status):
+        if status != 0:
+            raise RuntimeError(f"libattend: {self.error.message.decode()}")
+
+    def limit(self, which, threads, seconds=0.3):
+        rate = c_double()
+        how = How(None, threads, seconds)
+        self.check(self.lib.att_limit_measure(byref(rate), which, byref(how), byref(self.error)))
+        return rate.value
+
+    def forward(self, how, inputs, outputs):
+        """A function without arguments that runs the forward, workspace and all arguments ready."""
+        workspace = self._workspace(how, inputs, False)
+        arguments = (byref(how), byref(inputs), byref(outputs), workspace, byref(self.error))
+        call = self.lib.att_attention_forward
+        return lambda: self.check(call(*arguments))
+
+    def backward(self, how, inputs, outputs, output_grad, grads):
+        workspace = self._workspace(how, inputs, True)
+        arguments = (byref(how), byref(inputs), byref(outputs), byref(output_grad), byref(grads),
+                     workspace, byref(self.error))
+        call = self.lib.att_attention_backward
+        return lambda: self.check(call(*arguments))
+
+    def workspace_size(self, how, inputs, backward):
+        return self.lib.att_attention_workspace(byref(how), byref(inputs), backward)
+
+    def _workspace(self, how, inputs, backward):
+        size = self.workspace_size(how, inputs, backward)
+        room = ctypes.create_string_buffer(size + 64)
+        address = (ctypes.addressof(room) + 63) // 64 * 64
+        pointer = c_void_p(address)
+        pointer.room = room  # lives as long as the pointer
+        return pointer
+
+
+def pointers(kind, **tensors):
+    """A struct of tensors; those it points to live as long as it does."""
+    made = kind(**{name: ctypes.pointer(tensor) for name, tensor in tensors.items()})
+    made.kept = tensors
+    return made

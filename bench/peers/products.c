@@ -1,0 +1,245 @@
+/* Matrix products, ours and oneDNN's, in turns in one process; writes JSON for bench/peers/run.
+ *
+ * Packed: weights are laid out once, ours with att_packed_new(), oneDNN's in the format it chooses
+ * itself. Plain: both get them row by row. Both libraries run on the same OpenMP. */
+#include <attend.h>
+#include <dnnl.h>
+
+#include <math.h>
+#include <omp.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <time.h>
+
+#if DNNL_VERSION_MAJOR != 2
+#error "written for oneDNN 2, as in Debian 12"
+#endif
+
+enum { ROUNDS = 7 };
+
+typedef struct shape {
+    int64_t rows, columns, depth;
+} shape;
+
+static const shape shapes[] = { { 1024, 1024, 1024 }, { 512, 512, 512 }, { 128, 512, 512 },
+                                { 64, 256, 256 },     { 32, 256, 64 },   { 8, 512, 512 },
+                                { 1, 512, 512 } };
+enum { SHAPES = sizeof shapes / sizeof *shapes };
+
+static _Noreturn void give_up(const char *what)
+{
+    fprintf(stderr, "products: %s failed\n", what);
+    exit(1);
+}
+
+static void check(dnnl_status_t status, const char *what)
+{
+    if (status != dnnl_success)
+        give_up(what);
+}
+
+static void check_ours(att_status status)
+{
+    if (status != ATT_OK)
+        give_up("libattend");
+}
+
+static double now(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+static float *random_floats(int64_t count, unsigned seed)
+{
+    float *x = aligned_alloc(64, (size_t)(count * 4 + 63) / 64 * 64);
+    if (!x)
+        give_up("memory");
+    for (int64_t i = 0; i < count; i++) {
+        seed = seed * 1664525u + 1013904223u;
+        x[i] = (float)(seed >> 8) * 0x1p-23f - 1.0f;
+    }
+    return x;
+}
+
+/* The same product for both. */
+typedef struct problem {
+    shape of;
+    float *a, *b, *ours, *theirs;
+    att_tensor a_view, b_view, c_view;
+    att_packed *packed; /* NULL: plain */
+    dnnl_engine_t engine;
+    dnnl_stream_t stream;
+    dnnl_memory_t a_memory, b_memory, c_memory, packed_memory;
+    dnnl_primitive_t product;
+} problem;
+
+static dnnl_memory_t row_major(problem *p, int64_t rows, int64_t columns, float *data)
+{
+    dnnl_memory_desc_t layout;
+    dnnl_memory_t memory;
+    check(
+        dnnl_memory_desc_init_by_tag(&layout, 2, (dnnl_dims_t){ rows, columns }, dnnl_f32, dnnl_ab),
+        "describing a matrix");
+    check(dnnl_memory_create(&memory, &layout, p->engine, data), "making a matrix");
+    return memory;
+}
+
+static dnnl_primitive_desc_t describe(problem *p, bool packed)
+{
+    const shape *s = &p->of;
+    dnnl_memory_desc_t a, b, c;
+    dnnl_format_tag_t b_tag = packed ? dnnl_format_tag_any : dnnl_ab;
+    dnnl_matmul_desc_t what;
+    dnnl_primitive_desc_t chosen;
+    check(
+        dnnl_memory_desc_init_by_tag(&a, 2, (dnnl_dims_t){ s->rows, s->depth }, dnnl_f32, dnnl_ab),
+        "describing a");
+    check(
+        dnnl_memory_desc_init_by_tag(&b, 2, (dnnl_dims_t){ s->depth, s->columns }, dnnl_f32, b_tag),
+        "describing b");
+    check(dnnl_memory_desc_init_by_tag(&c, 2, (dnnl_dims_t){ s->rows, s->columns }, dnnl_f32,
+                                       dnnl_ab),
+          "describing c");
+    check(dnnl_matmul_desc_init(&what, &a, &b, NULL, &c), "describing the product");
+    check(dnnl_primitive_desc_create(&chosen, &what, NULL, p->engine, NULL), "choosing a product");
+    return chosen;
+}
+
+/* Lays b out as the product wants it. */
+static void reorder_weights(problem *p, dnnl_primitive_desc_t chosen)
+{
+    const dnnl_memory_desc_t *wanted =
+        dnnl_primitive_desc_query_md(chosen, dnnl_query_weights_md, 0);
+    const dnnl_memory_desc_t *given;
+    dnnl_primitive_desc_t reorder;
+    dnnl_primitive_t run;
+    check(dnnl_memory_create(&p->packed_memory, wanted, p->engine, DNNL_MEMORY_ALLOCATE),
+          "making the weights");
+    check(dnnl_memory_get_memory_desc(p->b_memory, &given), "looking at the weights");
+    check(dnnl_reorder_primitive_desc_create(&reorder, given, p->engine, wanted, p->engine, NULL),
+          "choosing a reorder");
+    check(dnnl_primitive_create(&run, reorder), "making the reorder");
+    const dnnl_exec_arg_t args[] = { { DNNL_ARG_FROM, p->b_memory },
+                                     { DNNL_ARG_TO, p->packed_memory } };
+    check(dnnl_primitive_execute(run, p->stream, 2, args), "reordering");
+    check(dnnl_stream_wait(p->stream), "reordering");
+    dnnl_primitive_destroy(run);
+    dnnl_primitive_desc_destroy(reorder);
+}
+
+static problem problem_new(shape of, bool packed)
+{
+    problem p = { .of = of };
+    p.a = random_floats(of.rows * of.depth, 1);
+    p.b = random_floats(of.depth * of.columns, 2);
+    p.ours = random_floats(of.rows * of.columns, 3);
+    p.theirs = random_floats(of.rows * of.columns, 4);
+    p.a_view = att_tensor_view(p.a, ATT_F32, 2, (int64_t[]){ of.rows, of.depth });
+    p.b_view = att_tensor_view(p.b, ATT_F32, 2, (int64_t[]){ of.depth, of.columns });
+    p.c_view = att_tensor_view(p.ours, ATT_F32, 2, (int64_t[]){ of.rows, of.columns });
+    if (packed)
+        check_ours(att_packed_new(&p.packed, &p.b_view, NULL));
+    check(dnnl_engine_create(&p.engine, dnnl_cpu, 0), "making an engine");
+    check(dnnl_stream_create(&p.stream, p.engine, dnnl_stream_default_flags), "making a stream");
+    p.a_memory = row_major(&p, of.rows, of.depth, p.a);
+    p.b_memory = row_major(&p, of.depth, of.columns, p.b);
+    p.c_memory = row_major(&p, of.rows, of.columns, p.theirs);
+    dnnl_primitive_desc_t chosen = describe(&p, packed);
+    if (packed)
+        reorder_weights(&p, chosen);
+    check(dnnl_primitive_create(&p.product, chosen), "making the product");
+    dnnl_primitive_desc_destroy(chosen);
+    return p;
+}
+
+static void problem_free(problem *p)
+{
+    dnnl_primitive_destroy(p->product);
+    dnnl_memory_destroy(p->a_memory);
+    dnnl_memory_destroy(p->b_memory);
+    dnnl_memory_destroy(p->c_memory);
+    if (p->packed)
+        dnnl_memory_destroy(p->packed_memory);
+    dnnl_stream_destroy(p->stream);
+    dnnl_engine_destroy(p->engine);
+    att_packed_free(p->packed);
+    free(p->a);
+    free(p->b);
+    free(p->ours);
+    free(p->theirs);
+}
+
+static void run_ours(problem *p)
+{
+    check_ours(p->packed ? att_product_packed(&p->c_view, &p->a_view, p->packed, NULL, NULL)
+                         : att_product(&p->c_view, &p->a_view, &p->b_view, NULL, NULL));
+}
+
+static void run_theirs(problem *p)
+{
+    const dnnl_exec_arg_t args[] = {
+        { DNNL_ARG_SRC, p->a_memory },
+        { DNNL_ARG_WEIGHTS, p->packed ? p->packed_memory : p->b_memory },
+        { DNNL_ARG_DST, p->c_memory },
+    };
+    check(dnnl_primitive_execute(p->product, p->stream, 3, args), "the product");
+    check(dnnl_stream_wait(p->stream), "the product");
+}
+
+/* The best time of a call in a fortieth of a second, after one call to warm up. */
+static double time_calls(void (*run)(problem *), problem *p)
+{
+    run(p);
+    double best = INFINITY, begin = now();
+    int64_t calls = 1 + (int64_t)(2e6 / (double)(p->of.rows * p->of.columns * p->of.depth));
+    do {
+        double start = now();
+        for (int64_t i = 0; i < calls; i++)
+            run(p);
+        best = fmin(best, (now() - start) / (double)calls);
+    } while (now() - begin < 0.025);
+    return best;
+}
+
+static double largest_difference(const problem *p)
+{
+    double most = 0;
+    for (int64_t i = 0; i < p->of.rows * p->of.columns; i++)
+        most = fmax(most, fabs((double)p->ours[i] - (double)p->theirs[i]));
+    return most;
+}
+
+static void compare(shape of, bool packed, int threads, const char *before)
+{
+    problem p = problem_new(of, packed);
+    double ours = INFINITY, theirs = INFINITY;
+    for (int round = 0; round < ROUNDS; round++) {
+        ours = fmin(ours, time_calls(run_ours, &p));
+        theirs = fmin(theirs, time_calls(run_theirs, &p));
+    }
+    printf("%s\n  {\"work\": \"%s\", \"n\": \"%lldx%lldx%lld\", \"threads\": %d,"
+           " \"flops\": %.0f, \"attend\": %.6g, \"onednn\": %.6g, \"difference\": %.3g}",
+           before, packed ? "product packed" : "product plain", (long long)of.rows,
+           (long long)of.columns, (long long)of.depth, threads,
+           2.0 * (double)(of.rows * of.columns * of.depth), ours, theirs, largest_difference(&p));
+    fflush(stdout);
+    problem_free(&p);
+}
+
+int main(int argc, char **argv)
+{
+    printf("[");
+    const char *before = "";
+    for (int i = 1; i < argc; i++) {
+        int threads = atoi(argv[i]);
+        att_threads_set(threads);
+        omp_set_num_threads(threads);
+        for (int packed = 1; packed >= 0; packed--)
+            for (size_t s = 0; s < SHAPES; s++, before = ",")
+                compare(shapes[s], packed, threads, before);
+    }
+    printf("\n]\n");
+    return 0;
+}

@@ -93,8 +93,10 @@ static att_status tally_words(att_tally *tally, int32_t space, const int32_t *an
         add_words(&list, reference, reference_count, space);
         edits = att_edit_distance(list.numbers, answered, list.numbers + answered,
                                   list.count - answered);
-        tally->words += (int64_t)(list.count - answered);
-        tally->word_edits += edits > 0 ? edits : 0;
+        if (edits >= 0) {
+            tally->words += (int64_t)(list.count - answered);
+            tally->word_edits += edits;
+        }
     }
     att_free(list.starts);
     att_free(list.lengths);

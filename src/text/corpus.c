@@ -9,7 +9,6 @@
 #include "text/tokens.h"
 #include "text/vocab_words.h"
 
-#include <stdio.h>
 #include <string.h>
 
 enum { SOURCE, TARGET, SIDES, FIRST_CAPACITY = 256, HOLD_OUT_STREAM = 0x686F6C64 };
@@ -61,19 +60,6 @@ static att_status reserve_pair(reading *in)
 
 /* ---- one pair */
 
-/* Gives a failure of one side its place; of a bad byte also the offset in the file. */
-static att_status fail_side(const reading *in, const growing_side *side, const att_line *line,
-                            const att_error *inner)
-{
-    char offset[64] = "";
-    size_t good = att_line_good(line->text, line->length);
-    if (good < line->length)
-        snprintf(offset, sizeof offset, " (offset %zu in the file)",
-                 (size_t)(line->text - side->file->text.data) + good);
-    return att_fail_at(in->err, inner->status, side->file->name, (int)line->number, 0, NULL, "%s%s",
-                       inner->message, offset);
-}
-
 static att_status split_side(reading *in, growing_side *side, const att_line *line)
 {
     att_error inner = { 0 };
@@ -83,7 +69,8 @@ static att_status split_side(reading *in, growing_side *side, const att_line *li
     if (status == ATT_NO_MEMORY)
         return att_fail_memory(in->err);
     if (status != ATT_OK)
-        return fail_side(in, side, line, &inner);
+        return att_fail_at(in->err, status, side->file->name, (int)line->number, 0, NULL, "%s",
+                           inner.message);
     if (!in->facts.inexact)
         in->facts.inexact = !att_tokens_exact(line->text, line->length);
     return ATT_OK;
@@ -181,6 +168,20 @@ static att_status add_pair(reading *in, const att_line lines[SIDES], const att_l
 
 /* ---- all pairs */
 
+/* Refuses a line that is not all text, naming the byte in the line and in the file. */
+static att_status check_text(const reading *in, const struct att_named_text *file,
+                             const att_line *line)
+{
+    att_error inner = { 0 };
+    att_status status = att_line_check(line->text, line->length, &inner);
+    if (status == ATT_OK)
+        return ATT_OK;
+    size_t offset = (size_t)(line->text - file->text.data);
+    offset += att_line_good(line->text, line->length);
+    return att_fail_at(in->err, status, file->name, (int)line->number, 0, NULL,
+                       "%s (offset %zu in the file)", inner.message, offset);
+}
+
 static bool is_blank(const att_line *line)
 {
     for (size_t i = 0; i < line->length; i++)
@@ -225,6 +226,7 @@ static att_status read_one_file(reading *in, const att_pair_text *from)
     att_line line, align, sides[SIDES];
     while (att_lines_next(&lines, &line)) {
         bool aligned = from->align.name && att_lines_next(&aligns, &align);
+        ATT_TRY(check_text(in, &from->both, &line));
         ATT_TRY(cut_line(in, &line, sides));
         ATT_TRY(add_pair(in, sides, aligned ? &align : NULL, from->align.name));
     }
@@ -239,6 +241,8 @@ static att_status read_two_files(reading *in, const att_pair_text *from)
     att_line align, sides[SIDES];
     while (att_lines_next(&sources, &sides[SOURCE]) && att_lines_next(&targets, &sides[TARGET])) {
         bool aligned = from->align.name && att_lines_next(&aligns, &align);
+        ATT_TRY(check_text(in, &from->source, &sides[SOURCE]));
+        ATT_TRY(check_text(in, &from->target, &sides[TARGET]));
         ATT_TRY(add_pair(in, sides, aligned ? &align : NULL, from->align.name));
     }
     note_ends(in, &sources);

@@ -56,8 +56,8 @@ static att_status compare_lines(const struct att_named_text *a, const struct att
     if (lines == others)
         return ATT_OK;
     return att_fail(err, ATT_BAD_INPUT, b->name,
-                    "has %lld lines and %s has %lld: they belong together line by line",
-                    (long long)others, a->name, (long long)lines);
+                    "has %lld line%s and %s has %lld: they belong together line by line",
+                    (long long)others, others == 1 ? "" : "s", a->name, (long long)lines);
 }
 
 static att_status load_all(att_pair_text *out, const att_pair_files *files, att_error *err)

@@ -25,11 +25,17 @@ static double percent(int64_t part, int64_t all)
     return all > 0 ? 100.0 * (double)part / (double)all : 0;
 }
 
+static const char *plural(int64_t count)
+{
+    return count == 1 ? "" : "s";
+}
+
 static att_status report_pairs(att_text *out, const char *name, const att_corpus *corpus)
 {
     return att_text_print(
-        out, "%-12s%" PRId64 " pairs, %" PRId64 " source and %" PRId64 " target tokens\n", name,
-        corpus->pairs, corpus->facts.source.tokens, corpus->facts.target.tokens);
+        out, "%-12s%" PRId64 " pair%s, %" PRId64 " source and %" PRId64 " target tokens\n", name,
+        corpus->pairs, plural(corpus->pairs), corpus->facts.source.tokens,
+        corpus->facts.target.tokens);
 }
 
 static att_status report_side(att_text *out, const char *name, const att_vocab *vocab,
@@ -53,8 +59,8 @@ static att_status report_side(att_text *out, const char *name, const att_vocab *
 static att_status report_drop(att_text *out, const att_corpus_facts *facts, int reason)
 {
     int64_t count = facts->dropped[reason];
-    ATT_TRY(att_text_print(out, "%" PRId64 " %s (line%s", count, drop_names[reason],
-                           count == 1 ? "" : "s"));
+    ATT_TRY(
+        att_text_print(out, "%" PRId64 " %s (line%s", count, drop_names[reason], plural(count)));
     for (int64_t i = 0; i < count && i < ATT_DROP_LINES; i++)
         ATT_TRY(att_text_print(out, "%s %" PRId64, i ? "," : "", facts->dropped_at[reason][i]));
     return att_text_puts(out, count > ATT_DROP_LINES ? ", …)" : ")");
@@ -79,8 +85,8 @@ static att_status report_notes(att_text *out, const char *name, const att_corpus
 {
     if (facts->crlf_lines > 0)
         ATT_TRY(att_text_print(
-            out, "%-12s%s: %" PRId64 " lines end in CRLF, which was taken as the end of a line\n",
-            "note", name, facts->crlf_lines));
+            out, "%-12s%s: %" PRId64 " line%s with the end of DOS, CRLF, taken as any other\n",
+            "note", name, facts->crlf_lines, plural(facts->crlf_lines)));
     if (facts->byte_mark)
         ATT_TRY(att_text_print(out, "%-12s%s: starts with a byte order mark, which was left out\n",
                                "note", name));

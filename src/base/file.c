@@ -164,19 +164,19 @@ att_status att_file_read(att_text *out, const char *path, size_t limit, att_erro
 /* Reads to the end of what has no size beforehand. */
 static att_status drain(att_text *out, int fd, const char *name, size_t limit, att_error *err)
 {
-    for (;;) {
-        if (out->length > limit)
-            return att_fail(err, ATT_BAD_INPUT, name, "has more than the %zu bytes allowed", limit);
+    ssize_t got;
+    do {
         if (att_text_reserve(out, STREAM_PIECE) != ATT_OK)
             return att_fail_memory(err);
-        ssize_t got = read_fully(fd, out->data + out->length, STREAM_PIECE);
+        got = read_fully(fd, out->data + out->length, STREAM_PIECE);
         if (got < 0)
             return fail_errno(err, name, "read", errno);
         out->length += (size_t)got;
-        out->data[out->length] = '\0';
-        if (got < STREAM_PIECE)
-            return ATT_OK;
-    }
+        if (out->length > limit)
+            return att_fail(err, ATT_BAD_INPUT, name, "has more than the %zu bytes allowed", limit);
+    } while (got == STREAM_PIECE);
+    out->data[out->length] = '\0';
+    return ATT_OK;
 }
 
 att_status att_file_read_stream(att_text *out, const char *path, size_t limit, att_error *err)

@@ -312,6 +312,73 @@ static void reading_without_memory_says_so(void **state)
     assert_null(got.data);
 }
 
+/* ---- streams */
+
+/* A pipe with `text` in it and nobody writing, as standard input while `path` is read. */
+static att_status read_piped(att_text *got, const char *text, size_t limit, att_error *err)
+{
+    int ends[2], before = dup(STDIN_FILENO);
+    assert_true(before >= 0 && pipe(ends) == 0);
+    assert_int_equal(syscall(SYS_write, ends[1], text, strlen(text)), (long)strlen(text));
+    close(ends[1]);
+    assert_int_equal(dup2(ends[0], STDIN_FILENO), STDIN_FILENO);
+    close(ends[0]);
+    att_status status = att_file_read_stream(got, "-", limit, err);
+    dup2(before, STDIN_FILENO);
+    close(before);
+    return status;
+}
+
+static void standard_input_is_read_to_its_end(void **state)
+{
+    (void)state;
+    fault.largest = 3;
+    fault.interruptions = 2;
+    att_text got = { 0 };
+    assert_int_equal(read_piped(&got, "through a pipe", 14, NULL), ATT_OK);
+    assert_string_equal(got.data, "through a pipe");
+    assert_int_equal(got.length, 14);
+    att_text_free(&got);
+}
+
+static void a_stream_beyond_the_limit_is_refused(void **state)
+{
+    (void)state;
+    att_text got = { 0 };
+    att_error err = { 0 };
+    assert_int_equal(read_piped(&got, "through a pipe", 13, &err), ATT_BAD_INPUT);
+    assert_string_equal(err.message, "has more than the 13 bytes allowed");
+    assert_string_equal(err.place, "<stdin>");
+    assert_null(got.data);
+}
+
+static void a_stream_that_breaks_is_a_system_error(void **state)
+{
+    (void)state;
+    att_text got = { 0 };
+    att_error err = { 0 };
+    fault.read_errno = EIO;
+    assert_int_equal(read_piped(&got, "x", 1, &err), ATT_SYSTEM);
+    assert_string_equal(err.message, "cannot read: Input/output error");
+    assert_null(got.data);
+}
+
+/* A device has no end; only what was made for streaming is read as a stream. */
+static void a_stream_may_be_a_file_but_no_device_or_folder(void **state)
+{
+    (void)state;
+    put("f", "plain");
+    att_text got = { 0 };
+    att_error err = { 0 };
+    assert_int_equal(att_file_read_stream(&got, "f", 5, &err), ATT_OK);
+    assert_string_equal(got.data, "plain");
+    att_text_free(&got);
+    assert_int_equal(att_file_read_stream(&got, "/dev/zero", 5, &err), ATT_BAD_INPUT);
+    assert_string_equal(err.message, "is a device, expected a file");
+    assert_int_equal(att_file_read_stream(&got, ".", 5, &err), ATT_BAD_INPUT);
+    assert_int_equal(att_file_read_stream(&got, "none", 5, &err), ATT_BAD_INPUT);
+}
+
 /* ---- saving */
 
 static void a_new_file_gets_the_mode_of_the_umask(void **state)
@@ -480,6 +547,10 @@ int main(void)
         IN_FOLDER(a_file_rewritten_while_being_read_is_refused),
         IN_FOLDER(a_failing_disk_is_a_system_error),
         IN_FOLDER(reading_without_memory_says_so),
+        IN_FOLDER(standard_input_is_read_to_its_end),
+        IN_FOLDER(a_stream_beyond_the_limit_is_refused),
+        IN_FOLDER(a_stream_that_breaks_is_a_system_error),
+        IN_FOLDER(a_stream_may_be_a_file_but_no_device_or_folder),
         IN_FOLDER(a_new_file_gets_the_mode_of_the_umask),
         IN_FOLDER(a_replaced_file_keeps_its_mode),
         IN_FOLDER(a_replaced_file_is_a_new_one_so_that_readers_keep_the_old),

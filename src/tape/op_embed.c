@@ -1,15 +1,13 @@
 /* Embedding: rows of a table. And the sinusoids that tell positions apart. */
 #include "base/parallel.h"
+#include "tape/embed.h"
 #include "tape/help.h"
 #include "tape/ops.h"
 
 #include <math.h>
 #include <string.h>
 
-typedef struct embed {
-    int64_t rows, columns;
-    const int32_t *ids; /* [rows, columns] */
-} embed;
+typedef att_embed_how embed;
 
 static bool embed_shape(att_tape *tape, att_node *node)
 {
@@ -49,33 +47,42 @@ static bool embed_forward(att_tape *tape, att_node *node)
     return true;
 }
 
-/* Threads share the columns: whatever adds to one number of the table does so in one order. */
-enum { COLUMNS_IN_RANGE = 64 };
+/* ---------------------------------------------------------------- backward */
 
-typedef struct gather {
-    const att_node *node;
-    float *grad;
-} gather;
+/* Threads share the columns: whatever adds to one number of the table does so in one order. */
+typedef struct tally {
+    float *sums;
+    const float *x;
+    const int32_t *ids;
+    int64_t count, width;
+} tally;
 
 static void add_columns(void *context, int64_t begin, int64_t end)
 {
-    const gather *g = context;
-    const embed *how = g->node->how;
-    int64_t width = att_node_width(g->node), rows = att_node_rows(g->node);
+    const tally *t = context;
     att_kern_add_scaled *add = att_kernels_get()->add_scaled;
-    for (int64_t i = 0; i < rows; i++)
-        if (how->ids[i] >= 0)
-            add(g->grad + how->ids[i] * width + begin, 1, g->node->grad + i * width + begin,
+    for (int64_t i = 0; i < t->count; i++)
+        if (t->ids[i] >= 0)
+            add(t->sums + t->ids[i] * t->width + begin, 1, t->x + i * t->width + begin,
                 (size_t)(end - begin));
+}
+
+void att_add_by_id(float *sums, const float *x, const int32_t *ids, int64_t count, int64_t width)
+{
+    enum { COLUMNS_IN_RANGE = 64 };
+    tally t = { sums, x, ids, count, width };
+    bool alone = count * width <= att_rows_grain(1);
+    int64_t shares = att_threads_get(), each = (width + shares - 1) / shares;
+    each = (each + COLUMNS_IN_RANGE - 1) / COLUMNS_IN_RANGE * COLUMNS_IN_RANGE;
+    att_parallel_for(width, alone ? width : each, add_columns, &t);
 }
 
 static bool embed_backward(att_tape *tape, att_node *node)
 {
-    gather g = { node, att_node_grad(tape, node->in[0]) };
-    int64_t width = att_node_width(node);
-    bool alone = node->count <= att_rows_grain(1);
-    if (g.grad)
-        att_parallel_for(width, alone ? width : COLUMNS_IN_RANGE, add_columns, &g);
+    const embed *how = node->how;
+    float *grad = att_node_grad(tape, node->in[0]);
+    if (grad)
+        att_add_by_id(grad, node->grad, how->ids, att_node_rows(node), att_node_width(node));
     return true;
 }
 

@@ -132,28 +132,38 @@ static bool input_bias(att_tape *tape, const att_node *node, const att_cell_kind
 }
 
 /* gates = x w + bias, for all steps of all sequences. */
-static bool put_inputs(att_tape *tape, const att_node *node, const att_recur_kept *kept)
+static bool multiply_inputs(att_tape *tape, const att_node *node, const att_recur_kept *kept,
+                            const float *panels, const float *bias)
 {
     const att_node *x = node->in[RECUR_X];
     int64_t total = att_steps_total(&kept->steps), depth = x->shape[2];
-    att_pool_mark mark = att_tape_mark(tape);
+    size_t wide = (size_t)(kept->kind->gates * kept->width);
     float *packed = att_tape_take(tape, total * depth, sizeof(float));
-    const float *panels = att_node_packed(tape, node->in[RECUR_W], false), *bias;
-    if (!packed || !panels || !input_bias(tape, node, kept->kind, &bias))
+    if (!packed)
         return false;
     att_steps_gather(&kept->steps, packed, x->value, depth);
-    size_t wide = (size_t)(kept->kind->gates * kept->width);
-    bool done = att_tape_product(tape, &(att_product_call){ .batch = 1,
-                                                            .rows = (size_t)total,
-                                                            .columns = wide,
-                                                            .depth = (size_t)depth,
-                                                            .a = packed,
-                                                            .a_row = (size_t)depth,
-                                                            .a_step = 1,
-                                                            .panels = panels,
-                                                            .c = kept->gates,
-                                                            .c_row = wide,
-                                                            .bias = bias });
+    return att_tape_product(tape, &(att_product_call){ .batch = 1,
+                                                       .rows = (size_t)total,
+                                                       .columns = wide,
+                                                       .depth = (size_t)depth,
+                                                       .a = packed,
+                                                       .a_row = (size_t)depth,
+                                                       .a_step = 1,
+                                                       .panels = panels,
+                                                       .c = kept->gates,
+                                                       .c_row = wide,
+                                                       .bias = bias });
+}
+
+static bool put_inputs(att_tape *tape, const att_node *node, const att_recur_kept *kept)
+{
+    att_pool_mark mark = att_tape_mark(tape);
+    const float *panels = att_node_packed(tape, node->in[RECUR_W], false), *bias;
+    if (!panels || !input_bias(tape, node, kept->kind, &bias))
+        return false;
+    bool done = att_table_pays(node->in[RECUR_X], &kept->steps)
+                    ? att_table_put(tape, node, kept, panels, bias)
+                    : multiply_inputs(tape, node, kept, panels, bias);
     att_tape_release(tape, mark);
     return done;
 }

@@ -99,14 +99,13 @@ static bool through_time(att_tape *tape, att_node *node, att_recur_kept *kept)
     return true;
 }
 
-/* dw = aᵀ dgates over all steps: a [steps, depth]. */
-static bool weights_back(att_tape *tape, float *dw, bool add, const float *a, int64_t depth,
-                         const float *dgates, int64_t wide, int64_t steps)
+bool att_weights_back(att_tape *tape, float *dw, bool add, const float *a, int64_t depth,
+                      const float *dgates, int64_t wide, int64_t rows)
 {
     return att_tape_product(tape, &(att_product_call){ .batch = 1,
                                                        .rows = (size_t)depth,
                                                        .columns = (size_t)wide,
-                                                       .depth = (size_t)steps,
+                                                       .depth = (size_t)rows,
                                                        .a = a,
                                                        .a_row = 1,
                                                        .a_step = (size_t)depth,
@@ -132,7 +131,7 @@ static bool inputs_back(att_tape *tape, att_node *node, const att_recur_kept *ke
         return false;
     if (dw) {
         att_steps_gather(&kept->steps, packed, x->value, depth);
-        if (!weights_back(tape, dw, add_w, packed, depth, kept->gates, wide, total))
+        if (!att_weights_back(tape, dw, add_w, packed, depth, kept->gates, wide, total))
             return false;
     }
     if (dx) {
@@ -160,7 +159,7 @@ static bool states_back(att_tape *tape, att_node *node, const att_recur_kept *ke
     int64_t n = kept->width, wide = kept->kind->gates * n, total = att_steps_total(&kept->steps);
     bool add = true;
     float *du = att_node_grad_whole(tape, node->in[RECUR_U], &add);
-    if (du && !weights_back(tape, du, add, kept->hidden, n, down, wide, total))
+    if (du && !att_weights_back(tape, du, add, kept->hidden, n, down, wide, total))
         return false;
     float *dbias = att_node_grad(tape, node->in[RECUR_BIAS]);
     if (dbias && !att_add_rows(tape, dbias, dgates, total, wide))
@@ -172,6 +171,8 @@ static bool states_back(att_tape *tape, att_node *node, const att_recur_kept *ke
 bool att_recur_backward(att_tape *tape, att_node *node)
 {
     att_recur_kept *kept = node->kept;
-    return through_time(tape, node, kept) && inputs_back(tape, node, kept) &&
+    bool by_table = att_table_pays(node->in[RECUR_X], &kept->steps);
+    return through_time(tape, node, kept) &&
+           (by_table ? att_table_back : inputs_back)(tape, node, kept) &&
            states_back(tape, node, kept);
 }

@@ -114,9 +114,19 @@ void att_steps_gather(const att_steps *steps, float *packed, const float *x, int
 void att_steps_scatter(const att_steps *steps, float *x, const float *packed, int64_t width,
                        bool add);
 
+/* x w for all steps where x is an embedding of so few tokens that the table is multiplied instead,
+ * and its rows added to the gates: the same bits for less work. */
+bool att_table_pays(const att_node *x, const att_steps *steps);
+bool att_table_put(att_tape *tape, const att_node *node, const att_recur_kept *kept,
+                   const float *panels, const float *bias);
+bool att_table_back(att_tape *tape, att_node *node, const att_recur_kept *kept);
+
+/* dw = aᵀ dgates over rows: a [rows, depth], dgates [rows, wide]. */
+bool att_weights_back(att_tape *tape, float *dw, bool add, const float *a, int64_t depth,
+                      const float *dgates, int64_t wide, int64_t rows);
+
 extern const att_op att_op_recur;
 bool att_recur_backward(att_tape *tape, att_node *node);
-void att_recur_truth(double *value, const att_node *node, const double *const *in);
 
 /* The whole of it in double precision: hidden [B,T,N] and the state at the end [B, states N];
  * either may be NULL. */

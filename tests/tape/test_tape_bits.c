@@ -1,0 +1,216 @@
+/* A small whole model, forward and backward: the same bits at any number of threads and on every
+ * instruction set. */
+#include "tape/ops.h"
+
+#include "base/cpu.h"
+#include "base/random.h"
+#include "tape/op.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+/* Large enough that work is shared: B T (D + N) 4 N is some millions of multiply-adds. */
+enum { B = 40, S = 9, T = 8, V = 200, D = 33, N = 48 };
+
+enum {
+    EMBED,
+    W_FORTH,
+    U_FORTH,
+    B_FORTH,
+    W_BACK,
+    U_BACK,
+    B_BACK,
+    W_DECODE,
+    U_DECODE,
+    BRIDGE,
+    SCORE,
+    W_JOIN,
+    GAIN,
+    GAIN_BIAS,
+    OUT,
+    OUT_BIAS,
+    PARAMS
+};
+
+static const att_param rows[PARAMS] = {
+    [EMBED] = { .name = "embed",
+                .rank = 2,
+                .shape = { V, D },
+                .start = ATT_START_NORMAL,
+                .spread = 1 },
+    [W_FORTH] = { .name = "forth.w",
+                  .rank = 2,
+                  .shape = { D, 4 * N },
+                  .start = ATT_START_GLOROT,
+                  .spread = 1 },
+    [U_FORTH] = { .name = "forth.u",
+                  .rank = 2,
+                  .shape = { N, 4 * N },
+                  .start = ATT_START_GLOROT,
+                  .spread = 1 },
+    [B_FORTH] = { .name = "forth.b", .rank = 1, .shape = { 4 * N }, .start = ATT_START_FORGET },
+    [W_BACK] = { .name = "back.w",
+                 .rank = 2,
+                 .shape = { D, 4 * N },
+                 .start = ATT_START_GLOROT,
+                 .spread = 1 },
+    [U_BACK] = { .name = "back.u",
+                 .rank = 2,
+                 .shape = { N, 4 * N },
+                 .start = ATT_START_GLOROT,
+                 .spread = 1 },
+    [B_BACK] = { .name = "back.b", .rank = 1, .shape = { 4 * N }, .start = ATT_START_FORGET },
+    [W_DECODE] = { .name = "decode.w",
+                   .rank = 2,
+                   .shape = { D, 3 * N },
+                   .start = ATT_START_GLOROT,
+                   .spread = 1 },
+    [U_DECODE] = { .name = "decode.u",
+                   .rank = 2,
+                   .shape = { N, 3 * N },
+                   .start = ATT_START_GLOROT,
+                   .spread = 1 },
+    [BRIDGE] = { .name = "bridge",
+                 .rank = 2,
+                 .shape = { 4 * N, N },
+                 .start = ATT_START_GLOROT,
+                 .spread = 1 },
+    [SCORE] = { .name = "score",
+                .rank = 2,
+                .shape = { N, 2 * N },
+                .start = ATT_START_GLOROT,
+                .spread = 1 },
+    [W_JOIN] = { .name = "join",
+                 .rank = 2,
+                 .shape = { 3 * N, N },
+                 .start = ATT_START_GLOROT,
+                 .spread = 1 },
+    [GAIN] = { .name = "gain", .rank = 1, .shape = { N }, .start = ATT_START_ONE },
+    [GAIN_BIAS] = { .name = "gain.b", .rank = 1, .shape = { N }, .start = ATT_START_ZERO },
+    [OUT] = { .name = "out", .rank = 2, .shape = { N, V }, .start = ATT_START_GLOROT, .spread = 1 },
+    [OUT_BIAS] = { .name = "out.b", .rank = 1, .shape = { V }, .start = ATT_START_ZERO },
+};
+
+static att_node *both_directions(att_tape *tape, att_node *x, const int64_t *lengths,
+                                 att_node **last)
+{
+    att_node *out[2], *end[2];
+    for (int back = 0; back < 2; back++) {
+        int at = back ? W_BACK : W_FORTH;
+        const att_recurrent_inputs in = { .x = x,
+                                          .w = att_tape_param(tape, at),
+                                          .u = att_tape_param(tape, at + 1),
+                                          .bias = att_tape_param(tape, at + 2) };
+        out[back] = att_recur(tape, &in, &(att_recurrent){ ATT_CELL_LSTM, back, lengths });
+        end[back] = att_recur_end(tape, out[back]);
+    }
+    *last = att_join(tape, end, 2);
+    return att_join(tape, out, 2);
+}
+
+/* From tokens to the loss. */
+static att_node *model(att_tape *tape, const int32_t *source, const int32_t *target,
+                       const int64_t *lengths)
+{
+    att_node *embed = att_tape_param(tape, EMBED), *last;
+    att_node *x = att_dropout(tape, att_embed(tape, embed, B, S, source), 0.1f, 1);
+    att_node *memory = both_directions(tape, x, lengths, &last);
+    att_node *start =
+        att_linear(tape, last, att_tape_param(tape, BRIDGE), NULL, ATT_ACTIVATION_TANH, false);
+    const att_recurrent_inputs decoder = { .x = att_embed(tape, embed, B, T, target),
+                                           .w = att_tape_param(tape, W_DECODE),
+                                           .u = att_tape_param(tape, U_DECODE),
+                                           .start = start };
+    att_node *states = att_recur(tape, &decoder, &(att_recurrent){ .cell = ATT_CELL_GRU });
+    att_node *query =
+        att_linear(tape, states, att_tape_param(tape, SCORE), NULL, ATT_ACTIVATION_NONE, false);
+    const att_attend_inputs attend = { .query = query, .key = memory, .value = memory };
+    const att_attention how = { .score = ATT_SCORE_SCALED, .key_lengths = lengths, .dropout = 0.1 };
+    att_node *const both[] = { att_attend(tape, &attend, 1, 1, &how), states };
+    att_node *joined = att_linear(tape, att_join(tape, both, 2), att_tape_param(tape, W_JOIN), NULL,
+                                  ATT_ACTIVATION_GELU, false);
+    att_node *normed =
+        att_layer_norm(tape, joined, att_tape_param(tape, GAIN), att_tape_param(tape, GAIN_BIAS));
+    att_node *scores = att_linear(tape, normed, att_tape_param(tape, OUT),
+                                  att_tape_param(tape, OUT_BIAS), ATT_ACTIVATION_NONE, false);
+    return att_cross_entropy(tape, scores, target, 0.1f, NULL);
+}
+
+static uint64_t hash(uint64_t h, const float *values, size_t count)
+{
+    const unsigned char *bytes = (const unsigned char *)values;
+    for (size_t i = 0; i < count * sizeof(float); i++)
+        h = (h ^ bytes[i]) * UINT64_C(0x100000001b3);
+    return h;
+}
+
+/* The loss and every gradient, as one number. */
+static uint64_t run_model(void)
+{
+    int32_t source[B * S], target[B * T];
+    int64_t lengths[B];
+    att_params params = { 0 };
+    for (int i = 0, index; i < PARAMS; i++)
+        assert_int_equal(att_params_add(&params, &rows[i], &index, NULL), ATT_OK);
+    assert_int_equal(att_params_build(&params, 5, NULL), ATT_OK);
+    assert_int_equal(att_params_want_grad(&params, NULL), ATT_OK);
+    for (uint64_t i = 0; i < B * S; i++)
+        source[i] = (int32_t)(att_random_bits(1, 1, i) % V);
+    for (uint64_t i = 0; i < B * T; i++)
+        target[i] = i % 11 == 10 ? -1 : (int32_t)(att_random_bits(1, 2, i) % 40);
+    for (uint64_t i = 0; i < B; i++)
+        lengths[i] = (int64_t)(att_random_bits(1, 3, i) % (S + 1));
+    att_tape *tape;
+    att_error err = { 0 };
+    assert_int_equal(att_tape_new(&tape, &params, NULL), ATT_OK);
+    att_tape_begin(tape, true, 7, 3);
+    att_node *loss = model(tape, source, target, lengths);
+    if (!loss || att_tape_backward(tape, loss, 0.01f, &err) != ATT_OK) {
+        att_tape_status(tape, &err);
+        fail_msg("%s: %s", err.place, err.message);
+    }
+    uint64_t h = hash(UINT64_C(0xcbf29ce484222325), loss->value, 1);
+    h = hash(h, params.grad, params.size);
+    float largest = 0;
+    for (size_t i = 0; i < params.size; i++)
+        largest = params.grad[i] > largest ? params.grad[i] : largest;
+    assert_true(largest > 0);
+    att_tape_free(tape);
+    att_params_free(&params);
+    return h;
+}
+
+static void a_model_has_the_same_bits_at_any_number_of_threads_and_on_every_set(void **state)
+{
+    (void)state;
+    static const int threads[] = { 1, 2, 3, 8 };
+    static const att_cpu sets[] = { ATT_CPU_REF, ATT_CPU_AVX2, ATT_CPU_AVX512 };
+    att_cpu before = att_cpu_get();
+    uint64_t first = 0;
+    int runs = 0;
+    for (size_t s = 0; s < sizeof sets / sizeof *sets; s++) {
+        if (!att_cpu_use(sets[s]))
+            continue;
+        for (size_t t = 0; t < sizeof threads / sizeof *threads; t++, runs++) {
+            att_threads_set(threads[t]);
+            uint64_t h = run_model();
+            first = runs == 0 ? h : first;
+            if (h != first)
+                print_error("%s, %d threads\n", att_cpu_name(), threads[t]);
+            assert_true(h == first);
+        }
+    }
+    att_cpu_use(before);
+    att_threads_set(0);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_model_has_the_same_bits_at_any_number_of_threads_and_on_every_set),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

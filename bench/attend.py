@@ -86,6 +86,19 @@ class Library:
         self.lib.att_attention_workspace.restype = c_size_t
         self.lib.att_attention_workspace.argtypes = [c_void_p, c_void_p, c_bool]
         self.error = Error()
+        self._check_structs()
+
+    def _check_structs(self):
+        """A query of zeros gets the mean of the values it may see, here the first of two: unless
+        the structs above are no longer those of attend.h."""
+        query, output = (ctypes.c_float * 1)(0), (ctypes.c_float * 1)(0)
+        values = (ctypes.c_float * 2)(5, 7)
+        keys = buffer_view(values, (1, 2, 1, 1))
+        inputs = pointers(Inputs, query=buffer_view(query, (1, 1, 1, 1)), key=keys, value=keys)
+        outputs = pointers(Outputs, output=buffer_view(output, (1, 1, 1, 1)))
+        self.forward(Attention(score=SCALED, causal=True), inputs, outputs)()
+        if output[0] != 5:
+            raise RuntimeError("bench/attend.py does not match attend.h")
 
     def version(self):
         return self.lib.att_version().decode()

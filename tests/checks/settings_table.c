@@ -1,0 +1,60 @@
+/* Prints the table of settings as docs/training.md has it, from the library itself. */
+#include <attend.h>
+
+#include <stdio.h>
+#include <string.h>
+
+/* The default of a key for a task, or "" where it has none or does not concern it. */
+static void default_of(char *out, size_t size, const att_setting *row, const char *task)
+{
+    att_settings *settings;
+    att_text value = { 0 };
+    out[0] = '\0';
+    if (!att_setting_concerns(row, task) || att_settings_new(&settings, task, NULL) != ATT_OK)
+        return;
+    if (att_settings_get(&value, settings, row->key, NULL) == ATT_OK && value.length > 0)
+        snprintf(out, size, "`%s`", value.data);
+    att_text_free(&value);
+    att_settings_free(settings);
+}
+
+static void print_value(const att_setting *row)
+{
+    if (row->kind == ATT_SETTING_FLAG)
+        printf("`yes`, `no`");
+    else if (row->kind != ATT_SETTING_WORD)
+        printf("%s", row->takes);
+    else
+        for (const char *const *word = row->words; *word; word++)
+            printf("%s`%s`", word == row->words ? "" : ", ", *word);
+}
+
+static void print_row(const att_setting *row)
+{
+    char pairs[64], made[64];
+    default_of(pairs, sizeof pairs, row, "pairs");
+    default_of(made, sizeof made, row, "reverse");
+    printf("| `%s` | ", row->key);
+    print_value(row);
+    printf(" | %s", pairs[0] ? pairs : made);
+    if (strcmp(row->key, "task") != 0 && pairs[0] && made[0] && strcmp(pairs, made) != 0)
+        printf("; %s for tasks made up", made);
+    printf(" | ");
+    for (const char *c = row->says; *c; c++) /* <TAB> must not be taken for HTML */
+        printf(*c == '<' ? "&lt;" : "%c", *c);
+    printf(" |\n");
+}
+
+int main(void)
+{
+    const char *group = "";
+    for (size_t i = 0; i < att_setting_count(); i++) {
+        const att_setting *row = att_setting_get(i);
+        if (strcmp(group, row->group) != 0)
+            printf("%s**%s**\n\n| key | value | default | |\n|---|---|---|---|\n", i ? "\n" : "",
+                   row->group);
+        group = row->group;
+        print_row(row);
+    }
+    return 0;
+}

@@ -27,6 +27,17 @@ typedef struct entropy_rows {
     float *lse;  /* [rows] log(sum(exp(scores))) */
 } entropy_rows;
 
+/* The loss of row i without smoothing. Not log-sum-exp less score, which loses the digits of a
+ * small loss: by the kernel, and so the very bits of the negative log-softmax. */
+static float plain_loss(const entropy_rows *rows, int64_t i, const float *x, size_t width,
+                        att_target target)
+{
+    float lse;
+    if (target.smoothing == 0)
+        return rows->loss[i];
+    return att_kernels_get()->cross_entropy(x, width, (att_target){ target.class, 0 }, &lse);
+}
+
 static void entropy_range(void *context, int64_t begin, int64_t end)
 {
     const att_node *node = context;
@@ -43,7 +54,7 @@ static void entropy_range(void *context, int64_t begin, int64_t end)
         att_target target = { (size_t)how->targets[i], how->smoothing };
         rows->loss[i] = att_kernels_get()->cross_entropy(x, width, target, &rows->lse[i]);
         if (how->losses)
-            how->losses[i] = rows->lse[i] - x[how->targets[i]];
+            how->losses[i] = plain_loss(rows, i, x, width, target);
     }
 }
 

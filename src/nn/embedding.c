@@ -1,0 +1,73 @@
+/* Tokens as vectors; see embedding.h. */
+#include "nn/embedding.h"
+
+#include "base/error.h"
+
+#include <math.h>
+
+/* Rows of deviation 1 set tokens well apart. A table that is the output layer too has to keep
+ * scores of about 1 instead. */
+static float row_spread(const att_settings *settings)
+{
+    return settings->tie ? 1 / sqrtf((float)settings->embed) : 1;
+}
+
+void att_embedding_build(att_embedding *out, att_builder *builder, const att_settings *settings,
+                         int64_t vocabulary, const char *prefix, uint64_t drop_place)
+{
+    int64_t embed = settings->embed;
+    *out = (att_embedding){
+        .places = ATT_NO_PARAM,
+        .positions = (att_positions)settings->positions,
+        .join = (att_positions_join)settings->positions_join,
+        .embed = embed,
+        .place_count = settings->max_length,
+        .width = embed,
+        .dropout = (float)settings->dropout,
+        .drop_place = drop_place,
+    };
+    if (out->positions != ATT_POSITIONS_NONE && out->join == ATT_POSITIONS_CONCAT)
+        out->width = 2 * embed;
+    out->table = att_build_table(builder, vocabulary, embed, row_spread(settings), prefix, "embed");
+    if (out->positions == ATT_POSITIONS_LEARNED)
+        out->places = att_build_table(builder, out->place_count, embed, row_spread(settings),
+                                      prefix, "positions");
+}
+
+/* The vectors of positions, [count,E]. */
+static att_node *position_rows(const att_embedding *embedding, att_tape *tape, int64_t first,
+                               int64_t count)
+{
+    if (embedding->positions == ATT_POSITIONS_SINUSOIDAL)
+        return att_sinusoids(tape, first, count, embedding->embed);
+    int32_t *ids = att_tape_take(tape, count, sizeof *ids);
+    if (!ids)
+        return NULL;
+    for (int64_t i = 0; i < count; i++) {
+        int64_t place = first + i;
+        ids[i] = (int32_t)(place < embedding->place_count ? place : embedding->place_count - 1);
+    }
+    att_node *rows = att_embed(tape, att_tape_param(tape, embedding->places), 1, count, ids);
+    return att_reshape(tape, rows, 2, (int64_t[]){ count, embedding->embed });
+}
+
+static att_node *with_positions(const att_embedding *embedding, att_tape *tape, att_node *x,
+                                int64_t first)
+{
+    if (embedding->positions == ATT_POSITIONS_NONE || !x)
+        return x;
+    att_node *rows = position_rows(embedding, tape, first, x->shape[1]);
+    if (embedding->join == ATT_POSITIONS_ADD)
+        return att_add(tape, x, rows);
+    att_node *zeros = att_tape_input(tape, x->rank, x->shape, NULL);
+    return att_join(tape, (att_node *[]){ x, att_add(tape, zeros, rows) }, 2);
+}
+
+att_node *att_embedding_run(const att_embedding *embedding, att_tape *tape, int64_t rows,
+                            int64_t columns, const int32_t *ids, int64_t first)
+{
+    att_node *table = att_tape_param(tape, embedding->table);
+    att_node *x = att_embed(tape, table, rows, columns, ids);
+    x = with_positions(embedding, tape, x, first);
+    return att_dropout(tape, x, embedding->dropout, embedding->drop_place + (uint64_t)first);
+}

@@ -1,0 +1,29 @@
+/* Tokens as vectors: a row of a table for each, with its position added or beside it. */
+#ifndef ATT_NN_EMBEDDING_H
+#define ATT_NN_EMBEDDING_H
+
+#include "nn/build.h"
+#include "settings/settings.h"
+#include "tape/ops.h"
+
+typedef struct att_embedding {
+    int table;  /* [V,E] */
+    int places; /* [P,E] learned positions, or ATT_NO_PARAM */
+    att_positions positions;
+    att_positions_join join;
+    int64_t embed;       /* E */
+    int64_t place_count; /* P; later positions count as the last */
+    int64_t width;       /* of the result: E, or 2 E with positions beside it */
+    float dropout;
+    uint64_t drop_place;
+} att_embedding;
+
+/* Adds its parameters, named after `prefix`. */
+void att_embedding_build(att_embedding *out, att_builder *builder, const att_settings *settings,
+                         int64_t vocabulary, const char *prefix, uint64_t drop_place);
+
+/* The tokens [rows,columns] at positions first, first+1, …: [rows,columns,width]. */
+att_node *att_embedding_run(const att_embedding *embedding, att_tape *tape, int64_t rows,
+                            int64_t columns, const int32_t *ids, int64_t first);
+
+#endif

@@ -573,8 +573,74 @@ ATT_API att_status att_settings_check(const att_settings *settings, att_error *e
 
 /* ---------------------------------------------------------------- 11. Models */
 
-/* A model: settings, vocabularies and parameters, as trained and kept in one file. */
+/* A model: settings, vocabularies and parameters, as trained and kept in one .safetensors file. */
 typedef struct att_model att_model;
+
+/* Reads a model file. What is missing, misshapen or too much in it is named in *err. */
+ATT_API att_status att_model_load(att_model **out, const char *path, att_error *err);
+ATT_API void att_model_free(att_model *model);
+
+/* Writes it beside `path` and renames it into place. */
+ATT_API att_status att_model_save(const att_model *model, const char *path, att_error *err);
+
+/* Adds what is inside and how it was trained to *out: lines of text, or one line of JSON. */
+ATT_API att_status att_model_info(att_text *out, const att_model *model, bool json, att_error *err);
+
+/* How answers are made. All-zero means: the model's own answers, without attention. */
+typedef struct att_answer_how {
+    int64_t most_tokens;        /* in an answer; 0: 50 more than twice the tokens of the source */
+    bool attention;             /* keep the weights */
+    const char *const *targets; /* [count] what is to be answered, to look at; NULL: own answers */
+} att_answer_how;
+
+/* What a model makes of one line. All of it belongs to the att_answers. */
+typedef struct att_answer {
+    const char *text; /* the answer as a line */
+    double score;     /* log-probability of its tokens together */
+    bool cut;         /* it was ended by most_tokens, not by the model */
+    int64_t unknown;  /* source tokens that the model does not know */
+    int64_t source_count;
+    int64_t target_count;             /* the end, where it was reached, included */
+    const char *const *source_tokens; /* [source_count] */
+    const char *const *target_tokens; /* [target_count] the end as "<end>" */
+    const double *token_scores;       /* [target_count] log-probability of each */
+    const double *weights;            /* [target_count, source_count] attention; NULL: none */
+} att_answer;
+
+typedef struct att_answers att_answers;
+
+/* Answers `count` lines (without their ends), several at a time. An answer does not depend on what
+ * else is asked, on the order or on threads; a line without tokens has the empty answer. A line
+ * that is not UTF-8 is ATT_BAD_INPUT, and err->line counts from 1 which it was. Not from several
+ * threads at once with one model. */
+ATT_API att_status att_model_answer(att_answers **out, att_model *model, const char *const *lines,
+                                    size_t count, const att_answer_how *how, att_error *err);
+ATT_API void att_answers_free(att_answers *answers);
+
+ATT_API size_t att_answers_count(const att_answers *answers);
+ATT_API const att_answer *att_answers_get(const att_answers *answers, size_t index);
+
+/* The map of an answer's attention, with both sides' tokens as labels, lent. false where there are
+ * no weights. */
+ATT_API bool att_answer_map(att_map *out, const att_answer *answer);
+
+/* A model measured on pairs. Rates are between 0 and 1 (error rates may exceed 1), NaN where there
+ * was nothing to count. */
+typedef struct att_scores {
+    int64_t lines;
+    int64_t tokens;          /* of the references */
+    double exact;            /* lines answered right in every token */
+    double token_accuracy;   /* tokens foreseen, given the reference before them; ends included */
+    double token_error_rate; /* insertions, deletions and replacements per reference token */
+    double word_error_rate;  /* the same in words; where tokens are no words */
+    double perplexity;       /* of the references */
+} att_scores;
+
+/* Measures on the pairs of a file (source<TAB>target lines; "-": standard input), or where `path`
+ * is NULL on strings made up anew, as the model was trained with. Adds to *notes, which may be
+ * NULL, what was left out and why. */
+ATT_API att_status att_model_evaluate(att_scores *out, att_model *model, const char *path,
+                                      att_text *notes, att_error *err);
 
 /* ---------------------------------------------------------------- 12. Measuring */
 

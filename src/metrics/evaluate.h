@@ -7,7 +7,8 @@
 #include "text/corpus.h"
 
 typedef struct att_evaluate_how {
-    int64_t tokens; /* per batch; 0: as the model was trained with. Results do not depend on it */
+    int64_t tokens; /* per batch; 0: as the model was trained with. What is counted does not depend
+                       on it */
     bool answers;   /* decode too: exact matches and edits; else the steps and the loss alone */
     int64_t most;   /* pairs, from the first on; 0: all */
 

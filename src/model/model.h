@@ -34,8 +34,6 @@ att_status att_model_new(att_model **out, const att_settings *settings,
                          const att_vocab *source_words, const att_vocab *target_words,
                          att_error *err);
 
-void att_model_free(att_model *model);
-
 /* ---- files (format.c). Tensors of a model file are its parameters by name; its metadata is
  * "attend.format" (a number, ATT_MODEL_FORMAT), "attend.family", "attend.settings",
  * "attend.source", "attend.target" (JSON) and "attend.training" (JSON, may be missing). Tensors
@@ -84,7 +82,7 @@ att_node *att_model_loss(att_model *model, att_tape *tape, const att_batch *batc
 /* The source side of a batch. */
 typedef struct att_sources {
     int64_t rows, length;   /* B, S */
-    const int32_t *ids;     /* [B,S], ATT_TOKEN_NONE beyond a row's length */
+    const int32_t *ids;     /* [B,S], ATT_ID_NONE beyond a row's length */
     const int64_t *lengths; /* [B] */
 } att_sources;
 
@@ -101,7 +99,7 @@ void att_decoder_free(att_decoder *decoder);
 /* Reads the sources: from here on row r continues source r. */
 att_status att_decoder_start(att_decoder *decoder, const att_sources *sources, att_error *err);
 
-/* Takes one token per row (the first is ATT_TOKEN_START) and gives the log-probabilities of the
+/* Takes one token per row (the first is ATT_ID_START) and gives the log-probabilities of the
  * next. Row r goes on from row order[r] of the step before (of the start: source order[r]), so that
  * beams can be dropped, doubled and exchanged; order NULL: each from itself. */
 att_status att_decoder_step(att_decoder *decoder, int64_t rows, const int32_t *tokens,
@@ -112,7 +110,8 @@ att_status att_decoder_step(att_decoder *decoder, int64_t rows, const int32_t *t
 struct att_decoder {
     att_model *model;
     att_tape *tape;
-    void *state; /* the family's */
+    bool want_weights; /* whether steps give the attention too; to be set before a step */
+    void *state;       /* the family's */
 };
 
 struct att_family {

@@ -1,0 +1,154 @@
+/* A model measured on pairs; see evaluate.h. */
+#include "metrics/evaluate.h"
+
+#include "base/alloc.h"
+#include "base/error.h"
+#include "decode/greedy.h"
+#include "text/batch.h"
+#include "text/data.h"
+
+#include <string.h>
+
+typedef struct evaluation {
+    att_model *model;
+    const att_corpus *corpus;
+    att_tally *tally;
+    att_tape *tape;
+    att_decoder *decoder; /* NULL: no answers */
+    att_batches *batches;
+} evaluation;
+
+/* The references' own probability, and the tokens foreseen on the way. */
+static att_status measure_steps(evaluation *e, const att_batch *batch, att_error *err)
+{
+    att_lesson_result result = { 0 };
+    att_tape_begin(e->tape, false, 0, 0);
+    att_model_loss(e->model, e->tape, batch, NULL, &result);
+    ATT_TRY(att_tape_status(e->tape, err));
+    e->tally->loss += result.loss;
+    e->tally->steps += result.tokens;
+    e->tally->right_steps += result.right;
+    return ATT_OK;
+}
+
+static att_status compare(evaluation *e, const att_batch *batch, const att_output *outputs,
+                          att_error *err)
+{
+    for (int64_t r = 0; r < batch->rows; r++) {
+        int64_t length;
+        const int32_t *reference = att_side_get(&e->corpus->target, batch->pair[r], &length);
+        const att_output *output = &outputs[r];
+        bool ended = output->count > 0 && output->ids[output->count - 1] == ATT_ID_END;
+        size_t count = (size_t)output->count - ended;
+        if (att_tally_add(e->tally, e->model->target_words, output->ids, count, reference,
+                          (size_t)length) != ATT_OK)
+            return att_fail_memory(err);
+    }
+    return ATT_OK;
+}
+
+static att_status measure_answers(evaluation *e, const att_batch *batch, att_error *err)
+{
+    att_output *outputs = att_alloc_zero((size_t)batch->rows, sizeof *outputs);
+    if (!outputs)
+        return att_fail_memory(err);
+    const att_sources sources = { batch->rows, batch->source_length, batch->source,
+                                  batch->source_lengths };
+    const att_greedy_how how = { 0 };
+    att_status status = att_greedy(outputs, e->decoder, &sources, &how, err);
+    if (status == ATT_OK)
+        status = compare(e, batch, outputs, err);
+    for (int64_t r = 0; r < batch->rows; r++)
+        att_output_free(&outputs[r]);
+    att_free(outputs);
+    return status;
+}
+
+static att_status measure(evaluation *e, const att_evaluate_how *how, att_error *err)
+{
+    att_batches_in_order(e->batches);
+    for (int64_t i = 0; i < att_batches_count(e->batches); i++) {
+        const att_batch *batch = att_batches_get(e->batches, i);
+        ATT_TRY(measure_steps(e, batch, err));
+        if (e->decoder)
+            ATT_TRY(measure_answers(e, batch, err));
+        if (how->go_on && !how->go_on(how->context))
+            return ATT_OK;
+    }
+    return ATT_OK;
+}
+
+att_status att_evaluate(att_tally *tally, att_model *model, const att_corpus *corpus,
+                        const att_evaluate_how *how, att_error *err)
+{
+    att_corpus part = *corpus;
+    if (how->most > 0 && how->most < part.pairs)
+        part.pairs = how->most;
+    int64_t tokens = how->tokens > 0 ? how->tokens : model->settings->batch;
+    evaluation e = { .model = model, .corpus = &part, .tally = tally };
+    att_status status = att_batches_new(&e.batches, &part, tokens, 0, err);
+    if (status == ATT_OK)
+        status = att_tape_new(&e.tape, &model->params, err);
+    if (status == ATT_OK && how->answers)
+        status = att_decoder_new(&e.decoder, model, err);
+    if (status == ATT_OK)
+        status = measure(&e, how, err);
+    att_decoder_free(e.decoder);
+    att_tape_free(e.tape);
+    att_batches_free(e.batches);
+    return status;
+}
+
+/* ---- the public call */
+
+/* The pairs of a file, or those that the model was validated on, read or made up again. */
+static att_status get_pairs(att_corpus *out, const att_model *model, const char *path,
+                            att_error *err)
+{
+    *out = (att_corpus){ 0 };
+    if (!path)
+        return att_data_load_valid(out, model->settings, model->source_words, model->target_words,
+                                   err);
+    /* A reading that does not count leaves vocabularies as they are. */
+    const att_pair_reading how = { .source = (att_vocab *)(uintptr_t)model->source_words,
+                                   .target = (att_vocab *)(uintptr_t)model->target_words };
+    const att_pair_files files = { .both = path };
+    att_pair_text text = { 0 };
+    att_status status = att_pair_text_load(&text, &files, err);
+    if (status == ATT_OK)
+        status = att_corpus_read(out, &text, &how, err);
+    if (status == ATT_OK && out->pairs == 0)
+        status = att_fail(err, ATT_BAD_INPUT, path, "has no pairs to measure on");
+    att_pair_text_free(&text);
+    return status;
+}
+
+static att_status tell(att_text *notes, const char *name, const att_corpus *corpus, att_error *err)
+{
+    if (!notes || att_corpus_remarks(notes, name, corpus) == ATT_OK)
+        return ATT_OK;
+    return att_fail_memory(err);
+}
+
+att_status att_model_evaluate(att_scores *out, att_model *model, const char *path, att_text *notes,
+                              att_error *err)
+{
+    const att_evaluate_how how = { .answers = true };
+    att_tally tally = { 0 };
+    att_corpus corpus;
+    att_status status = get_pairs(&corpus, model, path, err);
+    if (status == ATT_OK)
+        status = tell(notes, path ? path : "validation", &corpus, err);
+    if (status == ATT_OK)
+        status = att_evaluate(&tally, model, &corpus, &how, err);
+    att_corpus_free(&corpus);
+    ATT_TRY(status);
+    *out = (att_scores){ .lines = tally.lines,
+                         .tokens = tally.tokens,
+                         .exact = att_tally_exact(&tally),
+                         .token_accuracy = att_tally_token_accuracy(&tally),
+                         .token_error_rate = att_tally_token_error_rate(&tally),
+                         .word_error_rate = att_tally_word_error_rate(&tally),
+                         .perplexity = att_tally_perplexity(&tally) };
+    return ATT_OK;
+}

@@ -1,0 +1,216 @@
+/* Models in files: parameters as tensors by name, all else in the metadata; see model.h. */
+#include "model/model.h"
+
+#include "base/error.h"
+#include "base/quote.h"
+#include "base/text.h"
+#include "model/format.h"
+#include "tensor/tensor.h"
+
+#include <string.h>
+
+#define KEY_FORMAT   "attend.format"
+#define KEY_FAMILY   "attend.family"
+#define KEY_SETTINGS "attend.settings"
+#define KEY_SOURCE   "attend.source"
+#define KEY_TARGET   "attend.target"
+#define KEY_TRAINING "attend.training"
+
+/* ---- writing */
+
+static att_status set_meta(att_bundle *bundle, const att_model *model, const char *training,
+                           att_text *scratch, att_error *err)
+{
+    ATT_TRY(att_bundle_meta_set(bundle, KEY_FORMAT, ATT_MODEL_FORMAT, err));
+    ATT_TRY(att_bundle_meta_set(bundle, KEY_FAMILY, model->family->name, err));
+    ATT_TRY(att_settings_to_json(scratch, model->settings, err));
+    ATT_TRY(att_bundle_meta_set(bundle, KEY_SETTINGS, scratch->data, err));
+    scratch->length = 0;
+    ATT_TRY(att_vocab_to_json(scratch, model->source_words, err));
+    ATT_TRY(att_bundle_meta_set(bundle, KEY_SOURCE, scratch->data, err));
+    scratch->length = 0;
+    ATT_TRY(att_vocab_to_json(scratch, model->target_words, err));
+    ATT_TRY(att_bundle_meta_set(bundle, KEY_TARGET, scratch->data, err));
+    return training ? att_bundle_meta_set(bundle, KEY_TRAINING, training, err) : ATT_OK;
+}
+
+att_status att_model_to_bundle(att_bundle *bundle, const att_model *model, const char *training,
+                               att_error *err)
+{
+    att_text scratch = { 0 };
+    att_status status = set_meta(bundle, model, training, &scratch, err);
+    att_text_free(&scratch);
+    for (int i = 0; i < model->params.count && status == ATT_OK; i++) {
+        att_tensor view = att_param_view(&model->params, i);
+        status = att_bundle_add(bundle, model->params.items[i].name, &view, err);
+    }
+    return status;
+}
+
+att_status att_model_save(const att_model *model, const char *path, att_error *err)
+{
+    att_bundle *bundle;
+    ATT_TRY(att_bundle_new(&bundle, err));
+    att_status status = att_model_to_bundle(bundle, model, model->training, err);
+    if (status == ATT_OK)
+        status = att_safetensors_save(bundle, path, err);
+    att_bundle_free(bundle);
+    return status;
+}
+
+/* ---- reading */
+
+static bool same_shape(const att_tensor *tensor, const att_param *param)
+{
+    return tensor->rank == param->rank &&
+           memcmp(tensor->shape, param->shape, (size_t)param->rank * sizeof *param->shape) == 0;
+}
+
+static att_status check_tensor(const att_bundle *bundle, const att_param *param, const char *name,
+                               att_error *err)
+{
+    const att_tensor *tensor = att_bundle_get(bundle, param->name);
+    if (!tensor)
+        return att_fail(err, ATT_BAD_INPUT, name, "the tensor '%s' of the model is missing",
+                        param->name);
+    if (same_shape(tensor, param))
+        return ATT_OK;
+    char found[ATT_SHAPE_TEXT], wanted[ATT_SHAPE_TEXT];
+    return att_fail(err, ATT_BAD_INPUT, name,
+                    "the tensor '%s' is %s, and by its settings the model needs %s", param->name,
+                    att_shape_text(found, tensor->rank, tensor->shape),
+                    att_shape_text(wanted, param->rank, param->shape));
+}
+
+/* Whether the bundle has the model's tensors and, but for the training loop's, no others. */
+static att_status check_tensors(const att_bundle *bundle, const att_params *params,
+                                const char *name, att_error *err)
+{
+    for (int i = 0; i < params->count; i++)
+        ATT_TRY(check_tensor(bundle, &params->items[i], name, err));
+    for (size_t i = 0; i < att_bundle_count(bundle); i++) {
+        const char *tensor = att_bundle_name(bundle, i);
+        char quoted[ATT_QUOTED];
+        if (strncmp(tensor, ATT_TRAINING_PREFIX, strlen(ATT_TRAINING_PREFIX)) != 0 &&
+            att_params_find(params, tensor) < 0)
+            return att_fail(err, ATT_BAD_INPUT, name,
+                            "the tensor '%s' is none of those that the model's settings ask for",
+                            att_quote(quoted, tensor, strlen(tensor)));
+    }
+    return ATT_OK;
+}
+
+static att_status copy_values(att_params *params, const att_bundle *bundle, att_error *err)
+{
+    for (int i = 0; i < params->count; i++) {
+        att_tensor values;
+        ATT_TRY(
+            att_tensor_copy(&values, att_bundle_get(bundle, params->items[i].name), ATT_F32, err));
+        memcpy(params->value + params->items[i].offset, values.data,
+               params->items[i].count * sizeof *params->value);
+        att_tensor_free(&values);
+    }
+    att_params_changed(params);
+    return ATT_OK;
+}
+
+att_status att_model_take_values(att_model *model, const att_bundle *bundle, const char *name,
+                                 att_error *err)
+{
+    ATT_TRY(check_tensors(bundle, &model->params, name, err));
+    return copy_values(&model->params, bundle, err);
+}
+
+static att_status need_meta(const char **out, const att_bundle *bundle, const char *key,
+                            const char *name, att_error *err)
+{
+    *out = att_bundle_meta_get(bundle, key);
+    if (*out)
+        return ATT_OK;
+    return att_fail(err, ATT_BAD_INPUT, name, "is no model of attend: its metadata lacks '%s'",
+                    key);
+}
+
+static att_status find_family(const att_family **out, const att_bundle *bundle, const char *name,
+                              att_error *err)
+{
+    char quoted[ATT_QUOTED];
+    const char *format, *family;
+    ATT_TRY(need_meta(&format, bundle, KEY_FORMAT, name, err));
+    if (strcmp(format, ATT_MODEL_FORMAT) != 0)
+        return att_fail(err, ATT_BAD_INPUT, name,
+                        "is a model in format %s; attend " ATT_VERSION
+                        " reads format " ATT_MODEL_FORMAT,
+                        att_quote(quoted, format, strlen(format)));
+    ATT_TRY(need_meta(&family, bundle, KEY_FAMILY, name, err));
+    for (int i = 0; att_families[i]; i++) {
+        *out = att_families[i];
+        if (strcmp((*out)->name, family) == 0)
+            return ATT_OK;
+    }
+    return att_fail(err, ATT_BAD_INPUT, name, "is a model of an unknown family '%s'",
+                    att_quote(quoted, family, strlen(family)));
+}
+
+/* Settings and vocabularies, which the model then owns. */
+static att_status read_meta(att_model *model, const att_bundle *bundle, const char *name,
+                            att_error *err)
+{
+    const char *settings, *source, *target;
+    ATT_TRY(need_meta(&settings, bundle, KEY_SETTINGS, name, err));
+    ATT_TRY(need_meta(&source, bundle, KEY_SOURCE, name, err));
+    ATT_TRY(need_meta(&target, bundle, KEY_TARGET, name, err));
+    ATT_TRY(att_settings_new(&model->own, NULL, err));
+    ATT_TRY(att_settings_from_json(model->own, settings, name, err));
+    ATT_TRY(att_vocab_from_json(&model->own_source, source, name, err));
+    ATT_TRY(att_vocab_from_json(&model->own_target, target, name, err));
+    model->settings = model->own;
+    model->source_words = model->own_source;
+    model->target_words = model->own_target;
+    const char *training = att_bundle_meta_get(bundle, KEY_TRAINING);
+    if (!training)
+        return ATT_OK;
+    ATT_TRY(att_training_check(training, name, err));
+    model->training = att_arena_copy(&model->memory, training, strlen(training));
+    return model->training ? ATT_OK : att_fail_memory(err);
+}
+
+/* Shapes are compared before anything of their size is allocated: what a file claims costs no more
+ * than the file has. */
+static att_status fill(att_model *model, const att_bundle *bundle, const char *name, att_error *err)
+{
+    att_error inner = { 0 };
+    ATT_TRY(find_family(&model->family, bundle, name, err));
+    ATT_TRY(read_meta(model, bundle, name, err));
+    att_status status = model->family->build(model, &inner);
+    if (status != ATT_OK)
+        return att_fail(err, status, name, "%s", inner.message);
+    ATT_TRY(check_tensors(bundle, &model->params, name, err));
+    ATT_TRY(att_params_build(&model->params, 0, err));
+    return copy_values(&model->params, bundle, err);
+}
+
+att_status att_model_from_bundle(att_model **out, const att_bundle *bundle, const char *name,
+                                 att_error *err)
+{
+    *out = NULL;
+    att_model *model = att_model_blank();
+    if (!model)
+        return att_fail_memory(err);
+    att_status status = fill(model, bundle, name, err);
+    if (status == ATT_OK)
+        *out = model;
+    else
+        att_model_free(model);
+    return status;
+}
+
+att_status att_model_load(att_model **out, const char *path, att_error *err)
+{
+    *out = NULL;
+    att_bundle *bundle;
+    ATT_TRY(att_bundle_load(&bundle, path, err));
+    att_status status = att_model_from_bundle(out, bundle, path, err);
+    att_bundle_free(bundle);
+    return status;
+}

@@ -1,0 +1,95 @@
+/* Models and the families they belong to; see model.h. */
+#include "model/model.h"
+
+#include "base/alloc.h"
+#include "base/error.h"
+#include "model/format.h"
+#include "model/recurrent.h"
+
+const att_family *const att_families[] = { &att_recurrent_family, NULL };
+
+att_model *att_model_blank(void)
+{
+    return att_alloc_zero(1, sizeof(att_model));
+}
+
+att_status att_model_new(att_model **out, const att_settings *settings,
+                         const att_vocab *source_words, const att_vocab *target_words,
+                         att_error *err)
+{
+    *out = NULL;
+    att_model *model = att_model_blank();
+    if (!model)
+        return att_fail_memory(err);
+    model->settings = settings;
+    model->source_words = source_words;
+    model->target_words = target_words;
+    model->family = &att_recurrent_family;
+    att_status status = model->family->build(model, err);
+    if (status == ATT_OK)
+        status = att_params_build(&model->params, (uint64_t)settings->seed, err);
+    if (status != ATT_OK) {
+        att_model_free(model);
+        return status;
+    }
+    *out = model;
+    return ATT_OK;
+}
+
+void att_model_free(att_model *model)
+{
+    if (!model)
+        return;
+    att_params_free(&model->params);
+    att_arena_free(&model->memory);
+    att_settings_free(model->own);
+    att_vocab_free(model->own_source);
+    att_vocab_free(model->own_target);
+    att_free(model);
+}
+
+att_node *att_model_loss(att_model *model, att_tape *tape, const att_batch *batch,
+                         const att_lesson *lesson, att_lesson_result *result)
+{
+    return model->family->loss(model, tape, batch, lesson, result);
+}
+
+att_status att_decoder_new(att_decoder **out, att_model *model, att_error *err)
+{
+    *out = NULL;
+    att_decoder *decoder = att_alloc_zero(1, sizeof *decoder);
+    if (!decoder)
+        return att_fail_memory(err);
+    decoder->model = model;
+    att_status status = att_tape_new(&decoder->tape, &model->params, err);
+    if (status == ATT_OK)
+        status = model->family->open(decoder, err);
+    if (status != ATT_OK) {
+        att_decoder_free(decoder);
+        return status;
+    }
+    *out = decoder;
+    return ATT_OK;
+}
+
+void att_decoder_free(att_decoder *decoder)
+{
+    if (!decoder)
+        return;
+    decoder->model->family->close(decoder);
+    att_tape_free(decoder->tape);
+    att_free(decoder);
+}
+
+att_status att_decoder_start(att_decoder *decoder, const att_sources *sources, att_error *err)
+{
+    att_tape_begin(decoder->tape, false, 0, 0);
+    return decoder->model->family->start(decoder, sources, err);
+}
+
+att_status att_decoder_step(att_decoder *decoder, int64_t rows, const int32_t *tokens,
+                            const int64_t *order, att_decoded *out, att_error *err)
+{
+    att_tape_begin(decoder->tape, false, 0, 0);
+    return decoder->model->family->step(decoder, rows, tokens, order, out, err);
+}

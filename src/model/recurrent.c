@@ -1,0 +1,132 @@
+/* The parameters of the recurrent family; see recurrent.h. */
+#include "model/recurrent.h"
+
+#include "base/error.h"
+
+#include <stdio.h>
+
+enum { PREFIX_ROOM = 64 };
+
+/* A layer of the encoder. Two directions share the width between them, so that what they say
+ * together is as wide as the decoder's state, whatever the score. */
+static void build_encoder_layer(att_recurrent_parts *parts, att_builder *builder, att_cell cell,
+                                int index)
+{
+    att_encoder_layer *layer = &parts->encoder[index];
+    int64_t in = index == 0 ? parts->source.width : parts->width;
+    int64_t width = parts->bidirectional ? parts->width / 2 : parts->width;
+    char prefix[PREFIX_ROOM];
+    layer->bridge_w = layer->bridge_b = ATT_NO_PARAM;
+    snprintf(prefix, sizeof prefix, "encoder.%d.forward", index);
+    att_cell_build(&layer->forward, builder, cell, in, width, prefix);
+    if (!parts->bidirectional)
+        return;
+    snprintf(prefix, sizeof prefix, "encoder.%d.backward", index);
+    att_cell_build(&layer->backward, builder, cell, in, width, prefix);
+    snprintf(prefix, sizeof prefix, "bridge.%d", index);
+    int64_t state = att_cell_states(cell) * parts->width;
+    layer->bridge_w = att_build_matrix(builder, state, state, prefix, "w");
+    layer->bridge_b = att_build_zeros(builder, state, prefix, "bias");
+}
+
+static void build_layers(att_recurrent_parts *parts, att_builder *builder, att_cell cell)
+{
+    int64_t in = parts->target.width;
+    in += parts->at_input ? parts->width : 0;
+    in += parts->readout_at_input ? parts->readout_width : 0;
+    for (int i = 0; i < parts->layers; i++)
+        build_encoder_layer(parts, builder, cell, i);
+    for (int i = 0; i < parts->layers; i++) {
+        char prefix[PREFIX_ROOM];
+        snprintf(prefix, sizeof prefix, "decoder.%d", i);
+        att_cell_build(&parts->decoder[i], builder, cell, i == 0 ? in : parts->width, parts->width,
+                       prefix);
+    }
+}
+
+/* From the decoder's state, and the context where it enters here, to scores. */
+static void build_output(att_recurrent_parts *parts, att_builder *builder, bool tie,
+                         int64_t vocabulary)
+{
+    bool joins = (parts->fixed || parts->scored) && !parts->at_input;
+    parts->join = parts->project = parts->output_w = ATT_NO_PARAM;
+    if (joins)
+        parts->join =
+            att_build_matrix(builder, 2 * parts->width, parts->readout_width, "output", "join");
+    else if (parts->readout_width != parts->width)
+        parts->project =
+            att_build_matrix(builder, parts->width, parts->readout_width, "output", "project");
+    if (!tie)
+        parts->output_w =
+            att_build_matrix(builder, parts->readout_width, vocabulary, "output", "w");
+    parts->output_b = att_build_zeros(builder, vocabulary, "output", "bias");
+}
+
+/* What can be said of the settings only by who knows this family. */
+static att_status check(const att_settings *settings, att_error *err)
+{
+    if (settings->layers > ATT_MOST_LAYERS)
+        return att_fail(err, ATT_BAD_INPUT, NULL, "layers is %lld, at most %d",
+                        (long long)settings->layers, ATT_MOST_LAYERS);
+    if (settings->bidirectional && settings->width % 2 != 0)
+        return att_fail(err, ATT_BAD_INPUT, NULL,
+                        "width %lld is odd, and bidirectional shares it between two directions",
+                        (long long)settings->width);
+    bool places = settings->attention == ATT_MECHANISM_LOCATION ||
+                  settings->positions == ATT_POSITIONS_LEARNED;
+    if (places && settings->max_length < 1)
+        return att_fail(err, ATT_BAD_INPUT, NULL,
+                        "%s needs a max-length: so many positions are learned",
+                        settings->positions == ATT_POSITIONS_LEARNED ? "positions learned"
+                                                                     : "attention location");
+    return ATT_OK;
+}
+
+static void choose(att_recurrent_parts *parts, const att_settings *settings)
+{
+    parts->layers = (int)settings->layers;
+    parts->bidirectional = settings->bidirectional;
+    parts->fixed = settings->attention == ATT_MECHANISM_FIXED;
+    parts->scored = !parts->fixed && settings->attention != ATT_MECHANISM_NONE;
+    bool context = parts->fixed || parts->scored;
+    parts->at_input = context && settings->feed == ATT_FEED_STATE;
+    parts->readout_at_input = context && settings->feed == ATT_FEED_BOTH;
+    parts->width = settings->width;
+    parts->readout_width = settings->tie ? settings->embed : settings->width;
+    parts->dropout = (float)settings->dropout;
+    parts->align_weight = (float)settings->align_weight;
+}
+
+static att_status build(att_model *model, att_error *err)
+{
+    const att_settings *settings = model->settings;
+    ATT_TRY(check(settings, err));
+    att_recurrent_parts *parts = att_arena_take(&model->memory, 1, sizeof *parts);
+    if (!parts)
+        return att_fail_memory(err);
+    att_builder builder = { .params = &model->params,
+                            .spread = (float)settings->start,
+                            .err = err };
+    int64_t sources = att_vocab_size(model->source_words);
+    int64_t targets = att_vocab_size(model->target_words);
+    choose(parts, settings);
+    att_embedding_build(&parts->source, &builder, settings, sources, "source",
+                        att_drop_place(ATT_DROP_SOURCE, 0));
+    att_embedding_build(&parts->target, &builder, settings, targets, "target",
+                        att_drop_place(ATT_DROP_TARGET, 0));
+    build_layers(parts, &builder, (att_cell)settings->cell);
+    att_glimpse_build(&parts->glimpse, &builder, settings);
+    build_output(parts, &builder, settings->tie, targets);
+    model->parts = parts;
+    return builder.status;
+}
+
+const att_family att_recurrent_family = {
+    .name = "recurrent",
+    .build = build,
+    .loss = att_recurrent_loss,
+    .open = att_recurrent_open,
+    .close = att_recurrent_close,
+    .start = att_recurrent_start,
+    .step = att_recurrent_step,
+};

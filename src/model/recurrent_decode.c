@@ -1,0 +1,227 @@
+/* Decoding with the recurrent family: the walk of recurrent_walk.c one step at a time. Between the
+ * steps the tape forgets, and this keeps: what the encoder said of each source, and where each row
+ * is. */
+#include "model/recurrent.h"
+
+#include "base/alloc.h"
+#include "base/error.h"
+#include "base/parallel.h"
+#include "kern/kern.h"
+
+#include <assert.h>
+#include <string.h>
+
+/* Rows of floats. */
+typedef struct kept {
+    float *data;
+    size_t capacity;
+    int64_t width; /* 0: nothing is kept */
+} kept;
+
+typedef struct stepper {
+    int64_t sources; /* B */
+    int64_t length;  /* S */
+    int64_t rows;    /* of the step before; the sources before the first */
+    int64_t position;
+    kept values, keys, last; /* of each source */
+    int64_t *source_lengths; /* [sources] */
+    int64_t *source_of;      /* [rows] */
+    int64_t *before;         /* [rows] source_of of the step before */
+    size_t room;             /* of the three */
+
+    kept state[ATT_MOST_LAYERS], readout, covered; /* of each row */
+} stepper;
+
+static bool keep(kept *into, const att_node *node)
+{
+    into->width = 0;
+    if (!node)
+        return true;
+    size_t count = (size_t)node->count;
+    if (count > into->capacity) {
+        float *bigger = att_alloc(count, sizeof *bigger);
+        if (!bigger)
+            return false;
+        att_free(into->data);
+        into->data = bigger;
+        into->capacity = count;
+    }
+    memcpy(into->data, node->value, count * sizeof *into->data);
+    into->width = node->shape[0] > 0 ? node->count / node->shape[0] : 0;
+    return true;
+}
+
+/* A leaf of the given shape whose row r is row from[r] of what was kept; NULL where nothing was. */
+static att_node *bring_back(att_tape *tape, const kept *from, const int64_t *which, int rank,
+                            const int64_t *shape)
+{
+    if (from->width == 0)
+        return NULL;
+    att_node *leaf = att_tape_input(tape, rank, shape, NULL);
+    size_t width = (size_t)from->width;
+    for (int64_t r = 0; leaf && r < shape[0]; r++)
+        memcpy(leaf->value + (size_t)r * width, from->data + (size_t)which[r] * width,
+               width * sizeof *leaf->value);
+    return leaf;
+}
+
+att_status att_recurrent_open(att_decoder *decoder, att_error *err)
+{
+    decoder->state = att_alloc_zero(1, sizeof(stepper));
+    return decoder->state ? ATT_OK : att_fail_memory(err);
+}
+
+void att_recurrent_close(att_decoder *decoder)
+{
+    stepper *s = decoder->state;
+    if (!s)
+        return;
+    kept *const all[] = { &s->values, &s->keys, &s->last, &s->readout, &s->covered };
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++)
+        att_free(all[i]->data);
+    for (int i = 0; i < ATT_MOST_LAYERS; i++)
+        att_free(s->state[i].data);
+    att_free(s->source_lengths);
+    att_free(s->source_of);
+    att_free(s->before);
+    att_free(s);
+    decoder->state = NULL;
+}
+
+/* Room for so many rows in each of the three lists of numbers. */
+static att_status make_room(stepper *s, int64_t rows, att_error *err)
+{
+    if ((size_t)rows <= s->room)
+        return ATT_OK;
+    int64_t **const lists[] = { &s->source_lengths, &s->source_of, &s->before };
+    for (size_t i = 0; i < sizeof lists / sizeof *lists; i++) {
+        int64_t *bigger =
+            att_realloc(*lists[i], s->room * sizeof **lists[i], (size_t)rows, sizeof **lists[i]);
+        if (!bigger)
+            return att_fail_memory(err);
+        *lists[i] = bigger;
+    }
+    s->room = (size_t)rows;
+    return ATT_OK;
+}
+
+/* Takes along what the next step needs of this one. */
+static att_status keep_rows(stepper *s, const att_walk *walk, att_error *err)
+{
+    bool ok = keep(&s->readout, walk->readout) && keep(&s->covered, walk->covered);
+    for (int i = 0; i < walk->parts->layers; i++)
+        ok = ok && keep(&s->state[i], walk->state[i]);
+    s->rows = walk->rows;
+    s->position = walk->position;
+    return ok ? ATT_OK : att_fail_memory(err);
+}
+
+att_status att_recurrent_start(att_decoder *decoder, const att_sources *sources, att_error *err)
+{
+    stepper *s = decoder->state;
+    ATT_TRY(make_room(s, sources->rows, err));
+    att_walk walk = { .parts = decoder->model->parts, .tape = decoder->tape };
+    att_recurrent_encode(&walk, sources);
+    ATT_TRY(att_tape_status(decoder->tape, err));
+    s->sources = sources->rows;
+    s->length = sources->length;
+    for (int64_t r = 0; r < sources->rows; r++) {
+        s->source_lengths[r] = sources->lengths[r];
+        s->source_of[r] = r;
+    }
+    bool scored = walk.parts->scored, apart = walk.memory.keys != walk.memory.values;
+    bool ok = keep(&s->values, scored ? walk.memory.values : NULL) &&
+              keep(&s->keys, scored && apart ? walk.memory.keys : NULL) &&
+              keep(&s->last, walk.last);
+    return ok ? keep_rows(s, &walk, err) : att_fail_memory(err);
+}
+
+/* Which row of the step before, and which source, each row goes on from. Gives the rows' order. */
+static const int64_t *follow(stepper *s, att_tape *tape, int64_t rows, const int64_t *order)
+{
+    int64_t *from = att_tape_take(tape, rows, sizeof *from);
+    if (!from)
+        return NULL;
+    int64_t *swap = s->before;
+    s->before = s->source_of;
+    s->source_of = swap;
+    for (int64_t r = 0; r < rows; r++) {
+        from[r] = order ? order[r] : r;
+        assert(from[r] >= 0 && from[r] < s->rows);
+        s->source_of[r] = s->before[from[r]];
+    }
+    return from;
+}
+
+/* A walk that stands where the rows `from` of the step before stood. */
+static void bring_walk(att_walk *walk, const stepper *s, const int64_t *from)
+{
+    const att_recurrent_parts *parts = walk->parts;
+    att_tape *tape = walk->tape;
+    int64_t rows = walk->rows, N = parts->width;
+    int64_t *lengths = att_tape_take(tape, rows, sizeof *lengths);
+    if (!lengths)
+        return;
+    for (int64_t r = 0; r < rows; r++)
+        lengths[r] = s->source_lengths[s->source_of[r]];
+    const int64_t memory[] = { rows, s->length, N };
+    walk->memory.lengths = lengths;
+    walk->memory.values = bring_back(tape, &s->values, s->source_of, 3, memory);
+    walk->memory.keys = s->keys.width > 0 ? bring_back(tape, &s->keys, s->source_of, 3, memory)
+                                          : walk->memory.values;
+    walk->last = bring_back(tape, &s->last, s->source_of, 2, (int64_t[]){ rows, N });
+    for (int i = 0; i < parts->layers; i++)
+        walk->state[i] =
+            bring_back(tape, &s->state[i], from, 2, (int64_t[]){ rows, s->state[i].width });
+    walk->readout =
+        bring_back(tape, &s->readout, from, 3, (int64_t[]){ rows, 1, parts->readout_width });
+    walk->covered = bring_back(tape, &s->covered, from, 2, (int64_t[]){ rows, s->length });
+    walk->position = s->position;
+}
+
+typedef struct log_softmax_job {
+    float *to;
+    const float *from;
+    size_t width;
+} log_softmax_job;
+
+static void log_softmax_rows(void *context, int64_t begin, int64_t end)
+{
+    const log_softmax_job *job = context;
+    for (int64_t r = begin; r < end; r++)
+        att_kernels_get()->log_softmax(job->to + (size_t)r * job->width,
+                                       job->from + (size_t)r * job->width, job->width);
+}
+
+/* The log-probabilities of scores [rows,1,V]. */
+static const float *log_probs_of(att_tape *tape, const att_node *scores)
+{
+    enum { GRAIN = 1 << 14 }; /* scores to a thread's turn */
+    float *log_probs = scores ? att_tape_take(tape, scores->count, sizeof *log_probs) : NULL;
+    if (!log_probs)
+        return NULL;
+    int64_t width = scores->shape[2];
+    log_softmax_job job = { log_probs, scores->value, (size_t)width };
+    att_parallel_for(scores->shape[0], 1 + GRAIN / width, log_softmax_rows, &job);
+    return log_probs;
+}
+
+att_status att_recurrent_step(att_decoder *decoder, int64_t rows, const int32_t *tokens,
+                              const int64_t *order, att_decoded *out, att_error *err)
+{
+    stepper *s = decoder->state;
+    ATT_TRY(make_room(s, rows, err));
+    att_walk walk = { .parts = decoder->model->parts,
+                      .tape = decoder->tape,
+                      .rows = rows,
+                      .want_weights = decoder->want_weights };
+    const int64_t *from = follow(s, decoder->tape, rows, order);
+    if (from)
+        bring_walk(&walk, s, from);
+    att_node *readout = att_walk_on(&walk, tokens, 1);
+    const att_node *scores = att_walk_scores(&walk, readout, walk.position - 1);
+    out->log_probs = log_probs_of(decoder->tape, scores);
+    out->weights = walk.want_weights && walk.weights ? walk.weights->value : NULL;
+    ATT_TRY(att_tape_status(decoder->tape, err));
+    return keep_rows(s, &walk, err);
+}

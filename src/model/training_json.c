@@ -1,0 +1,66 @@
+/* What a training loop left in a model's metadata; see format.h. */
+#include "model/format.h"
+
+#include "base/error.h"
+#include "base/text.h"
+
+#ifdef ATT_HAVE_JANSSON
+#include <jansson.h>
+
+att_status att_training_check(const char *json, const char *name, att_error *err)
+{
+    json_error_t why;
+    json_t *root = json_loads(json, JSON_REJECT_DUPLICATES, &why);
+    bool good = json_is_object(root);
+    json_decref(root);
+    if (good)
+        return ATT_OK;
+    return att_fail(err, ATT_BAD_INPUT, name, "what it says of its training is no JSON object");
+}
+
+static att_status value_line(att_text *out, const char *key, const json_t *value)
+{
+    if (json_is_string(value))
+        return att_text_print(out, "  %-18s %s\n", key, json_string_value(value));
+    if (json_is_integer(value))
+        return att_text_print(out, "  %-18s %lld\n", key, (long long)json_integer_value(value));
+    if (json_is_real(value))
+        return att_text_print(out, "  %-18s %.6g\n", key, json_real_value(value));
+    if (json_is_boolean(value))
+        return att_text_print(out, "  %-18s %s\n", key, json_is_true(value) ? "yes" : "no");
+    return ATT_OK; /* lists and objects are for programs */
+}
+
+att_status att_training_lines(att_text *out, const char *json)
+{
+    json_error_t why;
+    json_t *root = json_loads(json, 0, &why);
+    att_status status = ATT_OK;
+    const char *key;
+    json_t *value;
+    json_object_foreach(root, key, value)
+    {
+        status = value_line(out, key, value);
+        if (status != ATT_OK)
+            break;
+    }
+    json_decref(root);
+    return status;
+}
+
+#else
+
+att_status att_training_check(const char *json, const char *name, att_error *err)
+{
+    (void)json;
+    return att_fail(err, ATT_UNSUPPORTED, name, "this build cannot read models: it lacks jansson");
+}
+
+att_status att_training_lines(att_text *out, const char *json)
+{
+    (void)out;
+    (void)json;
+    return ATT_OK;
+}
+
+#endif

@@ -1,0 +1,169 @@
+/* Small models of every kind for tests: made from settings, given a little to learn. */
+#ifndef TESTS_MODEL_HELP_H
+#define TESTS_MODEL_HELP_H
+
+#include "model/model.h"
+#include "text/data.h"
+#include "train/optimiser.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <cmocka.h>
+#include <string.h>
+
+typedef struct setting_pair {
+    const char *key, *value;
+} setting_pair;
+
+/* Every way that the recurrent family can be put together, each row what differs from an LSTM of
+ * one layer with dot attention at the output. Ended by a NULL name. */
+typedef struct variant {
+    const char *name;
+    setting_pair set[6];
+} variant;
+
+static const variant variants[] = {
+    { "dot", { { 0 } } },
+    { "none", { { "attention", "none" } } },
+    { "none, tied", { { "attention", "none" }, { "tie", "yes" } } },
+    { "fixed", { { "attention", "fixed" } } },
+    { "fixed at the state", { { "attention", "fixed" }, { "feed", "state" } } },
+    { "fixed at both", { { "attention", "fixed" }, { "feed", "both" } } },
+    { "scaled, gru", { { "attention", "scaled" }, { "cell", "gru" } } },
+    { "general, rnn", { { "attention", "general" }, { "cell", "rnn" } } },
+    { "additive", { { "attention", "additive" } } },
+    { "additive at the state", { { "attention", "additive" }, { "feed", "state" } } },
+    { "additive at both, gru, two layers, bidirectional",
+      { { "attention", "additive" },
+        { "feed", "both" },
+        { "cell", "gru" },
+        { "layers", "2" },
+        { "bidirectional", "yes" } } },
+    { "concat", { { "attention", "concat" } } },
+    { "location", { { "attention", "location" } } },
+    { "local", { { "attention", "local" }, { "window", "2" } } },
+    { "local at the state", { { "attention", "local" }, { "feed", "state" } } },
+    { "coverage", { { "attention", "coverage" } } },
+    { "coverage at both", { { "attention", "coverage" }, { "feed", "both" } } },
+    { "general, sparsemax", { { "attention", "general" }, { "normaliser", "sparsemax" } } },
+    { "dot, entmax, at the state", { { "normaliser", "entmax" }, { "feed", "state" } } },
+    { "bidirectional", { { "bidirectional", "yes" }, { "attention", "general" } } },
+    { "three layers, rnn", { { "layers", "3" }, { "cell", "rnn" } } },
+    { "two layers, bidirectional, tied",
+      { { "layers", "2" }, { "bidirectional", "yes" }, { "tie", "yes" } } },
+    { "sinusoids", { { "positions", "sinusoidal" } } },
+    { "learned positions beside",
+      { { "positions", "learned" }, { "positions-join", "concat" }, { "feed", "both" } } },
+    { NULL, { { 0 } } },
+};
+
+typedef struct scene {
+    att_settings *settings;
+    att_data data;
+    att_model *model;
+    att_tape *tape;
+    att_batches *batches;
+    att_optimiser optimiser;
+    int64_t steps;
+} scene;
+
+static inline void scene_set(scene *s, const char *key, const char *value)
+{
+    att_error err = { 0 };
+    if (att_settings_set(s->settings, key, value, &err) != ATT_OK)
+        fail_msg("%s", err.message);
+}
+
+/* Strings over abcd to be reversed, and a small model for them with what `set` changes. */
+static inline scene scene_new(const setting_pair *set, size_t count)
+{
+    static const setting_pair small[] = {
+        { "width", "10" },       { "embed", "6" },        { "most-length", "5" },
+        { "train-count", "60" }, { "valid-count", "20" }, { "batch", "200" },
+        { "rate", "0.02" },
+    };
+    scene s = { 0 };
+    att_error err = { 0 };
+    assert_int_equal(att_settings_new(&s.settings, "reverse", NULL), ATT_OK);
+    for (size_t i = 0; i < sizeof small / sizeof *small; i++)
+        scene_set(&s, small[i].key, small[i].value);
+    for (size_t i = 0; i < count && set[i].key; i++)
+        scene_set(&s, set[i].key, set[i].value);
+    assert_int_equal(att_data_load(&s.data, s.settings, NULL), ATT_OK);
+    if (att_model_new(&s.model, s.settings, s.data.source_words, s.data.target_words, &err) !=
+        ATT_OK)
+        fail_msg("%s", err.message);
+    assert_int_equal(att_params_want_grad(&s.model->params, NULL), ATT_OK);
+    assert_int_equal(att_tape_new(&s.tape, &s.model->params, NULL), ATT_OK);
+    assert_int_equal(att_batches_new(&s.batches, &s.data.train, s.settings->batch, 1, NULL),
+                     ATT_OK);
+    assert_int_equal(
+        att_optimiser_make(&s.optimiser, ATT_OPTIMISER_ADAM, s.model->params.size, NULL), ATT_OK);
+    att_batches_start(s.batches, 0);
+    return s;
+}
+
+static inline scene scene_of(const variant *row)
+{
+    return scene_new(row->set, sizeof row->set / sizeof *row->set);
+}
+
+static inline void scene_free(scene *s)
+{
+    att_optimiser_free(&s->optimiser);
+    att_batches_free(s->batches);
+    att_tape_free(s->tape);
+    att_model_free(s->model);
+    att_data_free(&s->data);
+    att_settings_free(s->settings);
+}
+
+/* The loss of a batch with its gradients, averaged over tokens. */
+static inline double scene_backward(scene *s, const att_batch *batch, const att_lesson *lesson)
+{
+    att_lesson_result result = { 0 };
+    att_error err = { 0 };
+    memset(s->model->params.grad, 0, s->model->params.size * sizeof(float));
+    att_tape_begin(s->tape, true, 1, (uint64_t)s->steps);
+    att_node *loss = att_model_loss(s->model, s->tape, batch, lesson, &result);
+    if (att_tape_status(s->tape, &err) != ATT_OK)
+        fail_msg("%s: %s", err.place, err.message);
+    assert_int_equal(att_tape_backward(s->tape, loss, 1 / (float)batch->target_tokens, &err),
+                     ATT_OK);
+    assert_int_equal(result.tokens, batch->target_tokens);
+    return result.loss / (double)result.tokens;
+}
+
+/* Learns for some epochs and gives the loss per token of the last. */
+static inline double scene_learn(scene *s, int epochs, const att_lesson *lesson)
+{
+    double total = 0;
+    for (int epoch = 0; epoch < epochs; epoch++) {
+        att_batches_start(s->batches, epoch);
+        total = 0;
+        for (int64_t i = 0; i < att_batches_count(s->batches); i++) {
+            total += scene_backward(s, att_batches_get(s->batches, i), lesson);
+            const att_optimiser_step step = { ++s->steps, s->settings->rate, 1 };
+            att_optimiser_apply(&s->optimiser, s->settings, s->model->params.value,
+                                s->model->params.grad, &step);
+            att_params_changed(&s->model->params);
+        }
+        total /= (double)att_batches_count(s->batches);
+    }
+    return total;
+}
+
+static inline uint64_t hash_bytes(uint64_t h, const void *bytes, size_t size)
+{
+    const unsigned char *at = bytes;
+    for (size_t i = 0; i < size; i++)
+        h = (h ^ at[i]) * UINT64_C(0x100000001B3);
+    return h;
+}
+
+#define HASH_START UINT64_C(0xCBF29CE484222325)
+
+#endif

@@ -49,6 +49,8 @@ typedef struct att_tile {
 /* What a worker has to itself. */
 typedef struct att_scratch {
     att_tile *tile;     /* [group], at most ATT_TILES */
+    att_rows next_keys; /* what a single query's keys and values fetch meanwhile */
+    att_rows next_values;
     float *scores;      /* [ATT_BLOCK_KEYS][ATT_TILE_LANES] */
     float *bias;        /* the same; where there is a dense bias */
     float *by_distance; /* [ATT_BLOCK_KEYS + ATT_TILE_LANES]; where ALiBi or a table */
@@ -181,6 +183,11 @@ att_ahead att_ahead_unit(const att_fused *fused);
 /* Fetches part `part` of `parts` of the keys and values, and the queries of tile `tile`. */
 void att_ahead_fetch(const att_fused *fused, const att_ahead *ahead, int64_t part, int64_t parts,
                      int64_t tile);
+
+/* Leaves a part of them, of `heads` heads that lie side by side, for the kernels of a single query
+ * to fetch. */
+void att_ahead_leave(const att_fused *fused, const att_ahead *ahead, int64_t part, int64_t parts,
+                     int64_t heads, att_scratch *scratch);
 
 /* ---- fused_block.c: scores of a tile and a block, as softmax gets them */
 

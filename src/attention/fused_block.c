@@ -89,7 +89,10 @@ att_allowed att_tile_block(const att_fused *fused, const att_head *head, att_til
     if (allowed == ATT_ALLOWED_NONE)
         return allowed;
     att_rows keys = att_tensor_rows(p->in->key, head->b, from, head->g, count, scratch->gather);
-    fused->kern->tile_scores(scratch->scores, tile->lanes, tile->query, keys);
+    if (tile->lanes == 1)
+        fused->kern->row_scores(scratch->scores, tile->query, keys, scratch->next_keys);
+    else
+        fused->kern->tile_scores(scratch->scores, tile->lanes, tile->query, keys);
     double cap = p->how->soft_cap * M_LOG2E;
     if (cap > 0)
         fused->kern->tile_cap(scratch->scores, count * tile->lanes, (float)cap, (float)(1 / cap));

@@ -49,6 +49,9 @@ static void attend_block(const att_fused *fused, att_tile *tile, att_scratch *sc
         fused->kern->tile_combine_allowed(tile->sums, fused->sum_stride, tile->queries,
                                           tile->state->keep, scratch->scores, tile->lanes, values,
                                           scratch->allow);
+    else if (tile->lanes == 1)
+        fused->kern->row_combine(tile->sums, tile->state->keep[0], scratch->scores, values,
+                                 scratch->next_values);
     else
         fused->kern->tile_combine(tile->sums, fused->sum_stride, tile->queries, tile->state->keep,
                                   scratch->scores, tile->lanes, values);
@@ -80,28 +83,42 @@ static void finish_tile(const att_fused *fused, att_tile *tile)
                 tile->sums[q * fused->sum_stride + m];
 }
 
-/* Tiles `first` … last-1, which share a head, meet a block of its keys one after the other. */
-static void attend_head(const att_fused *fused, att_scratch *scratch, int64_t first, int64_t last,
-                        int64_t block, const att_ahead *next)
+/* After a block comes the next, after the last one the next unit. */
+static att_ahead after_block(const att_fused *fused, const att_scratch *scratch, int64_t block,
+                             bool last)
 {
-    for (int64_t t = first; t < last; t++) {
-        att_ahead_fetch(fused, next, t - first, last - first, t);
-        attend_block(fused, &scratch->tile[t], scratch, block);
-    }
+    return last ? att_ahead_unit(fused) : att_ahead_block(&scratch->tile[0].head, block + 1);
 }
 
-/* All tiles meet a block, head by head. After the last block comes the next unit. */
-static void attend_keys(const att_fused *fused, att_scratch *scratch, int64_t count, int64_t block,
-                        bool last_block)
+/* Single queries meet a block. They take as long as memory does, so all of the next block is left
+ * to them to fetch in the order in which it lies there, heads side by side. */
+static void attend_singly(const att_fused *fused, att_scratch *scratch, int64_t count,
+                          int64_t block, bool last)
 {
-    const att_tile *tile = scratch->tile;
+    att_tile *tile = scratch->tile;
+    att_ahead next = after_block(fused, scratch, block, last);
+    int64_t heads = tile[count - 1].head.g - tile[0].head.g + 1;
+    for (int64_t t = 0; t < count; t++) {
+        att_ahead_leave(fused, &next, t, count, heads, scratch);
+        attend_block(fused, &tile[t], scratch, block);
+    }
+    scratch->next_keys.count = scratch->next_values.count = 0;
+}
+
+/* All tiles meet a block, head by head; those of one head share in fetching what comes next. */
+static void attend_keys(const att_fused *fused, att_scratch *scratch, int64_t count, int64_t block,
+                        bool last)
+{
+    att_tile *tile = scratch->tile;
     for (int64_t t = 0, end; t < count; t = end) {
         for (end = t + 1; end < count && tile[end].head.g == tile[t].head.g; end++)
             ;
-        att_ahead next = end < count   ? att_ahead_block(&tile[end].head, block)
-                         : !last_block ? att_ahead_block(&tile[0].head, block + 1)
-                                       : att_ahead_unit(fused);
-        attend_head(fused, scratch, t, end, block, &next);
+        att_ahead next = end < count ? att_ahead_block(&tile[end].head, block)
+                                     : after_block(fused, scratch, block, last);
+        for (int64_t n = t; n < end; n++) {
+            att_ahead_fetch(fused, &next, n - t, end - t, n);
+            attend_block(fused, &tile[n], scratch, block);
+        }
     }
 }
 
@@ -119,11 +136,12 @@ static void attend_tiles(const att_fused *fused, att_scratch *scratch, att_unit 
             end = tile->end;
     }
     int64_t start = scratch->tile[0].head.key_start;
+    bool single = scratch->tile[0].head.queries == 1;
     if (begin < end)
         for (int64_t block = (begin - start) / ATT_BLOCK_KEYS,
                      last = (end - 1 - start) / ATT_BLOCK_KEYS;
              block <= last; block++)
-            attend_keys(fused, scratch, count, block, block == last);
+            (single ? attend_singly : attend_keys)(fused, scratch, count, block, block == last);
     for (int64_t t = 0; t < count; t++) {
         finish_tile(fused, &scratch->tile[t]);
         att_report_tile(fused, &scratch->tile[t].head, &scratch->tile[t], scratch);

@@ -59,6 +59,26 @@ static inline void run_att_kern_tile_scores(att_kern_tile_scores *kernel, scene 
     }
 }
 
+/* What lies ahead is only asked for: it may end before the keys do, or after, or be unreadable. */
+static inline void run_att_kern_row_scores(att_kern_row_scores *kernel, scene *s)
+{
+    size_t width = scene_width(s), keys = s->n > 67 ? scene_keys(s) : s->n * 3 % 67;
+    const float *query = scene_take(s, width);
+    att_rows rows = scene_rows(s, keys, width), ahead = rows;
+    ahead.at += s->n % 3 * 4096;
+    ahead.count = s->n * 2 % 67;
+    kernel(scene_take(s, keys), query, rows, ahead);
+}
+
+static inline void run_att_kern_row_combine(att_kern_row_combine *kernel, scene *s)
+{
+    size_t width = scene_width(s), keys = s->n * 7 % 71;
+    const float *weights = scene_take(s, keys);
+    att_rows values = scene_rows(s, keys, width), ahead = values;
+    ahead.count = s->n * 2 % 67;
+    kernel(scene_take(s, width), 0.7f, weights, values, ahead);
+}
+
 static inline void run_att_kern_tile_softmax(att_kern_tile_softmax *kernel, scene *s)
 {
     FOR_EACH_TILE(lanes)

@@ -85,6 +85,19 @@ void KERNEL(tile_combine_allowed)(float *sums, size_t stride, size_t queries, co
         }
 }
 
+void KERNEL(row_scores)(float *scores, const float *query, att_rows keys, att_rows ahead)
+{
+    (void)ahead;
+    KERNEL(tile_scores)(scores, 1, query, keys);
+}
+
+void KERNEL(row_combine)(float *sums, float keep, const float *weights, att_rows values,
+                         att_rows ahead)
+{
+    (void)ahead;
+    KERNEL(tile_combine)(sums, values.width, 1, &keep, weights, 1, values);
+}
+
 void KERNEL(tile_mask)(float *tile, size_t lanes, size_t keys, const uint32_t *allow, float fill)
 {
     for (size_t j = 0; j < keys; j++)

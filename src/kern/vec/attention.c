@@ -11,20 +11,6 @@ static const uint32_t lane_numbers[LANES] = {
 
 /* ---- scores */
 
-/* 16 rows from `rows` + r on, transposed: x[c] holds column c of each. Rows past the last are 0. */
-INLINE void load_transposed(vec x[LANES], att_rows rows, size_t r, size_t column)
-{
-    size_t width = rows.width - column;
-    if (rows.count - r >= LANES && width >= LANES)
-        for (size_t i = 0; i < LANES; i++)
-            x[i] = v_load(row_of(rows, r + i) + column);
-    else
-        for (size_t i = 0; i < LANES; i++)
-            x[i] =
-                r + i < rows.count ? v_load_upto(row_of(rows, r + i) + column, width) : v_set(0.0f);
-    v_transpose(x);
-}
-
 void KERNEL(tile_pack)(float *tile, size_t lanes, att_rows rows, float scale)
 {
     vec by = v_set(scale);
@@ -55,29 +41,10 @@ INLINE void scores_strip(size_t rows, size_t j, size_t vecs, float *scores, size
             v_store(scores + (j + r) * lanes + v * LANES, sum[r * vecs + v]);
 }
 
-/* One query: keys are brought into lanes by transposing, sixteen at a time. */
-INLINE void scores_of_row(float *scores, const float *query, att_rows keys)
-{
-    for (size_t j = 0; j < keys.count; j += LANES) {
-        vec sum = v_set(0.0f);
-        for (size_t c = 0; c < keys.width; c += LANES) {
-            vec x[LANES];
-            load_transposed(x, keys, j, c);
-            if (keys.width - c >= LANES)
-                for (size_t i = 0; i < LANES; i++)
-                    sum = v_fma(v_set(query[c + i]), x[i], sum);
-            else
-                for (size_t i = 0; i < keys.width - c; i++)
-                    sum = v_fma(v_set(query[c + i]), x[i], sum);
-        }
-        v_store_upto(scores + j, sum, keys.count - j);
-    }
-}
-
 void KERNEL(tile_scores)(float *scores, size_t lanes, const float *tile, att_rows keys)
 {
     if (lanes == 1) {
-        scores_of_row(scores, tile, keys);
+        KERNEL(row_scores)(scores, tile, keys, (att_rows){ 0 });
         return;
     }
     size_t q = 0;

@@ -79,4 +79,18 @@ INLINE size_t smaller(size_t a, size_t b)
     return a < b ? a : b;
 }
 
+/* 16 rows from `rows` + r on, transposed: x[c] holds column c of each. Rows past the last are 0. */
+INLINE void load_transposed(vec x[LANES], att_rows rows, size_t r, size_t column)
+{
+    size_t width = rows.width - column;
+    if (rows.count - r >= LANES && width >= LANES)
+        for (size_t i = 0; i < LANES; i++)
+            x[i] = v_load(row_of(rows, r + i) + column);
+    else
+        for (size_t i = 0; i < LANES; i++)
+            x[i] =
+                r + i < rows.count ? v_load_upto(row_of(rows, r + i) + column, width) : v_set(0.0f);
+    v_transpose(x);
+}
+
 #endif

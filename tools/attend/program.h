@@ -9,7 +9,7 @@
 
 typedef enum exit_code {
     EXIT_DONE = 0,
-    EXIT_CHECK_FAILED = 1, /* an expectation of a sheet does not hold */
+    EXIT_CHECK_FAILED = 1, /* an expectation does not hold, or a check */
     EXIT_BAD_INPUT = 2,    /* usage, or a file that cannot be used */
     EXIT_SYSTEM = 3,       /* out of memory, or the system refused */
 } exit_code;
@@ -37,6 +37,10 @@ extern const char explain_details[];
 exit_code bench_run(const struct verb *verb, int count, char **args);
 extern const option bench_options[];
 extern const char bench_details[];
+
+exit_code gradcheck_run(const struct verb *verb, int count, char **args);
+extern const option gradcheck_options[];
+extern const char gradcheck_details[];
 
 exit_code help_run(const struct verb *verb, int count, char **args);
 

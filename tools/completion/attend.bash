@@ -1,9 +1,10 @@
 # bash completion for attend(1)
 
-_attend_verbs='explain bench help'
+_attend_verbs='explain bench gradcheck help'
 _attend_explain='--format --output --digits --only --row --head --colour --ascii --svg --png --pdf
 --scale --quiet --help'
 _attend_bench='--cpu --threads --time --quick --json --list --ascii --help'
+_attend_gradcheck='--samples --json --list --help'
 
 # Offers the words of $1 that begin as the current one does.
 _attend_words() {
@@ -62,6 +63,13 @@ _attend() {
             fi
             ;;
         esac
+        ;;
+    gradcheck)
+        if [[ $cur == -* ]]; then
+            _attend_words "$_attend_gradcheck"
+        else
+            _attend_words "$("${COMP_WORDS[0]}" gradcheck --list 2>/dev/null)"
+        fi
         ;;
     esac
 }

@@ -180,9 +180,11 @@ att_ahead att_ahead_block(const att_head *head, int64_t block);
 /* The unit that is next now: likely ours, though another worker may yet take it. */
 att_ahead att_ahead_unit(const att_fused *fused);
 
-/* Fetches part `part` of `parts` of the keys and values, and the queries of tile `tile`. */
-void att_ahead_fetch(const att_fused *fused, const att_ahead *ahead, int64_t part, int64_t parts,
-                     int64_t tile);
+/* Fetches part `part` of `parts` of the keys and values. */
+void att_ahead_fetch(const att_fused *fused, const att_ahead *ahead, int64_t part, int64_t parts);
+
+/* Fetches the queries of the unit's tile `index`, where it has one. */
+void att_ahead_queries(const att_fused *fused, const att_unit *unit, int64_t index);
 
 /* Leaves a part of them, of `heads` heads that lie side by side, for the kernels of a single query
  * to fetch. */

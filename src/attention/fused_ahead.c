@@ -28,24 +28,24 @@ att_ahead att_ahead_unit(const att_fused *fused)
     return ahead;
 }
 
-static void fetch_queries(const att_fused *fused, const att_unit *unit, int64_t number)
+void att_ahead_queries(const att_fused *fused, const att_unit *unit, int64_t index)
 {
+    int64_t number = unit->first + index;
+    if (number >= unit->last)
+        return;
     att_head head = att_fused_head(fused, unit->sequence, 0);
     int64_t tiles = att_fused_tiles(&head), first = number % tiles * ATT_TILE_LANES;
     att_rows_fetch(fused->problem->in->query, head.b, head.query_start + first, number / tiles,
                    smaller(head.queries - first, ATT_TILE_LANES));
 }
 
-void att_ahead_fetch(const att_fused *fused, const att_ahead *ahead, int64_t part, int64_t parts,
-                     int64_t tile)
+void att_ahead_fetch(const att_fused *fused, const att_ahead *ahead, int64_t part, int64_t parts)
 {
     const att_attention_inputs *in = fused->problem->in;
     const att_head *head = &ahead->head;
     int64_t skip = ahead->count * part / parts, end = ahead->count * (part + 1) / parts;
     att_rows_fetch(in->key, head->b, ahead->from + skip, head->g, end - skip);
     att_rows_fetch(in->value, head->b, ahead->from + skip, head->g, end - skip);
-    if (ahead->unit.first + tile < ahead->unit.last)
-        fetch_queries(fused, &ahead->unit, ahead->unit.first + tile);
 }
 
 /* Heads that do not lie side by side are left alone: each is a stream of its own. */

@@ -228,6 +228,17 @@ static void finish_rows(const att_back *back, const att_head *head, const att_te
     }
 }
 
+/* Asks for what the next tile of a head will read, while this one is at work. */
+static void fetch_tile(const att_back *back, const att_head *head, int64_t index)
+{
+    const att_tensor *const tensors[] = { back->fused.problem->in->query, back->output_grad,
+                                          back->output, back->grads->query };
+    int64_t first = index * ATT_TILE_LANES, count = smaller(head->queries - first, ATT_TILE_LANES);
+    for (size_t n = 0; n < sizeof tensors / sizeof *tensors; n++)
+        if (tensors[n])
+            att_rows_fetch(tensors[n], head->b, head->query_start + first, head->h, count);
+}
+
 void att_back_chunk(const att_back *back, int64_t sequence, int64_t g, int64_t chunk,
                     att_back_scratch *s)
 {
@@ -238,8 +249,10 @@ void att_back_chunk(const att_back *back, int64_t sequence, int64_t g, int64_t c
     memset(s->value_sums, 0, (size_t)count * back->value_stride * sizeof(float));
     att_bias_clear(back, &head, s);
     for (int64_t n = 0; n < back->heads; n++, head.h++)
-        for (int64_t t = 0; t < att_fused_tiles(&head); t++)
+        for (int64_t t = 0; t < att_fused_tiles(&head); t++) {
+            fetch_tile(back, &head, t + 1);
             back_tile(back, &head, t, s, start, count);
+        }
     head.h = g * back->heads;
     finish_rows(back, &head, back->grads->key, (float)back->fused.problem->scale, s->key_sums,
                 back->key_stride, start, count);

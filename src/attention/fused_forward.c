@@ -105,18 +105,29 @@ static void attend_singly(const att_fused *fused, att_scratch *scratch, int64_t 
     scratch->next_keys.count = scratch->next_values.count = 0;
 }
 
+/* Where a tile's output will go, and the queries of one of the next unit. */
+static void fetch_around(const att_fused *fused, const att_tile *tile, const att_unit *next,
+                         int64_t index)
+{
+    att_rows_fetch(fused->out->output, tile->head.b, tile->first, tile->head.h,
+                   (int64_t)tile->queries);
+    att_ahead_queries(fused, next, index);
+}
+
 /* All tiles meet a block, head by head; those of one head share in fetching what comes next. */
 static void attend_keys(const att_fused *fused, att_scratch *scratch, int64_t count, int64_t block,
                         bool last)
 {
     att_tile *tile = scratch->tile;
+    att_ahead after = after_block(fused, scratch, block, last);
     for (int64_t t = 0, end; t < count; t = end) {
         for (end = t + 1; end < count && tile[end].head.g == tile[t].head.g; end++)
             ;
-        att_ahead next = end < count ? att_ahead_block(&tile[end].head, block)
-                                     : after_block(fused, scratch, block, last);
+        att_ahead next = end < count ? att_ahead_block(&tile[end].head, block) : after;
         for (int64_t n = t; n < end; n++) {
-            att_ahead_fetch(fused, &next, n - t, end - t, n);
+            att_ahead_fetch(fused, &next, n - t, end - t);
+            if (last)
+                fetch_around(fused, &tile[n], &after.unit, n);
             attend_block(fused, &tile[n], scratch, block);
         }
     }

@@ -18,28 +18,41 @@ static bool spans_differ(const att_attention *how)
     return how->causal || how->window || how->query_lengths;
 }
 
+/* All queries see the same keys. */
+static void share_span(att_tile *tile, att_span span)
+{
+    for (size_t q = 0; q < tile->queries; q++, span.query_position++)
+        tile->span[q] = span;
+    if (span.begin >= span.end)
+        return;
+    tile->live = (uint32_t)(((uint64_t)1 << tile->queries) - 1);
+    tile->begin = tile->common_begin = span.begin;
+    tile->end = tile->common_end = span.end;
+}
+
+static void add_span(att_tile *tile, size_t q, att_span span)
+{
+    tile->span[q] = span;
+    if (span.begin >= span.end)
+        return;
+    tile->live |= (uint32_t)1 << q;
+    tile->begin = smaller(tile->begin, span.begin);
+    tile->end = larger(tile->end, span.end);
+    tile->common_begin = larger(tile->common_begin, span.begin);
+    tile->common_end = smaller(tile->common_end, span.end);
+}
+
 void att_tile_spans(const att_fused *fused, const att_head *head, att_tile *tile)
 {
     const att_problem *p = fused->problem;
-    bool differ = spans_differ(p->how);
     tile->live = tile->seen = 0;
     tile->begin = tile->common_end = INT64_MAX;
     tile->end = tile->common_begin = INT64_MIN;
-    for (size_t q = 0; q < tile->queries; q++) {
-        att_span span = tile->span[0];
-        if (q == 0 || differ)
-            span = att_mask_span(p, head->b, tile->first + (int64_t)q);
-        else
-            span.query_position += (int64_t)q;
-        tile->span[q] = span;
-        if (span.begin >= span.end)
-            continue;
-        tile->live |= (uint32_t)1 << q;
-        tile->begin = smaller(tile->begin, span.begin);
-        tile->end = larger(tile->end, span.end);
-        tile->common_begin = larger(tile->common_begin, span.begin);
-        tile->common_end = smaller(tile->common_end, span.end);
-    }
+    if (!spans_differ(p->how))
+        share_span(tile, att_mask_span(p, head->b, tile->first));
+    else
+        for (size_t q = 0; q < tile->queries; q++)
+            add_span(tile, q, att_mask_span(p, head->b, tile->first + (int64_t)q));
 }
 
 /* Each span flips its bit where it begins and where it ends; summing the flips up gives the bits.

@@ -7,6 +7,7 @@
 #include "base/parallel.h"
 
 enum {
+    COLUMNS_AT_ONCE = 2 * ATT_PANEL, /* of a transposed B: with a depth of 256, 32 kB */
     ROWS_IN_BLOCK = 168, /* with a depth of 256, A's part takes 172 kB of the second cache */
     ROWS_UNPACKED = 256, /* up to so many rows, B is used as it is where its layout allows */
     JOBS_PER_THREAD = 4,
@@ -75,13 +76,58 @@ void att_product_pack(float *panels, const float *b, size_t b_stride, bool b_tra
 
 /* ---------------------------------------------------------------- jobs */
 
-/* How C is cut up, and where B is: in panels, or as it came. */
+/* How C is cut up, and where B is: in panels, or as it came. `turns`: it came transposed, and each
+ * job packs it as it goes, a few panels of one block of the depth at a time. */
 typedef struct plan {
     const att_product_call *product;
     const float *b;
     size_t b_panel, b_step, b_item;
+    bool turns;
     size_t row_blocks, column_blocks, columns_in_block;
 } plan;
+
+/* The whole depth of a block whose B is in panels from the first row on. */
+static void run_depth(const att_product_call *p, att_product_block block, const float *a,
+                      const float *b)
+{
+    size_t k = 0;
+    do {
+        block.depth = least(ATT_DEPTH_BLOCK, p->depth - k);
+        block.a = a + k * p->a_step;
+        block.b = b + k * block.b_step;
+        block.add = p->add || k > 0;
+        block.last = k + block.depth == p->depth;
+        att_kernels_get()->product(&block);
+        k += block.depth;
+    } while (k < p->depth);
+}
+
+/* The same for a transposed B: what is packed is used up while it is in the nearest caches. */
+static void run_turning(const att_product_call *p, att_product_block all, const float *a,
+                        const float *b)
+{
+    _Alignas(64) float panels[ATT_DEPTH_BLOCK * COLUMNS_AT_ONCE];
+    const att_kernels *kernels = att_kernels_get();
+    for (size_t column = 0; column < all.columns; column += COLUMNS_AT_ONCE) {
+        att_product_block block = all;
+        block.columns = least(COLUMNS_AT_ONCE, all.columns - column);
+        block.c += column;
+        block.bias = all.bias ? all.bias + column : NULL;
+        block.b = panels;
+        size_t k = 0;
+        do {
+            block.depth = least(ATT_DEPTH_BLOCK, p->depth - k);
+            block.b_panel = ATT_PANEL * block.depth;
+            block.a = a + k * p->a_step;
+            block.add = p->add || k > 0;
+            block.last = k + block.depth == p->depth;
+            kernels->pack(panels, b + column * p->b_stride + k, p->b_stride, true, block.depth,
+                          block.columns);
+            kernels->product(&block);
+            k += block.depth;
+        } while (k < p->depth);
+    }
+}
 
 static void run_job(const plan *cut, size_t job)
 {
@@ -91,7 +137,7 @@ static void run_job(const plan *cut, size_t job)
     size_t row = p->rows * row_block / cut->row_blocks;
     size_t column = column_block * cut->columns_in_block;
     const float *a = p->a + item * p->a_item + row * p->a_row;
-    const float *b = cut->b + item * cut->b_item + column / ATT_PANEL * cut->b_panel;
+    const float *b = cut->b + item * cut->b_item;
     att_product_block block = {
         .rows = p->rows * (row_block + 1) / cut->row_blocks - row,
         .columns = least(cut->columns_in_block, p->columns - column),
@@ -104,16 +150,10 @@ static void run_job(const plan *cut, size_t job)
         .bias = p->bias ? p->bias + column : NULL,
         .activation = p->activation,
     };
-    size_t k = 0;
-    do {
-        block.depth = least(ATT_DEPTH_BLOCK, p->depth - k);
-        block.a = a + k * p->a_step;
-        block.b = b + k * cut->b_step;
-        block.add = p->add || k > 0;
-        block.last = k + block.depth == p->depth;
-        att_kernels_get()->product(&block);
-        k += block.depth;
-    } while (k < p->depth);
+    if (cut->turns)
+        run_turning(p, block, a, b + column * p->b_stride);
+    else
+        run_depth(p, block, a, b + column / ATT_PANEL * cut->b_panel);
 }
 
 static void run_jobs(void *context, int64_t begin, int64_t end)
@@ -195,6 +235,11 @@ att_status att_product_run(const att_product_call *p, att_error *err)
     if (p->panels) {
         run_plan((plan){
             .product = p, .b = p->panels, .b_panel = ATT_PANEL * p->depth, .b_step = ATT_PANEL });
+        return ATT_OK;
+    }
+    if (p->b_transposed && p->rows <= ROWS_IN_BLOCK) {
+        run_plan((plan){
+            .product = p, .b = p->b, .b_step = ATT_PANEL, .b_item = p->b_item, .turns = true });
         return ATT_OK;
     }
     if (p->b_transposed || p->rows > ROWS_UNPACKED)

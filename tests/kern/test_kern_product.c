@@ -293,7 +293,7 @@ static void nan_stays_in_its_row_and_its_column(void **state)
 static void without_memory_it_fails_before_touching_anything(void **state)
 {
     (void)state;
-    problem p = problem_new((shape){ 1, 40, 40, 40 }, B_TRANSPOSED, ATT_ACTIVATION_NONE);
+    problem p = problem_new((shape){ 1, 200, 40, 40 }, B_TRANSPOSED, ATT_ACTIVATION_NONE);
     att_error err = { 0 };
     att_alloc_fail_at(1);
     att_status status = att_product_run(&p.call, &err);

@@ -209,6 +209,16 @@ static void pack_transposed(float *panel, const float *b, size_t stride, size_t 
     for (size_t j = 0; j < LANES; j++)
         column[j] = b + (j < columns ? j : columns - 1) * stride;
     size_t k = 0;
+    for (; k + LANES <= depth; k += LANES) { /* lines of a column whole: few are kept waiting */
+        vec square[LANES];
+#pragma GCC unroll 16
+        for (size_t j = 0; j < LANES; j++)
+            square[j] = v_load(column[j] + k);
+        v_transpose(square);
+#pragma GCC unroll 16
+        for (size_t q = 0; q < LANES; q++)
+            v_store(panel + (k + q) * LANES, v_upto(square[q], columns));
+    }
     for (; k + 4 <= depth; k += 4) {
         vec w[4];
         for (size_t q = 0; q < 4; q++)

@@ -14,8 +14,9 @@
  *   9. Rendering              traces and attention maps
  *  10. Settings               every choice of training, by name
  *  11. Models                 trained models: running and looking into them
- *  12. Measuring              how fast all of this is here, and how fast it could be
- *  13. Gradient check         every operation of the models against its formula
+ *  12. Training               a model from settings and data
+ *  13. Measuring              how fast all of this is here, and how fast it could be
+ *  14. Gradient check         every operation of the models against its formula
  *
  * Conventions. The library never prints, exits or aborts. A call that can fail returns an
  * att_status and, where an att_error is given, says in it what was wrong and what was expected.
@@ -642,7 +643,77 @@ typedef struct att_scores {
 ATT_API att_status att_model_evaluate(att_scores *out, att_model *model, const char *path,
                                       att_text *notes, att_error *err);
 
-/* ---------------------------------------------------------------- 12. Measuring */
+/* ---------------------------------------------------------------- 12. Training */
+
+/* A run: data, a model and where its training stands. */
+typedef struct att_training att_training;
+
+/* Reads or makes the data, makes the model, and measures what the largest batch needs; or takes up
+ * the run of the checkpoint that the setting `resume` names, which gives exactly what the run would
+ * have given without a break. The settings are lent; those that were not given are then taken from
+ * the checkpoint, and those that cannot change in the middle of a run are refused. Release with
+ * att_training_free(). */
+ATT_API att_status att_training_new(att_training **out, att_settings *settings, att_error *err);
+ATT_API void att_training_free(att_training *training);
+
+/* Adds to *out what was found in the data, the size of the model and the memory that the run needs:
+ * lines to show before it starts. */
+ATT_API att_status att_training_report(att_text *out, const att_training *training, att_error *err);
+
+/* How a model did on the validation data. Losses are per target token, in nats. */
+typedef struct att_validation {
+    int64_t step;  /* after this many steps */
+    int64_t epoch; /* in this epoch, from 1 */
+    double rate;
+    double train_loss;     /* since the validation before */
+    double train_accuracy; /* likewise: target tokens that were the most probable */
+    double loss;
+    double accuracy; /* target tokens that were the most probable after those before them */
+    double exact;    /* part of the lines that the model, on its own, gets right in every token */
+    double errors;   /* wrong, missing and surplus tokens to a token of the reference, likewise */
+} att_validation;
+
+typedef enum att_training_event {
+    ATT_TRAINING_STEP,       /* a step was made */
+    ATT_TRAINING_VALIDATING, /* a batch was validated */
+    ATT_TRAINING_VALIDATED,  /* `last` is new */
+} att_training_event;
+
+typedef struct att_training_progress {
+    att_training_event event;
+    int64_t step, steps;   /* made, and planned */
+    int64_t epoch, epochs; /* under way, and planned; from 1 */
+    double loss;           /* of training since the last validation */
+    double rate;
+    double gradient_norm;              /* before clipping */
+    double tokens_per_second;          /* target tokens learnt from, in this run */
+    double seconds, seconds_left;      /* of this run; NaN where not known yet */
+    const att_validation *last, *best; /* NULL before the first */
+    bool better;                       /* the last is the best */
+} att_training_progress;
+
+/* Called after each event; false stops the run. */
+typedef bool att_training_watch(void *context, const att_training_progress *progress);
+
+/* Trains until the run is over or `watch` (may be NULL) stops it; either way a checkpoint is saved,
+ * and after each validation that is the best so far, and at the end, the model. Files are written
+ * beside their place and renamed. Where the loss or the gradient is no longer a number, the run
+ * fails at that step and the files of before stay. */
+ATT_API att_status att_training_run(att_training *training, att_training_watch *watch,
+                                    void *context, att_error *err);
+
+/* Whether the run is over (att_training_run() would have nothing left to do). */
+ATT_API bool att_training_over(const att_training *training);
+
+/* All validations so far, lent; and the number of the best, from 1 (0 before the first). */
+ATT_API size_t att_training_history(const att_training *training, const att_validation **rows);
+ATT_API size_t att_training_best(const att_training *training);
+
+/* Where the model and the checkpoint go. */
+ATT_API const char *att_training_model_path(const att_training *training);
+ATT_API const char *att_training_checkpoint_path(const att_training *training);
+
+/* ---------------------------------------------------------------- 13. Measuring */
 
 /* The machine, as far as it tells. */
 typedef struct att_machine {
@@ -704,7 +775,7 @@ ATT_API att_status att_bench_run(att_bench_times *out, size_t index, const att_b
 ATT_API att_status att_limit_measure(double *out, att_limit limit, const att_bench_how *how,
                                      att_error *err);
 
-/* ---------------------------------------------------------------- 13. Gradient check */
+/* ---------------------------------------------------------------- 14. Gradient check */
 
 /* Models are built from operations, each with a forward and a backward of its own. Every one of
  * them states its formula in double precision as well, and samples: shapes and settings to try, odd

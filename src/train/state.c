@@ -1,0 +1,278 @@
+/* The state of a run as a plain struct, and as JSON; see state.h. */
+#include "train/state.h"
+
+#include "base/alloc.h"
+#include "base/error.h"
+#include "base/text.h"
+
+#include <stddef.h>
+#include <string.h>
+
+void att_run_state_free(att_run_state *state)
+{
+    att_free(state->history);
+    *state = (att_run_state){ 0 };
+}
+
+const att_validation *att_run_state_last(const att_run_state *state)
+{
+    return state->history_count > 0 ? &state->history[state->history_count - 1] : NULL;
+}
+
+const att_validation *att_run_state_best(const att_run_state *state)
+{
+    return state->best > 0 ? &state->history[state->best - 1] : NULL;
+}
+
+int64_t att_run_state_epoch(const att_run_state *state)
+{
+    return state->epoch + (state->position > 0 || state->epoch == 0);
+}
+
+static double judged(const att_validation *validation, att_best_by by)
+{
+    switch (by) {
+    case ATT_BEST_BY_TOKENS:
+        return validation->errors;
+    case ATT_BEST_BY_LINES:
+        return 1 - validation->exact;
+    case ATT_BEST_BY_LOSS:
+        break;
+    }
+    return validation->loss;
+}
+
+/* Equal scores are common near the end of a simple task; the loss decides then. */
+static bool is_better(const att_validation *a, const att_validation *b, att_best_by by)
+{
+    double one = judged(a, by), other = judged(b, by);
+    return one < other || (one == other && a->loss < b->loss);
+}
+
+att_status att_run_state_note(att_run_state *state, const att_validation *validation,
+                              att_best_by by, bool *better, att_error *err)
+{
+    if (state->history_count == state->history_capacity) {
+        size_t count = (size_t)state->history_count, bigger = count ? 2 * count : 32;
+        att_validation *moved =
+            att_realloc(state->history, count * sizeof *moved, bigger, sizeof *moved);
+        if (!moved)
+            return att_fail_memory(err);
+        state->history = moved;
+        state->history_capacity = (int64_t)bigger;
+    }
+    const att_validation *best = att_run_state_best(state);
+    *better = !best || is_better(validation, best, by);
+    state->history[state->history_count++] = *validation;
+    if (*better)
+        state->best = state->history_count;
+    state->since_loss = 0;
+    state->since_tokens = state->since_right = 0;
+    return ATT_OK;
+}
+
+/* ---- JSON */
+
+#ifdef ATT_HAVE_JANSSON
+#include <jansson.h>
+
+/* One member of a struct: an int64_t or a double. */
+typedef struct field {
+    const char *name; /* NULL ends a table */
+    size_t offset;
+    bool real;
+} field;
+
+#define WHOLE(name, member)                                                                        \
+    {                                                                                              \
+        name, offsetof(att_run_state, member), false                                               \
+    }
+#define REAL(name, member)                                                                         \
+    {                                                                                              \
+        name, offsetof(att_run_state, member), true                                                \
+    }
+
+static const field state_fields[] = {
+    WHOLE("steps", step),
+    WHOLE("epoch", epoch),
+    WHOLE("position", position),
+    WHOLE("batches", batches),
+    WHOLE("tokens", tokens),
+    REAL("since-loss", since_loss),
+    WHOLE("since-tokens", since_tokens),
+    WHOLE("since-right", since_right),
+    REAL("plateau-best", plateau.best),
+    WHOLE("plateau-seen", plateau.seen),
+    WHOLE("plateau-waited", plateau.waited),
+    WHOLE("plateau-cuts", plateau.cuts),
+    WHOLE("train-pairs", train_pairs),
+    WHOLE("valid-pairs", valid_pairs),
+    WHOLE("data", data),
+    WHOLE("best", best),
+    WHOLE("averaged", averaged),
+    { 0 },
+};
+
+#undef WHOLE
+#undef REAL
+#define WHOLE(name, member)                                                                        \
+    {                                                                                              \
+        name, offsetof(att_validation, member), false                                              \
+    }
+#define REAL(name, member)                                                                         \
+    {                                                                                              \
+        name, offsetof(att_validation, member), true                                               \
+    }
+
+static const field validation_fields[] = {
+    WHOLE("step", step),
+    WHOLE("epoch", epoch),
+    REAL("rate", rate),
+    REAL("train-loss", train_loss),
+    REAL("train-accuracy", train_accuracy),
+    REAL("loss", loss),
+    REAL("accuracy", accuracy),
+    REAL("exact", exact),
+    REAL("errors", errors),
+    { 0 },
+};
+
+/* ---- writing: a double is written with 17 digits, which is exact. What runs out of memory gives
+ * NULL, which the setters of jansson refuse. */
+
+static json_t *fields_json(const field *fields, const void *from)
+{
+    json_t *object = json_object();
+    bool good = object != NULL;
+    for (; good && fields->name; fields++) {
+        const char *member = (const char *)from + fields->offset;
+        json_t *value = fields->real ? json_real(*(const double *)(const void *)member)
+                                     : json_integer(*(const int64_t *)(const void *)member);
+        good = json_object_set_new(object, fields->name, value) == 0;
+    }
+    if (good)
+        return object;
+    json_decref(object);
+    return NULL;
+}
+
+static json_t *history_json(const att_run_state *state)
+{
+    json_t *list = json_array();
+    bool good = list != NULL;
+    for (int64_t i = 0; good && i < state->history_count; i++)
+        good = json_array_append_new(list, fields_json(validation_fields, &state->history[i])) == 0;
+    if (good)
+        return list;
+    json_decref(list);
+    return NULL;
+}
+
+static int add_to_text(const char *bytes, size_t size, void *out)
+{
+    return att_text_add(out, bytes, size) == ATT_OK ? 0 : -1;
+}
+
+att_status att_run_state_to_json(att_text *out, const att_run_state *state, att_error *err)
+{
+    size_t before = out->length;
+    json_t *root = fields_json(state_fields, state);
+    bool good = root && json_object_set_new(root, "history", history_json(state)) == 0 &&
+                json_dump_callback(root, add_to_text, out, JSON_COMPACT) == 0;
+    json_decref(root);
+    if (good)
+        return ATT_OK;
+    out->length = before;
+    return att_fail_memory(err);
+}
+
+/* ---- reading */
+
+static att_status read_fields(void *to, const field *fields, const json_t *object, const char *name,
+                              att_error *err)
+{
+    for (; fields->name; fields++) {
+        const json_t *value = json_object_get(object, fields->name);
+        char *member = (char *)to + fields->offset;
+        if (fields->real && json_is_number(value))
+            *(double *)(void *)member = json_number_value(value);
+        else if (!fields->real && json_is_integer(value))
+            *(int64_t *)(void *)member = json_integer_value(value);
+        else
+            return att_fail(err, ATT_BAD_INPUT, name,
+                            "its record of training lacks the number '%s'", fields->name);
+    }
+    return ATT_OK;
+}
+
+static att_status read_history(att_run_state *state, const json_t *list, const char *name,
+                               att_error *err)
+{
+    size_t count = json_array_size(list);
+    if (!json_is_array(list))
+        return att_fail(err, ATT_BAD_INPUT, name, "its record of training has no history");
+    state->history = att_alloc_zero(count, sizeof *state->history);
+    if (!state->history)
+        return att_fail_memory(err);
+    state->history_count = state->history_capacity = (int64_t)count;
+    for (size_t i = 0; i < count; i++)
+        ATT_TRY(
+            read_fields(&state->history[i], validation_fields, json_array_get(list, i), name, err));
+    return ATT_OK;
+}
+
+/* Whatever a stranger's file says, counters count and the best is one of the history. */
+static att_status check_counters(const att_run_state *state, const char *name, att_error *err)
+{
+    const int64_t counters[] = { state->step,        state->epoch,          state->position,
+                                 state->batches,     state->tokens,         state->since_tokens,
+                                 state->since_right, state->plateau.waited, state->plateau.cuts,
+                                 state->best,        state->averaged };
+    for (size_t i = 0; i < sizeof counters / sizeof *counters; i++)
+        if (counters[i] < 0)
+            return att_fail(err, ATT_BAD_INPUT, name, "its record of training counts below 0");
+    if (state->best > state->history_count)
+        return att_fail(err, ATT_BAD_INPUT, name,
+                        "its record of training has %lld validations, of which number %lld is the "
+                        "best",
+                        (long long)state->history_count, (long long)state->best);
+    return ATT_OK;
+}
+
+att_status att_run_state_from_json(att_run_state *out, const char *json, const char *name,
+                                   att_error *err)
+{
+    *out = (att_run_state){ 0 };
+    json_error_t why;
+    json_t *root = json_loads(json, JSON_REJECT_DUPLICATES, &why);
+    att_status status = json_is_object(root) ? read_fields(out, state_fields, root, name, err)
+                                             : att_fail(err, ATT_BAD_INPUT, name,
+                                                        "its record of training is no JSON object");
+    if (status == ATT_OK)
+        status = read_history(out, json_object_get(root, "history"), name, err);
+    if (status == ATT_OK)
+        status = check_counters(out, name, err);
+    json_decref(root);
+    if (status != ATT_OK)
+        att_run_state_free(out);
+    return status;
+}
+
+#else
+
+att_status att_run_state_to_json(att_text *out, const att_run_state *state, att_error *err)
+{
+    (void)out;
+    (void)state;
+    return att_fail(err, ATT_UNSUPPORTED, NULL, "this build cannot write models: it lacks jansson");
+}
+
+att_status att_run_state_from_json(att_run_state *out, const char *json, const char *name,
+                                   att_error *err)
+{
+    (void)json;
+    *out = (att_run_state){ 0 };
+    return att_fail(err, ATT_UNSUPPORTED, name, "this build cannot read models: it lacks jansson");
+}
+
+#endif

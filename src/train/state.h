@@ -1,0 +1,51 @@
+/* Where a run stands: everything but the parameters, the moments and what follows from settings and
+ * data. It is written as JSON into checkpoints and, as the record of how it was trained, into
+ * models. There is no time in it: the same run gives the same bytes. */
+#ifndef ATT_TRAIN_STATE_H
+#define ATT_TRAIN_STATE_H
+
+#include "train/schedule.h"
+
+typedef struct att_run_state {
+    int64_t step;     /* updates made */
+    int64_t epoch;    /* being gone through, from 0 */
+    int64_t position; /* batches of it that are done */
+    int64_t batches;  /* done in all: what dropout is drawn under */
+    int64_t tokens;   /* target tokens learnt from in all */
+
+    double since_loss; /* of training since the last validation, summed over target tokens */
+    int64_t since_tokens;
+    int64_t since_right;
+
+    att_plateau plateau;
+
+    int64_t train_pairs, valid_pairs;
+    int64_t data; /* a hash of all tokens: what a resumed run must find again */
+
+    int64_t best;            /* number of the best validation, from 1; 0 before the first */
+    int64_t averaged;        /* validations that the parameters are the average of; 0: none */
+    att_validation *history; /* [history_count] all validations in order */
+    int64_t history_count;
+    int64_t history_capacity;
+} att_run_state;
+
+void att_run_state_free(att_run_state *state);
+
+/* The last validation and the best; NULL before the first. */
+const att_validation *att_run_state_last(const att_run_state *state);
+const att_validation *att_run_state_best(const att_run_state *state);
+
+/* The number of the epoch a step belongs to, from 1. */
+int64_t att_run_state_epoch(const att_run_state *state);
+
+/* Appends a validation; *better tells whether it is the best so far. Training's own loss starts
+ * anew. */
+att_status att_run_state_note(att_run_state *state, const att_validation *validation,
+                              att_best_by by, bool *better, att_error *err);
+
+/* As JSON and back; `name` stands for the file in errors. */
+att_status att_run_state_to_json(att_text *out, const att_run_state *state, att_error *err);
+att_status att_run_state_from_json(att_run_state *out, const char *json, const char *name,
+                                   att_error *err);
+
+#endif

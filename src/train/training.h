@@ -1,0 +1,78 @@
+/* A run and its parts. Everything in it follows from the settings and the data but for the
+ * parameters, the moments, the best and the last snapshots of the parameters, and the state: these
+ * are what a checkpoint holds. */
+#ifndef ATT_TRAIN_TRAINING_H
+#define ATT_TRAIN_TRAINING_H
+
+#include "model/model.h"
+#include "tape/tape.h"
+#include "text/data.h"
+#include "train/optimiser.h"
+#include "train/state.h"
+
+/* Makes one gradient of those of several processes, between the backward and the optimiser: each
+ * gets the sum of all of `grad` [size] and of all of `sums` [count]. */
+typedef att_status att_exchange(void *context, float *grad, size_t size, double *sums, int count,
+                                att_error *err);
+
+struct att_training {
+    att_settings *settings; /* lent */
+    att_data data;
+    att_model *model;
+    att_batches *batches;
+    int64_t started; /* the epoch that `batches` is arranged for; -1: none */
+    att_tape *tape;
+    att_optimiser optimiser;
+    att_plan plan;
+    att_run_state state;
+    float *best;            /* [size] parameters of the best validation */
+    float *snapshots;       /* [average,size] those of validation n at n mod average; or NULL */
+    double *norm_sums;      /* scratch of att_block_norm() */
+    size_t blocks;          /* bytes of parameters, gradients and all that is kept of them */
+    att_text out, last;     /* paths of the model and of the checkpoint */
+    att_exchange *exchange; /* or NULL: this process is alone */
+    void *exchange_context;
+};
+
+/* ---- checkpoint.c */
+
+/* Writes the checkpoint. Parameters that are no longer numbers are refused. */
+att_status att_checkpoint_save(const att_training *training, att_error *err);
+
+/* Replaces parameters, moments, kept parameters and state by those of a checkpoint. */
+att_status att_checkpoint_take(att_training *training, const att_bundle *bundle, const char *name,
+                               att_error *err);
+
+/* Writes a model whose parameters are `values` [size]. */
+att_status att_training_save_model(const att_training *training, float *values, att_error *err);
+
+/* ---- resume.c */
+
+/* Brings the settings up to those of a checkpoint; refuses those given that a run cannot change. */
+att_status att_resume_settings(att_settings *settings, const att_bundle *bundle, const char *name,
+                               att_error *err);
+
+/* A hash of everything in the data that learning depends on. */
+int64_t att_data_hash(const att_data *data);
+
+/* ---- validate.c */
+
+/* Measures the model on the validation data, unless `go_on` says no meanwhile: then *done is false
+ * and nothing has changed. Otherwise takes note of the result, keeps the parameters among the
+ * snapshots and, where they are the best so far, as the best. */
+att_status att_training_validate(att_training *training, bool (*go_on)(void *context),
+                                 void *context, bool *done, bool *better, att_error *err);
+
+/* Writes the model that the run leaves: the best, or the average of the snapshots, measured too. */
+att_status att_training_finish(att_training *training, att_error *err);
+
+/* ---- step.c */
+
+/* One update from the next batches of the epoch. *norm is the gradient's, before clipping. */
+att_status att_training_step(att_training *training, double *norm, att_error *err);
+
+/* Runs the largest batch of the first epoch forward and backward and forgets it: from then on a
+ * step needs no new memory, and att_tape_peak() knows what it needs. */
+att_status att_training_rehearse(att_training *training, att_error *err);
+
+#endif

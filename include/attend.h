@@ -705,6 +705,9 @@ ATT_API att_status att_training_run(att_training *training, att_training_watch *
 /* Whether the run is over (att_training_run() would have nothing left to do). */
 ATT_API bool att_training_over(const att_training *training);
 
+/* Steps made so far, in this run and before. */
+ATT_API int64_t att_training_steps(const att_training *training);
+
 /* All validations so far, lent; and the number of the best, from 1 (0 before the first). */
 ATT_API size_t att_training_history(const att_training *training, const att_validation **rows);
 ATT_API size_t att_training_best(const att_training *training);

@@ -168,6 +168,11 @@ void att_training_free(att_training *training)
 
 /* ---- questions */
 
+int64_t att_training_steps(const att_training *training)
+{
+    return training->state.step;
+}
+
 size_t att_training_history(const att_training *training, const att_validation **rows)
 {
     *rows = training->state.history;

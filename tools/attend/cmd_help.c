@@ -27,6 +27,11 @@ static void print_option(const option *row)
 
 exit_code help_verb(const struct verb *verb)
 {
+    return help_verb_about(verb, NULL);
+}
+
+exit_code help_verb_about(const struct verb *verb, const char *about)
+{
     printf("Usage: attend %s%s %s\n\n%s", verb->name, verb->options ? " [options]" : "",
            verb->operands, verb->details);
     if (verb->options)
@@ -34,6 +39,8 @@ exit_code help_verb(const struct verb *verb)
     for (const option *row = verb->options; row && row->name; row++)
         if (row->says)
             print_option(row);
+    if (verb->print_more)
+        verb->print_more(about);
     return finish();
 }
 

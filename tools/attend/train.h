@@ -1,0 +1,44 @@
+/* The parts of attend train: its options from the table of settings, and what it shows. */
+#ifndef TRAIN_H
+#define TRAIN_H
+
+#include "program.h"
+
+#include <stdio.h>
+
+/* Prints every setting that concerns `task` (NULL: any) with its default there, by group. */
+void train_print_settings(const char *task);
+
+/* What was asked for besides settings. */
+typedef struct train_request {
+    att_settings *settings;
+    const char *task;
+    bool help;
+    bool quiet;
+} train_request;
+
+/* Reads the arguments: the task, settings as `--key value`, `--key=value`, `--flag` and
+ * `--no-flag`, and the options of the verb. What is wrong is told on standard error. */
+exit_code train_parse(train_request *out, const struct verb *verb, int count, char **args);
+
+/* How a run shows its course. */
+typedef struct train_show {
+    bool live;  /* a line on the terminal is written over and over */
+    bool quiet; /* nothing but the end */
+    FILE *log;  /* a line of JSON per report, or NULL */
+    const char *log_name;
+    int64_t logged;    /* the step last written to it */
+    double shown;      /* when the live line was last written, in seconds of the run */
+    bool on_line;      /* the live line stands on the terminal */
+    bool headed;       /* the heading has been printed */
+    att_status status; /* the first failure to write, and what it was */
+    att_error err;
+} train_show;
+
+/* Shows one event: validations as lines, steps in between as one line that changes. */
+void train_show_event(train_show *show, const att_training_progress *progress);
+
+/* What came of it all. */
+void train_show_end(train_show *show, const att_training *training, double seconds);
+
+#endif

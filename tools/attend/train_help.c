@@ -1,0 +1,88 @@
+/* The settings as help, from their table. */
+#include "train.h"
+
+#include <string.h>
+
+enum { COLUMN = 28, WIDTH = 100 };
+
+/* "--key VALUE", in its column. */
+static void print_key(const att_setting *row)
+{
+    char written[80];
+    snprintf(written, sizeof written, "  --%s%s%s", row->key, row->takes ? " " : "",
+             row->takes ? row->takes : "");
+    printf("%-*s", COLUMN, written);
+    if (strlen(written) >= COLUMN)
+        printf("\n%*s", COLUMN, "");
+}
+
+/* Adds `word` to a line, or begins another. */
+static void print_word(const char *word, int *column)
+{
+    int length = (int)strlen(word);
+    if (*column > COLUMN && *column + 1 + length > WIDTH) {
+        printf("\n%*s", COLUMN, "");
+        *column = COLUMN;
+    }
+    if (*column > COLUMN)
+        *column += printf(" ");
+    *column += printf("%s", word);
+}
+
+static void print_words(const char *text, int *column)
+{
+    char word[128];
+    while (*text) {
+        size_t length = strcspn(text, " ");
+        snprintf(word, sizeof word, "%.*s", (int)length, text);
+        print_word(word, column);
+        text += length + (text[length] == ' ');
+    }
+}
+
+/* What a setting says, the words it takes, and its default. */
+static void print_says(const att_setting *row, const char *start)
+{
+    int column = COLUMN;
+    char last[160];
+    print_words(row->says, &column);
+    if (row->words)
+        print_word("—", &column);
+    for (int i = 0; row->words && row->words[i]; i++) {
+        snprintf(last, sizeof last, "%s%s", row->words[i], row->words[i + 1] ? "," : "");
+        print_word(last, &column);
+    }
+    if (start && *start) {
+        snprintf(last, sizeof last, "[%s]", start);
+        print_word(last, &column);
+    }
+    putchar('\n');
+}
+
+static void print_setting(const att_setting *row, const att_settings *defaults)
+{
+    att_text start = { 0 };
+    print_key(row);
+    bool known = att_settings_get(&start, defaults, row->key, NULL) == ATT_OK;
+    print_says(row, known ? start.data : NULL);
+    att_text_free(&start);
+}
+
+void train_print_settings(const char *task)
+{
+    att_settings *defaults;
+    if (att_settings_new(&defaults, task, NULL) != ATT_OK)
+        return;
+    const char *group = "";
+    for (size_t i = 0; i < att_setting_count(); i++) {
+        const att_setting *row = att_setting_get(i);
+        if (strcmp(row->key, "task") == 0 || (task && !att_setting_concerns(row, task)))
+            continue;
+        if (strcmp(row->group, group) != 0)
+            printf("\n%c%s (defaults in brackets%s%s):\n", row->group[0] - 'a' + 'A',
+                   row->group + 1, task ? ", for " : "", task ? task : "");
+        group = row->group;
+        print_setting(row, defaults);
+    }
+    att_settings_free(defaults);
+}

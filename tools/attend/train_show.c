@@ -1,0 +1,141 @@
+/* What a run shows while it goes on: a line per validation, one line that changes in between where
+ * there is a terminal, and lines of JSON for programs. */
+#include "train.h"
+
+#include <errno.h>
+#include <math.h>
+#include <string.h>
+
+#include "output.h"
+
+/* Seconds between two versions of the live line, and steps between two lines of the log. */
+static const double live_seconds = 0.1;
+enum { LOG_STEPS = 50 };
+
+/* ---- the log */
+
+/* A number as JSON; what is none is null. */
+static void log_real(FILE *log, const char *key, double value)
+{
+    if (isfinite(value))
+        fprintf(log, ",\"%s\":%.9g", key, value);
+    else
+        fprintf(log, ",\"%s\":null", key);
+}
+
+static void log_event(train_show *show, const att_training_progress *at)
+{
+    FILE *log = show->log;
+    const att_validation *row = at->event == ATT_TRAINING_VALIDATED ? at->last : NULL;
+    fprintf(log, "{\"event\":\"%s\",\"step\":%lld,\"epoch\":%lld", row ? "validation" : "step",
+            (long long)at->step, (long long)at->epoch);
+    log_real(log, "rate", at->rate);
+    log_real(log, "train_loss", row ? row->train_loss : at->loss);
+    if (row) {
+        log_real(log, "loss", row->loss);
+        log_real(log, "accuracy", row->accuracy);
+        log_real(log, "exact", row->exact);
+        log_real(log, "errors", row->errors);
+        fprintf(log, ",\"better\":%s", at->better ? "true" : "false");
+    }
+    log_real(log, "gradient_norm", at->gradient_norm);
+    log_real(log, "tokens_per_second", at->tokens_per_second);
+    log_real(log, "seconds", at->seconds);
+    fputs("}\n", log);
+    if (fflush(log) != 0 && show->status == ATT_OK)
+        show->status =
+            error_set(&show->err, ATT_SYSTEM, show->log_name, "cannot write: %s", strerror(errno));
+    show->logged = at->step;
+}
+
+/* ---- the screen */
+
+static void clear_line(train_show *show)
+{
+    if (show->on_line)
+        fputs("\r\033[K", stdout);
+    show->on_line = false;
+}
+
+/* "1:02:03" or "2:03". */
+static const char *duration(char out[32], double seconds)
+{
+    long whole = isfinite(seconds) && seconds < 1e9 ? (long)ceil(seconds) : 0;
+    if (whole >= 3600)
+        snprintf(out, 32, "%ld:%02ld:%02ld", whole / 3600, whole / 60 % 60, whole % 60);
+    else
+        snprintf(out, 32, "%ld:%02ld", whole / 60, whole % 60);
+    return out;
+}
+
+/* No longer than the terminal is wide: what wraps cannot be written over. */
+static void show_live(train_show *show, const att_training_progress *at)
+{
+    char left[32], line[256];
+    int width = output_width();
+    if (at->event == ATT_TRAINING_VALIDATING)
+        snprintf(line, sizeof line, "epoch %lld/%lld  step %lld/%lld  validating",
+                 (long long)at->epoch, (long long)at->epochs, (long long)at->step,
+                 (long long)at->steps);
+    else
+        snprintf(
+            line, sizeof line,
+            "epoch %lld/%lld  step %lld/%lld  loss %.4f  gradient %.3g  %.0f tokens/s  %s left",
+            (long long)at->epoch, (long long)at->epochs, (long long)at->step, (long long)at->steps,
+            at->loss, at->gradient_norm, at->tokens_per_second, duration(left, at->seconds_left));
+    if (width > 0 && (size_t)width < sizeof line)
+        line[width - 1] = '\0';
+    printf("\r\033[K%s", line);
+    fflush(stdout);
+    show->on_line = true;
+    show->shown = at->seconds;
+}
+
+static void show_validation(train_show *show, const att_training_progress *at)
+{
+    const att_validation *row = at->last;
+    char left[32];
+    clear_line(show);
+    if (!show->headed)
+        printf("%7s %8s %11s %8s %10s %10s %10s %9s\n", "epoch", "step", "train loss", "loss",
+               "exact", "errors", "tokens/s", "left");
+    show->headed = true;
+    printf("%7lld %8lld %11.4f %8.4f %8.2f %% %8.2f %% %10.0f %9s%s\n", (long long)row->epoch,
+           (long long)row->step, row->train_loss, row->loss, 100 * row->exact, 100 * row->errors,
+           at->tokens_per_second, duration(left, at->seconds_left), at->better ? "  best" : "");
+    fflush(stdout);
+}
+
+void train_show_event(train_show *show, const att_training_progress *progress)
+{
+    bool validated = progress->event == ATT_TRAINING_VALIDATED;
+    bool step = progress->event == ATT_TRAINING_STEP;
+    if (show->log && (validated || (step && progress->step >= show->logged + LOG_STEPS)))
+        log_event(show, progress);
+    if (show->quiet)
+        return;
+    if (validated)
+        show_validation(show, progress);
+    else if (show->live && progress->seconds >= show->shown + live_seconds)
+        show_live(show, progress);
+}
+
+void train_show_end(train_show *show, const att_training *training, double seconds)
+{
+    const att_validation *rows;
+    char time[32];
+    clear_line(show);
+    size_t count = att_training_history(training, &rows), best = att_training_best(training);
+    const char *checkpoint = att_training_checkpoint_path(training);
+    if (!att_training_over(training)) {
+        printf("stopped at step %lld; go on with: attend train --resume %s\n",
+               (long long)att_training_steps(training), checkpoint);
+        return;
+    }
+    if (best > 0 && best <= count)
+        printf("%.2f %% of the lines right, %.2f %% wrong tokens, loss %.4f (epoch %lld)\n",
+               100 * rows[best - 1].exact, 100 * rows[best - 1].errors, rows[best - 1].loss,
+               (long long)rows[best - 1].epoch);
+    printf("wrote %s in %s (checkpoint: %s)\n", att_training_model_path(training),
+           duration(time, seconds), checkpoint);
+}

@@ -1,0 +1,97 @@
+/* A run small enough to be repeated many times, with everything in it that a checkpoint must keep:
+ * dropout, own predictions, accumulation, a schedule, an average, validation within epochs. */
+#ifndef ATT_TESTS_TRAIN_SMALL_RUN_H
+#define ATT_TESTS_TRAIN_SMALL_RUN_H
+
+#include "attend.h"
+#include "base/file.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+static const char *const small_settings[][2] = {
+    { "width", "12" },
+    { "embed", "8" },
+    { "train-count", "60" },
+    { "valid-count", "12" },
+    { "most-length", "6" },
+    { "batch", "64" },
+    { "epochs", "2" },
+    { "dropout", "0.3" },
+    { "own", "0.5" },
+    { "accumulate", "2" },
+    { "average", "2" },
+    { "schedule", "plateau" },
+    { "warmup", "3" },
+    { "clip", "0.5" },
+    { "validate-every", "3" },
+    { "save-every", "0" },
+    { "plateau-patience", "1" },
+};
+
+/* Sets a key; a value that the table refuses fails the test. */
+static inline void small_set(att_settings *settings, const char *key, const char *value)
+{
+    att_error err = { 0 };
+    if (att_settings_set(settings, key, value, &err) != ATT_OK)
+        fail_msg("%s = %s: %s", key, value, err.message);
+}
+
+/* The settings, writing into `folder`. */
+static inline att_settings *small_new(const char *folder)
+{
+    att_settings *settings;
+    char path[256];
+    assert_int_equal(att_settings_new(&settings, "reverse", NULL), ATT_OK);
+    for (size_t i = 0; i < sizeof small_settings / sizeof *small_settings; i++)
+        small_set(settings, small_settings[i][0], small_settings[i][1]);
+    snprintf(path, sizeof path, "%s/m.safetensors", folder);
+    small_set(settings, "out", path);
+    return settings;
+}
+
+/* A new folder, to be removed by folder_remove(). */
+static inline void folder_new(char folder[64])
+{
+    strcpy(folder, "/tmp/attend-train-XXXXXX");
+    assert_non_null(mkdtemp(folder));
+}
+
+static inline void folder_remove(const char *folder)
+{
+    char command[128];
+    snprintf(command, sizeof command, "rm -rf '%s'", folder);
+    assert_int_equal(system(command), 0);
+}
+
+static inline void folder_file(att_text *out, const char *folder, const char *name)
+{
+    char path[256];
+    att_error err = { 0 };
+    snprintf(path, sizeof path, "%s/%s", folder, name);
+    if (att_file_read(out, path, SIZE_MAX, &err) != ATT_OK)
+        fail_msg("%s: %s", path, err.message);
+}
+
+/* Fails unless both folders hold the same model and the same checkpoint. */
+static inline void folders_equal(const char *a, const char *b, const char *what)
+{
+    static const char *const names[] = { "m.safetensors", "m.last.safetensors" };
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        att_text one = { 0 }, other = { 0 };
+        folder_file(&one, a, names[i]);
+        folder_file(&other, b, names[i]);
+        if (one.length != other.length || memcmp(one.data, other.data, one.length) != 0)
+            fail_msg("%s: %s differs", what, names[i]);
+        att_text_free(&one);
+        att_text_free(&other);
+    }
+}
+
+#endif

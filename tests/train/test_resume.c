@@ -1,0 +1,232 @@
+/* A run that is killed at any moment and taken up again leaves the bytes of one that was not. Runs
+ * are processes of their own here: this one starts no threads, so that it may fork. */
+#include "train/small_run.h"
+
+#include "base/random.h"
+
+#include <signal.h>
+#include <sys/wait.h>
+#include <time.h>
+
+#ifdef ATT_HAVE_JANSSON
+
+/* How a process trains. */
+typedef struct attempt {
+    const char *folder;
+    int threads;
+    const char *cpu;        /* or NULL: the best */
+    int64_t die_after;      /* events until it kills itself; 0: never */
+    const char *changes[2]; /* a setting other than those of small_run.h */
+} attempt;
+
+typedef struct countdown {
+    int64_t left;
+} countdown;
+
+static bool count_down(void *context, const att_training_progress *progress)
+{
+    countdown *count = context;
+    (void)progress;
+    if (count->left > 0 && --count->left == 0)
+        raise(SIGKILL);
+    return true;
+}
+
+/* In the child: from the checkpoint where there is one, else from the start. */
+static int train(const attempt *how)
+{
+    char last[256];
+    att_error err = { 0 };
+    att_training *training = NULL;
+    countdown count = { how->die_after };
+    if (how->cpu)
+        setenv("ATTEND_CPU", how->cpu, 1);
+    att_threads_set(how->threads);
+    att_settings *settings = small_new(how->folder);
+    if (how->changes[0])
+        small_set(settings, how->changes[0], how->changes[1]);
+    snprintf(last, sizeof last, "%s/m.last.safetensors", how->folder);
+    if (access(last, F_OK) == 0)
+        small_set(settings, "resume", last);
+    att_status status = att_training_new(&training, settings, &err);
+    if (status == ATT_OK)
+        status = att_training_run(training, count_down, &count, &err);
+    if (status != ATT_OK)
+        fprintf(stderr, "%s: %s\n", err.place, err.message);
+    att_training_free(training);
+    att_settings_free(settings);
+    return (int)status;
+}
+
+static pid_t start(const attempt *how)
+{
+    pid_t child = fork();
+    assert_true(child >= 0);
+    if (child == 0)
+        _exit(train(how));
+    return child;
+}
+
+/* Waits; true where the process ended by itself, and well; false where it was killed. */
+static bool finished(pid_t child)
+{
+    int status;
+    assert_int_equal(waitpid(child, &status, 0), child);
+    if (WIFSIGNALED(status)) {
+        assert_int_equal(WTERMSIG(status), SIGKILL);
+        return false;
+    }
+    assert_int_equal(WEXITSTATUS(status), 0);
+    return true;
+}
+
+static double run_whole(const char *folder)
+{
+    struct timespec a, b;
+    clock_gettime(CLOCK_MONOTONIC, &a);
+    assert_true(finished(start(&(attempt){ folder, .threads = 1 })));
+    clock_gettime(CLOCK_MONOTONIC, &b);
+    return (double)(b.tv_sec - a.tv_sec) + (double)(b.tv_nsec - a.tv_nsec) * 1e-9;
+}
+
+static void killed_after_every_event_it_ends_the_same(void **state)
+{
+    (void)state;
+    char whole[64], broken[64], what[64];
+    folder_new(whole);
+    run_whole(whole);
+    bool reached = false; /* the end, without being killed */
+    for (int64_t n = 1; !reached; n++) {
+        folder_new(broken);
+        reached = finished(start(&(attempt){ broken, .threads = 1, .die_after = n }));
+        if (!reached)
+            assert_true(finished(start(&(attempt){ broken, .threads = 1 + (int)(n % 2) })));
+        snprintf(what, sizeof what, "killed after event %d", (int)n);
+        folders_equal(whole, broken, what);
+        folder_remove(broken);
+        assert_true(reached || n < 1000);
+    }
+    folder_remove(whole);
+}
+
+/* Killed again and again after the same few events: it still gets there. */
+static void killed_again_and_again_it_ends_the_same(void **state)
+{
+    (void)state;
+    char whole[64], broken[64];
+    folder_new(whole);
+    folder_new(broken);
+    run_whole(whole);
+    int lives = 1;
+    while (!finished(start(&(attempt){ broken, .threads = 1 + lives % 3, .die_after = 4 })))
+        assert_true(++lives < 1000);
+    assert_true(lives > 3);
+    folders_equal(whole, broken, "killed every four events");
+    folder_remove(broken);
+    folder_remove(whole);
+}
+
+/* At moments that nobody chose: in the middle of a step, of a file, of a renaming. */
+static void killed_at_any_moment_it_ends_the_same(void **state)
+{
+    (void)state;
+    enum { TRIALS = 25 };
+    char whole[64], broken[64], what[64];
+    folder_new(whole);
+    double seconds = run_whole(whole);
+    for (uint64_t trial = 0; trial < TRIALS; trial++) {
+        folder_new(broken);
+        double wait = seconds * att_random_double(11, 12, trial);
+        pid_t child = start(&(attempt){ broken, .threads = 1 });
+        struct timespec pause = { (time_t)wait, (long)((wait - (double)(time_t)wait) * 1e9) };
+        nanosleep(&pause, NULL);
+        kill(child, SIGKILL);
+        if (!finished(child))
+            assert_true(finished(start(&(attempt){ broken, .threads = 1 })));
+        snprintf(what, sizeof what, "killed after %.1f ms", 1e3 * wait);
+        folders_equal(whole, broken, what);
+        folder_remove(broken);
+    }
+    folder_remove(whole);
+}
+
+static void threads_and_instruction_sets_do_not_show(void **state)
+{
+    (void)state;
+    static const char *const cpus[] = { "ref", "avx2", "avx512" };
+    char whole[64], other[64], what[64];
+    folder_new(whole);
+    run_whole(whole);
+    for (size_t i = 0; i < sizeof cpus / sizeof *cpus; i++) {
+        for (int threads = 1; threads <= 8; threads *= 2) {
+            folder_new(other);
+            assert_true(finished(start(&(attempt){ other, .threads = threads, .cpu = cpus[i] })));
+            snprintf(what, sizeof what, "%s, %d threads", cpus[i], threads);
+            folders_equal(whole, other, what);
+            folder_remove(other);
+        }
+    }
+    folder_remove(whole);
+}
+
+static void every_optimiser_resumes_to_the_same_bytes(void **state)
+{
+    (void)state;
+    static const char *const names[] = { "sgd", "adamw", "adadelta" };
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        char whole[64], broken[64];
+        folder_new(whole);
+        folder_new(broken);
+        attempt how = { whole, .threads = 1, .changes = { "optimiser", names[i] } };
+        assert_true(finished(start(&how)));
+        how.folder = broken;
+        how.die_after = 7;
+        assert_false(finished(start(&how)));
+        how.die_after = 0;
+        assert_true(finished(start(&how)));
+        folders_equal(whole, broken, names[i]);
+        folder_remove(whole);
+        folder_remove(broken);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(killed_after_every_event_it_ends_the_same),
+        cmocka_unit_test(killed_again_and_again_it_ends_the_same),
+        cmocka_unit_test(killed_at_any_moment_it_ends_the_same),
+        cmocka_unit_test(threads_and_instruction_sets_do_not_show),
+        cmocka_unit_test(every_optimiser_resumes_to_the_same_bytes),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
+
+#else
+
+static void a_build_without_jansson_says_so_before_the_first_step(void **state)
+{
+    (void)state;
+    char folder[64];
+    att_training *training = NULL;
+    att_error err = { 0 };
+    folder_new(folder);
+    att_settings *settings = small_new(folder);
+    assert_int_equal(att_training_new(&training, settings, NULL), ATT_OK);
+    assert_int_equal(att_training_run(training, NULL, NULL, &err), ATT_UNSUPPORTED);
+    assert_non_null(strstr(err.message, "jansson"));
+    assert_int_equal(att_training_steps(training), 0);
+    att_training_free(training);
+    att_settings_free(settings);
+    folder_remove(folder);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_build_without_jansson_says_so_before_the_first_step),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
+
+#endif

@@ -1,0 +1,448 @@
+/* A run from the outside and in the middle: stopping, going on, giving up, and what is refused. */
+#include "train/small_run.h"
+
+#include "base/alloc.h"
+#include "train/training.h"
+
+#include <math.h>
+
+#ifdef ATT_HAVE_JANSSON
+
+static att_training *begin(att_settings *settings)
+{
+    att_training *training = NULL;
+    att_error err = { 0 };
+    if (att_training_new(&training, settings, &err) != ATT_OK)
+        fail_msg("%s: %s", err.place, err.message);
+    return training;
+}
+
+static void run_to_the_end(att_settings *settings, att_training_watch *watch, void *context)
+{
+    att_error err = { 0 };
+    att_training *training = begin(settings);
+    if (att_training_run(training, watch, context, &err) != ATT_OK)
+        fail_msg("%s: %s", err.place, err.message);
+    att_training_free(training);
+    att_settings_free(settings);
+}
+
+static att_settings *resumed(const char *folder)
+{
+    att_settings *settings;
+    char path[256];
+    assert_int_equal(att_settings_new(&settings, NULL, NULL), ATT_OK);
+    snprintf(path, sizeof path, "%s/m.last.safetensors", folder);
+    small_set(settings, "resume", path);
+    return settings;
+}
+
+/* ---- stopping and going on */
+
+typedef struct seen {
+    int64_t events, stop_at;
+    int64_t steps, validations, validating;
+} seen;
+
+static bool look(void *context, const att_training_progress *at)
+{
+    seen *all = context;
+    all->events++;
+    all->steps += at->event == ATT_TRAINING_STEP;
+    all->validating += at->event == ATT_TRAINING_VALIDATING;
+    if (at->event == ATT_TRAINING_VALIDATED) {
+        all->validations++;
+        assert_int_equal(at->last->step, at->step);
+        assert_true(at->last->errors >= at->best->errors);
+        assert_true(at->better == (at->last == at->best));
+    }
+    if (at->event == ATT_TRAINING_STEP)
+        assert_true(at->gradient_norm > 0 && at->loss > 0 && at->rate > 0);
+    return all->events != all->stop_at;
+}
+
+static void every_step_and_validation_is_told(void **state)
+{
+    (void)state;
+    char folder[64];
+    seen all = { 0 };
+    folder_new(folder);
+    att_training *training = begin(small_new(folder));
+    att_settings *settings = training->settings;
+    assert_int_equal(att_training_run(training, look, &all, NULL), ATT_OK);
+    const att_validation *rows;
+    size_t count = att_training_history(training, &rows);
+    assert_int_equal(all.steps, att_training_steps(training));
+    assert_int_equal(all.validations + 1, count); /* the last is of the average */
+    assert_true(all.validating >= all.validations);
+    assert_true(att_training_over(training));
+    assert_int_equal(att_training_best(training), count);
+    for (size_t i = 0; i + 2 < count; i++)
+        assert_int_equal(rows[i].step, 3 * (i + 1));
+    att_training_free(training);
+    att_settings_free(settings);
+    folder_remove(folder);
+}
+
+static void stopped_anywhere_and_resumed_by_its_checkpoint_alone_it_ends_the_same(void **state)
+{
+    (void)state;
+    char whole[64], broken[64], what[64];
+    folder_new(whole);
+    run_to_the_end(small_new(whole), NULL, NULL);
+    for (int64_t stop = 1; stop < 12; stop++) {
+        folder_new(broken);
+        att_settings *settings = small_new(broken);
+        small_set(settings, "save-every", "1000");
+        att_training *training = begin(settings);
+        assert_int_equal(att_training_run(training, look, &(seen){ .stop_at = stop }, NULL),
+                         ATT_OK);
+        assert_false(att_training_over(training));
+        att_training_free(training);
+        att_settings_free(settings);
+        run_to_the_end(resumed(broken), NULL, NULL);
+        snprintf(what, sizeof what, "stopped after event %d", (int)stop);
+        folders_equal(whole, broken, what);
+        folder_remove(broken);
+    }
+    folder_remove(whole);
+}
+
+static void a_finished_run_goes_on_when_given_more_epochs(void **state)
+{
+    (void)state;
+    char longer[64], twice[64];
+    folder_new(longer);
+    folder_new(twice);
+    for (int i = 0; i < 2; i++) {
+        att_settings *settings = small_new(i ? twice : longer);
+        small_set(settings, "average", "0");
+        small_set(settings, "validate-every", "0");
+        small_set(settings, "own", "0"); /* rises over the whole of the plan */
+        small_set(settings, "epochs", i ? "1" : "3");
+        run_to_the_end(settings, NULL, NULL);
+    }
+    att_settings *more = resumed(twice);
+    small_set(more, "epochs", "3");
+    run_to_the_end(more, NULL, NULL);
+    folders_equal(longer, twice, "one epoch, and two more");
+    folder_remove(longer);
+    folder_remove(twice);
+}
+
+static void patience_ends_a_run_that_makes_no_progress(void **state)
+{
+    (void)state;
+    char folder[64];
+    folder_new(folder);
+    att_settings *settings = small_new(folder);
+    small_set(settings, "rate", "0"); /* nothing is learnt: the first validation stays the best */
+    small_set(settings, "patience", "2");
+    small_set(settings, "average", "0");
+    small_set(settings, "epochs", "50");
+    att_training *training = begin(settings);
+    const att_validation *rows;
+    assert_int_equal(att_training_run(training, NULL, NULL, NULL), ATT_OK);
+    assert_int_equal(att_training_history(training, &rows), 3);
+    assert_int_equal(att_training_best(training), 1);
+    assert_true(rows[0].loss == rows[2].loss);
+    att_training_free(training);
+    att_settings_free(settings);
+    folder_remove(folder);
+}
+
+/* ---- learning */
+
+static void the_loss_falls(void **state)
+{
+    (void)state;
+    char folder[64];
+    folder_new(folder);
+    att_settings *settings = small_new(folder);
+    static const char *const changes[][2] = {
+        { "width", "32" },  { "train-count", "300" }, { "epochs", "8" },
+        { "dropout", "0" }, { "own", "0" },           { "accumulate", "1" },
+        { "rate", "0.02" }, { "save-every", "60" },   { "validate-every", "0" },
+        { "average", "0" },
+    };
+    for (size_t i = 0; i < sizeof changes / sizeof *changes; i++)
+        small_set(settings, changes[i][0], changes[i][1]);
+    att_training *training = begin(settings);
+    const att_validation *rows;
+    assert_int_equal(att_training_run(training, NULL, NULL, NULL), ATT_OK);
+    size_t count = att_training_history(training, &rows);
+    assert_int_equal(count, 8);
+    assert_true(rows[count - 1].train_loss < 0.5 * rows[0].train_loss);
+    assert_true(rows[count - 1].loss < 0.7 * rows[0].loss);
+    att_training_free(training);
+    att_settings_free(settings);
+    folder_remove(folder);
+}
+
+/* As if another process had found the same gradient. Doubling is exact, so nothing else changes. */
+static att_status double_all(void *context, float *grad, size_t size, double *sums, int count,
+                             att_error *err)
+{
+    (void)err;
+    ++*(int64_t *)context;
+    for (size_t i = 0; i < size; i++)
+        grad[i] *= 2;
+    for (int i = 0; i < count; i++)
+        sums[i] *= 2;
+    return ATT_OK;
+}
+
+static void an_exchange_sees_every_gradient_and_averages_over_all_processes(void **state)
+{
+    (void)state;
+    char folder[64];
+    folder_new(folder);
+    att_settings *settings = small_new(folder);
+    att_training *alone = begin(settings), *among = begin(settings);
+    int64_t calls = 0;
+    among->exchange = double_all;
+    among->exchange_context = &calls;
+    assert_int_equal(att_training_run(alone, NULL, NULL, NULL), ATT_OK);
+    assert_int_equal(att_training_run(among, NULL, NULL, NULL), ATT_OK);
+    assert_int_equal(calls, att_training_steps(among));
+    assert_memory_equal(alone->model->params.value, among->model->params.value,
+                        alone->model->params.size * sizeof(float));
+    assert_int_equal(among->state.tokens, 2 * alone->state.tokens);
+    att_training_free(alone);
+    att_training_free(among);
+    att_settings_free(settings);
+    folder_remove(folder);
+}
+
+/* ---- failing */
+
+static void a_gradient_that_is_no_number_ends_the_run_and_leaves_the_files(void **state)
+{
+    (void)state;
+    char folder[64];
+    att_error err = { 0 };
+    att_text before = { 0 }, after = { 0 };
+    folder_new(folder);
+    att_settings *settings = small_new(folder);
+    att_training *training = begin(settings);
+    assert_int_equal(att_training_run(training, look, &(seen){ .stop_at = 5 }, NULL), ATT_OK);
+    folder_file(&before, folder, "m.last.safetensors");
+    int64_t steps = att_training_steps(training);
+    for (size_t i = 0; i < training->model->params.size; i++)
+        training->model->params.value[i] = NAN;
+    att_params_changed(&training->model->params);
+    assert_int_equal(att_training_step(training, &(double){ 0 }, &err), ATT_BAD_INPUT);
+    char step[32];
+    snprintf(step, sizeof step, "step %d:", (int)steps + 1);
+    assert_non_null(strstr(err.message, step));
+    assert_int_equal(att_checkpoint_save(training, &err), ATT_BAD_INPUT);
+    folder_file(&after, folder, "m.last.safetensors");
+    assert_int_equal(before.length, after.length);
+    assert_memory_equal(before.data, after.data, before.length);
+    att_text_free(&before);
+    att_text_free(&after);
+    att_training_free(training);
+    att_settings_free(settings);
+    folder_remove(folder);
+}
+
+static void refused(att_settings *settings, const char *expected)
+{
+    att_training *training = NULL;
+    att_error err = { 0 };
+    assert_int_equal(att_training_new(&training, settings, &err), ATT_BAD_INPUT);
+    assert_null(training);
+    if (!strstr(err.message, expected))
+        fail_msg("'%s' lacks '%s'", err.message, expected);
+    att_settings_free(settings);
+}
+
+static void what_a_run_cannot_change_is_refused_when_it_is_resumed(void **state)
+{
+    (void)state;
+    char folder[64], path[256];
+    folder_new(folder);
+    run_to_the_end(small_new(folder), NULL, NULL);
+    static const char *const changes[][3] = {
+        { "width", "13", "width 13 contradicts resume: the run has width 12" },
+        { "task", "sort", "task sort contradicts resume" },
+        { "optimiser", "sgd", "optimiser sgd contradicts resume" },
+        { "seed", "5", "seed 5 contradicts" },
+        { "train-count", "61", "train-count 61 contradicts" },
+    };
+    for (size_t i = 0; i < sizeof changes / sizeof *changes; i++) {
+        att_settings *settings = resumed(folder);
+        small_set(settings, changes[i][0], changes[i][1]);
+        refused(settings, changes[i][2]);
+    }
+    att_settings *settings = resumed(folder);
+    snprintf(path, sizeof path, "%s/m.safetensors", folder);
+    small_set(settings, "resume", path);
+    refused(settings, "lacks the tensor 'training.");
+    folder_remove(folder);
+}
+
+static void files_that_have_changed_since_are_refused(void **state)
+{
+    (void)state;
+    char folder[64], path[256];
+    folder_new(folder);
+    snprintf(path, sizeof path, "%s/pairs.tsv", folder);
+    static const char *const texts[] = { "ab\tba\nabc\tcba\nba\tab\nc\tc\n",
+                                         "ab\tba\nabc\tcba\nba\tab\nc\tb\n" };
+    assert_int_equal(att_file_save(path, texts[0], strlen(texts[0]), NULL), ATT_OK);
+    att_settings *settings;
+    assert_int_equal(att_settings_new(&settings, "pairs", NULL), ATT_OK);
+    static const char *const keys[][2] = { { "width", "8" }, { "embed", "8" }, { "epochs", "1" } };
+    for (size_t i = 0; i < sizeof keys / sizeof *keys; i++)
+        small_set(settings, keys[i][0], keys[i][1]);
+    small_set(settings, "train", path);
+    small_set(settings, "valid", path);
+    char out[256];
+    snprintf(out, sizeof out, "%s/m.safetensors", folder);
+    small_set(settings, "out", out);
+    run_to_the_end(settings, NULL, NULL);
+    run_to_the_end(resumed(folder), NULL, NULL);
+    assert_int_equal(att_file_save(path, texts[1], strlen(texts[1]), NULL), ATT_OK);
+    refused(resumed(folder), "other data");
+    folder_remove(folder);
+}
+
+static void a_place_that_cannot_be_written_shows_before_the_first_step(void **state)
+{
+    (void)state;
+    char folder[64];
+    att_error err = { 0 };
+    folder_new(folder);
+    att_settings *settings = small_new(folder);
+    small_set(settings, "out", "/nowhere/at/all.safetensors");
+    att_training *training = begin(settings);
+    assert_int_equal(att_training_run(training, NULL, NULL, &err), ATT_BAD_INPUT);
+    assert_non_null(strstr(err.place, "/nowhere/at/all"));
+    assert_int_equal(att_training_steps(training), 0);
+    att_training_free(training);
+    att_settings_free(settings);
+    folder_remove(folder);
+}
+
+static void failing_memory_fails_the_run_and_leaks_nothing(void **state)
+{
+    (void)state;
+    char folder[64];
+    folder_new(folder);
+    att_settings *settings = small_new(folder);
+    size_t live = att_alloc_live();
+    att_training *training;
+    att_alloc_fail_at(0);
+    assert_int_equal(att_training_new(&training, settings, NULL), ATT_OK);
+    size_t calls = att_alloc_calls();
+    att_training_free(training);
+    assert_true(calls > 20);
+    for (size_t n = 1; n <= calls; n += 1 + calls / 50) {
+        att_alloc_fail_at(n);
+        assert_int_equal(att_training_new(&training, settings, NULL), ATT_NO_MEMORY);
+        assert_null(training);
+        att_alloc_fail_at(0);
+        assert_int_equal(att_alloc_live(), live);
+    }
+    att_settings_free(settings);
+    folder_remove(folder);
+}
+
+static void a_step_takes_no_new_memory(void **state)
+{
+    (void)state;
+    char folder[64];
+    double norm;
+    folder_new(folder);
+    att_settings *settings = small_new(folder);
+    att_training *training = begin(settings);
+    assert_int_equal(att_training_step(training, &norm, NULL), ATT_OK);
+    size_t live = att_alloc_live();
+    for (int i = 0; i < 3; i++) {
+        att_alloc_fail_at(1);
+        att_status status = att_training_step(training, &norm, NULL);
+        att_alloc_fail_at(0);
+        assert_int_equal(status, ATT_OK);
+    }
+    assert_int_equal(att_alloc_live(), live);
+    att_training_free(training);
+    att_settings_free(settings);
+    folder_remove(folder);
+}
+
+/* ---- telling */
+
+static void the_report_tells_of_data_model_and_memory(void **state)
+{
+    (void)state;
+    char folder[64];
+    att_text report = { 0 };
+    folder_new(folder);
+    att_settings *settings = small_new(folder);
+    att_training *training = begin(settings);
+    assert_int_equal(att_training_report(&report, training, NULL), ATT_OK);
+    static const char *const expected[] = { "60 pairs",   "12 pairs", "recurrent",
+                                            "parameters", "MB:",      "steps in 2 epochs" };
+    for (size_t i = 0; i < sizeof expected / sizeof *expected; i++)
+        assert_non_null(strstr(report.data, expected[i]));
+    att_text_free(&report);
+    att_training_free(training);
+    att_settings_free(settings);
+    folder_remove(folder);
+}
+
+static void paths_follow_from_the_task_and_from_the_checkpoint(void **state)
+{
+    (void)state;
+    char folder[64], path[300];
+    folder_new(folder);
+    run_to_the_end(small_new(folder), NULL, NULL);
+    att_settings *settings = resumed(folder);
+    att_training *training = begin(settings);
+    snprintf(path, sizeof path, "%s/m.safetensors", folder);
+    assert_string_equal(att_training_model_path(training), path);
+    snprintf(path, sizeof path, "%s/m.last.safetensors", folder);
+    assert_string_equal(att_training_checkpoint_path(training), path);
+    att_training_free(training);
+    att_settings_free(settings);
+    assert_int_equal(att_settings_new(&settings, "sort", NULL), ATT_OK);
+    small_set(settings, "train-count", "20");
+    small_set(settings, "valid-count", "5");
+    training = begin(settings);
+    assert_string_equal(att_training_model_path(training), "sort.safetensors");
+    assert_string_equal(att_training_checkpoint_path(training), "sort.last.safetensors");
+    att_training_free(training);
+    att_settings_free(settings);
+    folder_remove(folder);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(every_step_and_validation_is_told),
+        cmocka_unit_test(stopped_anywhere_and_resumed_by_its_checkpoint_alone_it_ends_the_same),
+        cmocka_unit_test(a_finished_run_goes_on_when_given_more_epochs),
+        cmocka_unit_test(patience_ends_a_run_that_makes_no_progress),
+        cmocka_unit_test(the_loss_falls),
+        cmocka_unit_test(an_exchange_sees_every_gradient_and_averages_over_all_processes),
+        cmocka_unit_test(a_gradient_that_is_no_number_ends_the_run_and_leaves_the_files),
+        cmocka_unit_test(what_a_run_cannot_change_is_refused_when_it_is_resumed),
+        cmocka_unit_test(files_that_have_changed_since_are_refused),
+        cmocka_unit_test(a_place_that_cannot_be_written_shows_before_the_first_step),
+        cmocka_unit_test(failing_memory_fails_the_run_and_leaks_nothing),
+        cmocka_unit_test(a_step_takes_no_new_memory),
+        cmocka_unit_test(the_report_tells_of_data_model_and_memory),
+        cmocka_unit_test(paths_follow_from_the_task_and_from_the_checkpoint),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
+
+#else
+
+int main(void)
+{
+    return cmocka_run_group_tests((const struct CMUnitTest[]){ { 0 } }, NULL, NULL);
+}
+
+#endif

@@ -74,13 +74,13 @@ void train_print_settings(const char *task)
     if (att_settings_new(&defaults, task, NULL) != ATT_OK)
         return;
     const char *group = "";
+    printf("\nSettings, with the defaults of %s in brackets.\n", task ? task : "pairs");
     for (size_t i = 0; i < att_setting_count(); i++) {
         const att_setting *row = att_setting_get(i);
         if (strcmp(row->key, "task") == 0 || (task && !att_setting_concerns(row, task)))
             continue;
         if (strcmp(row->group, group) != 0)
-            printf("\n%c%s (defaults in brackets%s%s):\n", row->group[0] - 'a' + 'A',
-                   row->group + 1, task ? ", for " : "", task ? task : "");
+            printf("\n%c%s:\n", row->group[0] - 'a' + 'A', row->group + 1);
         group = row->group;
         print_setting(row, defaults);
     }

@@ -1,8 +1,18 @@
 # bash completion for attend(1)
 
-_attend_verbs='explain bench gradcheck help'
+_attend_verbs='explain train info bench gradcheck help'
 _attend_explain='--format --output --digits --only --row --head --colour --ascii --svg --png --pdf
 --scale --quiet --help'
+_attend_train='--config --quiet --train --source --target --valid --valid-source --valid-target
+--hold-out --align --alphabet --least-length --most-length --train-count --valid-count
+--source-tokens --target-tokens --lower --min-count --max-length --cell --layers --width
+--embed --bidirectional --attention --normaliser --feed --window --positions
+--positions-join --tie --start --dropout --label-smoothing --own --own-from
+--align-weight --optimiser --rate --momentum --beta1 --beta2 --rho --epsilon --decay
+--clip --schedule --warmup --least-rate --plateau-factor --plateau-patience --epochs
+--steps --batch --accumulate --validate-every --best-by --patience --average --seed
+--data-seed --out --save-every --log --resume --help'
+_attend_info='--json --help'
 _attend_bench='--cpu --threads --time --quick --json --list --ascii --help'
 _attend_gradcheck='--samples --json --list --help'
 
@@ -50,6 +60,46 @@ _attend() {
             fi
             ;;
         esac
+        ;;
+    train)
+        case $prev in
+        --source-tokens) _attend_words 'char word space' ;;
+        --target-tokens) _attend_words 'char word space' ;;
+        --cell) _attend_words 'rnn gru lstm' ;;
+        --attention)
+            _attend_words 'none fixed dot scaled general additive concat location local coverage'
+            ;;
+        --normaliser) _attend_words 'softmax mean sparsemax entmax sigmoid sum none' ;;
+        --feed) _attend_words 'output state both' ;;
+        --positions) _attend_words 'none sinusoidal learned' ;;
+        --positions-join) _attend_words 'add concat' ;;
+        --optimiser) _attend_words 'sgd adam adamw adadelta' ;;
+        --schedule) _attend_words 'constant inverse-sqrt cosine plateau' ;;
+        --best-by) _attend_words 'tokens lines loss' ;;
+        --config | --train | --source | --target | --valid | --valid-source | \
+            --valid-target | --align | --out | --log | --resume) _attend_files '' ;;
+        --hold-out | --alphabet | --least-length | --most-length | --train-count | \
+            --valid-count | --min-count | --max-length | --layers | --width | --embed | \
+            --window | --start | --dropout | --label-smoothing | --own | --own-from | \
+            --align-weight | --rate | --momentum | --beta1 | --beta2 | --rho | --epsilon | \
+            --decay | --clip | --warmup | --least-rate | --plateau-factor | \
+            --plateau-patience | --epochs | --steps | --batch | --accumulate | \
+            --validate-every | --patience | --average | --seed | --data-seed | --save-every) COMPREPLY=() ;;
+        *)
+            if [[ $cur == -* ]]; then
+                _attend_words "$_attend_train"
+            else
+                _attend_words 'pairs reverse copy sort'
+            fi
+            ;;
+        esac
+        ;;
+    info)
+        if [[ $cur == -* ]]; then
+            _attend_words "$_attend_info"
+        else
+            _attend_files safetensors
+        fi
         ;;
     bench)
         case $prev in

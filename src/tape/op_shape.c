@@ -1,5 +1,6 @@
 /* Operations that only move numbers. But for the first, they are copies of runs of numbers from the
  * inputs to the result, listed by a function each; backward goes the same way round. */
+#include "base/parallel.h"
 #include "tape/help.h"
 #include "tape/ops.h"
 #include "tensor/tensor.h"
@@ -69,13 +70,37 @@ typedef struct runs {
 
 typedef runs runs_function(const att_node *node, int input);
 
+/* One input's runs on their way. */
+typedef struct moving {
+    runs runs;
+    float *to;
+    const float *from;
+} moving;
+
+static void copy_runs(void *context, int64_t begin, int64_t end)
+{
+    const moving *m = context;
+    for (int64_t n = begin; n < end; n++)
+        memcpy(m->to + m->runs.to + n * m->runs.to_step,
+               m->from + m->runs.from + n * m->runs.from_step,
+               (size_t)m->runs.length * sizeof(float));
+}
+
+/* From the result's gradient (`from`) to the input's (`to`). No two runs meet in either. */
+static void add_runs(void *context, int64_t begin, int64_t end)
+{
+    const moving *m = context;
+    for (int64_t n = begin; n < end; n++)
+        att_kernels_get()->add_scaled(m->to + m->runs.from + n * m->runs.from_step, 1,
+                                      m->from + m->runs.to + n * m->runs.to_step,
+                                      (size_t)m->runs.length);
+}
+
 static bool move_forward(att_node *node, runs_function *runs_of)
 {
     for (int i = 0; i < node->inputs; i++) {
-        runs r = runs_of(node, i);
-        for (int64_t n = 0; n < r.rows; n++)
-            memcpy(node->value + r.to + n * r.to_step,
-                   node->in[i]->value + r.from + n * r.from_step, (size_t)r.length * sizeof(float));
+        moving m = { runs_of(node, i), node->value, node->in[i]->value };
+        att_parallel_for(m.runs.rows, att_rows_grain(m.runs.length), copy_runs, &m);
     }
     return true;
 }
@@ -83,11 +108,9 @@ static bool move_forward(att_node *node, runs_function *runs_of)
 static bool move_backward(att_tape *tape, att_node *node, runs_function *runs_of)
 {
     for (int i = 0; i < node->inputs; i++) {
-        runs r = runs_of(node, i);
-        float *dx = att_node_grad(tape, node->in[i]);
-        for (int64_t n = 0; dx && n < r.rows; n++)
-            att_kernels_get()->add_scaled(dx + r.from + n * r.from_step, 1,
-                                          node->grad + r.to + n * r.to_step, (size_t)r.length);
+        moving m = { runs_of(node, i), att_node_grad(tape, node->in[i]), node->grad };
+        if (m.to)
+            att_parallel_for(m.runs.rows, att_rows_grain(m.runs.length), add_runs, &m);
     }
     return true;
 }

@@ -46,11 +46,21 @@ typedef struct att_tile {
     att_tile_state *state;
 } att_tile;
 
+/* Rows of a tensor to be fetched while a tile works on its scores, a part at a time. */
+typedef struct att_wanted {
+    const att_tensor *tensor;
+    int64_t b, first, head, count;
+} att_wanted;
+
+enum { ATT_WANTED = 4 }; /* keys, values, outputs, queries */
+
 /* What a worker has to itself. */
 typedef struct att_scratch {
     att_tile *tile;     /* [group], at most ATT_TILES */
     att_rows next_keys; /* what a single query's keys and values fetch meanwhile */
     att_rows next_values;
+    att_wanted wanted[ATT_WANTED]; /* what a tile's scores fetch meanwhile */
+    int wanted_count;
     float *scores;      /* [ATT_BLOCK_KEYS][ATT_TILE_LANES] */
     float *bias;        /* the same; where there is a dense bias */
     float *by_distance; /* [ATT_BLOCK_KEYS + ATT_TILE_LANES]; where ALiBi or a table */
@@ -180,11 +190,19 @@ att_ahead att_ahead_block(const att_head *head, int64_t block);
 /* The unit that is next now: likely ours, though another worker may yet take it. */
 att_ahead att_ahead_unit(const att_fused *fused);
 
-/* Fetches part `part` of `parts` of the keys and values. */
-void att_ahead_fetch(const att_fused *fused, const att_ahead *ahead, int64_t part, int64_t parts);
+/* Notes rows as wanted, to be fetched while the next scores are worked out. */
+void att_ahead_want(att_scratch *scratch, att_wanted rows);
 
-/* Fetches the queries of the unit's tile `index`, where it has one. */
-void att_ahead_queries(const att_fused *fused, const att_unit *unit, int64_t index);
+/* Notes part `part` of `parts` of the keys and values. */
+void att_ahead_part(const att_fused *fused, const att_ahead *ahead, int64_t part, int64_t parts,
+                    att_scratch *scratch);
+
+/* Notes the queries of the unit's tile `index`, where it has one. */
+void att_ahead_queries(const att_fused *fused, const att_unit *unit, int64_t index,
+                       att_scratch *scratch);
+
+/* Fetches part `part` of `parts` of all that is wanted. */
+void att_ahead_fetch(const att_scratch *scratch, size_t part, size_t parts);
 
 /* Leaves a part of them, of `heads` heads that lie side by side, for the kernels of a single query
  * to fetch. */

@@ -5,6 +5,9 @@
 
 #include <math.h>
 
+/* Keys whose scores are worked out in one go: whole strips of any instruction set's tile. */
+enum { PIECE_KEYS = 24 };
+
 #define LOG2E_FLOAT ((float)M_LOG2E)
 
 static int64_t smaller(int64_t a, int64_t b)
@@ -81,6 +84,26 @@ static void add_by_distance(const att_fused *fused, const att_head *head, const 
     fused->kern->tile_diagonals(scratch->scores, tile->lanes, count, scratch->by_distance);
 }
 
+/* The products. What is wanted next is fetched between pieces of them: all at once would stall. */
+static void score_keys(const att_fused *fused, const att_tile *tile, const att_scratch *scratch,
+                       att_rows keys)
+{
+    size_t lanes = tile->lanes, count = keys.count;
+    if (lanes == 1) {
+        fused->kern->row_scores(scratch->scores, tile->query, keys, scratch->next_keys);
+        return;
+    }
+    size_t piece = scratch->wanted_count > 0 ? PIECE_KEYS : count;
+    size_t parts = (count + piece - 1) / piece;
+    for (size_t part = 0; part < parts; part++) {
+        size_t j = part * piece;
+        att_rows some = { keys.at + (ptrdiff_t)j * keys.stride, keys.stride,
+                          count - j < piece ? count - j : piece, keys.width };
+        att_ahead_fetch(scratch, part, parts);
+        fused->kern->tile_scores(scratch->scores + j * lanes, lanes, tile->query, some);
+    }
+}
+
 att_allowed att_tile_block(const att_fused *fused, const att_head *head, att_tile *tile,
                            att_scratch *scratch, int64_t from, size_t count)
 {
@@ -89,10 +112,7 @@ att_allowed att_tile_block(const att_fused *fused, const att_head *head, att_til
     if (allowed == ATT_ALLOWED_NONE)
         return allowed;
     att_rows keys = att_tensor_rows(p->in->key, head->b, from, head->g, count, scratch->gather);
-    if (tile->lanes == 1)
-        fused->kern->row_scores(scratch->scores, tile->query, keys, scratch->next_keys);
-    else
-        fused->kern->tile_scores(scratch->scores, tile->lanes, tile->query, keys);
+    score_keys(fused, tile, scratch, keys);
     double cap = p->how->soft_cap * M_LOG2E;
     if (cap > 0)
         fused->kern->tile_cap(scratch->scores, count * tile->lanes, (float)cap, (float)(1 / cap));

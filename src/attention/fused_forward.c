@@ -106,12 +106,12 @@ static void attend_singly(const att_fused *fused, att_scratch *scratch, int64_t 
 }
 
 /* Where a tile's output will go, and the queries of one of the next unit. */
-static void fetch_around(const att_fused *fused, const att_tile *tile, const att_unit *next,
-                         int64_t index)
+static void want_around(const att_fused *fused, const att_tile *tile, const att_unit *next,
+                        int64_t index, att_scratch *scratch)
 {
-    att_rows_fetch(fused->out->output, tile->head.b, tile->first, tile->head.h,
-                   (int64_t)tile->queries);
-    att_ahead_queries(fused, next, index);
+    att_ahead_want(scratch, (att_wanted){ fused->out->output, tile->head.b, tile->first,
+                                          tile->head.h, (int64_t)tile->queries });
+    att_ahead_queries(fused, next, index, scratch);
 }
 
 /* All tiles meet a block, head by head; those of one head share in fetching what comes next. */
@@ -125,12 +125,14 @@ static void attend_keys(const att_fused *fused, att_scratch *scratch, int64_t co
             ;
         att_ahead next = end < count ? att_ahead_block(&tile[end].head, block) : after;
         for (int64_t n = t; n < end; n++) {
-            att_ahead_fetch(fused, &next, n - t, end - t);
+            scratch->wanted_count = 0;
+            att_ahead_part(fused, &next, n - t, end - t, scratch);
             if (last)
-                fetch_around(fused, &tile[n], &after.unit, n);
+                want_around(fused, &tile[n], &after.unit, n, scratch);
             attend_block(fused, &tile[n], scratch, block);
         }
     }
+    scratch->wanted_count = 0;
 }
 
 /* Some tiles of a sequence go through the keys side by side. */

@@ -110,7 +110,7 @@ static void drop_pair(reading *in, int reason, int64_t line)
     for (int i = 0; i < SIDES; i++) {
         growing_side *side = &in->sides[i];
         size_t start = (size_t)side->at[in->pairs];
-        if (in->how->count)
+        if (in->how->count && side->ids.count > start)
             att_vocab_uncount(side->vocab, side->ids.items + start, side->ids.count - start);
         side->ids.count = start;
     }
@@ -265,6 +265,8 @@ static void hand_over(att_corpus *out, reading *in)
 att_status att_corpus_read(att_corpus *out, const att_pair_text *pairs, const att_pair_reading *how,
                            att_error *err)
 {
+    *out = (att_corpus){ 0 };
+    ATT_TRY(att_pair_text_check(pairs, err));
     bool one = pairs->both.name != NULL;
     reading in = { .how = how, .err = err };
     in.sides[SOURCE].vocab = how->source;

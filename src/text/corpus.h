@@ -61,10 +61,12 @@ typedef struct att_pair_text {
     } both, source, target, align;
 } att_pair_text;
 
-/* Reads the files whole. What is no text (compressed, UTF-16), and files that should have the same
- * number of lines and do not, are ATT_BAD_INPUT. */
+/* Reads the files whole. What is no text (compressed, UTF-16) is ATT_BAD_INPUT. */
 att_status att_pair_text_load(att_pair_text *out, const att_pair_files *files, att_error *err);
 void att_pair_text_free(att_pair_text *pairs);
+
+/* Refuses files that belong together and do not have the same number of lines. */
+att_status att_pair_text_check(const att_pair_text *pairs, att_error *err);
 
 /* How pairs are read. */
 typedef struct att_pair_reading {
@@ -77,9 +79,9 @@ typedef struct att_pair_reading {
     bool held;          /* read those held out; else the others */
 } att_pair_reading;
 
-/* Reads pairs and numbers their tokens. Pairs with a side of no tokens or of too many are left out
- * and counted. A line that cannot be read (bad UTF-8, a missing tab, …) fails with its file, line
- * and byte. */
+/* Checks the text and reads its pairs, numbering their tokens. Pairs with a side of no tokens or of
+ * too many are left out and counted. A line that cannot be read (bad UTF-8, a missing tab, …) fails
+ * with its file, line and byte. */
 att_status att_corpus_read(att_corpus *out, const att_pair_text *pairs, const att_pair_reading *how,
                            att_error *err);
 

@@ -45,31 +45,14 @@ static att_status load(struct att_named_text *out, const char *path, att_error *
     return refuse_foreign(out, err);
 }
 
-/* Files that belong together line by line must have as many. */
-static att_status compare_lines(const struct att_named_text *a, const struct att_named_text *b,
-                                att_error *err)
-{
-    if (!a->name || !b->name)
-        return ATT_OK;
-    int64_t lines = att_lines_count(a->text.data, a->text.length);
-    int64_t others = att_lines_count(b->text.data, b->text.length);
-    if (lines == others)
-        return ATT_OK;
-    return att_fail(err, ATT_BAD_INPUT, b->name,
-                    "has %lld line%s and %s has %lld: they belong together line by line",
-                    (long long)others, others == 1 ? "" : "s", a->name, (long long)lines);
-}
-
 static att_status load_all(att_pair_text *out, const att_pair_files *files, att_error *err)
 {
     ATT_TRY(load(&out->both, files->both, err));
     if (!files->both) {
         ATT_TRY(load(&out->source, files->source, err));
         ATT_TRY(load(&out->target, files->target, err));
-        ATT_TRY(compare_lines(&out->source, &out->target, err));
     }
-    ATT_TRY(load(&out->align, files->align, err));
-    return compare_lines(files->both ? &out->both : &out->source, &out->align, err);
+    return load(&out->align, files->align, err);
 }
 
 att_status att_pair_text_load(att_pair_text *out, const att_pair_files *files, att_error *err)
@@ -88,4 +71,25 @@ void att_pair_text_free(att_pair_text *pairs)
     att_text_free(&pairs->target.text);
     att_text_free(&pairs->align.text);
     *pairs = (att_pair_text){ 0 };
+}
+
+/* Files that belong together line by line must have as many. */
+static att_status compare_lines(const struct att_named_text *a, const struct att_named_text *b,
+                                att_error *err)
+{
+    if (!a->name || !b->name)
+        return ATT_OK;
+    int64_t lines = att_lines_count(a->text.data, a->text.length);
+    int64_t others = att_lines_count(b->text.data, b->text.length);
+    if (lines == others)
+        return ATT_OK;
+    return att_fail(err, ATT_BAD_INPUT, b->name,
+                    "has %lld line%s and %s has %lld: they belong together line by line",
+                    (long long)others, others == 1 ? "" : "s", a->name, (long long)lines);
+}
+
+att_status att_pair_text_check(const att_pair_text *pairs, att_error *err)
+{
+    ATT_TRY(compare_lines(&pairs->source, &pairs->target, err));
+    return compare_lines(pairs->both.name ? &pairs->both : &pairs->source, &pairs->align, err);
 }

@@ -74,6 +74,11 @@ att_status att_text_repeat(att_text *text, const char *string, int64_t count)
     return ATT_OK;
 }
 
+int att_text_sink(const char *bytes, size_t size, void *text)
+{
+    return att_text_add(text, bytes, size) == ATT_OK ? 0 : -1;
+}
+
 void att_text_free(att_text *text)
 {
     if (!text)

@@ -19,4 +19,8 @@ att_status att_text_vprint(att_text *text, const char *format, va_list args)
 /* `count` copies of `string`. */
 att_status att_text_repeat(att_text *text, const char *string, int64_t count);
 
+/* Appends bytes to the att_text at `text`; 0, or -1 when memory is out: the form in which writers
+ * of other libraries want it. */
+int att_text_sink(const char *bytes, size_t size, void *text);
+
 #endif

@@ -20,15 +20,10 @@ static bool is_kept(const att_row *row)
 
 /* ---- writing. Numbers go out as users write them: the fewest digits that read back the same. */
 
-static int add_to_text(const char *bytes, size_t size, void *out)
-{
-    return att_text_add(out, bytes, size) == ATT_OK ? 0 : -1;
-}
-
 static att_status write_string(att_text *out, const char *text)
 {
     json_t *string = text ? json_string(text) : json_null();
-    bool good = string && json_dump_callback(string, add_to_text, out, JSON_ENCODE_ANY) == 0;
+    bool good = string && json_dump_callback(string, att_text_sink, out, JSON_ENCODE_ANY) == 0;
     json_decref(string);
     return good ? ATT_OK : ATT_NO_MEMORY;
 }

@@ -3,25 +3,18 @@
 #include "tensor/name_table.h"
 
 #include "base/alloc.h"
+#include "base/hash.h"
 
 #include <stdint.h>
 #include <string.h>
 
 enum { FIRST_CAPACITY = 8 };
 
-static uint64_t hash(const char *name) /* FNV-1a */
-{
-    uint64_t h = UINT64_C(0xCBF29CE484222325);
-    for (; *name; name++)
-        h = (h ^ (unsigned char)*name) * UINT64_C(0x100000001B3);
-    return h ^ h >> 32;
-}
-
 /* The slot that holds the name, or the free one where it belongs. */
 static size_t slot_of(const att_name_table *names, const char *name)
 {
     size_t mask = names->slot_count - 1;
-    size_t slot = (size_t)hash(name) & mask;
+    size_t slot = (size_t)att_hash(name, strlen(name)) & mask;
     while (names->slots[slot] && strcmp(names->items[names->slots[slot] - 1], name) != 0)
         slot = (slot + 1) & mask;
     return slot;

@@ -136,18 +136,13 @@ static att_status check_texts(const att_bundle *bundle, const char *path, att_er
     return ATT_OK;
 }
 
-static int add_to_text(const char *bytes, size_t size, void *text)
-{
-    return att_text_add(text, bytes, size) == ATT_OK ? 0 : -1;
-}
-
 static bool add_header(att_text *out, const att_bundle *bundle, const item *items)
 {
     static const char unknown[LENGTH_SIZE];
     size_t start = out->length;
     json_t *header = header_json(bundle, items);
     bool good = header && att_text_add(out, unknown, LENGTH_SIZE) == ATT_OK &&
-                json_dump_callback(header, add_to_text, out, JSON_COMPACT) == 0 &&
+                json_dump_callback(header, att_text_sink, out, JSON_COMPACT) == 0 &&
                 att_text_repeat(out, " ", (int64_t)((start - out->length) % ALIGNMENT)) == ATT_OK;
     json_decref(header);
     for (int i = 0; i < LENGTH_SIZE && good; i++)

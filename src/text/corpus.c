@@ -3,6 +3,7 @@
 
 #include "base/alloc.h"
 #include "base/error.h"
+#include "base/hash.h"
 #include "base/random.h"
 #include "text/align.h"
 #include "text/lines.h"
@@ -139,9 +140,7 @@ static bool is_held(const att_pair_reading *how, const att_line *source)
 {
     if (how->hold_out <= 0)
         return false;
-    uint64_t h = UINT64_C(0xCBF29CE484222325); /* FNV-1a */
-    for (size_t i = 0; i < source->length; i++)
-        h = (h ^ (unsigned char)source->text[i]) * UINT64_C(0x100000001B3);
+    uint64_t h = att_hash(source->text, source->length);
     return att_random_double(how->seed, HOLD_OUT_STREAM, h) < how->hold_out;
 }
 

@@ -3,6 +3,7 @@
 
 #include "base/alloc.h"
 #include "base/error.h"
+#include "base/hash.h"
 #include "text/tasks.h"
 
 #include <stdlib.h>
@@ -110,10 +111,7 @@ static uint64_t hash_source(const att_corpus *corpus, int64_t pair)
 {
     int64_t length;
     const int32_t *ids = att_side_get(&corpus->source, pair, &length);
-    uint64_t h = UINT64_C(0xCBF29CE484222325); /* FNV-1a */
-    for (int64_t i = 0; i < length; i++)
-        h = (h ^ (uint32_t)ids[i]) * UINT64_C(0x100000001B3);
-    return h ^ h >> 32;
+    return att_hash(ids, (size_t)length * sizeof *ids);
 }
 
 static int by_value(const void *left, const void *right)

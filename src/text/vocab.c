@@ -4,6 +4,7 @@
 #include "base/alloc.h"
 #include "base/arena.h"
 #include "base/error.h"
+#include "base/hash.h"
 #include "base/text.h"
 #include "text/tokens.h"
 #include "text/vocab_words.h"
@@ -38,19 +39,11 @@ void att_ids_free(att_ids *ids)
 
 /* ---- the table */
 
-static uint64_t hash(const char *token, size_t length) /* FNV-1a */
-{
-    uint64_t h = UINT64_C(0xCBF29CE484222325);
-    for (size_t i = 0; i < length; i++)
-        h = (h ^ (unsigned char)token[i]) * UINT64_C(0x100000001B3);
-    return h ^ h >> 32;
-}
-
 /* The slot that holds the token, or the free one where it belongs. */
 static size_t slot_of(const att_vocab *vocab, const char *token, size_t length)
 {
     size_t mask = vocab->slot_count - 1;
-    size_t slot = (size_t)hash(token, length) & mask;
+    size_t slot = (size_t)att_hash(token, length) & mask;
     for (; vocab->slots[slot]; slot = (slot + 1) & mask) {
         const att_word *word = &vocab->words[vocab->slots[slot] - 1];
         if (word->length == length && memcmp(word->text, token, length) == 0)

@@ -3,6 +3,7 @@
 
 #include "base/error.h"
 #include "base/quote.h"
+#include "base/text.h"
 #include "text/vocab_words.h"
 
 #include <string.h>
@@ -32,11 +33,6 @@ static json_t *words_json(const att_vocab *vocab)
     return array;
 }
 
-static int add_to_text(const char *bytes, size_t size, void *out)
-{
-    return att_text_add(out, bytes, size) == ATT_OK ? 0 : -1;
-}
-
 att_status att_vocab_to_json(att_text *out, const att_vocab *vocab, att_error *err)
 {
     size_t before = out->length;
@@ -46,7 +42,7 @@ att_status att_vocab_to_json(att_text *out, const att_vocab *vocab, att_error *e
         json_object_set_new(object, "tokens", json_string(token_words()[vocab->tokens])) == 0 &&
         json_object_set_new(object, "lower", json_boolean(vocab->lower)) == 0 &&
         json_object_set_new(object, "words", words_json(vocab)) == 0 &&
-        json_dump_callback(object, add_to_text, out, JSON_COMPACT) == 0;
+        json_dump_callback(object, att_text_sink, out, JSON_COMPACT) == 0;
     json_decref(object);
     if (good)
         return ATT_OK;

@@ -1,31 +1,27 @@
-/* The parallel loop over OpenMP; see parallel.h. Without OpenMP it is a plain loop. */
+/* The parallel loop on the team of threads; see parallel.h. */
+#define _GNU_SOURCE /* sched_getaffinity */
 #include "base/parallel.h"
 
 #include "base/error.h"
+#include "base/team.h"
 
+#include <sched.h>
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
-
-#ifdef _OPENMP
-#include <omp.h>
-#else
-static int omp_get_num_procs(void)
-{
-    return 1;
-}
-
-static int omp_in_parallel(void)
-{
-    return 0;
-}
-#endif
 
 static atomic_int threads; /* 0: not yet decided */
 
 static int within_limits(int count)
 {
     return count < 1 ? 1 : count > ATT_MOST_THREADS ? ATT_MOST_THREADS : count;
+}
+
+/* The processors that this process may use. */
+static int processors(void)
+{
+    cpu_set_t set;
+    return sched_getaffinity(0, sizeof set, &set) == 0 ? CPU_COUNT(&set) : 1;
 }
 
 att_status att_threads_choose(int *out, const char *wish, att_error *err)
@@ -43,7 +39,7 @@ att_status att_threads_choose(int *out, const char *wish, att_error *err)
 
 void att_threads_set(int count)
 {
-    atomic_store(&threads, within_limits(count > 0 ? count : omp_get_num_procs()));
+    atomic_store(&threads, within_limits(count > 0 ? count : processors()));
 }
 
 int att_threads_get(void)
@@ -63,22 +59,13 @@ typedef struct work {
     void *context;
 } work;
 
-static void run_range(const work *w, int64_t index)
-{
-    int64_t begin = index * w->grain;
-    w->body(w->context, begin, w->count - begin > w->grain ? begin + w->grain : w->count);
-}
-
 /* Ranges are handed out one by one, because they seldom cost the same: the last rows of a causal
  * mask see the most keys. */
-static void run_shared(const work *w, int64_t ranges, int team)
+static void run_range(void *context, int64_t index)
 {
-    (void)team;
-#ifdef _OPENMP
-#pragma omp parallel for schedule(dynamic, 1) num_threads(team)
-#endif
-    for (int64_t i = 0; i < ranges; i++)
-        run_range(w, i);
+    const work *w = context;
+    int64_t begin = index * w->grain;
+    w->body(w->context, begin, w->count - begin > w->grain ? begin + w->grain : w->count);
 }
 
 void att_parallel_for(int64_t count, int64_t grain,
@@ -88,13 +75,11 @@ void att_parallel_for(int64_t count, int64_t grain,
         return;
     work w = { count, grain < 1 ? 1 : grain, body, context };
     int64_t ranges = (count - 1) / w.grain + 1;
-    int team = omp_in_parallel() ? 1 : att_threads_get();
-    if (team > ranges)
-        team = (int)ranges;
-    if (team > 1) {
-        run_shared(&w, ranges, team);
+    int threads_wanted = att_threads_get();
+    if (threads_wanted > ranges)
+        threads_wanted = (int)ranges;
+    if (threads_wanted > 1 && att_team_run(ranges, threads_wanted, run_range, &w))
         return;
-    }
-    for (int64_t i = 0; i < ranges; i++) /* a team of one would cost half a microsecond to start */
+    for (int64_t i = 0; i < ranges; i++)
         run_range(&w, i);
 }

@@ -1,11 +1,13 @@
 /* The parallel loop: every range once, the same ranges at any number of threads. */
 #include "base/parallel.h"
 
+#include <pthread.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <cmocka.h>
@@ -80,14 +82,55 @@ static void wait_for_company(void *context, int64_t begin, int64_t end)
 static void ranges_run_at_the_same_time(void **state)
 {
     (void)state;
-#ifndef _OPENMP
-    skip(); /* the minimal build has one thread */
-#endif
     struct company company = { 0 };
     att_threads_set(2);
     att_parallel_for(2, 1, wait_for_company, &company);
     att_threads_set(0);
     assert_int_equal(company.met, 2);
+}
+
+/* The threads of a process are not those of its child. */
+static void a_forked_process_has_threads_of_its_own(void **state)
+{
+    (void)state;
+    struct company company = { 0 };
+    att_threads_set(2);
+    att_parallel_for(2, 1, wait_for_company, &company);
+    pid_t child = fork();
+    assert_true(child >= 0);
+    if (child == 0) {
+        struct company again = { 0 };
+        att_parallel_for(2, 1, wait_for_company, &again);
+        _exit(again.met == 2 ? 0 : 1);
+    }
+    int status = -1;
+    assert_int_equal(waitpid(child, &status, 0), child);
+    assert_int_equal(status, 0);
+    att_threads_set(0);
+}
+
+static void *run_a_loop(void *seen)
+{
+    for (int i = 0; i < 200; i++)
+        att_parallel_for(MOST, 10, note, seen);
+    return NULL;
+}
+
+static void loops_of_several_threads_do_not_mix(void **state)
+{
+    (void)state;
+    enum { CALLERS = 4 };
+    static record seen[CALLERS];
+    pthread_t callers[CALLERS];
+    att_threads_set(3);
+    for (int i = 0; i < CALLERS; i++)
+        assert_int_equal(pthread_create(&callers[i], NULL, run_a_loop, &seen[i]), 0);
+    for (int i = 0; i < CALLERS; i++)
+        assert_int_equal(pthread_join(callers[i], NULL), 0);
+    att_threads_set(0);
+    for (int i = 0; i < CALLERS; i++)
+        for (int k = 0; k < MOST; k++)
+            assert_int_equal(seen[i].visits[k], 200);
 }
 
 typedef struct nest {
@@ -170,6 +213,8 @@ int main(void)
         cmocka_unit_test(every_index_is_visited_once_in_the_same_ranges_at_any_thread_count),
         cmocka_unit_test(a_grain_below_one_counts_as_one),
         cmocka_unit_test(ranges_run_at_the_same_time),
+        cmocka_unit_test(a_forked_process_has_threads_of_its_own),
+        cmocka_unit_test(loops_of_several_threads_do_not_mix),
         cmocka_unit_test(a_loop_inside_a_loop_runs_in_order),
         cmocka_unit_test(the_thread_count_is_kept_within_limits),
         cmocka_unit_test(the_environment_may_ask_for_a_count),

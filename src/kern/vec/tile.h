@@ -9,7 +9,12 @@
 
 /* The register tile: STRIP rows of WIDE vectors hold sums; a strip for a single row has ROW_WIDE.
  */
-enum { WIDE = TILE_SUMS >= 16 ? 2 : 1, STRIP = TILE_SUMS >= 16 ? 8 : TILE_ROWS, ROW_WIDE = 4, SUMS = 16 };
+enum {
+    WIDE = TILE_SUMS >= 16 ? 2 : 1,
+    STRIP = TILE_SUMS >= 16 ? 8 : TILE_ROWS,
+    ROW_WIDE = 4,
+    SUMS = 16
+};
 
 /* Sums of products: sum[r][v] = Σ_k a[r][k] · b[k][16v …] */
 

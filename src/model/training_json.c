@@ -28,7 +28,36 @@ static att_status value_line(att_text *out, const char *key, const json_t *value
         return att_text_print(out, "  %-18s %.6g\n", key, json_real_value(value));
     if (json_is_boolean(value))
         return att_text_print(out, "  %-18s %s\n", key, json_is_true(value) ? "yes" : "no");
-    return ATT_OK; /* lists and objects are for programs */
+    return ATT_OK; /* objects are for programs */
+}
+
+static att_status add_cell(att_text *out, const json_t *value)
+{
+    if (json_is_integer(value))
+        return att_text_print(out, " %14lld", (long long)json_integer_value(value));
+    return att_text_print(out, " %14.6g", json_number_value(value));
+}
+
+/* A list of objects with the same keys as a table: the course of training. */
+static att_status table_lines(att_text *out, const char *key, const json_t *list)
+{
+    size_t index;
+    json_t *row, *value;
+    const char *column;
+    ATT_TRY(att_text_print(out, "  %s\n ", key));
+    json_object_foreach(json_array_get(list, 0), column, value)
+    {
+        ATT_TRY(att_text_print(out, " %14s", column));
+    }
+    json_array_foreach(list, index, row)
+    {
+        ATT_TRY(att_text_puts(out, "\n "));
+        json_object_foreach(row, column, value)
+        {
+            ATT_TRY(add_cell(out, value));
+        }
+    }
+    return att_text_puts(out, "\n");
 }
 
 att_status att_training_lines(att_text *out, const char *json)
@@ -40,7 +69,7 @@ att_status att_training_lines(att_text *out, const char *json)
     json_t *value;
     json_object_foreach(root, key, value)
     {
-        status = value_line(out, key, value);
+        status = json_is_array(value) ? table_lines(out, key, value) : value_line(out, key, value);
         if (status != ATT_OK)
             break;
     }

@@ -92,12 +92,22 @@ typedef struct field {
         name, offsetof(att_run_state, member), true                                                \
     }
 
+/* What a reader of the model wants to know. */
 static const field state_fields[] = {
     WHOLE("steps", step),
+    WHOLE("tokens", tokens),
+    WHOLE("train-pairs", train_pairs),
+    WHOLE("valid-pairs", valid_pairs),
+    WHOLE("averaged", averaged),
+    WHOLE("best", best),
+    { 0 },
+};
+
+/* What else it takes to go on. */
+static const field resume_fields[] = {
     WHOLE("epoch", epoch),
     WHOLE("position", position),
     WHOLE("batches", batches),
-    WHOLE("tokens", tokens),
     REAL("since-loss", since_loss),
     WHOLE("since-tokens", since_tokens),
     WHOLE("since-right", since_right),
@@ -105,11 +115,7 @@ static const field state_fields[] = {
     WHOLE("plateau-seen", plateau.seen),
     WHOLE("plateau-waited", plateau.waited),
     WHOLE("plateau-cuts", plateau.cuts),
-    WHOLE("train-pairs", train_pairs),
-    WHOLE("valid-pairs", valid_pairs),
     WHOLE("data", data),
-    WHOLE("best", best),
-    WHOLE("averaged", averaged),
     { 0 },
 };
 
@@ -177,7 +183,9 @@ att_status att_run_state_to_json(att_text *out, const att_run_state *state, att_
 {
     size_t before = out->length;
     json_t *root = fields_json(state_fields, state);
-    bool good = root && json_object_set_new(root, "history", history_json(state)) == 0 &&
+    bool good = root &&
+                json_object_set_new(root, "resume", fields_json(resume_fields, state)) == 0 &&
+                json_object_set_new(root, "history", history_json(state)) == 0 &&
                 json_dump_callback(root, add_to_text, out, JSON_COMPACT) == 0;
     json_decref(root);
     if (good)
@@ -248,6 +256,8 @@ att_status att_run_state_from_json(att_run_state *out, const char *json, const c
     att_status status = json_is_object(root) ? read_fields(out, state_fields, root, name, err)
                                              : att_fail(err, ATT_BAD_INPUT, name,
                                                         "its record of training is no JSON object");
+    if (status == ATT_OK)
+        status = read_fields(out, resume_fields, json_object_get(root, "resume"), name, err);
     if (status == ATT_OK)
         status = read_history(out, json_object_get(root, "history"), name, err);
     if (status == ATT_OK)

@@ -74,7 +74,7 @@ const att_row att_rows[] = {
          "the letters of the strings made up"),
     NUMBER("strings", "least-length", least_length, MADE, "1", 1, 1000, "N",
            "letters in the shortest string"),
-    NUMBER("strings", "most-length", most_length, MADE, "15", 1, 1000, "N",
+    NUMBER("strings", "most-length", most_length, MADE, "20", 1, 1000, "N",
            "letters in the longest string"),
     NUMBER("strings", "train-count", train_count, MADE, "10000", 1, 1e8, "N",
            "strings to train on"),
@@ -184,7 +184,7 @@ const att_row att_rows[] = {
     { "task", task, "width", "64" }, { "task", task, "embed", "32" },                              \
     { "task", task, "bidirectional", "no" }, { "task", task, "attention", "dot" },                 \
     { "task", task, "dropout", "0" }, { "task", task, "epochs", "30" },                            \
-    { "task", task, "batch", "1024" }, { "task", task, "rate", "0.002" }
+    { "task", task, "batch", "1024" }
 
 const att_other_default att_other_defaults[] = {
     SMALL("reverse"),

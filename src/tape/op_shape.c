@@ -75,6 +75,7 @@ typedef struct moving {
     runs runs;
     float *to;
     const float *from;
+    bool add; /* to what is there */
 } moving;
 
 static void copy_runs(void *context, int64_t begin, int64_t end)
@@ -87,19 +88,23 @@ static void copy_runs(void *context, int64_t begin, int64_t end)
 }
 
 /* From the result's gradient (`from`) to the input's (`to`). No two runs meet in either. */
-static void add_runs(void *context, int64_t begin, int64_t end)
+static void return_runs(void *context, int64_t begin, int64_t end)
 {
     const moving *m = context;
-    for (int64_t n = begin; n < end; n++)
-        att_kernels_get()->add_scaled(m->to + m->runs.from + n * m->runs.from_step, 1,
-                                      m->from + m->runs.to + n * m->runs.to_step,
-                                      (size_t)m->runs.length);
+    for (int64_t n = begin; n < end; n++) {
+        float *to = m->to + m->runs.from + n * m->runs.from_step;
+        const float *from = m->from + m->runs.to + n * m->runs.to_step;
+        if (m->add)
+            att_kernels_get()->add_scaled(to, 1, from, (size_t)m->runs.length);
+        else
+            memcpy(to, from, (size_t)m->runs.length * sizeof(float));
+    }
 }
 
 static bool move_forward(att_node *node, runs_function *runs_of)
 {
     for (int i = 0; i < node->inputs; i++) {
-        moving m = { runs_of(node, i), node->value, node->in[i]->value };
+        moving m = { .runs = runs_of(node, i), .to = node->value, .from = node->in[i]->value };
         att_parallel_for(m.runs.rows, att_rows_grain(m.runs.length), copy_runs, &m);
     }
     return true;
@@ -108,9 +113,13 @@ static bool move_forward(att_node *node, runs_function *runs_of)
 static bool move_backward(att_tape *tape, att_node *node, runs_function *runs_of)
 {
     for (int i = 0; i < node->inputs; i++) {
-        moving m = { runs_of(node, i), att_node_grad(tape, node->in[i]), node->grad };
+        moving m = { .runs = runs_of(node, i), .from = node->grad, .add = true };
+        if (m.runs.rows * m.runs.length == node->in[i]->count)
+            m.to = att_node_grad_whole(tape, node->in[i], &m.add);
+        else
+            m.to = att_node_grad(tape, node->in[i]);
         if (m.to)
-            att_parallel_for(m.runs.rows, att_rows_grain(m.runs.length), add_runs, &m);
+            att_parallel_for(m.runs.rows, att_rows_grain(m.runs.length), return_runs, &m);
     }
     return true;
 }

@@ -13,7 +13,7 @@ all: ## build the program and the libraries into build/
 	  || { cat $(BUILD)/log; exit 1; }
 	@cmake --build $(BUILD) -j $(JOBS)
 
-demo: ## work three sheets out in the terminal and draw their attention maps
+demo: ## train with and without attention, show what the model attends to, work a sheet out
 	@scripts/setup build demo
 	@echo "Building ..."; $(MAKE) all >/dev/null
 	@scripts/demo $(BUILD)/attend

@@ -6,6 +6,7 @@
 static const att_bench_family *const families[] = {
     &att_bench_attention,
     &att_bench_products,
+    &att_bench_recurrent,
     &att_bench_kernels,
 };
 enum { FAMILIES = sizeof families / sizeof *families };

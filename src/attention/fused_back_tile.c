@@ -149,6 +149,17 @@ static void gather(const att_back *back, const att_head *head, const att_tile *t
                            tile->lanes, keys);
 }
 
+/* From scores to what the soft cap was given. A slope can be NaN where nothing may be attended: its
+ * pairs get their zeros again. */
+static void uncap(const att_back *back, const att_tile *tile, att_back_scratch *s, size_t count,
+                  bool some)
+{
+    for (size_t n = 0; n < count * tile->lanes; n++)
+        s->grads[n] *= s->common.slope[n];
+    if (some)
+        back->fused.kern->tile_mask(s->grads, tile->lanes, count, s->common.allow, 0);
+}
+
 /* One tile and up to ATT_BACK_KEYS keys: all five products. */
 static void back_block(const att_back *back, const att_head *head, att_tile *tile,
                        att_back_scratch *s, int64_t chunk_start, int64_t from, size_t count)
@@ -158,14 +169,13 @@ static void back_block(const att_back *back, const att_head *head, att_tile *til
     if (allowed == ATT_ALLOWED_NONE)
         return;
     bool some = allowed == ATT_ALLOWED_SOME;
-    size_t at = (size_t)(from - chunk_start), lanes = tile->lanes;
+    size_t at = (size_t)(from - chunk_start);
     if (grads->value)
         spread(back, tile, s, s->value_sums + at * back->value_stride, back->value_stride, count,
                s->common.scores, s->grad_rows, some && !s->grad_rows_finite);
     att_bias_add(back, head, tile, s, chunk_start, from, count);
     if (back->fused.problem->how->soft_cap > 0)
-        for (size_t n = 0; n < count * lanes; n++)
-            s->grads[n] *= s->common.slope[n];
+        uncap(back, tile, s, count, some);
     if (grads->key)
         spread(back, tile, s, s->key_sums + at * back->key_stride, back->key_stride, count,
                s->grads, s->queries, some && !s->queries_finite);

@@ -72,7 +72,8 @@ static void find_nan(const att_tile *tile, const att_scratch *scratch, size_t co
 {
     for (size_t j = 0; j < count; j++)
         for (size_t q = 0; q < tile->queries; q++)
-            if ((!allow || allow[j] >> q & 1) && isnan(scratch->scores[j * tile->lanes + q]))
+            if ((allow ? allow[j] : tile->live) >> q & 1 &&
+                isnan(scratch->scores[j * tile->lanes + q]))
                 log_sum_exp[q] = NAN;
 }
 

@@ -58,6 +58,8 @@ enum { ROWS_UNPACKED = 256 }; /* up to so many rows, a B of whole panels is used
 bool att_tape_product(att_tape *tape, const att_product_call *product)
 {
     att_product_call call = *product;
+    if (att_tape_status(tape, NULL) != ATT_OK) /* a gradient could not be had */
+        return false;
     if (call.batch == 0 || call.rows == 0 || call.columns == 0)
         return true;
     att_pool_mark mark = att_tape_mark(tape);

@@ -1,7 +1,8 @@
 /* A small whole model, forward and backward: the same bits at any number of threads and on every
- * instruction set. */
+ * instruction set; and a failure of any allocation is told, with nothing lost. */
 #include "tape/ops.h"
 
+#include "base/alloc.h"
 #include "base/cpu.h"
 #include "base/random.h"
 #include "tape/op.h"
@@ -147,40 +148,67 @@ static uint64_t hash(uint64_t h, const float *values, size_t count)
     return h;
 }
 
-/* The loss and every gradient, as one number. */
-static uint64_t run_model(void)
-{
+typedef struct batch {
     int32_t source[B * S], target[B * T];
     int64_t lengths[B];
-    att_params params = { 0 };
-    for (int i = 0, index; i < PARAMS; i++)
-        assert_int_equal(att_params_add(&params, &rows[i], &index, NULL), ATT_OK);
-    assert_int_equal(att_params_build(&params, 5, NULL), ATT_OK);
-    assert_int_equal(att_params_want_grad(&params, NULL), ATT_OK);
+} batch;
+
+static batch some_batch(void)
+{
+    batch made;
     for (uint64_t i = 0; i < B * S; i++)
-        source[i] = (int32_t)(att_random_bits(1, 1, i) % V);
+        made.source[i] = (int32_t)(att_random_bits(1, 1, i) % V);
     for (uint64_t i = 0; i < B * T; i++)
-        target[i] = i % 11 == 10 ? -1 : (int32_t)(att_random_bits(1, 2, i) % 40);
+        made.target[i] = i % 11 == 10 ? -1 : (int32_t)(att_random_bits(1, 2, i) % 40);
     for (uint64_t i = 0; i < B; i++)
-        lengths[i] = (int64_t)(att_random_bits(1, 3, i) % (S + 1));
-    att_tape *tape;
-    att_error err = { 0 };
-    assert_int_equal(att_tape_new(&tape, &params, NULL), ATT_OK);
-    att_tape_begin(tape, true, 7, 3);
-    att_node *loss = model(tape, source, target, lengths);
-    if (!loss || att_tape_backward(tape, loss, 0.01f, &err) != ATT_OK) {
-        att_tape_status(tape, &err);
-        fail_msg("%s: %s", err.place, err.message);
+        made.lengths[i] = (int64_t)(att_random_bits(1, 3, i) % (S + 1));
+    return made;
+}
+
+static att_status build(att_params *params)
+{
+    att_status status = ATT_OK;
+    for (int i = 0, index; i < PARAMS && status == ATT_OK; i++)
+        status = att_params_add(params, &rows[i], &index, NULL);
+    if (status == ATT_OK)
+        status = att_params_build(params, 5, NULL);
+    return status == ATT_OK ? att_params_want_grad(params, NULL) : status;
+}
+
+/* Every parameter has some gradient: else what is hashed would say little. */
+static void expect_gradients(const att_params *params)
+{
+    for (int i = 0; i < params->count; i++) {
+        const float *grad = params->grad + params->items[i].offset;
+        size_t zeros = 0;
+        while (zeros < params->items[i].count && grad[zeros] == 0)
+            zeros++;
+        assert_true(zeros < params->items[i].count);
     }
-    uint64_t h = hash(UINT64_C(0xcbf29ce484222325), loss->value, 1);
-    h = hash(h, params.grad, params.size);
-    float largest = 0;
-    for (size_t i = 0; i < params.size; i++)
-        largest = params.grad[i] > largest ? params.grad[i] : largest;
-    assert_true(largest > 0);
+}
+
+/* Forward and backward; the loss and every gradient as one number. */
+static att_status run_model(uint64_t *out)
+{
+    batch b = some_batch();
+    att_params params = { 0 };
+    att_tape *tape = NULL;
+    att_status status = build(&params);
+    if (status == ATT_OK)
+        status = att_tape_new(&tape, &params, NULL);
+    if (status == ATT_OK) {
+        att_tape_begin(tape, true, 7, 3);
+        att_node *loss = model(tape, b.source, b.target, b.lengths);
+        status = loss ? att_tape_backward(tape, loss, 0.01f, NULL) : att_tape_status(tape, NULL);
+        if (status == ATT_OK) {
+            expect_gradients(&params);
+            *out =
+                hash(hash(UINT64_C(0xcbf29ce484222325), loss->value, 1), params.grad, params.size);
+        }
+    }
     att_tape_free(tape);
     att_params_free(&params);
-    return h;
+    return status;
 }
 
 static void a_model_has_the_same_bits_at_any_number_of_threads_and_on_every_set(void **state)
@@ -196,7 +224,8 @@ static void a_model_has_the_same_bits_at_any_number_of_threads_and_on_every_set(
             continue;
         for (size_t t = 0; t < sizeof threads / sizeof *threads; t++, runs++) {
             att_threads_set(threads[t]);
-            uint64_t h = run_model();
+            uint64_t h = 0;
+            assert_int_equal(run_model(&h), ATT_OK);
             first = runs == 0 ? h : first;
             if (h != first)
                 print_error("%s, %d threads\n", att_cpu_name(), threads[t]);
@@ -207,10 +236,29 @@ static void a_model_has_the_same_bits_at_any_number_of_threads_and_on_every_set(
     att_threads_set(0);
 }
 
+static void any_allocation_of_a_model_may_fail(void **state)
+{
+    (void)state;
+    size_t live = att_alloc_live(), n = 1;
+    att_status status = ATT_NO_MEMORY;
+    uint64_t h, whole = 0;
+    assert_int_equal(run_model(&whole), ATT_OK);
+    for (; status != ATT_OK; n++) {
+        att_alloc_fail_at(n);
+        status = run_model(&h);
+        att_alloc_fail_at(0);
+        assert_true(status == ATT_OK || status == ATT_NO_MEMORY);
+        assert_int_equal(att_alloc_live(), live);
+    }
+    assert_true(n > PARAMS); /* as many as parameters are packed, at least */
+    assert_true(h == whole);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_model_has_the_same_bits_at_any_number_of_threads_and_on_every_set),
+        cmocka_unit_test(any_allocation_of_a_model_may_fail),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

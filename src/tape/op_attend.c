@@ -3,6 +3,7 @@
 #include "tape/ops.h"
 #include "tape/attend_samples.h"
 
+#include <assert.h>
 #include <math.h>
 #include <string.h>
 
@@ -250,12 +251,13 @@ static void attend_truth(double *value, const att_node *node, const double *cons
 {
     const attend *how = node->how;
     views v = { .output = by_heads(node, value, ATT_F64, how->heads) };
-    static double identity[ATTEND_SAMPLE_KEYS * ATTEND_SAMPLE_KEYS];
+    double identity[ATTEND_SAMPLE_KEYS * ATTEND_SAMPLE_KEYS];
     int64_t keys = keys_of(node);
     for (int i = 0; i < ATTEND_INPUTS; i++)
         if (in[i])
             view_input(&v, node, i, in[i], ATT_F64);
     if (!in[ATTEND_VALUE]) {
+        assert(keys <= ATTEND_SAMPLE_KEYS);
         for (int64_t i = 0; i < keys * keys; i++)
             identity[i] = i % (keys + 1) == 0;
         v.of[ATTEND_VALUE] = unit_vectors(node, identity, ATT_F64);
@@ -324,7 +326,7 @@ att_node *att_attend_weights(att_tape *tape, att_node *node)
     views v;
     view_values(&v, node, NULL);
     /* Values of no width: of the result only the weights are wanted. */
-    static float nothing;
+    float nothing;
     const int64_t no_values[4] = { shape[0], shape[3], how->key_heads, 0 };
     const int64_t no_output[4] = { shape[0], shape[2], shape[1], 0 };
     v.of[ATTEND_VALUE] = att_tensor_view(&nothing, ATT_F32, 4, no_values);

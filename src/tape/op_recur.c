@@ -2,6 +2,7 @@
  * the sequences, and each takes its sequences through all their steps. */
 #include "tape/recur.h"
 
+#include <assert.h>
 #include <math.h>
 #include <string.h>
 
@@ -281,6 +282,7 @@ void att_recur_exact(double *hidden, double *end, const att_recurrent *how, cons
 {
     int64_t B = sizes[0], T = sizes[1], D = sizes[2], N = sizes[3];
     int64_t states = att_cell_states(how->cell) * N;
+    assert(N <= TRUTH_UNITS);
     for (int64_t b = 0; b < B; b++) {
         double state[2 * TRUTH_UNITS] = { 0 };
         int64_t length = how->lengths ? how->lengths[b] : T;

@@ -96,8 +96,9 @@ typedef struct att_attend_inputs {
     att_node *bias; /* [B|1,H|1,T|1,S|1] */
 } att_attend_inputs;
 
-/* Heads combined: [B,T,H M]. `how` is copied with the lengths and offsets it points to; its dropout
- * acts while learning only and is drawn under the tape's seed and step. */
+/* Heads combined: [B,T,H M]. `how` is copied with the lengths, offsets and blocks it points to; a
+ * dense mask is lent until the backward is done. Its dropout acts while learning only and is drawn
+ * under the tape's seed and step. */
 att_node *att_attend(att_tape *tape, const att_attend_inputs *in, int64_t heads, int64_t key_heads,
                      const att_attention *how);
 

@@ -233,7 +233,7 @@ typedef struct att_product_how {
 /* c = activation(a b + bias): a [..., rows, depth], b [..., depth, columns], c [..., rows,
  * columns], all float; leading dimensions that a or b lacks, or that are 1 there, are repeated.
  * Transposes are views (att_tensor_transpose). Of b's last two dimensions one must have stride 1,
- * and c's last; c overlaps nothing else. `how` may be NULL.
+ * and c's last; none is negative; c overlaps nothing else. `how` may be NULL.
  *
  * Each result is summed along the depth in blocks of 256, in each block by fused multiply-adds in
  * index order; the sums of blocks are added in order. So a row is the same bits alone or among
@@ -357,8 +357,8 @@ typedef struct att_attention_outputs {
 } att_attention_outputs;
 
 /* Gradients of a loss, each of the shape of its input and added to, not overwritten; NULL where
- * unwanted. A sum over queries, heads or a broadcast bias runs in double and is added once. None
- * may overlap an input or be a broadcast view. */
+ * unwanted. None may overlap an input or be a broadcast view. The reference runs a sum over
+ * queries, heads or a broadcast bias in double and adds it once. */
 typedef struct att_attention_grads {
     att_tensor *query;
     att_tensor *key;

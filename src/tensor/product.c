@@ -18,6 +18,14 @@ typedef struct operand {
     int64_t lead_stride[ATT_MAX_RANK];
 } operand;
 
+static bool is_empty(const att_tensor *t)
+{
+    for (int i = 0; i < t->rank; i++)
+        if (t->shape[i] == 0)
+            return true;
+    return false;
+}
+
 static att_status check_matrix(const char *name, const att_tensor *t, att_error *err)
 {
     char shape[ATT_SHAPE_TEXT];
@@ -29,9 +37,28 @@ static att_status check_matrix(const char *name, const att_tensor *t, att_error 
                         "%s has shape %s, expected two dimensions or more", name,
                         att_shape_text(shape, t->rank, t->shape));
     for (int i = 0; i < t->rank; i++)
+        if (t->shape[i] < 0)
+            return att_fail(err, ATT_BAD_INPUT, "product", "%s %s has a negative size", name,
+                            att_shape_text(shape, t->rank, t->shape));
+    for (int i = 0; i < t->rank; i++)
         if (t->stride[i] < 0)
             return att_fail(err, ATT_BAD_INPUT, "product",
                             "%s runs backwards along dimension %d, copy it first", name, i + 1);
+    if (!t->data && !is_empty(t))
+        return att_fail(err, ATT_BAD_INPUT, "product", "%s %s has no data", name,
+                        att_shape_text(shape, t->rank, t->shape));
+    return ATT_OK;
+}
+
+/* Results need a place each. */
+static att_status check_places(const att_tensor *c, att_error *err)
+{
+    for (int i = 0; i < c->rank && !is_empty(c); i++)
+        if (c->stride[i] == 0 && c->shape[i] > 1)
+            return att_fail(err, ATT_BAD_INPUT, "product",
+                            "c repeats its dimension %d (stride 0), expected a place for each "
+                            "result",
+                            i + 1);
     return ATT_OK;
 }
 
@@ -100,12 +127,15 @@ static att_status set_how(att_product_call *call, const att_product_how *how, at
         return ATT_OK;
     const att_tensor *bias = how->bias;
     char shape[ATT_SHAPE_TEXT];
-    if (bias && (bias->dtype != ATT_F32 || bias->rank != 1 || bias->stride[0] != 1 ||
-                 bias->shape[0] != (int64_t)call->columns))
+    if (bias &&
+        (bias->dtype != ATT_F32 || bias->rank != 1 ||
+         (bias->stride[0] != 1 && bias->shape[0] > 1) || bias->shape[0] != (int64_t)call->columns))
         return att_fail(err, ATT_BAD_INPUT, "product",
                         "the bias is %s of type %s, expected [%zu] of float without gaps",
                         att_shape_text(shape, bias->rank, bias->shape), att_dtype_name(bias->dtype),
                         call->columns);
+    if (bias && !bias->data && call->columns > 0)
+        return att_fail(err, ATT_BAD_INPUT, "product", "the bias has no data");
     if ((unsigned)how->activation >= ATT_ACTIVATIONS)
         return att_fail(err, ATT_BAD_INPUT, "product", "there is no activation %d",
                         (int)how->activation);
@@ -150,6 +180,7 @@ static att_status set_up(att_product_call *call, operand *a_as, const att_tensor
 {
     ATT_TRY(check_matrix("a", a, err));
     ATT_TRY(check_matrix("c", c, err));
+    ATT_TRY(check_places(c, err));
     ATT_TRY(match(a_as, "a", a, c, err));
     ATT_TRY(check_sizes(a_as, depth, columns, c, err));
     *call = (att_product_call){ .rows = (size_t)a_as->rows,

@@ -126,6 +126,14 @@ static void wrong_arguments_are_refused_by_name(void **state)
     att_tensor sparse = c;
     sparse.stride[1] = 2;
     refused(sparse, a, b, NULL, "the columns of c are 2 apart, expected 1");
+    att_tensor repeated = c;
+    repeated.stride[0] = 0;
+    refused(repeated, a, b, NULL,
+            "c repeats its dimension 1 (stride 0), expected a place for each result");
+    refused(c, VIEW(NULL, 2, 3), b, NULL, "a [2, 3] has no data");
+    refused(c, VIEW(a_data, -2, 3), b, NULL, "a [-2, 3] has a negative size");
+    att_tensor missing = VIEW(NULL, 2);
+    refused(c, a, b, &(att_product_how){ .bias = &missing }, "the bias has no data");
     att_tensor bias = VIEW(b_data, 3);
     refused(c, a, b, &(att_product_how){ .bias = &bias },
             "the bias is [3] of type float, expected [2] of float without gaps");

@@ -440,9 +440,26 @@ int main(void)
 
 #else
 
+/* What a build without jansson says of training is tested in test_resume.c; here, that it says
+ * nothing worse of a checkpoint. */
+static void a_checkpoint_cannot_be_resumed_without_jansson(void **state)
+{
+    (void)state;
+    att_settings *settings;
+    att_training *training = NULL;
+    assert_int_equal(att_settings_new(&settings, NULL, NULL), ATT_OK);
+    small_set(settings, "resume", "none.last.safetensors");
+    assert_int_equal(att_training_new(&training, settings, NULL), ATT_BAD_INPUT);
+    assert_null(training);
+    att_settings_free(settings);
+}
+
 int main(void)
 {
-    return cmocka_run_group_tests((const struct CMUnitTest[]){ { 0 } }, NULL, NULL);
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_checkpoint_cannot_be_resumed_without_jansson),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
 }
 
 #endif

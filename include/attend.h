@@ -625,6 +625,10 @@ ATT_API const att_answer *att_answers_get(const att_answers *answers, size_t ind
  * no weights. */
 ATT_API bool att_answer_map(att_map *out, const att_answer *answer);
 
+/* Adds an answer to *out as one line of JSON: {"text", "score", "cut", "unknown", "source" and
+ * "target" (tokens), "scores" (of the target's tokens), "attention" (a row for each)}. */
+ATT_API att_status att_answer_json(att_text *out, const att_answer *answer, att_error *err);
+
 /* A model measured on pairs. Rates are between 0 and 1 (error rates may exceed 1), NaN where there
  * was nothing to count. */
 typedef struct att_scores {
@@ -633,13 +637,13 @@ typedef struct att_scores {
     double exact;            /* lines answered right in every token */
     double token_accuracy;   /* tokens foreseen, given the reference before them; ends included */
     double token_error_rate; /* insertions, deletions and replacements per reference token */
-    double word_error_rate;  /* the same in words; where tokens are no words */
+    double word_error_rate;  /* the same in words, where these are not the tokens */
     double perplexity;       /* of the references */
 } att_scores;
 
 /* Measures on the pairs of a file (source<TAB>target lines; "-": standard input), or where `path`
- * is NULL on strings made up anew, as the model was trained with. Adds to *notes, which may be
- * NULL, what was left out and why. */
+ * is NULL on the pairs that the model was validated on, read or made up again. Adds to *notes,
+ * which may be NULL, what was left out and why. */
 ATT_API att_status att_model_evaluate(att_scores *out, att_model *model, const char *path,
                                       att_text *notes, att_error *err);
 

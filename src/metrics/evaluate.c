@@ -125,7 +125,9 @@ static att_status get_pairs(att_corpus *out, const att_model *model, const char 
 
 static att_status tell(att_text *notes, const char *name, const att_corpus *corpus, att_error *err)
 {
-    if (!notes || att_corpus_remarks(notes, name, corpus) == ATT_OK)
+    if (name && strcmp(name, "-") == 0)
+        name = "standard input";
+    if (!notes || att_corpus_remarks(notes, name ? name : "validation", corpus) == ATT_OK)
         return ATT_OK;
     return att_fail_memory(err);
 }
@@ -138,7 +140,7 @@ att_status att_model_evaluate(att_scores *out, att_model *model, const char *pat
     att_corpus corpus;
     att_status status = get_pairs(&corpus, model, path, err);
     if (status == ATT_OK)
-        status = tell(notes, path ? path : "validation", &corpus, err);
+        status = tell(notes, path, &corpus, err);
     if (status == ATT_OK)
         status = att_evaluate(&tally, model, &corpus, &how, err);
     att_corpus_free(&corpus);

@@ -78,37 +78,36 @@ static inline void scene_set(scene *s, const char *key, const char *value)
 }
 
 /* Strings over abcd to be reversed, and a small model for them with what `set` changes. */
-static inline scene scene_new(const setting_pair *set, size_t count)
+static inline void scene_new(scene *s, const setting_pair *set, size_t count)
 {
     static const setting_pair small[] = {
         { "width", "10" },       { "embed", "6" },        { "most-length", "5" },
         { "train-count", "60" }, { "valid-count", "20" }, { "batch", "200" },
         { "rate", "0.02" },
     };
-    scene s = { 0 };
+    *s = (scene){ 0 };
     att_error err = { 0 };
-    assert_int_equal(att_settings_new(&s.settings, "reverse", NULL), ATT_OK);
+    assert_int_equal(att_settings_new(&s->settings, "reverse", NULL), ATT_OK);
     for (size_t i = 0; i < sizeof small / sizeof *small; i++)
-        scene_set(&s, small[i].key, small[i].value);
+        scene_set(s, small[i].key, small[i].value);
     for (size_t i = 0; i < count && set[i].key; i++)
-        scene_set(&s, set[i].key, set[i].value);
-    assert_int_equal(att_data_load(&s.data, s.settings, NULL), ATT_OK);
-    if (att_model_new(&s.model, s.settings, s.data.source_words, s.data.target_words, &err) !=
+        scene_set(s, set[i].key, set[i].value);
+    assert_int_equal(att_data_load(&s->data, s->settings, NULL), ATT_OK);
+    if (att_model_new(&s->model, s->settings, s->data.source_words, s->data.target_words, &err) !=
         ATT_OK)
         fail_msg("%s", err.message);
-    assert_int_equal(att_params_want_grad(&s.model->params, NULL), ATT_OK);
-    assert_int_equal(att_tape_new(&s.tape, &s.model->params, NULL), ATT_OK);
-    assert_int_equal(att_batches_new(&s.batches, &s.data.train, s.settings->batch, 1, NULL),
+    assert_int_equal(att_params_want_grad(&s->model->params, NULL), ATT_OK);
+    assert_int_equal(att_tape_new(&s->tape, &s->model->params, NULL), ATT_OK);
+    assert_int_equal(att_batches_new(&s->batches, &s->data.train, s->settings->batch, 1, NULL),
                      ATT_OK);
     assert_int_equal(
-        att_optimiser_make(&s.optimiser, ATT_OPTIMISER_ADAM, s.model->params.size, NULL), ATT_OK);
-    att_batches_start(s.batches, 0);
-    return s;
+        att_optimiser_make(&s->optimiser, ATT_OPTIMISER_ADAM, s->model->params.size, NULL), ATT_OK);
+    att_batches_start(s->batches, 0);
 }
 
-static inline scene scene_of(const variant *row)
+static inline void scene_of(scene *s, const variant *row)
 {
-    return scene_new(row->set, sizeof row->set / sizeof *row->set);
+    scene_new(s, row->set, sizeof row->set / sizeof *row->set);
 }
 
 static inline void scene_free(scene *s)

@@ -16,7 +16,8 @@ static void every_parameter_of_every_variant_gets_a_gradient(void **state)
     (void)state;
     EACH_VARIANT(row)
     {
-        scene s = scene_of(row);
+        scene s;
+        scene_of(&s, row);
         scene_learn(&s, 1, NULL); /* what starts at zero blocks nothing after a few steps */
         scene_backward(&s, att_batches_get(s.batches, 0), NULL);
         const att_params *params = &s.model->params;
@@ -37,7 +38,8 @@ static void every_variant_learns(void **state)
     (void)state;
     EACH_VARIANT(row)
     {
-        scene s = scene_of(row);
+        scene s;
+        scene_of(&s, row);
         double before = scene_learn(&s, 1, NULL), after = scene_learn(&s, 40, NULL);
         if (!(after < 0.6 * before))
             fail_msg("%s: loss %g per token at first, %g after 40 epochs", row->name, before,
@@ -53,7 +55,8 @@ static void the_gradient_points_where_the_loss_rises(void **state)
     (void)state;
     EACH_VARIANT(row)
     {
-        scene s = scene_of(row);
+        scene s;
+        scene_of(&s, row);
         scene_learn(&s, 3, NULL);
         const att_batch *batch = att_batches_get(s.batches, 0);
         att_params *params = &s.model->params;
@@ -86,7 +89,8 @@ static void the_gradient_points_where_the_loss_rises(void **state)
 static void smoothing_and_given_alignments_change_the_loss_and_not_what_is_counted(void **state)
 {
     (void)state;
-    scene s = scene_new((setting_pair[]){ { "attention", "general" } }, 1);
+    scene s;
+    scene_new(&s, (setting_pair[]){ { "attention", "general" } }, 1);
     const att_batch *batch = att_batches_get(s.batches, 0);
     att_lesson_result plain = { 0 }, smoothed = { 0 };
     att_tape_begin(s.tape, false, 0, 0);
@@ -105,7 +109,8 @@ static void smoothing_and_given_alignments_change_the_loss_and_not_what_is_count
 static void alignments_teach_attention(void **state)
 {
     (void)state;
-    scene s = scene_new((setting_pair[]){ { "attention", "additive" }, { 0 } }, 2);
+    scene s;
+    scene_new(&s, (setting_pair[]){ { "attention", "additive" }, { 0 } }, 2);
     s.settings->align = "given"; /* as with files: weights are then taught */
     s.settings->align_weight = 1;
     att_model_free(s.model);
@@ -164,7 +169,8 @@ static void own_predictions_are_fed_as_often_as_asked_and_drawn_alike(void **sta
     (void)state;
     EACH_VARIANT(row)
     {
-        scene s = scene_of(row);
+        scene s;
+        scene_of(&s, row);
         const att_batch *batch = att_batches_get(s.batches, 0);
         const att_lesson always = { .own = 1, .seed = 5, .step = 1 };
         const att_lesson half = { .own = 0.5f, .seed = 5, .step = 1 };
@@ -192,7 +198,8 @@ static void forced_decoding_has_the_bits_of_the_loss(void **state)
     (void)state;
     EACH_VARIANT(row)
     {
-        scene s = scene_of(row);
+        scene s;
+        scene_of(&s, row);
         scene_learn(&s, 2, NULL);
         const att_batch *batch = att_batches_get(s.batches, 0);
         att_lesson_result told = { 0 };
@@ -230,7 +237,8 @@ static void rows_can_be_reordered_between_steps(void **state)
     (void)state;
     EACH_VARIANT(row)
     {
-        scene s = scene_of(row);
+        scene s;
+        scene_of(&s, row);
         scene_learn(&s, 1, NULL);
         static const int32_t ids[] = { 3, 4, 5, 6, 4, ATT_ID_NONE, 5, 5, ATT_ID_NONE };
         static const int64_t lengths[] = { 3, 2, 2 };
@@ -276,7 +284,8 @@ static void rows_can_be_reordered_between_steps(void **state)
 
 static uint64_t learnt_bits(const variant *row)
 {
-    scene s = scene_of(row);
+    scene s;
+    scene_of(&s, row);
     scene_learn(&s, 2, &(att_lesson){ .own = 0.2f, .seed = 3, .step = 9 });
     uint64_t h =
         hash_bytes(HASH_START, s.model->params.value, s.model->params.size * sizeof(float));
@@ -302,7 +311,8 @@ static void learning_has_the_same_bits_at_any_number_of_threads(void **state)
 
 static void assert_refused(const setting_pair *set, size_t count, const char *message)
 {
-    scene s = scene_new(NULL, 0);
+    scene s;
+    scene_new(&s, NULL, 0);
     att_model *model;
     att_error err = { 0 };
     for (size_t i = 0; i < count; i++)
@@ -329,7 +339,8 @@ static void settings_that_no_model_can_have_are_refused(void **state)
 static void a_source_beyond_the_positions_of_location_attention_is_refused(void **state)
 {
     (void)state;
-    scene s = scene_new((setting_pair[]){ { "attention", "location" }, { "max-length", "5" } }, 2);
+    scene s;
+    scene_new(&s, (setting_pair[]){ { "attention", "location" }, { "max-length", "5" } }, 2);
     static const int32_t ids[] = { 3, 4, 5, 6, 4, 3 };
     static const int64_t lengths[] = { 6 };
     att_decoder *decoder;

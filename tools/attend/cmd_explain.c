@@ -6,6 +6,7 @@
 
 #include <stddef.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -81,18 +82,6 @@ static const char *conflict(const settings *set)
         return "--ascii is for the text format";
     if (set->colour == COLOUR_ALWAYS && !text)
         return "--colour is for the text format";
-    if (set->scale > 0 && !set->png)
-        return "--scale is for --png";
-    return NULL;
-}
-
-/* Pictures are files: there may be several, and standard output is the document's. */
-static const char *bad_pictures(const settings *set)
-{
-    const char *const paths[] = { set->svg, set->png, set->pdf };
-    for (size_t i = 0; i < sizeof paths / sizeof *paths; i++)
-        if (paths[i] && (strcmp(paths[i], "-") == 0 || !paths[i][0]))
-            return "--svg, --png and --pdf draw into files, not to standard output";
     return NULL;
 }
 
@@ -189,6 +178,25 @@ static att_status make_documents(att_text *out, output_list *files, const sheet_
                              err);
 }
 
+/* Every map that a plot line asked for, as the pictures asked for. */
+static att_status make_pictures(output_list *files, const sheet_list *sheets, const settings *set,
+                                att_error *err)
+{
+    const picture_files asked = { set->svg, set->png, set->pdf, set->scale };
+    const att_map **maps;
+    size_t count;
+    if (!pictures_asked(&asked))
+        return ATT_OK;
+    att_status status = sheets_maps(&maps, &count, sheets, err);
+    if (status == ATT_OK && count == 0)
+        status = error_set(err, ATT_BAD_INPUT, "",
+                           "there is no map to draw: a sheet asks for one with a plot line");
+    if (status == ATT_OK)
+        status = pictures_make(files, maps, count, &asked, err);
+    free(maps);
+    return status;
+}
+
 /* With --quiet a line for each sheet takes the place of the document. */
 static void print_outcomes(const sheet_list *sheets)
 {
@@ -242,12 +250,11 @@ static exit_code explain(const settings *set, char *const *names, int count)
     att_text document = { 0 };
     exit_code code = sheets_load(&sheets, names, count);
     if (code == EXIT_DONE) {
-        const picture_files pictures = { set->svg, set->png, set->pdf, set->scale };
         att_status status = ATT_OK;
         if (!set->quiet)
             status = make_documents(&document, &files, &sheets, set, &err);
         if (status == ATT_OK)
-            status = pictures_make(&files, &sheets, &pictures, &err);
+            status = make_pictures(&files, &sheets, set, &err);
         if (status == ATT_OK)
             status = write_all(&files, &document, &sheets, set, &err);
         code = status == ATT_OK ? EXIT_DONE : report(status, &err);
@@ -269,7 +276,7 @@ exit_code explain_run(const struct verb *verb, int count, char **args)
         return parsed == PARSE_HELP ? help_verb(verb) : EXIT_BAD_INPUT;
     const char *wrong = conflict(&set);
     if (!wrong)
-        wrong = bad_pictures(&set);
+        wrong = pictures_bad(&(picture_files){ set.svg, set.png, set.pdf, set.scale });
     if (!wrong)
         wrong = bad_names(args, operands);
     if (wrong)

@@ -1,6 +1,8 @@
 /* Maps into picture files; see pictures.h. */
 #include "pictures.h"
 
+#include "program.h"
+
 #include <stdio.h>
 #include <string.h>
 
@@ -55,11 +57,10 @@ static att_status numbered(att_text *out, const char *path, size_t index, size_t
                                           { 0 } });
 }
 
-/* Every map of the sheets as one kind of picture. */
-static att_status make_kind(output_list *files, const sheet_list *sheets, const char *path,
-                            draw_function *draw, double scale, att_error *err)
+/* Every map as one kind of picture. */
+static att_status make_kind(output_list *files, const att_map *const *maps, size_t count,
+                            const char *path, draw_function *draw, double scale, att_error *err)
 {
-    size_t count = sheets_map_count(sheets);
     for (size_t i = 0; i < count; i++) {
         att_text name = { 0 };
         output_file *file = NULL;
@@ -68,15 +69,31 @@ static att_status make_kind(output_list *files, const sheet_list *sheets, const 
         att_text_free(&name);
         if (!file)
             return error_memory(err);
-        att_status status = draw(&file->bytes, sheets_map_get(sheets, i), scale, err);
+        att_status status = draw(&file->bytes, maps[i], scale, err);
         if (status != ATT_OK)
             return status;
     }
     return ATT_OK;
 }
 
-att_status pictures_make(output_list *files, const sheet_list *sheets, const picture_files *asked,
-                         att_error *err)
+bool pictures_asked(const picture_files *asked)
+{
+    return asked->svg || asked->png || asked->pdf;
+}
+
+const char *pictures_bad(const picture_files *asked)
+{
+    const char *const paths[] = { asked->svg, asked->png, asked->pdf };
+    for (size_t i = 0; i < sizeof paths / sizeof *paths; i++)
+        if (paths[i] && (strcmp(paths[i], "-") == 0 || !paths[i][0]))
+            return "--svg, --png and --pdf draw into files, not to standard output";
+    if (asked->scale > 0 && !asked->png)
+        return "--scale is for --png";
+    return NULL;
+}
+
+att_status pictures_make(output_list *files, const att_map *const *maps, size_t count,
+                         const picture_files *asked, att_error *err)
 {
     const struct {
         const char *path;
@@ -85,11 +102,8 @@ att_status pictures_make(output_list *files, const sheet_list *sheets, const pic
     for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) {
         if (!kinds[i].path)
             continue;
-        if (sheets_map_count(sheets) == 0)
-            return error_set(err, ATT_BAD_INPUT, "",
-                             "there is no map to draw: a sheet asks for one with a plot line");
         att_status status =
-            make_kind(files, sheets, kinds[i].path, kinds[i].draw, asked->scale, err);
+            make_kind(files, maps, count, kinds[i].path, kinds[i].draw, asked->scale, err);
         if (status != ATT_OK)
             return status;
     }

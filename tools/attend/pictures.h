@@ -1,9 +1,8 @@
-/* The maps that `plot` lines asked for, as picture files. */
+/* Attention maps as picture files. */
 #ifndef PICTURES_H
 #define PICTURES_H
 
 #include "output.h"
-#include "sheets.h"
 
 /* The files asked for; NULL where a kind is not. Of several maps, each file gets a number. */
 typedef struct picture_files {
@@ -13,8 +12,15 @@ typedef struct picture_files {
     double scale; /* pixels of a PNG to a pixel of the SVG; 0: the usual */
 } picture_files;
 
-/* Draws every map of the sheets into *files, to be written later. */
-att_status pictures_make(output_list *files, const sheet_list *sheets, const picture_files *asked,
-                         att_error *err);
+/* Whether any is asked for. */
+bool pictures_asked(const picture_files *asked);
+
+/* What is wrong with the files as they are named, or NULL: pictures are files, for there may be
+ * several, and standard output is the document's. */
+const char *pictures_bad(const picture_files *asked);
+
+/* Draws each of the maps into *files, to be written later. */
+att_status pictures_make(output_list *files, const att_map *const *maps, size_t count,
+                         const picture_files *asked, att_error *err);
 
 #endif

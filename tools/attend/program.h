@@ -52,6 +52,18 @@ exit_code info_run(const struct verb *verb, int count, char **args);
 extern const option info_options[];
 extern const char info_details[];
 
+exit_code run_run(const struct verb *verb, int count, char **args);
+extern const option run_options[];
+extern const char run_details[];
+
+exit_code eval_run(const struct verb *verb, int count, char **args);
+extern const option eval_options[];
+extern const char eval_details[];
+
+exit_code show_run(const struct verb *verb, int count, char **args);
+extern const option show_options[];
+extern const char show_details[];
+
 exit_code help_run(const struct verb *verb, int count, char **args);
 
 /* Writes the help of one verb, or the list of verbs, to standard output. */

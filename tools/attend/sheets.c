@@ -88,21 +88,17 @@ exit_code sheets_tell_failures(const sheet_list *list)
     return code;
 }
 
-size_t sheets_map_count(const sheet_list *list)
+att_status sheets_maps(const att_map ***out, size_t *count, const sheet_list *list, att_error *err)
 {
-    size_t count = 0;
+    *count = 0;
     for (size_t i = 0; i < list->count; i++)
-        count += att_sheet_map_count(list->sheets[i]);
-    return count;
-}
-
-const att_map *sheets_map_get(const sheet_list *list, size_t index)
-{
-    for (size_t i = 0; i < list->count; i++) {
-        size_t count = att_sheet_map_count(list->sheets[i]);
-        if (index < count)
-            return att_sheet_map_get(list->sheets[i], index);
-        index -= count;
-    }
-    return NULL;
+        *count += att_sheet_map_count(list->sheets[i]);
+    *out = calloc(*count + 1, sizeof **out);
+    if (!*out)
+        return error_memory(err);
+    size_t at = 0;
+    for (size_t i = 0; i < list->count; i++)
+        for (size_t j = 0; j < att_sheet_map_count(list->sheets[i]); j++)
+            (*out)[at++] = att_sheet_map_get(list->sheets[i], j);
+    return ATT_OK;
 }

@@ -21,8 +21,7 @@ const char *sheets_name(const sheet_list *list, size_t index);
 /* Tells every failed check on standard error. */
 exit_code sheets_tell_failures(const sheet_list *list);
 
-/* The maps of all the sheets, in order. */
-size_t sheets_map_count(const sheet_list *list);
-const att_map *sheets_map_get(const sheet_list *list, size_t index);
+/* The maps of all sheets in order, lent, in a list to be freed with free(). */
+att_status sheets_maps(const att_map ***out, size_t *count, const sheet_list *list, att_error *err);
 
 #endif

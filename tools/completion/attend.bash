@@ -1,6 +1,6 @@
 # bash completion for attend(1)
 
-_attend_verbs='explain train info bench gradcheck help'
+_attend_verbs='explain train run eval show info bench gradcheck help'
 _attend_explain='--format --output --digits --only --row --head --colour --ascii --svg --png --pdf
 --scale --quiet --help'
 _attend_train='--config --quiet --train --source --target --valid --valid-source --valid-target
@@ -12,6 +12,9 @@ _attend_train='--config --quiet --train --source --target --valid --valid-source
 --clip --schedule --warmup --least-rate --plateau-factor --plateau-patience --epochs
 --steps --batch --accumulate --validate-every --best-by --patience --average --seed
 --data-seed --out --save-every --log --resume --help'
+_attend_run='--json --attention --score --most --help'
+_attend_eval='--json --help'
+_attend_show='--target --svg --png --pdf --scale --digits --colour --ascii --quiet --help'
 _attend_info='--json --help'
 _attend_bench='--cpu --threads --time --quick --json --list --ascii --help'
 _attend_gradcheck='--samples --json --list --help'
@@ -90,6 +93,39 @@ _attend() {
                 _attend_words "$_attend_train"
             else
                 _attend_words 'pairs reverse copy sort'
+            fi
+            ;;
+        esac
+        ;;
+    run)
+        case $prev in
+        --most) COMPREPLY=() ;;
+        *)
+            if [[ $cur == -* ]]; then
+                _attend_words "$_attend_run"
+            else
+                _attend_files safetensors
+            fi
+            ;;
+        esac
+        ;;
+    eval)
+        if [[ $cur == -* ]]; then
+            _attend_words "$_attend_eval"
+        else
+            _attend_files ''
+        fi
+        ;;
+    show)
+        case $prev in
+        --colour) _attend_words 'auto always never' ;;
+        --svg | --png | --pdf) _attend_files "${prev#--}" ;;
+        --target | --scale | --digits) COMPREPLY=() ;;
+        *)
+            if [[ $cur == -* ]]; then
+                _attend_words "$_attend_show"
+            else
+                _attend_files safetensors
             fi
             ;;
         esac

@@ -1,0 +1,225 @@
+/* Lines answered by a model: in order, the same alone or among others, and with the attention that
+ * explains them. */
+#include "base/alloc.h"
+#include "model/model_help.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+/* One model that has learnt to reverse strings over abcd, for all tests. It reads in both
+ * directions: after reading on, a state that only looks back still holds the letter before, and
+ * attention may as well go there. */
+static scene trained;
+
+static int train(void **state)
+{
+    (void)state;
+    static const setting_pair set[] = {
+        { "width", "64" },         { "embed", "32" },          { "most-length", "15" },
+        { "train-count", "4000" }, { "bidirectional", "yes" }, { "attention", "general" },
+        { "batch", "1024" },       { "rate", "0.004" },
+    };
+    scene_new(&trained, set, sizeof set / sizeof *set);
+    scene_learn(&trained, 10, NULL);
+    return 0;
+}
+
+static int forget(void **state)
+{
+    (void)state;
+    scene_free(&trained);
+    return 0;
+}
+
+static att_answers *answers_to(const char *const *lines, size_t count, const att_answer_how *how)
+{
+    att_answers *answers;
+    att_error err = { 0 };
+    if (att_model_answer(&answers, trained.model, lines, count, how, &err) != ATT_OK)
+        fail_msg("%s", err.message);
+    assert_int_equal(att_answers_count(answers), count);
+    return answers;
+}
+
+static void answers_come_in_order_and_an_empty_line_has_an_empty_one(void **state)
+{
+    (void)state;
+    static const char *const lines[] = { "abc", "", "d", "   ", "bbbbbca" };
+    static const char *const wanted[] = { "cba", "", "d", "", "acbbbbb" };
+    att_answers *answers = answers_to(lines, 5, NULL);
+    for (size_t i = 0; i < 5; i++) {
+        const att_answer *answer = att_answers_get(answers, i);
+        assert_string_equal(answer->text, wanted[i]);
+        assert_false(answer->cut);
+        assert_null(answer->weights);
+    }
+    assert_int_equal(att_answers_get(answers, 1)->target_count, 0);
+    assert_int_equal(att_answers_get(answers, 0)->target_count, 4);
+    assert_string_equal(att_answers_get(answers, 0)->target_tokens[3], "<end>");
+    assert_null(att_answers_get(answers, 5));
+    att_answers_free(answers);
+}
+
+/* Each output's strongest input is the one that it repeats: the reversed diagonal of handout 003.
+ */
+static void attention_on_a_reversed_string_runs_backwards(void **state)
+{
+    (void)state;
+    static const char *const line = "abacadabacc";
+    const int64_t n = 11;
+    att_answers *answers = answers_to(&line, 1, &(att_answer_how){ .attention = true });
+    const att_answer *answer = att_answers_get(answers, 0);
+    assert_string_equal(answer->text, "ccabadacaba");
+    att_map map;
+    assert_true(att_answer_map(&map, answer));
+    assert_int_equal(map.queries, n + 1);
+    assert_int_equal(map.keys, n);
+    assert_string_equal(map.key_labels[3], "c");
+    assert_string_equal(map.query_labels[3], "b");
+    for (int64_t t = 0; t < n; t++) {
+        int64_t strongest = 0;
+        double sum = 0;
+        for (int64_t i = 0; i < n; i++) {
+            sum += map.weights[t * n + i];
+            if (map.weights[t * n + i] > map.weights[t * n + strongest])
+                strongest = i;
+        }
+        assert_true(fabs(sum - 1) < 1e-5);
+        assert_int_equal(strongest, n - 1 - t);
+    }
+    att_answers_free(answers);
+}
+
+/* Many lines, enough for several batches: each as if it were alone. */
+static void an_answer_does_not_depend_on_what_else_is_asked(void **state)
+{
+    (void)state;
+    enum { COUNT = 900 };
+    static char text[COUNT][16];
+    const char *lines[COUNT];
+    for (size_t i = 0; i < COUNT; i++) {
+        size_t length = i * 7 % 13;
+        for (size_t j = 0; j < length; j++)
+            text[i][j] = (char)('a' + (i * 31 + j * j * 17 + i * j) % 5); /* an unknown e too */
+        lines[i] = text[i];
+    }
+    const att_answer_how how = { .attention = true };
+    att_answers *all = answers_to(lines, COUNT, &how);
+    for (size_t i = 0; i < COUNT; i += 23) {
+        att_threads_set(1 + (int)(i % 3));
+        att_answers *one = answers_to(&lines[i], 1, &how);
+        const att_answer *a = att_answers_get(all, i), *b = att_answers_get(one, 0);
+        assert_string_equal(a->text, b->text);
+        assert_true(a->score == b->score);
+        assert_int_equal(a->target_count, b->target_count);
+        size_t cells = (size_t)(a->target_count * a->source_count);
+        if (cells > 0)
+            assert_memory_equal(a->weights, b->weights, cells * sizeof *a->weights);
+        att_answers_free(one);
+    }
+    att_threads_set(0);
+    att_answers_free(all);
+}
+
+static void an_answer_that_is_given_is_followed_and_scored(void **state)
+{
+    (void)state;
+    static const char *const line = "abc", *const right = "cba", *const wrong = "dd";
+    att_answers *own = answers_to(&line, 1, NULL);
+    att_answers *good = answers_to(&line, 1, &(att_answer_how){ .targets = &right });
+    att_answers *bad = answers_to(&line, 1, &(att_answer_how){ .targets = &wrong });
+    assert_string_equal(att_answers_get(bad, 0)->text, "dd");
+    assert_true(att_answers_get(good, 0)->score == att_answers_get(own, 0)->score);
+    assert_true(att_answers_get(bad, 0)->score < att_answers_get(own, 0)->score - 3);
+    att_answers_free(own);
+    att_answers_free(good);
+    att_answers_free(bad);
+}
+
+static void an_answer_is_cut_at_the_most_tokens(void **state)
+{
+    (void)state;
+    static const char *const line = "abcd";
+    att_answers *answers = answers_to(&line, 1, &(att_answer_how){ .most_tokens = 2 });
+    assert_string_equal(att_answers_get(answers, 0)->text, "dc");
+    assert_true(att_answers_get(answers, 0)->cut);
+    assert_int_equal(att_answers_get(answers, 0)->target_count, 2);
+    att_answers_free(answers);
+}
+
+static void unknown_tokens_are_counted_and_shown_as_they_were_typed(void **state)
+{
+    (void)state;
+    static const char *const line = "a\xc3\xa9z";
+    att_answers *answers = answers_to(&line, 1, NULL);
+    const att_answer *answer = att_answers_get(answers, 0);
+    assert_int_equal(answer->unknown, 2);
+    assert_int_equal(answer->source_count, 3);
+    assert_string_equal(answer->source_tokens[1], "\xc3\xa9");
+    att_answers_free(answers);
+}
+
+static void a_line_that_is_no_text_is_named(void **state)
+{
+    (void)state;
+    static const char *const lines[] = { "ab", "c\xff", "d" };
+    att_answers *answers;
+    att_error err = { 0 };
+    assert_int_equal(att_model_answer(&answers, trained.model, lines, 3, NULL, &err),
+                     ATT_BAD_INPUT);
+    assert_null(answers);
+    assert_int_equal(err.line, 2);
+}
+
+static void an_answer_as_json_has_everything(void **state)
+{
+    (void)state;
+    static const char *const line = "a";
+    att_answers *answers = answers_to(&line, 1, &(att_answer_how){ .attention = true });
+    att_text out = { 0 };
+    assert_int_equal(att_answer_json(&out, att_answers_get(answers, 0), NULL), ATT_OK);
+    assert_memory_equal(out.data, "{\"text\":\"a\",\"score\":-", 21);
+    assert_non_null(strstr(out.data, ",\"cut\":false,\"unknown\":0,\"source\":[\"a\"],\"target\":"
+                                     "[\"a\",\"<end>\"],\"scores\":[-"));
+    assert_non_null(strstr(out.data, ",\"attention\":[[1],[1]]}\n"));
+    att_text_free(&out);
+    att_answers_free(answers);
+}
+
+static void every_failing_allocation_is_told_and_loses_nothing(void **state)
+{
+    (void)state;
+    static const char *const lines[] = { "abc", "", "dd" };
+    const att_answer_how how = { .attention = true };
+    att_answers *warm = answers_to(lines, 3, &how); /* packs the weights, which stay */
+    att_answers_free(warm);
+    att_status status = ATT_NO_MEMORY;
+    size_t n = 1;
+    for (; status == ATT_NO_MEMORY; n++) {
+        att_answers *answers;
+        size_t before = att_alloc_live();
+        att_alloc_fail_at(n);
+        status = att_model_answer(&answers, trained.model, lines, 3, &how, NULL);
+        att_alloc_fail_at(0);
+        att_answers_free(answers);
+        assert_int_equal(att_alloc_live(), before);
+    }
+    assert_int_equal(status, ATT_OK);
+    assert_true(n > 20);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(answers_come_in_order_and_an_empty_line_has_an_empty_one),
+        cmocka_unit_test(attention_on_a_reversed_string_runs_backwards),
+        cmocka_unit_test(an_answer_does_not_depend_on_what_else_is_asked),
+        cmocka_unit_test(an_answer_that_is_given_is_followed_and_scored),
+        cmocka_unit_test(an_answer_is_cut_at_the_most_tokens),
+        cmocka_unit_test(unknown_tokens_are_counted_and_shown_as_they_were_typed),
+        cmocka_unit_test(a_line_that_is_no_text_is_named),
+        cmocka_unit_test(an_answer_as_json_has_everything),
+        cmocka_unit_test(every_failing_allocation_is_told_and_loses_nothing),
+    };
+    return cmocka_run_group_tests(tests, train, forget);
+}

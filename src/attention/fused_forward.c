@@ -199,12 +199,13 @@ att_status att_fused_forward(const att_problem *problem, const att_attention_out
 
 size_t att_fused_forward_room(const att_problem *problem)
 {
-    /* With the results that need the most room, and with none. */
+    /* The entropy takes room of each worker. So do totals, but with them workers are fewer. */
     att_tensor some;
-    att_attention_outputs all = { .key_totals = &some, .entropy = &some };
+    const att_attention_outputs entropy = { .entropy = &some },
+                                both = { .key_totals = &some, .entropy = &some };
     att_fused fused;
-    size_t least = att_fused_plan(&fused, problem, NULL);
-    size_t most = att_fused_plan(&fused, problem, &all);
+    size_t least = att_fused_plan(&fused, problem, &entropy);
+    size_t most = att_fused_plan(&fused, problem, &both);
     return most > least ? most : least;
 }
 

@@ -2,6 +2,8 @@
  * derived in fused_bounds.h. */
 #include "fused_bounds.h"
 
+#include "attention/fused.h"
+
 #include <float.h>
 
 static void near(const scene *s, int result, double found, double wanted, double bound, int64_t a,
@@ -439,6 +441,29 @@ static void a_workspace_of_the_size_told_is_enough(void **state)
     att_threads_set(1);
 }
 
+/* By the plan itself: whether a run shows what is missing depends on which threads come to work. */
+static void no_results_asked_for_take_more_room_than_is_told(void **state)
+{
+    (void)state;
+    for (int bits = 0; bits < 8; bits++)
+        for (int threads = 1; threads <= 8; threads++) {
+            scene s;
+            att_problem problem;
+            att_fused plan;
+            att_tensor some = { 0 };
+            att_attention_outputs out = { .scores = bits & 1 ? &some : NULL,
+                                          .key_totals = bits & 2 ? &some : NULL,
+                                          .entropy = bits & 4 ? &some : NULL };
+            att_threads_set(threads);
+            scene_new(&s, (choice){ 1, 212, 300, 1, 1, 6, 5, .seed = 1 });
+            ASSERT_OK(att_problem_new(&problem, &s.how, &s.in, err));
+            assert_true(att_fused_plan(&plan, &problem, &out) <=
+                        att_attention_workspace(&s.how, &s.in, false));
+            scene_free(&s);
+        }
+    att_threads_set(1);
+}
+
 static void memory_grows_with_the_sequence_alone(void **state)
 {
     (void)state;
@@ -508,6 +533,7 @@ int main(void)
         cmocka_unit_test(a_row_of_minus_infinity_alone_is_nan_as_in_the_reference),
         cmocka_unit_test(denormals_and_tiny_values_agree),
         cmocka_unit_test(a_workspace_of_the_size_told_is_enough),
+        cmocka_unit_test(no_results_asked_for_take_more_room_than_is_told),
         cmocka_unit_test(memory_grows_with_the_sequence_alone),
         cmocka_unit_test(every_failed_allocation_is_told_and_nothing_leaks),
         cmocka_unit_test(double_tensors_go_to_the_reference),

@@ -80,7 +80,7 @@ static float *element(const att_tensor *t, const int64_t *lead, int64_t i, int64
 
 static float activate(att_activation activation, float x)
 {
-    return activation == ATT_ACTIVATION_RELU ? (x > 0 || isnan(x) ? x : 0) : x;
+    return activation == ATT_ACTIVATION_RELU && 0 > x ? 0 : x; /* NaN and -0 as they are */
 }
 
 /* One element, as the header has it. */

@@ -82,10 +82,10 @@ static void catch_interrupts(void)
 /* Writes what was printed. A reader that has gone away makes further measuring pointless. */
 static att_status flush_row(bool *gone, att_error *err)
 {
-    if (fflush(stdout) == 0)
-        return ATT_OK;
+    errno = 0;
+    att_status status = output_flush(err);
     *gone = errno == EPIPE;
-    return output_flush(err);
+    return status;
 }
 
 /* Whether a new heading, or an empty line, comes before this row. */

@@ -142,6 +142,9 @@ att_scratch att_fused_scratch(const att_fused *fused, int worker);
 att_head att_fused_head(const att_fused *fused, int64_t sequence, int64_t h);
 int64_t att_fused_tiles(const att_head *head);
 
+/* As many tiles as a head of up to so many queries can have. */
+int64_t att_fused_most_tiles(int64_t queries);
+
 /* Some tiles of a sequence, counted head by head: from `first` up to but not including `last`. */
 typedef struct att_unit {
     int64_t sequence, first, last;

@@ -5,8 +5,9 @@
  * chunk's keys and values get is summed over the queries in order, head by head of a group. What a
  * query gets from a chunk is summed in the order of keys, and chunks reach the query's gradient in
  * order. So there are two ways to share the work, with the same bits: heads of keys one per worker,
- * or, where these are few, one chunk per worker, whose part of the query's gradient is kept apart
- * until its turn. */
+ * or, where these are few, one chunk per worker. Then what the queries get from a chunk is kept
+ * apart until its turn, which comes after every few tiles: all workers go through the queries
+ * together, so that what is kept neither grows with their number nor leaves the caches. */
 #ifndef ATT_ATTENTION_FUSED_BACK_H
 #define ATT_ATTENTION_FUSED_BACK_H
 
@@ -16,6 +17,19 @@ enum {
     ATT_CHUNK_KEYS = 256,
     ATT_BACK_KEYS = 64 /* keys that meet a tile at once: weights and gradients stay in the cache */
 };
+
+/* A chunk of keys, and the first of the heads that share them. */
+typedef struct att_chunk {
+    att_head head;
+    int64_t start, count;
+    int64_t tiles; /* of all those heads' queries */
+} att_chunk;
+
+/* What the queries of one tile get from one chunk goes where. */
+typedef struct att_query_part {
+    int64_t h, first;
+    size_t queries; /* 0: they get nothing */
+} att_query_part;
 
 /* Gradients of what is added to scores, as far as they are sums over more than one chunk: kept
  * apart like the query's. Each has a first dimension of heads in a group; NULL where not wanted. */
@@ -34,10 +48,11 @@ typedef struct att_back_scratch {
     float *rows_room, *grad_room; /* where these are copied to, if they must be */
     float *grads;                 /* [ATT_BACK_KEYS][lanes] of weights, then of scores */
     float *grad_tile;             /* [M][lanes] gradient of the output, packed */
-    float *query_sums;            /* [lanes][key_stride] */
+    float *query_sums;            /* [lanes][key_stride] of the tile at hand: one of part_sums */
     float *key_sums;              /* [ATT_CHUNK_KEYS][key_stride] */
     float *value_sums;            /* [ATT_CHUNK_KEYS][value_stride] */
-    float *parts;                 /* [heads][T][key_stride] the query's gradient from one chunk */
+    att_query_part *parts;        /* [tiles_at_once] the queries' gradients from one chunk, */
+    float *part_sums;             /* [tiles_at_once][lanes][key_stride] and their sums */
     att_bias_sums bias;
     float shift[ATT_TILE_LANES]; /* log-sum-exp in base 2 */
     float along[ATT_TILE_LANES]; /* output · its gradient */
@@ -53,7 +68,9 @@ typedef struct att_back {
     int workers;
     char *scratch;
     size_t scratch_size;
-    int64_t sequence, g, chunk; /* by chunk: what worker 0 does */
+    int64_t tiles_at_once;      /* tiles whose queries' gradients are kept apart */
+    int64_t sequence, g, chunk; /* by chunk: what worker 0 does, */
+    int64_t tile;               /* and the first tile that all do */
 } att_back;
 
 /* Bytes of workspace, whichever way the work is shared and whatever gradients are wanted. */
@@ -67,13 +84,16 @@ att_status att_fused_backward(const att_problem *problem, const att_attention_ou
 
 /* ---- fused_back_tile.c */
 
-/* One chunk of keys of a group of heads against all queries. */
-void att_back_chunk(const att_back *back, int64_t sequence, int64_t g, int64_t chunk,
+att_chunk att_back_chunk(const att_back *back, int64_t sequence, int64_t g, int64_t number);
+int64_t att_back_chunks(const att_head *head);
+
+/* A chunk against tiles begin … end-1 of its queries, head by head; calls follow one another from
+ * tile 0 to the last, with the same scratch. */
+void att_back_tiles(const att_back *back, const att_chunk *chunk, int64_t begin, int64_t end,
                     att_back_scratch *scratch);
 
-/* row += factor * from, element by element fused; `row` has any stride. */
-void att_back_add(const att_back *back, float *row, int64_t step, float factor, const float *from,
-                  int64_t width);
+/* Adds what a tile's queries got to their gradients. */
+void att_back_turn(const att_back *back, int64_t b, const att_back_scratch *scratch, int64_t tile);
 
 /* ---- fused_back_bias.c: gradients of dense bias, ALiBi and relative table */
 

@@ -14,8 +14,9 @@ static int64_t smaller(int64_t a, int64_t b)
     return a < b ? a : b;
 }
 
-void att_back_add(const att_back *back, float *row, int64_t step, float factor, const float *from,
-                  int64_t width)
+/* row += factor * from, element by element fused; `row` has any stride. */
+static void add_row(const att_back *back, float *row, int64_t step, float factor, const float *from,
+                    int64_t width)
 {
     if (step == 1)
         back->fused.kern->add_scaled(row, factor, from, (size_t)width);
@@ -183,47 +184,42 @@ static void back_block(const att_back *back, const att_head *head, att_tile *til
         gather(back, head, tile, s, from, count, some);
 }
 
-/* What a tile's queries get from the chunk goes to their gradients, or is kept for its turn. */
-static void finish_tile(const att_back *back, const att_head *head, const att_tile *tile,
-                        att_back_scratch *s, bool reached)
+static float *part_sums(const att_back *back, const att_back_scratch *s, int64_t tile)
+{
+    return s->part_sums + (size_t)(tile % back->tiles_at_once) * ATT_TILE_LANES * back->key_stride;
+}
+
+void att_back_turn(const att_back *back, int64_t b, const att_back_scratch *s, int64_t tile)
 {
     const att_tensor *grad = back->grads->query;
-    int64_t K = back->fused.problem->Kq;
-    if (!grad)
-        return;
-    if (back->by_chunk) {
-        int64_t row = head->h % back->heads * head->queries + tile->first - head->query_start;
-        float *part = s->parts + (size_t)row * back->key_stride;
-        size_t size = tile->queries * back->key_stride * sizeof(float);
-        if (reached)
-            memcpy(part, s->query_sums, size);
-        else
-            memset(part, 0, size);
-        return;
-    }
-    for (size_t q = 0; reached && q < tile->queries; q++) {
-        int64_t at = att_element_at(grad, head->b, tile->first + (int64_t)q, head->h, 0);
-        att_back_add(back, (float *)grad->data + at, grad->stride[3],
-                     (float)back->fused.problem->scale, s->query_sums + q * back->key_stride, K);
+    const att_query_part *part = &s->parts[tile % back->tiles_at_once];
+    const float *sums = part_sums(back, s, tile);
+    for (size_t q = 0; q < part->queries; q++) {
+        int64_t at = att_element_at(grad, b, part->first + (int64_t)q, part->h, 0);
+        add_row(back, (float *)grad->data + at, grad->stride[3], (float)back->fused.problem->scale,
+                sums + q * back->key_stride, back->fused.problem->Kq);
     }
 }
 
-static void back_tile(const att_back *back, const att_head *head, int64_t index,
-                      att_back_scratch *s, int64_t chunk_start, int64_t chunk_keys)
+/* Queries' sums are left in the part for tile `number` of the chunk. */
+static void back_tile(const att_back *back, const att_chunk *chunk, const att_head *head,
+                      int64_t number, att_back_scratch *s)
 {
     att_tile *tile = &s->common.tile[0];
-    att_fused_tile(&back->fused, head, index, tile);
+    att_query_part *part = &s->parts[number % back->tiles_at_once];
+    att_fused_tile(&back->fused, head, number % att_fused_tiles(head), tile);
+    *part = (att_query_part){ .h = head->h, .first = tile->first };
     int64_t from;
     size_t count;
-    bool reached = att_tile_reach(tile, chunk_start, chunk_keys, &from, &count);
-    if (reached) {
-        start_tile(back, head, tile, s);
-        for (int64_t start = 0; start < chunk_keys; start += ATT_BACK_KEYS)
-            if (att_tile_reach(tile, chunk_start + start,
-                               smaller(ATT_BACK_KEYS, chunk_keys - start), &from, &count))
-                back_block(back, head, tile, s, chunk_start, from, count);
-    }
-    finish_tile(back, head, tile, s, reached);
+    if (!att_tile_reach(tile, chunk->start, chunk->count, &from, &count))
+        return;
+    part->queries = tile->queries;
+    s->query_sums = part_sums(back, s, number);
+    start_tile(back, head, tile, s);
+    for (int64_t start = 0; start < chunk->count; start += ATT_BACK_KEYS)
+        if (att_tile_reach(tile, chunk->start + start, smaller(ATT_BACK_KEYS, chunk->count - start),
+                           &from, &count))
+            back_block(back, head, tile, s, chunk->start, from, count);
 }
 
 /* Adds a chunk's sums to the gradient of its keys or values. */
@@ -233,8 +229,8 @@ static void finish_rows(const att_back *back, const att_head *head, const att_te
 {
     for (int64_t j = 0; grad && j < count; j++) {
         int64_t at = att_element_at(grad, head->b, start + j, head->g, 0);
-        att_back_add(back, (float *)grad->data + at, grad->stride[3], factor,
-                     sums + (size_t)j * stride, grad->shape[3]);
+        add_row(back, (float *)grad->data + at, grad->stride[3], factor, sums + (size_t)j * stride,
+                grad->shape[3]);
     }
 }
 
@@ -249,24 +245,51 @@ static void fetch_tile(const att_back *back, const att_head *head, int64_t index
             att_rows_fetch(tensors[n], head->b, head->query_start + first, head->h, count);
 }
 
-void att_back_chunk(const att_back *back, int64_t sequence, int64_t g, int64_t chunk,
-                    att_back_scratch *s)
+int64_t att_back_chunks(const att_head *head)
+{
+    return head->keys / ATT_CHUNK_KEYS + (head->keys % ATT_CHUNK_KEYS != 0);
+}
+
+att_chunk att_back_chunk(const att_back *back, int64_t sequence, int64_t g, int64_t number)
 {
     att_head head = att_fused_head(&back->fused, sequence, g * back->heads);
-    int64_t start = head.key_start + chunk * ATT_CHUNK_KEYS;
-    int64_t count = smaller(ATT_CHUNK_KEYS, head.key_start + head.keys - start);
-    memset(s->key_sums, 0, (size_t)count * back->key_stride * sizeof(float));
-    memset(s->value_sums, 0, (size_t)count * back->value_stride * sizeof(float));
-    att_bias_clear(back, &head, s);
-    for (int64_t n = 0; n < back->heads; n++, head.h++)
-        for (int64_t t = 0; t < att_fused_tiles(&head); t++) {
-            fetch_tile(back, &head, t + 1);
-            back_tile(back, &head, t, s, start, count);
-        }
-    head.h = g * back->heads;
-    finish_rows(back, &head, back->grads->key, (float)back->fused.problem->scale, s->key_sums,
-                back->key_stride, start, count);
-    finish_rows(back, &head, back->grads->value, (float)back->fused.drop.kept, s->value_sums,
-                back->value_stride, start, count);
-    att_bias_chunk_end(back, &head, s, start, (size_t)count);
+    int64_t start = number * ATT_CHUNK_KEYS;
+    return (att_chunk){ .head = head,
+                        .start = head.key_start + start,
+                        .count = smaller(ATT_CHUNK_KEYS, head.keys - start),
+                        .tiles = back->heads * att_fused_tiles(&head) };
+}
+
+static void start_chunk(const att_back *back, const att_chunk *chunk, att_back_scratch *s)
+{
+    memset(s->key_sums, 0, (size_t)chunk->count * back->key_stride * sizeof(float));
+    memset(s->value_sums, 0, (size_t)chunk->count * back->value_stride * sizeof(float));
+    att_bias_clear(back, &chunk->head, s);
+}
+
+static void finish_chunk(const att_back *back, const att_chunk *chunk, att_back_scratch *s)
+{
+    finish_rows(back, &chunk->head, back->grads->key, (float)back->fused.problem->scale,
+                s->key_sums, back->key_stride, chunk->start, chunk->count);
+    finish_rows(back, &chunk->head, back->grads->value, (float)back->fused.drop.kept, s->value_sums,
+                back->value_stride, chunk->start, chunk->count);
+    att_bias_chunk_end(back, &chunk->head, s, chunk->start, (size_t)chunk->count);
+}
+
+void att_back_tiles(const att_back *back, const att_chunk *chunk, int64_t begin, int64_t end,
+                    att_back_scratch *s)
+{
+    int64_t of_head = att_fused_tiles(&chunk->head);
+    if (begin == 0)
+        start_chunk(back, chunk, s);
+    for (int64_t number = begin; number < end; number++) {
+        att_head head = chunk->head;
+        head.h += number / of_head;
+        fetch_tile(back, &head, number % of_head + 1);
+        back_tile(back, chunk, &head, number, s);
+        if (!back->by_chunk && back->grads->query)
+            att_back_turn(back, head.b, s, number);
+    }
+    if (end == chunk->tiles)
+        finish_chunk(back, chunk, s);
 }

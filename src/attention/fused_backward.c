@@ -1,5 +1,4 @@
 /* Attention backward in float: sharing the work; see fused_back.h. */
-#include "attention/element.h"
 #include "attention/fold.h"
 #include "attention/fused_back.h"
 #include "base/alloc.h"
@@ -7,10 +6,9 @@
 #include "base/parallel.h"
 #include "tensor/tensor.h"
 
-static int64_t chunk_count(const att_head *head)
-{
-    return head->keys / ATT_CHUNK_KEYS + (head->keys % ATT_CHUNK_KEYS != 0);
-}
+/* Bytes of queries' gradients that are kept apart, by each worker and by all. With heads of 64 a
+ * worker's hold 4096 queries: some milliseconds of work before all must wait for one another. */
+enum { WORKER_PARTS = 1 << 20, ALL_PARTS = 1 << 24 };
 
 static att_back_scratch carve_scratch(att_carver *c, const att_back *back)
 {
@@ -32,13 +30,13 @@ static att_back_scratch carve_scratch(att_carver *c, const att_back *back)
                            .rows_room = att_carve(c, lanes * (size_t)p->Kk, sizeof(float)),
                            .grad_room = att_carve(c, lanes * (size_t)p->M, sizeof(float)),
                            .grads = att_carve(c, block * lanes, sizeof(float)),
-                           .grad_tile = att_carve(c, lanes * (size_t)p->M, sizeof(float)),
-                           .query_sums = att_carve(c, lanes * back->key_stride, sizeof(float)) };
+                           .grad_tile = att_carve(c, lanes * (size_t)p->M, sizeof(float)) };
     s.key_sums = att_carve(c, ATT_CHUNK_KEYS * back->key_stride, sizeof(float));
     s.value_sums = att_carve(c, ATT_CHUNK_KEYS * back->value_stride, sizeof(float));
     s.bias = att_bias_carve(c, back);
-    if (back->by_chunk)
-        s.parts = att_carve(c, (size_t)(back->heads * p->T) * back->key_stride, sizeof(float));
+    size_t tiles = (size_t)back->tiles_at_once;
+    s.parts = att_carve(c, tiles, sizeof(att_query_part));
+    s.part_sums = att_carve(c, tiles * lanes * back->key_stride, sizeof(float));
     return s;
 }
 
@@ -46,6 +44,18 @@ static att_back_scratch scratch_of(const att_back *back, int64_t worker)
 {
     att_carver mine = { .base = back->scratch + (size_t)worker * back->scratch_size };
     return carve_scratch(&mine, back);
+}
+
+static int64_t choose_tiles_at_once(const att_back *back)
+{
+    if (!back->by_chunk)
+        return 1;
+    int64_t room =
+        ALL_PARTS / back->workers < WORKER_PARTS ? ALL_PARTS / back->workers : WORKER_PARTS;
+    int64_t fit = room / (int64_t)(ATT_TILE_LANES * back->key_stride * sizeof(float));
+    int64_t all = back->heads * att_fused_most_tiles(back->fused.problem->T);
+    int64_t tiles = fit < all ? fit : all;
+    return tiles > 1 ? tiles : 1;
 }
 
 /* By chunk or not; the bytes of workspace that takes. */
@@ -58,6 +68,7 @@ static size_t plan(att_back *back, bool by_chunk)
     int64_t threads = att_threads_get();
     back->by_chunk = by_chunk;
     back->workers = (int)(threads < units ? threads : units);
+    back->tiles_at_once = choose_tiles_at_once(back);
     att_carver counting = { 0 };
     (void)carve_scratch(&counting, back);
     back->scratch_size = counting.used;
@@ -89,9 +100,18 @@ static void work_heads(void *context, int64_t worker, int64_t end)
     int64_t G = back->fused.problem->G, unit;
     while ((unit = atomic_fetch_add(&back->fused.next, 1)) < back->fused.sequences * G) {
         att_head head = att_fused_head(&back->fused, unit / G, unit % G * back->heads);
-        for (int64_t chunk = 0; chunk < chunk_count(&head); chunk++)
-            att_back_chunk(back, unit / G, unit % G, chunk, &scratch);
+        for (int64_t n = 0; n < att_back_chunks(&head); n++) {
+            att_chunk chunk = att_back_chunk(back, unit / G, unit % G, n);
+            att_back_tiles(back, &chunk, 0, chunk.tiles, &scratch);
+        }
     }
+}
+
+/* The tiles that all workers go through now, as far as there are any. */
+static int64_t tiles_end(const att_back *back, int64_t tiles)
+{
+    int64_t end = back->tile + back->tiles_at_once;
+    return end < tiles ? end : tiles;
 }
 
 static void work_chunk(void *context, int64_t worker, int64_t end)
@@ -99,38 +119,42 @@ static void work_chunk(void *context, int64_t worker, int64_t end)
     (void)end;
     const att_back *back = context;
     att_back_scratch scratch = scratch_of(back, worker);
-    att_back_chunk(back, back->sequence, back->g, back->chunk + worker, &scratch);
+    att_chunk chunk = att_back_chunk(back, back->sequence, back->g, back->chunk + worker);
+    att_back_tiles(back, &chunk, back->tile, tiles_end(back, chunk.tiles), &scratch);
 }
 
-/* What the chunks of one round hold for rows begin … end-1 of the group's queries, chunk by chunk.
- */
+/* What the chunks of one round hold for tiles begin … end-1 of those at hand, chunk by chunk. */
 static void add_parts(void *context, int64_t begin, int64_t end)
 {
     const att_back *back = context;
-    const att_problem *p = back->fused.problem;
-    const att_tensor *grad = back->grads->query;
     att_head head = att_fused_head(&back->fused, back->sequence, back->g * back->heads);
-    int64_t left = chunk_count(&head) - back->chunk;
+    int64_t left = att_back_chunks(&head) - back->chunk;
     for (int64_t worker = 0; worker < back->workers && worker < left; worker++) {
         att_back_scratch scratch = scratch_of(back, worker);
-        for (int64_t row = begin; row < end; row++) {
-            int64_t at = att_element_at(grad, head.b, head.query_start + row % head.queries,
-                                        head.h + row / head.queries, 0);
-            att_back_add(back, (float *)grad->data + at, grad->stride[3], (float)p->scale,
-                         scratch.parts + (size_t)row * back->key_stride, p->Kq);
-        }
+        for (int64_t tile = begin; tile < end; tile++)
+            att_back_turn(back, head.b, &scratch, back->tile + tile);
     }
+}
+
+/* `round` chunks from back->chunk on, one per worker. */
+static void chunks_together(att_back *back, int64_t round, int64_t tiles)
+{
+    back->tile = 0;
+    do {
+        att_parallel_for(round, 1, work_chunk, back);
+        if (back->grads->query)
+            att_parallel_for(tiles_end(back, tiles) - back->tile, 2, add_parts, back);
+        back->tile += back->tiles_at_once;
+    } while (back->tile < tiles);
 }
 
 static void chunks_in_turn(att_back *back)
 {
     att_head head = att_fused_head(&back->fused, back->sequence, back->g * back->heads);
-    int64_t chunks = chunk_count(&head);
+    int64_t chunks = att_back_chunks(&head), tiles = back->heads * att_fused_tiles(&head);
     for (back->chunk = 0; back->chunk < chunks; back->chunk += back->workers) {
         int64_t round = chunks - back->chunk < back->workers ? chunks - back->chunk : back->workers;
-        att_parallel_for(round, 1, work_chunk, back);
-        if (back->grads->query)
-            att_parallel_for(back->heads * head.queries, 64, add_parts, back);
+        chunks_together(back, round, tiles);
         for (int64_t worker = 0; worker < round; worker++) {
             att_back_scratch scratch = scratch_of(back, worker);
             att_bias_turn(back, &head, &scratch);

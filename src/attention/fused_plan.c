@@ -48,6 +48,11 @@ static int64_t tile_count(int64_t queries)
     return queries / ATT_TILE_LANES + (rest > FEW_QUERIES ? 1 : rest);
 }
 
+int64_t att_fused_most_tiles(int64_t queries)
+{
+    return queries / ATT_TILE_LANES + FEW_QUERIES;
+}
+
 void att_fused_tile(const att_fused *fused, const att_head *head, int64_t index, att_tile *tile)
 {
     int64_t whole = head->queries / ATT_TILE_LANES, rest = head->queries % ATT_TILE_LANES;

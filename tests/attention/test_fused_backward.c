@@ -300,6 +300,8 @@ static void every_instruction_set_and_number_of_threads_gives_the_same_bits(void
                                 .layout = (layout)(seed % LAYOUTS),
                                 .seed = seed });
     same_bits((choice){ 1, 300, 900, 1, 1, 64, 64, .mask = CAUSAL, .seed = 3 });
+    /* So wide that workers hand in what queries get several times on their way. */
+    same_bits((choice){ 1, 100, 260, 2, 1, 1024, 3, .mask = CAUSAL, .bias = ALIBI, .seed = 1 });
 }
 
 static void set(const scene *s, att_slot slot, int64_t b, int64_t n, int64_t g, int64_t c, double x)
@@ -445,6 +447,22 @@ static void a_workspace_of_the_size_told_is_enough(void **state)
     att_threads_set(1);
 }
 
+/* One head of 64, 65,536 positions: inputs and outputs take 16 MB each. */
+static void a_long_sequence_takes_little_workspace_at_any_number_of_threads(void **state)
+{
+    (void)state;
+    float zero = 0;
+    att_tensor all = att_tensor_view(&zero, ATT_F32, 4, (int64_t[]){ 1, 65536, 1, 64 });
+    att_attention how = { .score = ATT_SCORE_SCALED };
+    att_attention_inputs in = { .query = &all, .key = &all, .value = &all };
+    for (int threads = 1; threads <= 64; threads *= 2) {
+        att_threads_set(threads);
+        size_t size = att_attention_workspace(&how, &in, true);
+        assert_in_range(size, 1, (64 << 20) - 1);
+    }
+    att_threads_set(1);
+}
+
 static void every_failed_allocation_is_told_and_nothing_leaks(void **state)
 {
     (void)state;
@@ -503,6 +521,7 @@ int main(void)
         cmocka_unit_test(a_query_alone_gets_the_gradient_it_gets_among_many),
         cmocka_unit_test(a_gradient_wanted_alone_is_the_same),
         cmocka_unit_test(a_workspace_of_the_size_told_is_enough),
+        cmocka_unit_test(a_long_sequence_takes_little_workspace_at_any_number_of_threads),
         cmocka_unit_test(every_failed_allocation_is_told_and_nothing_leaks),
         cmocka_unit_test(double_gradients_come_from_the_reference),
     };

@@ -302,7 +302,7 @@ typedef struct att_attention {
     att_score score;
     att_normaliser normaliser;
     double scale;    /* multiplies the score; 0: 1/sqrt(Kq) for the scaled score, else 1 */
-    double soft_cap; /* score becomes cap*tanh(score/cap); 0: none */
+    double soft_cap; /* score becomes cap*tanh(score/cap), cap from 1e-30 to 1e30; 0: none */
 
     bool causal;          /* query i sees keys ≤ i + offset */
     int64_t offset;       /* position of query 0, counted in keys */

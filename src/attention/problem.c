@@ -138,9 +138,11 @@ static att_status check_numbers(const att_attention *how, att_error *err)
     if (!isfinite(how->scale))
         return att_fail(err, ATT_BAD_INPUT, "attention", "scale is %g, expected a finite number",
                         how->scale);
-    if (!isfinite(how->soft_cap) || how->soft_cap < 0)
+    /* Its inverse, and it times log2(e), must be floats. */
+    if (how->soft_cap != 0 && !(how->soft_cap >= 1e-30 && how->soft_cap <= 1e30))
         return att_fail(err, ATT_BAD_INPUT, "attention",
-                        "soft_cap is %g, expected a positive number, or 0 for none", how->soft_cap);
+                        "soft_cap is %g, expected a number from 1e-30 to 1e30, or 0 for none",
+                        how->soft_cap);
     if (!(how->dropout >= 0 && how->dropout < 1))
         return att_fail(err, ATT_BAD_INPUT, "attention",
                         "dropout is %g, expected a probability of at least 0 and below 1",

@@ -186,9 +186,11 @@ static void location(bench *t, int64_t rows)
     X(scale_nan, t->how.scale = NAN, "scale is nan, expected a finite number")                     \
     X(scale_infinite, t->how.scale = INFINITY, "scale is inf, expected a finite number")           \
     X(cap_negative, t->how.soft_cap = -1,                                                          \
-      "soft_cap is -1, expected a positive number, or 0 for none")                                 \
+      "soft_cap is -1, expected a number from 1e-30 to 1e30, or 0 for none")                       \
+    X(cap_beyond_float, t->how.soft_cap = 1e300,                                                   \
+      "soft_cap is 1e+300, expected a number from 1e-30 to 1e30, or 0 for none")                   \
     X(cap_infinite, t->how.soft_cap = INFINITY,                                                    \
-      "soft_cap is inf, expected a positive number, or 0 for none")                                \
+      "soft_cap is inf, expected a number from 1e-30 to 1e30, or 0 for none")                      \
     X(dropout_one, t->how.dropout = 1,                                                             \
       "dropout is 1, expected a probability of at least 0 and below 1")                            \
     X(dropout_negative, t->how.dropout = -0.1,                                                     \

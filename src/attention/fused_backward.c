@@ -52,7 +52,8 @@ static int64_t choose_tiles_at_once(const att_back *back)
         return 1;
     int64_t room =
         ALL_PARTS / back->workers < WORKER_PARTS ? ALL_PARTS / back->workers : WORKER_PARTS;
-    int64_t fit = room / (int64_t)(ATT_TILE_LANES * back->key_stride * sizeof(float));
+    int64_t width = back->key_stride > 0 ? (int64_t)back->key_stride : 1; /* K may be 0 */
+    int64_t fit = room / (ATT_TILE_LANES * width * (int64_t)sizeof(float));
     int64_t all = back->heads * att_fused_most_tiles(back->fused.problem->T);
     int64_t tiles = fit < all ? fit : all;
     return tiles > 1 ? tiles : 1;

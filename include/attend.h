@@ -101,7 +101,8 @@ ATT_API att_status att_file_save(const char *path, const void *bytes, size_t siz
 /* ---------------------------------------------------------------- 3. Machine */
 
 /* Threads used by calls from now on; 0 means as many as the process may use. The environment
- * variable ATTEND_THREADS sets the start value. Results do not depend on it. */
+ * variable ATTEND_THREADS sets the start value. Results do not depend on it. Any number of threads
+ * may make calls at once, but none while this is changed: calls plan their memory by it. */
 ATT_API void att_threads_set(int count);
 ATT_API int att_threads_get(void);
 

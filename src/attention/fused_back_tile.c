@@ -84,6 +84,16 @@ static void start_tile(const att_back *back, const att_head *head, att_tile *til
     memset(s->query_sums, 0, tile->queries * back->key_stride * sizeof(float));
 }
 
+/* Rows without an answer: dropout multiplies by 0, and 0 · NaN is NaN. */
+static void restore_nan(const att_tile *tile, att_back_scratch *s, size_t count,
+                        att_allowed allowed)
+{
+    for (size_t q = 0; q < tile->queries; q++)
+        for (size_t j = 0; isnan(s->shift[q]) && j < count; j++)
+            if (allowed == ATT_ALLOWED_ALL || s->common.allow[j] >> q & 1)
+                s->common.scores[j * tile->lanes + q] = NAN;
+}
+
 /* Scores become weights, s->grads those of the scores. Pairs that are not allowed get zeros,
  * exactly; so do lanes of queries that may attend nothing. */
 static att_allowed weigh(const att_back *back, const att_head *head, att_tile *tile,
@@ -116,8 +126,10 @@ static att_allowed weigh(const att_back *back, const att_head *head, att_tile *t
         kern->tile_mask(weights, tile->lanes, count, allow, 0);
         kern->tile_mask(s->grads, tile->lanes, count, allow, 0);
     }
-    if (fused->drop.threshold > 0)
+    if (fused->drop.threshold > 0) {
         kern->tile_mask(weights, tile->lanes, count, s->common.kept, 0);
+        restore_nan(tile, s, count, allowed);
+    }
     return allowed;
 }
 

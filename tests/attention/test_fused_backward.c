@@ -321,7 +321,7 @@ static void what_is_not_finite_shows_exactly_where_it_is_used(void **state)
             loss l;
             grads found, wanted;
             scene_new(&s, (choice){ 1, where % 2 ? 3 : 60, 150, 1, 1, 4, 6, .mask = masks[m],
-                                    .seed = 40 + m });
+                                    .dropout = m % 2 ? 0.3 : 0, .seed = 40 + m });
             loss_new(&l, &s);
             if (where / 3 == 3)
                 att_tensor_set(l.grad.out.output, SHAPE(0, 2, 0, 3), wild[where % 3]);

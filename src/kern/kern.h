@@ -141,7 +141,9 @@ typedef void att_kern_adadelta(float *parameter, float *squares, float *changes,
  * each block fused multiply-adds in index order from zero; block sums are added to C in order.
  *
  * B comes in panels of 16 columns: element [k, 16 p + j] is at b[p * b_panel + k * b_step + j]. The
- * last panel is as full as the others; what is beyond `columns` is multiplied but not stored. */
+ * last panel is as full as the others; what is beyond `columns` is multiplied but not stored. Or,
+ * for few rows, it comes as its transpose lies, with b_column not 0: element [k, j] is at
+ * b[j * b_column + k], and nothing beyond `columns` is read. */
 enum { ATT_DEPTH_BLOCK = 256, ATT_PANEL = ATT_LANES };
 
 enum { ATT_ACTIVATIONS = ATT_ACTIVATION_SIGMOID + 1 };
@@ -151,7 +153,7 @@ typedef struct att_product_block {
     const float *a;              /* element [i, k] is at a[i * a_row + k * a_step] */
     size_t a_row, a_step;
     const float *b;
-    size_t b_panel, b_step;
+    size_t b_panel, b_step, b_column;
     float *c; /* element [i, j] is at c[i * c_row + j] */
     size_t c_row;
     bool add;                  /* the block's sums are added to C, else they replace it */

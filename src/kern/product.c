@@ -9,6 +9,7 @@
 enum {
     COLUMNS_AT_ONCE = 2 * ATT_PANEL, /* of a transposed B: with a depth of 256, 32 kB */
     ROWS_IN_BLOCK = 168, /* with a depth of 256, A's part takes 172 kB of the second cache */
+    ROWS_TURNED = 3,     /* up to so many, a transposed B is turned in registers on its way */
     ROWS_UNPACKED = 256, /* up to so many rows, B is used as it is where its layout allows */
     JOBS_PER_THREAD = 4,
     SMALL_WORK = 1 << 18, /* multiply-adds that are done before a second thread has woken up */
@@ -77,7 +78,7 @@ void att_product_pack(float *panels, const float *b, size_t b_stride, bool b_tra
 /* ---------------------------------------------------------------- jobs */
 
 /* How C is cut up, and where B is: in panels, or as it came. `turns`: it came transposed, and each
- * job packs it as it goes, a few panels of one block of the depth at a time. */
+ * job turns it as it goes: in registers, or a few panels of one block of the depth at a time. */
 typedef struct plan {
     const att_product_call *product;
     const float *b;
@@ -102,7 +103,16 @@ static void run_depth(const att_product_call *p, att_product_block block, const 
     } while (k < p->depth);
 }
 
-/* The same for a transposed B: what is packed is used up while it is in the nearest caches. */
+/* The same for a transposed B and few rows. */
+static void run_few_rows(const att_product_call *p, att_product_block block, const float *a,
+                         const float *b)
+{
+    block.b_column = p->b_stride;
+    block.b_step = 1;
+    run_depth(p, block, a, b);
+}
+
+/* And for more of them: what is packed is used up while it is in the nearest caches. */
 static void run_turning(const att_product_call *p, att_product_block all, const float *a,
                         const float *b)
 {
@@ -150,7 +160,9 @@ static void run_job(const plan *cut, size_t job)
         .bias = p->bias ? p->bias + column : NULL,
         .activation = p->activation,
     };
-    if (cut->turns)
+    if (cut->turns && block.rows <= ROWS_TURNED && p->b_stride > 0)
+        run_few_rows(p, block, a, b + column * p->b_stride);
+    else if (cut->turns)
         run_turning(p, block, a, b + column * p->b_stride);
     else
         run_depth(p, block, a, b + column / ATT_PANEL * cut->b_panel);

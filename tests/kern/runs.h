@@ -154,13 +154,13 @@ static inline void run_att_kern_adadelta(att_kern_adadelta *kernel, scene *s)
     kernel(scene_take(s, s->n), squares, changes, gradient, s->n, &step);
 }
 
-/* A block with gaps between its rows, at every number of rows and both layouts of A and of C's end.
- */
+/* A block with gaps between its rows, at every number of rows and both layouts of A, of B and of
+ * C's end. */
 static inline void run_product_case(att_kern_product *kernel, scene *s, size_t rows, size_t depth,
                                     int variant)
 {
     size_t panels = (s->n + ATT_PANEL - 1) / ATT_PANEL, c_row = s->n + 3;
-    bool side_by_side = variant & 1;
+    bool side_by_side = variant & 1, turned = variant & 16;
     att_product_block block = {
         .rows = rows,
         .columns = s->n,
@@ -168,9 +168,10 @@ static inline void run_product_case(att_kern_product *kernel, scene *s, size_t r
         .a = scene_take(s, (rows + 2) * (depth + 5)),
         .a_row = side_by_side ? 1 : depth + 5,
         .a_step = side_by_side ? rows + 2 : 1,
-        .b = scene_take(s, panels * depth * ATT_PANEL),
+        .b = turned ? scene_take(s, s->n * (depth + 2)) : scene_take(s, panels * depth * ATT_PANEL),
         .b_panel = depth * ATT_PANEL,
         .b_step = ATT_PANEL,
+        .b_column = turned ? depth + 2 : 0,
         .c = scene_take(s, (rows - 1) * c_row + s->n),
         .c_row = c_row,
         .add = variant & 2,
@@ -185,7 +186,7 @@ static inline void run_att_kern_product(att_kern_product *kernel, scene *s)
 {
     uint64_t pick = s->seed;
     for (int i = 0; i < 4; i++, pick = pick * 2862933555777941757u + 3037000493u)
-        run_product_case(kernel, s, 1 + pick / 8 % 33, pick / 512 % 40, (int)(pick >> 20 & 15));
+        run_product_case(kernel, s, 1 + pick / 8 % 33, pick / 512 % 40, (int)(pick >> 20 & 31));
 }
 
 static inline void run_att_kern_pack(att_kern_pack *kernel, scene *s)

@@ -12,16 +12,25 @@ static float finish(att_activation how, float x)
     return functions[how] ? functions[how](x) : x;
 }
 
+/* Column j of B, and how far apart its elements are. */
+static const float *column_of(const att_product_block *block, size_t j, size_t *step)
+{
+    *step = block->b_column ? 1 : block->b_step;
+    return block->b_column ? block->b + j * block->b_column
+                           : block->b + j / ATT_PANEL * block->b_panel + j % ATT_PANEL;
+}
+
 void KERNEL(product)(const att_product_block *block)
 {
+    size_t b_step;
     for (size_t i = 0; i < block->rows; i++)
         for (size_t j = 0; j < block->columns; j++) {
             const float *a = block->a + i * block->a_row;
-            const float *b = block->b + j / ATT_PANEL * block->b_panel + j % ATT_PANEL;
+            const float *b = column_of(block, j, &b_step);
             float *c = block->c + i * block->c_row + j;
             float sum = 0.0f;
             for (size_t k = 0; k < block->depth; k++)
-                sum = fmaf(a[k * block->a_step], b[k * block->b_step], sum);
+                sum = fmaf(a[k * block->a_step], b[k * b_step], sum);
             *c = block->add ? *c + sum : sum;
             if (block->last)
                 *c = finish(block->activation, block->bias ? *c + block->bias[j] : *c);

@@ -157,47 +157,6 @@ static tile_function *const tiles[MOST_ROWS + 1][MOST_PANELS + 1] = {
     FOR_ALL_ROWS(TILE_ROW)
 };
 
-/* ---------------------------------------------------------------- a block */
-
-/* The most panels that tiles of so many rows can take, out of those left. */
-static size_t width_for(size_t rows, size_t panels_left)
-{
-    size_t width = panels_left < MOST_PANELS ? panels_left : MOST_PANELS;
-    while (!tiles[rows][width])
-        width--;
-    return width;
-}
-
-/* Rows are divided evenly among as few tiles as hold them. The panels of B are the outer loop, so
- * that they stay in the nearest cache while the tiles go by. */
-void KERNEL(product)(const att_product_block *block)
-{
-    size_t count = (block->rows + TILE_ROWS - 1) / TILE_ROWS;
-    size_t panels = (block->columns + LANES - 1) / LANES;
-    if (count == 0)
-        return;
-    tile t = { .depth = block->depth,
-               .add = block->add,
-               .a_row = block->a_row,
-               .a_step = block->a_step,
-               .b_panel = block->b_panel,
-               .b_step = block->b_step,
-               .c_row = block->c_row };
-    for (size_t p = 0, width; p < panels; p += width) {
-        width = width_for((block->rows + count - 1) / count, panels - p);
-        size_t column = p * LANES, past = column + LANES * width;
-        t.columns = (past < block->columns ? past : block->columns) - column;
-        t.b = block->b + p * block->b_panel;
-        for (size_t n = 0; n < count; n++) {
-            size_t first = block->rows * n / count, rows = block->rows * (n + 1) / count - first;
-            t.a = block->a + first * block->a_row;
-            t.c = block->c + first * block->c_row + column;
-            tiles[rows][width](&t);
-            finish_tile(block, t.c, rows, column, t.columns);
-        }
-    }
-}
-
 /* ---------------------------------------------------------------- packing */
 
 /* One panel from B^T: panel[k][j] = b[j * stride + k], 0 from `columns` on. Missing columns repeat
@@ -247,5 +206,155 @@ void KERNEL(pack)(float *panels, const float *b, size_t stride, bool transposed,
             pack_transposed(panels + j * depth, b + j * stride, stride, depth, columns - j);
         else
             pack_plain(panels + j * depth, b + j, stride, depth, columns - j);
+    }
+}
+
+/* ---------------------------------------------------------------- B turned on its way */
+
+enum { TURNED_ROWS = 4 }; /* of a tile: with B's, its sums take sixteen registers */
+
+/* Four steps of the depth for sixteen columns of B, which lie along the depth. */
+INLINE void turned_steps(const tile *t, vec_half *sum, const float *a, const float *b,
+                         const size_t rows)
+{
+    vec_half low[4], high[4];
+    h_load_turned(low, b, t->b_step);
+    h_load_turned(high, b + LANES / 2 * t->b_step, t->b_step);
+#pragma GCC unroll 4
+    for (size_t k = 0; k < 4; k++)
+#pragma GCC unroll 8
+        for (size_t i = 0; i < rows; i++) {
+            vec_half x = h_set(a[i * t->a_row + k * t->a_step]);
+            sum[2 * i] = h_fma(x, low[k], sum[2 * i]);
+            sum[2 * i + 1] = h_fma(x, high[k], sum[2 * i + 1]);
+        }
+}
+
+/* One step, at the end of the depth. */
+INLINE void turned_step(const tile *t, vec_half *sum, const float *a, const float *b,
+                        const size_t rows)
+{
+    float turned[LANES];
+    for (size_t j = 0; j < LANES; j++)
+        turned[j] = b[j * t->b_step];
+#pragma GCC unroll 8
+    for (size_t i = 0; i < rows; i++) {
+        vec_half x = h_set(a[i * t->a_row]);
+        sum[2 * i] = h_fma(x, h_load(turned), sum[2 * i]);
+        sum[2 * i + 1] = h_fma(x, h_load(turned + LANES / 2), sum[2 * i + 1]);
+    }
+}
+
+/* Sixteen columns of B^T, b_step apart, and a tile of few rows. Turning B in registers costs more
+ * than multiplying with it, but less than writing it down turned and reading it again. */
+INLINE void turned_multiply(const tile *t, const size_t rows)
+{
+    vec_half sum[2 * TURNED_ROWS];
+#pragma GCC unroll 16
+    for (size_t s = 0; s < 2 * rows; s++)
+        sum[s] = h_set(0.0f);
+    const float *a = t->a;
+    size_t k = 0;
+#pragma GCC unroll 2
+    for (; k + 4 <= t->depth; k += 4, a += 4 * t->a_step)
+        turned_steps(t, sum, a, t->b + k, rows);
+    for (; k < t->depth; k++, a += t->a_step)
+        turned_step(t, sum, a, t->b + k, rows);
+    vec joined[TURNED_ROWS];
+#pragma GCC unroll 8
+    for (size_t i = 0; i < rows; i++)
+        joined[i] = h_join(sum[2 * i], sum[2 * i + 1]);
+    tile_store(t, joined, rows, 1);
+}
+
+#define FOR_TURNED_ROWS(DO) DO(1) DO(2) DO(3) DO(4)
+#define TURNED(rows)                                                                               \
+    static void turned_##rows(const tile *t)                                                       \
+    {                                                                                              \
+        turned_multiply(t, rows);                                                                  \
+    }
+FOR_TURNED_ROWS(TURNED)
+
+/* Columns at the end that do not fill a panel are packed. */
+static void product_few_columns(const att_product_block *block, size_t column)
+{
+    float panel[ATT_DEPTH_BLOCK * LANES];
+    att_product_block rest = *block;
+    rest.columns = block->columns - column;
+    rest.b = panel;
+    rest.b_step = LANES;
+    rest.b_column = 0;
+    rest.c += column;
+    rest.bias = block->bias ? block->bias + column : NULL;
+    pack_transposed(panel, block->b + column * block->b_column, block->b_column, block->depth,
+                    rest.columns);
+    KERNEL(product)(&rest);
+}
+
+static void product_turned(const att_product_block *block)
+{
+#define TURNED_ENTRY(rows) [rows] = turned_##rows,
+    static tile_function *const turned[TURNED_ROWS + 1] = { FOR_TURNED_ROWS(TURNED_ENTRY) };
+    size_t count = (block->rows + TURNED_ROWS - 1) / TURNED_ROWS, column = 0;
+    tile t = { .depth = block->depth,
+               .add = block->add,
+               .a_row = block->a_row,
+               .a_step = block->a_step,
+               .b_step = block->b_column,
+               .c_row = block->c_row };
+    for (; column + LANES <= block->columns; column += LANES) {
+        t.b = block->b + column * block->b_column;
+        for (size_t n = 0, first = 0, rows; n < count; n++, first += rows) {
+            rows = block->rows * (n + 1) / count - first;
+            t.a = block->a + first * block->a_row;
+            t.c = block->c + first * block->c_row + column;
+            turned[rows](&t);
+            finish_tile(block, t.c, rows, column, LANES);
+        }
+    }
+    if (column < block->columns)
+        product_few_columns(block, column);
+}
+
+/* ---------------------------------------------------------------- a block */
+
+/* The most panels that tiles of so many rows can take, out of those left. */
+static size_t width_for(size_t rows, size_t panels_left)
+{
+    size_t width = panels_left < MOST_PANELS ? panels_left : MOST_PANELS;
+    while (!tiles[rows][width])
+        width--;
+    return width;
+}
+
+/* Rows are divided evenly among as few tiles as hold them. The panels of B are the outer loop, so
+ * that they stay in the nearest cache while the tiles go by. */
+void KERNEL(product)(const att_product_block *block)
+{
+    if (block->b_column)
+        return product_turned(block);
+    size_t count = (block->rows + TILE_ROWS - 1) / TILE_ROWS;
+    size_t panels = (block->columns + LANES - 1) / LANES;
+    if (count == 0)
+        return;
+    tile t = { .depth = block->depth,
+               .add = block->add,
+               .a_row = block->a_row,
+               .a_step = block->a_step,
+               .b_panel = block->b_panel,
+               .b_step = block->b_step,
+               .c_row = block->c_row };
+    for (size_t p = 0, width; p < panels; p += width) {
+        width = width_for((block->rows + count - 1) / count, panels - p);
+        size_t column = p * LANES, past = column + LANES * width;
+        t.columns = (past < block->columns ? past : block->columns) - column;
+        t.b = block->b + p * block->b_panel;
+        for (size_t n = 0; n < count; n++) {
+            size_t first = block->rows * n / count, rows = block->rows * (n + 1) / count - first;
+            t.a = block->a + first * block->a_row;
+            t.c = block->c + first * block->c_row + column;
+            tiles[rows][width](&t);
+            finish_tile(block, t.c, rows, column, t.columns);
+        }
     }
 }

@@ -26,7 +26,12 @@
  *   v_transpose(row)                          of row[0..15], the whole 16x16
  *   v_first(a)                                lane 0
  *   v_sum(a)  v_largest(a)                    by the fixed tree: i with i + 8, then + 4, + 2, + 1
- *   TILE_ROWS, TILE_SUMS                      the matrix product's tile: most rows, most vectors */
+ *   TILE_ROWS, TILE_SUMS                      the matrix product's tile: most rows, most vectors
+ *
+ * and of half a vector, `vec_half`:
+ *   h_set(x)  h_load(p)  h_fma(a, b, c)       as above
+ *   h_load_turned(out, p, stride)             lane j of out[k] is p[j * stride + k], k < 4
+ *   h_join(low, high)                         the vector */
 #ifndef ATT_KERN_VEC_VEC_H
 #define ATT_KERN_VEC_VEC_H
 

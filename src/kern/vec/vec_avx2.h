@@ -7,6 +7,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "kern/vec/half_avx.h"
+
 typedef struct vec {
     __m256 low, high;
 } vec;
@@ -26,6 +28,11 @@ enum { TILE_ROWS = 6, TILE_SUMS = 6 };
 #define EACH2(type, op, a, b) ((type){ op((a).low, (b).low), op((a).high, (b).high) })
 #define EACH3(type, op, a, b, c)                                                                   \
     ((type){ op((a).low, (b).low, (c).low), op((a).high, (b).high, (c).high) })
+
+INLINE vec h_join(vec_half low, vec_half high)
+{
+    return (vec){ low, high };
+}
 
 INLINE __m256i first_of_eight(int n)
 {

@@ -7,6 +7,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "kern/vec/half_avx.h"
+
 typedef __m512 vec;
 typedef __m512i ivec;
 typedef __mmask16 mask;
@@ -215,6 +217,11 @@ INLINE void v_transpose_fours(vec w[4])
     w[1] = _mm512_castpd_ps(_mm512_unpackhi_pd(a, c));
     w[2] = _mm512_castpd_ps(_mm512_unpacklo_pd(b, d));
     w[3] = _mm512_castpd_ps(_mm512_unpackhi_pd(b, d));
+}
+
+INLINE vec h_join(vec_half low, vec_half high)
+{
+    return _mm512_insertf32x8(_mm512_castps256_ps512(low), high, 1);
 }
 
 INLINE float v_first(vec a)

@@ -116,7 +116,7 @@ void train_show_event(train_show *show, const att_training_progress *progress)
         return;
     if (validated)
         show_validation(show, progress);
-    else if (show->live && progress->seconds >= show->shown + live_seconds)
+    else if (show->live && (!show->on_line || progress->seconds >= show->shown + live_seconds))
         show_live(show, progress);
 }
 

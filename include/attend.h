@@ -592,6 +592,9 @@ ATT_API att_status att_model_info(att_text *out, const att_model *model, bool js
 typedef struct att_answer_how {
     int64_t most_tokens;        /* in an answer; 0: 50 more than twice the tokens of the source */
     bool attention;             /* keep the weights */
+    bool every_head;            /* with attention: those of every layer and head too */
+    int64_t layer;              /* whose weights are looked at, from 1; 0: the last */
+    int64_t head;               /* likewise; 0: the mean of the layer's heads */
     const char *const *targets; /* [count] what is to be answered, to look at; NULL: own answers */
 } att_answer_how;
 
@@ -607,6 +610,8 @@ typedef struct att_answer {
     const char *const *target_tokens; /* [target_count] the end as "<end>" */
     const double *token_scores;       /* [target_count] log-probability of each */
     const double *weights;            /* [target_count, source_count] attention; NULL: none */
+    int64_t layers, heads;            /* that look at the source; 1 and 1 in a recurrent model */
+    const double *head_weights; /* [layers, heads, target_count, source_count]; NULL: not asked */
 } att_answer;
 
 typedef struct att_answers att_answers;
@@ -626,8 +631,13 @@ ATT_API const att_answer *att_answers_get(const att_answers *answers, size_t ind
  * no weights. */
 ATT_API bool att_answer_map(att_map *out, const att_answer *answer);
 
+/* The map of one layer, from 1 (0: the last), a panel for each head. false where the heads' weights
+ * were not asked for, or there is no such layer. */
+ATT_API bool att_answer_layer_map(att_map *out, const att_answer *answer, int64_t layer);
+
 /* Adds an answer to *out as one line of JSON: {"text", "score", "cut", "unknown", "source" and
- * "target" (tokens), "scores" (of the target's tokens), "attention" (a row for each)}. */
+ * "target" (tokens), "scores" (of the target's tokens), "attention" (a row for each), "heads" (the
+ * same for each head of each layer)}, the last two where they were asked for. */
 ATT_API att_status att_answer_json(att_text *out, const att_answer *answer, att_error *err);
 
 /* A model measured on pairs. Rates are between 0 and 1 (error rates may exceed 1), NaN where there

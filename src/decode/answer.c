@@ -142,19 +142,60 @@ static att_status answer_text(session *s, att_answer *answer, const att_output *
     return answer->text ? ATT_OK : att_fail_memory(err);
 }
 
+/* The weights that are looked at: of one head, or the mean of a layer's. */
+static att_status choose_weights(session *s, att_answer *answer, const att_output *output,
+                                 att_error *err)
+{
+    int64_t T = answer->target_count, S = answer->source_count, H = output->heads;
+    double *weights = att_arena_take(&s->answers->arena, (size_t)(T * S), sizeof *weights);
+    if (!weights)
+        return att_fail_memory(err);
+    int64_t layer = s->how->layer > 0 ? s->how->layer : answer->layers;
+    int64_t first = (layer - 1) * H + (s->how->head > 0 ? s->how->head - 1 : 0);
+    int64_t count = s->how->head > 0 ? 1 : H;
+    for (int64_t t = 0; t < T; t++)
+        for (int64_t i = 0; i < S; i++) {
+            const float *from = output->weights + (t * output->maps + first) * S + i;
+            double sum = 0;
+            for (int64_t h = 0; h < count; h++)
+                sum += (double)from[h * S];
+            weights[t * S + i] = sum / (double)count;
+        }
+    answer->weights = weights;
+    return ATT_OK;
+}
+
+/* Those of every head: kept step after step, wanted map after map. */
+static att_status all_weights(session *s, att_answer *answer, const att_output *output,
+                              att_error *err)
+{
+    int64_t T = answer->target_count, S = answer->source_count, M = output->maps;
+    double *all = att_arena_take(&s->answers->arena, (size_t)(T * S), (size_t)M * sizeof *all);
+    if (!all)
+        return att_fail_memory(err);
+    for (int64_t m = 0; m < M; m++)
+        for (int64_t t = 0; t < T; t++)
+            for (int64_t i = 0; i < S; i++)
+                all[(m * T + t) * S + i] = (double)output->weights[(t * M + m) * S + i];
+    answer->head_weights = all;
+    return ATT_OK;
+}
+
 static att_status answer_weights(session *s, att_answer *answer, const att_output *output,
                                  att_error *err)
 {
     if (!output->weights)
         return ATT_OK;
-    size_t count = (size_t)(answer->target_count * answer->source_count);
-    double *weights = att_arena_take(&s->answers->arena, count, sizeof *weights);
-    if (!weights)
-        return att_fail_memory(err);
-    for (size_t i = 0; i < count; i++)
-        weights[i] = (double)output->weights[i];
-    answer->weights = weights;
-    return ATT_OK;
+    const att_answer_how *how = s->how;
+    answer->layers = output->maps / output->heads;
+    answer->heads = output->heads;
+    if (how->layer > answer->layers || how->head > answer->heads)
+        return att_fail(err, ATT_BAD_INPUT, NULL, "there is no %s %lld: the model has %lld",
+                        how->layer > answer->layers ? "layer" : "head",
+                        (long long)(how->layer > answer->layers ? how->layer : how->head),
+                        (long long)(how->layer > answer->layers ? answer->layers : answer->heads));
+    ATT_TRY(choose_weights(s, answer, output, err));
+    return how->every_head ? all_weights(s, answer, output, err) : ATT_OK;
 }
 
 static att_status make_answer(session *s, const question *q, const att_output *output,
@@ -313,5 +354,16 @@ bool att_answer_map(att_map *out, const att_answer *answer)
                       .weights = answer->weights,
                       .query_labels = answer->target_tokens,
                       .key_labels = answer->source_tokens };
+    return true;
+}
+
+bool att_answer_layer_map(att_map *out, const att_answer *answer, int64_t layer)
+{
+    if (!answer->head_weights || layer < 0 || layer > answer->layers)
+        return false;
+    att_answer_map(out, answer);
+    int64_t first = (layer > 0 ? layer - 1 : answer->layers - 1) * answer->heads;
+    out->weights = answer->head_weights + first * answer->target_count * answer->source_count;
+    out->panels = answer->heads;
     return true;
 }

@@ -83,6 +83,16 @@ static int64_t limit_of(const search *s, int64_t row)
     return 50 + 2 * s->sources->lengths[row];
 }
 
+/* Keeps row `at` of the attention: `width` weights of each map, of the `stride` that there are. */
+static void keep_weights(att_output *output, const att_decoded *decoded, int64_t at, int64_t width,
+                         int64_t stride)
+{
+    float *to = output->weights + output->count * decoded->maps * width;
+    const float *from = decoded->weights + at * decoded->maps * stride;
+    for (int64_t m = 0; m < decoded->maps; m++)
+        memcpy(to + m * width, from + m * stride, (size_t)width * sizeof *to);
+}
+
 /* Takes one row a token further. */
 static att_status extend(search *s, int64_t at, const att_decoded *decoded, att_error *err)
 {
@@ -91,15 +101,16 @@ static att_status extend(search *s, int64_t at, const att_decoded *decoded, att_
         return ATT_OK;
     att_output *output = &s->outputs[row];
     int64_t width = decoded->weights ? s->sources->lengths[row] : 0;
-    if (!output_reserve(output, width))
+    output->maps = decoded->maps;
+    output->heads = decoded->heads;
+    if (!output_reserve(output, width * decoded->maps))
         return att_fail_memory(err);
     const float *log_probs = decoded->log_probs + at * s->vocabulary;
     int32_t id = next_token(s, row, log_probs);
     output->ids[output->count] = s->tokens[at] = id;
     output->log_probs[output->count] = log_probs[id];
     if (width > 0)
-        memcpy(output->weights + output->count * width, decoded->weights + at * s->sources->length,
-               (size_t)width * sizeof *output->weights);
+        keep_weights(output, decoded, at, width, s->sources->length);
     output->count++;
     output->cut = id != ATT_ID_END && output->count >= limit_of(s, row);
     if (id == ATT_ID_END || output->cut) {

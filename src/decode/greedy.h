@@ -7,12 +7,13 @@
 
 /* What came out of one source. Release with att_output_free(). */
 typedef struct att_output {
-    int64_t count;    /* tokens, the end included where it was reached */
-    bool cut;         /* the end was not reached */
-    int32_t *ids;     /* [count] */
-    float *log_probs; /* [count] */
-    float *weights;   /* [count, its source's length]; NULL where not asked for, or none */
-    int64_t capacity; /* tokens that there is room for */
+    int64_t count;       /* tokens, the end included where it was reached */
+    bool cut;            /* the end was not reached */
+    int32_t *ids;        /* [count] */
+    float *log_probs;    /* [count] */
+    float *weights;      /* [count, maps, its source's length]; NULL where not asked for, or none */
+    int64_t maps, heads; /* of the weights, as in att_decoded */
+    int64_t capacity;    /* tokens that there is room for */
 } att_output;
 
 void att_output_free(att_output *output);

@@ -89,7 +89,9 @@ typedef struct att_sources {
 /* What one step gives, lent until the next call. */
 typedef struct att_decoded {
     const float *log_probs; /* [rows,V] */
-    const float *weights;   /* [rows,S] attention; NULL where the model has none */
+    const float *weights; /* [rows,maps,S] attention; NULL where the model has none, or not asked */
+    int64_t maps;         /* layers that look at the source times heads, a layer's together */
+    int64_t heads;        /* of each layer; 1 and 1 for a recurrent model */
 } att_decoded;
 
 /* Decodes with a model, which it borrows; one at a time per model. */

@@ -222,6 +222,7 @@ att_status att_recurrent_step(att_decoder *decoder, int64_t rows, const int32_t 
     const att_node *scores = att_walk_scores(&walk, readout, walk.position - 1);
     out->log_probs = log_probs_of(decoder->tape, scores);
     out->weights = walk.want_weights && walk.weights ? walk.weights->value : NULL;
+    out->maps = out->heads = 1;
     ATT_TRY(att_tape_status(decoder->tape, err));
     return keep_rows(s, &walk, err);
 }

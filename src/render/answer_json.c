@@ -38,12 +38,28 @@ static void put_numbers(att_writer *out, const double *values, int64_t count)
     att_put(out, "]");
 }
 
-static void put_weights(att_writer *out, const att_answer *answer)
+/* A map: a row for each target token. */
+static void put_map(att_writer *out, const att_answer *answer, const double *weights)
 {
-    att_put(out, ",\"attention\":[");
+    att_put(out, "[");
     for (int64_t t = 0; t < answer->target_count; t++) {
         att_put(out, t > 0 ? "," : "");
-        put_numbers(out, answer->weights + t * answer->source_count, answer->source_count);
+        put_numbers(out, weights + t * answer->source_count, answer->source_count);
+    }
+    att_put(out, "]");
+}
+
+static void put_heads(att_writer *out, const att_answer *answer)
+{
+    int64_t size = answer->target_count * answer->source_count;
+    att_put(out, ",\"heads\":[");
+    for (int64_t l = 0; l < answer->layers; l++) {
+        att_put(out, l > 0 ? ",[" : "[");
+        for (int64_t h = 0; h < answer->heads; h++) {
+            att_put(out, h > 0 ? "," : "");
+            put_map(out, answer, answer->head_weights + (l * answer->heads + h) * size);
+        }
+        att_put(out, "]");
     }
     att_put(out, "]");
 }
@@ -61,8 +77,12 @@ att_status att_answer_json(att_text *out, const att_answer *answer, att_error *e
     put_strings(&writer, "target", answer->target_tokens, answer->target_count);
     att_put(&writer, ",\"scores\":");
     put_numbers(&writer, answer->token_scores, answer->target_count);
-    if (answer->weights)
-        put_weights(&writer, answer);
+    if (answer->weights) {
+        att_put(&writer, ",\"attention\":");
+        put_map(&writer, answer, answer->weights);
+    }
+    if (answer->head_weights)
+        put_heads(&writer, answer);
     att_put(&writer, "}\n");
     return att_writer_finish(&writer, err);
 }

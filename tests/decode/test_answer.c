@@ -188,6 +188,40 @@ static void an_answer_as_json_has_everything(void **state)
     att_answers_free(answers);
 }
 
+/* A recurrent model has one head in one layer: all the ways to ask for it are the same map. */
+static void heads_can_be_chosen_and_one_that_there_is_not_is_refused(void **state)
+{
+    (void)state;
+    static const char *const line = "abc";
+    att_answers *answers =
+        answers_to(&line, 1, &(att_answer_how){ .attention = true, .every_head = true });
+    const att_answer *answer = att_answers_get(answers, 0);
+    att_map whole, layer;
+    assert_int_equal(answer->layers, 1);
+    assert_int_equal(answer->heads, 1);
+    assert_true(att_answer_map(&whole, answer));
+    assert_true(att_answer_layer_map(&layer, answer, 1));
+    assert_int_equal(layer.panels, 1);
+    assert_memory_equal(whole.weights, layer.weights, 4 * 3 * sizeof *whole.weights);
+    assert_false(att_answer_layer_map(&layer, answer, 2));
+    att_text out = { 0 };
+    assert_int_equal(att_answer_json(&out, answer, NULL), ATT_OK);
+    assert_non_null(strstr(out.data, ",\"heads\":[[[["));
+    att_text_free(&out);
+    att_answers_free(answers);
+
+    static const att_answer_how wrong[] = { { .attention = true, .layer = 2 },
+                                            { .attention = true, .head = 3 } };
+    static const char *const said[] = { "there is no layer 2: the model has 1",
+                                        "there is no head 3: the model has 1" };
+    for (size_t i = 0; i < 2; i++) {
+        att_error err = { 0 };
+        assert_int_equal(att_model_answer(&answers, trained.model, &line, 1, &wrong[i], &err),
+                         ATT_BAD_INPUT);
+        assert_string_equal(err.message, said[i]);
+    }
+}
+
 static void every_failing_allocation_is_told_and_loses_nothing(void **state)
 {
     (void)state;
@@ -222,6 +256,7 @@ int main(void)
         cmocka_unit_test(unknown_tokens_are_counted_and_shown_as_they_were_typed),
         cmocka_unit_test(a_line_that_is_no_text_is_named),
         cmocka_unit_test(an_answer_as_json_has_everything),
+        cmocka_unit_test(heads_can_be_chosen_and_one_that_there_is_not_is_refused),
         cmocka_unit_test(every_failing_allocation_is_told_and_loses_nothing),
     };
     return cmocka_run_group_tests(tests, train, forget);

@@ -13,6 +13,9 @@ typedef struct settings {
     const char *png;
     const char *pdf;
     double scale; /* 0: not given */
+    long layer;   /* 0: not given */
+    long head;
+    bool heads;
     long digits;
     int colour; /* colour_choice */
     bool ascii;
@@ -31,6 +34,11 @@ const char show_details[] =
 
 const option show_options[] = {
     ROW("target", 't', TEXT, target, "TEXT", "follow this answer instead of the model's own"),
+    ROW("layer", 0, NUMBER, layer, "N", "draw this layer of the model (default: the last)",
+        .least = 1, .most = 1000),
+    ROW("head", 0, NUMBER, head, "N", "draw this head of the layer (default: the mean of all)",
+        .least = 1, .most = 1000),
+    ROW("heads", 0, FLAG, heads, NULL, "draw every head of the layer, beside each other"),
     ROW("svg", 0, TEXT, svg, "FILE", "draw the map as SVG"),
     ROW("png", 0, TEXT, png, "FILE", "the same as PNG"),
     ROW("pdf", 0, TEXT, pdf, "FILE", "the same as PDF"),
@@ -67,7 +75,8 @@ static att_status show_answer(const att_answer *answer, const settings *set, att
     att_map map;
     if (answer->source_count == 0)
         return error_set(err, ATT_BAD_INPUT, "", "the input has no tokens");
-    if (!att_answer_map(&map, answer))
+    if (!(set->heads ? att_answer_layer_map(&map, answer, set->layer)
+                     : att_answer_map(&map, answer)))
         return error_set(err, ATT_BAD_INPUT, "",
                          "the model has no attention to show: it was trained with none, or with a "
                          "fixed context");
@@ -89,7 +98,11 @@ static att_status show_answer(const att_answer *answer, const settings *set, att
 
 static exit_code show(const settings *set, const char *path, const char *input)
 {
-    const att_answer_how how = { .attention = true, .targets = set->target ? &set->target : NULL };
+    const att_answer_how how = { .attention = true,
+                                 .every_head = set->heads,
+                                 .layer = set->layer,
+                                 .head = set->head,
+                                 .targets = set->target ? &set->target : NULL };
     att_error err = { 0 };
     att_model *model = NULL;
     att_answers *answers = NULL;
@@ -116,6 +129,8 @@ exit_code show_run(const struct verb *verb, int count, char **args)
     const char *wrong = pictures_bad(&asked);
     if (!wrong && set.quiet && !pictures_asked(&asked))
         wrong = "--quiet needs --svg, --png or --pdf: there would be nothing to see";
+    if (!wrong && set.head > 0 && set.heads)
+        wrong = "--head draws one head and --heads all of them";
     if (!wrong && operands != 2)
         wrong = "expects a model and an input";
     if (wrong)

@@ -14,7 +14,8 @@ _attend_train='--config --quiet --train --source --target --valid --valid-source
 --data-seed --out --save-every --log --resume --help'
 _attend_run='--json --attention --score --most --help'
 _attend_eval='--json --help'
-_attend_show='--target --svg --png --pdf --scale --digits --colour --ascii --quiet --help'
+_attend_show='--target --layer --head --heads --svg --png --pdf --scale --digits --colour --ascii
+--quiet --help'
 _attend_info='--json --help'
 _attend_bench='--cpu --threads --time --quick --json --list --ascii --help'
 _attend_gradcheck='--samples --json --list --help'
@@ -120,7 +121,7 @@ _attend() {
         case $prev in
         --colour) _attend_words 'auto always never' ;;
         --svg | --png | --pdf) _attend_files "${prev#--}" ;;
-        --target | --scale | --digits) COMPREPLY=() ;;
+        --target | --layer | --head | --scale | --digits) COMPREPLY=() ;;
         *)
             if [[ $cur == -* ]]; then
                 _attend_words "$_attend_show"

@@ -7,19 +7,19 @@
 
 #include <math.h>
 
-att_dropout att_dropout_new(const att_attention *how)
+att_drop_mask att_drop_mask_new(const att_attention *how)
 {
     const uint32_t seed[2] = { (uint32_t)how->drop_seed, (uint32_t)(how->drop_seed >> 32) };
     const uint32_t place[4] = { (uint32_t)how->drop_step, (uint32_t)(how->drop_step >> 32),
                                 (uint32_t)how->drop_layer, (uint32_t)(how->drop_layer >> 32) };
     uint32_t block[4];
     att_philox(block, place, seed);
-    return (att_dropout){ .key = { block[0], block[1] },
-                          .threshold = (uint64_t)ceil(how->dropout * 0x1p32),
-                          .kept = 1 / (1 - how->dropout) };
+    return (att_drop_mask){ .key = { block[0], block[1] },
+                            .threshold = (uint64_t)ceil(how->dropout * 0x1p32),
+                            .kept = 1 / (1 - how->dropout) };
 }
 
-double att_dropout_factor(const att_dropout *drop, int64_t b, int64_t h, int64_t i, int64_t j)
+double att_drop_mask_factor(const att_drop_mask *drop, int64_t b, int64_t h, int64_t i, int64_t j)
 {
     if (drop->threshold == 0)
         return 1;

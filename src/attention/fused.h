@@ -79,7 +79,7 @@ typedef struct att_fused {
     att_attention only_lists; /* the choices without the dense mask, */
     att_problem listed;       /* the problem with these, */
     att_mask lists;           /* and what the list of blocks alone allows */
-    att_dropout drop;
+    att_drop_mask drop;
     float scale; /* that queries are packed with */
     size_t sum_stride;
     int64_t sequences;

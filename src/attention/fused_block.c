@@ -131,7 +131,7 @@ att_allowed att_tile_block(const att_fused *fused, const att_head *head, att_til
 void att_tile_kept(const att_fused *fused, const att_head *head, const att_tile *tile,
                    att_scratch *scratch, int64_t from, size_t count)
 {
-    const att_dropout *drop = &fused->drop;
+    const att_drop_mask *drop = &fused->drop;
     att_tile_draw draw = { .key = (uint64_t)drop->key[1] << 32 | drop->key[0],
                            .threshold = drop->threshold,
                            .b = (uint32_t)head->b,

@@ -152,7 +152,7 @@ size_t att_fused_plan(att_fused *fused, const att_problem *p, const att_attentio
     *fused = (att_fused){ .problem = p,
                           .out = out,
                           .kern = att_kernels_get(),
-                          .drop = att_dropout_new(p->how),
+                          .drop = att_drop_mask_new(p->how),
                           .scale = (float)(p->scale * M_LOG2E),
                           .sum_stride = att_sum_stride(p->M),
                           .sequences = p->how->sequences > 0 ? p->how->sequences : p->B };

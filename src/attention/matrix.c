@@ -131,15 +131,15 @@ static void write_maps(const att_problem *p, const matrices *m, const att_attent
         att_row_set(out->key_totals, att_element_at(out->key_totals, b, h, 0, 0), m->totals);
 }
 
-static void drop_weights(const att_problem *p, const att_dropout *drop, const matrices *m,
+static void drop_weights(const att_problem *p, const att_drop_mask *drop, const matrices *m,
                          int64_t b, int64_t h)
 {
     for (int64_t i = 0; i < p->T; i++)
         for (int64_t j = 0; j < p->S; j++)
-            m->weights[i * p->S + j] *= att_dropout_factor(drop, b, h, i, j);
+            m->weights[i * p->S + j] *= att_drop_mask_factor(drop, b, h, i, j);
 }
 
-static void forward_head(const att_mask *mask, const att_dropout *drop, const matrices *m,
+static void forward_head(const att_mask *mask, const att_drop_mask *drop, const matrices *m,
                          const att_attention_outputs *out, int64_t b, int64_t h)
 {
     const att_problem *p = mask->problem;
@@ -183,7 +183,7 @@ static att_status forward(const att_problem *p, const att_attention_outputs *out
     att_mask mask;
     att_arena arena = { 0 };
     matrices m;
-    att_dropout drop = att_dropout_new(p->how);
+    att_drop_mask drop = att_drop_mask_new(p->how);
     ATT_TRY(att_mask_new(&mask, p, err));
     att_status status = ATT_OK;
     if (!take_matrices(&m, &arena, p)) {

@@ -90,7 +90,7 @@ typedef struct att_rows_work {
     att_tensor totals[ATT_SLOTS]; /* of biases, in double; no data where not wanted */
     const att_kernels *kern;
     att_mask mask;
-    att_dropout drop;
+    att_drop_mask drop;
     size_t key_room, x_stride, m_stride;
     int64_t sequences, units;
     int64_t *units_before; /* [sequences + 1] forward: units of one head in the sequences before */

@@ -80,7 +80,7 @@ static void finish_scores(const att_rows_work *work, const att_head *head, att_r
 /* Which keys of the block's reach dropout leaves to query q. */
 static void draw(const att_rows_work *work, const att_head *head, att_rows_scratch *s, size_t q)
 {
-    const att_dropout *drop = &work->drop;
+    const att_drop_mask *drop = &work->drop;
     att_span span = s->queries.span[q];
     att_tile_draw draw = { .key = (uint64_t)drop->key[1] << 32 | drop->key[0],
                            .threshold = drop->threshold,

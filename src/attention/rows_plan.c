@@ -108,7 +108,7 @@ size_t att_rows_plan(att_rows_work *work, const att_problem *p, const att_attent
                              .out = out,
                              .grads = grads,
                              .kern = att_kernels_get(),
-                             .drop = att_dropout_new(p->how),
+                             .drop = att_drop_mask_new(p->how),
                              .key_room = att_sum_stride(p->P),
                              .x_stride = att_sum_stride(att_fold_width(p)),
                              .m_stride = att_sum_stride(p->M),

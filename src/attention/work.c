@@ -56,7 +56,7 @@ static bool take_row(att_work *work)
 
 att_status att_work_new(att_work *work, const att_problem *problem, att_error *err)
 {
-    *work = (att_work){ .problem = problem, .drop = att_dropout_new(problem->how) };
+    *work = (att_work){ .problem = problem, .drop = att_drop_mask_new(problem->how) };
     ATT_TRY(att_mask_new(&work->mask, problem, err));
     work->values = att_take_numbers(&work->arena, problem->S, problem->M);
     if (!work->values || !take_score(work) || !take_row(work))
@@ -132,7 +132,7 @@ static void score_row(att_work *work)
         if (cap > 0)
             score = cap * tanh(score / cap);
         row->scores[n] = score + att_bias_get(p->in, &pair);
-        row->factors[n] = att_dropout_factor(&work->drop, work->b, work->h, work->i, j);
+        row->factors[n] = att_drop_mask_factor(&work->drop, work->b, work->h, work->i, j);
     }
 }
 

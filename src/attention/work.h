@@ -24,7 +24,7 @@ typedef struct att_work {
     const att_problem *problem;
     att_arena arena;
     att_mask mask;
-    att_dropout drop;
+    att_drop_mask drop;
     att_score_vars x;
     double *values; /* [S,M] */
     att_row row;

@@ -63,11 +63,24 @@ static att_node *with_positions(const att_embedding *embedding, att_tape *tape, 
     return att_join(tape, (att_node *[]){ x, att_add(tape, zeros, rows) }, 2);
 }
 
+/* Dropout takes the same columns from a token wherever in the batch it stands (Gal and Ghahramani
+ * 2016). So they can be taken from the table, and a recurrent layer goes on multiplying the table
+ * instead of every token (tape/recur_table.c). A table with more rows than there are tokens is left
+ * alone: the tokens' vectors lose the same columns, to the same bits. */
+static att_node *token_rows(const att_embedding *embedding, att_tape *tape, int64_t rows,
+                            int64_t columns, const int32_t *ids)
+{
+    float p = embedding->dropout;
+    uint64_t place = embedding->drop_place;
+    att_node *table = att_tape_param(tape, embedding->table);
+    if (table && table->shape[0] <= rows * columns)
+        return att_embed(tape, att_dropout(tape, table, p, place), rows, columns, ids);
+    return att_dropout_alike(tape, att_embed(tape, table, rows, columns, ids), p, place, ids);
+}
+
 att_node *att_embedding_run(const att_embedding *embedding, att_tape *tape, int64_t rows,
                             int64_t columns, const int32_t *ids, int64_t first)
 {
-    att_node *table = att_tape_param(tape, embedding->table);
-    att_node *x = att_embed(tape, table, rows, columns, ids);
-    x = with_positions(embedding, tape, x, first);
-    return att_dropout(tape, x, embedding->dropout, embedding->drop_place + (uint64_t)first);
+    att_node *x = token_rows(embedding, tape, rows, columns, ids);
+    return with_positions(embedding, tape, x, first);
 }

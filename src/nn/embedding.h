@@ -22,7 +22,8 @@ typedef struct att_embedding {
 void att_embedding_build(att_embedding *out, att_builder *builder, const att_settings *settings,
                          int64_t vocabulary, const char *prefix, uint64_t drop_place);
 
-/* The tokens [rows,columns] at positions first, first+1, …: [rows,columns,width]. */
+/* The tokens [rows,columns] at positions first, first+1, …: [rows,columns,width]. Dropout acts on
+ * the table: in one step of learning, a token has lost the same columns wherever it stands. */
 att_node *att_embedding_run(const att_embedding *embedding, att_tape *tape, int64_t rows,
                             int64_t columns, const int32_t *ids, int64_t first);
 

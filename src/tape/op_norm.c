@@ -1,6 +1,5 @@
-/* Dropout, layer norm and RMS norm: row by row. */
+/* Layer norm and RMS norm: row by row. */
 #include "base/parallel.h"
-#include "base/random.h"
 #include "tape/help.h"
 #include "tape/ops.h"
 
@@ -8,111 +7,6 @@
 #include <string.h>
 
 #define COUNT(array) (int)(sizeof(array) / sizeof *(array))
-
-static bool same_shape(att_tape *tape, att_node *node)
-{
-    (void)tape;
-    att_node_like(node, node->in[0]);
-    return true;
-}
-
-/* ---------------------------------------------------------------- dropout */
-
-typedef struct dropout {
-    uint64_t seed; /* of this use in this step; a stream for each row */
-    float probability;
-} dropout;
-
-/* A loop over rows of x and y, forward or backward. */
-typedef struct dropping {
-    att_kern_dropout *kernel;
-    const dropout *how;
-    float *y;
-    const float *x;
-    size_t width;
-} dropping;
-
-static void drop_rows(void *context, int64_t begin, int64_t end)
-{
-    const dropping *d = context;
-    for (int64_t i = begin; i < end; i++) {
-        att_drop drop = { d->how->seed, (uint64_t)i, d->how->probability };
-        d->kernel(d->y + (size_t)i * d->width, d->x + (size_t)i * d->width, d->width, &drop);
-    }
-}
-
-static bool dropout_forward(att_tape *tape, att_node *node)
-{
-    (void)tape;
-    int64_t width = att_node_width(node);
-    dropping d = { att_kernels_get()->dropout, node->how, node->value, node->in[0]->value,
-                   (size_t)width };
-    att_parallel_for(att_node_rows(node), att_rows_grain(2 * width), drop_rows, &d);
-    return true;
-}
-
-static bool dropout_backward(att_tape *tape, att_node *node)
-{
-    int64_t width = att_node_width(node);
-    float *dx = att_node_grad(tape, node->in[0]);
-    dropping d = { att_kernels_get()->dropout_back, node->how, dx, node->grad, (size_t)width };
-    if (dx)
-        att_parallel_for(att_node_rows(node), att_rows_grain(2 * width), drop_rows, &d);
-    return true;
-}
-
-static void dropout_truth(double *value, const att_node *node, const double *const *in)
-{
-    const dropout *how = node->how;
-    int64_t width = att_node_width(node);
-    double keep = 1 / (1 - (double)how->probability);
-    for (int64_t i = 0; i < node->count; i++) {
-        float draw = att_random_float(how->seed, (uint64_t)(i / width), (uint64_t)(i % width));
-        value[i] = draw < how->probability ? 0 : in[0][i] * keep;
-    }
-}
-
-static const att_op_sample dropout_samples[] = {
-    { "a third", 1, { { 2, { 5, 17 } } }, &(const dropout){ 7, 0.3f }, 0, 0 },
-    { "most", 1, { { 3, { 2, 2, 5 } } }, &(const dropout){ 8, 0.9f }, 0, 0 },
-    { "no rows", 1, { { 2, { 0, 5 } } }, &(const dropout){ 9, 0.5f }, 0, 0 },
-};
-
-const att_op att_op_dropout = {
-    .name = "dropout",
-    .how_size = sizeof(dropout),
-    .shape = same_shape,
-    .forward = dropout_forward,
-    .backward = dropout_backward,
-    .truth = dropout_truth,
-    .rounds = 4,
-    .samples = dropout_samples,
-    .sample_count = COUNT(dropout_samples),
-};
-
-/* A seed that belongs to one use in one step, by enciphering both. */
-static uint64_t seed_of(uint64_t seed, uint64_t step, uint64_t place)
-{
-    const uint32_t counter[4] = { (uint32_t)step, (uint32_t)(step >> 32), (uint32_t)place,
-                                  (uint32_t)(place >> 32) };
-    const uint32_t key[2] = { (uint32_t)seed, (uint32_t)(seed >> 32) };
-    uint32_t out[4];
-    att_philox(out, counter, key);
-    return (uint64_t)out[0] << 32 | out[1];
-}
-
-att_node *att_dropout(att_tape *tape, att_node *x, float probability, uint64_t place)
-{
-    if (!att_tape_learns(tape) || probability == 0)
-        return x;
-    if (!(probability > 0 && probability < 1))
-        return att_tape_fail(tape, "dropout", "the probability is %g, expected 0 or more, below 1",
-                             (double)probability);
-    dropout how = { seed_of(att_tape_seed(tape), att_tape_step(tape), place), probability };
-    return att_op_apply(tape, &att_op_dropout, &x, 1, &how);
-}
-
-/* ---------------------------------------------------------------- norms */
 
 enum { NORM_X, NORM_GAIN, NORM_BIAS };
 

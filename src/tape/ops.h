@@ -48,6 +48,11 @@ att_node *att_sinusoids(att_tape *tape, int64_t first, int64_t count, int64_t wi
  * under the tape's seed and step, `place`, and its row and column. */
 att_node *att_dropout(att_tape *tape, att_node *x, float probability, uint64_t place);
 
+/* The same for rows of kinds, one for each: element (row, column) is drawn as that of row `kind`
+ * would be, so that rows of one kind lose the same columns. */
+att_node *att_dropout_alike(att_tape *tape, att_node *x, float probability, uint64_t place,
+                            const int32_t *kinds);
+
 att_node *att_layer_norm(att_tape *tape, att_node *x, att_node *gain,
                          att_node *bias); /* [..., D] */
 att_node *att_rms_norm(att_tape *tape, att_node *x, att_node *gain);

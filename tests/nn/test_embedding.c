@@ -1,0 +1,136 @@
+/* Tokens as vectors while learning: what dropout takes from them. */
+#include "nn/embedding.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+#include <string.h>
+
+enum { V = 9, E = 40 };
+
+typedef struct scene {
+    att_settings *settings;
+    att_params params;
+    att_embedding embedding;
+    att_tape *tape;
+} scene;
+
+static void scene_new(scene *s)
+{
+    *s = (scene){ 0 };
+    assert_int_equal(att_settings_new(&s->settings, "reverse", NULL), ATT_OK);
+    assert_int_equal(att_settings_set(s->settings, "embed", "40", NULL), ATT_OK);
+    assert_int_equal(att_settings_set(s->settings, "dropout", "0.5", NULL), ATT_OK);
+    att_builder builder = { .params = &s->params };
+    att_embedding_build(&s->embedding, &builder, s->settings, V, "source", 77);
+    assert_int_equal(builder.status, ATT_OK);
+    assert_int_equal(att_params_build(&s->params, 1, NULL), ATT_OK);
+    assert_int_equal(att_params_want_grad(&s->params, NULL), ATT_OK);
+    assert_int_equal(att_tape_new(&s->tape, &s->params, NULL), ATT_OK);
+}
+
+static void scene_free(scene *s)
+{
+    att_tape_free(s->tape);
+    att_params_free(&s->params);
+    att_settings_free(s->settings);
+}
+
+/* The vectors of one row of tokens in some step of learning. */
+static const att_node *learn(scene *s, uint64_t step, int64_t count, const int32_t *ids)
+{
+    att_tape_begin(s->tape, true, 1, step);
+    const att_node *x = att_embedding_run(&s->embedding, s->tape, 1, count, ids, 0);
+    assert_int_equal(att_tape_status(s->tape, NULL), ATT_OK);
+    return x;
+}
+
+static const int32_t often[] = { 3, 1, 3, 8, 0, 3, 2, 1, 4, 5, 6, 7 };
+enum { OFTEN = sizeof often / sizeof *often };
+
+static void a_token_loses_the_same_columns_wherever_it_stands(void **state)
+{
+    (void)state;
+    scene s;
+    scene_new(&s);
+    const float *x = learn(&s, 5, OFTEN, often)->value;
+    assert_memory_equal(x, x + 2 * E, E * sizeof *x);
+    assert_memory_equal(x, x + 5 * E, E * sizeof *x);
+    int dropped = 0, like_the_next = 0;
+    for (int i = 0; i < E; i++) {
+        dropped += x[i] == 0;
+        like_the_next += (x[i] == 0) == (x[E + i] == 0);
+    }
+    assert_in_range(dropped, E / 4, E - E / 4);
+    assert_in_range(like_the_next, 1, E - 1);
+    scene_free(&s);
+}
+
+static void every_step_drops_others(void **state)
+{
+    (void)state;
+    scene s;
+    scene_new(&s);
+    float before[OFTEN * E];
+    memcpy(before, learn(&s, 5, OFTEN, often)->value, sizeof before);
+    const float *x = learn(&s, 6, OFTEN, often)->value;
+    int changed = 0;
+    for (int i = 0; i < E; i++)
+        changed += (before[i] == 0) != (x[i] == 0);
+    assert_in_range(changed, 1, E);
+    scene_free(&s);
+}
+
+/* What learning from the sum of squares of the vectors gives the table. */
+static void learn_squares(scene *s, float *grad, int64_t count, const int32_t *ids)
+{
+    att_node *x = (att_node *)learn(s, 5, count, ids);
+    memset(s->params.grad, 0, s->params.size * sizeof *grad);
+    att_node *loss = att_sum(s->tape, att_multiply(s->tape, x, x));
+    assert_int_equal(att_tape_backward(s->tape, loss, 1, NULL), ATT_OK);
+    memcpy(grad, s->params.grad + s->params.items[s->embedding.table].offset, V * E * sizeof *grad);
+}
+
+/* Fewer tokens than the table has rows are dropped themselves, and not the table. */
+static void few_tokens_and_many_give_the_same_bits(void **state)
+{
+    (void)state;
+    scene s;
+    scene_new(&s);
+    static const int32_t few[] = { 7, 2, -1, 4 };
+    static const int32_t many[] = { 7, 2, -1, 4, -1, -1, -1, -1, -1, -1, -1 };
+    enum { FEW = 4, MANY = 11 }; /* fewer than V, and more */
+    float alone[FEW * E], grad_alone[V * E], grad[V * E];
+    memcpy(alone, learn(&s, 5, FEW, few)->value, sizeof alone);
+    assert_memory_equal(alone, learn(&s, 5, MANY, many)->value, sizeof alone);
+    learn_squares(&s, grad_alone, FEW, few);
+    learn_squares(&s, grad, MANY, many);
+    assert_memory_equal(grad_alone, grad, sizeof grad);
+    scene_free(&s);
+}
+
+static void without_learning_nothing_is_dropped(void **state)
+{
+    (void)state;
+    scene s;
+    scene_new(&s);
+    att_tape_begin(s.tape, false, 1, 5);
+    const att_node *x = att_embedding_run(&s.embedding, s.tape, 1, OFTEN, often, 0);
+    const float *table = s.params.value + s.params.items[s.embedding.table].offset;
+    for (int i = 0; i < OFTEN; i++)
+        assert_memory_equal(x->value + i * E, table + often[i] * E, E * sizeof *table);
+    scene_free(&s);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_token_loses_the_same_columns_wherever_it_stands),
+        cmocka_unit_test(every_step_drops_others),
+        cmocka_unit_test(few_tokens_and_many_give_the_same_bits),
+        cmocka_unit_test(without_learning_nothing_is_dropped),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

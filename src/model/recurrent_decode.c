@@ -153,23 +153,28 @@ static const int64_t *follow(stepper *s, att_tape *tape, int64_t rows, const int
     return from;
 }
 
+/* What was read of the sources, lent: rows of one source share it. */
+static att_memory lend_memory(const stepper *s, att_tape *tape, int64_t rows)
+{
+    if (s->values.width == 0)
+        return (att_memory){ 0 };
+    const int64_t shape[] = { s->sources, s->length, s->values.width / s->length };
+    att_node *values = att_tape_lend(tape, 3, shape, s->values.data);
+    att_node *keys = s->keys.width > 0 ? att_tape_lend(tape, 3, shape, s->keys.data) : values;
+    return (att_memory){ .values = values,
+                         .keys = keys,
+                         .lengths = s->source_lengths,
+                         .seats = att_seats_make(tape, s->sources, rows, s->source_of) };
+}
+
 /* A walk that stands where the rows `from` of the step before stood. */
 static void bring_walk(att_walk *walk, const stepper *s, const int64_t *from)
 {
     const att_recurrent_parts *parts = walk->parts;
     att_tape *tape = walk->tape;
-    int64_t rows = walk->rows, N = parts->width;
-    int64_t *lengths = att_tape_take(tape, rows, sizeof *lengths);
-    if (!lengths)
-        return;
-    for (int64_t r = 0; r < rows; r++)
-        lengths[r] = s->source_lengths[s->source_of[r]];
-    const int64_t memory[] = { rows, s->length, N };
-    walk->memory.lengths = lengths;
-    walk->memory.values = bring_back(tape, &s->values, s->source_of, 3, memory);
-    walk->memory.keys = s->keys.width > 0 ? bring_back(tape, &s->keys, s->source_of, 3, memory)
-                                          : walk->memory.values;
-    walk->last = bring_back(tape, &s->last, s->source_of, 2, (int64_t[]){ rows, N });
+    int64_t rows = walk->rows;
+    walk->memory = lend_memory(s, tape, rows);
+    walk->last = bring_back(tape, &s->last, s->source_of, 2, (int64_t[]){ rows, parts->width });
     for (int i = 0; i < parts->layers; i++)
         walk->state[i] =
             bring_back(tape, &s->state[i], from, 2, (int64_t[]){ rows, s->state[i].width });

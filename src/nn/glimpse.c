@@ -102,25 +102,29 @@ static att_node *window_bias(const att_glimpse *glimpse, att_tape *tape, const a
     return att_window(tape, place, memory->values->shape[1], memory->lengths, glimpse->window);
 }
 
-/* The bias of what was attended before, [B,1,1,S]. */
-static att_node *covered_bias(const att_glimpse *glimpse, att_tape *tape, att_node *covered)
+/* The bias of what was attended before, [B,1,q,S] for q queries of an item. */
+static att_node *covered_bias(const att_glimpse *glimpse, att_tape *tape, const att_memory *memory,
+                              att_node *covered)
 {
     if (!covered)
         return NULL;
-    int64_t rows = covered->shape[0], keys = covered->shape[1];
-    att_node *each = att_reshape(tape, covered, 3, (int64_t[]){ rows, keys, 1 });
+    int64_t items = memory->values->shape[0], keys = memory->values->shape[1];
+    int64_t queries = memory->seats ? memory->seats->most : 1;
+    att_node *seated = att_seats_put(tape, memory->seats, covered);
+    att_node *each = att_reshape(tape, seated, 3, (int64_t[]){ items, queries * keys, 1 });
     att_node *bias = att_multiply(tape, each, param(tape, glimpse->covered));
-    return att_reshape(tape, bias, 4, (int64_t[]){ rows, 1, 1, keys });
+    return att_reshape(tape, bias, 4, (int64_t[]){ items, 1, queries, keys });
 }
 
-/* One attention for all queries. Weights that something is learnt through are a node; others are
- * worked out again from the result where they are asked for. */
+/* One attention for all queries [B,T,N]. Weights that something is learnt through are a node;
+ * others are worked out again from the result where they are asked for. */
 static void attend(const att_glimpse *glimpse, att_tape *tape, const att_memory *memory,
                    att_node *query, att_node *bias, att_look *look)
 {
     bool open = glimpse->teaches || glimpse->kind == ATT_MECHANISM_COVERAGE;
     const att_attention how = { .score = kinds[glimpse->kind].score,
                                 .normaliser = glimpse->normaliser,
+                                .query_lengths = memory->seats ? memory->seats->taken : NULL,
                                 .key_lengths = memory->lengths };
     const att_attend_inputs in = {
         .query = query,
@@ -146,9 +150,31 @@ static void attend(const att_glimpse *glimpse, att_tape *tape, const att_memory 
                         (int64_t[]){ query->shape[0], query->shape[1], memory->values->shape[1] });
 }
 
+/* The same, and what it gives taken back from seats to rows. */
+static void attend_seated(const att_glimpse *glimpse, att_tape *tape, const att_memory *memory,
+                          att_node *query, att_node *bias, att_look *look)
+{
+    attend(glimpse, tape, memory, query, bias, look);
+    look->context = att_seats_back(tape, memory->seats, look->context);
+    look->weights = att_seats_back(tape, memory->seats, look->weights);
+}
+
+/* One step of coverage: what it looks at is covered afterwards. */
+static void cover(const att_glimpse *glimpse, att_tape *tape, const att_memory *memory,
+                  att_node *query, att_look *look)
+{
+    att_node *bias = covered_bias(glimpse, tape, memory, look->covered);
+    attend_seated(glimpse, tape, memory, query, bias, look);
+    if (!look->weights)
+        return;
+    const int64_t flat[] = { look->weights->shape[0], look->weights->shape[2] };
+    att_node *weights = att_reshape(tape, look->weights, 2, flat);
+    look->covered = look->covered ? att_add(tape, look->covered, weights) : weights;
+}
+
 /* Coverage goes query by query: each needs the weights of those before it. */
-static void attend_covering(const att_glimpse *glimpse, att_tape *tape, const att_memory *memory,
-                            att_node *query, att_look *look)
+static void cover_each(const att_glimpse *glimpse, att_tape *tape, const att_memory *memory,
+                       att_node *query, att_look *look)
 {
     int64_t rows = query->shape[0], count = query->shape[1], width = query->shape[2];
     int64_t keys = memory->values->shape[1];
@@ -159,10 +185,9 @@ static void attend_covering(const att_glimpse *glimpse, att_tape *tape, const at
     for (int64_t t = 0; t < count; t++) {
         att_node *one =
             att_reshape(tape, att_step(tape, query, t), 3, (int64_t[]){ rows, 1, width });
-        attend(glimpse, tape, memory, one, covered_bias(glimpse, tape, look->covered), look);
+        cover(glimpse, tape, memory, one, look);
         contexts[t] = att_reshape(tape, look->context, 2, (int64_t[]){ rows, width });
         weights[t] = att_reshape(tape, look->weights, 2, (int64_t[]){ rows, keys });
-        look->covered = look->covered ? att_add(tape, look->covered, weights[t]) : weights[t];
     }
     look->context = att_stack(tape, contexts, count);
     look->weights = att_stack(tape, weights, count);
@@ -172,12 +197,14 @@ void att_glimpse_run(const att_glimpse *glimpse, att_tape *tape, const att_memor
                      att_node *query, att_look *look)
 {
     look->context = look->weights = NULL;
+    query = att_seats_put(tape, memory->seats, query);
     if (!query || !memory->values || !memory->keys)
         return;
     if (glimpse->kind == ATT_MECHANISM_COVERAGE)
-        attend_covering(glimpse, tape, memory, query, look);
+        (memory->seats ? cover : cover_each)(glimpse, tape, memory, query, look);
     else if (glimpse->kind == ATT_MECHANISM_LOCAL)
-        attend(glimpse, tape, memory, query, window_bias(glimpse, tape, memory, query), look);
+        attend_seated(glimpse, tape, memory, query, window_bias(glimpse, tape, memory, query),
+                      look);
     else
-        attend(glimpse, tape, memory, query, NULL, look);
+        attend_seated(glimpse, tape, memory, query, NULL, look);
 }

@@ -4,6 +4,7 @@
 #define ATT_NN_GLIMPSE_H
 
 #include "nn/build.h"
+#include "nn/seats.h"
 #include "settings/settings.h"
 #include "tape/ops.h"
 
@@ -29,6 +30,7 @@ typedef struct att_memory {
     att_node *values;       /* [B,S,N] */
     att_node *keys;         /* [B,S,N] */
     const int64_t *lengths; /* [B] */
+    const att_seats *seats; /* which item each row looks at; NULL: row b at item b */
 } att_memory;
 
 /* The keys for values. */
@@ -37,12 +39,13 @@ att_node *att_glimpse_keys(const att_glimpse *glimpse, att_tape *tape, att_node 
 /* What a look gives and takes along. */
 typedef struct att_look {
     bool want_weights;
-    att_node *covered; /* in, out: [B,S] weights so far; coverage alone, NULL: none */
-    att_node *context; /* out: [B,T,N] */
-    att_node *weights; /* out: [B,T,S], with a gradient where they are taught; NULL if unwanted */
+    att_node *covered; /* in, out: [rows,S] weights so far; coverage alone, NULL: none */
+    att_node *context; /* out: [rows,T,N] */
+    att_node
+        *weights; /* out: [rows,T,S], with a gradient where they are taught; NULL if unwanted */
 } att_look;
 
-/* Looks with queries [B,T,N], one after the other. */
+/* Looks with queries [rows,T,N], one after the other. Rows that share a memory have one each. */
 void att_glimpse_run(const att_glimpse *glimpse, att_tape *tape, const att_memory *memory,
                      att_node *query, att_look *look);
 

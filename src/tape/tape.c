@@ -218,13 +218,20 @@ static att_node *record(att_tape *tape, att_node *node)
     return node;
 }
 
-static att_node *new_leaf(att_tape *tape, int rank, const int64_t *shape, const float *values)
+/* A leaf without values yet, and not recorded. */
+static att_node *shaped_leaf(att_tape *tape, int rank, const int64_t *shape)
 {
     att_node *node = new_node(tape);
     if (!node)
         return NULL;
     att_node_set_shape(node, rank, shape);
-    if (!measure(tape, node))
+    return measure(tape, node) ? node : NULL;
+}
+
+static att_node *new_leaf(att_tape *tape, int rank, const int64_t *shape, const float *values)
+{
+    att_node *node = shaped_leaf(tape, rank, shape);
+    if (!node)
         return NULL;
     node->value = att_tape_take(tape, node->count, sizeof(float));
     if (!node->value)
@@ -239,6 +246,15 @@ static att_node *new_leaf(att_tape *tape, int rank, const int64_t *shape, const 
 att_node *att_tape_input(att_tape *tape, int rank, const int64_t *shape, const float *values)
 {
     return new_leaf(tape, rank, shape, values);
+}
+
+att_node *att_tape_lend(att_tape *tape, int rank, const int64_t *shape, const float *values)
+{
+    att_node *node = shaped_leaf(tape, rank, shape);
+    if (!node)
+        return NULL;
+    node->value = (float *)values; /* operations write to no value but their own node's */
+    return record(tape, node);
 }
 
 att_node *att_tape_variable(att_tape *tape, int rank, const int64_t *shape, const float *values)

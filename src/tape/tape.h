@@ -56,7 +56,10 @@ void *att_tape_take(att_tape *tape, int64_t count, size_t size);
 /* A leaf holding a copy of `values` (NULL: zeros). */
 att_node *att_tape_input(att_tape *tape, int rank, const int64_t *shape, const float *values);
 
-/* The same, wanting a gradient: for tests, and for looking at how gradients flow. */
+/* A leaf that looks at `values` where they are; they must stay as long as the nodes. */
+att_node *att_tape_lend(att_tape *tape, int rank, const int64_t *shape, const float *values);
+
+/* As att_tape_input(), wanting a gradient: for tests, and for looking at how gradients flow. */
 att_node *att_tape_variable(att_tape *tape, int rank, const int64_t *shape, const float *values);
 
 /* The leaf of a parameter; its gradient is added to params->grad. One leaf per parameter. */

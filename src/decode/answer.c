@@ -90,12 +90,16 @@ static att_status source_tokens(session *s, att_answer *answer, const question *
         return att_fail_memory(err);
     ATT_TRY(
         att_line_compose(&s->scratch, q->line, strlen(q->line), s->model->settings->lower, err));
+    const att_vocab *words = s->model->source_words;
     att_splitter splitter = { .text = s->scratch.data,
                               .length = s->scratch.length,
-                              .tokens = att_vocab_tokens(s->model->source_words) };
-    const char *token;
-    size_t length;
-    for (size_t i = 0; i < q->source.count && att_split_next(&splitter, &token, &length); i++) {
+                              .tokens = att_vocab_tokens(words) };
+    for (size_t i = 0; i < q->source.count; i++) {
+        /* Subwords are never unknown, and the line does not show where they end. */
+        const char *token = att_vocab_word(words, q->source.items[i]);
+        size_t length = strlen(token);
+        if (splitter.tokens != ATT_TOKENS_SUBWORD && !att_split_next(&splitter, &token, &length))
+            break;
         tokens[i] = att_arena_copy(arena, token, length);
         if (!tokens[i])
             return att_fail_memory(err);

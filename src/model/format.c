@@ -28,9 +28,11 @@ static att_status set_meta(att_bundle *bundle, const att_model *model, const cha
     scratch->length = 0;
     ATT_TRY(att_vocab_to_json(scratch, model->source_words, err));
     ATT_TRY(att_bundle_meta_set(bundle, KEY_SOURCE, scratch->data, err));
-    scratch->length = 0;
-    ATT_TRY(att_vocab_to_json(scratch, model->target_words, err));
-    ATT_TRY(att_bundle_meta_set(bundle, KEY_TARGET, scratch->data, err));
+    if (!model->settings->joint) {
+        scratch->length = 0;
+        ATT_TRY(att_vocab_to_json(scratch, model->target_words, err));
+        ATT_TRY(att_bundle_meta_set(bundle, KEY_TARGET, scratch->data, err));
+    }
     return training ? att_bundle_meta_set(bundle, KEY_TRAINING, training, err) : ATT_OK;
 }
 
@@ -159,14 +161,16 @@ static att_status read_meta(att_model *model, const att_bundle *bundle, const ch
     const char *settings, *source, *target;
     ATT_TRY(need_meta(&settings, bundle, KEY_SETTINGS, name, err));
     ATT_TRY(need_meta(&source, bundle, KEY_SOURCE, name, err));
-    ATT_TRY(need_meta(&target, bundle, KEY_TARGET, name, err));
     ATT_TRY(att_settings_new(&model->own, NULL, err));
     ATT_TRY(att_settings_from_json(model->own, settings, name, err));
     ATT_TRY(att_vocab_from_json(&model->own_source, source, name, err));
-    ATT_TRY(att_vocab_from_json(&model->own_target, target, name, err));
     model->settings = model->own;
-    model->source_words = model->own_source;
-    model->target_words = model->own_target;
+    model->source_words = model->target_words = model->own_source;
+    if (!model->own->joint) {
+        ATT_TRY(need_meta(&target, bundle, KEY_TARGET, name, err));
+        ATT_TRY(att_vocab_from_json(&model->own_target, target, name, err));
+        model->target_words = model->own_target;
+    }
     const char *training = att_bundle_meta_get(bundle, KEY_TRAINING);
     if (!training)
         return ATT_OK;

@@ -18,7 +18,7 @@ typedef struct att_decoder att_decoder;
 
 struct att_model {
     const att_settings *settings;
-    const att_vocab *source_words, *target_words;
+    const att_vocab *source_words, *target_words; /* one and the same where settings->joint */
     const att_family *family;
     att_params params;
     void *parts;       /* the family's: where its parameters are */
@@ -36,7 +36,8 @@ att_status att_model_new(att_model **out, const att_settings *settings,
 
 /* ---- files (format.c). Tensors of a model file are its parameters by name; its metadata is
  * "attend.format" (a number, ATT_MODEL_FORMAT), "attend.family", "attend.settings",
- * "attend.source", "attend.target" (JSON) and "attend.training" (JSON, may be missing). Tensors
+ * "attend.source", "attend.target" (JSON; no target where it is the source's, by the setting
+ * `joint`) and "attend.training" (JSON, may be missing). Tensors
  * whose name begins with ATT_TRAINING_PREFIX belong to the training loop and are passed over. */
 #define ATT_MODEL_FORMAT    "1"
 #define ATT_TRAINING_PREFIX "training."

@@ -110,6 +110,18 @@ static att_status check_concerns(const att_settings *settings, att_error *err)
     return ATT_OK;
 }
 
+static att_status check_vocabularies(const att_settings *settings, att_error *err)
+{
+    if (settings->joint && settings->source_tokens != settings->target_tokens)
+        return att_fail(err, ATT_BAD_INPUT, NULL,
+                        "joint needs source-tokens and target-tokens to be the same");
+    if (att_settings_given(settings, "subwords") && settings->source_tokens != ATT_TOKENS_SUBWORD &&
+        settings->target_tokens != ATT_TOKENS_SUBWORD)
+        return att_fail(err, ATT_BAD_INPUT, NULL,
+                        "subwords needs source-tokens or target-tokens to be subword");
+    return ATT_OK;
+}
+
 static att_status check_numbers(const att_settings *settings, att_error *err)
 {
     if (settings->least_length > settings->most_length)
@@ -141,5 +153,7 @@ att_status att_settings_check(const att_settings *settings, att_error *err)
     if (status == ATT_OK)
         status = check_tables(settings, &scratch, err);
     att_text_free(&scratch);
+    if (status == ATT_OK)
+        status = check_vocabularies(settings, err);
     return status == ATT_OK ? check_numbers(settings, err) : status;
 }

@@ -38,7 +38,7 @@
     ROW(group_, key_, member_, tasks_, start_, FLAG, NULL, says_, .words = NULL)
 
 static const char *const tasks[] = { "pairs", "reverse", "copy", "sort", NULL };
-static const char *const tokens[] = { "char", "word", "space", NULL };
+static const char *const tokens[] = { "char", "word", "space", "subword", NULL };
 static const char *const cells[] = { "rnn", "gru", "lstm", NULL };
 static const char *const mechanisms[] = { "none",    "fixed",    "dot",    "scaled",
                                           "general", "additive", "concat", "location",
@@ -85,6 +85,9 @@ const att_row att_rows[] = {
          "what a source token is"),
     WORD("tokens", "target-tokens", target_tokens, FILES, "char", tokens, "HOW",
          "what a target token is"),
+    NUMBER("tokens", "subwords", subwords, FILES, "8000", 0, 1e6, "N",
+           "merges to learn for subword tokens; letters and bytes come on top"),
+    FLAG("tokens", "joint", joint, FILES, "no", "let both sides share one vocabulary"),
     FLAG("tokens", "lower", lower, FILES, "no", "turn capitals into small letters"),
     NUMBER("tokens", "min-count", min_count, FILES, "1", 1, MANY, "N",
            "times a token must occur in training to be known"),

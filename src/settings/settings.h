@@ -17,9 +17,10 @@ typedef enum att_task {
 } att_task;
 
 typedef enum att_tokens {
-    ATT_TOKENS_CHAR,  /* grapheme clusters */
-    ATT_TOKENS_WORD,  /* words and punctuation marks */
-    ATT_TOKENS_SPACE, /* whatever stands between spaces */
+    ATT_TOKENS_CHAR,    /* grapheme clusters */
+    ATT_TOKENS_WORD,    /* words and punctuation marks */
+    ATT_TOKENS_SPACE,   /* whatever stands between spaces */
+    ATT_TOKENS_SUBWORD, /* parts of words, learned */
 } att_tokens;
 
 typedef enum att_mechanism {
@@ -90,7 +91,8 @@ struct att_settings {
 
     /* tokens */
     int source_tokens, target_tokens;
-    bool lower;
+    int64_t subwords;
+    bool joint, lower;
     int64_t min_count;
     int64_t max_length;
 

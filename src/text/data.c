@@ -44,14 +44,29 @@ static const char *name_of(const att_pair_text *text)
 
 /* ---- reading it */
 
-static att_status close_vocabularies(att_data *out, const att_settings *settings, att_error *err)
+/* Closes a vocabulary. *final receives the numbers that its tokens have now; NULL for subwords,
+ * where one that was counted becomes several. */
+static att_status close_vocabulary(att_vocab *vocab, int32_t **final, const att_settings *settings,
+                                   att_error *err)
+{
+    if (att_vocab_tokens(vocab) == ATT_TOKENS_SUBWORD)
+        return att_vocab_learn(vocab, settings->subwords, settings->min_count, err);
+    return att_vocab_close(vocab, settings->min_count, final, err);
+}
+
+/* Closes both, and the corpus that was read with them. With subwords the corpus is read again: only
+ * then is it known how many tokens a line has. */
+static att_status close_vocabularies(att_data *out, const att_settings *settings, bool *again,
+                                     att_error *err)
 {
     int32_t *source = NULL, *target = NULL;
-    att_status status = att_vocab_close(out->source_words, settings->min_count, &source, err);
-    if (status == ATT_OK)
-        status = att_vocab_close(out->target_words, settings->min_count, &target, err);
-    if (status == ATT_OK)
-        att_corpus_close(&out->train, source, target);
+    bool joint = out->source_words == out->target_words;
+    att_status status = close_vocabulary(out->source_words, &source, settings, err);
+    if (status == ATT_OK && !joint)
+        status = close_vocabulary(out->target_words, &target, settings, err);
+    *again = !source || !(joint || target);
+    if (status == ATT_OK && !*again)
+        att_corpus_close(&out->train, source, joint ? source : target);
     att_free(source);
     att_free(target);
     return status;
@@ -88,7 +103,14 @@ static att_status read_train(att_data *out, const texts *from, const att_setting
     how.count = true;
     ATT_TRY(att_corpus_read(&out->train, &from->train, &how, err));
     ATT_TRY(refuse_empty(&out->train, name_of(&from->train), "train", err));
-    return close_vocabularies(out, settings, err);
+    bool again;
+    ATT_TRY(close_vocabularies(out, settings, &again, err));
+    if (!again)
+        return ATT_OK;
+    att_corpus_free(&out->train);
+    how.count = false;
+    ATT_TRY(att_corpus_read(&out->train, &from->train, &how, err));
+    return refuse_empty(&out->train, name_of(&from->train), "train", err);
 }
 
 static att_status read_valid(att_corpus *out, const texts *from, const att_settings *settings,
@@ -157,7 +179,10 @@ static att_status load(att_data *out, texts *from, const att_settings *settings,
 {
     bool lower = settings->lower;
     ATT_TRY(att_vocab_new(&out->source_words, (att_tokens)settings->source_tokens, lower, err));
-    ATT_TRY(att_vocab_new(&out->target_words, (att_tokens)settings->target_tokens, lower, err));
+    if (settings->joint)
+        out->target_words = out->source_words;
+    else
+        ATT_TRY(att_vocab_new(&out->target_words, (att_tokens)settings->target_tokens, lower, err));
     ATT_TRY(get_texts(from, settings, err));
     ATT_TRY(read_train(out, from, settings, err));
     ATT_TRY(read_valid(&out->valid, from, settings, out->source_words, out->target_words, err));
@@ -194,8 +219,9 @@ att_status att_data_load_valid(att_corpus *out, const att_settings *settings,
 
 void att_data_free(att_data *data)
 {
+    if (data->target_words != data->source_words)
+        att_vocab_free(data->target_words);
     att_vocab_free(data->source_words);
-    att_vocab_free(data->target_words);
     att_corpus_free(&data->train);
     att_corpus_free(&data->valid);
     *data = (att_data){ 0 };

@@ -5,7 +5,7 @@
 #include "text/corpus.h"
 
 typedef struct att_data {
-    att_vocab *source_words, *target_words;
+    att_vocab *source_words, *target_words; /* one and the same where the sides share it */
     att_corpus train, valid;
     int64_t held_out;    /* pairs of `valid` that were taken from the training file */
     int64_t seen_source; /* pairs of `valid` whose source is also in `train` */

@@ -10,6 +10,7 @@ static const char *const token_names[] = {
     [ATT_TOKENS_CHAR] = "characters",
     [ATT_TOKENS_WORD] = "words",
     [ATT_TOKENS_SPACE] = "given by spaces",
+    [ATT_TOKENS_SUBWORD] = "subwords",
 };
 
 static const char *const drop_names[ATT_DROP_COUNT] = {

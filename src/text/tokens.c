@@ -147,6 +147,25 @@ att_status att_line_compose(att_text *out, const char *line, size_t length, bool
     return ATT_OK;
 }
 
+att_status att_line_prepare(att_text *out, att_tokens tokens, const char *line, size_t length,
+                            bool lower, att_error *err)
+{
+    if (tokens != ATT_TOKENS_SUBWORD)
+        return att_line_compose(out, line, length, lower, err);
+    out->length = 0;
+    if (lower)
+        ATT_TRY(att_line_compose(out, line, length, lower, err));
+    else if (att_text_add(out, line, length) != ATT_OK)
+        return att_fail_memory(err);
+    if (out->length == 0)
+        return ATT_OK;
+    if (att_text_add(out, " ", 1) != ATT_OK)
+        return att_fail_memory(err);
+    memmove(out->data + 1, out->data, out->length - 1);
+    out->data[0] = ' ';
+    return ATT_OK;
+}
+
 /* ---- splitting */
 
 static bool is_ascii_space(uint32_t code)
@@ -233,6 +252,39 @@ static size_t end_of_run(const att_splitter *in, size_t at)
     return at;
 }
 
+typedef enum piece_kind { PIECE_OTHER, PIECE_LETTER, PIECE_DIGIT, PIECE_SPACE } piece_kind;
+
+static piece_kind kind_of(uint32_t code)
+{
+    if (code == ' ')
+        return PIECE_SPACE;
+    if (att_utf8_name_start(code))
+        return PIECE_LETTER;
+    return code >= '0' && code <= '9' ? PIECE_DIGIT : PIECE_OTHER;
+}
+
+/* The end of the characters of one kind; *kind receives it. */
+static size_t end_of_kind(const att_splitter *in, size_t at, piece_kind *kind)
+{
+    uint32_t code;
+    size_t bytes = code_at(in, at, &code);
+    *kind = kind_of(code);
+    while (bytes > 0 && kind_of(code) == *kind) {
+        at += bytes;
+        bytes = code_at(in, at, &code);
+    }
+    return at;
+}
+
+static size_t end_of_piece(const att_splitter *in, size_t at)
+{
+    piece_kind kind;
+    size_t end = end_of_kind(in, at, &kind);
+    if (kind != PIECE_SPACE || end == in->length)
+        return end;
+    return end - at > 1 ? end - 1 : end_of_kind(in, end, &kind); /* the last leads a word */
+}
+
 /* Characters keep the spaces between them: those that end the line are cut off at the start. */
 static void cut_end(att_splitter *in)
 {
@@ -253,6 +305,7 @@ bool att_split_next(att_splitter *in, const char **token, size_t *length)
         [ATT_TOKENS_CHAR] = { NULL, end_of_cluster },
         [ATT_TOKENS_WORD] = { is_space, end_of_word },
         [ATT_TOKENS_SPACE] = { is_ascii_space, end_of_run },
+        [ATT_TOKENS_SUBWORD] = { NULL, end_of_piece },
     };
     if (in->at == 0 && in->tokens == ATT_TOKENS_CHAR) {
         cut_end(in);

@@ -1,5 +1,5 @@
 /* Lines of text as tokens, and back. A line is first brought to Unicode's composed form (NFC), so
- * that an é is one letter however it was typed.
+ * that an é is one letter however it was typed; but for subwords, which give every byte back.
  *
  * A build without utf8proc is exact up to U+00FF, where every character is composed already; those
  * beyond it leaves as they are, takes each for a token of its own, and att_tokens_exact() says no.
@@ -24,9 +24,19 @@ att_status att_line_check(const char *line, size_t length, att_error *err);
 att_status att_line_compose(att_text *out, const char *line, size_t length, bool lower,
                             att_error *err);
 
-/* Walks over the tokens of a composed line; start from { .text, .length, .tokens }. White space at
+/* Replaces *out by the line as it is split into tokens of a kind: composed, or for subwords as it
+ * stands with a space before it, so that the first word is spelt like any other. Subwords too are
+ * composed where `lower` asks for small letters. */
+att_status att_line_prepare(att_text *out, att_tokens tokens, const char *line, size_t length,
+                            bool lower, att_error *err);
+
+/* Walks over the tokens of a prepared line; start from { .text, .length, .tokens }. White space at
  * the ends of a line and, but for characters, between tokens is dropped. Where tokens are given by
- * spaces, only those of ASCII count. */
+ * spaces, only those of ASCII count.
+ *
+ * For subwords it gives the pieces that they are parts of, and drops nothing. A piece is a run of
+ * letters, of digits, or of others, with the one space before it; spaces beyond that are a piece of
+ * their own. What a letter is does not depend on the build. */
 typedef struct att_splitter {
     const char *text;
     size_t length;

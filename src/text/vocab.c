@@ -122,6 +122,7 @@ void att_vocab_free(att_vocab *vocab)
     att_free(vocab->words);
     att_free(vocab->slots);
     att_arena_free(&vocab->texts);
+    att_subwords_free(vocab->subwords);
     att_free(vocab);
 }
 
@@ -141,18 +142,25 @@ static att_status count_token(att_vocab *vocab, att_ids *ids, const char *token,
     return ATT_OK;
 }
 
-static att_status split_composed(att_vocab *vocab, bool count, size_t most, att_ids *ids,
+static att_status number_token(att_vocab *vocab, att_ids *ids, const char *token, size_t length,
+                               att_error *err)
+{
+    att_status status = vocab->subwords
+                            ? att_subwords_apply(vocab->subwords, ids, ATT_ID_FIRST, token, length)
+                            : att_ids_add(ids, att_vocab_find(vocab, token, length));
+    return status == ATT_OK ? ATT_OK : att_fail_memory(err);
+}
+
+static att_status split_prepared(att_vocab *vocab, bool count, size_t most, att_ids *ids,
                                  const att_text *line, att_error *err)
 {
     att_splitter splitter = { .text = line->data, .length = line->length, .tokens = vocab->tokens };
     const char *token;
-    size_t length;
-    for (size_t i = 0; i < most && att_split_next(&splitter, &token, &length); i++) {
-        if (count)
-            ATT_TRY(count_token(vocab, ids, token, length, err));
-        else if (att_ids_add(ids, att_vocab_find(vocab, token, length)) != ATT_OK)
-            return att_fail_memory(err);
-    }
+    size_t length, start = ids->count;
+    while (ids->count - start < most && att_split_next(&splitter, &token, &length))
+        ATT_TRY((count ? count_token : number_token)(vocab, ids, token, length, err));
+    if (ids->count - start > most)
+        ids->count = start + most;
     return ATT_OK;
 }
 
@@ -160,11 +168,11 @@ att_status att_vocab_split(att_vocab *vocab, bool count, size_t most, att_ids *i
                            const char *line, size_t length, att_error *err)
 {
     ATT_TRY(att_line_check(line, length, err));
-    att_text composed = { 0 };
-    att_status status = att_line_compose(&composed, line, length, vocab->lower, err);
+    att_text prepared = { 0 };
+    att_status status = att_line_prepare(&prepared, vocab->tokens, line, length, vocab->lower, err);
     if (status == ATT_OK)
-        status = split_composed(vocab, count, most, ids, &composed, err);
-    att_text_free(&composed);
+        status = split_prepared(vocab, count, most, ids, &prepared, err);
+    att_text_free(&prepared);
     return status;
 }
 
@@ -256,6 +264,8 @@ att_status att_vocab_encode(const att_vocab *vocab, att_ids *ids, const char *li
 
 att_status att_vocab_decode(const att_vocab *vocab, att_text *out, const int32_t *ids, size_t count)
 {
+    if (vocab->subwords)
+        return att_words_spell(vocab, out, ids, count);
     size_t start = out->length;
     for (size_t i = 0; i < count; i++)
         if (ids[i] == ATT_ID_UNKNOWN || ids[i] >= ATT_ID_FIRST)

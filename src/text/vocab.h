@@ -44,15 +44,20 @@ void att_vocab_uncount(att_vocab *vocab, const int32_t *ids, size_t count);
  * each provisional number, the token's number or ATT_ID_UNKNOWN; release with att_free(). */
 att_status att_vocab_close(att_vocab *vocab, int64_t least, int32_t **final, att_error *err);
 
+/* Instead of it, for subwords: learns at most `merges` merges from what was counted; tokens that
+ * occur less than `least` times are not made. The numbers given by counting are void. */
+att_status att_vocab_learn(att_vocab *vocab, int64_t merges, int64_t least, att_error *err);
+
 /* Tokens, the three that are always there among them. */
 int32_t att_vocab_size(const att_vocab *vocab);
 
 att_tokens att_vocab_tokens(const att_vocab *vocab);
 
-/* The number of a token, or ATT_ID_UNKNOWN. */
+/* The number of a token, or ATT_ID_UNKNOWN; for subwords always this. */
 int32_t att_vocab_find(const att_vocab *vocab, const char *token, size_t length);
 
-/* The token of a number, lent: "<unknown>", "<start>" and "<end>" for the first three. */
+/* The token of a number, lent: "<unknown>", "<start>" and "<end>" for the first three. A subword is
+ * written for people: a space in it as "▁", a byte that is no letter as "<0xE2>". */
 const char *att_vocab_word(const att_vocab *vocab, int32_t id);
 
 /* Times that a token was counted; 0 where the vocabulary was read from a model. */
@@ -63,11 +68,15 @@ int64_t att_vocab_times(const att_vocab *vocab, int32_t id);
 att_status att_vocab_encode(const att_vocab *vocab, att_ids *ids, const char *line, size_t length,
                             att_error *err);
 
-/* Appends the text of `count` numbers to *out; start and end are left out. */
+/* Appends the text of `count` numbers to *out; start and end are left out. Subwords give back the
+ * very line that they are of; where no line is spelt so, the bytes that no line can hold (zero, the
+ * end of a line, what is not UTF-8) come out as U+FFFD. */
 att_status att_vocab_decode(const att_vocab *vocab, att_text *out, const int32_t *ids,
                             size_t count);
 
-/* As JSON, for the metadata of a model: {"tokens":"char","lower":false,"words":["a",…]}. */
+/* As JSON, for the metadata of a model: {"tokens":"char","lower":false,"words":["a",…]}, or for
+ * subwords {"tokens":"subword","lower":false,"letters":"äö…","merges":[104,101,…]}, two tokens for
+ * each merge (subwords.h). */
 att_status att_vocab_to_json(att_text *out, const att_vocab *vocab, att_error *err);
 att_status att_vocab_from_json(att_vocab **out, const char *json, const char *name, att_error *err);
 

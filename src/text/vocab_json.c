@@ -1,9 +1,11 @@
-/* Vocabularies in the metadata of a model: {"tokens":"char","lower":false,"words":["a",…]}. */
+/* Vocabularies in the metadata of a model; see vocab.h for what they look like there. */
 #include "text/vocab.h"
 
+#include "base/alloc.h"
 #include "base/error.h"
 #include "base/quote.h"
 #include "base/text.h"
+#include "text/utf8.h"
 #include "text/vocab_words.h"
 
 #include <string.h>
@@ -33,6 +35,46 @@ static json_t *words_json(const att_vocab *vocab)
     return array;
 }
 
+/* Letters in one string: their tokens are spelt one after the other. */
+static json_t *letters_json(const att_subwords *subwords)
+{
+    att_text letters = { 0 };
+    size_t count;
+    bool good = att_text_add(&letters, "", 0) == ATT_OK;
+    att_subwords_letters(subwords, &count);
+    for (size_t i = 0; good && i < count; i++) {
+        size_t length;
+        const char *letter = att_subwords_spell(subwords, ATT_SUBWORD_BYTES + i, &length);
+        good = att_text_add(&letters, letter, length) == ATT_OK;
+    }
+    json_t *string = good ? json_stringn(letters.data, letters.length) : NULL;
+    att_text_free(&letters);
+    return string;
+}
+
+static json_t *merges_json(const att_subwords *subwords)
+{
+    json_t *array = json_array();
+    size_t count;
+    const att_merge *merges = att_subwords_merges(subwords, &count);
+    for (size_t i = 0; array && i < count; i++) {
+        if (json_array_append_new(array, json_integer(merges[i].left)) != 0 ||
+            json_array_append_new(array, json_integer(merges[i].right)) != 0) {
+            json_decref(array);
+            return NULL;
+        }
+    }
+    return array;
+}
+
+static bool set_tokens(json_t *object, const att_vocab *vocab)
+{
+    if (!vocab->subwords)
+        return json_object_set_new(object, "words", words_json(vocab)) == 0;
+    return json_object_set_new(object, "letters", letters_json(vocab->subwords)) == 0 &&
+           json_object_set_new(object, "merges", merges_json(vocab->subwords)) == 0;
+}
+
 att_status att_vocab_to_json(att_text *out, const att_vocab *vocab, att_error *err)
 {
     size_t before = out->length;
@@ -41,7 +83,7 @@ att_status att_vocab_to_json(att_text *out, const att_vocab *vocab, att_error *e
         object &&
         json_object_set_new(object, "tokens", json_string(token_words()[vocab->tokens])) == 0 &&
         json_object_set_new(object, "lower", json_boolean(vocab->lower)) == 0 &&
-        json_object_set_new(object, "words", words_json(vocab)) == 0 &&
+        set_tokens(object, vocab) &&
         json_dump_callback(object, att_text_sink, out, JSON_COMPACT) == 0;
     json_decref(object);
     if (good)
@@ -85,6 +127,56 @@ static att_status read_words(att_vocab *vocab, const json_t *words, const char *
     return ATT_OK;
 }
 
+/* The code points of a string that was checked to be UTF-8 when it was read. */
+static size_t read_letters(uint32_t *out, const json_t *letters)
+{
+    const char *text = json_string_value(letters);
+    size_t length = json_string_length(letters), count = 0;
+    for (size_t at = 0; at < length;)
+        at += att_utf8_take(text + at, length - at, &out[count++]);
+    return count;
+}
+
+/* A number that is no token becomes one that there cannot be: making the subwords tells its place.
+ */
+static int32_t read_token(const json_t *number)
+{
+    json_int_t value = json_is_integer(number) ? json_integer_value(number) : -1;
+    return value >= 0 && value <= INT32_MAX ? (int32_t)value : -1;
+}
+
+static void read_merges(att_merge *out, const json_t *merges)
+{
+    for (size_t i = 0; i < json_array_size(merges) / 2; i++)
+        out[i] = (att_merge){ read_token(json_array_get(merges, 2 * i)),
+                              read_token(json_array_get(merges, 2 * i + 1)) };
+}
+
+static att_status read_subwords(att_vocab *vocab, const json_t *root, const char *name,
+                                att_error *err)
+{
+    const json_t *letters = json_object_get(root, "letters");
+    const json_t *merges = json_object_get(root, "merges");
+    if (!json_is_string(letters) || !json_is_array(merges) || json_array_size(merges) % 2 != 0)
+        return att_fail(err, ATT_BAD_INPUT, name,
+                        "a vocabulary has no letters and pairs of tokens to merge");
+    size_t merge_count = json_array_size(merges) / 2;
+    uint32_t *codes = att_alloc(json_string_length(letters), sizeof *codes);
+    att_merge *pairs = att_alloc(merge_count, sizeof *pairs);
+    att_subwords *subwords = NULL;
+    att_status status = ATT_NO_MEMORY;
+    if (codes && pairs) {
+        read_merges(pairs, merges);
+        status = att_subwords_new(&subwords, codes, read_letters(codes, letters), pairs,
+                                  merge_count, name, err);
+    } else {
+        att_fail_memory(err);
+    }
+    att_free(codes);
+    att_free(pairs);
+    return status == ATT_OK ? att_words_take_subwords(vocab, subwords, err) : status;
+}
+
 static att_status read_vocab(att_vocab **out, const json_t *root, const char *name, att_error *err)
 {
     att_tokens tokens = ATT_TOKENS_CHAR;
@@ -93,6 +185,8 @@ static att_status read_vocab(att_vocab **out, const json_t *root, const char *na
         return att_fail(err, ATT_BAD_INPUT, name, "a vocabulary is not as it should be");
     ATT_TRY(read_tokens(&tokens, json_object_get(root, "tokens"), name, err));
     ATT_TRY(att_vocab_new(out, tokens, json_is_true(lower), err));
+    if (tokens == ATT_TOKENS_SUBWORD)
+        return read_subwords(*out, root, name, err);
     return read_words(*out, json_object_get(root, "words"), name, err);
 }
 

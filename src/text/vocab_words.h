@@ -3,6 +3,7 @@
 #define ATT_TEXT_VOCAB_WORDS_H
 
 #include "base/arena.h"
+#include "text/subwords.h"
 #include "text/vocab.h"
 
 typedef struct att_word {
@@ -22,6 +23,8 @@ struct att_vocab {
     uint32_t *slots;   /* [slot_count] one more than a word's place, or 0 */
     size_t slot_count; /* a power of two, at least twice `count` */
     att_arena texts;
+    att_subwords
+        *subwords; /* once they are learned; `words` are then their names, not found by them */
 };
 
 /* The place of a word, or -1. */
@@ -32,6 +35,12 @@ ptrdiff_t att_words_find(const att_vocab *vocab, const char *token, size_t lengt
  * tokens, so that a line far too long costs little. */
 att_status att_vocab_split(att_vocab *vocab, bool count, size_t most, att_ids *ids,
                            const char *line, size_t length, att_error *err);
+
+/* Closes a vocabulary with subwords, which it then owns, whether that succeeds or not. */
+att_status att_words_take_subwords(att_vocab *vocab, att_subwords *subwords, att_error *err);
+
+/* The text of subwords, as att_vocab_decode() gives it. */
+att_status att_words_spell(const att_vocab *vocab, att_text *out, const int32_t *ids, size_t count);
 
 /* Adds a word that is not there yet. */
 att_status att_words_add(att_vocab *vocab, const char *token, size_t length, att_error *err);

@@ -103,6 +103,17 @@ static void files_come_as_one_or_as_a_couple(void **state)
                        "task pairs needs train, or source and target: the files to learn from");
 }
 
+static void vocabularies_must_go_together(void **state)
+{
+    (void)state;
+    assert_contradicts(GIVEN("pairs", "train", "f", "joint", "yes", "source-tokens", "subword"),
+                       "joint needs source-tokens and target-tokens to be the same");
+    assert_contradicts(GIVEN("pairs", "train", "f", "subwords", "9"),
+                       "subwords needs source-tokens or target-tokens to be subword");
+    assert_good(GIVEN("pairs", "train", "f", "subwords", "9", "target-tokens", "subword"));
+    assert_good(GIVEN("pairs", "train", "f", "joint", "yes"));
+}
+
 static void a_setting_of_another_task_is_refused(void **state)
 {
     (void)state;
@@ -141,6 +152,7 @@ int main(void)
         cmocka_unit_test(what_needs_attention_is_refused_without_it),
         cmocka_unit_test(a_parameter_of_another_choice_is_refused),
         cmocka_unit_test(files_come_as_one_or_as_a_couple),
+        cmocka_unit_test(vocabularies_must_go_together),
         cmocka_unit_test(a_setting_of_another_task_is_refused),
         cmocka_unit_test(numbers_out_of_order_are_refused),
         cmocka_unit_test(what_a_model_brought_contradicts_nothing),

@@ -101,6 +101,53 @@ static void settings_say_what_tokens_are(void **state)
     att_data_free(&data);
 }
 
+static void subwords_are_learned_and_the_pairs_read_by_them(void **state)
+{
+    (void)state;
+    put("f", "low lower\tein ei\nlowest low\tei eine\n");
+    att_data data = load(GIVEN("pairs", "train", "f", "valid", "f", "source-tokens", "subword",
+                               "target-tokens", "subword", "subwords", "3"));
+    assert_int_equal(att_vocab_size(data.source_words), 3 + 256 + 3); /* lo, low, ▁low */
+    pairs got = { data.train, data.source_words, data.target_words };
+    assert_pair(&got, 0, "low lower>ein ei");
+    assert_pair(&got, 1, "lowest low>ei eine");
+    int64_t length;
+    att_side_get(&data.train.source, 0, &length);
+    assert_int_equal(length, 1 + 3); /* ▁low, ▁low e r */
+    assert_int_equal(data.valid.facts.source.unknown, 0);
+    att_data_free(&data);
+}
+
+static void one_vocabulary_can_serve_both_sides(void **state)
+{
+    (void)state;
+    put("f", "a b\tb c\nb\tc\n");
+    for (int subwords = 0; subwords < 2; subwords++) {
+        const char *kind = subwords ? "subword" : "space";
+        att_data data = load(GIVEN("pairs", "train", "f", "valid", "f", "source-tokens", kind,
+                                   "target-tokens", kind, "joint", "yes"));
+        assert_ptr_equal(data.source_words, data.target_words);
+        pairs got = { data.train, data.source_words, data.target_words };
+        assert_pair(&got, 0, "a b>b c");
+        assert_pair(&got, 1, "b>c");
+        if (!subwords)
+            assert_int_equal(att_vocab_times(data.source_words, ATT_ID_FIRST), 3); /* b */
+        att_data_free(&data);
+    }
+}
+
+/* How many tokens a line has is known only when subwords are learned: limits hold for those. */
+static void lines_of_too_many_subwords_are_left_out(void **state)
+{
+    (void)state;
+    put("f", "abcdef\tx\nab\tx\n");
+    att_data data = load(GIVEN("pairs", "train", "f", "valid", "f", "source-tokens", "subword",
+                               "subwords", "0", "max-length", "3"));
+    assert_int_equal(data.train.pairs, 1);
+    assert_int_equal(data.train.facts.dropped[ATT_DROP_LONG_SOURCE], 1);
+    att_data_free(&data);
+}
+
 static void without_a_validation_file_pairs_are_held_out(void **state)
 {
     (void)state;
@@ -217,6 +264,9 @@ int main(void)
         IN_FOLDER(long_strings_that_were_asked_for_are_kept),
         IN_FOLDER(vocabularies_come_from_training_alone),
         IN_FOLDER(settings_say_what_tokens_are),
+        IN_FOLDER(subwords_are_learned_and_the_pairs_read_by_them),
+        IN_FOLDER(one_vocabulary_can_serve_both_sides),
+        IN_FOLDER(lines_of_too_many_subwords_are_left_out),
         IN_FOLDER(without_a_validation_file_pairs_are_held_out),
         IN_FOLDER(the_validation_of_a_model_is_read_by_its_vocabularies),
         IN_FOLDER(data_that_teach_nothing_are_refused),

@@ -5,7 +5,7 @@ _attend_explain='--format --output --digits --only --row --head --colour --ascii
 --scale --quiet --help'
 _attend_train='--config --quiet --train --source --target --valid --valid-source --valid-target
 --hold-out --align --alphabet --least-length --most-length --train-count --valid-count
---source-tokens --target-tokens --lower --min-count --max-length --cell --layers --width
+--source-tokens --target-tokens --subwords --joint --lower --min-count --max-length --cell --layers --width
 --embed --bidirectional --attention --normaliser --feed --window --positions
 --positions-join --tie --start --dropout --label-smoothing --own --own-from
 --align-weight --optimiser --rate --momentum --beta1 --beta2 --rho --epsilon --decay
@@ -67,8 +67,8 @@ _attend() {
         ;;
     train)
         case $prev in
-        --source-tokens) _attend_words 'char word space' ;;
-        --target-tokens) _attend_words 'char word space' ;;
+        --source-tokens) _attend_words 'char word space subword' ;;
+        --target-tokens) _attend_words 'char word space subword' ;;
         --cell) _attend_words 'rnn gru lstm' ;;
         --attention)
             _attend_words 'none fixed dot scaled general additive concat location local coverage'

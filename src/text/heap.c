@@ -1,0 +1,53 @@
+/* A binary heap; see heap.h. */
+#include "text/heap.h"
+
+#include "base/alloc.h"
+
+enum { FIRST_CAPACITY = 64 };
+
+static bool is_less(const att_heap_item *a, const att_heap_item *b)
+{
+    return a->rank != b->rank ? a->rank < b->rank : a->tie < b->tie;
+}
+
+att_status att_heap_push(att_heap *heap, att_heap_item item)
+{
+    if (heap->count == heap->capacity) {
+        size_t capacity = heap->capacity ? heap->capacity * 2 : FIRST_CAPACITY;
+        att_heap_item *items =
+            att_realloc(heap->items, heap->count * sizeof *items, capacity, sizeof *items);
+        if (!items)
+            return ATT_NO_MEMORY;
+        heap->items = items;
+        heap->capacity = capacity;
+    }
+    size_t at = heap->count++;
+    for (size_t above; at > 0 && is_less(&item, &heap->items[above = (at - 1) / 2]); at = above)
+        heap->items[at] = heap->items[above];
+    heap->items[at] = item;
+    return ATT_OK;
+}
+
+bool att_heap_pop(att_heap *heap, att_heap_item *least)
+{
+    if (heap->count == 0)
+        return false;
+    *least = heap->items[0];
+    const att_heap_item last = heap->items[--heap->count];
+    size_t at = 0;
+    for (size_t below; (below = 2 * at + 1) < heap->count; at = below) {
+        if (below + 1 < heap->count && is_less(&heap->items[below + 1], &heap->items[below]))
+            below++;
+        if (!is_less(&heap->items[below], &last))
+            break;
+        heap->items[at] = heap->items[below];
+    }
+    heap->items[at] = last;
+    return true;
+}
+
+void att_heap_free(att_heap *heap)
+{
+    att_free(heap->items);
+    *heap = (att_heap){ 0 };
+}

@@ -1,0 +1,333 @@
+/* Subwords learned from pieces; see subwords.h.
+ *
+ * Every piece stands once, as letters in a row of cells, with the times it occurs. Each cell knows
+ * the pair that starts there, and all cells of a pair are linked in the order of the text, so that
+ * a merge touches only the places where it happens (Larsson and Moffat, "Off-line dictionary-based
+ * compression", 2000, do the same). Pairs stand in a queue by their count. A count in the queue may
+ * be out of date, but only too high: every pair with a new token is new, and old ones only lose. So
+ * the first of the queue whose count is true is the most frequent. */
+#include "text/subwords.h"
+
+#include "base/alloc.h"
+#include "base/error.h"
+#include "text/heap.h"
+#include "text/subwords_table.h"
+#include "text/utf8.h"
+
+enum { NONE = -1, FIRST_PAIRS = 1024 };
+
+typedef struct cell {
+    int32_t token;
+    int32_t before, after;           /* neighbours in the piece */
+    int32_t pair;                    /* that starts here */
+    int32_t twin_before, twin_after; /* other cells where it starts */
+    uint32_t piece;
+} cell;
+
+typedef struct pair {
+    att_merge tokens;
+    int64_t times;
+    int32_t first, last; /* cells where it starts */
+} pair;
+
+typedef struct learner {
+    const att_piece *pieces;
+    size_t piece_count;
+    int64_t least;
+    uint32_t *letters;
+    size_t letter_count;
+    cell *cells;
+    size_t cell_count;
+    pair *pairs;
+    size_t pair_count, pair_capacity;
+    uint32_t *slots; /* [2 * pair_capacity] one more than a pair's place, or 0 */
+    att_heap queue;
+    att_merge *merges;
+    uint32_t *lengths; /* of all tokens, in bytes */
+    size_t merge_count;
+} learner;
+
+/* ---- letters */
+
+/* Those beyond ASCII that are frequent enough, by code point. */
+static att_status find_letters(learner *l)
+{
+    enum { CODES = 0x110000 };
+    int64_t *times = att_alloc_zero(CODES, sizeof *times);
+    if (!times)
+        return ATT_NO_MEMORY;
+    size_t different = 0;
+    for (size_t p = 0; p < l->piece_count; p++) {
+        const att_piece *piece = &l->pieces[p];
+        for (size_t at = 0, bytes; at < piece->length; at += bytes) {
+            uint32_t code;
+            bytes = att_utf8_take(piece->text + at, piece->length - at, &code);
+            different += bytes > 1 && times[code] == 0;
+            times[code] += bytes > 1 ? piece->times : 0;
+        }
+    }
+    l->letters = att_alloc(different, sizeof *l->letters);
+    int64_t least = l->least > 1 ? l->least : 1;
+    for (uint32_t code = 0; l->letters && code < CODES; code++)
+        if (times[code] >= least)
+            l->letters[l->letter_count++] = code;
+    att_free(times);
+    return l->letters ? ATT_OK : ATT_NO_MEMORY;
+}
+
+/* ---- pairs */
+
+static size_t pair_slot(const learner *l, int32_t left, int32_t right)
+{
+    size_t mask = 2 * l->pair_capacity - 1;
+    size_t slot = att_merge_hash(left, right, mask + 1);
+    for (; l->slots[slot]; slot = (slot + 1) & mask) {
+        const att_merge *tokens = &l->pairs[l->slots[slot] - 1].tokens;
+        if (tokens->left == left && tokens->right == right)
+            break;
+    }
+    return slot;
+}
+
+static att_status grow_pairs(learner *l)
+{
+    size_t capacity = l->pair_capacity ? l->pair_capacity * 2 : FIRST_PAIRS;
+    uint32_t *slots = att_alloc_zero(capacity * 2, sizeof *slots);
+    pair *pairs =
+        slots && capacity < INT32_MAX
+            ? att_realloc(l->pairs, l->pair_count * sizeof *pairs, capacity, sizeof *pairs)
+            : NULL;
+    if (!pairs) {
+        att_free(slots);
+        return ATT_NO_MEMORY;
+    }
+    att_free(l->slots);
+    l->slots = slots;
+    l->pairs = pairs;
+    l->pair_capacity = capacity;
+    for (size_t i = 0; i < l->pair_count; i++)
+        slots[pair_slot(l, pairs[i].tokens.left, pairs[i].tokens.right)] = (uint32_t)i + 1;
+    return ATT_OK;
+}
+
+/* The place of a pair, which is added where it is new. */
+static att_status find_pair(learner *l, int32_t left, int32_t right, int32_t *place)
+{
+    if (l->pair_count == l->pair_capacity)
+        ATT_TRY(grow_pairs(l));
+    size_t slot = pair_slot(l, left, right);
+    if (!l->slots[slot]) {
+        l->pairs[l->pair_count] = (pair){ .tokens = { left, right }, .first = NONE, .last = NONE };
+        l->slots[slot] = (uint32_t)++l->pair_count;
+    }
+    *place = (int32_t)l->slots[slot] - 1;
+    return ATT_OK;
+}
+
+/* A byte of a letter that is not known stays alone. */
+static bool may_merge(int32_t token)
+{
+    return token < 0x80 || token >= ATT_SUBWORD_BYTES;
+}
+
+/* Notes the pair that starts at a cell, at the end of its twins. */
+static att_status attach(learner *l, int32_t at)
+{
+    if (at < 0 || l->cells[at].after < 0)
+        return ATT_OK;
+    cell *c = &l->cells[at];
+    int32_t right = l->cells[c->after].token;
+    if (!may_merge(c->token) || !may_merge(right))
+        return ATT_OK;
+    ATT_TRY(find_pair(l, c->token, right, &c->pair));
+    pair *p = &l->pairs[c->pair];
+    c->twin_before = p->last;
+    c->twin_after = NONE;
+    if (p->last >= 0)
+        l->cells[p->last].twin_after = at;
+    else
+        p->first = at;
+    p->last = at;
+    p->times += l->pieces[c->piece].times;
+    return ATT_OK;
+}
+
+static void detach(learner *l, int32_t at)
+{
+    if (at < 0 || l->cells[at].pair < 0)
+        return;
+    cell *c = &l->cells[at];
+    pair *p = &l->pairs[c->pair];
+    *(c->twin_before >= 0 ? &l->cells[c->twin_before].twin_after : &p->first) = c->twin_after;
+    *(c->twin_after >= 0 ? &l->cells[c->twin_after].twin_before : &p->last) = c->twin_before;
+    p->times -= l->pieces[c->piece].times;
+    c->pair = NONE;
+}
+
+/* ---- the text as cells */
+
+static size_t spread_piece(learner *l, const att_subwords *alphabet, uint32_t number)
+{
+    const att_piece *piece = &l->pieces[number];
+    size_t first = l->cell_count;
+    for (size_t at = 0, count; at < piece->length;) {
+        int32_t tokens[4];
+        at += att_subwords_take(alphabet, tokens, &count, piece->text + at, piece->length - at);
+        for (size_t i = 0; i < count; i++)
+            l->cells[l->cell_count++].token = tokens[i];
+    }
+    for (size_t i = first; i < l->cell_count; i++) {
+        cell *c = &l->cells[i];
+        c->before = i > first ? (int32_t)i - 1 : NONE;
+        c->after = i + 1 < l->cell_count ? (int32_t)i + 1 : NONE;
+        c->pair = NONE;
+        c->piece = number;
+    }
+    return first;
+}
+
+static att_status spread(learner *l, const att_subwords *alphabet, att_error *err)
+{
+    size_t bytes = 0;
+    for (size_t p = 0; p < l->piece_count; p++)
+        bytes += l->pieces[p].length;
+    if (bytes > INT32_MAX || l->piece_count > UINT32_MAX)
+        return att_fail(err, ATT_BAD_INPUT, NULL,
+                        "more than %d bytes of different words to learn subwords from", INT32_MAX);
+    l->cells = att_alloc(bytes, sizeof *l->cells);
+    if (!l->cells)
+        return att_fail_memory(err);
+    for (size_t p = 0; p < l->piece_count; p++) {
+        if (l->pieces[p].times <= 0)
+            continue;
+        for (size_t at = spread_piece(l, alphabet, (uint32_t)p); at < l->cell_count; at++)
+            if (attach(l, (int32_t)at) != ATT_OK)
+                return att_fail_memory(err);
+    }
+    return ATT_OK;
+}
+
+/* ---- merging */
+
+/* Puts the pairs from `from` on into the queue. */
+static att_status queue_pairs(learner *l, size_t from)
+{
+    for (size_t i = from; i < l->pair_count; i++) {
+        const pair *p = &l->pairs[i];
+        const att_heap_item item = { .rank = (uint64_t)(INT64_MAX - p->times),
+                                     .tie =
+                                         (uint64_t)p->tokens.left << 32 | (uint32_t)p->tokens.right,
+                                     .value = (int32_t)i };
+        if (p->times >= l->least)
+            ATT_TRY(att_heap_push(&l->queue, item));
+    }
+    return ATT_OK;
+}
+
+/* Merges the pair wherever it stands. Of a letter three times in a row, the first two merge and the
+ * pair of the last two is gone. */
+static att_status merge(learner *l, int32_t place, int32_t token)
+{
+    size_t old = l->pair_count;
+    for (int32_t at; (at = l->pairs[place].first) >= 0;) {
+        cell *c = &l->cells[at];
+        int32_t gone = c->after;
+        detach(l, c->before);
+        detach(l, at);
+        detach(l, gone);
+        c->token = token;
+        c->after = l->cells[gone].after;
+        if (c->after >= 0)
+            l->cells[c->after].before = at;
+        ATT_TRY(attach(l, c->before));
+        ATT_TRY(attach(l, at));
+    }
+    return queue_pairs(l, old);
+}
+
+/* The most frequent pair; false where none is frequent enough. */
+static bool best_pair(learner *l, int32_t *place, att_status *status)
+{
+    att_heap_item item;
+    while (*status == ATT_OK && att_heap_pop(&l->queue, &item)) {
+        const pair *p = &l->pairs[item.value];
+        uint32_t length = l->lengths[p->tokens.left] + l->lengths[p->tokens.right];
+        *place = item.value;
+        if (p->times < l->least || length > ATT_SUBWORD_LONGEST)
+            continue;
+        if (item.rank == (uint64_t)(INT64_MAX - p->times))
+            return true;
+        item.rank = (uint64_t)(INT64_MAX - p->times);
+        *status = att_heap_push(&l->queue, item);
+    }
+    return false;
+}
+
+static att_status merge_all(learner *l, size_t most)
+{
+    size_t first = ATT_SUBWORD_BYTES + l->letter_count;
+    if (l->least < 2)
+        l->least = 2;
+    att_status status = queue_pairs(l, 0);
+    for (int32_t place; l->merge_count < most && best_pair(l, &place, &status);) {
+        const att_merge tokens = l->pairs[place].tokens;
+        size_t token = first + l->merge_count;
+        l->lengths[token] = l->lengths[tokens.left] + l->lengths[tokens.right];
+        l->merges[l->merge_count++] = tokens;
+        status = merge(l, place, (int32_t)token);
+        if (status != ATT_OK)
+            break;
+    }
+    return status;
+}
+
+/* ---- all of it */
+
+/* No more merges than there are places for one. */
+static att_status reserve_merges(learner *l, const att_subwords *alphabet, size_t *most)
+{
+    if (*most > l->cell_count)
+        *most = l->cell_count;
+    size_t letters = att_subwords_count(alphabet);
+    l->merges = att_alloc(*most, sizeof *l->merges);
+    l->lengths = att_alloc(letters + *most, sizeof *l->lengths);
+    if (!l->merges || !l->lengths)
+        return ATT_NO_MEMORY;
+    for (size_t i = 0; i < letters; i++) {
+        size_t length;
+        att_subwords_spell(alphabet, i, &length);
+        l->lengths[i] = (uint32_t)length;
+    }
+    return ATT_OK;
+}
+
+static att_status learn(att_subwords **out, learner *l, size_t most, att_error *err)
+{
+    att_subwords *alphabet = NULL;
+    if (find_letters(l) != ATT_OK)
+        return att_fail_memory(err);
+    ATT_TRY(att_subwords_new(&alphabet, l->letters, l->letter_count, NULL, 0, NULL, err));
+    att_status status = spread(l, alphabet, err);
+    if (status == ATT_OK &&
+        (reserve_merges(l, alphabet, &most) != ATT_OK || merge_all(l, most) != ATT_OK))
+        status = att_fail_memory(err);
+    att_subwords_free(alphabet);
+    ATT_TRY(status);
+    return att_subwords_new(out, l->letters, l->letter_count, l->merges, l->merge_count, NULL, err);
+}
+
+att_status att_subwords_learn(att_subwords **out, const att_piece *pieces, size_t count,
+                              int64_t most, int64_t least, att_error *err)
+{
+    *out = NULL;
+    learner l = { .pieces = pieces, .piece_count = count, .least = least };
+    att_status status = learn(out, &l, most > 0 ? (size_t)most : 0, err);
+    att_free(l.letters);
+    att_free(l.cells);
+    att_free(l.pairs);
+    att_free(l.slots);
+    att_heap_free(&l.queue);
+    att_free(l.merges);
+    att_free(l.lengths);
+    return status;
+}

@@ -12,6 +12,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -251,12 +252,14 @@ static int open_beside(att_text *name, const char *path)
     for (int tries = 0; tries < 100; tries++) {
         name->length = 0;
         if (att_text_add(name, path, folder) != ATT_OK ||
-            att_text_print(name, ".attend-%ld-%u.tmp", (long)getpid(),
+            att_text_print(name, ATT_BESIDE_FORMAT, (long)getpid(),
                            atomic_fetch_add(&counter, 1)) != ATT_OK) {
             errno = ENOMEM;
             return -1;
         }
         int fd = open_retrying(name->data, O_WRONLY | O_CREAT | O_EXCL, 0666);
+        if (fd >= 0)
+            (void)flock(fd, LOCK_EX | LOCK_NB); /* "in use", for att_file_clear_leftovers() */
         if (fd >= 0 || errno != EEXIST)
             return fd;
     }

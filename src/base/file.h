@@ -14,4 +14,12 @@ att_status att_file_read(att_text *out, const char *path, size_t limit, att_erro
  * in a shell, which is read to its end, and "-" is standard input. */
 att_status att_file_read_stream(att_text *out, const char *path, size_t limit, att_error *err);
 
+/* The name under which att_file_save() writes beside the place of a file, of the process and a
+ * number of its own. The file is locked (flock) while it is being written. */
+#define ATT_BESIDE_FORMAT ".attend-%ld-%u.tmp"
+
+/* Removes, beside `path`, what saves of processes that are no more have left there: a process that
+ * is killed cannot. What cannot be removed stays. */
+void att_file_clear_leftovers(const char *path);
+
 #endif

@@ -2,9 +2,11 @@
 #include "model/model.h"
 
 #include "base/error.h"
+#include "base/file.h"
 #include "base/quote.h"
 #include "base/text.h"
 #include "model/format.h"
+#include "tensor/bundle.h"
 #include "tensor/tensor.h"
 
 #include <string.h>
@@ -129,8 +131,8 @@ static att_status need_meta(const char **out, const att_bundle *bundle, const ch
     *out = att_bundle_meta_get(bundle, key);
     if (*out)
         return ATT_OK;
-    return att_fail(err, ATT_BAD_INPUT, name, "is no model of attend: its metadata lacks '%s'",
-                    key);
+    return att_fail(err, ATT_BAD_INPUT, name,
+                    "is a .safetensors file, but no model of attend: its metadata lacks '%s'", key);
 }
 
 static att_status find_family(const att_family **out, const att_bundle *bundle, const char *name,
@@ -209,11 +211,26 @@ att_status att_model_from_bundle(att_model **out, const att_bundle *bundle, cons
     return status;
 }
 
+att_status att_model_read_bundle(att_bundle **out, const char *path, att_error *err)
+{
+    *out = NULL;
+    att_text bytes = { 0 };
+    ATT_TRY(att_file_read(&bytes, path, SIZE_MAX, err));
+    att_file_kind kind = att_file_kind_of(bytes.data, bytes.length);
+    att_status status =
+        kind == ATT_FILE_SAFETENSORS
+            ? att_safetensors_read(out, bytes.data, bytes.length, path, err)
+            : att_fail(err, ATT_BAD_INPUT, path, "is %s (%zu bytes), expected a model",
+                       att_file_kind_name(kind), bytes.length);
+    att_text_free(&bytes);
+    return status;
+}
+
 att_status att_model_load(att_model **out, const char *path, att_error *err)
 {
     *out = NULL;
     att_bundle *bundle;
-    ATT_TRY(att_bundle_load(&bundle, path, err));
+    ATT_TRY(att_model_read_bundle(&bundle, path, err));
     att_status status = att_model_from_bundle(out, bundle, path, err);
     att_bundle_free(bundle);
     return status;

@@ -46,6 +46,9 @@ att_status att_model_new(att_model **out, const att_settings *settings,
 att_status att_model_to_bundle(att_bundle *bundle, const att_model *model, const char *training,
                                att_error *err);
 
+/* The bundle in a file that is to be a model; of any other file, the error says what it is. */
+att_status att_model_read_bundle(att_bundle **out, const char *path, att_error *err);
+
 /* Reads one from a bundle; `name` stands for the file in errors, which name what is missing, too
  * much, misshapen or of another version. */
 att_status att_model_from_bundle(att_model **out, const att_bundle *bundle, const char *name,

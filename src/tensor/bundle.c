@@ -144,31 +144,64 @@ att_status att_bundle_meta_set(att_bundle *bundle, const char *key, const char *
 
 /* ---- loading */
 
+/* So much of a file tells text from other data. */
+enum { TEXT_SEEN = 4096 };
+
 typedef att_status read_function(att_bundle **out, const void *bytes, size_t size, const char *name,
                                  att_error *err);
 
-/* Which reader a file is for. The order matters: any eight bytes may begin a .safetensors file, but
- * the brace that follows them is a compression method that no .zip file has. */
-static read_function *reader_for(const char *bytes, size_t size)
+/* Whether there are no control characters but those of text: white space and escapes. */
+static bool is_text(const unsigned char *bytes, size_t size)
 {
-    if (size > 8 && bytes[8] == '{')
-        return att_safetensors_read;
-    if (size >= 4 && (memcmp(bytes, "PK\3\4", 4) == 0 || memcmp(bytes, "PK\5\6", 4) == 0))
-        return att_npz_read;
-    return NULL;
+    for (size_t i = 0; i < size; i++)
+        if (bytes[i] < ' ' && !(bytes[i] >= '\t' && bytes[i] <= '\r') && bytes[i] != '\033')
+            return false;
+    return true;
+}
+
+/* What a file is. The order matters: any eight bytes may begin a .safetensors file, but the brace
+ * that follows them is a compression method that no .zip file has. */
+att_file_kind att_file_kind_of(const void *bytes, size_t size)
+{
+    const char *at = bytes;
+    if (size >= 6 && memcmp(at, "\x93NUMPY", 6) == 0)
+        return ATT_FILE_NPY;
+    if (size > 8 && at[8] == '{')
+        return ATT_FILE_SAFETENSORS;
+    if (size >= 4 && (memcmp(at, "PK\3\4", 4) == 0 || memcmp(at, "PK\5\6", 4) == 0))
+        return ATT_FILE_ZIP;
+    if (size == 0)
+        return ATT_FILE_EMPTY;
+    return is_text(bytes, size < TEXT_SEEN ? size : TEXT_SEEN) ? ATT_FILE_TEXT : ATT_FILE_BINARY;
+}
+
+const char *att_file_kind_name(att_file_kind kind)
+{
+    static const char *const names[] = {
+        [ATT_FILE_SAFETENSORS] = "a .safetensors file",
+        [ATT_FILE_ZIP] = "a .npz or .zip file",
+        [ATT_FILE_NPY] = "a .npy file",
+        [ATT_FILE_TEXT] = "text",
+        [ATT_FILE_BINARY] = "binary data",
+        [ATT_FILE_EMPTY] = "empty",
+    };
+    return names[kind];
 }
 
 static att_status read_any(att_bundle **out, const att_text *bytes, const char *path,
                            att_error *err)
 {
-    if (bytes->length >= 6 && memcmp(bytes->data, "\x93NUMPY", 6) == 0)
+    static read_function *const readers[] = { [ATT_FILE_SAFETENSORS] = att_safetensors_read,
+                                              [ATT_FILE_ZIP] = att_npz_read,
+                                              [ATT_FILE_EMPTY] = NULL };
+    att_file_kind kind = att_file_kind_of(bytes->data, bytes->length);
+    if (kind == ATT_FILE_NPY)
         return att_fail(err, ATT_BAD_INPUT, path,
                         "is a .npy file with a single array, expected .npz or .safetensors");
-    read_function *read = reader_for(bytes->data, bytes->length);
-    if (!read)
+    if (!readers[kind])
         return att_fail(err, ATT_BAD_INPUT, path,
                         "is no .npy, .npz or .safetensors file (%zu bytes)", bytes->length);
-    return read(out, bytes->data, bytes->length, path, err);
+    return readers[kind](out, bytes->data, bytes->length, path, err);
 }
 
 att_status att_bundle_load(att_bundle **out, const char *path, att_error *err)

@@ -14,6 +14,21 @@ size_t att_bundle_meta_count(const att_bundle *bundle);
 void att_bundle_meta_at(const att_bundle *bundle, size_t index, const char **key,
                         const char **value);
 
+/* What a file is, from its bytes. */
+typedef enum att_file_kind {
+    ATT_FILE_SAFETENSORS,
+    ATT_FILE_ZIP,
+    ATT_FILE_NPY,
+    ATT_FILE_TEXT,
+    ATT_FILE_BINARY,
+    ATT_FILE_EMPTY
+} att_file_kind;
+
+att_file_kind att_file_kind_of(const void *bytes, size_t size);
+
+/* In words, for "is …": "text", "a .npy file". */
+const char *att_file_kind_name(att_file_kind kind);
+
 /* The bytes of a .safetensors file, added to `out`; `name` stands for the file in errors. */
 att_status att_safetensors_write(att_text *out, const att_bundle *bundle, const char *name,
                                  att_error *err);

@@ -4,6 +4,7 @@
 #include "train/training.h"
 
 #include "base/error.h"
+#include "base/file.h"
 
 #include <math.h>
 #include <time.h>
@@ -141,6 +142,7 @@ att_status att_training_run(att_training *training, att_training_watch *watch, v
                .norm = NAN };
     if (training->state.averaged > 0)
         return ATT_OK; /* finished, and what a checkpoint would hold is no longer here */
+    att_file_clear_leftovers(training->out.data);
     ATT_TRY(save(&at, err));
     while (!at.stopped && !att_training_over(training)) {
         ATT_TRY(advance(&at, err));

@@ -130,7 +130,7 @@ att_status att_training_new(att_training **out, att_settings *settings, att_erro
     *out = NULL;
     att_bundle *checkpoint = NULL;
     if (settings->resume)
-        ATT_TRY(att_bundle_load(&checkpoint, settings->resume, err));
+        ATT_TRY(att_model_read_bundle(&checkpoint, settings->resume, err));
     att_training *training = att_alloc_zero(1, sizeof *training);
     att_status status = ATT_NO_MEMORY;
     if (training) {

@@ -111,13 +111,43 @@ static void what_is_missing_is_named(void **state)
     assert_bundle_refused(part, "the tensor 'decoder.0.u' of the model is missing");
     att_bundle_free(part);
     part = without(whole, NULL, "attend.source");
-    assert_bundle_refused(part, "is no model of attend: its metadata lacks 'attend.source'");
+    assert_bundle_refused(
+        part, "is a .safetensors file, but no model of attend: its metadata lacks 'attend.source'");
     att_bundle_free(part);
     part = without(whole, NULL, "attend.format");
-    assert_bundle_refused(part, "is no model of attend: its metadata lacks 'attend.format'");
+    assert_bundle_refused(
+        part, "is a .safetensors file, but no model of attend: its metadata lacks 'attend.format'");
     att_bundle_free(part);
     att_bundle_free(whole);
     scene_free(&s);
+}
+
+/* The error of a file that is no model says so, and what it is instead. */
+static void a_file_that_is_no_model_is_said_to_be_what_it_is(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *bytes;
+        size_t size;
+        const char *message;
+    } rows[] = {
+        { "", 0, "is empty (0 bytes), expected a model" },
+        { "a\tb\n", 4, "is text (4 bytes), expected a model" },
+        { "\x93NUMPY\1\0{\0", 10, "is a .npy file (10 bytes), expected a model" },
+        { "PK\3\4\24\0", 6, "is a .npz or .zip file (6 bytes), expected a model" },
+        { "\x7f"
+          "ELF\2\1\1\0",
+          8, "is binary data (8 bytes), expected a model" },
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        att_model *model;
+        att_error err = { 0 };
+        assert_int_equal(att_file_save(path, rows[i].bytes, rows[i].size, NULL), ATT_OK);
+        assert_int_equal(att_model_load(&model, path, &err), ATT_BAD_INPUT);
+        assert_string_equal(err.message, rows[i].message);
+        assert_string_equal(err.place, path);
+        assert_null(model);
+    }
 }
 
 static void add_zeros(att_bundle *bundle, const char *name, int64_t rows, int64_t columns)
@@ -264,6 +294,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(a_model_comes_back_as_it_was, make_path, remove_path),
         cmocka_unit_test(what_is_missing_is_named),
+        cmocka_unit_test_setup_teardown(a_file_that_is_no_model_is_said_to_be_what_it_is, make_path,
+                                        remove_path),
         cmocka_unit_test(what_is_misshapen_or_too_much_is_named),
         cmocka_unit_test(another_format_family_or_nonsense_is_refused),
         cmocka_unit_test(a_file_that_claims_to_be_huge_is_refused_at_once),

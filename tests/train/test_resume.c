@@ -4,6 +4,7 @@
 
 #include "base/random.h"
 
+#include <dirent.h>
 #include <signal.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -80,6 +81,17 @@ static bool finished(pid_t child)
     return true;
 }
 
+static int files_in(const char *folder)
+{
+    DIR *open = opendir(folder);
+    int count = 0;
+    assert_non_null(open);
+    for (struct dirent *entry = readdir(open); entry; entry = readdir(open))
+        count += entry->d_type == DT_REG;
+    closedir(open);
+    return count;
+}
+
 static double run_whole(const char *folder)
 {
     struct timespec a, b;
@@ -145,6 +157,7 @@ static void killed_at_any_moment_it_ends_the_same(void **state)
             assert_true(finished(start(&(attempt){ broken, .threads = 1 })));
         snprintf(what, sizeof what, "killed after %.1f ms", 1e3 * wait);
         folders_equal(whole, broken, what);
+        assert_int_equal(files_in(broken), 2); /* nothing is left of a save that was killed */
         folder_remove(broken);
     }
     folder_remove(whole);

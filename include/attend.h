@@ -265,7 +265,8 @@ typedef enum att_score {
     ATT_SCORE_SCALED,   /* q·k / sqrt(K) */
     ATT_SCORE_GENERAL,  /* qᵀ W k               score_w [H|1,Kq,Kk] */
     ATT_SCORE_ADDITIVE, /* vᵀ tanh(W q + U k + b) score_w [H|1,A,Kq], score_u [H|1,A,Kk],
-                                                  score_b [H|1,A] or none, score_v [H|1,A] */
+                           score_b [H|1,A] or none, score_v [H|1,A]; where score_w or score_u is
+                           none, the query or the key is W q or U k already, of width A */
     ATT_SCORE_CONCAT,   /* relu(vᵀ [q;k])       score_v [H|1,Kq+Kk] */
     ATT_SCORE_GAUSSIAN, /* exp(q·k) */
     ATT_SCORE_COSINE,   /* q·k / (|q| |k|); 0 where either is the zero vector */
@@ -358,7 +359,7 @@ typedef struct att_attention_outputs {
 } att_attention_outputs;
 
 /* Gradients of a loss, each of the shape of its input and added to, not overwritten; NULL where
- * unwanted. None may overlap an input or be a broadcast view. The reference runs a sum over
+ * unwanted, and where all are, nothing is done. None may overlap an input or be a broadcast view. The reference runs a sum over
  * queries, heads or a broadcast bias in double and adds it once. */
 typedef struct att_attention_grads {
     att_tensor *query;

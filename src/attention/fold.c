@@ -145,7 +145,7 @@ static void unit_rows(att_tensor to, att_tensor from)
 static att_status bias_row(att_tensor *row, att_tensor *own, const att_problem *p, att_side side,
                            int64_t n, att_error *err)
 {
-    const att_tensor *b = side == ATT_SIDE_QUERY ? p->in->score_b : NULL;
+    const att_tensor *b = att_fold_bias(p, side);
     *own = *row = (att_tensor){ 0 };
     if (!b)
         return ATT_OK;
@@ -161,13 +161,31 @@ static att_status bias_row(att_tensor *row, att_tensor *own, const att_problem *
     return ATT_OK;
 }
 
+/* Rows that have been projected already: what is left is the bias. */
+static void copy_head(const att_fold *fold, att_side side, att_tensor to, int64_t n)
+{
+    const att_problem *p = fold->problem;
+    const att_tensor *b = att_fold_bias(p, side);
+    (void)att_fold_copy_rows(att_fold_input(p, side), att_fold_input_head(p, side, n), to.data);
+    if (!b)
+        return;
+    const float *add = (const float *)b->data + (b->shape[0] == 1 ? 0 : n * b->stride[0]);
+    for (int64_t r = 0; r < to.shape[0]; r++)
+        for (int64_t c = 0; c < to.shape[1]; c++)
+            ((float *)to.data)[r * to.stride[0] + c] += add[c * b->stride[1]];
+}
+
 static att_status fold_head(const att_fold *fold, att_side side, att_tensor *folded, int64_t n,
                             att_error *err)
 {
     const att_problem *p = fold->problem;
+    att_tensor to = att_folded_rows(folded, n), bias, own;
+    if (att_fold_form(p, side) == ATT_FORM_COPY) {
+        copy_head(fold, side, to, n);
+        return ATT_OK;
+    }
     att_tensor rows =
         att_fold_rows(att_fold_input(p, side), att_fold_input_head(p, side, n), fold->rows);
-    att_tensor to = att_folded_rows(folded, n), bias, own;
     if (att_fold_form(p, side) == ATT_FORM_UNIT) {
         unit_rows(to, rows);
         return ATT_OK;

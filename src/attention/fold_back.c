@@ -107,11 +107,19 @@ static att_status parameter_back(const att_fold *fold, att_side side,
     return ATT_OK;
 }
 
+/* Adds rows [B*N, K], which lie without gaps, to a head of a gradient. */
+static void add_rows(const att_tensor *to, int64_t head, const float *rows)
+{
+    for (int64_t b = 0; b < to->shape[0]; b++)
+        for (int64_t n = 0; n < to->shape[1]; n++, rows += to->shape[3])
+            att_rows_add(att_kernels_get(), to, att_element_at(to, b, n, head, 0), rows);
+}
+
 static att_status input_back(const att_fold *fold, att_side side, const att_tensor *to, int64_t n,
                              att_tensor rows, att_tensor grad, att_error *err)
 {
     const att_problem *p = fold->problem;
-    int64_t K = rows.shape[1], N, head = att_fold_input_head(p, side, n);
+    int64_t K = rows.shape[1];
     if (!to)
         return ATT_OK;
     if (att_fold_form(p, side) == ATT_FORM_UNIT) {
@@ -122,10 +130,7 @@ static att_status input_back(const att_fold *fold, att_side side, const att_tens
         ATT_TRY(att_fold_product(att_matrix(fold->rows_grad, rows.shape[0], K, K, 1), grad, by,
                                  NULL, err));
     }
-    N = to->shape[1];
-    for (int64_t r = 0; r < rows.shape[0]; r++)
-        att_rows_add(att_kernels_get(), to, att_element_at(to, r / N, r % N, head, 0),
-                     fold->rows_grad + r * K);
+    add_rows(to, att_fold_input_head(p, side, n), fold->rows_grad);
     return ATT_OK;
 }
 
@@ -136,8 +141,13 @@ static att_status side_back(const att_fold *fold, att_side side, const att_atten
     const att_tensor *to = side == ATT_SIDE_QUERY ? grads->query : grads->key;
     for (int64_t n = 0; n < folded->shape[2]; n++) {
         att_tensor grad = att_folded_rows(folded, n), rows;
+        if (att_fold_form(fold->problem, side) == ATT_FORM_COPY) {
+            if (to)
+                add_rows(to, att_fold_input_head(fold->problem, side, n), grad.data);
+            continue;
+        }
         ATT_TRY(clean_rows(&rows, fold, side, n, err));
-        if (att_fold_form(fold->problem, side) != ATT_FORM_UNIT)
+        if (att_fold_has_matrix(fold->problem, side))
             ATT_TRY(parameter_back(fold, side, grads, n, rows, grad, err));
         ATT_TRY(input_back(fold, side, to, n, rows, grad, err));
     }

@@ -20,9 +20,29 @@ static const struct {
     [ATT_SCORE_LOCATION] = { { ATT_FORM_NONE, ATT_SLOTS } },
 };
 
+const att_tensor *att_fold_bias(const att_problem *p, att_side side)
+{
+    return p->how->score == ATT_SCORE_ADDITIVE && side == ATT_SIDE_QUERY ? p->in->score_b : NULL;
+}
+
+/* What has been projected already stays where it is, if the kernels can use it there. */
+static att_form projected_form(const att_problem *p, att_side side)
+{
+    bool together = att_fold_input(p, side)->stride[3] == 1;
+    return together && !att_fold_bias(p, side) ? ATT_FORM_NONE : ATT_FORM_COPY;
+}
+
 att_form att_fold_form(const att_problem *p, att_side side)
 {
-    return folds[p->how->score][side].form;
+    att_form form = folds[p->how->score][side].form;
+    bool given = form != ATT_FORM_TURNED || att_fold_parameter(p, side);
+    return given ? form : projected_form(p, side);
+}
+
+bool att_fold_has_matrix(const att_problem *p, att_side side)
+{
+    att_form form = att_fold_form(p, side);
+    return form == ATT_FORM_MATRIX || form == ATT_FORM_TURNED || form == ATT_FORM_VECTOR;
 }
 
 const att_tensor *att_fold_input(const att_problem *p, att_side side)
@@ -43,8 +63,7 @@ const att_tensor *att_fold_parameter(const att_problem *p, att_side side)
 /* Heads of folded rows: those of the input, or more where each head has its own parameter. */
 int64_t att_fold_heads(const att_problem *p, att_side side)
 {
-    bool own =
-        att_fold_form(p, side) != ATT_FORM_UNIT && att_fold_parameter(p, side)->shape[0] != 1;
+    bool own = att_fold_has_matrix(p, side) && att_fold_parameter(p, side)->shape[0] != 1;
     return side == ATT_SIDE_QUERY || own ? p->H : p->G;
 }
 

@@ -13,10 +13,12 @@ typedef enum att_form {
     ATT_FORM_MATRIX, /* the parameter is [H|1,K,X], */
     ATT_FORM_TURNED, /* [H|1,X,K], */
     ATT_FORM_VECTOR, /* or a part of [H|1,Kq+Kk], and X is 1 */
-    ATT_FORM_UNIT,   /* no parameter: rows are divided by their lengths */
+    ATT_FORM_UNIT,   /* no parameter: rows are divided by their lengths, */
+    ATT_FORM_COPY,   /* or brought together, and the bias is added */
 } att_form;
 
 att_form att_fold_form(const att_problem *p, att_side side);
+bool att_fold_has_matrix(const att_problem *p, att_side side);
 const att_tensor *att_fold_input(const att_problem *p, att_side side);
 att_slot att_fold_slot(const att_problem *p, att_side side);
 const att_tensor *att_fold_parameter(const att_problem *p, att_side side);
@@ -34,6 +36,9 @@ att_tensor att_matrix_turned(att_tensor t);
  * lie evenly, else copied. */
 att_tensor att_fold_copy_rows(const att_tensor *t, int64_t head, float *to);
 att_tensor att_fold_rows(const att_tensor *t, int64_t head, float *room);
+
+/* The bias that is added to folded rows, or NULL. */
+const att_tensor *att_fold_bias(const att_problem *p, att_side side);
 
 /* Rows [B*N, X] of folded head n. */
 att_tensor att_folded_rows(const att_tensor *folded, int64_t n);

@@ -255,6 +255,8 @@ att_status att_attention_backward(const att_attention *how, const att_attention_
     ATT_TRY(att_problem_check_grads(&problem, output_grad, grads, err));
     if (forward && forward->output && forward->log_sum_exp)
         ATT_TRY(att_problem_check_outputs(&problem, forward, err));
+    if (!att_problem_wants(grads))
+        return ATT_OK;
     if (!grads_fit(&problem, output_grad, grads))
         return att_attention_backward_ref(how, in, output_grad, grads, err);
     if (!att_fused_fits(&problem))

@@ -116,6 +116,26 @@ static att_status check_parameters(att_shapes *shapes, const att_problem *p, att
     return ATT_OK;
 }
 
+/* A query or key whose matrix is not given is its product already, and so as wide as v. */
+static att_status check_projected(const att_problem *p, att_error *err)
+{
+    char first[ATT_SHAPE_TEXT];
+    char second[ATT_SHAPE_TEXT];
+    const att_tensor *v = p->in->score_v;
+    for (const att_score_parameter *want = p->score->parameters; want->shape; want++) {
+        const att_tensor *input = att_problem_input(p->in, want->input);
+        if (want->projects && !att_problem_input(p->in, want->slot) && input->shape[3] != p->A)
+            return att_fail(err, ATT_BAD_INPUT, "attention",
+                            "%s %s and score_v %s: without %s the %s must be as wide as score_v, "
+                            "but %lld ≠ %lld",
+                            slots[want->input].name,
+                            att_shape_text(first, input->rank, input->shape),
+                            att_shape_text(second, v->rank, v->shape), slots[want->slot].name,
+                            slots[want->input].name, (long long)input->shape[3], (long long)p->A);
+    }
+    return ATT_OK;
+}
+
 static att_status check_biases(att_shapes *shapes, const att_problem *p, att_error *err)
 {
     for (size_t r = 0; r < sizeof bias_shapes / sizeof *bias_shapes; r++) {
@@ -203,6 +223,7 @@ att_status att_problem_new(att_problem *out, const att_attention *how,
     ATT_TRY(check_parameters(&shapes, out, err));
     ATT_TRY(check_biases(&shapes, out, err));
     take_sizes(out, &shapes);
+    ATT_TRY(check_projected(out, err));
     out->scale = choose_scale(out);
     return ATT_OK;
 }
@@ -223,7 +244,7 @@ att_status att_problem_check_outputs(const att_problem *p, const att_attention_o
                                      att_error *err)
 {
     att_shapes shapes = known_shapes(p);
-    if (!out->output)
+    if (!out || !out->output)
         return att_fail(err, ATT_BAD_INPUT, "attention", "output is missing");
     for (size_t r = 0; r < sizeof outputs / sizeof *outputs; r++) {
         const att_tensor *tensor = *(att_tensor *const *)((const char *)out + outputs[r].field);
@@ -236,12 +257,22 @@ att_status att_problem_check_outputs(const att_problem *p, const att_attention_o
     return ATT_OK;
 }
 
+bool att_problem_wants(const att_attention_grads *grads)
+{
+    for (int s = 0; s < ATT_SLOTS; s++)
+        if (att_problem_grad(grads, (att_slot)s))
+            return true;
+    return false;
+}
+
 att_status att_problem_check_grads(const att_problem *p, const att_tensor *output_grad,
                                    const att_attention_grads *grads, att_error *err)
 {
     att_shapes shapes = known_shapes(p);
     if (!output_grad)
         return att_fail(err, ATT_BAD_INPUT, "attention", "output_grad is missing");
+    if (!grads)
+        return att_fail(err, ATT_BAD_INPUT, "attention", "grads is missing");
     ATT_TRY(att_shape_match(&shapes, "output_grad", output_grad, "B,T,H,M", p->score->name, err));
     for (int s = 0; s < ATT_SLOTS; s++) {
         const att_tensor *grad = att_problem_grad(grads, (att_slot)s);

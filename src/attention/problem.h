@@ -42,6 +42,9 @@ att_status att_problem_check_outputs(const att_problem *problem, const att_atten
 att_status att_problem_check_grads(const att_problem *problem, const att_tensor *output_grad,
                                    const att_attention_grads *grads, att_error *err);
 
+/* Whether any gradient is wanted. */
+bool att_problem_wants(const att_attention_grads *grads);
+
 /* The tensor in a slot, or NULL. */
 const att_tensor *att_problem_input(const att_attention_inputs *in, att_slot slot);
 att_tensor *att_problem_grad(const att_attention_grads *grads, att_slot slot);

@@ -196,6 +196,8 @@ att_status att_attention_backward_ref(const att_attention *how, const att_attent
     att_problem problem;
     ATT_TRY(att_problem_new(&problem, how, in, err));
     ATT_TRY(att_problem_check_grads(&problem, output_grad, grads, err));
+    if (!att_problem_wants(grads))
+        return ATT_OK;
     att_work work;
     gradients r = { .output_grad = output_grad, .grads = grads };
     att_status status = att_work_new(&work, &problem, err);

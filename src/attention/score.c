@@ -93,16 +93,23 @@ static void general_query_back(const att_problem *p, const att_score_vars *x,
 
 /* ---- additive: vᵀ tanh((W q + b) + U k) */
 
+/* Element `a` of the product of a matrix and a vector; where there is no matrix, the vector is that
+ * product already. */
+static double projected(const double *matrix, const double *vector, int64_t width, int64_t a)
+{
+    return matrix ? dot(matrix + a * width, vector, width) : vector[a];
+}
+
 static void additive_query(const att_problem *p, const att_score_vars *x)
 {
     for (int64_t a = 0; a < p->A; a++)
-        x->of_query[a] = dot(x->w + a * p->Kq, x->q, p->Kq) + (x->b ? x->b[a] : 0);
+        x->of_query[a] = projected(x->w, x->q, p->Kq, a) + (x->b ? x->b[a] : 0);
 }
 
 static void additive_key(const att_problem *p, const att_score_vars *x, int64_t j)
 {
     for (int64_t a = 0; a < p->A; a++)
-        x->of_keys[j * p->A + a] = dot(x->u + a * p->Kk, x->k + j * p->Kk, p->Kk);
+        x->of_keys[j * p->A + a] = projected(x->u, x->k + j * p->Kk, p->Kk, a);
 }
 
 static double additive_pair(const att_problem *p, const att_score_vars *x, int64_t j,
@@ -130,12 +137,23 @@ static void additive_pair_back(const att_problem *p, const att_score_vars *x,
     }
 }
 
+/* Carries the gradient of element `a` on to the vector and the matrix. */
+static void projected_back(double *matrix_grad, double *vector_grad, const double *matrix,
+                           const double *vector, int64_t width, int64_t a, double grad)
+{
+    if (!matrix) {
+        vector_grad[a] += grad;
+        return;
+    }
+    add(vector_grad, grad, matrix + a * width, width);
+    add(matrix_grad + a * width, grad, vector, width);
+}
+
 static void additive_query_back(const att_problem *p, const att_score_vars *x,
                                 const att_score_vars *g)
 {
     for (int64_t a = 0; a < p->A; a++) {
-        add(g->q, g->of_query[a], x->w + a * p->Kq, p->Kq);
-        add(g->w + a * p->Kq, g->of_query[a], x->q, p->Kq);
+        projected_back(g->w, g->q, x->w, x->q, p->Kq, a, g->of_query[a]);
         if (g->b)
             g->b[a] += g->of_query[a];
     }
@@ -144,11 +162,9 @@ static void additive_query_back(const att_problem *p, const att_score_vars *x,
 static void additive_key_back(const att_problem *p, const att_score_vars *x,
                               const att_score_vars *g, int64_t j)
 {
-    for (int64_t a = 0; a < p->A; a++) {
-        double grad = g->of_keys[j * p->A + a];
-        add(g->k + j * p->Kk, grad, x->u + a * p->Kk, p->Kk);
-        add(g->u + a * p->Kk, grad, x->k + j * p->Kk, p->Kk);
-    }
+    for (int64_t a = 0; a < p->A; a++)
+        projected_back(g->u, g->k + j * p->Kk, x->u, x->k + j * p->Kk, p->Kk, a,
+                       g->of_keys[j * p->A + a]);
 }
 
 /* ---- concat: relu(vᵀ [q;k]), the first Kq of v for the query, the rest for the key */
@@ -322,8 +338,10 @@ static const att_score_kind scores[] = {
                             .pair_back = general_pair_back,
                             .query_back = general_query_back },
     [ATT_SCORE_ADDITIVE] = { .name = "additive",
-                             .parameters = { { ATT_SLOT_SCORE_W, "H|1,A,Kq", false },
-                                             { ATT_SLOT_SCORE_U, "H|1,A,Kk", false },
+                             .parameters = { { ATT_SLOT_SCORE_W, "H|1,A,Kq", true, true,
+                                               ATT_SLOT_QUERY },
+                                             { ATT_SLOT_SCORE_U, "H|1,A,Kk", true, true,
+                                               ATT_SLOT_KEY },
                                              { ATT_SLOT_SCORE_B, "H|1,A", true },
                                              { ATT_SLOT_SCORE_V, "H|1,A", false } },
                              .query_room = room_hidden,

@@ -26,6 +26,8 @@ typedef struct att_score_parameter {
     att_slot slot;
     const char *shape;
     bool optional;
+    bool projects; /* where it is not given, `input` is its product already and so A wide */
+    att_slot input;
 } att_score_parameter;
 
 typedef struct att_score_kind {

@@ -67,12 +67,15 @@ static inline long double oracle_qk(const scene *s, int64_t b, int64_t h, int64_
     return sum;
 }
 
-/* Σ_c matrix[h,row,c] · vector_c, the vector being query i or key j. */
+/* Σ_c matrix[h,row,c] · vector_c, the vector being query i or key j; without a matrix, the vector
+ * is that already. */
 static inline long double oracle_mv(const scene *s, att_slot matrix, att_slot vector, int64_t h,
                                     int64_t row, int64_t b, int64_t n)
 {
     long double sum = 0;
     int64_t head = vector == ATT_SLOT_KEY ? h * s->G / s->H : h;
+    if (!s->tensor[matrix].data)
+        return oracle_at(s, vector, b, n, head, row);
     for (int64_t c = 0; c < s->tensor[vector].shape[3]; c++)
         sum += oracle_at(s, matrix, h, row, c, 0) * oracle_at(s, vector, b, n, head, c);
     return sum;

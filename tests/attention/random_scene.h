@@ -124,8 +124,10 @@ static inline void draw_score(scene *s, dice *d, int64_t Kq, int64_t Kk)
         draw_tensor(s, d, ATT_SLOT_SCORE_W, 3, SHAPE(all_or_one(d, c->H), Kq, Kk), size);
         break;
     case ATT_SCORE_ADDITIVE:
-        draw_tensor(s, d, ATT_SLOT_SCORE_W, 3, SHAPE(all_or_one(d, c->H), c->A, Kq), size);
-        draw_tensor(s, d, ATT_SLOT_SCORE_U, 3, SHAPE(all_or_one(d, c->H), c->A, Kk), size);
+        if (Kq != c->A || once_in(d, 2)) /* else the queries are W q already */
+            draw_tensor(s, d, ATT_SLOT_SCORE_W, 3, SHAPE(all_or_one(d, c->H), c->A, Kq), size);
+        if (Kk != c->A || once_in(d, 2))
+            draw_tensor(s, d, ATT_SLOT_SCORE_U, 3, SHAPE(all_or_one(d, c->H), c->A, Kk), size);
         draw_tensor(s, d, ATT_SLOT_SCORE_V, 2, SHAPE(all_or_one(d, c->H), c->A), 1);
         if (once_in(d, 2))
             draw_tensor(s, d, ATT_SLOT_SCORE_B, 2, SHAPE(all_or_one(d, c->H), c->A), 1);
@@ -215,6 +217,10 @@ static inline void scene_draw(scene *s, dice *d)
     bool alike =
         c.score <= ATT_SCORE_SCALED || c.score == ATT_SCORE_GAUSSIAN || c.score == ATT_SCORE_COSINE;
     int64_t Kq = c.K, Kk = alike ? c.K : draw_width(d);
+    if (c.score == ATT_SCORE_ADDITIVE) {
+        Kq = once_in(d, 2) ? c.A : Kq;
+        Kk = once_in(d, 2) ? c.A : Kk;
+    }
     double spread = c.score == ATT_SCORE_GAUSSIAN ? 1 / sqrt((double)(c.K + 1)) : 0.7;
     *s = (scene){ .c = c };
     s->c.K = Kq > Kk ? Kq : Kk;

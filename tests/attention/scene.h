@@ -11,6 +11,7 @@
 
 /* Masks and biases to be combined. */
 enum { LENGTHS = 1, CAUSAL = 2, WINDOW = 4, BLOCKS = 8, DENSE = 16, PACKED = 32 };
+enum { QUERIES_PROJECTED = 1, KEYS_PROJECTED = 2 };
 enum { FULL_BIAS = 1, SHARED_BIAS = 2, ALIBI = 4, RELATIVE = 8 };
 
 static const int scene_masks[] = { 0,     LENGTHS, CAUSAL,     WINDOW,        BLOCKS,
@@ -41,6 +42,7 @@ typedef struct scene_choice {
     struct scene_heads heads;
     bool capped;
     bool dropped;
+    int projected; /* additive: which of W and U is left out, the input being its product */
 } scene_choice;
 
 typedef struct scene {
@@ -56,7 +58,8 @@ typedef struct scene {
     uint8_t allow[ROOM];
 } scene;
 
-/* The n-th of SCENES choices. Dropout goes along with every third. */
+/* The n-th of SCENES choices. Dropout goes along with every third, and of five
+ * additive ones three lack a matrix. */
 static inline scene_choice scene_choose(int n)
 {
     scene_choice choice = { .dropped = n % 3 == 1 };
@@ -67,16 +70,18 @@ static inline scene_choice scene_choose(int n)
     choice.mask = scene_masks[rest % MASKS], rest /= MASKS;
     choice.normaliser = (att_normaliser)(rest % NORMALISERS), rest /= NORMALISERS;
     choice.score = (att_score)rest;
+    if (choice.score == ATT_SCORE_ADDITIVE && n % 5 < 4)
+        choice.projected = n % 5;
     return choice;
 }
 
 static inline const char *scene_name(const scene_choice *c)
 {
     static char name[160];
-    snprintf(name, sizeof name, "%s, %s, mask %d, bias %d, heads %d/%d%s%s",
+    snprintf(name, sizeof name, "%s, %s, mask %d, bias %d, heads %d/%d%s%s%s",
              att_score_name(c->score), att_normaliser_name(c->normaliser), c->mask, c->bias,
              (int)c->heads.H, (int)c->heads.G, c->capped ? ", capped" : "",
-             c->dropped ? ", dropped" : "");
+             c->dropped ? ", dropped" : "", c->projected ? ", projected" : "");
     return name;
 }
 
@@ -137,8 +142,10 @@ static inline void scene_fill_score(scene *s)
         scene_fill(s, ATT_SLOT_SCORE_W, view3(NULL, heads, s->Kq, s->Kk), low, 1);
         break;
     case ATT_SCORE_ADDITIVE:
-        scene_fill(s, ATT_SLOT_SCORE_W, view3(NULL, heads, s->A, s->Kq), low, 1);
-        scene_fill(s, ATT_SLOT_SCORE_U, view3(NULL, 1, s->A, s->Kk), low, 1);
+        if (!(s->choice.projected & QUERIES_PROJECTED))
+            scene_fill(s, ATT_SLOT_SCORE_W, view3(NULL, heads, s->A, s->Kq), low, 1);
+        if (!(s->choice.projected & KEYS_PROJECTED))
+            scene_fill(s, ATT_SLOT_SCORE_U, view3(NULL, 1, s->A, s->Kk), low, 1);
         if (s->choice.capped) /* with and without the optional one */
             scene_fill(s, ATT_SLOT_SCORE_B, view2(NULL, heads, s->A), low, 1);
         scene_fill(s, ATT_SLOT_SCORE_V, view2(NULL, heads, s->A), low, 1);
@@ -218,7 +225,7 @@ static inline void scene_new(scene *s, scene_choice choice, uint64_t seed)
                   .H = choice.heads.H,
                   .G = choice.heads.G,
                   .Kq = 3,
-                  .Kk = wide ? 2 : 3,
+                  .Kk = wide && !(choice.projected & KEYS_PROJECTED) ? 2 : 3,
                   .M = 2,
                   .A = 3 };
     s->how = (att_attention){ .score = choice.score,

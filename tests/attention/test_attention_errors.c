@@ -142,10 +142,14 @@ static void location(bench *t, int64_t rows)
       (t->how.score = ATT_SCORE_GENERAL, t->w = view3(numbers, 3, 4, 4), t->in.score_w = &t->w),   \
       "query [1, 3, 2, 4] and score_w [3, 4, 4]: dimension 0 of score_w [H|1,Kq,Kk] must be H "    \
       "or 1, but 2 ≠ 3")                                                                           \
-    X(additive_without_w, (additive(t), t->in.score_w = NULL),                                     \
-      "score_w is missing: the additive score needs score_w [H|1,A,Kq]")                           \
-    X(additive_without_u, (additive(t), t->in.score_u = NULL),                                     \
-      "score_u is missing: the additive score needs score_u [H|1,A,Kk]")                           \
+    X(additive_without_w,                                                                          \
+      (additive(t), t->in.score_w = NULL, t->query = view4(numbers, 1, 3, 2, 5)),                  \
+      "query [1, 3, 2, 5] and score_v [2, 4]: without score_w the query must be as wide as "       \
+      "score_v, but 5 ≠ 4")                                                                        \
+    X(additive_without_u,                                                                          \
+      (additive(t), t->in.score_u = NULL, t->key = view4(numbers, 1, 5, 1, 3)),                    \
+      "key [1, 5, 1, 3] and score_v [2, 4]: without score_u the key must be as wide as score_v, "  \
+      "but 3 ≠ 4")                                                                                 \
     X(additive_without_v, (additive(t), t->in.score_v = NULL),                                     \
       "score_v is missing: the additive score needs score_v [H|1,A]")                              \
     X(additive_hidden, (additive(t), t->u = view3(numbers, 2, 3, 4)),                              \
@@ -383,6 +387,40 @@ static size_t fail_each_allocation(attempt run, const scene *s)
 }
 
 /* The scene is large enough for the arena to need several blocks. */
+static void a_backward_without_grads_is_refused(void **state)
+{
+    (void)state;
+    const bad_case none = { "no grads", NULL, "grads is missing" };
+    bench t;
+    bench_new(&t);
+    att_error of_ref = { 0 }, of_fast = { 0 };
+    expect_refusal(&none, att_attention_backward_ref(&t.how, &t.in, t.upstream, NULL, &of_ref),
+                   &of_ref);
+    expect_refusal(&none,
+                   att_attention_backward(&t.how, &t.in, NULL, t.upstream, NULL, NULL, &of_fast),
+                   &of_fast);
+}
+
+/* Gradients that nobody wants need no memory and change nothing. */
+static void a_backward_with_nothing_wanted_does_nothing(void **state)
+{
+    (void)state;
+    static const float floats[16];
+    att_tensor input = att_tensor_view(floats, ATT_F32, 4, (const int64_t[]){ 1, 2, 2, 4 });
+    att_tensor upstream = input;
+    att_attention_inputs in = { .query = &input, .key = &input, .value = &input };
+    att_attention_grads nothing = { 0 };
+    for (int score = ATT_SCORE_DOT; score <= ATT_SCORE_COSINE; score++) {
+        att_attention how = { .score = (att_score)score };
+        if (att_attention_workspace(&how, &in, true) == 0)
+            continue; /* it needs parameters */
+        att_alloc_fail_at(1);
+        ASSERT_OK(att_attention_backward(&how, &in, NULL, &upstream, &nothing, NULL, err));
+        ASSERT_OK(att_attention_backward_ref(&how, &in, &upstream, &nothing, err));
+        att_alloc_fail_at(0);
+    }
+}
+
 static void every_failed_allocation_is_reported_and_leaks_nothing(void **state)
 {
     (void)state;
@@ -452,6 +490,8 @@ int main(void)
         cmocka_unit_test(each_broken_rule_of_the_forward_is_named),
         cmocka_unit_test(each_broken_rule_of_the_backward_is_named),
         cmocka_unit_test(the_computation_that_is_spoilt_is_sound),
+        cmocka_unit_test(a_backward_without_grads_is_refused),
+        cmocka_unit_test(a_backward_with_nothing_wanted_does_nothing),
         cmocka_unit_test(every_failed_allocation_is_reported_and_leaks_nothing),
         cmocka_unit_test(every_array_of_the_working_area_may_fail),
         cmocka_unit_test(a_product_of_sizes_that_overflows_is_out_of_memory),

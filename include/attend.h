@@ -589,22 +589,63 @@ ATT_API att_status att_model_save(const att_model *model, const char *path, att_
 /* Adds what is inside and how it was trained to *out: lines of text, or one line of JSON. */
 ATT_API att_status att_model_info(att_text *out, const att_model *model, bool json, att_error *err);
 
+/* By what the sum of an answer's log-probabilities is divided, n its tokens with the end: longer
+ * answers are less probable, and would always lose. */
+typedef enum att_length_norm {
+    ATT_LENGTH_MEAN, /* n^penalty */
+    ATT_LENGTH_GNMT, /* ((5 + n) / 6)^penalty */
+    ATT_LENGTH_NONE, /* nothing */
+} att_length_norm;
+
+/* How answers are searched for. All-zero means: the most probable token at each step. */
+typedef struct att_decoding {
+    int64_t beam; /* hypotheses followed at a time; 0: 1 */
+    int64_t best; /* answers to a line at most; 0: 1. The beam is at least as wide */
+    att_length_norm length_norm;
+    double length_penalty;   /* 0: 1 */
+    double coverage_penalty; /* times the logarithms of how much each source token was looked at */
+    int64_t no_repeat;       /* no so many tokens in a row come twice; 0: they may */
+
+    int64_t least_tokens; /* before the end; the larger of both counts */
+    double least_factor;  /* tokens to one of the source */
+    int64_t most_tokens;  /* the end included; the smaller of both counts; */
+    double most_factor;   /* both 0: 50 more than twice the source's */
+
+    bool sample;        /* draw tokens instead of taking the most probable */
+    double temperature; /* log-probabilities are divided by it; 0: 1 */
+    int64_t top_k;      /* draw from so many, the most probable; 0: all */
+    double top_p;       /* draw from the most probable that together have this; 0: all */
+    uint64_t seed;      /* draws depend on it, the line's number and the place in the answer */
+} att_decoding;
+
+typedef enum att_too_long { ATT_TOO_LONG_REFUSE, ATT_TOO_LONG_CUT } att_too_long;
+
 /* How answers are made. All-zero means: the model's own answers, without attention. */
 typedef struct att_answer_how {
-    int64_t most_tokens;        /* in an answer; 0: 50 more than twice the tokens of the source */
-    bool attention;             /* keep the weights */
-    bool every_head;            /* with attention: those of every layer and head too */
-    int64_t layer;              /* whose weights are looked at, from 1; 0: the last */
-    int64_t head;               /* likewise; 0: the mean of the layer's heads */
-    const char *const *targets; /* [count] what is to be answered, to look at; NULL: own answers */
+    att_decoding decoding;
+    bool attention;              /* keep the weights */
+    bool every_head;             /* with attention: those of every layer and head too */
+    int64_t layer;               /* whose weights are looked at, from 1; 0: the last */
+    int64_t head;                /* likewise; 0: the mean of the layer's heads */
+    bool copy_unknown;           /* an unknown token becomes the source token looked at most */
+    const char *const *targets;  /* [count] what is to be answered, to look at; NULL: own answers */
+    const char *const *prefixes; /* [count] what answers begin with; NULL: nothing */
+    int64_t longest;             /* tokens of a line; 0: as many as the model can take */
+    att_too_long too_long;       /* what becomes of a longer one */
+    int64_t batch;               /* lines at a time; 0: as fits. Changes the speed alone */
+    uint64_t first_line;         /* number of the first line, for what is drawn */
+    att_model *const *with;      /* [with_count] models that answer together with this one: a */
+    size_t with_count;           /* token's probability is the mean of theirs */
 } att_answer_how;
 
 /* What a model makes of one line. All of it belongs to the att_answers. */
 typedef struct att_answer {
-    const char *text; /* the answer as a line */
-    double score;     /* log-probability of its tokens together */
-    bool cut;         /* it was ended by most_tokens, not by the model */
-    int64_t unknown;  /* source tokens that the model does not know */
+    const char *text;  /* the answer as a line */
+    double score;      /* log-probability of its tokens together */
+    double rank;       /* what answers to a line are ordered by */
+    bool cut;          /* it was ended by most_tokens, not by the model */
+    int64_t unknown;   /* source tokens that the model does not know */
+    int64_t left_over; /* source tokens beyond `longest`, which were cut off */
     int64_t source_count;
     int64_t target_count;             /* the end, where it was reached, included */
     const char *const *source_tokens; /* [source_count] */
@@ -613,6 +654,8 @@ typedef struct att_answer {
     const double *weights;            /* [target_count, source_count] attention; NULL: none */
     int64_t layers, heads;            /* that look at the source; 1 and 1 in a recurrent model */
     const double *head_weights; /* [layers, heads, target_count, source_count]; NULL: not asked */
+    const struct att_answer *others; /* [other_count] the next best */
+    int64_t other_count;
 } att_answer;
 
 typedef struct att_answers att_answers;
@@ -636,9 +679,9 @@ ATT_API bool att_answer_map(att_map *out, const att_answer *answer);
  * were not asked for, or there is no such layer. */
 ATT_API bool att_answer_layer_map(att_map *out, const att_answer *answer, int64_t layer);
 
-/* Adds an answer to *out as one line of JSON: {"text", "score", "cut", "unknown", "source" and
- * "target" (tokens), "scores" (of the target's tokens), "attention" (a row for each), "heads" (the
- * same for each head of each layer)}, the last two where they were asked for. */
+/* Adds an answer to *out as one line of JSON: {"text", "score", "rank", "cut", "unknown", "source"
+ * and "target" (tokens), "scores" (of the target's tokens), "attention" (a row for each), "heads"
+ * (the same for each head of each layer)}, the last two where they were asked for. */
 ATT_API att_status att_answer_json(att_text *out, const att_answer *answer, att_error *err);
 
 /* A model measured on pairs. Rates are between 0 and 1 (error rates may exceed 1), NaN where there

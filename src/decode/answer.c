@@ -3,15 +3,13 @@
 
 #include "base/alloc.h"
 #include "base/error.h"
-#include "base/text.h"
-#include "decode/greedy.h"
-#include "text/tokens.h"
+#include "decode/answer_make.h"
 
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-/* Source tokens to a batch, padding included: enough to keep the products busy. */
+/* Source tokens to a batch, padding included, for each hypothesis that is followed: enough to keep
+ * the products busy. */
 enum { BATCH_TOKENS = 4096 };
 
 struct att_answers {
@@ -20,22 +18,17 @@ struct att_answers {
     att_arena arena;
 };
 
-/* A line on its way through. */
-typedef struct question {
-    size_t index;
-    const char *line;
-    att_ids source;
-    att_ids target; /* to be followed */
-} question;
-
 typedef struct session {
     att_model *model;
     const att_answer_how *how;
     att_answers *answers;
-    att_decoder *decoder;
-    question *questions; /* [count] the longest first */
+    att_model **models; /* all that answer together */
+    size_t model_count;
+    int64_t longest; /* tokens of a line; 0: any number */
+    att_search *search;
+    att_question *questions; /* [count] the longest first */
     size_t count;
-    att_text scratch;
+    att_answer_maker maker;
 } session;
 
 /* ---- questions */
@@ -50,10 +43,35 @@ static att_status in_line(att_status status, size_t index, att_error *err)
 
 static int by_length(const void *a, const void *b)
 {
-    const question *one = a, *other = b;
+    const att_question *one = a, *other = b;
     if (one->source.count != other->source.count)
         return one->source.count > other->source.count ? -1 : 1;
     return one->index < other->index ? -1 : 1;
+}
+
+/* Cuts or refuses what is longer than the models can take, or the caller wants. */
+static att_status limit_source(const session *s, att_question *q, att_error *err)
+{
+    int64_t count = (int64_t)q->source.count;
+    if (s->longest == 0 || count <= s->longest)
+        return ATT_OK;
+    if (s->how->too_long == ATT_TOO_LONG_REFUSE)
+        return att_fail(err, ATT_BAD_INPUT, NULL, "has %lld tokens, and %lld are the most",
+                        (long long)count, (long long)s->longest);
+    q->left_over = count - s->longest;
+    q->source.count = (size_t)s->longest;
+    return ATT_OK;
+}
+
+static att_status read_question(const session *s, att_question *q, att_error *err)
+{
+    const char *const *given = s->how->targets ? s->how->targets : s->how->prefixes;
+    const att_vocab *source = s->model->source_words, *target = s->model->target_words;
+    ATT_TRY(att_vocab_encode(source, &q->source, q->line, strlen(q->line), err));
+    ATT_TRY(limit_source(s, q, err));
+    if (!given)
+        return ATT_OK;
+    return att_vocab_encode(target, &q->given, given[q->index], strlen(given[q->index]), err);
 }
 
 static att_status read_questions(session *s, const char *const *lines, att_error *err)
@@ -62,154 +80,12 @@ static att_status read_questions(session *s, const char *const *lines, att_error
     if (!s->questions)
         return att_fail_memory(err);
     for (size_t i = 0; i < s->count; i++) {
-        question *q = &s->questions[i];
-        q->index = i;
-        q->line = lines[i];
-        ATT_TRY(in_line(
-            att_vocab_encode(s->model->source_words, &q->source, lines[i], strlen(lines[i]), err),
-            i, err));
-        if (!s->how->targets)
-            continue;
-        const char *target = s->how->targets[i];
-        ATT_TRY(in_line(
-            att_vocab_encode(s->model->target_words, &q->target, target, strlen(target), err), i,
-            err));
+        s->questions[i].index = i;
+        s->questions[i].line = lines[i];
+        ATT_TRY(in_line(read_question(s, &s->questions[i], err), i, err));
     }
     qsort(s->questions, s->count, sizeof *s->questions, by_length);
     return ATT_OK;
-}
-
-/* ---- answers */
-
-/* The tokens of the line as it was typed: what the model does not know is shown all the same. */
-static att_status source_tokens(session *s, att_answer *answer, const question *q, att_error *err)
-{
-    att_arena *arena = &s->answers->arena;
-    const char **tokens = att_arena_take(arena, q->source.count, sizeof *tokens);
-    if (!tokens)
-        return att_fail_memory(err);
-    ATT_TRY(
-        att_line_compose(&s->scratch, q->line, strlen(q->line), s->model->settings->lower, err));
-    const att_vocab *words = s->model->source_words;
-    att_splitter splitter = { .text = s->scratch.data,
-                              .length = s->scratch.length,
-                              .tokens = att_vocab_tokens(words) };
-    for (size_t i = 0; i < q->source.count; i++) {
-        /* Subwords are never unknown, and the line does not show where they end. */
-        const char *token = att_vocab_word(words, q->source.items[i]);
-        size_t length = strlen(token);
-        if (splitter.tokens != ATT_TOKENS_SUBWORD && !att_split_next(&splitter, &token, &length))
-            break;
-        tokens[i] = att_arena_copy(arena, token, length);
-        if (!tokens[i])
-            return att_fail_memory(err);
-        answer->unknown += q->source.items[i] == ATT_ID_UNKNOWN;
-    }
-    answer->source_tokens = tokens;
-    answer->source_count = (int64_t)q->source.count;
-    return ATT_OK;
-}
-
-static att_status target_tokens(session *s, att_answer *answer, const att_output *output,
-                                att_error *err)
-{
-    att_arena *arena = &s->answers->arena;
-    size_t count = (size_t)output->count;
-    const char **tokens = att_arena_take(arena, count, sizeof *tokens);
-    double *scores = att_arena_take(arena, count, sizeof *scores);
-    if (!tokens || !scores)
-        return att_fail_memory(err);
-    for (size_t i = 0; i < count; i++) {
-        const char *word = att_vocab_word(s->model->target_words, output->ids[i]);
-        tokens[i] = att_arena_copy(arena, word, strlen(word));
-        if (!tokens[i])
-            return att_fail_memory(err);
-        scores[i] = (double)output->log_probs[i];
-        answer->score += scores[i];
-    }
-    answer->target_tokens = tokens;
-    answer->token_scores = scores;
-    answer->target_count = output->count;
-    answer->cut = output->cut;
-    return ATT_OK;
-}
-
-static att_status answer_text(session *s, att_answer *answer, const att_output *output,
-                              att_error *err)
-{
-    s->scratch.length = 0;
-    if (att_vocab_decode(s->model->target_words, &s->scratch, output->ids, (size_t)output->count) !=
-        ATT_OK)
-        return att_fail_memory(err);
-    answer->text = att_arena_copy(&s->answers->arena, s->scratch.length > 0 ? s->scratch.data : "",
-                                  s->scratch.length);
-    return answer->text ? ATT_OK : att_fail_memory(err);
-}
-
-/* The weights that are looked at: of one head, or the mean of a layer's. */
-static att_status choose_weights(session *s, att_answer *answer, const att_output *output,
-                                 att_error *err)
-{
-    int64_t T = answer->target_count, S = answer->source_count, H = output->heads;
-    double *weights = att_arena_take(&s->answers->arena, (size_t)(T * S), sizeof *weights);
-    if (!weights)
-        return att_fail_memory(err);
-    int64_t layer = s->how->layer > 0 ? s->how->layer : answer->layers;
-    int64_t first = (layer - 1) * H + (s->how->head > 0 ? s->how->head - 1 : 0);
-    int64_t count = s->how->head > 0 ? 1 : H;
-    for (int64_t t = 0; t < T; t++)
-        for (int64_t i = 0; i < S; i++) {
-            const float *from = output->weights + (t * output->maps + first) * S + i;
-            double sum = 0;
-            for (int64_t h = 0; h < count; h++)
-                sum += (double)from[h * S];
-            weights[t * S + i] = sum / (double)count;
-        }
-    answer->weights = weights;
-    return ATT_OK;
-}
-
-/* Those of every head: kept step after step, wanted map after map. */
-static att_status all_weights(session *s, att_answer *answer, const att_output *output,
-                              att_error *err)
-{
-    int64_t T = answer->target_count, S = answer->source_count, M = output->maps;
-    double *all = att_arena_take(&s->answers->arena, (size_t)(T * S), (size_t)M * sizeof *all);
-    if (!all)
-        return att_fail_memory(err);
-    for (int64_t m = 0; m < M; m++)
-        for (int64_t t = 0; t < T; t++)
-            for (int64_t i = 0; i < S; i++)
-                all[(m * T + t) * S + i] = (double)output->weights[(t * M + m) * S + i];
-    answer->head_weights = all;
-    return ATT_OK;
-}
-
-static att_status answer_weights(session *s, att_answer *answer, const att_output *output,
-                                 att_error *err)
-{
-    if (!output->weights)
-        return ATT_OK;
-    const att_answer_how *how = s->how;
-    answer->layers = output->maps / output->heads;
-    answer->heads = output->heads;
-    if (how->layer > answer->layers || how->head > answer->heads)
-        return att_fail(err, ATT_BAD_INPUT, NULL, "there is no %s %lld: the model has %lld",
-                        how->layer > answer->layers ? "layer" : "head",
-                        (long long)(how->layer > answer->layers ? how->layer : how->head),
-                        (long long)(how->layer > answer->layers ? answer->layers : answer->heads));
-    ATT_TRY(choose_weights(s, answer, output, err));
-    return how->every_head ? all_weights(s, answer, output, err) : ATT_OK;
-}
-
-static att_status make_answer(session *s, const question *q, const att_output *output,
-                              att_error *err)
-{
-    att_answer *answer = &s->answers->items[q->index];
-    ATT_TRY(source_tokens(s, answer, q, err));
-    ATT_TRY(target_tokens(s, answer, output, err));
-    ATT_TRY(answer_weights(s, answer, output, err));
-    return answer_text(s, answer, output, err);
 }
 
 /* ---- batches */
@@ -219,23 +95,24 @@ typedef struct batch {
     int64_t rows, length;
     int32_t *ids;
     int64_t *lengths;
+    uint64_t *numbers;
     att_forced *forced;
-    att_output *outputs;
 } batch;
 
-static bool batch_take(batch *b, const question *q)
+static bool batch_take(batch *b, const session *s, const att_question *q)
 {
     size_t rows = (size_t)b->rows;
     b->ids = att_alloc(rows, (size_t)b->length * sizeof *b->ids);
     b->lengths = att_alloc(rows, sizeof *b->lengths);
+    b->numbers = att_alloc(rows, sizeof *b->numbers);
     b->forced = att_alloc(rows, sizeof *b->forced);
-    b->outputs = att_alloc_zero(rows, sizeof *b->outputs);
-    if (!b->ids || !b->lengths || !b->forced || !b->outputs)
+    if (!b->ids || !b->lengths || !b->numbers || !b->forced)
         return false;
     for (int64_t r = 0; r < b->rows; r++) {
         int64_t length = (int64_t)q[r].source.count;
         b->lengths[r] = length;
-        b->forced[r] = (att_forced){ q[r].target.items, q[r].target.count };
+        b->numbers[r] = s->how->first_line + q[r].index;
+        b->forced[r] = (att_forced){ q[r].given.items, q[r].given.count, s->how->targets != NULL };
         for (int64_t i = 0; i < b->length; i++)
             b->ids[r * b->length + i] = i < length ? q[r].source.items[i] : ATT_ID_NONE;
     }
@@ -244,32 +121,47 @@ static bool batch_take(batch *b, const question *q)
 
 static void batch_free(batch *b)
 {
-    for (int64_t r = 0; b->outputs && r < b->rows; r++)
-        att_output_free(&b->outputs[r]);
     att_free(b->ids);
     att_free(b->lengths);
+    att_free(b->numbers);
     att_free(b->forced);
-    att_free(b->outputs);
 }
 
-static att_status answer_batch(session *s, const question *q, batch *b, att_error *err)
+static att_status answer_batch(session *s, const att_question *q, batch *b, att_error *err)
 {
-    if (!batch_take(b, q))
+    const att_answer_how *how = s->how;
+    if (!batch_take(b, s, q))
         return att_fail_memory(err);
     const att_sources sources = { b->rows, b->length, b->ids, b->lengths };
-    const att_greedy_how how = { .most_tokens = s->how->most_tokens,
-                                 .weights = s->how->attention,
-                                 .forced = s->how->targets ? b->forced : NULL };
-    ATT_TRY(in_line(att_greedy(b->outputs, s->decoder, &sources, &how, err), q->index, err));
-    for (int64_t r = 0; r < b->rows; r++)
-        ATT_TRY(make_answer(s, &q[r], &b->outputs[r], err));
+    const att_search_task task = {
+        .sources = &sources,
+        .numbers = b->numbers,
+        .forced = how->targets || how->prefixes ? b->forced : NULL,
+        .keep = { .look = how->attention || how->copy_unknown,
+                  .heads = how->attention && how->every_head,
+                  .layer = how->layer,
+                  .head = how->head },
+    };
+    ATT_TRY(in_line(att_search_run(s->search, &task, err), q->index, err));
+    s->maker.maps = att_search_maps(s->search);
+    s->maker.heads = att_search_heads(s->search);
+    for (int64_t r = 0; r < b->rows; r++) {
+        int64_t count;
+        const att_hypothesis *found = att_search_found(s->search, r, &count);
+        att_answer *answer = &s->answers->items[q[r].index];
+        ATT_TRY(att_answer_make(&s->maker, answer, &q[r], found, count, err));
+    }
     return ATT_OK;
 }
 
 /* How many of the questions from `first` on go together: all of them have tokens. */
 static size_t batch_size(const session *s, size_t first)
 {
-    size_t length = s->questions[first].source.count, most = 1 + BATCH_TOKENS / length, count = 1;
+    int64_t width = s->how->decoding.beam > s->how->decoding.best ? s->how->decoding.beam
+                                                                  : s->how->decoding.best;
+    size_t most = (size_t)s->how->batch, count = 1;
+    if (most == 0)
+        most = 1 + BATCH_TOKENS / (s->questions[first].source.count * (size_t)(width + !width));
     while (count < most && first + count < s->count && s->questions[first + count].source.count > 0)
         count++;
     return count;
@@ -279,7 +171,7 @@ static att_status answer_all(session *s, att_error *err)
 {
     size_t at = 0;
     while (at < s->count && s->questions[at].source.count > 0) {
-        const question *q = &s->questions[at];
+        const att_question *q = &s->questions[at];
         size_t rows = batch_size(s, at);
         batch b = { .rows = (int64_t)rows, .length = (int64_t)q->source.count };
         att_status status = answer_batch(s, q, &b, err);
@@ -294,15 +186,44 @@ static att_status answer_all(session *s, att_error *err)
 
 /* ---- the public calls */
 
+/* Gathers the models and the longest line that all of them can take. */
+static att_status gather_models(session *s, att_error *err)
+{
+    s->model_count = 1 + s->how->with_count;
+    s->models = att_alloc(s->model_count, sizeof(att_model *));
+    if (!s->models)
+        return att_fail_memory(err);
+    s->longest = s->how->longest;
+    for (size_t i = 0; i < s->model_count; i++) {
+        s->models[i] = i == 0 ? s->model : s->how->with[i - 1];
+        int64_t longest = att_model_longest(s->models[i]);
+        if (longest > 0 && (s->longest == 0 || longest < s->longest))
+            s->longest = longest;
+    }
+    return ATT_OK;
+}
+
+static att_status session_run(session *s, const char *const *lines, att_error *err)
+{
+    s->answers->items = att_arena_take(&s->answers->arena, s->count, sizeof *s->answers->items);
+    if (!s->answers->items)
+        return att_fail_memory(err);
+    ATT_TRY(gather_models(s, err));
+    ATT_TRY(att_search_new(&s->search, s->models, s->model_count, &s->how->decoding, err));
+    ATT_TRY(read_questions(s, lines, err));
+    return answer_all(s, err);
+}
+
 static void session_end(session *s)
 {
     for (size_t i = 0; s->questions && i < s->count; i++) {
         att_ids_free(&s->questions[i].source);
-        att_ids_free(&s->questions[i].target);
+        att_ids_free(&s->questions[i].given);
     }
     att_free(s->questions);
-    att_decoder_free(s->decoder);
-    att_text_free(&s->scratch);
+    att_free(s->models);
+    att_search_free(s->search);
+    att_text_free(&s->maker.scratch);
 }
 
 att_status att_model_answer(att_answers **out, att_model *model, const char *const *lines,
@@ -313,15 +234,10 @@ att_status att_model_answer(att_answers **out, att_model *model, const char *con
     att_answers *answers = att_alloc_zero(1, sizeof *answers);
     if (!answers)
         return att_fail_memory(err);
-    answers->items = att_arena_take(&answers->arena, count, sizeof *answers->items);
     answers->count = count;
     session s = { .model = model, .how = how ? how : &usual, .answers = answers, .count = count };
-    att_status status =
-        answers->items ? att_decoder_new(&s.decoder, model, err) : att_fail_memory(err);
-    if (status == ATT_OK)
-        status = read_questions(&s, lines, err);
-    if (status == ATT_OK)
-        status = answer_all(&s, err);
+    s.maker = (att_answer_maker){ .model = model, .how = s.how, .memory = &answers->arena };
+    att_status status = session_run(&s, lines, err);
     session_end(&s);
     if (status == ATT_OK)
         *out = answers;

@@ -3,7 +3,7 @@
 
 #include "base/alloc.h"
 #include "base/error.h"
-#include "decode/greedy.h"
+#include "decode/search.h"
 #include "text/batch.h"
 #include "text/data.h"
 
@@ -14,7 +14,7 @@ typedef struct evaluation {
     const att_corpus *corpus;
     att_tally *tally;
     att_tape *tape;
-    att_decoder *decoder; /* NULL: no answers */
+    att_search *search; /* NULL: no answers */
     att_batches *batches;
 } evaluation;
 
@@ -31,16 +31,16 @@ static att_status measure_steps(evaluation *e, const att_batch *batch, att_error
     return ATT_OK;
 }
 
-static att_status compare(evaluation *e, const att_batch *batch, const att_output *outputs,
-                          att_error *err)
+static att_status compare(evaluation *e, const att_batch *batch, att_error *err)
 {
     for (int64_t r = 0; r < batch->rows; r++) {
         int64_t length;
         const int32_t *reference = att_side_get(&e->corpus->target, batch->pair[r], &length);
-        const att_output *output = &outputs[r];
-        bool ended = output->count > 0 && output->ids[output->count - 1] == ATT_ID_END;
-        size_t count = (size_t)output->count - ended;
-        if (att_tally_add(e->tally, e->model->target_words, output->ids, count, reference,
+        int64_t found;
+        const att_hypothesis *answer = att_search_found(e->search, r, &found);
+        bool ended = answer->count > 0 && answer->ids[answer->count - 1] == ATT_ID_END;
+        size_t count = (size_t)answer->count - ended;
+        if (att_tally_add(e->tally, e->model->target_words, answer->ids, count, reference,
                           (size_t)length) != ATT_OK)
             return att_fail_memory(err);
     }
@@ -49,19 +49,11 @@ static att_status compare(evaluation *e, const att_batch *batch, const att_outpu
 
 static att_status measure_answers(evaluation *e, const att_batch *batch, att_error *err)
 {
-    att_output *outputs = att_alloc_zero((size_t)batch->rows, sizeof *outputs);
-    if (!outputs)
-        return att_fail_memory(err);
     const att_sources sources = { batch->rows, batch->source_length, batch->source,
                                   batch->source_lengths };
-    const att_greedy_how how = { 0 };
-    att_status status = att_greedy(outputs, e->decoder, &sources, &how, err);
-    if (status == ATT_OK)
-        status = compare(e, batch, outputs, err);
-    for (int64_t r = 0; r < batch->rows; r++)
-        att_output_free(&outputs[r]);
-    att_free(outputs);
-    return status;
+    ATT_TRY(
+        att_search_run(e->search, &(att_search_task){ .sources = &sources, .numbers = NULL }, err));
+    return compare(e, batch, err);
 }
 
 static att_status measure(evaluation *e, const att_evaluate_how *how, att_error *err)
@@ -70,7 +62,7 @@ static att_status measure(evaluation *e, const att_evaluate_how *how, att_error 
     for (int64_t i = 0; i < att_batches_count(e->batches); i++) {
         const att_batch *batch = att_batches_get(e->batches, i);
         ATT_TRY(measure_steps(e, batch, err));
-        if (e->decoder)
+        if (e->search)
             ATT_TRY(measure_answers(e, batch, err));
         if (how->go_on && !how->go_on(how->context))
             return ATT_OK;
@@ -81,6 +73,7 @@ static att_status measure(evaluation *e, const att_evaluate_how *how, att_error 
 att_status att_evaluate(att_tally *tally, att_model *model, const att_corpus *corpus,
                         const att_evaluate_how *how, att_error *err)
 {
+    static const att_decoding greedy = { 0 };
     att_corpus part = *corpus;
     if (how->most > 0 && how->most < part.pairs)
         part.pairs = how->most;
@@ -90,10 +83,10 @@ att_status att_evaluate(att_tally *tally, att_model *model, const att_corpus *co
     if (status == ATT_OK)
         status = att_tape_new(&e.tape, &model->params, err);
     if (status == ATT_OK && how->answers)
-        status = att_decoder_new(&e.decoder, model, err);
+        status = att_search_new(&e.search, &model, 1, &greedy, err);
     if (status == ATT_OK)
         status = measure(&e, how, err);
-    att_decoder_free(e.decoder);
+    att_search_free(e.search);
     att_tape_free(e.tape);
     att_batches_free(e.batches);
     return status;

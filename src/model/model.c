@@ -93,3 +93,8 @@ att_status att_decoder_step(att_decoder *decoder, int64_t rows, const int32_t *t
     att_tape_begin(decoder->tape, false, 0, 0);
     return decoder->model->family->step(decoder, rows, tokens, order, out, err);
 }
+
+int64_t att_model_longest(const att_model *model)
+{
+    return model->family->longest ? model->family->longest(model) : 0;
+}

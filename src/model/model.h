@@ -111,6 +111,9 @@ att_status att_decoder_start(att_decoder *decoder, const att_sources *sources, a
 att_status att_decoder_step(att_decoder *decoder, int64_t rows, const int32_t *tokens,
                             const int64_t *order, att_decoded *out, att_error *err);
 
+/* Tokens of the longest source that the model can take; 0: any number. */
+int64_t att_model_longest(const att_model *model);
+
 /* ---- families */
 
 struct att_decoder {
@@ -135,6 +138,8 @@ struct att_family {
     att_status (*start)(att_decoder *decoder, const att_sources *sources, att_error *err);
     att_status (*step)(att_decoder *decoder, int64_t rows, const int32_t *tokens,
                        const int64_t *order, att_decoded *out, att_error *err);
+
+    int64_t (*longest)(const att_model *model); /* source; NULL: any */
 };
 
 /* All families, ended by NULL. */

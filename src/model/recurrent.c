@@ -121,6 +121,13 @@ static att_status build(att_model *model, att_error *err)
     return builder.status;
 }
 
+/* Attention by the place alone knows so many places. */
+static int64_t longest(const att_model *model)
+{
+    const att_recurrent_parts *parts = model->parts;
+    return parts->glimpse.reach;
+}
+
 const att_family att_recurrent_family = {
     .name = "recurrent",
     .build = build,
@@ -129,4 +136,5 @@ const att_family att_recurrent_family = {
     .close = att_recurrent_close,
     .start = att_recurrent_start,
     .step = att_recurrent_step,
+    .longest = longest,
 };

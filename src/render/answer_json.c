@@ -71,6 +71,8 @@ att_status att_answer_json(att_text *out, const att_answer *answer, att_error *e
     att_put_json(&writer, answer->text);
     att_put(&writer, ",\"score\":");
     put_number(&writer, answer->score);
+    att_put(&writer, ",\"rank\":");
+    put_number(&writer, answer->rank);
     att_putf(&writer, ",\"cut\":%s,\"unknown\":", answer->cut ? "true" : "false");
     att_put_integer(&writer, answer->unknown);
     put_strings(&writer, "source", answer->source_tokens, answer->source_count);

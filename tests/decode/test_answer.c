@@ -142,7 +142,7 @@ static void an_answer_is_cut_at_the_most_tokens(void **state)
 {
     (void)state;
     static const char *const line = "abcd";
-    att_answers *answers = answers_to(&line, 1, &(att_answer_how){ .most_tokens = 2 });
+    att_answers *answers = answers_to(&line, 1, &(att_answer_how){ .decoding.most_tokens = 2 });
     assert_string_equal(att_answers_get(answers, 0)->text, "dc");
     assert_true(att_answers_get(answers, 0)->cut);
     assert_int_equal(att_answers_get(answers, 0)->target_count, 2);

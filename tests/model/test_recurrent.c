@@ -1,7 +1,7 @@
 /* The recurrent family, every way it can be put together: what it learns, and that training and
  * decoding are one computation. */
 #include "base/cpu.h"
-#include "decode/greedy.h"
+#include "decode/search.h"
 #include "model/model_help.h"
 
 #include <math.h>
@@ -206,27 +206,29 @@ static void forced_decoding_has_the_bits_of_the_loss(void **state)
         att_tape_begin(s.tape, false, 0, 0);
         att_model_loss(s.model, s.tape, batch, NULL, &told);
 
-        att_decoder *decoder;
-        assert_int_equal(att_decoder_new(&decoder, s.model, NULL), ATT_OK);
+        att_search *search;
+        static const att_decoding greedy = { 0 };
+        assert_int_equal(att_search_new(&search, &s.model, 1, &greedy, NULL), ATT_OK);
         att_forced forced[64];
-        att_output outputs[64] = { { 0 } };
         assert_true(batch->rows <= 64);
         for (int64_t r = 0; r < batch->rows; r++)
             forced[r] = (att_forced){ batch->target_out + r * batch->target_length,
-                                      (size_t)batch->target_lengths[r] - 1 };
+                                      (size_t)batch->target_lengths[r] - 1, .whole = true };
         const att_sources sources = sources_of(batch);
-        const att_greedy_how how = { .forced = forced };
-        assert_int_equal(att_greedy(outputs, decoder, &sources, &how, NULL), ATT_OK);
+        const att_search_task task = { .sources = &sources, .forced = forced };
+        assert_int_equal(att_search_run(search, &task, NULL), ATT_OK);
         double loss = 0; /* floats added in the order of the batch: the same double */
         for (int64_t r = 0; r < batch->rows; r++) {
-            assert_int_equal(outputs[r].count, batch->target_lengths[r]);
-            for (int64_t t = 0; t < outputs[r].count; t++)
-                loss -= (double)outputs[r].log_probs[t];
-            att_output_free(&outputs[r]);
+            int64_t count;
+            const att_hypothesis *found = att_search_found(search, r, &count);
+            assert_int_equal(count, 1);
+            assert_int_equal(found->count, batch->target_lengths[r]);
+            for (int64_t t = 0; t < found->count; t++)
+                loss -= (double)found->log_probs[t];
         }
         if (loss != told.loss)
             fail_msg("%s: %.17g step by step, %.17g at once", row->name, loss, told.loss);
-        att_decoder_free(decoder);
+        att_search_free(search);
         scene_free(&s);
     }
 }

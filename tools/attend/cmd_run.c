@@ -123,7 +123,7 @@ static att_status write_answer(att_text *out, const att_answer *answer, const se
 
 static att_status answer(runner *r, const char *const *lines, size_t count, att_error *err)
 {
-    const att_answer_how how = { .most_tokens = r->set->most, .attention = r->set->attention };
+    const att_answer_how how = { .decoding.most_tokens = r->set->most, .attention = r->set->attention };
     att_answers *answers = NULL;
     att_text out = { 0 };
     att_status status = att_model_answer(&answers, r->model, lines, count, &how, err);

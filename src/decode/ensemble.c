@@ -1,0 +1,184 @@
+/* Models that decode together; see ensemble.h. */
+#include "decode/ensemble.h"
+
+#include "base/alloc.h"
+#include "base/error.h"
+#include "base/parallel.h"
+#include "kern/kern.h"
+
+#include <float.h>
+#include <string.h>
+
+struct att_ensemble {
+    size_t count;
+    int64_t vocabulary;
+    att_decoder **decoders; /* [count] */
+    att_decoded *decoded;   /* [count] */
+    float *mixed;           /* [rows,V], where there are several */
+    size_t capacity;        /* floats in it */
+};
+
+/* ---- vocabularies */
+
+/* Vocabularies that are written alike work alike, however their tokens are made. */
+static att_status same_words(const att_vocab *a, const att_vocab *b, const char *side, size_t which,
+                             att_error *err)
+{
+    att_text one = { 0 }, other = { 0 };
+    att_status status = att_vocab_to_json(&one, a, err);
+    if (status == ATT_OK)
+        status = att_vocab_to_json(&other, b, err);
+    if (status == ATT_OK && strcmp(one.data, other.data) != 0)
+        status = att_fail(err, ATT_BAD_INPUT, NULL,
+                          "model %zu has other %s tokens than the first: models that decode "
+                          "together must have the same",
+                          which, side);
+    att_text_free(&one);
+    att_text_free(&other);
+    return status;
+}
+
+static att_status check_words(att_model *const *models, size_t count, att_error *err)
+{
+    for (size_t i = 1; i < count; i++) {
+        ATT_TRY(same_words(models[0]->source_words, models[i]->source_words, "source", i + 1, err));
+        ATT_TRY(same_words(models[0]->target_words, models[i]->target_words, "target", i + 1, err));
+    }
+    return ATT_OK;
+}
+
+/* ---- life */
+
+static att_status open_decoders(att_ensemble *e, att_model *const *models, size_t count,
+                                att_error *err)
+{
+    e->decoders = att_alloc_zero(count, sizeof(att_decoder *));
+    e->decoded = att_alloc_zero(count, sizeof *e->decoded);
+    if (!e->decoders || !e->decoded)
+        return att_fail_memory(err);
+    e->count = count;
+    for (size_t i = 0; i < count; i++)
+        ATT_TRY(att_decoder_new(&e->decoders[i], models[i], err));
+    return ATT_OK;
+}
+
+att_status att_ensemble_new(att_ensemble **out, att_model *const *models, size_t count,
+                            att_error *err)
+{
+    *out = NULL;
+    ATT_TRY(check_words(models, count, err));
+    att_ensemble *e = att_alloc_zero(1, sizeof *e);
+    if (!e)
+        return att_fail_memory(err);
+    e->vocabulary = att_vocab_size(models[0]->target_words);
+    att_status status = open_decoders(e, models, count, err);
+    if (status == ATT_OK)
+        *out = e;
+    else
+        att_ensemble_free(e);
+    return status;
+}
+
+void att_ensemble_free(att_ensemble *ensemble)
+{
+    if (!ensemble)
+        return;
+    for (size_t i = 0; i < ensemble->count; i++)
+        att_decoder_free(ensemble->decoders[i]);
+    att_free(ensemble->decoders);
+    att_free(ensemble->decoded);
+    att_free(ensemble->mixed);
+    att_free(ensemble);
+}
+
+int64_t att_ensemble_vocabulary(const att_ensemble *ensemble)
+{
+    return ensemble->vocabulary;
+}
+
+/* ---- decoding */
+
+att_status att_ensemble_start(att_ensemble *ensemble, const att_sources *sources, bool want_weights,
+                              att_error *err)
+{
+    for (size_t i = 0; i < ensemble->count; i++) {
+        ensemble->decoders[i]->want_weights = want_weights;
+        ATT_TRY(att_decoder_start(ensemble->decoders[i], sources, err));
+    }
+    return ATT_OK;
+}
+
+enum { BLOCK = 256 };
+
+/* out = log(mean of exp(x_k)) over `count` tokens from `at` on, the largest x_k of each token taken
+ * off before and put back after: log-probabilities far below what exp() can hold keep their
+ * digits, and equal ones their bits. */
+static void mix_block(const att_ensemble *e, int64_t at, size_t count)
+{
+    const att_kernels *kern = att_kernels_get();
+    float most[BLOCK], part[BLOCK], sum[BLOCK] = { 0 };
+    for (size_t i = 0; i < count; i++) {
+        most[i] = -FLT_MAX;
+        for (size_t k = 0; k < e->count; k++)
+            if (e->decoded[k].log_probs[at + (int64_t)i] > most[i])
+                most[i] = e->decoded[k].log_probs[at + (int64_t)i];
+    }
+    for (size_t k = 0; k < e->count; k++) {
+        for (size_t i = 0; i < count; i++)
+            part[i] = e->decoded[k].log_probs[at + (int64_t)i] - most[i];
+        kern->exp(part, part, count);
+        for (size_t i = 0; i < count; i++)
+            sum[i] += part[i];
+    }
+    for (size_t i = 0; i < count; i++)
+        sum[i] /= (float)e->count;
+    kern->log(sum, sum, count);
+    for (size_t i = 0; i < count; i++)
+        e->mixed[at + (int64_t)i] = sum[i] + most[i];
+}
+
+typedef struct mix_job {
+    const att_ensemble *ensemble;
+    int64_t count;
+} mix_job;
+
+static void mix_range(void *context, int64_t begin, int64_t end)
+{
+    const mix_job *job = context;
+    for (int64_t block = begin; block < end; block++) {
+        int64_t at = block * BLOCK, left = job->count - at;
+        mix_block(job->ensemble, at, (size_t)(left < BLOCK ? left : BLOCK));
+    }
+}
+
+static att_status mix(att_ensemble *e, int64_t rows, att_error *err)
+{
+    size_t wanted = (size_t)rows * (size_t)e->vocabulary;
+    if (wanted > e->capacity) {
+        att_free(e->mixed);
+        e->mixed = att_alloc(wanted, sizeof *e->mixed);
+        e->capacity = e->mixed ? wanted : 0;
+        if (!e->mixed)
+            return att_fail_memory(err);
+    }
+    const mix_job job = { e, (int64_t)wanted };
+    att_parallel_for((job.count + BLOCK - 1) / BLOCK, 64, mix_range, (void *)(uintptr_t)&job);
+    return ATT_OK;
+}
+
+att_status att_ensemble_step(att_ensemble *ensemble, int64_t rows, const int32_t *tokens,
+                             const int64_t *order, att_decoded *out, att_error *err)
+{
+    for (size_t i = 0; i < ensemble->count; i++)
+        ATT_TRY(att_decoder_step(ensemble->decoders[i], rows, tokens, order, &ensemble->decoded[i],
+                                 err));
+    size_t looks = 0;
+    while (looks + 1 < ensemble->count && !ensemble->decoded[looks].weights)
+        looks++;
+    *out = ensemble->decoded[looks];
+    if (ensemble->count == 1)
+        return ATT_OK;
+    ATT_TRY(mix(ensemble, rows, err));
+    out->log_probs = ensemble->mixed;
+    return ATT_OK;
+}

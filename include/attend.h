@@ -574,6 +574,10 @@ ATT_API att_status att_settings_load(att_settings *settings, const char *path, a
  */
 ATT_API att_status att_settings_check(const att_settings *settings, att_error *err);
 
+/* Whether settings as they are have any use for one of them: neither their task nor their family of
+ * models leaves it out. */
+ATT_API bool att_settings_use(const att_settings *settings, const att_setting *setting);
+
 /* ---------------------------------------------------------------- 11. Models */
 
 /* A model: settings, vocabularies and parameters, as trained and kept in one .safetensors file. */

@@ -36,15 +36,15 @@ static att_status setting_line(att_text *out, const att_model *model, const att_
     return status;
 }
 
-/* The settings that concern the task, by group. What this run wrote where is not kept. */
+/* The settings that concern the task and the family, by group. What this run wrote where is not
+ * kept. */
 static att_status settings_lines(att_text *out, const att_model *model)
 {
-    att_text task = { 0 };
-    att_status status = att_settings_get(&task, model->settings, "task", NULL);
+    att_status status = ATT_OK;
     const char *group = "";
     for (size_t i = 0; i < att_setting_count() && status == ATT_OK; i++) {
         const att_setting *setting = att_setting_get(i);
-        if (!att_setting_concerns(setting, task.data) || strcmp(setting->group, "output") == 0)
+        if (!att_settings_use(model->settings, setting) || strcmp(setting->group, "output") == 0)
             continue;
         if (strcmp(setting->group, group) != 0 && strcmp(setting->group, "task") != 0)
             status = att_text_print(out, "%s\n", setting->group);
@@ -52,7 +52,6 @@ static att_status settings_lines(att_text *out, const att_model *model)
         if (status == ATT_OK)
             status = setting_line(out, model, setting);
     }
-    att_text_free(&task);
     return status;
 }
 

@@ -5,8 +5,11 @@
 #include "base/error.h"
 #include "model/format.h"
 #include "model/recurrent.h"
+#include "model/transformer.h"
 
-const att_family *const att_families[] = { &att_recurrent_family, NULL };
+const att_family *const att_families[] = { [ATT_FAMILY_RECURRENT] = &att_recurrent_family,
+                                           [ATT_FAMILY_TRANSFORMER] = &att_transformer_family,
+                                           NULL };
 
 att_model *att_model_blank(void)
 {
@@ -24,7 +27,7 @@ att_status att_model_new(att_model **out, const att_settings *settings,
     model->settings = settings;
     model->source_words = source_words;
     model->target_words = target_words;
-    model->family = &att_recurrent_family;
+    model->family = att_families[settings->family];
     att_status status = model->family->build(model, err);
     if (status == ATT_OK)
         status = att_params_build(&model->params, (uint64_t)settings->seed, err);

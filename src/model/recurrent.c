@@ -65,6 +65,11 @@ static void build_output(att_recurrent_parts *parts, att_builder *builder, bool 
 /* What can be said of the settings only by who knows this family. */
 static att_status check(const att_settings *settings, att_error *err)
 {
+    if (settings->positions == ATT_POSITIONS_ROTARY)
+        return att_fail(err, ATT_BAD_INPUT, NULL,
+                        "positions rotary turns queries and keys: it needs family transformer");
+    if (settings->tie == ATT_TIE_ALL)
+        return att_fail(err, ATT_BAD_INPUT, NULL, "tie all needs family transformer");
     if (settings->layers > ATT_MOST_LAYERS)
         return att_fail(err, ATT_BAD_INPUT, NULL, "layers is %lld, at most %d",
                         (long long)settings->layers, ATT_MOST_LAYERS);
@@ -116,7 +121,7 @@ static att_status build(att_model *model, att_error *err)
                         att_drop_place(ATT_DROP_TARGET, 0));
     build_layers(parts, &builder, (att_cell)settings->cell);
     att_glimpse_build(&parts->glimpse, &builder, settings);
-    build_output(parts, &builder, settings->tie, targets);
+    build_output(parts, &builder, settings->tie != ATT_TIE_NO, targets);
     model->parts = parts;
     return builder.status;
 }

@@ -12,6 +12,7 @@
 #define ATT_MODEL_RECURRENT_H
 
 #include "model/model.h"
+#include "model/output.h"
 #include "nn/cell.h"
 #include "nn/embedding.h"
 #include "nn/glimpse.h"
@@ -82,9 +83,6 @@ att_node *att_walk_on(att_walk *walk, const int32_t *tokens, int64_t count);
 
 /* The scores of the next token, [B,count,V], from readouts of steps that began at `first`. */
 att_node *att_walk_scores(const att_walk *walk, att_node *readouts, int64_t first);
-
-/* The place of the largest of `count` numbers, the first of equals. */
-int32_t att_largest_place(const float *scores, int64_t count);
 
 att_node *att_recurrent_loss(att_model *model, att_tape *tape, const att_batch *batch,
                              const att_lesson *lesson, att_lesson_result *result);

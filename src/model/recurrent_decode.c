@@ -5,8 +5,6 @@
 
 #include "base/alloc.h"
 #include "base/error.h"
-#include "base/parallel.h"
-#include "kern/kern.h"
 
 #include <assert.h>
 #include <string.h>
@@ -184,33 +182,6 @@ static void bring_walk(att_walk *walk, const stepper *s, const int64_t *from)
     walk->position = s->position;
 }
 
-typedef struct log_softmax_job {
-    float *to;
-    const float *from;
-    size_t width;
-} log_softmax_job;
-
-static void log_softmax_rows(void *context, int64_t begin, int64_t end)
-{
-    const log_softmax_job *job = context;
-    for (int64_t r = begin; r < end; r++)
-        att_kernels_get()->log_softmax(job->to + (size_t)r * job->width,
-                                       job->from + (size_t)r * job->width, job->width);
-}
-
-/* The log-probabilities of scores [rows,1,V]. */
-static const float *log_probs_of(att_tape *tape, const att_node *scores)
-{
-    enum { GRAIN = 1 << 14 }; /* scores to a thread's turn */
-    float *log_probs = scores ? att_tape_take(tape, scores->count, sizeof *log_probs) : NULL;
-    if (!log_probs)
-        return NULL;
-    int64_t width = scores->shape[2];
-    log_softmax_job job = { log_probs, scores->value, (size_t)width };
-    att_parallel_for(scores->shape[0], 1 + GRAIN / width, log_softmax_rows, &job);
-    return log_probs;
-}
-
 att_status att_recurrent_step(att_decoder *decoder, int64_t rows, const int32_t *tokens,
                               const int64_t *order, att_decoded *out, att_error *err)
 {
@@ -225,7 +196,7 @@ att_status att_recurrent_step(att_decoder *decoder, int64_t rows, const int32_t 
         bring_walk(&walk, s, from);
     att_node *readout = att_walk_on(&walk, tokens, 1);
     const att_node *scores = att_walk_scores(&walk, readout, walk.position - 1);
-    out->log_probs = log_probs_of(decoder->tape, scores);
+    out->log_probs = att_log_probs_of(decoder->tape, scores);
     out->weights = walk.want_weights && walk.weights ? walk.weights->value : NULL;
     out->maps = out->heads = 1;
     ATT_TRY(att_tape_status(decoder->tape, err));

@@ -96,15 +96,6 @@ static bool one_by_one(const att_walk *walk)
     return samples || parts->readout_at_input || (parts->at_input && parts->scored);
 }
 
-int32_t att_largest_place(const float *scores, int64_t count)
-{
-    int64_t best = 0;
-    for (int64_t i = 1; i < count; i++)
-        if (scores[i] > scores[best])
-            best = i;
-    return (int32_t)best;
-}
-
 /* Replaces tokens [B] of this step by the model's own predictions of the step before, each with the
  * probability that the lesson gives (Bengio et al. 2015, "Scheduled sampling"). A pair's draws are
  * its own, whatever the batch. */

@@ -7,18 +7,24 @@
 #include "tape/ops.h"
 
 typedef struct att_embedding {
-    int table;  /* [V,E] */
+    int table;  /* [V,E], or ATT_NO_PARAM: not yet */
     int places; /* [P,E] learned positions, or ATT_NO_PARAM */
     att_positions positions;
     att_positions_join join;
     int64_t embed;       /* E */
     int64_t place_count; /* P; later positions count as the last */
     int64_t width;       /* of the result: E, or 2 E with positions beside it */
+    float scale;         /* of the table's rows, before positions */
     float dropout;
     uint64_t drop_place;
 } att_embedding;
 
-/* Adds its parameters, named after `prefix`. */
+/* Adds the parameters of an embedding that says all else: its table [vocabulary,E], unless it has
+ * one already, and its learned positions. Rows start with deviation `spread`. Sets its width. */
+void att_embedding_add(att_embedding *embedding, att_builder *builder, int64_t vocabulary,
+                       float spread, const char *prefix);
+
+/* The recurrent family's, by the settings. */
 void att_embedding_build(att_embedding *out, att_builder *builder, const att_settings *settings,
                          int64_t vocabulary, const char *prefix, uint64_t drop_place);
 
@@ -26,5 +32,9 @@ void att_embedding_build(att_embedding *out, att_builder *builder, const att_set
  * the table: in one step of learning, a token has lost the same columns wherever it stands. */
 att_node *att_embedding_run(const att_embedding *embedding, att_tape *tape, int64_t rows,
                             int64_t columns, const int32_t *ids, int64_t first);
+
+/* Sequences end to end: `count` tokens, each at its own position, [1,count,width]. */
+att_node *att_embedding_run_rows(const att_embedding *embedding, att_tape *tape, int64_t count,
+                                 const int32_t *ids, const int32_t *positions);
 
 #endif

@@ -96,16 +96,27 @@ static att_status check_couple(const att_settings *settings, const couple *row, 
     return att_fail(err, ATT_BAD_INPUT, NULL, "%s and %s exclude each other", row->key, row->other);
 }
 
-/* Refuses what was given for another task. */
+static const char *word_of(const char *key, int value)
+{
+    return att_rows[att_row_find(key)].shown.words[value];
+}
+
+/* Refuses what was given for another task or another family. */
 static att_status check_concerns(const att_settings *settings, att_error *err)
 {
     for (size_t i = 0; i < att_row_count; i++) {
         const att_row *row = &att_rows[i];
-        if (settings->origin[i] >= ATT_FROM_CONFIG && !(row->tasks >> settings->task & 1))
+        if (settings->origin[i] < ATT_FROM_CONFIG)
+            continue;
+        if (!(row->concerns.tasks >> settings->task & 1))
             return att_fail(err, ATT_BAD_INPUT, NULL, "%s contradicts task %s: %s", row->shown.key,
-                            att_rows[att_row_find("task")].shown.words[settings->task],
+                            word_of("task", settings->task),
                             settings->task == ATT_TASK_PAIRS ? "its pairs come from files"
                                                              : "its strings are made up");
+        if (!(row->concerns.families >> settings->family & 1))
+            return att_fail(err, ATT_BAD_INPUT, NULL, "%s contradicts family %s: it belongs to %s",
+                            row->shown.key, word_of("family", settings->family),
+                            word_of("family", !settings->family));
     }
     return ATT_OK;
 }
@@ -124,6 +135,9 @@ static att_status check_vocabularies(const att_settings *settings, att_error *er
 
 static att_status check_numbers(const att_settings *settings, att_error *err)
 {
+    if (att_settings_given(settings, "activation") && settings->feed_forward == 0)
+        return att_fail(err, ATT_BAD_INPUT, NULL,
+                        "activation contradicts feed-forward 0: there is nothing to activate");
     if (settings->least_length > settings->most_length)
         return att_fail(err, ATT_BAD_INPUT, NULL, "least-length %lld exceeds most-length %lld",
                         (long long)settings->least_length, (long long)settings->most_length);

@@ -5,16 +5,22 @@
 
 #include <stddef.h>
 
-#define FILES ATT_TASKS_FILES
-#define MADE  ATT_TASKS_MADE
-#define ALL   ATT_TASKS_ALL
+/* Whom a row concerns: tasks and families. */
+/* clang-format off */
+#define CONCERNS_FILES           { ATT_TASKS_FILES, ATT_FAMILIES_ALL }
+#define CONCERNS_MADE            { ATT_TASKS_MADE, ATT_FAMILIES_ALL }
+#define CONCERNS_ALL             { ATT_TASKS_ALL, ATT_FAMILIES_ALL }
+#define CONCERNS_RECURRENT       { ATT_TASKS_ALL, ATT_FAMILIES_RECURRENT }
+#define CONCERNS_RECURRENT_FILES { ATT_TASKS_FILES, ATT_FAMILIES_RECURRENT }
+#define CONCERNS_TRANSFORMER     { ATT_TASKS_ALL, ATT_FAMILIES_TRANSFORMER }
+/* clang-format on */
 
 /* Limits where any sensible value would do. A double holds each exactly. */
 #define MANY    1e9
 #define LARGEST 9007199254740992.0 /* 2^53 */
 
 /* One row. What is not named is zero. */
-#define ROW(group_, key_, member_, tasks_, start_, kind_, takes_, says_, ...)                      \
+#define ROW(group_, key_, member_, concerns_, start_, kind_, takes_, says_, ...)                   \
     {                                                                                              \
         .shown = { .key = key_,                                                                    \
                    .group = group_,                                                                \
@@ -22,20 +28,22 @@
                    .takes = takes_,                                                                \
                    .says = says_,                                                                  \
                    __VA_ARGS__ },                                                                  \
-        .start = start_, .offset = offsetof(struct att_settings, member_), .tasks = tasks_         \
+        .start = start_, .offset = offsetof(struct att_settings, member_),                         \
+        .concerns = CONCERNS_##concerns_                                                           \
     }
 
-#define NUMBER(group_, key_, member_, tasks_, start_, least_, most_, takes_, says_)                \
-    ROW(group_, key_, member_, tasks_, start_, NUMBER, takes_, says_, .least = least_,             \
+#define NUMBER(group_, key_, member_, concerns_, start_, least_, most_, takes_, says_)             \
+    ROW(group_, key_, member_, concerns_, start_, NUMBER, takes_, says_, .least = least_,          \
         .most = most_)
-#define REAL(group_, key_, member_, tasks_, start_, least_, most_, takes_, says_)                  \
-    ROW(group_, key_, member_, tasks_, start_, REAL, takes_, says_, .least = least_, .most = most_)
-#define WORD(group_, key_, member_, tasks_, start_, words_, takes_, says_)                         \
-    ROW(group_, key_, member_, tasks_, start_, WORD, takes_, says_, .words = words_)
-#define TEXT(group_, key_, member_, tasks_, start_, takes_, says_)                                 \
-    ROW(group_, key_, member_, tasks_, start_, TEXT, takes_, says_, .words = NULL)
-#define FLAG(group_, key_, member_, tasks_, start_, says_)                                         \
-    ROW(group_, key_, member_, tasks_, start_, FLAG, NULL, says_, .words = NULL)
+#define REAL(group_, key_, member_, concerns_, start_, least_, most_, takes_, says_)               \
+    ROW(group_, key_, member_, concerns_, start_, REAL, takes_, says_, .least = least_,            \
+        .most = most_)
+#define WORD(group_, key_, member_, concerns_, start_, words_, takes_, says_)                      \
+    ROW(group_, key_, member_, concerns_, start_, WORD, takes_, says_, .words = words_)
+#define TEXT(group_, key_, member_, concerns_, start_, takes_, says_)                              \
+    ROW(group_, key_, member_, concerns_, start_, TEXT, takes_, says_, .words = NULL)
+#define FLAG(group_, key_, member_, concerns_, start_, says_)                                      \
+    ROW(group_, key_, member_, concerns_, start_, FLAG, NULL, says_, .words = NULL)
 
 static const char *const tasks[] = { "pairs", "reverse", "copy", "sort", NULL };
 static const char *const tokens[] = { "char", "word", "space", "subword", NULL };
@@ -46,8 +54,13 @@ static const char *const mechanisms[] = { "none",    "fixed",    "dot",    "scal
 static const char *const normalisers[] = { "softmax", "mean", "sparsemax", "entmax",
                                            "sigmoid", "sum",  "none",      NULL };
 static const char *const feeds[] = { "output", "state", "both", NULL };
-static const char *const positions[] = { "none", "sinusoidal", "learned", NULL };
+static const char *const families[] = { "recurrent", "transformer", NULL };
+static const char *const positions[] = { "none", "sinusoidal", "learned", "rotary", NULL };
 static const char *const joins[] = { "add", "concat", NULL };
+static const char *const ties[] = { "no", "output", "all", NULL };
+static const char *const presets[] = { "tiny", "small", "base", NULL };
+static const char *const norms[] = { "before", "after", "none", NULL };
+static const char *const betweens[] = { "relu", "gelu", "gated", NULL };
 static const char *const optimisers[] = { "sgd", "adam", "adamw", "adadelta", NULL };
 static const char *const schedules[] = { "constant", "inverse-sqrt", "cosine", "plateau", NULL };
 static const char *const judges[] = { "tokens", "lines", "loss", NULL };
@@ -67,7 +80,7 @@ const att_row att_rows[] = {
     TEXT("files", "valid-target", valid_target, FILES, NULL, "FILE", "their targets"),
     REAL("files", "hold-out", hold_out, FILES, "0.05", 0, 0.5, "PART",
          "part of the training pairs to validate on where no file is given"),
-    TEXT("files", "align", align, FILES, NULL, "FILE",
+    TEXT("files", "align", align, RECURRENT_FILES, NULL, "FILE",
          "alignments to teach attention, a line 0-0 1-2 … per training pair"),
 
     TEXT("strings", "alphabet", alphabet, MADE, "abcd", "LETTERS",
@@ -94,39 +107,69 @@ const att_row att_rows[] = {
     NUMBER("tokens", "max-length", max_length, FILES, "500", 0, MANY, "N",
            "leave out pairs with a side of more tokens; 0: none"),
 
-    WORD("model", "cell", cell, ALL, "lstm", cells, "CELL", "the recurrent cell"),
-    NUMBER("model", "layers", layers, ALL, "1", 1, 64, "N",
-           "recurrent layers of encoder and decoder"),
+    WORD("model", "family", family, ALL, "recurrent", families, "KIND",
+         "layers that go from token to token, or that look at all of them at once"),
+    NUMBER("model", "layers", layers, ALL, "1", 1, 64, "N", "layers of encoder and decoder"),
     NUMBER("model", "width", width, ALL, "256", 1, 65536, "N",
            "units of a layer, shared by the directions where there are two"),
-    NUMBER("model", "embed", embed, ALL, "128", 1, 65536, "N", "width of an embedded token"),
-    FLAG("model", "bidirectional", bidirectional, ALL, "yes",
-         "let the encoder read in both directions"),
-    WORD("model", "attention", attention, ALL, "general", mechanisms, "KIND",
-         "how the decoder looks at the source"),
-    WORD("model", "normaliser", normaliser, ALL, "softmax", normalisers, "KIND",
-         "how scores become weights"),
-    WORD("model", "feed", feed, ALL, "output", feeds, "WHERE",
-         "where the context enters: the output, the next state, or both"),
-    REAL("model", "window", window, ALL, "5", 0.5, 65536, "N",
-         "source tokens on each side that local attention sees"),
     WORD("model", "positions", positions, ALL, "none", positions, "KIND",
-         "what tells where a token stands"),
+         "what tells where a token stands; rotary: in a transformer alone"),
     WORD("model", "positions-join", positions_join, ALL, "add", joins, "HOW",
          "how positions join embeddings"),
-    FLAG("model", "tie", tie, ALL, "no", "use the target embedding as output layer too"),
+    WORD("model", "tie", tie, ALL, "no", ties, "WHAT",
+         "use the target embedding as output layer too, or for the source as well"),
     REAL("model", "start", start, ALL, "0", 0, 10, "X",
          "weights start between -X and X; 0: by the size of each matrix"),
+
+    WORD("recurrent", "cell", cell, RECURRENT, "lstm", cells, "CELL", "the recurrent cell"),
+    NUMBER("recurrent", "embed", embed, RECURRENT, "128", 1, 65536, "N",
+           "width of an embedded token"),
+    FLAG("recurrent", "bidirectional", bidirectional, RECURRENT, "yes",
+         "let the encoder read in both directions"),
+    WORD("recurrent", "attention", attention, RECURRENT, "general", mechanisms, "KIND",
+         "how the decoder looks at the source"),
+    WORD("recurrent", "normaliser", normaliser, RECURRENT, "softmax", normalisers, "KIND",
+         "how scores become weights"),
+    WORD("recurrent", "feed", feed, RECURRENT, "output", feeds, "WHERE",
+         "where the context enters: the output, the next state, or both"),
+    REAL("recurrent", "window", window, RECURRENT, "5", 0.5, 65536, "N",
+         "source tokens on each side that local attention sees"),
+
+    WORD("transformer", "preset", preset, TRANSFORMER, "tiny", presets, "SIZE",
+         "defaults for layers, width, heads and feed-forward"),
+    NUMBER("transformer", "decoder-layers", decoder_layers, TRANSFORMER, "=layers", 1, 64, "N",
+           "layers of the decoder, where it has more or fewer than the encoder"),
+    NUMBER("transformer", "heads", heads, TRANSFORMER, "4", 1, 1024, "N",
+           "heads of attention, which share the width"),
+    NUMBER("transformer", "key-heads", key_heads, TRANSFORMER, "=heads", 1, 1024, "N",
+           "heads of keys and values, where several heads of queries share one"),
+    NUMBER("transformer", "feed-forward", feed_forward, TRANSFORMER, "256", 0, 1048576, "N",
+           "units between the two matrices after attention; 0: no such matrices"),
+    WORD("transformer", "norm", norm, TRANSFORMER, "before", norms, "WHERE",
+         "normalise what goes into each part of a layer, or what comes out"),
+    WORD("transformer", "activation", activation, TRANSFORMER, "relu", betweens, "KIND",
+         "between the two matrices; gated: silu of one half times the other"),
+    FLAG("transformer", "residuals", residuals, TRANSFORMER, "yes",
+         "add what goes into each part of a layer to what comes out"),
+    FLAG("transformer", "scale", scale, TRANSFORMER, "yes",
+         "divide scores by the square root of a head's width"),
+    FLAG("transformer", "embed-scale", embed_scale, TRANSFORMER, "yes",
+         "multiply embeddings by the square root of the width"),
+    FLAG("transformer", "biases", biases, TRANSFORMER, "yes", "add a bias after each matrix"),
+    REAL("transformer", "attention-dropout", attention_dropout, TRANSFORMER, "=dropout", 0, 0.95,
+         "P", "probability that a weight is dropped; as dropout unless given"),
+    REAL("transformer", "embed-dropout", embed_dropout, TRANSFORMER, "=dropout", 0, 0.95, "P",
+         "probability that a unit of an embedding is; as dropout unless given"),
 
     REAL("teaching", "dropout", dropout, ALL, "0.2", 0, 0.95, "P",
          "probability that a unit is dropped"),
     REAL("teaching", "label-smoothing", label_smoothing, ALL, "0", 0, 0.9, "P",
          "probability spread over all tokens"),
-    REAL("teaching", "own", own, ALL, "0", 0, 1, "P",
+    REAL("teaching", "own", own, RECURRENT, "0", 0, 1, "P",
          "probability, at the end, that the model's own prediction is fed"),
-    NUMBER("teaching", "own-from", own_from, ALL, "1", 1, MANY, "EPOCH",
+    NUMBER("teaching", "own-from", own_from, RECURRENT, "1", 1, MANY, "EPOCH",
            "epoch from which it rises"),
-    REAL("teaching", "align-weight", align_weight, FILES, "0.1", 0, 1000, "X",
+    REAL("teaching", "align-weight", align_weight, RECURRENT_FILES, "0.1", 0, 1000, "X",
          "weight of the alignments in the loss"),
 
     WORD("optimiser", "optimiser", optimiser, ALL, "adam", optimisers, "KIND",
@@ -190,10 +233,27 @@ const att_row att_rows[] = {
     { "task", task, "dropout", "0" }, { "task", task, "epochs", "30" },                            \
     { "task", task, "batch", "1024" }
 
+/* A Transformer learns at a rate that rises first, and falls with the root of the steps after
+ * (Vaswani et al. 2017). Its own defaults are those of the preset `tiny`. */
+#define WHEN_TRANSFORMER(key, start) { "family", "transformer", key, start }
+#define PRESET(name, layers, width, heads, feed_forward)                                           \
+    { "preset", name, "layers", layers }, { "preset", name, "width", width },                      \
+    { "preset", name, "heads", heads }, { "preset", name, "feed-forward", feed_forward }
+
 const att_other_default att_other_defaults[] = {
     SMALL("reverse"),
     SMALL("copy"),
     SMALL("sort"),
+    WHEN_TRANSFORMER("layers", "4"),
+    WHEN_TRANSFORMER("width", "128"),
+    WHEN_TRANSFORMER("positions", "sinusoidal"),
+    WHEN_TRANSFORMER("dropout", "0.1"),
+    WHEN_TRANSFORMER("label-smoothing", "0.1"),
+    WHEN_TRANSFORMER("beta2", "0.98"),
+    WHEN_TRANSFORMER("schedule", "inverse-sqrt"),
+    WHEN_TRANSFORMER("warmup", "1000"),
+    PRESET("small", "6", "256", "4", "1024"),
+    PRESET("base", "6", "512", "8", "2048"),
     { "optimiser", "sgd", "rate", "0.1" },
     { "optimiser", "adamw", "decay", "0.01" },
     { "optimiser", "adadelta", "rate", "1" },

@@ -8,18 +8,27 @@
  */
 #define ATT_GROUP_OUTPUT "output"
 
-/* Tasks as bits. */
+/* Tasks and families as bits. */
 enum {
     ATT_TASKS_FILES = 1 << ATT_TASK_PAIRS,
     ATT_TASKS_MADE = 1 << ATT_TASK_REVERSE | 1 << ATT_TASK_COPY | 1 << ATT_TASK_SORT,
     ATT_TASKS_ALL = ATT_TASKS_FILES | ATT_TASKS_MADE,
+    ATT_FAMILIES_RECURRENT = 1 << ATT_FAMILY_RECURRENT,
+    ATT_FAMILIES_TRANSFORMER = 1 << ATT_FAMILY_TRANSFORMER,
+    ATT_FAMILIES_ALL = ATT_FAMILIES_RECURRENT | ATT_FAMILIES_TRANSFORMER,
 };
+
+/* Whom a setting concerns. */
+typedef struct att_concerns {
+    unsigned tasks, families;
+} att_concerns;
 
 typedef struct att_row {
     att_setting shown;
-    const char *start; /* the default as a user would write it; NULL: not given */
+    const char *start; /* the default as a user would write it; NULL: not given; "=key": that of
+                        * another key of the same kind */
     size_t offset;     /* of the member of att_settings */
-    unsigned tasks;    /* that it concerns */
+    att_concerns concerns;
 } att_row;
 
 extern const att_row att_rows[];

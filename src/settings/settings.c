@@ -6,6 +6,7 @@
 #include "base/quote.h"
 #include "settings/rows.h"
 
+#include <assert.h>
 #include <string.h>
 
 size_t att_setting_count(void)
@@ -30,7 +31,7 @@ bool att_setting_concerns(const att_setting *setting, const char *task)
     const char *const *words = att_setting_find("task")->words;
     for (int i = 0; row >= 0 && words[i]; i++)
         if (strcmp(words[i], task) == 0)
-            return att_rows[row].tasks >> i & 1;
+            return att_rows[row].concerns.tasks >> i & 1;
     return false;
 }
 
@@ -52,11 +53,27 @@ static bool has_value(const att_settings *settings, const char *key, const char 
            0;
 }
 
+static bool follows(const att_row *row)
+{
+    return row->start && row->start[0] == '=';
+}
+
+/* The value of the number or real that the row's default names. */
+static void follow(att_settings *settings, const att_row *row)
+{
+    const att_row *other = &att_rows[att_row_find(row->start + 1)];
+    assert(row->shown.kind == other->shown.kind);
+    if (row->shown.kind == ATT_SETTING_NUMBER)
+        *(int64_t *)att_row_member(row, settings) = *(int64_t *)att_row_member(other, settings);
+    else
+        *(double *)att_row_member(row, settings) = *(double *)att_row_member(other, settings);
+}
+
 /* Gives every row that nobody has set its default, which may depend on those that were. */
 static void settle(att_settings *settings)
 {
     for (size_t i = 0; i < att_row_count; i++)
-        if (settings->origin[i] == ATT_FROM_DEFAULT)
+        if (settings->origin[i] == ATT_FROM_DEFAULT && !follows(&att_rows[i]))
             set_default(settings, &att_rows[i], att_rows[i].start);
     for (size_t i = 0; i < att_other_default_count; i++) {
         const att_other_default *other = &att_other_defaults[i];
@@ -65,6 +82,9 @@ static void settle(att_settings *settings)
             has_value(settings, other->when, other->is))
             set_default(settings, &att_rows[row], other->start);
     }
+    for (size_t i = 0; i < att_row_count; i++)
+        if (settings->origin[i] == ATT_FROM_DEFAULT && follows(&att_rows[i]))
+            follow(settings, &att_rows[i]);
 }
 
 /* ---- setting and getting */
@@ -121,6 +141,12 @@ bool att_settings_given(const att_settings *settings, const char *key)
 {
     int row = att_row_find(key);
     return row >= 0 && settings->origin[row] >= ATT_FROM_CONFIG;
+}
+
+bool att_settings_use(const att_settings *settings, const att_setting *setting)
+{
+    const att_concerns *concerns = &att_rows[att_row_find(setting->key)].concerns;
+    return concerns->tasks >> settings->task & 1 && concerns->families >> settings->family & 1;
 }
 
 /* ---- life */

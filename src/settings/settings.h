@@ -23,6 +23,9 @@ typedef enum att_tokens {
     ATT_TOKENS_SUBWORD, /* parts of words, learned */
 } att_tokens;
 
+/* In the order of att_families. */
+typedef enum att_family_kind { ATT_FAMILY_RECURRENT, ATT_FAMILY_TRANSFORMER } att_family_kind;
+
 typedef enum att_mechanism {
     ATT_MECHANISM_NONE,  /* the decoder has its start state alone */
     ATT_MECHANISM_FIXED, /* the encoder's last state at every step */
@@ -42,9 +45,17 @@ typedef enum att_positions {
     ATT_POSITIONS_NONE,
     ATT_POSITIONS_SINUSOIDAL,
     ATT_POSITIONS_LEARNED,
+    ATT_POSITIONS_ROTARY, /* turns queries and keys instead of joining embeddings */
 } att_positions;
 
 typedef enum att_positions_join { ATT_POSITIONS_ADD, ATT_POSITIONS_CONCAT } att_positions_join;
+
+/* Which layers share the target embedding's table. */
+typedef enum att_tie { ATT_TIE_NO, ATT_TIE_OUTPUT, ATT_TIE_ALL } att_tie;
+
+typedef enum att_norm_place { ATT_NORM_BEFORE, ATT_NORM_AFTER, ATT_NORM_NONE } att_norm_place;
+
+typedef enum att_between { ATT_BETWEEN_RELU, ATT_BETWEEN_GELU, ATT_BETWEEN_GATED } att_between;
 
 typedef enum att_optimiser_kind {
     ATT_OPTIMISER_SGD,
@@ -97,16 +108,27 @@ struct att_settings {
     int64_t max_length;
 
     /* model */
+    int family; /* att_family_kind */
+    int64_t layers, width;
+    int positions, positions_join;
+    int tie;
+    double start;
+
+    /* the recurrent family */
     int cell; /* att_cell of tape/ops.h */
-    int64_t layers, width, embed;
+    int64_t embed;
     bool bidirectional;
     int attention;
     int normaliser; /* att_normaliser */
     int feed;
     double window;
-    int positions, positions_join;
-    bool tie;
-    double start;
+
+    /* the Transformer */
+    int preset; /* changes defaults, nothing else */
+    int64_t decoder_layers, heads, key_heads, feed_forward;
+    int norm, activation; /* att_norm_place, att_between */
+    bool residuals, scale, embed_scale, biases;
+    double attention_dropout, embed_dropout;
 
     /* regularisation and teaching */
     double dropout, label_smoothing;

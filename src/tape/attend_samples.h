@@ -3,15 +3,18 @@
 #define ATT_TAPE_ATTEND_SAMPLES_H
 
 #include "tape/op.h"
+#include "tape/ops.h"
 
 typedef struct attend {
     att_attention how;
     int64_t heads, key_heads;
+    att_columns columns[3]; /* of query, key and value */
 } attend;
 
 enum { ATTEND_SAMPLE_KEYS = 20 }; /* most keys of a sample without values */
 
 static const int64_t some_keys[] = { 3, 0 }, some_queries[] = { 1, 2 };
+static const int64_t two_sequences[] = { 0, 2, 5 };
 
 /* B = 2, T = 2 or as given, S = 4; query, key, value, then w, u, b, v and the bias. */
 #define NONE                                                                                       \
@@ -46,8 +49,8 @@ static const int64_t some_keys[] = { 3, 0 }, some_queries[] = { 1, 2 };
     {                                                                                              \
         QUERY, KEY, VALUE, NONE, NONE, NONE, NONE, NONE                                            \
     }
-#define HOW(...)         (&(const attend){ { __VA_ARGS__ }, 1, 1 })
-#define HEADS(h, g, ...) (&(const attend){ { __VA_ARGS__ }, h, g })
+#define HEADS(h, g, ...) (&(const attend){ .how = { __VA_ARGS__ }, .heads = h, .key_heads = g })
+#define HOW(...)         HEADS(1, 1, __VA_ARGS__)
 
 static const att_op_sample attend_samples[] = {
     /* scores */
@@ -123,6 +126,19 @@ static const att_op_sample attend_samples[] = {
       8,
       { { 3, { 2, 3, 8 } }, { 3, { 2, 4, 4 } }, { 3, { 2, 4, 6 } }, NONE, NONE, NONE, NONE, NONE },
       HEADS(4, 2, .score = ATT_SCORE_SCALED, .key_lengths = some_keys),
+      0,
+      0 },
+    { "some columns of each, two sequences end to end",
+      8,
+      { { 3, { 1, 5, 9 } }, { 3, { 1, 5, 7 } }, { 3, { 1, 5, 8 } }, NONE, NONE, NONE, NONE, NONE },
+      (&(const attend){ .how = { .score = ATT_SCORE_SCALED,
+                                 .causal = true,
+                                 .sequences = 2,
+                                 .query_offsets = two_sequences,
+                                 .key_offsets = two_sequences },
+                        .heads = 2,
+                        .key_heads = 1,
+                        .columns = { { 1, 8 }, { 0, 4 }, { 5, 3 } } }),
       0,
       0 },
     { "17 keys",

@@ -46,6 +46,27 @@ static att_tensor by_heads(const att_node *node, const void *data, att_dtype dty
     return att_tensor_view(data, dtype, 4, shape);
 }
 
+/* The columns of query, key or value that are meant. */
+static att_columns columns_of(const att_node *node, int input)
+{
+    att_columns columns = ((const attend *)node->how)->columns[input];
+    return columns.count > 0 ? columns : (att_columns){ 0, node->in[input]->shape[2] };
+}
+
+/* The heads in some columns of an input. */
+static att_tensor some_heads(const att_node *node, int input, const void *data, att_dtype dtype,
+                             int64_t heads)
+{
+    const att_node *in = node->in[input];
+    att_columns columns = columns_of(node, input);
+    size_t skipped = (size_t)columns.first * (dtype == ATT_F64 ? sizeof(double) : sizeof(float));
+    const int64_t shape[4] = { in->shape[0], in->shape[1], heads, columns.count / heads };
+    att_tensor view = att_tensor_view((const char *)data + skipped, dtype, 4, shape);
+    view.stride[1] = in->shape[2];
+    view.stride[0] = in->shape[1] * in->shape[2];
+    return view;
+}
+
 /* A parameter of the score, shared by all heads: [.,.] as [1,.,.]. */
 static att_tensor for_all_heads(const att_node *node, const void *data, att_dtype dtype)
 {
@@ -71,10 +92,9 @@ static void view_input(views *v, const att_node *node, int input, const void *da
 {
     const attend *how = node->how;
     const att_node *in = node->in[input];
-    if (input == ATTEND_QUERY)
-        v->of[input] = by_heads(in, data, dtype, how->heads);
-    else if (input == ATTEND_KEY || input == ATTEND_VALUE)
-        v->of[input] = by_heads(in, data, dtype, how->key_heads);
+    if (input <= ATTEND_VALUE)
+        v->of[input] = some_heads(node, input, data, dtype,
+                                  input == ATTEND_QUERY ? how->heads : how->key_heads);
     else if (input == ATTEND_BIAS)
         v->of[input] = att_tensor_view(data, dtype, in->rank, in->shape);
     else
@@ -116,16 +136,22 @@ static att_tensor log_sums(const att_node *node, float *data)
 
 /* ---------------------------------------------------------------- the operation */
 
-static bool attend_heads(att_tape *tape, const att_node *node, const char *name,
-                         const att_node *input, int64_t heads)
+static bool attend_heads(att_tape *tape, const att_node *node, const char *name, int index,
+                         int64_t heads)
 {
+    const att_node *input = node->in[index];
     const int64_t want[3] = { node->in[ATTEND_QUERY]->shape[0], -1, -1 };
     if (!att_node_fits(tape, node, name, input, 3, want))
         return false;
-    if (heads > 0 && input->shape[2] % heads == 0)
+    att_columns columns = columns_of(node, index);
+    if (columns.first + columns.count > input->shape[2])
+        att_tape_fail(tape, "attend", "%s is in columns up to %lld, but there are %lld", name,
+                      (long long)(columns.first + columns.count), (long long)input->shape[2]);
+    else if (heads < 1 || columns.count % heads != 0)
+        att_tape_fail(tape, "attend", "%s has %lld columns, no multiple of its %lld heads", name,
+                      (long long)columns.count, (long long)heads);
+    else
         return true;
-    att_tape_fail(tape, "attend", "%s has %lld columns, no multiple of its %lld heads", name,
-                  (long long)input->shape[2], (long long)heads);
     return false;
 }
 
@@ -135,11 +161,11 @@ static bool attend_shape(att_tape *tape, att_node *node)
     const att_node *query = node->in[ATTEND_QUERY], *value = node->in[ATTEND_VALUE];
     const int64_t any[3] = { -1, -1, -1 };
     if (!att_node_fits(tape, node, "query", query, 3, any) ||
-        !attend_heads(tape, node, "query", query, how->heads) ||
-        !attend_heads(tape, node, "key", node->in[ATTEND_KEY], how->key_heads) ||
-        (value && !attend_heads(tape, node, "value", value, how->key_heads)))
+        !attend_heads(tape, node, "query", ATTEND_QUERY, how->heads) ||
+        !attend_heads(tape, node, "key", ATTEND_KEY, how->key_heads) ||
+        (value && !attend_heads(tape, node, "value", ATTEND_VALUE, how->key_heads)))
         return false;
-    int64_t width = value ? value->shape[2] / how->key_heads : keys_of(node);
+    int64_t width = value ? columns_of(node, ATTEND_VALUE).count / how->key_heads : keys_of(node);
     const int64_t shape[3] = { query->shape[0], query->shape[1], how->heads * width };
     att_node_set_shape(node, 3, shape);
     return true;
@@ -306,6 +332,9 @@ att_node *att_attend(att_tape *tape, const att_attend_inputs *in, int64_t heads,
     attend copy = copy_how(tape, how, in->query->shape[0]);
     copy.heads = heads;
     copy.key_heads = key_heads;
+    copy.columns[ATTEND_QUERY] = in->query_columns;
+    copy.columns[ATTEND_KEY] = in->key_columns;
+    copy.columns[ATTEND_VALUE] = in->value_columns;
     att_node *const inputs[ATTEND_INPUTS] = {
         [ATTEND_QUERY] = in->query, [ATTEND_KEY] = in->key,   [ATTEND_VALUE] = in->value,
         [ATTEND_W] = in->w,         [ATTEND_U] = in->u,       [ATTEND_B] = in->b,

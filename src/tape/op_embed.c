@@ -134,10 +134,12 @@ att_node *att_embed(att_tape *tape, att_node *table, int64_t rows, int64_t colum
 att_node *att_sinusoids(att_tape *tape, int64_t first, int64_t count, int64_t width)
 {
     att_node *node = att_tape_input(tape, 2, (const int64_t[]){ count, width }, NULL);
-    for (int64_t t = 0; node && t < count; t++)
-        for (int64_t i = 0; i < width; i++) {
-            double angle = (double)(first + t) / pow(10000, (double)(i / 2 * 2) / (double)width);
+    for (int64_t i = 0; node && i < width; i++) {
+        double wave = pow(10000, (double)(i / 2 * 2) / (double)width);
+        for (int64_t t = 0; t < count; t++) {
+            double angle = (double)(first + t) / wave;
             node->value[t * width + i] = (float)(i % 2 ? cos(angle) : sin(angle));
         }
+    }
     return node;
 }

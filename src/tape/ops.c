@@ -21,6 +21,8 @@
     OP(dropout)                                                                                    \
     OP(layer_norm)                                                                                 \
     OP(rms_norm)                                                                                   \
+    OP(gated)                                                                                      \
+    OP(rotate)                                                                                     \
     OP(recur)                                                                                      \
     OP(recur_end)                                                                                  \
     OP(attend)                                                                                     \

@@ -91,11 +91,26 @@ att_node *att_recur_end(att_tape *tape, att_node *recur);
  * only: no gradient flows through this one. */
 att_node *att_recur_states(att_tape *tape, att_node *recur);
 
+/* silu(a) b for x = [a, b]: [..., 2 F] to [..., F] (Shazeer 2020, "SwiGLU"). */
+att_node *att_gated(att_tape *tape, att_node *x);
+
+/* Turns heads by their positions (Su et al. 2021): the first `heads` heads of `width` columns each,
+ * row i by positions[i]; columns after those stay as they are. Columns j and j + width/2 of a head
+ * turn together, by position / 10000^(2j/width). */
+att_node *att_rotate(att_tape *tape, att_node *x, int64_t heads, int64_t width,
+                     const int32_t *positions);
+
 /* ---- attention */
+/* Some columns of a node: those of its heads, where others stand beside them. */
+typedef struct att_columns {
+    int64_t first, count; /* count 0: all */
+} att_columns;
+
 typedef struct att_attend_inputs {
     att_node *query; /* [B,T,H K] */
     att_node *key;   /* [B,S,G K] */
     att_node *value; /* [B,S,G M]; NULL: the result is the weights themselves, [B,T,H S] */
+    att_columns query_columns, key_columns, value_columns; /* so that the three may be one node */
     att_node *w, *u, *b,
         *v;         /* parameters of the score, as in att_attention_inputs; one head: [.,.] */
     att_node *bias; /* [B|1,H|1,T|1,S|1] */

@@ -18,17 +18,23 @@ typedef struct setting_pair {
     const char *key, *value;
 } setting_pair;
 
-/* Every way that the recurrent family can be put together, each row what differs from an LSTM of
- * one layer with dot attention at the output. Ended by a NULL name. */
+/* Every way that a family can be put together, each row what differs from an LSTM of one layer with
+ * dot attention at the output. Ended by a NULL name. */
 typedef struct variant {
     const char *name;
-    setting_pair set[6];
+    setting_pair set[10];
 } variant;
+
+#define TRANSFORMER                                                                                \
+    { "family", "transformer" }, { "width", "12" }, { "heads", "2" }, { "layers", "1" },           \
+    {                                                                                              \
+        "feed-forward", "16"                                                                       \
+    }
 
 static const variant variants[] = {
     { "dot", { { 0 } } },
     { "none", { { "attention", "none" } } },
-    { "none, tied", { { "attention", "none" }, { "tie", "yes" } } },
+    { "none, tied", { { "attention", "none" }, { "tie", "output" } } },
     { "fixed", { { "attention", "fixed" } } },
     { "fixed at the state", { { "attention", "fixed" }, { "feed", "state" } } },
     { "fixed at both", { { "attention", "fixed" }, { "feed", "both" } } },
@@ -53,12 +59,34 @@ static const variant variants[] = {
     { "bidirectional", { { "bidirectional", "yes" }, { "attention", "general" } } },
     { "three layers, rnn", { { "layers", "3" }, { "cell", "rnn" } } },
     { "two layers, bidirectional, tied",
-      { { "layers", "2" }, { "bidirectional", "yes" }, { "tie", "yes" } } },
+      { { "layers", "2" }, { "bidirectional", "yes" }, { "tie", "output" } } },
     { "sinusoids", { { "positions", "sinusoidal" } } },
     { "learned positions beside",
       { { "positions", "learned" }, { "positions-join", "concat" }, { "feed", "both" } } },
+    { "transformer", { TRANSFORMER } },
+    { "transformer, norm after, gelu, two layers",
+      { TRANSFORMER, { "norm", "after" }, { "activation", "gelu" }, { "layers", "2" } } },
+    { "transformer, rotary, gated, one head of keys",
+      { TRANSFORMER, { "positions", "rotary" }, { "activation", "gated" }, { "key-heads", "1" } } },
+    { "transformer, positions learned beside, deeper decoder",
+      { TRANSFORMER,
+        { "positions", "learned" },
+        { "positions-join", "concat" },
+        { "decoder-layers", "2" } } },
+    { "transformer, output tied, no biases",
+      { TRANSFORMER, { "tie", "output" }, { "biases", "no" } } },
+    { "transformer, all tied, not scaled",
+      { TRANSFORMER, { "tie", "all" }, { "scale", "no" }, { "embed-scale", "no" } } },
+    { "transformer, no norm, attention alone",
+      { TRANSFORMER, { "norm", "none" }, { "feed-forward", "0" } } },
+    { "transformer, no residuals", { TRANSFORMER, { "residuals", "no" } } },
     { NULL, { { 0 } } },
 };
+
+static inline bool is_transformer(const variant *row)
+{
+    return row->set[0].key && strcmp(row->set[0].key, "family") == 0;
+}
 
 typedef struct scene {
     att_settings *settings;
@@ -83,7 +111,7 @@ static inline void scene_new(scene *s, const setting_pair *set, size_t count)
     static const setting_pair small[] = {
         { "width", "10" },       { "embed", "6" },        { "most-length", "5" },
         { "train-count", "60" }, { "valid-count", "20" }, { "batch", "200" },
-        { "rate", "0.02" },
+        { "rate", "0.02" },      { "dropout", "0" },
     };
     *s = (scene){ 0 };
     att_error err = { 0 };

@@ -56,10 +56,17 @@ static void every_default_is_a_good_value(void **state)
     (void)state;
     att_settings *settings = settings_of(NULL);
     att_error err = { 0 };
-    for (size_t i = 0; i < att_row_count; i++)
-        if (att_rows[i].start &&
-            att_row_set(&att_rows[i], settings, att_rows[i].start, &err) != ATT_OK)
+    for (size_t i = 0; i < att_row_count; i++) {
+        const att_row *row = &att_rows[i];
+        if (row->start && row->start[0] == '=') {
+            int other = att_row_find(row->start + 1);
+            assert_true(other >= 0);
+            assert_int_equal(att_rows[other].shown.kind, row->shown.kind);
+            assert_true(row->shown.kind == ATT_SETTING_NUMBER ||
+                        row->shown.kind == ATT_SETTING_REAL);
+        } else if (row->start && att_row_set(row, settings, row->start, &err) != ATT_OK)
             fail_msg("%s", err.message);
+    }
     for (size_t i = 0; i < att_other_default_count; i++) {
         const att_other_default *other = &att_other_defaults[i];
         int row = att_row_find(other->key), when = att_row_find(other->when);
@@ -135,6 +142,60 @@ static void the_rate_follows_the_optimiser_unless_it_was_set(void **state)
     set(settings, "optimiser", "sgd");
     assert_value(settings, "rate", "0.3");
     att_settings_free(settings);
+}
+
+static void defaults_follow_the_family_its_preset_and_other_settings(void **state)
+{
+    (void)state;
+    att_settings *settings = settings_of(NULL);
+    set(settings, "family", "transformer");
+    assert_value(settings, "layers", "4");
+    assert_value(settings, "width", "128");
+    assert_value(settings, "decoder-layers", "4");
+    set(settings, "preset", "base");
+    assert_value(settings, "width", "512");
+    assert_value(settings, "heads", "8");
+    assert_value(settings, "key-heads", "8");
+    assert_value(settings, "decoder-layers", "6");
+    set(settings, "layers", "2");
+    assert_value(settings, "decoder-layers", "2");
+    set(settings, "decoder-layers", "3");
+    set(settings, "dropout", "0.25");
+    assert_value(settings, "attention-dropout", "0.25");
+    assert_value(settings, "layers", "2");
+    assert_value(settings, "decoder-layers", "3");
+    att_settings_free(settings);
+}
+
+static void what_belongs_to_one_family_is_refused_in_the_other(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *family, *key, *value, *message;
+    } rows[] = {
+        { "transformer", "cell", "gru",
+          "cell contradicts family transformer: it belongs to "
+          "recurrent" },
+        { "transformer", "own", "0.5",
+          "own contradicts family transformer: it belongs to "
+          "recurrent" },
+        { "recurrent", "heads", "8",
+          "heads contradicts family recurrent: it belongs to "
+          "transformer" },
+        { "recurrent", "preset", "base",
+          "preset contradicts family recurrent: it belongs to "
+          "transformer" },
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        att_settings *settings = settings_of("reverse");
+        att_error err = { 0 };
+        set(settings, "family", rows[i].family);
+        assert_int_equal(att_settings_check(settings, &err), ATT_OK);
+        set(settings, rows[i].key, rows[i].value);
+        assert_int_equal(att_settings_check(settings, &err), ATT_BAD_INPUT);
+        assert_string_equal(err.message, rows[i].message);
+        att_settings_free(settings);
+    }
 }
 
 /* ---- values */
@@ -275,6 +336,8 @@ int main(void)
         cmocka_unit_test(reverse_alone_is_the_handout),
         cmocka_unit_test(a_task_set_later_brings_its_defaults_but_keeps_what_was_set),
         cmocka_unit_test(the_rate_follows_the_optimiser_unless_it_was_set),
+        cmocka_unit_test(defaults_follow_the_family_its_preset_and_other_settings),
+        cmocka_unit_test(what_belongs_to_one_family_is_refused_in_the_other),
         cmocka_unit_test(values_of_every_kind_are_set_and_got),
         cmocka_unit_test(every_value_reads_back_as_itself),
         cmocka_unit_test(the_ends_of_a_range_are_in_it),

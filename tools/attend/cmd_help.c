@@ -30,7 +30,7 @@ exit_code help_verb(const struct verb *verb)
     return help_verb_about(verb, NULL);
 }
 
-exit_code help_verb_about(const struct verb *verb, const char *about)
+exit_code help_verb_about(const struct verb *verb, const void *about)
 {
     printf("Usage: attend %s%s %s\n\n%s", verb->name, verb->options ? " [options]" : "",
            verb->operands, verb->details);

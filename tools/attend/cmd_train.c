@@ -16,7 +16,9 @@ const char train_details[] =
     "checkpoint, from which --resume goes on to exactly the same bits. Ctrl-C and SIGTERM save "
     "and\n"
     "leave. A --config file has a line `key = value` for each option; the command line wins.\n"
-    "'attend train TASK --help' lists what concerns a task, with its defaults.\n";
+    "'attend train TASK --help' lists what concerns a task, with its defaults; after --family\n"
+    "transformer, what concerns that family. Those under Recurrent belong to the family recurrent\n"
+    "alone, those under Transformer to the other.\n";
 
 const option train_options[] = {
     { .name = "config", .kind = OPTION_TEXT, .takes = "FILE", .says = "read options from a file" },
@@ -172,7 +174,7 @@ exit_code train_run(const struct verb *verb, int count, char **args)
         return report(status, &err);
     exit_code code = train_parse(&request, verb, count, args);
     if (code == EXIT_DONE && request.help)
-        code = help_verb_about(verb, request.task);
+        code = help_verb_about(verb, &request);
     else if (code == EXIT_DONE)
         code = check(&request, verb);
     if (code == EXIT_DONE && !request.help)

@@ -20,7 +20,7 @@ struct verb {
     const char *says;     /* one line, for the list of verbs */
     const char *details;  /* paragraphs for its help */
     const option *options;
-    void (*print_more)(const char *about); /* help after the options, or NULL */
+    void (*print_more)(const void *about); /* help after the options, or NULL */
     exit_code (*run)(const struct verb *verb, int count, char **args);
 };
 
@@ -46,7 +46,7 @@ extern const char gradcheck_details[];
 exit_code train_run(const struct verb *verb, int count, char **args);
 extern const option train_options[];
 extern const char train_details[];
-void train_print_settings(const char *task);
+void train_print_settings(const void *request);
 
 exit_code info_run(const struct verb *verb, int count, char **args);
 extern const option info_options[];
@@ -68,7 +68,7 @@ exit_code help_run(const struct verb *verb, int count, char **args);
 
 /* Writes the help of one verb, or the list of verbs, to standard output. */
 exit_code help_verb(const struct verb *verb);
-exit_code help_verb_about(const struct verb *verb, const char *about); /* told to print_more */
+exit_code help_verb_about(const struct verb *verb, const void *about); /* told to print_more */
 exit_code help_program(void);
 
 /* Tells a failure on standard error as `file:line:column: message`, with the line and a caret where

@@ -6,9 +6,6 @@
 
 #include <stdio.h>
 
-/* Prints every setting that concerns `task` (NULL: any) with its default there, by group. */
-void train_print_settings(const char *task);
-
 /* What was asked for besides settings. */
 typedef struct train_request {
     att_settings *settings;
@@ -16,6 +13,11 @@ typedef struct train_request {
     bool help;
     bool quiet;
 } train_request;
+
+/* Prints every setting that concerns the task of a train_request, with its value there, by group.
+ * Without a request: all, with their defaults. What belongs to another family is left out once
+ * another than the first is chosen. */
+void train_print_settings(const void *request);
 
 /* Reads the arguments: the task, settings as `--key value`, `--key=value`, `--flag` and
  * `--no-flag`, and the options of the verb. What is wrong is told on standard error. */

@@ -68,21 +68,34 @@ static void print_setting(const att_setting *row, const att_settings *defaults)
     att_text_free(&start);
 }
 
-void train_print_settings(const char *task)
+static void print_settings(const char *task, const att_settings *settings)
 {
-    att_settings *defaults;
-    if (att_settings_new(&defaults, task, NULL) != ATT_OK)
-        return;
+    att_text family = { 0 };
+    bool chosen = att_settings_get(&family, settings, "family", NULL) == ATT_OK &&
+                  strcmp(family.data, att_setting_find("family")->words[0]) != 0;
     const char *group = "";
-    printf("\nSettings, with the defaults of %s in brackets.\n", task ? task : "pairs");
+    printf("\nSettings, with the defaults of %s%s%s in brackets.\n", task ? task : "pairs",
+           chosen ? " and family " : "", chosen ? family.data : "");
     for (size_t i = 0; i < att_setting_count(); i++) {
         const att_setting *row = att_setting_get(i);
-        if (strcmp(row->key, "task") == 0 || (task && !att_setting_concerns(row, task)))
+        if (strcmp(row->key, "task") == 0 || (task && !att_setting_concerns(row, task)) ||
+            (chosen && !att_settings_use(settings, row)))
             continue;
         if (strcmp(row->group, group) != 0)
             printf("\n%c%s:\n", row->group[0] - 'a' + 'A', row->group + 1);
         group = row->group;
-        print_setting(row, defaults);
+        print_setting(row, settings);
     }
+    att_text_free(&family);
+}
+
+void train_print_settings(const void *about)
+{
+    const train_request *request = about;
+    att_settings *defaults = NULL;
+    if (request)
+        print_settings(request->task, request->settings);
+    else if (att_settings_new(&defaults, NULL, NULL) == ATT_OK)
+        print_settings(NULL, defaults);
     att_settings_free(defaults);
 }

@@ -3,15 +3,17 @@
 _attend_verbs='explain train run eval show info bench gradcheck help'
 _attend_explain='--format --output --digits --only --row --head --colour --ascii --svg --png --pdf
 --scale --quiet --help'
-_attend_train='--config --quiet --train --source --target --valid --valid-source --valid-target
---hold-out --align --alphabet --least-length --most-length --train-count --valid-count
---source-tokens --target-tokens --subwords --joint --lower --min-count --max-length --cell --layers --width
---embed --bidirectional --attention --normaliser --feed --window --positions
---positions-join --tie --start --dropout --label-smoothing --own --own-from
---align-weight --optimiser --rate --momentum --beta1 --beta2 --rho --epsilon --decay
---clip --schedule --warmup --least-rate --plateau-factor --plateau-patience --epochs
---steps --batch --accumulate --validate-every --best-by --patience --average --seed
---data-seed --out --save-every --log --resume --help'
+_attend_train='--config --quiet --train --source --target --valid --valid-source
+--valid-target --hold-out --align --alphabet --least-length --most-length --train-count
+--valid-count --source-tokens --target-tokens --subwords --joint --lower --min-count
+--max-length --family --layers --width --positions --positions-join --tie --start --cell
+--embed --bidirectional --attention --normaliser --feed --window --preset --decoder-layers
+--heads --key-heads --feed-forward --norm --activation --residuals --scale --embed-scale
+--biases --attention-dropout --embed-dropout --dropout --label-smoothing --own --own-from
+--align-weight --optimiser --rate --momentum --beta1 --beta2 --rho --epsilon --decay --clip
+--schedule --warmup --least-rate --plateau-factor --plateau-patience --epochs --steps
+--batch --accumulate --validate-every --best-by --patience --average --seed --data-seed
+--out --save-every --log --resume --help'
 _attend_run='--json --attention --score --most --help'
 _attend_eval='--json --help'
 _attend_show='--target --layer --head --heads --svg --png --pdf --scale --digits --colour --ascii

@@ -1,5 +1,5 @@
-/* The recurrent family, every way it can be put together: what it learns, and that training and
- * decoding are one computation. */
+/* Every family, every way it can be put together: what it learns, and that training and decoding
+ * are one computation. */
 #include "base/cpu.h"
 #include "decode/search.h"
 #include "model/model_help.h"
@@ -169,6 +169,8 @@ static void own_predictions_are_fed_as_often_as_asked_and_drawn_alike(void **sta
     (void)state;
     EACH_VARIANT(row)
     {
+        if (is_transformer(row))
+            continue; /* it has no use for them */
         scene s;
         scene_of(&s, row);
         const att_batch *batch = att_batches_get(s.batches, 0);
@@ -233,6 +235,8 @@ static void forced_decoding_has_the_bits_of_the_loss(void **state)
     }
 }
 
+enum { MOST_MAPS = 8 };
+
 /* Rows dropped, doubled and exchanged between steps go on as if they had been alone. */
 static void rows_can_be_reordered_between_steps(void **state)
 {
@@ -248,7 +252,7 @@ static void rows_can_be_reordered_between_steps(void **state)
         const att_sources alone = { 1, 2, ids + 3, lengths + 1 };
         att_decoder *decoder;
         att_decoded out;
-        float wanted[16], weights[2] = { 0 };
+        float wanted[16], weights[2 * MOST_MAPS] = { 0 };
         int64_t vocabulary = att_vocab_size(s.data.target_words);
         assert_true(vocabulary <= 16);
         assert_int_equal(att_decoder_new(&decoder, s.model, NULL), ATT_OK);
@@ -259,8 +263,9 @@ static void rows_can_be_reordered_between_steps(void **state)
         for (int t = 0; t < 3; t++)
             assert_int_equal(att_decoder_step(decoder, 1, path + t, NULL, &out, NULL), ATT_OK);
         memcpy(wanted, out.log_probs, (size_t)vocabulary * sizeof *wanted);
+        assert_true(out.maps <= MOST_MAPS);
         if (out.weights)
-            memcpy(weights, out.weights, sizeof weights);
+            memcpy(weights, out.weights, (size_t)out.maps * 2 * sizeof *weights);
 
         /* Source 1 as row 0, then twice, then as the last of four. */
         assert_int_equal(att_decoder_start(decoder, &all, NULL), ATT_OK);
@@ -275,8 +280,9 @@ static void rows_can_be_reordered_between_steps(void **state)
                          ATT_OK);
         assert_memory_equal(out.log_probs + 3 * vocabulary, wanted,
                             (size_t)vocabulary * sizeof *wanted);
-        if (out.weights)
-            assert_memory_equal(out.weights + 9, weights, sizeof weights);
+        for (int64_t map = 0; out.weights && map < out.maps; map++)
+            assert_memory_equal(out.weights + (3 * out.maps + map) * 3, weights + 2 * map,
+                                2 * sizeof *weights);
         att_decoder_free(decoder);
         scene_free(&s);
     }
@@ -334,8 +340,42 @@ static void settings_that_no_model_can_have_are_refused(void **state)
                    "width 11 is odd, and bidirectional shares it between two directions");
     assert_refused((setting_pair[]){ { "attention", "location" }, { "max-length", "0" } }, 2,
                    "attention location needs a max-length: so many positions are learned");
+    assert_refused((setting_pair[]){ { "positions", "rotary" } }, 1,
+                   "positions rotary turns queries and keys: it needs family transformer");
+    assert_refused((setting_pair[]){ { "tie", "all" } }, 1, "tie all needs family transformer");
     assert_refused((setting_pair[]){ { "positions", "learned" }, { "max-length", "0" } }, 2,
                    "positions learned needs a max-length: so many positions are learned");
+}
+
+static void settings_that_no_transformer_can_have_are_refused(void **state)
+{
+    (void)state;
+    static const struct {
+        setting_pair set[6];
+        const char *message;
+    } rows[] = {
+        { { { "width", "12" }, { "heads", "5" } },
+          "width 12 is no multiple of heads 5, which share it" },
+        { { { "width", "12" }, { "heads", "4" }, { "key-heads", "3" } },
+          "heads 4 is no multiple of key-heads 3" },
+        { { { "width", "12" }, { "heads", "4" }, { "positions", "rotary" } },
+          "positions rotary turns pairs of columns, and a head has 3: width 12 divided by heads "
+          "4" },
+        { { { "width", "9" }, { "heads", "3" }, { "positions-join", "concat" } },
+          "width 9 is odd, and positions-join concat shares it between tokens and positions" },
+        { { { "width", "12" }, { "tie", "output" }, { "positions-join", "concat" } },
+          "tie contradicts positions-join concat: an embedding of half the width cannot be the "
+          "output layer" },
+        { { { "width", "12" }, { "positions", "learned" }, { "max-length", "0" } },
+          "positions learned needs a max-length: so many positions are learned" },
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        setting_pair set[8] = { { "family", "transformer" } };
+        size_t count = 1;
+        for (const setting_pair *pair = rows[i].set; pair->key; pair++)
+            set[count++] = *pair;
+        assert_refused(set, count, rows[i].message);
+    }
 }
 
 static void a_source_beyond_the_positions_of_location_attention_is_refused(void **state)
@@ -368,6 +408,7 @@ int main(void)
         cmocka_unit_test(rows_can_be_reordered_between_steps),
         cmocka_unit_test(learning_has_the_same_bits_at_any_number_of_threads),
         cmocka_unit_test(settings_that_no_model_can_have_are_refused),
+        cmocka_unit_test(settings_that_no_transformer_can_have_are_refused),
         cmocka_unit_test(a_source_beyond_the_positions_of_location_attention_is_refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

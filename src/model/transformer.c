@@ -1,0 +1,163 @@
+/* The parameters of the Transformer family; see transformer.h. */
+#include "model/transformer.h"
+
+#include "base/error.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+enum { PREFIX_ROOM = 64 };
+
+/* ---- what cannot be */
+
+static att_status check_heads(const att_settings *settings, att_error *err)
+{
+    if (settings->width % settings->heads != 0)
+        return att_fail(err, ATT_BAD_INPUT, NULL,
+                        "width %lld is no multiple of heads %lld, which share it",
+                        (long long)settings->width, (long long)settings->heads);
+    if (settings->heads % settings->key_heads != 0)
+        return att_fail(err, ATT_BAD_INPUT, NULL, "heads %lld is no multiple of key-heads %lld",
+                        (long long)settings->heads, (long long)settings->key_heads);
+    int64_t each = settings->width / settings->heads;
+    if (settings->positions == ATT_POSITIONS_ROTARY && each % 2 != 0)
+        return att_fail(err, ATT_BAD_INPUT, NULL,
+                        "positions rotary turns pairs of columns, and a head has %lld: width %lld "
+                        "divided by heads %lld",
+                        (long long)each, (long long)settings->width, (long long)settings->heads);
+    return ATT_OK;
+}
+
+static bool positions_beside(const att_settings *settings)
+{
+    return settings->positions_join == ATT_POSITIONS_CONCAT &&
+           (settings->positions == ATT_POSITIONS_SINUSOIDAL ||
+            settings->positions == ATT_POSITIONS_LEARNED);
+}
+
+static att_status check_embedding(const att_settings *settings, att_error *err)
+{
+    if (settings->positions == ATT_POSITIONS_LEARNED && settings->max_length < 1)
+        return att_fail(err, ATT_BAD_INPUT, NULL,
+                        "positions learned needs a max-length: so many positions are learned");
+    if (positions_beside(settings) && settings->width % 2 != 0)
+        return att_fail(err, ATT_BAD_INPUT, NULL,
+                        "width %lld is odd, and positions-join concat shares it between tokens and "
+                        "positions",
+                        (long long)settings->width);
+    if (positions_beside(settings) && settings->tie != ATT_TIE_NO)
+        return att_fail(err, ATT_BAD_INPUT, NULL,
+                        "tie contradicts positions-join concat: an embedding of half the width "
+                        "cannot be the output layer");
+    return ATT_OK;
+}
+
+static bool same_words(const att_vocab *a, const att_vocab *b)
+{
+    int32_t size = att_vocab_size(a);
+    bool same = att_vocab_size(b) == size;
+    for (int32_t i = 0; same && i < size; i++)
+        same = strcmp(att_vocab_word(a, i), att_vocab_word(b, i)) == 0;
+    return same;
+}
+
+static att_status check(const att_model *model, att_error *err)
+{
+    const att_settings *settings = model->settings;
+    ATT_TRY(check_heads(settings, err));
+    ATT_TRY(check_embedding(settings, err));
+    if (settings->tie == ATT_TIE_ALL && !same_words(model->source_words, model->target_words))
+        return att_fail(err, ATT_BAD_INPUT, NULL,
+                        "tie all needs one vocabulary for both sides, and they have different "
+                        "ones");
+    return ATT_OK;
+}
+
+/* ---- parameters */
+
+/* Rows of deviation 1/sqrt(D), which `embed-scale` brings to 1: so the table has the right size for
+ * an output layer too. */
+static void build_embeddings(att_transformer_parts *parts, att_builder *builder,
+                             const att_model *model)
+{
+    const att_settings *settings = model->settings;
+    int64_t embed = positions_beside(settings) ? settings->width / 2 : settings->width;
+    float root = sqrtf((float)embed);
+    bool one = settings->tie == ATT_TIE_ALL;
+    const att_embedding like = { .table = ATT_NO_PARAM,
+                                 .positions = (att_positions)settings->positions,
+                                 .join = (att_positions_join)settings->positions_join,
+                                 .embed = embed,
+                                 .place_count = settings->max_length,
+                                 .scale = settings->embed_scale ? root : 1,
+                                 .dropout = (float)settings->embed_dropout };
+    parts->target = parts->source = like;
+    parts->target.drop_place = 1;
+    att_embedding_add(&parts->target, builder, att_vocab_size(model->target_words), 1 / root,
+                      "target");
+    if (one)
+        parts->source.table = parts->target.table;
+    att_embedding_add(&parts->source, builder, att_vocab_size(model->source_words), 1 / root,
+                      "source");
+}
+
+static void build_layers(att_transformer_parts *parts, att_builder *builder,
+                         const att_settings *settings)
+{
+    char prefix[PREFIX_ROOM];
+    uint64_t place = ATT_LAYER_PLACES; /* those before are of the embeddings */
+    for (int i = 0; i < parts->encoder_layers; i++, place += ATT_LAYER_PLACES) {
+        snprintf(prefix, sizeof prefix, "encoder.%d", i);
+        att_layer_build(&parts->encoder[i], builder, settings, false, place, prefix);
+    }
+    for (int i = 0; i < parts->decoder_layers; i++, place += ATT_LAYER_PLACES) {
+        snprintf(prefix, sizeof prefix, "decoder.%d", i);
+        att_layer_build(&parts->decoder[i], builder, settings, true, place, prefix);
+    }
+    parts->encoder_norm = parts->decoder_norm = (att_norm){ ATT_NO_PARAM, ATT_NO_PARAM };
+    if (settings->norm == ATT_NORM_BEFORE) {
+        att_norm_build(&parts->encoder_norm, builder, parts->width, "encoder.norm");
+        att_norm_build(&parts->decoder_norm, builder, parts->width, "decoder.norm");
+    }
+}
+
+static att_status build(att_model *model, att_error *err)
+{
+    const att_settings *settings = model->settings;
+    ATT_TRY(check(model, err));
+    att_transformer_parts *parts = att_arena_take(&model->memory, 1, sizeof *parts);
+    if (!parts)
+        return att_fail_memory(err);
+    att_builder builder = { .params = &model->params,
+                            .spread = (float)settings->start,
+                            .err = err };
+    int64_t targets = att_vocab_size(model->target_words);
+    *parts = (att_transformer_parts){
+        .encoder_layers = (int)settings->layers,
+        .decoder_layers = (int)settings->decoder_layers,
+        .width = settings->width,
+        .heads = settings->heads,
+        .kv_width = 2 * settings->key_heads * (settings->width / settings->heads),
+        .output_w = ATT_NO_PARAM,
+        .output_b = ATT_NO_PARAM,
+    };
+    build_embeddings(parts, &builder, model);
+    build_layers(parts, &builder, settings);
+    if (settings->tie == ATT_TIE_NO)
+        parts->output_w = att_build_matrix(&builder, parts->width, targets, "output", "w");
+    if (settings->biases)
+        parts->output_b = att_build_zeros(&builder, targets, "output", "bias");
+    model->parts = parts;
+    return builder.status;
+}
+
+const att_family att_transformer_family = {
+    .name = "transformer",
+    .build = build,
+    .loss = att_transformer_loss,
+    .open = att_transformer_open,
+    .close = att_transformer_close,
+    .start = att_transformer_start,
+    .step = att_transformer_step,
+};

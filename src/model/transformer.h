@@ -1,0 +1,85 @@
+/* The Transformer family: an encoder and a decoder of layers that attend (Vaswani et al. 2017;
+ * handouts 001 to 004). Shared by its own files alone:
+ *
+ *   transformer.c         its parameters, and the row of the table
+ *   transformer_run.c     sequences taken through the encoder and the decoder
+ *   transformer_loss.c    learning
+ *   transformer_decode.c  decoding: the same run, one token at a time
+ *   pages.c               keys and values of the tokens before, kept between steps
+ *
+ * Sequences lie end to end, [1,N,D], and N counts tokens in use: padding is never worked on. */
+#ifndef ATT_MODEL_TRANSFORMER_H
+#define ATT_MODEL_TRANSFORMER_H
+
+#include "model/model.h"
+#include "model/pages.h"
+#include "nn/layer.h"
+#include "nn/embedding.h"
+
+enum { ATT_MOST_DEEP = 64 };
+
+typedef struct att_transformer_parts {
+    int encoder_layers, decoder_layers;
+    int64_t width;    /* D */
+    int64_t heads;    /* H */
+    int64_t kv_width; /* 2 G K: keys and values of a token in one layer */
+    att_embedding source, target;
+    att_layer encoder[ATT_MOST_DEEP], decoder[ATT_MOST_DEEP];
+    att_norm encoder_norm, decoder_norm; /* after the last layer, where norms stand before */
+    int output_w;                        /* [D,V], or none: the target embedding */
+    int output_b;                        /* [V], or none */
+} att_transformer_parts;
+
+/* Sequences end to end. */
+typedef struct att_stretch {
+    int64_t sequences, tokens;
+    const int64_t *offsets;   /* [sequences + 1] where each begins */
+    const int32_t *ids;       /* [tokens] */
+    const int32_t *positions; /* [tokens] in its sequence */
+} att_stretch;
+
+/* The rows [rows,length] of a batch end to end, without padding, in the tape's memory; NULL on
+ * failure. */
+const att_stretch *att_stretch_new(att_tape *tape, int64_t rows, int64_t length,
+                                   const int64_t *lengths, const int32_t *ids);
+
+/* What a decoder sees. */
+typedef struct att_run {
+    const att_transformer_parts *parts;
+    att_tape *tape;
+
+    att_node *memory[ATT_MOST_DEEP]; /* [1,S,2 G K] keys and values of the sources, by layer */
+    int64_t sources;
+    const int64_t *source_offsets; /* [sources + 1] */
+    const int64_t *query_offsets;  /* [sources + 1] rows of the decoder that belong to each */
+
+    /* Decoding: one token a row. */
+    att_pages *pages;         /* the tokens before; NULL: the whole sequence is at hand */
+    const int32_t *by_source; /* [rows] the rows in the order of their sources; NULL: they are */
+    const int32_t *back;      /* [rows] and back */
+
+    bool want_weights;
+    att_node *weights[ATT_MOST_DEEP]; /* [1,H,N,S] of attention to the sources */
+} att_run;
+
+/* Reads sources: sets `memory`, `sources` and `source_offsets`. */
+void att_transformer_encode(att_run *run, const att_stretch *sources);
+
+/* Takes targets through the decoder, [1,N,D]. */
+att_node *att_transformer_decode(att_run *run, const att_stretch *targets);
+
+/* The scores of the next token, [1,N,V]. */
+att_node *att_transformer_scores(const att_run *run, att_node *x);
+
+att_node *att_transformer_loss(att_model *model, att_tape *tape, const att_batch *batch,
+                               const att_lesson *lesson, att_lesson_result *result);
+
+att_status att_transformer_open(att_decoder *decoder, att_error *err);
+void att_transformer_close(att_decoder *decoder);
+att_status att_transformer_start(att_decoder *decoder, const att_sources *sources, att_error *err);
+att_status att_transformer_step(att_decoder *decoder, int64_t rows, const int32_t *tokens,
+                                const int64_t *order, att_decoded *out, att_error *err);
+
+extern const att_family att_transformer_family;
+
+#endif

@@ -1,0 +1,41 @@
+/* What the Transformer learns from; see transformer.h. */
+#include "model/output.h"
+#include "model/transformer.h"
+
+/* Adds up the losses of single tokens, in their order, and counts those that were foreseen. */
+static void add_up(att_lesson_result *result, const att_stretch *next, const att_node *scores,
+                   const float *losses)
+{
+    int64_t vocabulary = scores->shape[2];
+    for (int64_t i = 0; i < next->tokens; i++) {
+        result->loss += (double)losses[i];
+        result->right +=
+            att_largest_place(scores->value + i * vocabulary, vocabulary) == next->ids[i];
+    }
+    result->tokens += next->tokens;
+}
+
+att_node *att_transformer_loss(att_model *model, att_tape *tape, const att_batch *batch,
+                               const att_lesson *lesson, att_lesson_result *result)
+{
+    att_run run = { .parts = model->parts, .tape = tape };
+    int64_t rows = batch->rows, length = batch->target_length;
+    att_transformer_encode(&run, att_stretch_new(tape, rows, batch->source_length,
+                                                 batch->source_lengths, batch->source));
+    const att_stretch *before =
+        att_stretch_new(tape, rows, length, batch->target_lengths, batch->target_in);
+    const att_stretch *next =
+        att_stretch_new(tape, rows, length, batch->target_lengths, batch->target_out);
+    if (!next)
+        return NULL;
+    run.query_offsets = before->offsets;
+    att_node *scores = att_transformer_scores(&run, att_transformer_decode(&run, before));
+    float *losses = att_tape_take(tape, next->tokens, sizeof *losses);
+    if (!losses)
+        return NULL;
+    att_node *loss =
+        att_cross_entropy(tape, scores, next->ids, lesson ? lesson->smoothing : 0, losses);
+    if (loss && result)
+        add_up(result, next, scores, losses);
+    return loss;
+}

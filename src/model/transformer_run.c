@@ -1,0 +1,132 @@
+/* Sequences taken through a Transformer; see transformer.h. A decoder that has the whole sequence
+ * at hand and one that goes token by token run the same code, but for where keys and values of the
+ * tokens before come from. */
+#include "model/transformer.h"
+
+const att_stretch *att_stretch_new(att_tape *tape, int64_t rows, int64_t length,
+                                   const int64_t *lengths, const int32_t *ids)
+{
+    int64_t tokens = 0, at = 0;
+    for (int64_t r = 0; r < rows; r++)
+        tokens += lengths[r];
+    att_stretch *out = att_tape_take(tape, 1, sizeof *out);
+    int64_t *offsets = att_tape_take(tape, rows + 1, sizeof *offsets);
+    int32_t *packed = att_tape_take(tape, tokens, sizeof *packed);
+    int32_t *positions = att_tape_take(tape, tokens, sizeof *positions);
+    if (!positions)
+        return NULL;
+    for (int64_t r = 0; r < rows; r++) {
+        offsets[r] = at;
+        for (int64_t t = 0; t < lengths[r]; t++, at++) {
+            packed[at] = ids[r * length + t];
+            positions[at] = (int32_t)t;
+        }
+    }
+    offsets[rows] = at;
+    *out = (att_stretch){ rows, tokens, offsets, packed, positions };
+    return out;
+}
+
+/* ---- encoder */
+
+void att_transformer_encode(att_run *run, const att_stretch *sources)
+{
+    const att_transformer_parts *parts = run->parts;
+    att_tape *tape = run->tape;
+    if (!sources)
+        return;
+    run->sources = sources->sequences;
+    run->source_offsets = sources->offsets;
+    const att_sight sight = { .sequences = sources->sequences,
+                              .query_offsets = sources->offsets,
+                              .key_offsets = sources->offsets };
+    att_node *x = att_embedding_run_rows(&parts->source, tape, sources->tokens, sources->ids,
+                                         sources->positions);
+    for (int i = 0; i < parts->encoder_layers; i++) {
+        const att_layer *layer = &parts->encoder[i];
+        att_node *inner = att_frame_enter(&layer->self_frame, tape, x);
+        att_node *into = att_heads_into(&layer->self, tape, inner, sources->positions);
+        att_node *seen = att_heads_attend(&layer->self, tape, into, NULL, &sight);
+        x = att_frame_leave(&layer->self_frame, tape, x, att_heads_out(&layer->self, tape, seen));
+        x = att_layer_feed(layer, tape, x);
+    }
+    x = att_norm_run(&parts->encoder_norm, tape, x);
+    for (int i = 0; i < parts->decoder_layers; i++)
+        run->memory[i] = att_heads_keys(&parts->decoder[i].cross, tape, x);
+}
+
+/* ---- decoder */
+
+/* Attention to the tokens before, and to the token itself. */
+static att_node *look_back(att_run *run, int index, att_node *x, const att_stretch *targets)
+{
+    const att_layer *layer = &run->parts->decoder[index];
+    att_tape *tape = run->tape;
+    att_node *inner = att_frame_enter(&layer->self_frame, tape, x);
+    att_node *into = att_heads_into(&layer->self, tape, inner, targets->positions);
+    att_sight sight = { .sequences = targets->sequences,
+                        .query_offsets = targets->offsets,
+                        .key_offsets = targets->offsets,
+                        .causal = true };
+    att_node *keys = NULL;
+    if (run->pages) {
+        att_pages_write(run->pages, index, into, run->parts->width);
+        keys = att_pages_read(run->pages, tape, index);
+        sight.key_offsets = att_pages_offsets(run->pages);
+        sight.causal = false;
+    }
+    att_node *seen = att_heads_attend(&layer->self, tape, into, keys, &sight);
+    return att_frame_leave(&layer->self_frame, tape, x, att_heads_out(&layer->self, tape, seen));
+}
+
+/* Rows `which` of x [1,N,D]; all of them as they are where it is NULL. */
+static att_node *rearrange(att_tape *tape, att_node *x, const int32_t *which)
+{
+    if (!which || !x)
+        return x;
+    att_node *table = att_reshape(tape, x, 2, &x->shape[1]);
+    return att_embed(tape, table, 1, x->shape[1], which);
+}
+
+/* Attention to the sources. */
+static att_node *look_across(att_run *run, int index, att_node *x)
+{
+    const att_layer *layer = &run->parts->decoder[index];
+    att_tape *tape = run->tape;
+    const att_sight sight = { .sequences = run->sources,
+                              .query_offsets = run->query_offsets,
+                              .key_offsets = run->source_offsets };
+    att_node *inner = att_frame_enter(&layer->cross_frame, tape, x);
+    att_node *query = att_heads_into(&layer->cross, tape, inner, NULL);
+    query = rearrange(tape, query, run->by_source);
+    att_node *seen = att_heads_attend(&layer->cross, tape, query, run->memory[index], &sight);
+    if (run->want_weights)
+        run->weights[index] = att_attend_weights(tape, seen);
+    seen = rearrange(tape, seen, run->back);
+    return att_frame_leave(&layer->cross_frame, tape, x, att_heads_out(&layer->cross, tape, seen));
+}
+
+att_node *att_transformer_decode(att_run *run, const att_stretch *targets)
+{
+    const att_transformer_parts *parts = run->parts;
+    if (!targets)
+        return NULL;
+    att_node *x = att_embedding_run_rows(&parts->target, run->tape, targets->tokens, targets->ids,
+                                         targets->positions);
+    for (int i = 0; i < parts->decoder_layers; i++) {
+        x = look_back(run, i, x, targets);
+        x = look_across(run, i, x);
+        x = att_layer_feed(&parts->decoder[i], run->tape, x);
+    }
+    return att_norm_run(&parts->decoder_norm, run->tape, x);
+}
+
+att_node *att_transformer_scores(const att_run *run, att_node *x)
+{
+    const att_transformer_parts *parts = run->parts;
+    att_tape *tape = run->tape;
+    bool tied = parts->output_w == ATT_NO_PARAM;
+    att_node *w = att_tape_param(tape, tied ? parts->target.table : parts->output_w);
+    att_node *bias = parts->output_b == ATT_NO_PARAM ? NULL : att_tape_param(tape, parts->output_b);
+    return att_linear(tape, x, w, bias, ATT_ACTIVATION_NONE, tied);
+}

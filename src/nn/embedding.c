@@ -73,19 +73,55 @@ static att_node *with_positions(const att_embedding *embedding, att_tape *tape, 
     return att_join(tape, (att_node *[]){ x, att_add(tape, zeros, rows) }, 2);
 }
 
-/* Dropout takes the same columns from a token wherever in the batch it stands (Gal and Ghahramani
- * 2016). So they can be taken from the table, and a recurrent layer goes on multiplying the table
- * instead of every token (tape/recur_table.c). A table with more rows than there are tokens is left
- * alone: the tokens' vectors lose the same columns, to the same bits. */
+/* While learning, a row of the batch has one of DROP_GROUPS tables, each with its own columns
+ * dropped. */
+enum { DROP_GROUPS = 8 };
+
+/* Which row of all tables, one below the other, each token is. */
+static int32_t *dropped_ids(att_tape *tape, int64_t vocabulary, int64_t rows, int64_t columns,
+                            const int32_t *ids)
+{
+    int32_t *out = att_tape_take(tape, rows * columns, sizeof *out);
+    for (int64_t i = 0; out && i < rows * columns; i++) {
+        int64_t group = i / columns % DROP_GROUPS;
+        out[i] = ids[i] < 0 ? ids[i] : (int32_t)(group * vocabulary + ids[i]);
+    }
+    return out;
+}
+
+/* All tables, [DROP_GROUPS V,E]. */
+static att_node *dropped_tables(const att_embedding *embedding, att_tape *tape, att_node *table)
+{
+    int64_t vocabulary = table->shape[0], count = DROP_GROUPS * vocabulary;
+    int32_t *each = att_tape_take(tape, count, sizeof *each);
+    if (!each)
+        return NULL;
+    for (int64_t i = 0; i < count; i++)
+        each[i] = (int32_t)(i % vocabulary);
+    att_node *tables = att_embed(tape, table, 1, count, each);
+    tables = att_reshape(tape, tables, 2, (int64_t[]){ count, embedding->embed });
+    return att_dropout(tape, tables, embedding->dropout, embedding->drop_place);
+}
+
+/* Dropout takes the same columns from a token wherever in a row of the batch it stands (Gal and
+ * Ghahramani 2016), and does so alike in every DROP_GROUPS-th row. So there are only so many
+ * different vectors, and a recurrent layer multiplies those instead of every token
+ * (tape/recur_table.c). Where there are fewer tokens than such vectors, the tokens' own are
+ * dropped: the same bits. */
 static att_node *token_rows(const att_embedding *embedding, att_tape *tape, int64_t rows,
                             int64_t columns, const int32_t *ids)
 {
-    float p = embedding->dropout;
-    uint64_t place = embedding->drop_place;
     att_node *table = att_tape_param(tape, embedding->table);
-    if (table && table->shape[0] <= rows * columns)
-        return att_embed(tape, att_dropout(tape, table, p, place), rows, columns, ids);
-    return att_dropout_alike(tape, att_embed(tape, table, rows, columns, ids), p, place, ids);
+    if (!table || embedding->dropout == 0 || !att_tape_learns(tape))
+        return att_embed(tape, table, rows, columns, ids);
+    int64_t vocabulary = table->shape[0];
+    const int32_t *which = dropped_ids(tape, vocabulary, rows, columns, ids);
+    if (!which)
+        return NULL;
+    if (DROP_GROUPS * vocabulary <= rows * columns)
+        return att_embed(tape, dropped_tables(embedding, tape, table), rows, columns, which);
+    return att_dropout_alike(tape, att_embed(tape, table, rows, columns, ids), embedding->dropout,
+                             embedding->drop_place, which);
 }
 
 att_node *att_embedding_run(const att_embedding *embedding, att_tape *tape, int64_t rows,

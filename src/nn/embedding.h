@@ -28,8 +28,8 @@ void att_embedding_add(att_embedding *embedding, att_builder *builder, int64_t v
 void att_embedding_build(att_embedding *out, att_builder *builder, const att_settings *settings,
                          int64_t vocabulary, const char *prefix, uint64_t drop_place);
 
-/* The tokens [rows,columns] at positions first, first+1, …: [rows,columns,width]. Dropout acts on
- * the table: in one step of learning, a token has lost the same columns wherever it stands. */
+/* The tokens [rows,columns] at positions first, first+1, …: [rows,columns,width]. While learning,
+ * dropout takes the same columns from a token wherever in its row it stands, at any `first`. */
 att_node *att_embedding_run(const att_embedding *embedding, att_tape *tape, int64_t rows,
                             int64_t columns, const int32_t *ids, int64_t first);
 

@@ -51,6 +51,7 @@ static bool recur_shape(att_tape *tape, att_node *node)
 /* What the steps need besides what is kept. */
 typedef struct running {
     const att_recur_kept *kept;
+    att_recur_table table;
     const float *panels; /* of u */
     const float *bias_u; /* of a kind that keeps h u apart, or NULL */
     float *value;        /* [B,T,N] */
@@ -71,6 +72,8 @@ static void run_step(const running *run, const att_kernels *kernels, int64_t s, 
     const att_recur_kept *kept = run->kept;
     const att_cell_kind *kind = kept->kind;
     att_cell_step at = att_recur_step(kept, s, first);
+    if (run->table.ids)
+        att_table_take(&run->table, kept, s, first, past);
     att_rows_multiply(kernels, &(att_rows_product){ .c = kind->apart ? at.own : at.gates,
                                                     .a = at.hidden_before,
                                                     .panels = run->panels,
@@ -92,11 +95,12 @@ static void run_ranks(void *context, int64_t first, int64_t past)
     const running *run = context;
     const att_kernels *kernels = att_kernels_get();
     const att_steps *steps = &run->kept->steps;
+    int64_t most = att_recur_rows_at_once(run->kept);
     for (int64_t s = 0; s < steps->count && first < past; s++) {
         int64_t alive = att_steps_alive(steps, s);
         past = alive < past ? alive : past;
-        if (first < past)
-            run_step(run, kernels, s, first, past);
+        for (int64_t r = first; r < past; r += most)
+            run_step(run, kernels, s, r, past - r > most ? r + most : past);
     }
 }
 
@@ -156,17 +160,16 @@ static bool multiply_inputs(att_tape *tape, const att_node *node, const att_recu
                                                        .bias = bias });
 }
 
-static bool put_inputs(att_tape *tape, const att_node *node, const att_recur_kept *kept)
+/* What the inputs give to the gates: put there, or a table for the steps to take it from. */
+static bool put_inputs(att_tape *tape, const att_node *node, const att_recur_kept *kept,
+                       att_recur_table *table)
 {
-    att_pool_mark mark = att_tape_mark(tape);
     const float *panels = att_node_packed(tape, node->in[RECUR_W], false), *bias;
     if (!panels || !input_bias(tape, node, kept->kind, &bias))
         return false;
-    bool done = att_table_pays(node->in[RECUR_X], &kept->steps)
-                    ? att_table_put(tape, node, kept, panels, bias)
-                    : multiply_inputs(tape, node, kept, panels, bias);
-    att_tape_release(tape, mark);
-    return done;
+    if (att_table_pays(node->in[RECUR_X], &kept->steps))
+        return att_table_make(tape, table, node, kept, panels, bias);
+    return multiply_inputs(tape, node, kept, panels, bias);
 }
 
 static bool take_kept(att_tape *tape, att_recur_kept *kept)
@@ -182,13 +185,15 @@ static bool take_kept(att_tape *tape, att_recur_kept *kept)
 static bool run_all(att_tape *tape, att_node *node, const att_recur_kept *kept)
 {
     const att_node *bias_u = node->in[RECUR_BIAS_U];
-    put_start(kept, node->in[RECUR_START]);
     running run = { .kept = kept,
                     .panels = att_node_packed(tape, node->in[RECUR_U], false),
                     .bias_u = kept->kind->apart && bias_u ? bias_u->value : NULL,
                     .value = node->value };
+    if (!run.panels || !put_inputs(tape, node, kept, &run.table))
+        return false;
+    put_start(kept, node->in[RECUR_START]);
     double work = (double)kept->width * (double)kept->width * kept->kind->gates;
-    return run.panels && att_steps_share(tape, &kept->steps, work, run_ranks, &run);
+    return att_steps_share(tape, &kept->steps, work, run_ranks, &run);
 }
 
 /* Steps beyond a sequence's length give zeros. */
@@ -222,7 +227,7 @@ static bool recur_forward(att_tape *tape, att_node *node)
     if (node->learns)
         mark = att_tape_mark(tape); /* what was taken so far stays */
     clear_unused(node, &kept->steps);
-    bool done = put_inputs(tape, node, kept) && run_all(tape, node, kept);
+    bool done = run_all(tape, node, kept);
     att_tape_release(tape, mark);
     return done;
 }

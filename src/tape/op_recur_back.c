@@ -57,10 +57,11 @@ static void run_ranks(void *context, int64_t first, int64_t past)
     const running *run = context;
     const att_kernels *kernels = att_kernels_get();
     const att_steps *steps = &run->kept->steps;
+    int64_t most = att_recur_rows_at_once(run->kept);
     for (int64_t s = steps->count - 1; s >= 0; s--) {
-        int64_t alive = att_steps_alive(steps, s);
-        if (first < alive)
-            run_step(run, kernels, s, first, alive < past ? alive : past);
+        int64_t alive = att_steps_alive(steps, s), end = alive < past ? alive : past;
+        for (int64_t r = first; r < end; r += most)
+            run_step(run, kernels, s, r, end - r > most ? r + most : end);
     }
 }
 
@@ -116,7 +117,7 @@ bool att_weights_back(att_tape *tape, float *dw, bool add, const float *a, int64
                                                        .add = add });
 }
 
-/* Of w and x. */
+/* Of w, x and the bias. */
 static bool inputs_back(att_tape *tape, att_node *node, const att_recur_kept *kept)
 {
     att_node *x = node->in[RECUR_X], *w = node->in[RECUR_W];
@@ -124,6 +125,7 @@ static bool inputs_back(att_tape *tape, att_node *node, const att_recur_kept *ke
     int64_t total = att_steps_total(&kept->steps);
     bool add_x = true, add_w = true;
     float *dx = att_node_grad_whole(tape, x, &add_x), *dw = att_node_grad_whole(tape, w, &add_w);
+    float *dbias = att_node_grad(tape, node->in[RECUR_BIAS]);
     att_pool_mark mark = att_tape_mark(tape);
     float *packed = att_tape_take(tape, total * depth, sizeof(float));
     const float *panels = dx ? att_node_packed(tape, w, true) : NULL;
@@ -149,20 +151,17 @@ static bool inputs_back(att_tape *tape, att_node *node, const att_recur_kept *ke
         att_steps_scatter(&kept->steps, dx, packed, depth, add_x);
     }
     att_tape_release(tape, mark);
-    return true;
+    return !dbias || att_add_rows(tape, dbias, kept->gates, total, wide);
 }
 
-/* Of u and the biases. */
+/* Of u and the bias that goes with it. */
 static bool states_back(att_tape *tape, att_node *node, const att_recur_kept *kept)
 {
-    const float *dgates = kept->gates, *down = kept->own ? kept->own : kept->gates;
+    const float *down = kept->own ? kept->own : kept->gates;
     int64_t n = kept->width, wide = kept->kind->gates * n, total = att_steps_total(&kept->steps);
     bool add = true;
     float *du = att_node_grad_whole(tape, node->in[RECUR_U], &add);
     if (du && !att_weights_back(tape, du, add, kept->hidden, n, down, wide, total))
-        return false;
-    float *dbias = att_node_grad(tape, node->in[RECUR_BIAS]);
-    if (dbias && !att_add_rows(tape, dbias, dgates, total, wide))
         return false;
     float *dbias_u = att_node_grad(tape, node->in[RECUR_BIAS_U]);
     return !dbias_u || att_add_rows(tape, dbias_u, down, total, wide);

@@ -114,12 +114,35 @@ void att_steps_gather(const att_steps *steps, float *packed, const float *x, int
 void att_steps_scatter(const att_steps *steps, float *x, const float *packed, int64_t width,
                        bool add);
 
-/* x w for all steps where x is an embedding of so few tokens that the table is multiplied instead,
- * and its rows added to the gates: the same bits for less work. */
+/* Where x is an embedding of so few tokens that the table is multiplied by w instead of every step:
+ * the same bits for less work. */
 bool att_table_pays(const att_node *x, const att_steps *steps);
-bool att_table_put(att_tape *tape, const att_node *node, const att_recur_kept *kept,
-                   const float *panels, const float *bias);
+
+/* The products of the table's rows, and which each step takes. */
+typedef struct att_recur_table {
+    const float *rows;  /* [V, gates N] with the bias added */
+    const float *bias;  /* what a step without a token has; NULL: zeros */
+    const int32_t *ids; /* [steps], below 0: no token; NULL: there is no table */
+} att_recur_table;
+
+bool att_table_make(att_tape *tape, att_recur_table *out, const att_node *node,
+                    const att_recur_kept *kept, const float *panels, const float *bias);
+
+/* The gates of ranks first … past-1 at step s get their rows. */
+void att_table_take(const att_recur_table *table, const att_recur_kept *kept, int64_t s,
+                    int64_t first, int64_t past);
+
+/* The gradients of w, the table and the bias. */
 bool att_table_back(att_tape *tape, att_node *node, const att_recur_kept *kept);
+
+/* How many sequences go through a step together: so few that their gates stay in the second cache
+ * from one pass over them to the next, and whole tiles of the product. */
+static inline int64_t att_recur_rows_at_once(const att_recur_kept *kept)
+{
+    enum { GATES_AT_ONCE = 1 << 16, TILES_OF = 6 };
+    int64_t wide = kept->kind->gates * kept->width, tiles = GATES_AT_ONCE / TILES_OF / (wide + 1);
+    return TILES_OF * (tiles > 0 ? tiles : 1);
+}
 
 /* dw = aᵀ dgates over rows: a [rows, depth], dgates [rows, wide]. */
 bool att_weights_back(att_tape *tape, float *dw, bool add, const float *a, int64_t depth,

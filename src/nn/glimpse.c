@@ -10,7 +10,8 @@ static const struct {
     att_score score;
     bool key;   /* keys are values times a matrix, worked out once: qᵀ W k is the dot product of q
                    and W k */
-    bool layer; /* w, u, b and v of the additive score */
+    bool layer; /* w, u, b and v of the additive score; keys are u times values, worked out once
+                   too, and queries w times states, plus b */
 } kinds[] = {
     [ATT_MECHANISM_DOT] = { ATT_SCORE_DOT, false, false },
     [ATT_MECHANISM_SCALED] = { ATT_SCORE_SCALED, false, false },
@@ -84,9 +85,26 @@ static att_node *param(att_tape *tape, int index)
 
 att_node *att_glimpse_keys(const att_glimpse *glimpse, att_tape *tape, att_node *values)
 {
-    if (glimpse->key == ATT_NO_PARAM)
-        return values;
-    return att_linear(tape, values, param(tape, glimpse->key), NULL, ATT_ACTIVATION_NONE, false);
+    if (kinds[glimpse->kind].layer)
+        return att_linear(tape, values, param(tape, glimpse->u), NULL, ATT_ACTIVATION_NONE, true);
+    if (kinds[glimpse->kind].key)
+        return att_linear(tape, values, param(tape, glimpse->key), NULL, ATT_ACTIVATION_NONE,
+                          false);
+    return values;
+}
+
+/* What goes into the score: of the additive one, the query is projected as the keys are. */
+static att_attend_inputs score_inputs(const att_glimpse *glimpse, att_tape *tape, att_node *query)
+{
+    att_attend_inputs in = { .query = query, .v = param(tape, glimpse->v) };
+    att_node *w = param(tape, glimpse->w), *b = param(tape, glimpse->b);
+    if (kinds[glimpse->kind].layer) {
+        in.query = att_linear(tape, query, w, b, ATT_ACTIVATION_NONE, true);
+    } else {
+        in.w = w;
+        in.b = b;
+    }
+    return in;
 }
 
 /* The bias of a window around the place that each query points at. */
@@ -126,16 +144,10 @@ static void attend(const att_glimpse *glimpse, att_tape *tape, const att_memory 
                                 .normaliser = glimpse->normaliser,
                                 .query_lengths = memory->seats ? memory->seats->taken : NULL,
                                 .key_lengths = memory->lengths };
-    const att_attend_inputs in = {
-        .query = query,
-        .key = memory->keys,
-        .value = open ? NULL : memory->values,
-        .w = param(tape, glimpse->w),
-        .u = param(tape, glimpse->u),
-        .b = param(tape, glimpse->b),
-        .v = param(tape, glimpse->v),
-        .bias = bias,
-    };
+    att_attend_inputs in = score_inputs(glimpse, tape, query);
+    in.key = memory->keys;
+    in.value = open ? NULL : memory->values;
+    in.bias = bias;
     att_node *result = att_attend(tape, &in, 1, 1, &how);
     look->weights = NULL;
     if (open) {

@@ -68,8 +68,8 @@ void att_transformer_encode(att_run *run, const att_stretch *sources);
 /* Takes targets through the decoder, [1,N,D]. */
 att_node *att_transformer_decode(att_run *run, const att_stretch *targets);
 
-/* The scores of the next token, [1,N,V]. */
-att_node *att_transformer_scores(const att_run *run, att_node *x);
+/* The layer that gives the scores of the next token for x [1,N,D]. */
+att_output_inputs att_transformer_output(const att_run *run, att_node *x);
 
 att_node *att_transformer_loss(att_model *model, att_tape *tape, const att_batch *batch,
                                const att_lesson *lesson, att_lesson_result *result);

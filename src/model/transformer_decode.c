@@ -220,7 +220,9 @@ att_status att_transformer_step(att_decoder *decoder, int64_t rows, const int32_
     for (int i = 0; i < parts->decoder_layers; i++)
         run.memory[i] = att_tape_lend(tape, 3, shape, s->memory[i]);
     att_node *x = att_transformer_decode(&run, stretch_of(tape, rows, tokens, position));
-    out->log_probs = att_log_probs_of(tape, att_transformer_scores(&run, x));
+    const att_output_inputs output = att_transformer_output(&run, x);
+    out->log_probs = att_log_probs_of(
+        tape, att_linear(tape, x, output.w, output.bias, ATT_ACTIVATION_NONE, output.transposed));
     out->maps = parts->heads * parts->decoder_layers;
     out->heads = parts->heads;
     out->weights = run.want_weights ? weights_of(s, &run) : NULL;

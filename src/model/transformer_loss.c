@@ -1,18 +1,14 @@
 /* What the Transformer learns from; see transformer.h. */
-#include "model/output.h"
 #include "model/transformer.h"
 
 /* Adds up the losses of single tokens, in their order, and counts those that were foreseen. */
-static void add_up(att_lesson_result *result, const att_stretch *next, const att_node *scores,
-                   const float *losses)
+static void add_up(att_lesson_result *result, const att_row_loss *losses, int64_t tokens)
 {
-    int64_t vocabulary = scores->shape[2];
-    for (int64_t i = 0; i < next->tokens; i++) {
-        result->loss += (double)losses[i];
-        result->right +=
-            att_largest_place(scores->value + i * vocabulary, vocabulary) == next->ids[i];
+    for (int64_t i = 0; i < tokens; i++) {
+        result->loss += (double)losses[i].loss;
+        result->right += losses[i].foreseen;
     }
-    result->tokens += next->tokens;
+    result->tokens += tokens;
 }
 
 att_node *att_transformer_loss(att_model *model, att_tape *tape, const att_batch *batch,
@@ -29,13 +25,14 @@ att_node *att_transformer_loss(att_model *model, att_tape *tape, const att_batch
     if (!next)
         return NULL;
     run.query_offsets = before->offsets;
-    att_node *scores = att_transformer_scores(&run, att_transformer_decode(&run, before));
-    float *losses = att_tape_take(tape, next->tokens, sizeof *losses);
+    const att_output_inputs output =
+        att_transformer_output(&run, att_transformer_decode(&run, before));
+    att_row_loss *losses = att_tape_take(tape, next->tokens, sizeof *losses);
     if (!losses)
         return NULL;
     att_node *loss =
-        att_cross_entropy(tape, scores, next->ids, lesson ? lesson->smoothing : 0, losses);
+        att_output_loss(tape, &output, next->ids, lesson ? lesson->smoothing : 0, losses);
     if (loss && result)
-        add_up(result, next, scores, losses);
+        add_up(result, losses, next->tokens);
     return loss;
 }

@@ -121,12 +121,14 @@ att_node *att_transformer_decode(att_run *run, const att_stretch *targets)
     return att_norm_run(&parts->decoder_norm, run->tape, x);
 }
 
-att_node *att_transformer_scores(const att_run *run, att_node *x)
+att_output_inputs att_transformer_output(const att_run *run, att_node *x)
 {
     const att_transformer_parts *parts = run->parts;
-    att_tape *tape = run->tape;
-    bool tied = parts->output_w == ATT_NO_PARAM;
-    att_node *w = att_tape_param(tape, tied ? parts->target.table : parts->output_w);
-    att_node *bias = parts->output_b == ATT_NO_PARAM ? NULL : att_tape_param(tape, parts->output_b);
-    return att_linear(tape, x, w, bias, ATT_ACTIVATION_NONE, tied);
+    bool tied = parts->output_w == ATT_NO_PARAM, biased = parts->output_b != ATT_NO_PARAM;
+    return (att_output_inputs){
+        .x = x,
+        .w = att_tape_param(run->tape, tied ? parts->target.table : parts->output_w),
+        .bias = biased ? att_tape_param(run->tape, parts->output_b) : NULL,
+        .transposed = tied,
+    };
 }

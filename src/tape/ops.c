@@ -28,6 +28,7 @@
     OP(attend)                                                                                     \
     OP(window)                                                                                     \
     OP(cross_entropy)                                                                              \
+    OP(output_loss)                                                                                \
     OP(alignment_loss)
 
 #define DECLARE(name) extern const att_op att_op_##name;

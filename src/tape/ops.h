@@ -136,6 +136,22 @@ att_node *att_window(att_tape *tape, att_node *place, int64_t keys, const int64_
 att_node *att_cross_entropy(att_tape *tape, att_node *scores, const int32_t *targets,
                             float smoothing, float *losses);
 
+/* An output layer and its loss: the cross-entropy of x w + bias, as att_linear() takes them,
+ * against targets, one per row, none of them skipped. The scores are never all in memory. With
+ * `losses` (not NULL) what became of each row is written there. */
+typedef struct att_output_inputs {
+    att_node *x, *w, *bias; /* bias may be NULL */
+    bool transposed;
+} att_output_inputs;
+
+typedef struct att_row_loss {
+    float loss;    /* -log probability of the target, unsmoothed */
+    bool foreseen; /* the target had the largest score, and was the first of equals */
+} att_row_loss;
+
+att_node *att_output_loss(att_tape *tape, const att_output_inputs *in, const int32_t *targets,
+                          float smoothing, att_row_loss *losses);
+
 /* -log of weights [B,T,S] at the key given for each query; below 0 is skipped. */
 att_node *att_alignment_loss(att_tape *tape, att_node *weights, const int32_t *keys);
 

@@ -75,6 +75,24 @@ def tensors(rows):
             torch.tensor([fill(t + [END], target_length, -100) for _, t in rows]))
 
 
+class Embedding(nn.Module):
+    """Vectors of tokens with the dropout of attend (docs/models.md): a token lacks the same columns
+    wherever in its line it stands, and alike in every eighth line of the batch."""
+    GROUPS = 8
+
+    def __init__(self, count, width, dropout):
+        super().__init__()
+        self.weight = nn.Parameter(torch.randn(count, width))
+        self.dropout = dropout
+
+    def forward(self, ids):
+        if not self.dropout:
+            return nn.functional.embedding(ids, self.weight)
+        tables = nn.functional.dropout(self.weight.repeat(self.GROUPS, 1), self.dropout)
+        group = torch.arange(ids.shape[0]) % self.GROUPS
+        return nn.functional.embedding(ids + group[:, None] * self.weight.shape[0], tables)
+
+
 class Model(nn.Module):
     def __init__(self, o, sizes):
         super().__init__()
@@ -82,11 +100,13 @@ class Model(nn.Module):
         between = o.dropout if o.layers > 1 else 0.0
         self.drop = nn.Dropout(o.dropout)
         self.kind = o.attention
-        self.source = nn.Embedding(sizes[0], o.embed)
-        self.target = nn.Embedding(sizes[1], o.embed)
+        self.source = Embedding(sizes[0], o.embed, o.dropout)
+        self.target = Embedding(sizes[1], o.embed, o.dropout)
         self.encoder = nn.LSTM(o.embed, o.width // directions, o.layers, batch_first=True,
                                bidirectional=o.bidirectional, dropout=between)
         self.decoder = nn.LSTM(o.embed, o.width, o.layers, batch_first=True, dropout=between)
+        if o.bidirectional:
+            self.bridges = nn.ModuleList(nn.Linear(2 * o.width, 2 * o.width) for _ in range(o.layers))
         if self.kind == "general":
             self.key = nn.Linear(o.width, o.width, bias=False)
         if self.kind == "additive":
@@ -94,7 +114,7 @@ class Model(nn.Module):
             self.key = nn.Linear(o.width, o.width, bias=False)
             self.score = nn.Linear(o.width, 1, bias=False)
         if self.kind != "none":
-            self.join = nn.Linear(2 * o.width, o.width)
+            self.join = nn.Linear(2 * o.width, o.width, bias=False)
         self.out = nn.Linear(o.width, sizes[1])
 
     def scores(self, states, memory):
@@ -102,14 +122,20 @@ class Model(nn.Module):
             return self.score(torch.tanh(self.query(states)[:, :, None] + self.key(memory)[:, None]))[..., 0]
         return states @ (self.key(memory) if self.kind == "general" else memory).transpose(1, 2)
 
+    def start(self, ends):
+        """Where the decoder starts: the ends of both directions through a bridge for each layer."""
+        if not self.encoder.bidirectional:
+            return ends
+        hidden, cells = (torch.cat([e[0::2], e[1::2]], dim=2) for e in ends)
+        both = torch.stack([bridge(state) for bridge, state in zip(self.bridges, torch.cat([hidden, cells], 2))])
+        return tuple(part.contiguous() for part in both.chunk(2, dim=2))
+
     def forward(self, source, lengths, target):
-        packed = nn.utils.rnn.pack_padded_sequence(self.drop(self.source(source)), lengths,
+        packed = nn.utils.rnn.pack_padded_sequence(self.source(source), lengths,
                                                    batch_first=True, enforce_sorted=False)
         memory, ends = self.encoder(packed)
         memory, _ = nn.utils.rnn.pad_packed_sequence(memory, batch_first=True, total_length=source.shape[1])
-        if self.encoder.bidirectional:
-            ends = [torch.cat([e[0::2], e[1::2]], dim=2) for e in ends]
-        states, _ = self.decoder(self.drop(self.target(target)), tuple(ends))
+        states, _ = self.decoder(self.target(target), self.start(ends))
         if self.kind != "none":
             hidden = torch.arange(source.shape[1])[None] >= lengths[:, None]
             scores = self.scores(states, memory).masked_fill(hidden[:, None], float("-inf"))

@@ -2,8 +2,6 @@
  * the sequences, and each takes its sequences through all their steps. */
 #include "tape/recur.h"
 
-#include <assert.h>
-#include <math.h>
 #include <string.h>
 
 static bool recur_lengths(att_tape *tape, const att_node *node)
@@ -232,79 +230,7 @@ static bool recur_forward(att_tape *tape, att_node *node)
     return done;
 }
 
-/* ---------------------------------------------------------------- truth */
-
-static double sigmoid(double x)
-{
-    return 1 / (1 + exp(-x));
-}
-
-/* One step of one unit: `a` from x w + bias, `b` from h u + bias_u, gate by gate. */
-static double unit_step(att_cell cell, const double *a, const double *b, double hidden,
-                        double *memory)
-{
-    if (cell == ATT_CELL_RNN)
-        return tanh(a[0] + b[0]);
-    if (cell == ATT_CELL_GRU) {
-        double reset = sigmoid(a[0] + b[0]), update = sigmoid(a[1] + b[1]);
-        return (1 - update) * tanh(a[2] + reset * b[2]) + update * hidden;
-    }
-    *memory = sigmoid(a[1] + b[1]) * *memory + sigmoid(a[0] + b[0]) * tanh(a[2] + b[2]);
-    return sigmoid(a[3] + b[3]) * tanh(*memory);
-}
-
-static double affine(const double *x, const double *w, const double *bias, int64_t depth,
-                     int64_t columns, int64_t j)
-{
-    double sum = bias ? bias[j] : 0;
-    for (int64_t k = 0; k < depth; k++)
-        sum += x[k] * w[k * columns + j];
-    return sum;
-}
-
-enum { TRUTH_UNITS = 64 }; /* more than any sample has */
-
-/* `state` [states N] goes one step on. */
-static void exact_step(double *state, att_cell cell, int64_t n, const double *x, int64_t depth,
-                       const double *const *in)
-{
-    int gates = att_cell_gates(cell);
-    int64_t wide = gates * n;
-    double next[TRUTH_UNITS];
-    for (int64_t i = 0; i < n; i++) {
-        double a[4], b[4], none = 0;
-        for (int g = 0; g < gates; g++) {
-            a[g] = affine(x, in[RECUR_W], in[RECUR_BIAS], depth, wide, g * n + i);
-            b[g] = affine(state, in[RECUR_U], in[RECUR_BIAS_U], n, wide, g * n + i);
-        }
-        next[i] = unit_step(cell, a, b, state[i], cell == ATT_CELL_LSTM ? &state[n + i] : &none);
-    }
-    memcpy(state, next, (size_t)n * sizeof *state);
-}
-
-void att_recur_exact(double *hidden, double *end, const att_recurrent *how, const int64_t sizes[4],
-                     const double *const *in)
-{
-    int64_t B = sizes[0], T = sizes[1], D = sizes[2], N = sizes[3];
-    int64_t states = att_cell_states(how->cell) * N;
-    assert(N <= TRUTH_UNITS);
-    for (int64_t b = 0; b < B; b++) {
-        double state[2 * TRUTH_UNITS] = { 0 };
-        int64_t length = how->lengths ? how->lengths[b] : T;
-        if (in[RECUR_START])
-            memcpy(state, in[RECUR_START] + b * states, (size_t)states * sizeof *state);
-        for (int64_t i = 0; hidden && i < T * N; i++)
-            hidden[b * T * N + i] = 0;
-        for (int64_t s = 0; s < length; s++) {
-            int64_t t = b * T + (how->reverse ? length - 1 - s : s);
-            exact_step(state, how->cell, N, in[RECUR_X] + t * D, D, in);
-            if (hidden)
-                memcpy(hidden + t * N, state, (size_t)N * sizeof *state);
-        }
-        if (end)
-            memcpy(end + b * states, state, (size_t)states * sizeof *state);
-    }
-}
+/* ---------------------------------------------------------------- the operation */
 
 static void recur_truth(double *value, const att_node *node, const double *const *in)
 {
@@ -312,103 +238,6 @@ static void recur_truth(double *value, const att_node *node, const double *const
     const int64_t sizes[] = { x->shape[0], x->shape[1], x->shape[2], att_node_width(node) };
     att_recur_exact(value, NULL, node->how, sizes, in);
 }
-
-/* ---------------------------------------------------------------- the operation */
-
-static const int64_t some_lengths[] = { 2, 0, 4, 3, 4 };
-
-#define CELL(kind, backwards, lengths)                                                             \
-    (&(const att_recurrent){ ATT_CELL_##kind, backwards, lengths })
-#define NONE                                                                                       \
-    {                                                                                              \
-        ATT_NOT_GIVEN,                                                                             \
-        {                                                                                          \
-            0                                                                                      \
-        }                                                                                          \
-    }
-
-static const att_op_sample recur_samples[] = {
-    { "rnn",
-      6,
-      { { 3, { 2, 3, 4 } }, { 2, { 4, 5 } }, { 2, { 5, 5 } }, { 1, { 5 } }, NONE, NONE },
-      CELL(RNN, false, NULL),
-      0,
-      0 },
-    { "rnn, lengths, backwards, start",
-      6,
-      { { 3, { 5, 4, 2 } },
-        { 2, { 2, 3 } },
-        { 2, { 3, 3 } },
-        { 1, { 3 } },
-        { 1, { 3 } },
-        { 2, { 5, 3 } } },
-      CELL(RNN, true, some_lengths),
-      0,
-      0 },
-    { "gru",
-      6,
-      { { 3, { 2, 3, 4 } },
-        { 2, { 4, 15 } },
-        { 2, { 5, 15 } },
-        { 1, { 15 } },
-        { 1, { 15 } },
-        NONE },
-      CELL(GRU, false, NULL),
-      0,
-      0 },
-    { "gru, lengths, backwards, start, no biases",
-      6,
-      { { 3, { 5, 4, 2 } }, { 2, { 2, 9 } }, { 2, { 3, 9 } }, NONE, NONE, { 2, { 5, 3 } } },
-      CELL(GRU, true, some_lengths),
-      0,
-      0 },
-    { "lstm",
-      6,
-      { { 3, { 2, 3, 4 } }, { 2, { 4, 20 } }, { 2, { 5, 20 } }, { 1, { 20 } }, NONE, NONE },
-      CELL(LSTM, false, NULL),
-      0,
-      0 },
-    { "lstm, lengths, start, two biases",
-      6,
-      { { 3, { 5, 4, 2 } },
-        { 2, { 2, 12 } },
-        { 2, { 3, 12 } },
-        { 1, { 12 } },
-        { 1, { 12 } },
-        { 2, { 5, 6 } } },
-      CELL(LSTM, false, some_lengths),
-      0,
-      0 },
-    { "lstm, lengths, backwards",
-      6,
-      { { 3, { 5, 4, 2 } }, { 2, { 2, 12 } }, { 2, { 3, 12 } }, NONE, { 1, { 12 } }, NONE },
-      CELL(LSTM, true, some_lengths),
-      0,
-      0 },
-    { "lstm, 17 units",
-      6,
-      { { 3, { 1, 2, 1 } },
-        { 2, { 1, 68 } },
-        { 2, { 17, 68 } },
-        { 1, { 68 } },
-        NONE,
-        { 2, { 1, 34 } } },
-      CELL(LSTM, false, NULL),
-      0,
-      0 },
-    { "no steps",
-      6,
-      { { 3, { 2, 0, 4 } }, { 2, { 4, 20 } }, { 2, { 5, 20 } }, NONE, NONE, { 2, { 2, 10 } } },
-      CELL(LSTM, false, NULL),
-      0,
-      0 },
-    { "no sequences",
-      6,
-      { { 3, { 0, 3, 4 } }, { 2, { 4, 15 } }, { 2, { 5, 15 } }, { 1, { 15 } }, NONE, NONE },
-      CELL(GRU, false, NULL),
-      0,
-      0 },
-};
 
 const att_op att_op_recur = {
     .name = "recur",
@@ -418,8 +247,8 @@ const att_op att_op_recur = {
     .backward = att_recur_backward,
     .truth = recur_truth,
     .rounds = 200,
-    .samples = recur_samples,
-    .sample_count = sizeof recur_samples / sizeof *recur_samples,
+    .samples = att_recur_samples,
+    .sample_count = ATT_RECUR_SAMPLES,
 };
 
 att_node *att_recur(att_tape *tape, const att_recurrent_inputs *in, const att_recurrent *how)

@@ -127,50 +127,6 @@ static void end_truth(double *value, const att_node *node, const double *const *
     }
 }
 
-static const int64_t some_lengths[] = { 2, 0, 4, 3 };
-
-#define CELL(kind, backwards, lengths)                                                             \
-    (&(const att_recurrent){ ATT_CELL_##kind, backwards, lengths })
-#define NONE                                                                                       \
-    {                                                                                              \
-        ATT_NOT_GIVEN,                                                                             \
-        {                                                                                          \
-            0                                                                                      \
-        }                                                                                          \
-    }
-
-static const att_op_sample end_samples[] = {
-    { "rnn, lengths",
-      6,
-      { { 3, { 4, 4, 2 } }, { 2, { 2, 3 } }, { 2, { 3, 3 } }, { 1, { 3 } }, NONE, { 2, { 4, 3 } } },
-      CELL(RNN, false, some_lengths),
-      0,
-      0 },
-    { "gru, lengths, no start",
-      6,
-      { { 3, { 4, 4, 2 } }, { 2, { 2, 9 } }, { 2, { 3, 9 } }, { 1, { 9 } }, NONE, NONE },
-      CELL(GRU, false, some_lengths),
-      0,
-      0 },
-    { "lstm, lengths, backwards",
-      6,
-      { { 3, { 4, 4, 2 } },
-        { 2, { 2, 12 } },
-        { 2, { 3, 12 } },
-        { 1, { 12 } },
-        NONE,
-        { 2, { 4, 6 } } },
-      CELL(LSTM, true, some_lengths),
-      0,
-      0 },
-    { "lstm, no steps",
-      6,
-      { { 3, { 2, 0, 2 } }, { 2, { 2, 12 } }, { 2, { 3, 12 } }, NONE, NONE, { 2, { 2, 6 } } },
-      CELL(LSTM, false, NULL),
-      0,
-      0 },
-};
-
 const att_op att_op_recur_end = {
     .name = "recur-end",
     .shape = end_shape,
@@ -178,8 +134,8 @@ const att_op att_op_recur_end = {
     .backward = end_backward,
     .truth = end_truth,
     .rounds = 200,
-    .samples = end_samples,
-    .sample_count = sizeof end_samples / sizeof *end_samples,
+    .samples = att_recur_samples,
+    .sample_count = ATT_RECUR_SAMPLES,
     .apply = end_apply,
 };
 

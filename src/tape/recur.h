@@ -1,4 +1,4 @@
-/* Inside the recurrent operation (op_recur.c, op_recur_back.c, op_recur_end.c).
+/* Inside the recurrent operations (op_recur*.c, recur_*.c).
  *
  * The steps of all sequences of a batch are packed: rows of the batch are ranked by length, longest
  * first, and step 0 of every sequence comes before step 1 of those that have one, and so on. So a
@@ -150,6 +150,10 @@ bool att_weights_back(att_tape *tape, float *dw, bool add, const float *a, int64
 
 extern const att_op att_op_recur;
 bool att_recur_backward(att_tape *tape, att_node *node);
+
+/* ---- for the check of both operations (recur_truth.c) */
+enum { ATT_RECUR_SAMPLES = 11 };
+extern const att_op_sample att_recur_samples[ATT_RECUR_SAMPLES];
 
 /* The whole of it in double precision: hidden [B,T,N] and the state at the end [B, states N];
  * either may be NULL. */

@@ -359,8 +359,8 @@ typedef struct att_attention_outputs {
 } att_attention_outputs;
 
 /* Gradients of a loss, each of the shape of its input and added to, not overwritten; NULL where
- * unwanted, and where all are, nothing is done. None may overlap an input or be a broadcast view. The reference runs a sum over
- * queries, heads or a broadcast bias in double and adds it once. */
+ * unwanted, and where all are, nothing is done. None may overlap an input or be a broadcast view.
+ * The reference runs a sum over queries, heads or a broadcast bias in double and adds it once. */
 typedef struct att_attention_grads {
     att_tensor *query;
     att_tensor *key;
@@ -687,6 +687,12 @@ ATT_API bool att_answer_layer_map(att_map *out, const att_answer *answer, int64_
  * and "target" (tokens), "scores" (of the target's tokens), "attention" (a row for each), "heads"
  * (the same for each head of each layer)}, the last two where they were asked for. */
 ATT_API att_status att_answer_json(att_text *out, const att_answer *answer, att_error *err);
+
+/* Adds an answer that has attention to *out as an HTML page that needs nothing else: tokens with
+ * their probabilities, each of which shows where it looked when pointed at, the map (one of the two
+ * above), and a table. */
+ATT_API att_status att_answer_html(att_text *out, const att_answer *answer, const att_map *map,
+                                   att_error *err);
 
 /* A model measured on pairs. Rates are between 0 and 1 (error rates may exceed 1), NaN where there
  * was nothing to count. */

@@ -1,7 +1,7 @@
-/* A trace as one HTML file that needs nothing else: no network, no scripts. Formulas and matrices
- * are MathML, maps are inline SVG, each step has an anchor, and the page follows the reader's
- * choice of light or dark and prints well. */
+/* A trace as one HTML file that needs nothing else. Formulas and matrices are MathML, maps are
+ * inline SVG, and each step has an anchor. */
 #include "render/formula.h"
+#include "render/html_head.h"
 #include "render/matrix_html.h"
 #include "render/page.h"
 #include "render/view.h"
@@ -12,18 +12,8 @@
 enum { MOST_ROWS = 24, MOST_COLS = 16, MAP_QUERIES = 100, MAP_KEYS = 100 };
 
 static const char style[] =
-    ":root{color-scheme:light dark;--ink:#1b1f24;--soft:#5b6470;--paper:#ffffff;--line:#dfe3e8;"
-    "--pass:#1a7f37;--fail:#c62828;--failbg:#fdecea;--card:#f6f8fa}\n"
-    "@media (prefers-color-scheme:dark){:root{--ink:#e6e9ee;--soft:#9aa4b2;--paper:#15181d;"
-    "--line:#323943;--pass:#57c27a;--fail:#ff8a80;--failbg:#3a1d1d;--card:#1d2229}}\n"
-    "body{margin:0;background:var(--paper);color:var(--ink);"
-    "font:17px/1.55 system-ui,\"Noto Sans\",\"DejaVu Sans\",sans-serif}\n"
-    "main{max-width:54rem;margin:0 auto;padding:2rem 1.25rem 4rem;overflow-wrap:break-word}\n"
-    "h1{font-size:1.8rem;line-height:1.2;margin:1.5rem 0 .75rem}\n"
-    "h2{font-size:1.35rem;margin:2.2rem 0 .6rem;border-bottom:1px solid var(--line);"
-    "padding-bottom:.2rem}\nh3{font-size:1.1rem;margin:1.6rem 0 .4rem}\n"
     "article+article{margin-top:4rem;border-top:2px solid var(--line)}\n"
-    ".file,.note,.says,.verdict,footer{color:var(--soft)}\n"
+    ".file,.note,.says,.verdict{color:var(--soft)}\n"
     ".file{font-family:ui-monospace,monospace;font-size:.85rem}\n"
     ".step{position:relative;margin:1rem 0}\n"
     ".line{position:absolute;left:-3.2rem;top:.35rem;width:2.4rem;text-align:right;"
@@ -55,34 +45,21 @@ static const char style[] =
     ".banner{padding:.6rem 1rem;border:2px solid var(--fail);border-radius:6px;"
     "background:var(--failbg);color:var(--fail);font-weight:600}\n.banner a{color:inherit}\n"
     ".sum{font-weight:600;color:var(--pass)}\n.sum.failed{color:var(--fail)}\n"
-    "figure{margin:1.2rem 0;overflow-x:auto;overflow-y:hidden}\n"
-    "figure svg{max-width:100%;height:auto;border-radius:6px}\n"
-    "figcaption{color:var(--soft);font-size:.88rem}\n"
-    "footer{margin-top:3rem;font-size:.88rem}\n"
-    "@media print{body{font-size:11pt}main{max-width:none;padding:0}.line{display:none}"
-    ".step,figure,.check{break-inside:avoid}}\n";
+    "@media print{.line{display:none}.step,.check{break-inside:avoid}}\n";
 
-static void put_title(att_page *page)
+/* The first heading of the only sheet, or its name. */
+static const char *title_of(const att_page *page)
 {
-    for (size_t i = 0; page->sheet_count == 1 && i < page->sheets[0]->step_count; i++) {
-        const att_step *step = &page->sheets[0]->steps[i];
-        if (step->kind == ATT_STEP_HEADING) {
-            att_put_xml(page->out, step->text);
-            return;
-        }
-    }
-    att_put_xml(page->out, page->sheet_count == 1 ? page->sheets[0]->name : "Worksheets");
+    for (size_t i = 0; page->sheet_count == 1 && i < page->sheets[0]->step_count; i++)
+        if (page->sheets[0]->steps[i].kind == ATT_STEP_HEADING)
+            return page->sheets[0]->steps[i].text;
+    return page->sheet_count == 1 ? page->sheets[0]->name : "Worksheets";
 }
 
 static void html_begin(att_page *page)
 {
-    att_put(page->out, "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\"/>\n"
-                       "<meta name=\"viewport\" content=\"width=device-width,initial-scale=1\"/>\n"
-                       "<meta name=\"generator\" content=\"attend " ATT_VERSION "\"/>\n<title>");
-    put_title(page);
-    att_put(page->out, "</title>\n<style>\n");
-    att_put(page->out, style);
-    att_put(page->out, "</style>\n</head>\n<body>\n<main>\n");
+    att_put_html_head(page->out, title_of(page), style);
+    att_put_html_body(page->out);
 }
 
 static void put_anchor(att_page *page, size_t step)
@@ -344,7 +321,8 @@ static void html_end(att_page *page)
 {
     att_put(page->out, "<footer>");
     att_put_rounding(page);
-    att_put(page->out, "</footer>\n</main>\n</body>\n</html>\n");
+    att_put(page->out, "</footer>\n");
+    att_put_html_end(page->out);
 }
 
 const att_format_row att_format_html = {

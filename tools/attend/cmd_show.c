@@ -12,6 +12,7 @@ typedef struct settings {
     const char *svg;
     const char *png;
     const char *pdf;
+    const char *html;
     double scale; /* 0: not given */
     long layer;   /* 0: not given */
     long head;
@@ -44,6 +45,7 @@ const option show_options[] = {
     ROW("pdf", 0, TEXT, pdf, "FILE", "the same as PDF"),
     ROW("scale", 0, REAL, scale, "X", "pixels of a PNG to one of the SVG (default 2)",
         .least = 0.01, .most = 100),
+    ROW("html", 0, TEXT, html, "FILE", "a page with the map, tokens and probabilities"),
     ROW("digits", 'd', NUMBER, digits, "N", "digits after the decimal point (default 2)",
         .least = 0, .most = 17),
     ROW("colour", 0, WORD, colour, "WHEN", "auto (default), always or never",
@@ -69,6 +71,14 @@ static att_status make_text(att_text *out, const att_answer *answer, const att_m
     return att_map_text(out, map, &options, err);
 }
 
+/* The page, to be written later. */
+static att_status make_page(output_list *files, const att_answer *answer, const att_map *map,
+                            const char *path, att_error *err)
+{
+    output_file *file = output_add(files, path, "page");
+    return file ? att_answer_html(&file->bytes, answer, map, err) : error_memory(err);
+}
+
 static att_status show_answer(const att_answer *answer, const settings *set, att_error *err)
 {
     const picture_files asked = { set->svg, set->png, set->pdf, set->scale };
@@ -83,6 +93,8 @@ static att_status show_answer(const att_answer *answer, const settings *set, att
     att_text text = { 0 };
     output_list files = { 0 };
     att_status status = pictures_make(&files, (const att_map *[]){ &map }, 1, &asked, err);
+    if (status == ATT_OK && set->html)
+        status = make_page(&files, answer, &map, set->html, err);
     if (status == ATT_OK && !set->quiet)
         status = make_text(&text, answer, &map, set, err);
     if (status == ATT_OK)
@@ -127,8 +139,10 @@ exit_code show_run(const struct verb *verb, int count, char **args)
         return parsed == PARSE_HELP ? help_verb(verb) : EXIT_BAD_INPUT;
     const picture_files asked = { set.svg, set.png, set.pdf, set.scale };
     const char *wrong = pictures_bad(&asked);
-    if (!wrong && set.quiet && !pictures_asked(&asked))
-        wrong = "--quiet needs --svg, --png or --pdf: there would be nothing to see";
+    if (!wrong && set.html && (strcmp(set.html, "-") == 0 || !set.html[0]))
+        wrong = "--html writes a file, not standard output";
+    if (!wrong && set.quiet && !set.html && !pictures_asked(&asked))
+        wrong = "--quiet needs --svg, --png, --pdf or --html: there would be nothing to see";
     if (!wrong && set.head > 0 && set.heads)
         wrong = "--head draws one head and --heads all of them";
     if (!wrong && operands != 2)

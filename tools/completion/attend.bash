@@ -16,7 +16,7 @@ _attend_train='--config --quiet --train --source --target --valid --valid-source
 --out --save-every --log --resume --help'
 _attend_run='--json --attention --score --most --help'
 _attend_eval='--json --help'
-_attend_show='--target --layer --head --heads --svg --png --pdf --scale --digits --colour --ascii
+_attend_show='--target --layer --head --heads --svg --png --pdf --html --scale --digits --colour --ascii
 --quiet --help'
 _attend_info='--json --help'
 _attend_bench='--cpu --threads --time --quick --json --list --ascii --help'
@@ -122,7 +122,7 @@ _attend() {
     show)
         case $prev in
         --colour) _attend_words 'auto always never' ;;
-        --svg | --png | --pdf) _attend_files "${prev#--}" ;;
+        --svg | --png | --pdf | --html) _attend_files "${prev#--}" ;;
         --target | --layer | --head | --scale | --digits) COMPREPLY=() ;;
         *)
             if [[ $cur == -* ]]; then

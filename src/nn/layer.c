@@ -91,9 +91,10 @@ att_node *att_frame_enter(const att_frame *frame, att_tape *tape, att_node *x)
 
 att_node *att_frame_leave(const att_frame *frame, att_tape *tape, att_node *x, att_node *y)
 {
-    y = att_dropout(tape, y, frame->dropout, frame->drop_place);
     if (frame->residual)
-        y = att_add(tape, x, y);
+        y = att_residual(tape, x, y, frame->dropout, frame->drop_place);
+    else
+        y = att_dropout(tape, y, frame->dropout, frame->drop_place);
     return att_norm_run(&frame->after, tape, y);
 }
 

@@ -64,6 +64,10 @@ float *att_node_grad(att_tape *tape, att_node *node);
  * there, which is not even zeros. */
 float *att_node_grad_whole(att_tape *tape, att_node *node, bool *add);
 
+/* Hands the gradient of a node on to an input that it adds to as it is, where that has none yet:
+ * the last thing its backward does, for then it has none itself. False where it is to be added. */
+bool att_node_grad_pass(att_node *node, att_node *input);
+
 /* Runs the backward of every node that has a gradient, the last first. */
 att_status att_tape_play_back(att_tape *tape, att_error *err);
 

@@ -1,4 +1,4 @@
-/* Dropout, drawn row by row. */
+/* Dropout, drawn row by row; alone, and where its result is added to what went around it. */
 #include "base/parallel.h"
 #include "base/random.h"
 #include "tape/help.h"
@@ -103,14 +103,22 @@ static uint64_t seed_of(uint64_t seed, uint64_t step, uint64_t place)
     return (uint64_t)out[0] << 32 | out[1];
 }
 
+static bool is_probability(att_tape *tape, float probability)
+{
+    if (probability >= 0 && probability < 1)
+        return true;
+    att_tape_fail(tape, "dropout", "the probability is %g, expected 0 or more, below 1",
+                  (double)probability);
+    return false;
+}
+
 att_node *att_dropout_alike(att_tape *tape, att_node *x, float probability, uint64_t place,
                             const int32_t *kinds)
 {
     if (!att_tape_learns(tape) || probability == 0 || !x)
         return x;
-    if (!(probability > 0 && probability < 1))
-        return att_tape_fail(tape, "dropout", "the probability is %g, expected 0 or more, below 1",
-                             (double)probability);
+    if (!is_probability(tape, probability))
+        return NULL;
     dropout how = { .seed = seed_of(att_tape_seed(tape), att_tape_step(tape), place),
                     .probability = probability,
                     .kinds = att_tape_copy(tape, kinds, att_node_rows(x), sizeof *kinds) };
@@ -120,4 +128,88 @@ att_node *att_dropout_alike(att_tape *tape, att_node *x, float probability, uint
 att_node *att_dropout(att_tape *tape, att_node *x, float probability, uint64_t place)
 {
     return att_dropout_alike(tape, x, probability, place, NULL);
+}
+
+/* ---------------------------------------------------------------- residual */
+
+static bool residual_shape(att_tape *tape, att_node *node)
+{
+    att_node_like(node, node->in[0]);
+    return att_node_fits(tape, node, "y", node->in[1], node->rank, node->shape);
+}
+
+/* value = x + dropped y, or dy += dropped gradient. */
+static void drop_onto(float *to, const float *from, const att_node *node)
+{
+    int64_t width = att_node_width(node);
+    dropping d = { att_kernels_get()->dropout_back, node->how, to, from, (size_t)width };
+    att_parallel_for(att_node_rows(node), att_rows_grain(2 * width), drop_rows, &d);
+}
+
+static bool residual_forward(att_tape *tape, att_node *node)
+{
+    (void)tape;
+    att_add_all(node->value, node->in[0]->value, node->count, false);
+    drop_onto(node->value, node->in[1]->value, node);
+    return true;
+}
+
+static bool residual_backward(att_tape *tape, att_node *node)
+{
+    float *dy = att_node_grad(tape, node->in[1]);
+    if (dy)
+        drop_onto(dy, node->grad, node);
+    if (att_node_grad_pass(node, node->in[0]))
+        return true;
+    float *dx = att_node_grad(tape, node->in[0]);
+    if (dx)
+        att_add_all(dx, node->grad, node->count, true);
+    return true;
+}
+
+static void residual_truth(double *value, const att_node *node, const double *const *in)
+{
+    dropout_truth(value, node, in + 1);
+    for (int64_t i = 0; i < node->count; i++)
+        value[i] += in[0][i];
+}
+
+static const att_op_sample residual_samples[] = {
+    { "a third",
+      2,
+      { { 2, { 5, 17 } }, { 2, { 5, 17 } } },
+      &(const dropout){ 7, 0.3f, NULL },
+      0,
+      0 },
+    { "nothing dropped",
+      2,
+      { { 3, { 2, 2, 5 } }, { 3, { 2, 2, 5 } } },
+      &(const dropout){ 8, 0, NULL },
+      0,
+      0 },
+    { "no rows", 2, { { 2, { 0, 5 } }, { 2, { 0, 5 } } }, &(const dropout){ 9, 0.5f, NULL }, 0, 0 },
+};
+
+const att_op att_op_residual = {
+    .name = "residual",
+    .how_size = sizeof(dropout),
+    .shape = residual_shape,
+    .forward = residual_forward,
+    .backward = residual_backward,
+    .truth = residual_truth,
+    .rounds = 6,
+    .samples = residual_samples,
+    .sample_count = sizeof residual_samples / sizeof *residual_samples,
+};
+
+att_node *att_residual(att_tape *tape, att_node *x, att_node *y, float probability, uint64_t place)
+{
+    if (!att_tape_learns(tape) || probability == 0)
+        return att_add(tape, x, y);
+    if (!is_probability(tape, probability))
+        return NULL;
+    const dropout how = { .seed = seed_of(att_tape_seed(tape), att_tape_step(tape), place),
+                          .probability = probability };
+    att_node *const in[] = { x, y };
+    return att_op_apply(tape, &att_op_residual, in, 2, &how);
 }

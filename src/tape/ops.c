@@ -19,6 +19,7 @@
     OP(spread)                                                                                     \
     OP(embed)                                                                                      \
     OP(dropout)                                                                                    \
+    OP(residual)                                                                                   \
     OP(layer_norm)                                                                                 \
     OP(rms_norm)                                                                                   \
     OP(gated)                                                                                      \

@@ -53,6 +53,9 @@ att_node *att_dropout(att_tape *tape, att_node *x, float probability, uint64_t p
 att_node *att_dropout_alike(att_tape *tape, att_node *x, float probability, uint64_t place,
                             const int32_t *kinds);
 
+/* x + dropout of y, of one shape: what goes around a part of a layer, and what comes out of it. */
+att_node *att_residual(att_tape *tape, att_node *x, att_node *y, float probability, uint64_t place);
+
 att_node *att_layer_norm(att_tape *tape, att_node *x, att_node *gain,
                          att_node *bias); /* [..., D] */
 att_node *att_rms_norm(att_tape *tape, att_node *x, att_node *gain);

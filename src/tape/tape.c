@@ -17,7 +17,8 @@ struct att_tape {
     att_node **leaves; /* [params->count] of the parameters used so far, else NULL */
     bool learn;
     uint64_t seed, step;
-    att_error error; /* the first failure */
+    struct spare *spares; /* gradients that have been played back */
+    att_error error;      /* the first failure */
 };
 
 /* ---------------------------------------------------------------- life */
@@ -51,6 +52,7 @@ void att_tape_begin(att_tape *tape, bool learn, uint64_t seed, uint64_t step)
     tape->error.status = ATT_OK;
     tape->last = NULL;
     tape->leaves = NULL;
+    tape->spares = NULL;
     tape->learn = learn;
     tape->seed = seed;
     tape->step = step;
@@ -325,6 +327,34 @@ att_node *att_op_apply(att_tape *tape, const att_op *op, att_node *const *in, in
     return run(tape, node) ? record(tape, node) : NULL;
 }
 
+/* Once a node has been played back nobody asks for its gradient again, and its memory serves for
+ * another of the same size: layers are alike, so that a few gradients do for all. The list lies in
+ * that memory itself. */
+typedef struct spare {
+    struct spare *next;
+    int64_t count;
+} spare;
+
+static void spare_grad(att_tape *tape, att_node *node)
+{
+    if (!node->grad || (size_t)node->count * sizeof(float) < sizeof(spare))
+        return;
+    spare *here = (spare *)(void *)node->grad; /* as aligned as all that a pool gives */
+    *here = (spare){ tape->spares, node->count };
+    tape->spares = here;
+}
+
+static float *take_grad(att_tape *tape, int64_t count)
+{
+    for (spare **at = &tape->spares; *at; at = &(*at)->next)
+        if ((*at)->count == count) {
+            spare *found = *at;
+            *at = found->next;
+            return (float *)(void *)found;
+        }
+    return att_tape_take(tape, count, sizeof(float));
+}
+
 float *att_node_grad_whole(att_tape *tape, att_node *node, bool *add)
 {
     if (!node || !node->learns)
@@ -332,8 +362,20 @@ float *att_node_grad_whole(att_tape *tape, att_node *node, bool *add)
     node = owner(node);
     *add = node->grad != NULL;
     if (!node->grad)
-        node->grad = att_tape_take(tape, node->count, sizeof(float));
+        node->grad = take_grad(tape, node->count);
     return node->grad;
+}
+
+bool att_node_grad_pass(att_node *node, att_node *input)
+{
+    if (!input->learns)
+        return true;
+    input = owner(input);
+    if (input->grad || input->count != node->count)
+        return false;
+    input->grad = node->grad;
+    node->grad = NULL;
+    return true;
 }
 
 float *att_node_grad(att_tape *tape, att_node *node)
@@ -361,7 +403,9 @@ att_status att_tape_backward(att_tape *tape, att_node *loss, float scale, att_er
 att_status att_tape_play_back(att_tape *tape, att_error *err)
 {
     for (att_node *node = tape->last; node && tape->error.status == ATT_OK; node = node->before)
-        if (node->op && node->op->backward && node->grad)
+        if (node->op && node->op->backward && node->grad) {
             node->op->backward(tape, node);
+            spare_grad(tape, node);
+        }
     return att_tape_status(tape, err);
 }

@@ -22,9 +22,10 @@ struct att_node {
     int64_t shape[ATT_NODE_RANK];
     int64_t count;
     float *value; /* [count] */
-    float *grad;  /* [count], once something was added to it */
-    bool learns;  /* a gradient is wanted here or further back */
-    int param;    /* index in the parameters, or -1 */
+    float *
+        grad; /* [count], once something was added to it; but for leaves, until it is played back */
+    bool learns; /* a gradient is wanted here or further back */
+    int param;   /* index in the parameters, or -1 */
     int inputs;
     att_node **in;    /* [inputs] NULL where an operation's optional input is not given */
     const void *how;  /* the operation's settings */

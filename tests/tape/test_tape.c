@@ -163,8 +163,9 @@ static void a_second_round_allocates_nothing(void **state)
         assert_int_equal(att_tape_backward(tape, loss, 1, NULL), ATT_OK);
     }
     att_alloc_fail_at(0);
-    assert_true(att_tape_peak(tape) >= 17 * 60 * 50 * sizeof(float));
-    assert_true(att_tape_peak(tape) < 30 * 60 * 50 * sizeof(float));
+    /* Nine values and the gradient of x stay; the gradients in between take turns. */
+    assert_true(att_tape_peak(tape) >= 12 * 60 * 50 * sizeof(float));
+    assert_true(att_tape_peak(tape) < 17 * 60 * 50 * sizeof(float));
     att_tape_free(tape);
 }
 

@@ -15,8 +15,9 @@
  *  10. Settings               every choice of training, by name
  *  11. Models                 trained models: running and looking into them
  *  12. Training               a model from settings and data
- *  13. Measuring              how fast all of this is here, and how fast it could be
- *  14. Gradient check         every operation of the models against its formula
+ *  13. Metrics                how well lines of text agree with references
+ *  14. Measuring              how fast all of this is here, and how fast it could be
+ *  15. Gradient check         every operation of the models against its formula
  *
  * Conventions. The library never prints, exits or aborts. A call that can fail returns an
  * att_status and, where an att_error is given, says in it what was wrong and what was expected.
@@ -785,7 +786,60 @@ ATT_API size_t att_training_best(const att_training *training);
 ATT_API const char *att_training_model_path(const att_training *training);
 ATT_API const char *att_training_checkpoint_path(const att_training *training);
 
-/* ---------------------------------------------------------------- 13. Measuring */
+/* ---------------------------------------------------------------- 13. Metrics */
+
+/* A measure of how well answers agree with references. */
+typedef struct att_metric {
+    const char *name;  /* "bleu" */
+    const char *title; /* "BLEU" */
+    const char *says;  /* one line of help */
+    bool error;        /* less is better */
+} att_metric;
+
+/* All of them, from 0; NULL beyond the last. */
+ATT_API size_t att_metric_count(void);
+ATT_API const att_metric *att_metric_get(size_t index);
+
+/* Lines without their ends, as UTF-8. */
+typedef struct att_scored_texts {
+    const char *const *answers;           /* [count] */
+    const char *const *const *references; /* [reference_count][count] */
+    size_t count;
+    size_t reference_count;
+} att_scored_texts;
+
+/* All-zero means: 13a, capitals as they are, no interval. */
+typedef struct att_metric_how {
+    const char *tokenizer; /* words of BLEU: "13a", "none", "char" or "intl"; NULL: 13a */
+    bool lower;            /* compare small letters */
+    int64_t resamples;     /* of the lines, to tell how sure a score is; 0: none */
+    uint64_t seed;         /* of those */
+} att_metric_how;
+
+typedef struct att_metric_score {
+    const att_metric *metric;
+    double value;        /* of 100; error rates may exceed that */
+    double low, high;    /* 95 % of the resamples lie between them; NaN without resamples */
+    char signature[192]; /* how it was computed: "nrefs:1|case:mixed|eff:no|tok:13a|smooth:exp|…" */
+} att_metric_score;
+
+/* Scores answers by the metrics named, out[i] by names[i]. BLEU, chrF and TER are those of
+ * sacreBLEU with its defaults (docs/metrics.md). With several references each line may agree with
+ * any. A line that is not UTF-8 is ATT_BAD_INPUT; err->place says of which text and err->line, from
+ * 1, where. */
+ATT_API att_status att_metrics_score(att_metric_score *out, const char *const *names, size_t count,
+                                     const att_scored_texts *texts, const att_metric_how *how,
+                                     att_error *err);
+
+/* The same for files of lines ("-": standard input), which must have as many; *lines receives how
+ * many. Errors name file and line. */
+ATT_API att_status att_metrics_score_files(att_metric_score *out, size_t *lines,
+                                           const char *const *names, size_t count,
+                                           const char *answers, const char *const *references,
+                                           size_t reference_count, const att_metric_how *how,
+                                           att_error *err);
+
+/* ---------------------------------------------------------------- 14. Measuring */
 
 /* The machine, as far as it tells. */
 typedef struct att_machine {
@@ -847,7 +901,7 @@ ATT_API att_status att_bench_run(att_bench_times *out, size_t index, const att_b
 ATT_API att_status att_limit_measure(double *out, att_limit limit, const att_bench_how *how,
                                      att_error *err);
 
-/* ---------------------------------------------------------------- 14. Gradient check */
+/* ---------------------------------------------------------------- 15. Gradient check */
 
 /* Models are built from operations, each with a forward and a backward of its own. Every one of
  * them states its formula in double precision as well, and samples: shapes and settings to try, odd

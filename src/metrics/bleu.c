@@ -1,0 +1,62 @@
+/* BLEU (Papineni et al., "BLEU: a method for automatic evaluation of machine translation", 2002),
+ * with the choices of sacreBLEU (Post, "A call for clarity in reporting BLEU scores", 2018): runs
+ * of up to four words, the reference nearest in length, and for an order without a match half of
+ * what the last one without had. */
+#include "metrics/measure.h"
+
+#include "base/error.h"
+
+#include <math.h>
+
+enum { ORDER = 4, ANSWERED = 0, REFERRED = 1, MATCHED = 2, TOTAL = MATCHED + ORDER };
+
+/* Of two references equally near, the shorter. */
+static size_t nearest_length(const att_measured *line)
+{
+    size_t answer = line->answer.count, nearest = line->references[0].count;
+    for (size_t r = 1; r < line->reference_count; r++) {
+        size_t length = line->references[r].count;
+        size_t away = length > answer ? length - answer : answer - length;
+        size_t best = nearest > answer ? nearest - answer : answer - nearest;
+        if (away < best || (away == best && length < nearest))
+            nearest = length;
+    }
+    return nearest;
+}
+
+att_status att_bleu_count(double *numbers, const att_measured *line, att_ngrams *grams)
+{
+    att_ngrams_clear(grams);
+    for (size_t r = 0; r < line->reference_count; r++)
+        ATT_TRY(att_ngrams_add(grams, line->references[r].items, line->references[r].count, ORDER));
+    numbers[ANSWERED] = (double)line->answer.count;
+    numbers[REFERRED] = (double)nearest_length(line);
+    att_ngrams_match(grams, line->answer.items, line->answer.count, ORDER, numbers + MATCHED);
+    for (int n = 1; n <= ORDER; n++)
+        numbers[TOTAL + n - 1] = att_ngrams_total(line->answer.count, n);
+    return ATT_OK;
+}
+
+/* An answer shorter than the reference pays for it. */
+static double brevity(double answered, double referred)
+{
+    if (answered >= referred)
+        return 1;
+    return answered > 0 ? exp(1 - referred / answered) : 0;
+}
+
+double att_bleu_score(const double *numbers)
+{
+    double logs = 0, halves = 1;
+    if (numbers[MATCHED] == 0) /* longer runs cannot match either */
+        return 0;
+    for (int n = 0; n < ORDER; n++) {
+        double matched = numbers[MATCHED + n], total = numbers[TOTAL + n];
+        if (total == 0)
+            return 0;
+        if (matched == 0)
+            halves *= 2;
+        logs += log(matched > 0 ? 100 * matched / total : 100 / (halves * total));
+    }
+    return brevity(numbers[ANSWERED], numbers[REFERRED]) * exp(logs / ORDER);
+}

@@ -1,0 +1,341 @@
+/* Answers scored against references by any of the metrics; see attend.h. */
+#include "metrics/measure.h"
+
+#include "base/alloc.h"
+#include "base/error.h"
+#include "base/parallel.h"
+#include "base/quote.h"
+#include "base/random.h"
+#include "metrics/words.h"
+#include "text/tokens.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- the table */
+
+#define EDITS(name_, title_, says_, symbols_)                                                      \
+    {                                                                                              \
+        .shown = { name_, title_, says_, true }, .numbers = 2, .symbols = symbols_, .second = -1,  \
+        .count = att_edits_count, .score = att_edits_score                                         \
+    }
+
+const att_measure att_measures[] = {
+    { .shown = { "bleu", "BLEU", "runs of up to four words that the reference has too", false },
+      .numbers = 10,
+      .symbols = ATT_SYMBOLS_TOKENS,
+      .second = -1,
+      .count = att_bleu_count,
+      .score = att_bleu_score,
+      .signature = "|eff:no|tok:@|smooth:exp" },
+    { .shown = { "chrf", "chrF2", "runs of up to six letters, recall weighted twice", false },
+      .numbers = 18,
+      .symbols = ATT_SYMBOLS_LETTERS,
+      .second = -1,
+      .count = att_chrf_count,
+      .score = att_chrf_score,
+      .signature = "|eff:yes|nc:6|nw:0|space:no" },
+    { .shown = { "chrf++", "chrF2++", "chrF with words and pairs of words", false },
+      .numbers = 24,
+      .symbols = ATT_SYMBOLS_LETTERS,
+      .second = ATT_SYMBOLS_CHRF,
+      .count = att_chrf_words_count,
+      .score = att_chrf_words_score,
+      .signature = "|eff:yes|nc:6|nw:2|space:no" },
+    { .shown = { "ter", "TER", "edits per word of the reference, a moved run being one", true },
+      .numbers = 2,
+      .symbols = ATT_SYMBOLS_WORDS,
+      .second = -1,
+      .lower = true,
+      .count = att_ter_count,
+      .score = att_edits_score,
+      .signature = "|tok:tercom|norm:no|punct:yes|asian:no" },
+    EDITS("wer", "word error rate", "edits per word of the reference", ATT_SYMBOLS_WORDS),
+    EDITS("per", "phoneme error rate", "the same, where words are phonemes", ATT_SYMBOLS_WORDS),
+    EDITS("cer", "character error rate", "edits per code point of the reference", ATT_SYMBOLS_LINE),
+    { .shown = { "exact", "exact match", "lines that agree altogether", false },
+      .numbers = 2,
+      .symbols = ATT_SYMBOLS_LINE,
+      .second = -1,
+      .count = att_exact_count,
+      .score = att_exact_score },
+};
+
+const size_t att_measure_count = sizeof att_measures / sizeof *att_measures;
+
+_Static_assert(sizeof att_measures / sizeof *att_measures < 32, "a list of names fits");
+
+size_t att_metric_count(void)
+{
+    return att_measure_count;
+}
+
+const att_metric *att_metric_get(size_t index)
+{
+    return index < att_measure_count ? &att_measures[index].shown : NULL;
+}
+
+static const att_measure *find(const char *name, att_error *err)
+{
+    const char *known[32];
+    for (size_t i = 0; i < att_measure_count; i++) {
+        known[i] = att_measures[i].shown.name;
+        if (strcmp(known[i], name) == 0)
+            return &att_measures[i];
+    }
+    char quoted[ATT_QUOTED];
+    const char *nearest = att_suggest(name, known, att_measure_count);
+    att_fail(err, ATT_BAD_INPUT, NULL, "there is no metric '%s'%s%s%s",
+             att_quote(quoted, name, strlen(name)), nearest ? "; did you mean " : "",
+             nearest ? nearest : "", nearest ? "?" : "");
+    return NULL;
+}
+
+/* ---- one line */
+
+/* What is needed while lines are read. */
+typedef struct scoring {
+    const att_measure *measure;
+    const att_scored_texts *texts;
+    att_tokeniser tokeniser;
+    bool lower;
+    att_vocab *words;
+    att_ids pool;    /* the symbols of one line: answer, references, and those of the second kind */
+    size_t *ends;    /* [2 * (1 + references)] where each ends in the pool */
+    att_symbols *of; /* beside it */
+    att_text small, split;
+    att_ngrams grams;
+} scoring;
+
+static att_status read_side(scoring *s, const char *line, int kind, size_t place, att_error *err)
+{
+    const char *text = line;
+    size_t length = strlen(line);
+    if (s->lower || s->measure->lower) {
+        att_status status = att_lower(&s->small, text, length);
+        if (status == ATT_UNSUPPORTED)
+            return att_fail(err, status, NULL,
+                            "this build knows the small letters of ASCII alone: it lacks utf8proc");
+        if (status != ATT_OK)
+            return att_fail_memory(err);
+        text = s->small.length > 0 ? s->small.data : "";
+        length = s->small.length;
+    }
+    if (kind == ATT_SYMBOLS_TOKENS) {
+        if (att_tokenise(&s->split, s->tokeniser, text, length) != ATT_OK)
+            return att_fail_memory(err);
+        text = s->split.length > 0 ? s->split.data : "";
+        length = s->split.length;
+    }
+    ATT_TRY(att_symbols_read(&s->pool, (att_symbols_kind)kind, s->words, text, length, err));
+    s->ends[place] = s->pool.count;
+    return ATT_OK;
+}
+
+static att_status read_line(scoring *s, size_t line, att_error *err)
+{
+    size_t sides = 1 + s->texts->reference_count;
+    s->pool.count = 0;
+    for (size_t i = 0; i < sides * (s->measure->second < 0 ? 1 : 2); i++) {
+        size_t side = i % sides;
+        const char *text =
+            side == 0 ? s->texts->answers[line] : s->texts->references[side - 1][line];
+        int kind = i < sides ? (int)s->measure->symbols : s->measure->second;
+        ATT_TRY(read_side(s, text, kind, i, err));
+    }
+    for (size_t i = 0; i < sides * (s->measure->second < 0 ? 1 : 2); i++) {
+        size_t start = i > 0 ? s->ends[i - 1] : 0;
+        size_t count = s->ends[i] - start;
+        s->of[i] = (att_symbols){ count > 0 ? s->pool.items + start : NULL, count };
+    }
+    return ATT_OK;
+}
+
+static att_status count_line(scoring *s, size_t line, double *numbers, att_error *err)
+{
+    ATT_TRY(read_line(s, line, err));
+    size_t sides = 1 + s->texts->reference_count;
+    const att_measured measured = { .answer = s->of[0],
+                                    .references = s->of + 1,
+                                    .reference_count = sides - 1,
+                                    .answer_words = s->of[sides],
+                                    .reference_words = s->of + sides + 1 };
+    return s->measure->count(numbers, &measured, &s->grams) == ATT_OK ? ATT_OK
+                                                                      : att_fail_memory(err);
+}
+
+static att_status count_lines(scoring *s, double *numbers, att_error *err)
+{
+    size_t places = 2 * (1 + s->texts->reference_count);
+    att_status status = att_vocab_new(&s->words, ATT_TOKENS_SPACE, false, err);
+    s->ends = att_alloc_zero(places, sizeof *s->ends);
+    s->of = att_alloc_zero(places, sizeof *s->of);
+    if (status == ATT_OK && (!s->ends || !s->of))
+        status = att_fail_memory(err);
+    for (size_t i = 0; i < s->texts->count && status == ATT_OK; i++)
+        status = count_line(s, i, numbers + i * (size_t)s->measure->numbers, err);
+    att_vocab_free(s->words);
+    att_ids_free(&s->pool);
+    att_free(s->ends);
+    att_free(s->of);
+    att_text_free(&s->small);
+    att_text_free(&s->split);
+    att_ngrams_free(&s->grams);
+    return status;
+}
+
+/* ---- the score and how sure it is */
+
+typedef struct bootstrap {
+    const att_measure *measure;
+    const double *numbers; /* [lines, measure->numbers] */
+    size_t lines;
+    uint64_t seed;
+    double *scores; /* [resamples] */
+} bootstrap;
+
+/* Scores as many lines as there are, drawn with replacement. */
+static void resample(void *context, int64_t first, int64_t end)
+{
+    const bootstrap *b = context;
+    size_t width = (size_t)b->measure->numbers;
+    for (int64_t r = first; r < end; r++) {
+        double sum[ATT_METRIC_NUMBERS] = { 0 };
+        for (size_t i = 0; i < b->lines; i++) {
+            double drawn = att_random_double(b->seed, (uint64_t)r, i) * (double)b->lines;
+            const double *row = b->numbers + (size_t)drawn * width;
+            for (size_t n = 0; n < width; n++)
+                sum[n] += row[n];
+        }
+        b->scores[r] = b->measure->score(sum);
+    }
+}
+
+static int by_value(const void *left, const void *right)
+{
+    double a = *(const double *)left, b = *(const double *)right;
+    return (a > b) - (a < b);
+}
+
+static double total(const att_measure *measure, const double *numbers, size_t lines)
+{
+    double sum[ATT_METRIC_NUMBERS] = { 0 };
+    for (size_t i = 0; i < lines; i++)
+        for (int n = 0; n < measure->numbers; n++)
+            sum[n] += numbers[i * (size_t)measure->numbers + (size_t)n];
+    return measure->score(sum);
+}
+
+/* 95 % of the scores lie between low and high. */
+static att_status find_interval(att_metric_score *out, const bootstrap *drawn, int64_t resamples,
+                                att_error *err)
+{
+    bootstrap b = *drawn;
+    if (resamples <= 0)
+        return ATT_OK;
+    b.scores = att_alloc((size_t)resamples, sizeof *b.scores);
+    if (!b.scores)
+        return att_fail_memory(err);
+    att_parallel_for(resamples, 1, resample, &b);
+    qsort(b.scores, (size_t)resamples, sizeof *b.scores, by_value);
+    int64_t beyond = (int64_t)(0.025 * (double)resamples);
+    out->low = b.scores[beyond];
+    out->high = b.scores[resamples - 1 - beyond];
+    att_free(b.scores);
+    return ATT_OK;
+}
+
+static void sign(att_metric_score *out, const scoring *s, const att_metric_how *how)
+{
+    char drawn[64] = "", rest[64] = "";
+    if (how->resamples > 0)
+        snprintf(drawn, sizeof drawn, "|bs:%lld|seed:%llu", (long long)how->resamples,
+                 (unsigned long long)how->seed);
+    const char *signature = s->measure->signature ? s->measure->signature : "";
+    const char *at = strchr(signature, '@');
+    snprintf(rest, sizeof rest, "%.*s%s%s", (int)(at ? at - signature : (int)strlen(signature)),
+             signature, at ? att_tokeniser_words[s->tokeniser] : "", at ? at + 1 : "");
+    snprintf(out->signature, sizeof out->signature, "nrefs:%zu%s|case:%s%s|version:attend-%s",
+             s->texts->reference_count, drawn, s->lower || s->measure->lower ? "lc" : "mixed", rest,
+             ATT_VERSION);
+}
+
+static att_status score(att_metric_score *out, scoring *s, const att_metric_how *how,
+                        att_error *err)
+{
+    size_t lines = s->texts->count;
+    double *numbers = att_alloc(lines * (size_t)s->measure->numbers, sizeof *numbers);
+    if (!numbers)
+        return att_fail_memory(err);
+    *out = (att_metric_score){ .metric = &s->measure->shown, .low = NAN, .high = NAN };
+    att_status status = count_lines(s, numbers, err);
+    const bootstrap drawn = { s->measure, numbers, lines, how->seed, NULL };
+    if (status == ATT_OK) {
+        out->value = total(s->measure, numbers, lines);
+        status = find_interval(out, &drawn, how->resamples, err);
+    }
+    att_free(numbers);
+    sign(out, s, how);
+    return status;
+}
+
+/* ---- the public call */
+
+static att_status find_tokeniser(att_tokeniser *out, const char *word, att_error *err)
+{
+    *out = ATT_TOKENISER_13A;
+    if (!word)
+        return ATT_OK;
+    for (int i = 0; att_tokeniser_words[i]; i++) {
+        if (strcmp(word, att_tokeniser_words[i]) != 0)
+            continue;
+        *out = (att_tokeniser)i;
+        if (*out == ATT_TOKENISER_INTL && !att_words_exact())
+            return att_fail(err, ATT_UNSUPPORTED, NULL,
+                            "this build has no tokeniser intl: it lacks utf8proc");
+        return ATT_OK;
+    }
+    char quoted[ATT_QUOTED];
+    return att_fail(err, ATT_BAD_INPUT, NULL, "there is no tokeniser '%s': 13a, none, char or intl",
+                    att_quote(quoted, word, strlen(word)));
+}
+
+/* err->line tells which line, and err->place whether of the answers or of which reference. */
+static att_status check_texts(const att_scored_texts *texts, att_error *err)
+{
+    if (texts->count == 0 || texts->reference_count == 0)
+        return att_fail(err, ATT_BAD_INPUT, NULL, "there is nothing to compare");
+    for (size_t side = 0; side <= texts->reference_count; side++)
+        for (size_t i = 0; i < texts->count; i++) {
+            const char *line = side == 0 ? texts->answers[i] : texts->references[side - 1][i];
+            att_error inner = { 0 };
+            if (att_line_check(line, strlen(line), &inner) == ATT_OK)
+                continue;
+            char place[32] = "answers";
+            if (side > 0)
+                snprintf(place, sizeof place, "references %zu", side);
+            return att_fail_at(err, inner.status, place, (int)i + 1, 0, NULL, "%s", inner.message);
+        }
+    return ATT_OK;
+}
+
+att_status att_metrics_score(att_metric_score *out, const char *const *names, size_t count,
+                             const att_scored_texts *texts, const att_metric_how *how,
+                             att_error *err)
+{
+    static const att_metric_how plain = { 0 };
+    how = how ? how : &plain;
+    att_tokeniser tokeniser;
+    ATT_TRY(find_tokeniser(&tokeniser, how->tokenizer, err));
+    ATT_TRY(check_texts(texts, err));
+    for (size_t i = 0; i < count; i++) {
+        scoring s = { .texts = texts, .tokeniser = tokeniser, .lower = how->lower };
+        s.measure = find(names[i], err);
+        if (!s.measure)
+            return ATT_BAD_INPUT;
+        ATT_TRY(score(&out[i], &s, how, err));
+    }
+    return ATT_OK;
+}

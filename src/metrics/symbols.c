@@ -1,0 +1,132 @@
+/* Lines as symbols; see words.h. */
+#include "metrics/words.h"
+
+#include "base/error.h"
+#include "text/utf8.h"
+#include "text/vocab_words.h"
+
+#include <string.h>
+
+bool att_is_white(uint32_t code)
+{
+    static const uint32_t others[] = { 0x20,   0x85,   0xA0,   0x1680, 0x2028,
+                                       0x2029, 0x202F, 0x205F, 0x3000 };
+    if ((code >= 0x09 && code <= 0x0D) || (code >= 0x1C && code <= 0x1F) ||
+        (code >= 0x2000 && code <= 0x200A))
+        return true;
+    for (size_t i = 0; i < sizeof others / sizeof *others; i++)
+        if (code == others[i])
+            return true;
+    return false;
+}
+
+/* ---- code points */
+
+static att_status read_letters(att_ids *out, const char *line, size_t length)
+{
+    for (size_t at = 0; at < length;) {
+        uint32_t code;
+        at += att_utf8_take(line + at, length - at, &code);
+        if (!att_is_white(code))
+            ATT_TRY(att_ids_add(out, (int32_t)code + ATT_ID_FIRST));
+    }
+    return ATT_OK;
+}
+
+/* White space between words is one space, whatever it was. */
+static att_status read_line(att_ids *out, const char *line, size_t length)
+{
+    bool space = false;
+    size_t start = out->count;
+    for (size_t at = 0; at < length;) {
+        uint32_t code;
+        at += att_utf8_take(line + at, length - at, &code);
+        bool white = att_is_white(code);
+        if (!white && space && out->count > start)
+            ATT_TRY(att_ids_add(out, ' ' + ATT_ID_FIRST));
+        if (!white)
+            ATT_TRY(att_ids_add(out, (int32_t)code + ATT_ID_FIRST));
+        space = white;
+    }
+    return ATT_OK;
+}
+
+/* ---- words */
+
+/* The next word from *at on; false at the end. */
+static bool next_word(const char *line, size_t length, size_t *at, const char **word, size_t *size)
+{
+    uint32_t code;
+    size_t bytes = 0;
+    for (; *at < length; *at += bytes) {
+        bytes = att_utf8_take(line + *at, length - *at, &code);
+        if (!att_is_white(code))
+            break;
+    }
+    *word = line + *at;
+    for (; *at < length; *at += bytes) {
+        bytes = att_utf8_take(line + *at, length - *at, &code);
+        if (att_is_white(code))
+            break;
+    }
+    *size = (size_t)(line + *at - *word);
+    return *size > 0;
+}
+
+static att_status add_word(att_ids *out, att_vocab *words, const char *word, size_t size,
+                           att_error *err)
+{
+    ptrdiff_t place = att_words_find(words, word, size);
+    if (place < 0) {
+        place = (ptrdiff_t)att_vocab_size(words) - ATT_ID_FIRST;
+        ATT_TRY(att_words_add(words, word, size, err));
+    }
+    return att_ids_add(out, (int32_t)place + ATT_ID_FIRST) == ATT_OK ? ATT_OK
+                                                                     : att_fail_memory(err);
+}
+
+static att_status read_words(att_ids *out, att_vocab *words, const char *line, size_t length,
+                             att_error *err)
+{
+    const char *word;
+    size_t at = 0, size;
+    while (next_word(line, length, &at, &word, &size))
+        ATT_TRY(add_word(out, words, word, size, err));
+    return ATT_OK;
+}
+
+static bool is_chrf_mark(char byte)
+{
+    return byte > ' ' && byte < 0x7F && !(byte >= '0' && byte <= '9') &&
+           !((byte | 32) >= 'a' && (byte | 32) <= 'z');
+}
+
+/* A word whose last letter is a mark is two; otherwise one whose first is. */
+static att_status read_chrf_words(att_ids *out, att_vocab *words, const char *line, size_t length,
+                                  att_error *err)
+{
+    const char *word;
+    size_t at = 0, size;
+    while (next_word(line, length, &at, &word, &size)) {
+        size_t cut = 0;
+        if (size > 1 && is_chrf_mark(word[size - 1]))
+            cut = size - 1;
+        else if (size > 1 && is_chrf_mark(word[0]))
+            cut = 1;
+        if (cut > 0)
+            ATT_TRY(add_word(out, words, word, cut, err));
+        ATT_TRY(add_word(out, words, word + cut, size - cut, err));
+    }
+    return ATT_OK;
+}
+
+att_status att_symbols_read(att_ids *out, att_symbols_kind kind, att_vocab *words, const char *line,
+                            size_t length, att_error *err)
+{
+    if (kind == ATT_SYMBOLS_CHRF)
+        return read_chrf_words(out, words, line, length, err);
+    if (kind == ATT_SYMBOLS_TOKENS || kind == ATT_SYMBOLS_WORDS)
+        return read_words(out, words, line, length, err);
+    att_status status = (kind == ATT_SYMBOLS_LETTERS ? read_letters : read_line)(out, line, length);
+    return status == ATT_OK ? ATT_OK : att_fail_memory(err);
+}

@@ -56,15 +56,13 @@ enum { ATT_WANTED = 4 }; /* keys, values, outputs, queries */
 
 /* What a worker has to itself. */
 typedef struct att_scratch {
-    att_tile *tile;     /* [group], at most ATT_TILES */
-    att_rows next_keys; /* what a single query's keys and values fetch meanwhile */
-    att_rows next_values;
+    att_tile *tile;                /* [group], at most ATT_TILES */
     att_wanted wanted[ATT_WANTED]; /* what a tile's scores fetch meanwhile */
     int wanted_count;
     float *scores;      /* [ATT_BLOCK_KEYS][ATT_TILE_LANES] */
     float *bias;        /* the same; where there is a dense bias */
     float *by_distance; /* [ATT_BLOCK_KEYS + ATT_TILE_LANES]; where ALiBi or a table */
-    uint32_t *allow;    /* [ATT_BLOCK_KEYS] bits of the pairs that may be attended */
+    uint32_t *allow;    /* [group][ATT_BLOCK_KEYS] bits of the pairs that may be attended */
     uint32_t *kept;     /* [ATT_BLOCK_KEYS] and of those that dropout leaves */
     float *gather;      /* rows of tensors whose last stride is not 1, brought together */
     float *slope;       /* [ATT_BLOCK_KEYS][ATT_TILE_LANES] of the soft cap; NULL in the forward */
@@ -207,11 +205,6 @@ void att_ahead_queries(const att_fused *fused, const att_unit *unit, int64_t ind
 /* Fetches part `part` of `parts` of all that is wanted. */
 void att_ahead_fetch(const att_scratch *scratch, size_t part, size_t parts);
 
-/* Leaves a part of them, of `heads` heads that lie side by side, for the kernels of a single query
- * to fetch. */
-void att_ahead_leave(const att_fused *fused, const att_ahead *ahead, int64_t part, int64_t parts,
-                     int64_t heads, att_scratch *scratch);
-
 /* ---- fused_block.c: scores of a tile and a block, as softmax gets them */
 
 /* The scores of keys `from` …: product, soft cap, biases, mask; in base 2. */
@@ -222,10 +215,20 @@ att_allowed att_tile_block(const att_fused *fused, const att_head *head, att_til
 void att_tile_kept(const att_fused *fused, const att_head *head, const att_tile *tile,
                    att_scratch *scratch, int64_t from, size_t count);
 
+/* The second half of it, for products that are there already. */
+void att_tile_block_finish(const att_fused *fused, const att_head *head, const att_tile *tile,
+                           att_scratch *scratch, int64_t from, size_t count, att_allowed allowed);
+
 /* The part of the `length` keys from `start` on that the tile's queries could see; false where
  * there is none. */
 bool att_tile_reach(const att_tile *tile, int64_t start, int64_t length, int64_t *from,
                     size_t *count);
+
+/* ---- fused_single.c: queries that go through the keys alone, as in decoding */
+
+/* Tiles of one query each, up to ATT_TILES of one sequence, meet a block of keys. */
+void att_single_block(const att_fused *fused, att_scratch *scratch, int64_t count, int64_t block,
+                      bool last);
 
 /* ---- fused_report.c: weights, scores, log-sum-exp, totals and entropy, where wanted */
 

@@ -69,25 +69,3 @@ void att_ahead_fetch(const att_scratch *scratch, size_t part, size_t parts)
         att_rows_fetch(w->tensor, w->b, w->first + skip, w->head, end - skip);
     }
 }
-
-/* Heads that do not lie side by side are left alone: each is a stream of its own. */
-static att_rows rows_ahead(const att_tensor *tensor, const att_ahead *ahead, int64_t skip,
-                           int64_t count, int64_t heads)
-{
-    const att_head *head = &ahead->head;
-    if (tensor->stride[3] != 1 || tensor->stride[2] != tensor->shape[3])
-        return (att_rows){ 0 };
-    att_rows rows =
-        att_tensor_rows(tensor, head->b, ahead->from + skip, head->g, (size_t)count, NULL);
-    rows.width *= (size_t)heads;
-    return rows;
-}
-
-void att_ahead_leave(const att_fused *fused, const att_ahead *ahead, int64_t part, int64_t parts,
-                     int64_t heads, att_scratch *scratch)
-{
-    const att_attention_inputs *in = fused->problem->in;
-    int64_t skip = ahead->count * part / parts, end = ahead->count * (part + 1) / parts;
-    scratch->next_keys = rows_ahead(in->key, ahead, skip, end - skip, heads);
-    scratch->next_values = rows_ahead(in->value, ahead, skip, end - skip, heads);
-}

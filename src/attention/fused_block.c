@@ -90,7 +90,7 @@ static void score_keys(const att_fused *fused, const att_tile *tile, const att_s
 {
     size_t lanes = tile->lanes, count = keys.count;
     if (lanes == 1) {
-        fused->kern->row_scores(scratch->scores, tile->query, keys, scratch->next_keys);
+        fused->kern->row_scores(scratch->scores, tile->query, keys, (att_rows){ 0 });
         return;
     }
     size_t piece = scratch->wanted_count > 0 ? PIECE_KEYS : count;
@@ -107,12 +107,20 @@ static void score_keys(const att_fused *fused, const att_tile *tile, const att_s
 att_allowed att_tile_block(const att_fused *fused, const att_head *head, att_tile *tile,
                            att_scratch *scratch, int64_t from, size_t count)
 {
-    const att_problem *p = fused->problem;
     att_allowed allowed = att_tile_allowed(fused, head, tile, from, count, scratch->allow);
     if (allowed == ATT_ALLOWED_NONE)
         return allowed;
-    att_rows keys = att_tensor_rows(p->in->key, head->b, from, head->g, count, scratch->gather);
+    att_rows keys =
+        att_tensor_rows(fused->problem->in->key, head->b, from, head->g, count, scratch->gather);
     score_keys(fused, tile, scratch, keys);
+    att_tile_block_finish(fused, head, tile, scratch, from, count, allowed);
+    return allowed;
+}
+
+void att_tile_block_finish(const att_fused *fused, const att_head *head, const att_tile *tile,
+                           att_scratch *scratch, int64_t from, size_t count, att_allowed allowed)
+{
+    const att_problem *p = fused->problem;
     double cap = p->how->soft_cap * M_LOG2E;
     if (cap > 0)
         fused->kern->tile_cap(scratch->scores, count * tile->lanes, (float)cap, (float)(1 / cap));
@@ -125,7 +133,6 @@ att_allowed att_tile_block(const att_fused *fused, const att_head *head, att_til
         add_by_distance(fused, head, tile, scratch, from, count);
     if (allowed == ATT_ALLOWED_SOME)
         fused->kern->tile_mask(scratch->scores, tile->lanes, count, scratch->allow, -INFINITY);
-    return allowed;
 }
 
 void att_tile_kept(const att_fused *fused, const att_head *head, const att_tile *tile,

@@ -49,9 +49,6 @@ static void attend_block(const att_fused *fused, att_tile *tile, att_scratch *sc
         fused->kern->tile_combine_allowed(tile->sums, fused->sum_stride, tile->queries,
                                           tile->state->keep, scratch->scores, tile->lanes, values,
                                           scratch->allow);
-    else if (tile->lanes == 1)
-        fused->kern->row_combine(tile->sums, tile->state->keep[0], scratch->scores, values,
-                                 scratch->next_values);
     else
         fused->kern->tile_combine(tile->sums, fused->sum_stride, tile->queries, tile->state->keep,
                                   scratch->scores, tile->lanes, values);
@@ -90,21 +87,6 @@ static att_ahead after_block(const att_fused *fused, const att_scratch *scratch,
     return last ? att_ahead_unit(fused) : att_ahead_block(&scratch->tile[0].head, block + 1);
 }
 
-/* Single queries meet a block. They take as long as memory does, so all of the next block is left
- * to them to fetch in the order in which it lies there, heads side by side. */
-static void attend_singly(const att_fused *fused, att_scratch *scratch, int64_t count,
-                          int64_t block, bool last)
-{
-    att_tile *tile = scratch->tile;
-    att_ahead next = after_block(fused, scratch, block, last);
-    int64_t heads = tile[count - 1].head.g - tile[0].head.g + 1;
-    for (int64_t t = 0; t < count; t++) {
-        att_ahead_leave(fused, &next, t, count, heads, scratch);
-        attend_block(fused, &tile[t], scratch, block);
-    }
-    scratch->next_keys.count = scratch->next_values.count = 0;
-}
-
 /* Where a tile's output will go, and the queries of one of the next unit. */
 static void want_around(const att_fused *fused, const att_tile *tile, const att_unit *next,
                         int64_t index, att_scratch *scratch)
@@ -135,6 +117,14 @@ static void attend_keys(const att_fused *fused, att_scratch *scratch, int64_t co
     scratch->wanted_count = 0;
 }
 
+static bool all_single(const att_scratch *scratch, int64_t count)
+{
+    for (int64_t t = 0; t < count; t++)
+        if (scratch->tile[t].lanes > 1)
+            return false;
+    return true;
+}
+
 /* Some tiles of a sequence go through the keys side by side. */
 static void attend_tiles(const att_fused *fused, att_scratch *scratch, att_unit unit)
 {
@@ -149,12 +139,12 @@ static void attend_tiles(const att_fused *fused, att_scratch *scratch, att_unit 
             end = tile->end;
     }
     int64_t start = scratch->tile[0].head.key_start;
-    bool single = scratch->tile[0].head.queries == 1;
+    bool single = all_single(scratch, count);
     if (begin < end)
         for (int64_t block = (begin - start) / ATT_BLOCK_KEYS,
                      last = (end - 1 - start) / ATT_BLOCK_KEYS;
              block <= last; block++)
-            (single ? attend_singly : attend_keys)(fused, scratch, count, block, block == last);
+            (single ? att_single_block : attend_keys)(fused, scratch, count, block, block == last);
     for (int64_t t = 0; t < count; t++) {
         finish_tile(fused, &scratch->tile[t]);
         att_report_tile(fused, &scratch->tile[t].head, &scratch->tile[t], scratch);

@@ -126,7 +126,7 @@ static att_scratch carve_scratch(att_carver *c, const att_fused *fused)
     int64_t tiles = fused->group > 0 ? fused->group : ATT_TILES;
     att_scratch s = { .tile = att_carve(c, (size_t)tiles, sizeof(att_tile)),
                       .scores = att_carve(c, block * tile, sizeof(float)),
-                      .allow = att_carve(c, block, sizeof(uint32_t)),
+                      .allow = att_carve(c, block * (size_t)tiles, sizeof(uint32_t)),
                       .kept = att_carve(c, block, sizeof(uint32_t)),
                       .gather = att_carve(c, gather_room(p), sizeof(float)) };
     for (int64_t t = 0; t < tiles; t++) {

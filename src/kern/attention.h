@@ -109,12 +109,11 @@ typedef void att_kern_tile_spread_allowed(float *sums, size_t stride, size_t key
                                           const float *tile, size_t lanes, att_rows rows,
                                           const uint32_t *allow);
 
-/* One query, as in decoding over a cache: tile_scores and tile_combine with one lane. That takes as
- * long as memory does, so the rows of `ahead`, which will be wanted next, are fetched meanwhile;
- * they may be none. */
+/* One query, as in decoding over a cache: tile_scores with one lane, and sums + the weighted sum of
+ * some values, in their order, each a fused multiply-add. That takes as long as memory does, so the
+ * rows of `ahead`, which will be wanted soon, are fetched meanwhile; they may be none. */
 typedef void att_kern_row_scores(float *scores, const float *query, att_rows keys, att_rows ahead);
-typedef void att_kern_row_combine(float *sums, float keep, const float *weights, att_rows values,
-                                  att_rows ahead);
+typedef void att_kern_row_add(float *sums, const float *weights, att_rows values, att_rows ahead);
 
 /* out[r] = sums[r] * factor[r], and never -0. */
 typedef void att_kern_tile_finish(float *out, ptrdiff_t out_stride, const float *factor,
@@ -140,7 +139,7 @@ typedef float att_kern_rows_finite(att_rows rows);
     K(att_kern_tile_spread, tile_spread)                                                           \
     K(att_kern_tile_spread_allowed, tile_spread_allowed)                                           \
     K(att_kern_row_scores, row_scores)                                                             \
-    K(att_kern_row_combine, row_combine)                                                           \
+    K(att_kern_row_add, row_add)                                                                   \
     K(att_kern_tile_finish, tile_finish)                                                           \
     K(att_kern_rows_finite, rows_finite)
 

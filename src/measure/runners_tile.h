@@ -56,13 +56,13 @@ static void run_att_kern_row_scores(att_kern_row_scores *kernel, stage *s)
     TIMES(s) kernel(scores, query, keys, (att_rows){ 0 });
 }
 
-static void run_att_kern_row_combine(att_kern_row_combine *kernel, stage *s)
+static void run_att_kern_row_add(att_kern_row_add *kernel, stage *s)
 {
     float *sums = updates(s, TILE_WIDTH);
     const float *weights = reads(s, TILE_KEYS);
     att_rows values = reads_rows(s, TILE_KEYS, TILE_WIDTH);
     tile_computes(s, TILE_KEYS);
-    TIMES(s) kernel(sums, 0.5f, weights, values, (att_rows){ 0 });
+    TIMES(s) kernel(sums, weights, values, (att_rows){ 0 });
 }
 
 /* In place: what were weights a call ago are the next scores, and as good as any. */

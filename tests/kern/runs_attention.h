@@ -70,13 +70,13 @@ static inline void run_att_kern_row_scores(att_kern_row_scores *kernel, scene *s
     kernel(scene_take(s, keys), query, rows, ahead);
 }
 
-static inline void run_att_kern_row_combine(att_kern_row_combine *kernel, scene *s)
+static inline void run_att_kern_row_add(att_kern_row_add *kernel, scene *s)
 {
     size_t width = scene_width(s), keys = s->n * 7 % 71;
     const float *weights = scene_take(s, keys);
     att_rows values = scene_rows(s, keys, width), ahead = values;
     ahead.count = s->n * 2 % 67;
-    kernel(scene_take(s, width), 0.7f, weights, values, ahead);
+    kernel(scene_take(s, width), weights, values, ahead);
 }
 
 static inline void run_att_kern_tile_softmax(att_kern_tile_softmax *kernel, scene *s)

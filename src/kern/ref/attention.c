@@ -91,11 +91,13 @@ void KERNEL(row_scores)(float *scores, const float *query, att_rows keys, att_ro
     KERNEL(tile_scores)(scores, 1, query, keys);
 }
 
-void KERNEL(row_combine)(float *sums, float keep, const float *weights, att_rows values,
-                         att_rows ahead)
+void KERNEL(row_add)(float *sums, const float *weights, att_rows values, att_rows ahead)
 {
     (void)ahead;
-    KERNEL(tile_combine)(sums, values.width, 1, &keep, weights, 1, values);
+    for (size_t j = 0; j < values.count; j++)
+        for (size_t m = 0; m < values.width; m++)
+            sums[m] =
+                fmaf(weights[j], values.at[(ptrdiff_t)j * values.stride + (ptrdiff_t)m], sums[m]);
 }
 
 void KERNEL(tile_mask)(float *tile, size_t lanes, size_t keys, const uint32_t *allow, float fill)

@@ -218,8 +218,8 @@ INLINE void turned_steps(const tile *t, vec_half *sum, const float *a, const flo
                          const size_t rows)
 {
     vec_half low[4], high[4];
-    h_load_turned(low, b, t->b_step);
-    h_load_turned(high, b + LANES / 2 * t->b_step, t->b_step);
+    h_load_turned(low, b, (ptrdiff_t)t->b_step);
+    h_load_turned(high, b + LANES / 2 * t->b_step, (ptrdiff_t)t->b_step);
 #pragma GCC unroll 4
     for (size_t k = 0; k < 4; k++)
 #pragma GCC unroll 8

@@ -1,5 +1,5 @@
-/* Queries that go through the keys alone: one new token of each sequence, over a cache. There is a
- * multiply-add or two for each number of the cache, so this takes as long as reading it does, if it
+/* Queries that go through the keys alone: one new token of each sequence, over a cache. There is one
+ * multiply-add for each number of the cache, so this takes as long as reading it does, if it
  * is read as memory likes it: once, nearly in order, and asked for early.
  *
  * In [B,S,G,K] the heads of a key lie side by side. So all heads meet a few keys before any meets

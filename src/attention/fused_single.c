@@ -1,10 +1,10 @@
-/* Queries that go through the keys alone: one new token of each sequence, over a cache. There is one
- * multiply-add for each number of the cache, so this takes as long as reading it does, if it
- * is read as memory likes it: once, nearly in order, and asked for early.
+/* Queries that go through the keys alone: one new token of each sequence, over a cache. There is
+ * one multiply-add for each number of the cache, so this takes as long as reading it does, if it is
+ * read as memory likes it: once, nearly in order, and asked for early.
  *
  * In [B,S,G,K] the heads of a key lie side by side. So all heads meet a few keys before any meets
  * the next ones, then likewise the values of the block; and each asks for its own rows of what it
- * will meet a few steps later. (Head by head through a block, this took nearly twice as long.) */
+ * will meet a few steps later (docs/kernels.md, "One query"). */
 #include "attention/fused.h"
 
 #include <string.h>

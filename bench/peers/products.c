@@ -1,7 +1,8 @@
 /* Matrix products, ours and oneDNN's, in turns in one process; writes JSON for bench/peers/run.
  *
  * Packed: weights are laid out once, ours with att_packed_new(), oneDNN's in the format it chooses
- * itself. Plain: both get them row by row. Both libraries run on the same OpenMP. */
+ * itself. Plain: both get them row by row, or transposed column by column. oneDNN runs on OpenMP,
+ * ours on its own threads; the two never run at the same time. */
 #include <attend.h>
 #include <dnnl.h>
 
@@ -25,7 +26,25 @@ typedef struct shape {
 static const shape shapes[] = { { 1024, 1024, 1024 }, { 512, 512, 512 }, { 128, 512, 512 },
                                 { 64, 256, 256 },     { 32, 256, 64 },   { 8, 512, 512 },
                                 { 1, 512, 512 } };
-enum { SHAPES = sizeof shapes / sizeof *shapes };
+static const shape transposed_shapes[] = {
+    { 512, 512, 512 }, { 64, 512, 512 }, { 12, 512, 512 }, { 8, 512, 512 }, { 1, 512, 512 }
+};
+
+/* A way that the weights come in, and the shapes to measure. */
+typedef struct way {
+    const char *name;
+    bool packed, transposed; /* transposed: b lies as [columns, depth] */
+    const shape *shapes;
+    size_t count;
+} way;
+
+#define ALL_OF(array) array, sizeof array / sizeof *array
+static const way ways[] = {
+    { "product packed", true, false, ALL_OF(shapes) },
+    { "product plain", false, false, ALL_OF(shapes) },
+    { "product packed, B transposed,", true, true, ALL_OF(transposed_shapes) },
+    { "product plain, B transposed,", false, true, ALL_OF(transposed_shapes) },
+};
 
 static _Noreturn void give_up(const char *what)
 {
@@ -70,6 +89,7 @@ static float *random_floats(int64_t count, unsigned seed)
 /* The same product for both. */
 typedef struct problem {
     shape of;
+    const way *way;
     float *a, *b, *ours, *theirs;
     att_tensor a_view, b_view, c_view;
     att_packed *packed; /* NULL: plain */
@@ -79,22 +99,24 @@ typedef struct problem {
     dnnl_primitive_t product;
 } problem;
 
-static dnnl_memory_t row_major(problem *p, int64_t rows, int64_t columns, float *data)
+static dnnl_memory_t matrix(problem *p, int64_t rows, int64_t columns, bool transposed, float *data)
 {
     dnnl_memory_desc_t layout;
     dnnl_memory_t memory;
-    check(
-        dnnl_memory_desc_init_by_tag(&layout, 2, (dnnl_dims_t){ rows, columns }, dnnl_f32, dnnl_ab),
-        "describing a matrix");
+    check(dnnl_memory_desc_init_by_tag(&layout, 2, (dnnl_dims_t){ rows, columns }, dnnl_f32,
+                                       transposed ? dnnl_ba : dnnl_ab),
+          "describing a matrix");
     check(dnnl_memory_create(&memory, &layout, p->engine, data), "making a matrix");
     return memory;
 }
 
-static dnnl_primitive_desc_t describe(problem *p, bool packed)
+static dnnl_primitive_desc_t describe(problem *p)
 {
     const shape *s = &p->of;
     dnnl_memory_desc_t a, b, c;
-    dnnl_format_tag_t b_tag = packed ? dnnl_format_tag_any : dnnl_ab;
+    dnnl_format_tag_t b_tag = p->way->packed       ? dnnl_format_tag_any
+                              : p->way->transposed ? dnnl_ba
+                                                   : dnnl_ab;
     dnnl_matmul_desc_t what;
     dnnl_primitive_desc_t chosen;
     check(
@@ -133,25 +155,37 @@ static void reorder_weights(problem *p, dnnl_primitive_desc_t chosen)
     dnnl_primitive_desc_destroy(reorder);
 }
 
-static problem problem_new(shape of, bool packed)
+/* b [depth, columns], a view of its transpose where the way says so. */
+static att_tensor view_weights(const problem *p)
 {
-    problem p = { .of = of };
+    const shape *s = &p->of;
+    att_tensor view = att_tensor_view(p->b, ATT_F32, 2, (int64_t[]){ s->depth, s->columns });
+    if (!p->way->transposed)
+        return view;
+    att_tensor lying = att_tensor_view(p->b, ATT_F32, 2, (int64_t[]){ s->columns, s->depth });
+    check_ours(att_tensor_transpose(&view, &lying, 0, 1, NULL));
+    return view;
+}
+
+static problem problem_new(shape of, const way *by)
+{
+    problem p = { .of = of, .way = by };
     p.a = random_floats(of.rows * of.depth, 1);
     p.b = random_floats(of.depth * of.columns, 2);
     p.ours = random_floats(of.rows * of.columns, 3);
     p.theirs = random_floats(of.rows * of.columns, 4);
     p.a_view = att_tensor_view(p.a, ATT_F32, 2, (int64_t[]){ of.rows, of.depth });
-    p.b_view = att_tensor_view(p.b, ATT_F32, 2, (int64_t[]){ of.depth, of.columns });
+    p.b_view = view_weights(&p);
     p.c_view = att_tensor_view(p.ours, ATT_F32, 2, (int64_t[]){ of.rows, of.columns });
-    if (packed)
+    if (by->packed)
         check_ours(att_packed_new(&p.packed, &p.b_view, NULL));
     check(dnnl_engine_create(&p.engine, dnnl_cpu, 0), "making an engine");
     check(dnnl_stream_create(&p.stream, p.engine, dnnl_stream_default_flags), "making a stream");
-    p.a_memory = row_major(&p, of.rows, of.depth, p.a);
-    p.b_memory = row_major(&p, of.depth, of.columns, p.b);
-    p.c_memory = row_major(&p, of.rows, of.columns, p.theirs);
-    dnnl_primitive_desc_t chosen = describe(&p, packed);
-    if (packed)
+    p.a_memory = matrix(&p, of.rows, of.depth, false, p.a);
+    p.b_memory = matrix(&p, of.depth, of.columns, by->transposed, p.b);
+    p.c_memory = matrix(&p, of.rows, of.columns, false, p.theirs);
+    dnnl_primitive_desc_t chosen = describe(&p);
+    if (by->packed)
         reorder_weights(&p, chosen);
     check(dnnl_primitive_create(&p.product, chosen), "making the product");
     dnnl_primitive_desc_destroy(chosen);
@@ -216,9 +250,9 @@ static double largest_difference(const problem *p)
     return most;
 }
 
-static void compare(shape of, bool packed, int threads, const char *before)
+static void compare(shape of, const way *by, int threads, const char *before)
 {
-    problem p = problem_new(of, packed);
+    problem p = problem_new(of, by);
     double ours = INFINITY, theirs = INFINITY;
     for (int round = 0; round < ROUNDS; round++) {
         ours = fmin(ours, time_calls(run_ours, &p));
@@ -226,9 +260,9 @@ static void compare(shape of, bool packed, int threads, const char *before)
     }
     printf("%s\n  {\"work\": \"%s\", \"n\": \"%lldx%lldx%lld\", \"threads\": %d,"
            " \"flops\": %.0f, \"attend\": %.6g, \"onednn\": %.6g, \"difference\": %.3g}",
-           before, packed ? "product packed" : "product plain", (long long)of.rows,
-           (long long)of.columns, (long long)of.depth, threads,
-           2.0 * (double)(of.rows * of.columns * of.depth), ours, theirs, largest_difference(&p));
+           before, by->name, (long long)of.rows, (long long)of.columns, (long long)of.depth,
+           threads, 2.0 * (double)(of.rows * of.columns * of.depth), ours, theirs,
+           largest_difference(&p));
     fflush(stdout);
     problem_free(&p);
 }
@@ -243,9 +277,9 @@ int main(int argc, char **argv)
         int threads = atoi(argv[i]);
         att_threads_set(threads);
         omp_set_num_threads(threads);
-        for (int packed = 1; packed >= 0; packed--)
-            for (size_t s = 0; s < SHAPES; s++, before = ",")
-                compare(shapes[s], packed, threads, before);
+        for (size_t w = 0; w < sizeof ways / sizeof *ways; w++)
+            for (size_t s = 0; s < ways[w].count; s++, before = ",")
+                compare(ways[w].shapes[s], &ways[w], threads, before);
     }
     printf("\n]\n");
     return 0;

@@ -621,6 +621,9 @@ typedef struct att_decoding {
     int64_t top_k;      /* draw from so many, the most probable; 0: all */
     double top_p;       /* draw from the most probable that together have this; 0: all */
     uint64_t seed;      /* draws depend on it, the line's number and the place in the answer */
+
+    att_model *const *with; /* models that answer together with the one that is asked: a token's */
+    size_t with_count;      /* probability is the mean of all. Their tokens must be the same */
 } att_decoding;
 
 typedef enum att_too_long { ATT_TOO_LONG_REFUSE, ATT_TOO_LONG_CUT } att_too_long;
@@ -639,8 +642,6 @@ typedef struct att_answer_how {
     att_too_long too_long;       /* what becomes of a longer one */
     int64_t batch;               /* lines at a time; 0: as fits. Changes the speed alone */
     uint64_t first_line;         /* number of the first line, for what is drawn */
-    att_model *const *with;      /* [with_count] models that answer together with this one: a */
-    size_t with_count;           /* token's probability is the mean of theirs */
 } att_answer_how;
 
 /* What a model makes of one line. All of it belongs to the att_answers. */
@@ -684,9 +685,14 @@ ATT_API bool att_answer_map(att_map *out, const att_answer *answer);
  * were not asked for, or there is no such layer. */
 ATT_API bool att_answer_layer_map(att_map *out, const att_answer *answer, int64_t layer);
 
+/* Adds pairs i-j to *out, with spaces between them, in the order of j: answer token j looked at
+ * source token i most, both from 0; the end has none. ATT_BAD_INPUT where there are no weights. */
+ATT_API att_status att_answer_alignment(att_text *out, const att_answer *answer, att_error *err);
+
 /* Adds an answer to *out as one line of JSON: {"text", "score", "rank", "cut", "unknown", "source"
  * and "target" (tokens), "scores" (of the target's tokens), "attention" (a row for each), "heads"
- * (the same for each head of each layer)}, the last two where they were asked for. */
+ * (the same for each head of each layer), "others" (objects like it, without the source)}, the last
+ * three where they were asked for. */
 ATT_API att_status att_answer_json(att_text *out, const att_answer *answer, att_error *err);
 
 /* Adds an answer that has attention to *out as an HTML page that needs nothing else: tokens with
@@ -708,10 +714,13 @@ typedef struct att_scores {
 } att_scores;
 
 /* Measures on the pairs of a file (source<TAB>target lines; "-": standard input), or where `path`
- * is NULL on the pairs that the model was validated on, read or made up again. Adds to *notes,
- * which may be NULL, what was left out and why. */
+ * is NULL on the pairs that the model was validated on, read or made up again. Answers are searched
+ * for as `decoding` says (NULL: the most probable token at each step); where tokens are drawn, a
+ * pair's number is its place among those measured. Adds to *notes, which may be NULL, what was left
+ * out and why. */
 ATT_API att_status att_model_evaluate(att_scores *out, att_model *model, const char *path,
-                                      att_text *notes, att_error *err);
+                                      const att_decoding *decoding, att_text *notes,
+                                      att_error *err);
 
 /* ---------------------------------------------------------------- 12. Training */
 

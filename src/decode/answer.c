@@ -22,8 +22,6 @@ typedef struct session {
     att_model *model;
     const att_answer_how *how;
     att_answers *answers;
-    att_model **models; /* all that answer together */
-    size_t model_count;
     int64_t longest; /* tokens of a line; 0: any number */
     att_search *search;
     att_question *questions; /* [count] the longest first */
@@ -186,21 +184,17 @@ static att_status answer_all(session *s, att_error *err)
 
 /* ---- the public calls */
 
-/* Gathers the models and the longest line that all of them can take. */
-static att_status gather_models(session *s, att_error *err)
+/* The longest line that all the models can take; 0: any. */
+static int64_t longest_line(const session *s)
 {
-    s->model_count = 1 + s->how->with_count;
-    s->models = att_alloc(s->model_count, sizeof(att_model *));
-    if (!s->models)
-        return att_fail_memory(err);
-    s->longest = s->how->longest;
-    for (size_t i = 0; i < s->model_count; i++) {
-        s->models[i] = i == 0 ? s->model : s->how->with[i - 1];
-        int64_t longest = att_model_longest(s->models[i]);
-        if (longest > 0 && (s->longest == 0 || longest < s->longest))
-            s->longest = longest;
+    const att_decoding *decoding = &s->how->decoding;
+    int64_t longest = s->how->longest;
+    for (size_t i = 0; i <= decoding->with_count; i++) {
+        int64_t own = att_model_longest(i == 0 ? s->model : decoding->with[i - 1]);
+        if (own > 0 && (longest == 0 || own < longest))
+            longest = own;
     }
-    return ATT_OK;
+    return longest;
 }
 
 static att_status session_run(session *s, const char *const *lines, att_error *err)
@@ -208,8 +202,8 @@ static att_status session_run(session *s, const char *const *lines, att_error *e
     s->answers->items = att_arena_take(&s->answers->arena, s->count, sizeof *s->answers->items);
     if (!s->answers->items)
         return att_fail_memory(err);
-    ATT_TRY(gather_models(s, err));
-    ATT_TRY(att_search_new(&s->search, s->models, s->model_count, &s->how->decoding, err));
+    s->longest = longest_line(s);
+    ATT_TRY(att_search_new(&s->search, s->model, &s->how->decoding, err));
     ATT_TRY(read_questions(s, lines, err));
     return answer_all(s, err);
 }
@@ -221,7 +215,6 @@ static void session_end(session *s)
         att_ids_free(&s->questions[i].given);
     }
     att_free(s->questions);
-    att_free(s->models);
     att_search_free(s->search);
     att_text_free(&s->maker.scratch);
 }

@@ -169,3 +169,25 @@ att_status att_answer_make(att_answer_maker *maker, att_answer *out, const att_q
     out->other_count = count - 1;
     return ATT_OK;
 }
+
+/* ---- alignments */
+
+att_status att_answer_alignment(att_text *out, const att_answer *answer, att_error *err)
+{
+    if (answer->target_count > 0 && !answer->weights)
+        return att_fail(err, ATT_BAD_INPUT, NULL,
+                        "the model has no attention to align by: it was trained with none, or with "
+                        "a fixed context");
+    int64_t S = answer->source_count, count = answer->target_count - !answer->cut;
+    for (int64_t t = 0; t < count; t++) {
+        const double *row = answer->weights + t * S;
+        int64_t best = 0;
+        for (int64_t i = 1; i < S; i++)
+            if (row[i] > row[best])
+                best = i;
+        if (att_text_print(out, "%s%lld-%lld", t > 0 ? " " : "", (long long)best, (long long)t) !=
+            ATT_OK)
+            return att_fail_memory(err);
+    }
+    return ATT_OK;
+}

@@ -38,19 +38,20 @@ static att_status same_words(const att_vocab *a, const att_vocab *b, const char 
     return status;
 }
 
-static att_status check_words(att_model *const *models, size_t count, att_error *err)
+static att_status check_words(const att_model *model, att_model *const *with, size_t count,
+                              att_error *err)
 {
-    for (size_t i = 1; i < count; i++) {
-        ATT_TRY(same_words(models[0]->source_words, models[i]->source_words, "source", i + 1, err));
-        ATT_TRY(same_words(models[0]->target_words, models[i]->target_words, "target", i + 1, err));
+    for (size_t i = 0; i < count; i++) {
+        ATT_TRY(same_words(model->source_words, with[i]->source_words, "source", i + 2, err));
+        ATT_TRY(same_words(model->target_words, with[i]->target_words, "target", i + 2, err));
     }
     return ATT_OK;
 }
 
 /* ---- life */
 
-static att_status open_decoders(att_ensemble *e, att_model *const *models, size_t count,
-                                att_error *err)
+static att_status open_decoders(att_ensemble *e, att_model *model, att_model *const *with,
+                                size_t count, att_error *err)
 {
     e->decoders = att_alloc_zero(count, sizeof(att_decoder *));
     e->decoded = att_alloc_zero(count, sizeof *e->decoded);
@@ -58,20 +59,20 @@ static att_status open_decoders(att_ensemble *e, att_model *const *models, size_
         return att_fail_memory(err);
     e->count = count;
     for (size_t i = 0; i < count; i++)
-        ATT_TRY(att_decoder_new(&e->decoders[i], models[i], err));
+        ATT_TRY(att_decoder_new(&e->decoders[i], i == 0 ? model : with[i - 1], err));
     return ATT_OK;
 }
 
-att_status att_ensemble_new(att_ensemble **out, att_model *const *models, size_t count,
-                            att_error *err)
+att_status att_ensemble_new(att_ensemble **out, att_model *model, att_model *const *with,
+                            size_t with_count, att_error *err)
 {
     *out = NULL;
-    ATT_TRY(check_words(models, count, err));
+    ATT_TRY(check_words(model, with, with_count, err));
     att_ensemble *e = att_alloc_zero(1, sizeof *e);
     if (!e)
         return att_fail_memory(err);
-    e->vocabulary = att_vocab_size(models[0]->target_words);
-    att_status status = open_decoders(e, models, count, err);
+    e->vocabulary = att_vocab_size(model->target_words);
+    att_status status = open_decoders(e, model, with, 1 + with_count, err);
     if (status == ATT_OK)
         *out = e;
     else

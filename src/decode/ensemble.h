@@ -7,10 +7,10 @@
 
 typedef struct att_ensemble att_ensemble;
 
-/* The models are borrowed, and each decodes for nobody else meanwhile. Where their vocabularies
- * differ, ATT_BAD_INPUT says which model's. */
-att_status att_ensemble_new(att_ensemble **out, att_model *const *models, size_t count,
-                            att_error *err);
+/* A model and those that it decodes with; all are borrowed, and each decodes for nobody else
+ * meanwhile. Where their vocabularies differ, ATT_BAD_INPUT says which model's. */
+att_status att_ensemble_new(att_ensemble **out, att_model *model, att_model *const *with,
+                            size_t with_count, att_error *err);
 void att_ensemble_free(att_ensemble *ensemble);
 
 /* As those of an att_decoder. What is looked at is what the first of the models with attention

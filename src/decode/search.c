@@ -32,8 +32,8 @@ struct att_search {
 
 /* ---- life */
 
-att_status att_search_new(att_search **out, att_model *const *models, size_t count,
-                          const att_decoding *how, att_error *err)
+att_status att_search_new(att_search **out, att_model *model, const att_decoding *how,
+                          att_error *err)
 {
     *out = NULL;
     att_search *search = att_alloc_zero(1, sizeof *search);
@@ -44,7 +44,7 @@ att_status att_search_new(att_search **out, att_model *const *models, size_t cou
     search->stage = (att_stage){
         .how = how, .trail = &search->trail, .width = how->sample ? best : beam, .best = best
     };
-    att_status status = att_ensemble_new(&search->ensemble, models, count, err);
+    att_status status = att_ensemble_new(&search->ensemble, model, how->with, how->with_count, err);
     if (status != ATT_OK) {
         att_search_free(search);
         return status;

@@ -27,9 +27,9 @@ typedef struct att_search_task {
 
 typedef struct att_search att_search;
 
-/* Models are lent (att_ensemble_new), and so is `how`. Release with att_search_free(). */
-att_status att_search_new(att_search **out, att_model *const *models, size_t count,
-                          const att_decoding *how, att_error *err);
+/* The model, those of how->with and `how` are lent. Release with att_search_free(). */
+att_status att_search_new(att_search **out, att_model *model, const att_decoding *how,
+                          att_error *err);
 void att_search_free(att_search *search);
 
 att_status att_search_run(att_search *search, const att_search_task *task, att_error *err);

@@ -15,6 +15,7 @@ typedef struct evaluation {
     att_tally *tally;
     att_tape *tape;
     att_search *search; /* NULL: no answers */
+    uint64_t *numbers;  /* of the rows of a batch */
     att_batches *batches;
 } evaluation;
 
@@ -51,8 +52,10 @@ static att_status measure_answers(evaluation *e, const att_batch *batch, att_err
 {
     const att_sources sources = { batch->rows, batch->source_length, batch->source,
                                   batch->source_lengths };
-    ATT_TRY(
-        att_search_run(e->search, &(att_search_task){ .sources = &sources, .numbers = NULL }, err));
+    for (int64_t r = 0; r < batch->rows; r++)
+        e->numbers[r] = (uint64_t)batch->pair[r];
+    const att_search_task task = { .sources = &sources, .numbers = e->numbers };
+    ATT_TRY(att_search_run(e->search, &task, err));
     return compare(e, batch, err);
 }
 
@@ -70,10 +73,18 @@ static att_status measure(evaluation *e, const att_evaluate_how *how, att_error 
     return ATT_OK;
 }
 
+static att_status open_search(evaluation *e, const att_decoding *decoding, att_error *err)
+{
+    static const att_decoding greedy = { 0 };
+    e->numbers = att_alloc((size_t)att_batches_limits(e->batches).rows, sizeof *e->numbers);
+    if (!e->numbers)
+        return att_fail_memory(err);
+    return att_search_new(&e->search, e->model, decoding ? decoding : &greedy, err);
+}
+
 att_status att_evaluate(att_tally *tally, att_model *model, const att_corpus *corpus,
                         const att_evaluate_how *how, att_error *err)
 {
-    static const att_decoding greedy = { 0 };
     att_corpus part = *corpus;
     if (how->most > 0 && how->most < part.pairs)
         part.pairs = how->most;
@@ -83,9 +94,10 @@ att_status att_evaluate(att_tally *tally, att_model *model, const att_corpus *co
     if (status == ATT_OK)
         status = att_tape_new(&e.tape, &model->params, err);
     if (status == ATT_OK && how->answers)
-        status = att_search_new(&e.search, &model, 1, &greedy, err);
+        status = open_search(&e, how->decoding, err);
     if (status == ATT_OK)
         status = measure(&e, how, err);
+    att_free(e.numbers);
     att_search_free(e.search);
     att_tape_free(e.tape);
     att_batches_free(e.batches);
@@ -125,10 +137,10 @@ static att_status tell(att_text *notes, const char *name, const att_corpus *corp
     return att_fail_memory(err);
 }
 
-att_status att_model_evaluate(att_scores *out, att_model *model, const char *path, att_text *notes,
-                              att_error *err)
+att_status att_model_evaluate(att_scores *out, att_model *model, const char *path,
+                              const att_decoding *decoding, att_text *notes, att_error *err)
 {
-    const att_evaluate_how how = { .answers = true };
+    const att_evaluate_how how = { .answers = true, .decoding = decoding };
     att_tally tally = { 0 };
     att_corpus corpus;
     att_status status = get_pairs(&corpus, model, path, err);

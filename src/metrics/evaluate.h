@@ -10,7 +10,8 @@ typedef struct att_evaluate_how {
     int64_t tokens; /* per batch; 0: as the model was trained with. What is counted does not depend
                        on it */
     bool answers;   /* decode too: exact matches and edits; else the steps and the loss alone */
-    int64_t most;   /* pairs, from the first on; 0: all */
+    const att_decoding *decoding; /* how; NULL: the most probable token at each step */
+    int64_t most;                 /* pairs, from the first on; 0: all */
 
     /* Asked after each batch, or NULL; false ends the evaluation with what is in the tally then. */
     bool (*go_on)(void *context);

@@ -64,27 +64,43 @@ static void put_heads(att_writer *out, const att_answer *answer)
     att_put(out, "]");
 }
 
+/* What an answer says; of others to the same line, without the source. */
+static void put_answer(att_writer *out, const att_answer *answer, bool source)
+{
+    att_put(out, "{\"text\":");
+    att_put_json(out, answer->text);
+    att_put(out, ",\"score\":");
+    put_number(out, answer->score);
+    att_put(out, ",\"rank\":");
+    put_number(out, answer->rank);
+    att_putf(out, ",\"cut\":%s", answer->cut ? "true" : "false");
+    if (source) {
+        att_put(out, ",\"unknown\":");
+        att_put_integer(out, answer->unknown);
+        put_strings(out, "source", answer->source_tokens, answer->source_count);
+    }
+    put_strings(out, "target", answer->target_tokens, answer->target_count);
+    att_put(out, ",\"scores\":");
+    put_numbers(out, answer->token_scores, answer->target_count);
+    if (answer->weights) {
+        att_put(out, ",\"attention\":");
+        put_map(out, answer, answer->weights);
+    }
+    if (answer->head_weights)
+        put_heads(out, answer);
+}
+
 att_status att_answer_json(att_text *out, const att_answer *answer, att_error *err)
 {
     att_writer writer = att_writer_on(out);
-    att_put(&writer, "{\"text\":");
-    att_put_json(&writer, answer->text);
-    att_put(&writer, ",\"score\":");
-    put_number(&writer, answer->score);
-    att_put(&writer, ",\"rank\":");
-    put_number(&writer, answer->rank);
-    att_putf(&writer, ",\"cut\":%s,\"unknown\":", answer->cut ? "true" : "false");
-    att_put_integer(&writer, answer->unknown);
-    put_strings(&writer, "source", answer->source_tokens, answer->source_count);
-    put_strings(&writer, "target", answer->target_tokens, answer->target_count);
-    att_put(&writer, ",\"scores\":");
-    put_numbers(&writer, answer->token_scores, answer->target_count);
-    if (answer->weights) {
-        att_put(&writer, ",\"attention\":");
-        put_map(&writer, answer, answer->weights);
+    put_answer(&writer, answer, true);
+    if (answer->other_count > 0)
+        att_put(&writer, ",\"others\":[");
+    for (int64_t i = 0; i < answer->other_count; i++) {
+        att_put(&writer, i > 0 ? "," : "");
+        put_answer(&writer, &answer->others[i], false);
+        att_put(&writer, "}");
     }
-    if (answer->head_weights)
-        put_heads(&writer, answer);
-    att_put(&writer, "}\n");
+    att_put(&writer, answer->other_count > 0 ? "]}\n" : "}\n");
     return att_writer_finish(&writer, err);
 }

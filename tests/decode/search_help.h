@@ -20,7 +20,7 @@ static inline att_search *search_new(scene *s, const att_decoding *how)
 {
     att_search *search;
     att_error err = { 0 };
-    if (att_search_new(&search, &s->model, 1, how, &err) != ATT_OK)
+    if (att_search_new(&search, s->model, how, &err) != ATT_OK)
         fail_msg("%s", err.message);
     return search;
 }

@@ -430,9 +430,10 @@ static void a_model_twice_is_the_model(void **state)
     scene_new(&again, (setting_pair[]){ { "attention", "additive" } }, 1);
     scene_shake(&again, 6);
     const att_decoding how = { .beam = 3, .best = 3, .most_tokens = 12 };
-    att_search *one = search_new(&model, &how), *two;
-    assert_int_equal(
-        att_search_new(&two, (att_model *[]){ model.model, again.model }, 2, &how, NULL), ATT_OK);
+    att_decoding together = how;
+    together.with = &again.model;
+    together.with_count = 1;
+    att_search *one = search_new(&model, &how), *two = search_new(&model, &together);
     const att_search_task task = { .sources = &three, .keep = { .look = true } };
     search_run(one, &task);
     search_run(two, &task);
@@ -454,9 +455,9 @@ static void an_ensemble_has_the_mean_probability(void **state)
     static const att_forced forced[] = { { path, 3, true }, { path, 2, true }, { path, 0, true } };
     const att_search_task task = { .sources = &three, .forced = forced, .keep = { .look = true } };
     static const att_decoding how = { 0 };
-    att_search *a = search_new(&model, &how), *b = search_new(&other, &how), *both;
-    assert_int_equal(
-        att_search_new(&both, (att_model *[]){ other.model, model.model }, 2, &how, NULL), ATT_OK);
+    const att_decoding together = { .with = &model.model, .with_count = 1 };
+    att_search *a = search_new(&model, &how), *b = search_new(&other, &how);
+    att_search *both = search_new(&other, &together);
     search_run(a, &task);
     search_run(b, &task);
     search_run(both, &task);
@@ -483,12 +484,10 @@ static void models_of_other_tokens_do_not_go_together(void **state)
     (void)state;
     scene other;
     scene_new(&other, (setting_pair[]){ { "alphabet", "abce" } }, 1);
-    static const att_decoding how = { 0 };
+    const att_decoding how = { .with = &other.model, .with_count = 1 };
     att_search *search;
     att_error err = { 0 };
-    assert_int_equal(
-        att_search_new(&search, (att_model *[]){ model.model, other.model }, 2, &how, &err),
-        ATT_BAD_INPUT);
+    assert_int_equal(att_search_new(&search, model.model, &how, &err), ATT_BAD_INPUT);
     assert_null(search);
     assert_string_equal(err.message, "model 2 has other source tokens than the first: models that "
                                      "decode together must have the same");

@@ -210,7 +210,7 @@ static void forced_decoding_has_the_bits_of_the_loss(void **state)
 
         att_search *search;
         static const att_decoding greedy = { 0 };
-        assert_int_equal(att_search_new(&search, &s.model, 1, &greedy, NULL), ATT_OK);
+        assert_int_equal(att_search_new(&search, s.model, &greedy, NULL), ATT_OK);
         att_forced forced[64];
         assert_true(batch->rows <= 64);
         for (int64_t r = 0; r < batch->rows; r++)

@@ -6,9 +6,11 @@
 #include <stddef.h>
 #include <stdio.h>
 
+#include "decoding.h"
 #include "output.h"
 
 typedef struct settings {
+    decoding_options decoding;
     bool json;
 } settings;
 
@@ -27,6 +29,7 @@ const option eval_options[] = {
       .kind = OPTION_FLAG,
       .offset = offsetof(settings, json),
       .says = "write an object instead of lines" },
+    DECODING_OPTIONS(settings),
     { 0 },
 };
 
@@ -89,18 +92,22 @@ exit_code eval_run(const struct verb *verb, int count, char **args)
         return parsed == PARSE_HELP ? help_verb(verb) : EXIT_BAD_INPUT;
     if (operands < 1 || operands > 2)
         return report_usage(verb, "expects a model, and a file of pairs or nothing");
+    const char *wrong = decoding_bad(&set.decoding);
+    if (wrong)
+        return report_usage(verb, "%s", wrong);
     att_error err = { 0 };
-    att_model *model = NULL;
+    decoding models;
     att_scores scores;
     att_text notes = { 0 };
-    att_status status = att_model_load(&model, args[0], &err);
+    att_status status = decoding_open(&models, &set.decoding, args[0], &err);
     if (status == ATT_OK)
-        status = att_model_evaluate(&scores, model, operands > 1 ? args[1] : NULL, &notes, &err);
+        status = att_model_evaluate(&scores, models.model, operands > 1 ? args[1] : NULL,
+                                    &models.how, &notes, &err);
     if (status == ATT_OK && notes.length > 0)
         fputs(notes.data, stderr);
     if (status == ATT_OK)
         status = print_scores(&scores, set.json, &err);
     att_text_free(&notes);
-    att_model_free(model);
+    decoding_close(&models);
     return status == ATT_OK ? EXIT_DONE : report(status, &err);
 }

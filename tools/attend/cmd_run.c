@@ -1,202 +1,203 @@
-/* attend run: a model answers lines.
- *
- * What can be read at once is answered at once, several lines together, and written before more is
- * read: a file goes through in large batches, while whoever types, or asks through a pipe and
- * waits, gets each answer as soon as the line is there. */
+/* attend run: a model answers lines (lines.h says when). */
 #include "program.h"
 
-#include <errno.h>
+#include <inttypes.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
+#include "decoding.h"
+#include "lines.h"
 #include "output.h"
 
 typedef struct settings {
+    decoding_options decoding;
     bool json;
     bool attention;
+    bool heads;
     bool score;
-    long most;
+    bool alignments;
+    bool copy_unknown;
+    long n_best;
+    long layer;
+    long head;
+    long longest;
+    int too_long; /* att_too_long */
+    long batch;
+    const char *prefix;
 } settings;
+
+static const char *const too_long_words[] = { "refuse", "cut", NULL };
 
 const char run_details[] =
     "Reads lines from standard input and writes the model's answer to each, in order, a line "
     "each.\n"
-    "An empty line is answered by an empty line. Answers do not depend on what else is asked.\n"
+    "An empty line is answered by an empty line. Answers do not depend on what else is asked, but\n"
+    "for the number of the line where they are drawn (--sample).\n"
     "\n"
-    "A line that is not UTF-8 ends the run with exit code 2; those before it have been answered.\n";
+    "A line that is not UTF-8, or too long, ends the run with exit code 2; those before it have\n"
+    "been answered.\n";
+
+#define ROW(NAME, KIND, MEMBER, TAKES, SAYS, ...)                                                  \
+    {                                                                                              \
+        .name = NAME, .kind = OPTION_##KIND, .offset = offsetof(settings, MEMBER), .takes = TAKES, \
+        .says = SAYS, ##__VA_ARGS__                                                                \
+    }
 
 const option run_options[] = {
-    { .name = "json",
-      .kind = OPTION_FLAG,
-      .offset = offsetof(settings, json),
-      .says = "an object a line: text, score, tokens of both sides" },
-    { .name = "attention",
-      .kind = OPTION_FLAG,
-      .offset = offsetof(settings, attention),
-      .says = "with --json: the attention of each token too" },
-    { .name = "score",
-      .kind = OPTION_FLAG,
-      .offset = offsetof(settings, score),
-      .says = "before each answer its log-probability and a tab" },
-    { .name = "most",
-      .kind = OPTION_NUMBER,
-      .offset = offsetof(settings, most),
-      .takes = "N",
-      .says = "tokens in an answer at most (default: 50 + 2 for each of the source)",
-      .least = 1,
-      .most = 1e6 },
+    ROW("json", FLAG, json, NULL, "an object a line: text, scores, tokens of both sides"),
+    ROW("attention", FLAG, attention, NULL, "with --json: the attention of each token too"),
+    ROW("heads", FLAG, heads, NULL, "with --json: the attention of every layer and head too"),
+    ROW("score", FLAG, score, NULL, "before each answer its log-probability and a tab"),
+    ROW("alignments", FLAG, alignments, NULL,
+        "after each answer a tab and i-j for source token i and answer token j, from 0"),
+    ROW("n-best", NUMBER, n_best, "N",
+        "the N best answers to each line, each after the line's number and its rank", .least = 1,
+        .most = 1000),
+    ROW("copy-unknown", FLAG, copy_unknown, NULL,
+        "put the source token looked at most in the place of an unknown one"),
+    ROW("layer", NUMBER, layer, "N", "whose attention is meant by all of these (default: the last)",
+        .least = 1, .most = 1000),
+    ROW("head", NUMBER, head, "N", "likewise (default: the mean of the layer's heads)", .least = 1,
+        .most = 1000),
+    ROW("prefix", TEXT, prefix, "TEXT", "what every answer begins with"),
+    DECODING_OPTIONS(settings),
+    ROW("longest", NUMBER, longest, "N",
+        "tokens of a line at most (default: as many as the model can take)", .least = 1,
+        .most = 1e9),
+    ROW("too-long", WORD, too_long, "WHAT", "refuse a longer line (default), or cut it and say so",
+        .words = too_long_words),
+    ROW("batch", NUMBER, batch, "N", "lines at a time (default: as fits); answers stay the same",
+        .least = 1, .most = 1e6),
     { 0 },
 };
 
-enum { CHUNK = 1 << 16 };
-
 typedef struct runner {
     const settings *set;
-    att_model *model;
-    att_text input; /* read and not answered yet */
-    bool ended;     /* there is no more to read */
-    size_t answered;
+    decoding models;
 } runner;
 
-/* Reads what is there, waiting only where there is nothing. */
-static att_status read_more(runner *r, att_error *err)
+/* The text of an answer, with what was asked for before and after it. */
+static att_status write_text(att_text *out, const att_answer *answer, const settings *set,
+                             att_error *err)
 {
-    char chunk[CHUNK];
-    ssize_t got;
-    do
-        got = read(STDIN_FILENO, chunk, sizeof chunk);
-    while (got < 0 && errno == EINTR);
-    if (got < 0)
-        return error_set(err, ATT_SYSTEM, "standard input", "cannot read: %s", strerror(errno));
-    r->ended = got == 0;
-    if (att_text_add(&r->input, chunk, (size_t)got) != ATT_OK)
-        return error_memory(err);
-    return ATT_OK;
-}
-
-/* Cuts the complete lines off the input (at its end, the last one too) and gives how many there
- * are; *used receives their bytes. The ends of lines become zero bytes. */
-static att_status cut_lines(runner *r, const char ***lines, size_t *count, size_t *used,
-                            att_error *err)
-{
-    size_t length = r->input.length, most = 1;
-    for (size_t i = 0; i < length; i++)
-        most += r->input.data[i] == '\n';
-    *lines = calloc(most, sizeof **lines);
-    if (!*lines)
-        return error_memory(err);
-    *count = *used = 0;
-    while (*used < length) {
-        char *start = r->input.data + *used;
-        char *end = memchr(start, '\n', length - *used);
-        if (!end && !r->ended)
-            break;
-        size_t size = end ? (size_t)(end - start) : length - *used;
-        if (memchr(start, 0, size))
-            return error_set(err, ATT_BAD_INPUT, "standard input",
-                             "line %zu holds a zero byte: it is no text", r->answered + *count + 1);
-        start[size] = 0; /* where the text's own terminator is, for a last line without an end */
-        (*lines)[(*count)++] = start;
-        *used += size + (end ? 1 : 0);
-    }
-    return ATT_OK;
-}
-
-static att_status write_answer(att_text *out, const att_answer *answer, const settings *set,
-                               att_error *err)
-{
-    if (set->json)
-        return att_answer_json(out, answer, err);
     char score[64] = "";
     if (set->score)
         snprintf(score, sizeof score, "%.4f\t", answer->score);
     if (text_join(out, (text_piece[]){ { score, strlen(score) },
                                        { answer->text, strlen(answer->text) },
-                                       { "\n", 1 },
+                                       { "\t", set->alignments ? 1 : 0 },
                                        { 0 } }) != ATT_OK)
         return error_memory(err);
-    return ATT_OK;
-}
-
-static att_status answer(runner *r, const char *const *lines, size_t count, att_error *err)
-{
-    const att_answer_how how = { .decoding.most_tokens = r->set->most, .attention = r->set->attention };
-    att_answers *answers = NULL;
-    att_text out = { 0 };
-    att_status status = att_model_answer(&answers, r->model, lines, count, &how, err);
-    for (size_t i = 0; i < count && status == ATT_OK; i++)
-        status = write_answer(&out, att_answers_get(answers, i), r->set, err);
-    if (status == ATT_OK)
-        status = output_stdout(out.data, out.length, err);
-    att_answers_free(answers);
-    att_text_free(&out);
-    return status;
-}
-
-/* Answers lines. Where one of them is bad, those before it are answered all the same. */
-static att_status answer_lines(runner *r, const char *const *lines, size_t count, att_error *err)
-{
-    att_status status = count > 0 ? answer(r, lines, count, err) : ATT_OK;
-    if (status != ATT_BAD_INPUT || err->line < 1) {
-        r->answered += count;
-        return status;
-    }
-    att_error bad = *err;
-    size_t before = (size_t)bad.line - 1;
-    status = answer_lines(r, lines, before, err);
+    att_status status = set->alignments ? att_answer_alignment(out, answer, err) : ATT_OK;
     if (status != ATT_OK)
         return status;
-    snprintf(bad.place, sizeof bad.place, "standard input");
-    bad.line = (int)(r->answered + 1);
-    *err = bad;
-    return ATT_BAD_INPUT;
+    return att_text_add(out, "\n", 1) == ATT_OK ? ATT_OK : error_memory(err);
 }
 
-/* Keeps what follows the lines just answered. */
-static void drop_used(runner *r, size_t used)
+/* All answers to a line, the best first, a line each. */
+static att_status write_best(att_text *out, const att_answer *answer, size_t number,
+                             const settings *set, att_error *err)
 {
-    if (used == 0)
-        return;
-    memmove(r->input.data, r->input.data + used, r->input.length - used);
-    r->input.length -= used;
-}
-
-static att_status run_on(runner *r, att_error *err)
-{
-    while (!r->ended) {
-        const char **lines = NULL;
-        size_t count = 0, used = 0;
-        att_status status = read_more(r, err);
-        if (status == ATT_OK)
-            status = cut_lines(r, &lines, &count, &used, err);
-        if (status == ATT_OK || count > 0) {
-            att_error later = *err;
-            att_status now = answer_lines(r, lines, count, err);
-            if (now == ATT_OK)
-                *err = later; /* a zero byte further on is told after what came before it */
-            status = now == ATT_OK ? status : now;
-        }
-        free(lines);
+    for (int64_t i = 0; i <= answer->other_count; i++) {
+        const att_answer *one = i == 0 ? answer : &answer->others[i - 1];
+        char start[96];
+        int length = snprintf(start, sizeof start, "%zu\t%.4f\t", number, one->rank);
+        if (att_text_add(out, start, (size_t)length) != ATT_OK)
+            return error_memory(err);
+        att_status status = write_text(out, one, set, err);
         if (status != ATT_OK)
             return status;
-        drop_used(r, used);
     }
     return ATT_OK;
+}
+
+static att_status write_answer(att_text *out, const att_answer *answer, size_t number,
+                               const settings *set, att_error *err)
+{
+    if (set->json)
+        return att_answer_json(out, answer, err);
+    if (set->n_best > 0)
+        return write_best(out, answer, number, set, err);
+    return write_text(out, answer, set, err);
+}
+
+/* Says which lines were cut. */
+static void tell_cut(const att_answers *answers, size_t before)
+{
+    for (size_t i = 0; i < att_answers_count(answers); i++) {
+        const att_answer *answer = att_answers_get(answers, i);
+        if (answer->left_over > 0)
+            fprintf(stderr, "standard input:%zu: cut after %" PRId64 " of %" PRId64 " tokens\n",
+                    before + i + 1, answer->source_count, answer->source_count + answer->left_over);
+    }
+}
+
+static att_answer_how how_of(const runner *r, size_t before, const char *const *prefixes)
+{
+    const settings *set = r->set;
+    att_answer_how how = { .decoding = r->models.how,
+                           .attention = set->attention || set->heads || set->alignments,
+                           .every_head = set->heads,
+                           .layer = set->layer,
+                           .head = set->head,
+                           .copy_unknown = set->copy_unknown,
+                           .prefixes = set->prefix ? prefixes : NULL,
+                           .longest = set->longest,
+                           .too_long = (att_too_long)set->too_long,
+                           .batch = set->batch,
+                           .first_line = before };
+    how.decoding.best = set->n_best;
+    return how;
+}
+
+static att_status answer_lines(void *context, const char *const *lines, size_t count, size_t before,
+                               att_error *err)
+{
+    runner *r = context;
+    att_answers *answers = NULL;
+    att_text out = { 0 };
+    const char **prefixes = calloc(count, sizeof *prefixes);
+    if (!prefixes)
+        return error_memory(err);
+    for (size_t i = 0; i < count; i++)
+        prefixes[i] = r->set->prefix;
+    const att_answer_how how = how_of(r, before, prefixes);
+    att_status status = att_model_answer(&answers, r->models.model, lines, count, &how, err);
+    for (size_t i = 0; i < count && status == ATT_OK; i++)
+        status = write_answer(&out, att_answers_get(answers, i), before + i + 1, r->set, err);
+    if (status == ATT_OK) {
+        tell_cut(answers, before);
+        status = output_stdout(out.data, out.length, err);
+    }
+    att_answers_free(answers);
+    att_text_free(&out);
+    free(prefixes);
+    return status;
 }
 
 static exit_code run_model(const settings *set, const char *path)
 {
     att_error err = { 0 };
     runner r = { .set = set };
-    att_status status = att_model_load(&r.model, path, &err);
+    att_status status = decoding_open(&r.models, &set->decoding, path, &err);
     if (status == ATT_OK)
-        status = run_on(&r, &err);
-    att_text_free(&r.input);
-    att_model_free(r.model);
+        status = lines_each("-", answer_lines, &r, &err);
+    decoding_close(&r.models);
     return status == ATT_OK ? EXIT_DONE : report(status, &err);
+}
+
+/* What contradicts what; NULL: nothing. */
+static const char *contradiction(const settings *set)
+{
+    if ((set->attention || set->heads) && !set->json)
+        return set->heads ? "--heads is for --json" : "--attention is for --json";
+    if (set->score && set->json)
+        return "--json has the score already";
+    if (set->alignments && set->json)
+        return "--json has the attention of every token: --alignments is for text";
+    return decoding_bad(&set->decoding);
 }
 
 exit_code run_run(const struct verb *verb, int count, char **args)
@@ -208,9 +209,8 @@ exit_code run_run(const struct verb *verb, int count, char **args)
         return parsed == PARSE_HELP ? help_verb(verb) : EXIT_BAD_INPUT;
     if (operands != 1)
         return report_usage(verb, operands < 1 ? "expects a model" : "expects one model");
-    if (set.attention && !set.json)
-        return report_usage(verb, "--attention is for --json");
-    if (set.score && set.json)
-        return report_usage(verb, "--json has the score already");
+    const char *wrong = contradiction(&set);
+    if (wrong)
+        return report_usage(verb, "%s", wrong);
     return run_model(&set, args[0]);
 }

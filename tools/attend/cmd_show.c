@@ -4,10 +4,12 @@
 #include <stddef.h>
 #include <string.h>
 
+#include "decoding.h"
 #include "output.h"
 #include "pictures.h"
 
 typedef struct settings {
+    decoding_options decoding;
     const char *target;
     const char *svg;
     const char *png;
@@ -35,6 +37,7 @@ const char show_details[] =
 
 const option show_options[] = {
     ROW("target", 't', TEXT, target, "TEXT", "follow this answer instead of the model's own"),
+    DECODING_OPTIONS(settings),
     ROW("layer", 0, NUMBER, layer, "N", "draw this layer of the model (default: the last)",
         .least = 1, .most = 1000),
     ROW("head", 0, NUMBER, head, "N", "draw this head of the layer (default: the mean of all)",
@@ -110,23 +113,24 @@ static att_status show_answer(const att_answer *answer, const settings *set, att
 
 static exit_code show(const settings *set, const char *path, const char *input)
 {
-    const att_answer_how how = { .attention = true,
-                                 .every_head = set->heads,
-                                 .layer = set->layer,
-                                 .head = set->head,
-                                 .targets = set->target ? &set->target : NULL };
     att_error err = { 0 };
-    att_model *model = NULL;
+    decoding models;
     att_answers *answers = NULL;
-    att_status status = att_model_load(&model, path, &err);
+    att_status status = decoding_open(&models, &set->decoding, path, &err);
     if (status == ATT_OK) {
-        status = att_model_answer(&answers, model, &input, 1, &how, &err);
+        const att_answer_how how = { .decoding = models.how,
+                                     .attention = true,
+                                     .every_head = set->heads,
+                                     .layer = set->layer,
+                                     .head = set->head,
+                                     .targets = set->target ? &set->target : NULL };
+        status = att_model_answer(&answers, models.model, &input, 1, &how, &err);
         err.line = 0; /* there is but one line */
     }
     if (status == ATT_OK)
         status = show_answer(att_answers_get(answers, 0), set, &err);
     att_answers_free(answers);
-    att_model_free(model);
+    decoding_close(&models);
     return status == ATT_OK ? EXIT_DONE : report(status, &err);
 }
 
@@ -145,6 +149,8 @@ exit_code show_run(const struct verb *verb, int count, char **args)
         wrong = "--quiet needs --svg, --png, --pdf or --html: there would be nothing to see";
     if (!wrong && set.head > 0 && set.heads)
         wrong = "--head draws one head and --heads all of them";
+    if (!wrong)
+        wrong = decoding_bad(&set.decoding);
     if (!wrong && operands != 2)
         wrong = "expects a model and an input";
     if (wrong)

@@ -60,6 +60,10 @@ exit_code eval_run(const struct verb *verb, int count, char **args);
 extern const option eval_options[];
 extern const char eval_details[];
 
+exit_code score_run(const struct verb *verb, int count, char **args);
+extern const option score_options[];
+extern const char score_details[];
+
 exit_code show_run(const struct verb *verb, int count, char **args);
 extern const option show_options[];
 extern const char show_details[];

@@ -1,0 +1,147 @@
+/* Lines worked through as they come; see lines.h. */
+#include "lines.h"
+
+#include "program.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+/* Bytes to a read, and to go together at most: some thousand lines, so that those of about the same
+ * length make full batches. */
+enum { CHUNK = 1 << 16, TOGETHER = 1 << 19 };
+
+typedef struct reader {
+    int file;
+    const char *name;
+    att_text input; /* read and not worked on yet */
+    bool ended;     /* there is no more to read */
+    size_t before;  /* lines worked on */
+} reader;
+
+static att_status read_once(reader *r, att_error *err)
+{
+    char chunk[CHUNK];
+    ssize_t got;
+    do
+        got = read(r->file, chunk, sizeof chunk);
+    while (got < 0 && errno == EINTR);
+    if (got < 0)
+        return error_set(err, ATT_SYSTEM, r->name, "cannot read: %s", strerror(errno));
+    r->ended = got == 0;
+    if (att_text_add(&r->input, chunk, (size_t)got) != ATT_OK)
+        return error_memory(err);
+    return ATT_OK;
+}
+
+/* Reads what is there, waiting only where there is nothing. */
+static att_status read_more(reader *r, att_error *err)
+{
+    struct pollfd waiting = { .fd = r->file, .events = POLLIN };
+    do {
+        att_status status = read_once(r, err);
+        if (status != ATT_OK)
+            return status;
+    } while (!r->ended && r->input.length < TOGETHER && poll(&waiting, 1, 0) > 0);
+    return ATT_OK;
+}
+
+/* Cuts the complete lines off the input (at its end, the last one too) and gives how many there
+ * are; *used receives their bytes. The ends of lines become zero bytes. A line that holds a zero
+ * byte already is no text and ends this. */
+static att_status cut_lines(reader *r, const char ***lines, size_t *count, size_t *used,
+                            att_error *err)
+{
+    size_t length = r->input.length, most = 1;
+    for (size_t i = 0; i < length; i++)
+        most += r->input.data[i] == '\n';
+    *lines = calloc(most, sizeof **lines);
+    if (!*lines)
+        return error_memory(err);
+    *count = *used = 0;
+    while (*used < length) {
+        char *start = r->input.data + *used;
+        char *end = memchr(start, '\n', length - *used);
+        if (!end && !r->ended)
+            break;
+        size_t size = end ? (size_t)(end - start) : length - *used;
+        if (memchr(start, 0, size))
+            return error_set(err, ATT_BAD_INPUT, r->name,
+                             "line %zu holds a zero byte: it is no text", r->before + *count + 1);
+        start[size] = 0; /* where the text's own terminator is, for a last line without an end */
+        (*lines)[(*count)++] = start;
+        *used += size + (end ? 1 : 0);
+    }
+    return ATT_OK;
+}
+
+/* Works on lines. Where one of them is bad, on those before it all the same. */
+static att_status work_on(reader *r, lines_work *work, void *context, const char *const *lines,
+                          size_t count, att_error *err)
+{
+    att_status status = count > 0 ? work(context, lines, count, r->before, err) : ATT_OK;
+    if (status != ATT_BAD_INPUT || err->line < 1) {
+        r->before += count;
+        return status;
+    }
+    att_error bad = *err;
+    status = work_on(r, work, context, lines, (size_t)bad.line - 1, err);
+    if (status != ATT_OK)
+        return status;
+    snprintf(bad.place, sizeof bad.place, "%s", r->name);
+    bad.line = (int)(r->before + 1);
+    *err = bad;
+    return ATT_BAD_INPUT;
+}
+
+/* Keeps what follows the lines just worked on. */
+static void drop_used(reader *r, size_t used)
+{
+    if (used == 0)
+        return;
+    memmove(r->input.data, r->input.data + used, r->input.length - used);
+    r->input.length -= used;
+}
+
+static att_status each(reader *r, lines_work *work, void *context, att_error *err)
+{
+    while (!r->ended) {
+        const char **lines = NULL;
+        size_t count = 0, used = 0;
+        att_status status = read_more(r, err);
+        if (status == ATT_OK)
+            status = cut_lines(r, &lines, &count, &used, err);
+        if (status == ATT_OK || count > 0) {
+            att_error later = *err;
+            att_status now = work_on(r, work, context, lines, count, err);
+            if (now == ATT_OK)
+                *err = later; /* a zero byte further on is told after what came before it */
+            status = now == ATT_OK ? status : now;
+        }
+        free(lines);
+        if (status != ATT_OK)
+            return status;
+        drop_used(r, used);
+    }
+    return ATT_OK;
+}
+
+att_status lines_each(const char *path, lines_work *work, void *context, att_error *err)
+{
+    bool standard = strcmp(path, "-") == 0;
+    reader r = { .file = STDIN_FILENO, .name = standard ? "standard input" : path };
+    if (!standard)
+        r.file = open(path, O_RDONLY | O_CLOEXEC);
+    if (r.file < 0)
+        return error_set(err, errno == ENOENT || errno == EACCES ? ATT_BAD_INPUT : ATT_SYSTEM, path,
+                         "cannot read: %s", strerror(errno));
+    att_status status = each(&r, work, context, err);
+    att_text_free(&r.input);
+    if (!standard)
+        close(r.file);
+    return status;
+}

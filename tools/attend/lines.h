@@ -1,0 +1,19 @@
+/* Lines from a file or a pipe, worked through as they come: what can be read at once is worked on
+ * at once, many lines together, while whoever types, or asks through a pipe and waits, is answered
+ * as soon as the line is there. */
+#ifndef LINES_H
+#define LINES_H
+
+#include "attend.h"
+
+/* Works on `count` lines, whose ends are gone; `before` is how many came before them. Where one of
+ * them is bad, ATT_BAD_INPUT with its number from 1 in err->line, and nothing must have been
+ * written: the lines before it will be given again without it. */
+typedef att_status lines_work(void *context, const char *const *lines, size_t count, size_t before,
+                              att_error *err);
+
+/* Works through the file at `path` ("-": standard input). A bad line ends this, after those before
+ * it; *err then names the file and the line. */
+att_status lines_each(const char *path, lines_work *work, void *context, att_error *err);
+
+#endif

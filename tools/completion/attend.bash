@@ -1,6 +1,6 @@
 # bash completion for attend(1)
 
-_attend_verbs='explain train run eval show info bench gradcheck help'
+_attend_verbs='explain train run eval score show info bench gradcheck help'
 _attend_explain='--format --output --digits --only --row --head --colour --ascii --svg --png --pdf
 --scale --quiet --help'
 _attend_train='--config --quiet --train --source --target --valid --valid-source
@@ -14,10 +14,14 @@ _attend_train='--config --quiet --train --source --target --valid --valid-source
 --schedule --warmup --least-rate --plateau-factor --plateau-patience --epochs --steps
 --batch --accumulate --validate-every --best-by --patience --average --seed --data-seed
 --out --save-every --log --resume --help'
-_attend_run='--json --attention --score --most --help'
-_attend_eval='--json --help'
-_attend_show='--target --layer --head --heads --svg --png --pdf --html --scale --digits --colour --ascii
---quiet --help'
+_attend_decoding='--beam --length-norm --length-penalty --coverage-penalty --no-repeat --least --most
+--least-factor --most-factor --sample --temperature --top-k --top-p --seed --with'
+_attend_run="$_attend_decoding --json --attention --heads --score --alignments --n-best --copy-unknown
+--layer --head --prefix --longest --too-long --batch --help"
+_attend_eval="$_attend_decoding --json --help"
+_attend_score='--json --with --help'
+_attend_show="$_attend_decoding --target --layer --head --heads --svg --png --pdf --html --scale --digits --colour --ascii
+--quiet --help"
 _attend_info='--json --help'
 _attend_bench='--cpu --threads --time --quick --json --list --ascii --help'
 _attend_gradcheck='--samples --json --list --help'
@@ -25,6 +29,15 @@ _attend_gradcheck='--samples --json --list --help'
 # Offers the words of $1 that begin as the current one does.
 _attend_words() {
     mapfile -t COMPREPLY < <(compgen -W "$1" -- "$cur")
+}
+
+# Whether the word before is an option of decoding that a number follows.
+_attend_decoding_value() {
+    case $prev in
+    --beam | --length-penalty | --coverage-penalty | --no-repeat | --least | --most) ;;
+    --least-factor | --most-factor | --temperature | --top-k | --top-p | --seed) ;;
+    *) return 1 ;;
+    esac
 }
 
 # Offers files that end in one of the suffixes in $1 (all files where it is empty), and folders.
@@ -102,9 +115,14 @@ _attend() {
         ;;
     run)
         case $prev in
-        --most) COMPREPLY=() ;;
+        --length-norm) _attend_words 'mean gnmt none' ;;
+        --too-long) _attend_words 'refuse cut' ;;
+        --with) _attend_files safetensors ;;
+        --n-best | --layer | --head | --prefix | --longest | --batch) COMPREPLY=() ;;
         *)
-            if [[ $cur == -* ]]; then
+            if _attend_decoding_value; then
+                COMPREPLY=()
+            elif [[ $cur == -* ]]; then
                 _attend_words "$_attend_run"
             else
                 _attend_files safetensors
@@ -113,8 +131,23 @@ _attend() {
         esac
         ;;
     eval)
+        case $prev in
+        --length-norm) _attend_words 'mean gnmt none' ;;
+        --with) _attend_files safetensors ;;
+        *)
+            if _attend_decoding_value; then
+                COMPREPLY=()
+            elif [[ $cur == -* ]]; then
+                _attend_words "$_attend_eval"
+            else
+                _attend_files ''
+            fi
+            ;;
+        esac
+        ;;
+    score)
         if [[ $cur == -* ]]; then
-            _attend_words "$_attend_eval"
+            _attend_words "$_attend_score"
         else
             _attend_files ''
         fi
@@ -122,10 +155,14 @@ _attend() {
     show)
         case $prev in
         --colour) _attend_words 'auto always never' ;;
+        --length-norm) _attend_words 'mean gnmt none' ;;
+        --with) _attend_files safetensors ;;
         --svg | --png | --pdf | --html) _attend_files "${prev#--}" ;;
         --target | --layer | --head | --scale | --digits) COMPREPLY=() ;;
         *)
-            if [[ $cur == -* ]]; then
+            if _attend_decoding_value; then
+                COMPREPLY=()
+            elif [[ $cur == -* ]]; then
                 _attend_words "$_attend_show"
             else
                 _attend_files safetensors

@@ -222,11 +222,100 @@ static void heads_can_be_chosen_and_one_that_there_is_not_is_refused(void **stat
     }
 }
 
+static void the_next_best_hang_on_to_the_best(void **state)
+{
+    (void)state;
+    static const char *const lines[] = { "abcd", "" };
+    const att_answer_how how = { .decoding = { .beam = 4, .best = 3 }, .attention = true };
+    att_answers *answers = answers_to(lines, 2, &how);
+    const att_answer *answer = att_answers_get(answers, 0);
+    assert_int_equal(answer->other_count, 2);
+    assert_true(answer->rank > answer->others[0].rank);
+    assert_true(answer->others[0].rank > answer->others[1].rank);
+    for (int64_t i = 0; i < 2; i++) {
+        const att_answer *other = &answer->others[i];
+        assert_string_not_equal(other->text, answer->text);
+        assert_ptr_equal(other->source_tokens, answer->source_tokens);
+        assert_non_null(other->weights);
+        assert_true(other->rank == other->score / (double)other->target_count);
+    }
+    assert_int_equal(att_answers_get(answers, 1)->other_count, 0);
+    att_text json = { 0 };
+    assert_int_equal(att_answer_json(&json, answer, NULL), ATT_OK);
+    assert_non_null(strstr(json.data, ",\"others\":[{\"text\":\""));
+    att_text_free(&json);
+    att_answers_free(answers);
+}
+
+static void an_answer_begins_with_its_prefix(void **state)
+{
+    (void)state;
+    static const char *const lines[] = { "abc", "abc", "abc" };
+    static const char *const prefixes[] = { "dd", "", "cb" };
+    att_answers *answers = answers_to(lines, 3, &(att_answer_how){ .prefixes = prefixes });
+    assert_memory_equal(att_answers_get(answers, 0)->text, "dd", 2);
+    assert_string_equal(att_answers_get(answers, 1)->text, "cba");
+    assert_string_equal(att_answers_get(answers, 2)->text, "cba");
+    att_answers_free(answers);
+}
+
+/* An empty target is an end at once, and not an answer of the model's own. */
+static void an_empty_target_is_followed_too(void **state)
+{
+    (void)state;
+    static const char *const line = "abc", *const nothing = "";
+    att_answers *answers = answers_to(&line, 1, &(att_answer_how){ .targets = &nothing });
+    assert_string_equal(att_answers_get(answers, 0)->text, "");
+    assert_int_equal(att_answers_get(answers, 0)->target_count, 1);
+    assert_true(att_answers_get(answers, 0)->score < 0);
+    att_answers_free(answers);
+}
+
+static void a_line_that_is_too_long_is_refused_or_cut(void **state)
+{
+    (void)state;
+    static const char *const lines[] = { "ab", "abcdd", "dcb" };
+    att_answer_how how = { .longest = 3 };
+    att_answers *answers;
+    att_error err = { 0 };
+    assert_int_equal(att_model_answer(&answers, trained.model, lines, 3, &how, &err),
+                     ATT_BAD_INPUT);
+    assert_int_equal(err.line, 2);
+    assert_string_equal(err.message, "has 5 tokens, and 3 are the most");
+    how.too_long = ATT_TOO_LONG_CUT;
+    answers = answers_to(lines, 3, &how);
+    assert_string_equal(att_answers_get(answers, 1)->text, "cba");
+    assert_int_equal(att_answers_get(answers, 1)->left_over, 2);
+    assert_int_equal(att_answers_get(answers, 1)->source_count, 3);
+    assert_int_equal(att_answers_get(answers, 2)->left_over, 0);
+    att_answers_free(answers);
+}
+
+/* Each token of the answer, without the end, and the source token it has most of. */
+static void an_alignment_is_where_the_weights_are_largest(void **state)
+{
+    (void)state;
+    static const double weights[] = { 0.2, 0.5, 0.3, 0.4, 0.3, 0.4, 0.9, 0.1, 0 };
+    att_answer answer = { .source_count = 3, .target_count = 3, .weights = weights };
+    att_text out = { 0 };
+    assert_int_equal(att_answer_alignment(&out, &answer, NULL), ATT_OK);
+    assert_string_equal(out.data, "1-0 0-1");
+    out.length = 0;
+    answer.cut = true; /* then the last token is none */
+    assert_int_equal(att_answer_alignment(&out, &answer, NULL), ATT_OK);
+    assert_string_equal(out.data, "1-0 0-1 0-2");
+    answer.weights = NULL;
+    assert_int_equal(att_answer_alignment(&out, &answer, NULL), ATT_BAD_INPUT);
+    att_text_free(&out);
+}
+
 static void every_failing_allocation_is_told_and_loses_nothing(void **state)
 {
     (void)state;
     static const char *const lines[] = { "abc", "", "dd" };
-    const att_answer_how how = { .attention = true };
+    const att_answer_how how = { .decoding = { .beam = 3, .best = 2, .no_repeat = 4 },
+                                 .attention = true,
+                                 .every_head = true };
     att_answers *warm = answers_to(lines, 3, &how); /* packs the weights, which stay */
     att_answers_free(warm);
     att_status status = ATT_NO_MEMORY;
@@ -257,6 +346,11 @@ int main(void)
         cmocka_unit_test(a_line_that_is_no_text_is_named),
         cmocka_unit_test(an_answer_as_json_has_everything),
         cmocka_unit_test(heads_can_be_chosen_and_one_that_there_is_not_is_refused),
+        cmocka_unit_test(the_next_best_hang_on_to_the_best),
+        cmocka_unit_test(an_answer_begins_with_its_prefix),
+        cmocka_unit_test(an_empty_target_is_followed_too),
+        cmocka_unit_test(a_line_that_is_too_long_is_refused_or_cut),
+        cmocka_unit_test(an_alignment_is_where_the_weights_are_largest),
         cmocka_unit_test(every_failing_allocation_is_told_and_loses_nothing),
     };
     return cmocka_run_group_tests(tests, train, forget);

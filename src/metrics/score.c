@@ -3,15 +3,13 @@
 
 #include "base/alloc.h"
 #include "base/error.h"
-#include "base/parallel.h"
 #include "base/quote.h"
-#include "base/random.h"
+#include "metrics/bootstrap.h"
 #include "metrics/words.h"
 #include "text/tokens.h"
 
 #include <math.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 /* ---- the table */
@@ -188,37 +186,6 @@ static att_status count_lines(scoring *s, double *numbers, att_error *err)
 
 /* ---- the score and how sure it is */
 
-typedef struct bootstrap {
-    const att_measure *measure;
-    const double *numbers; /* [lines, measure->numbers] */
-    size_t lines;
-    uint64_t seed;
-    double *scores; /* [resamples] */
-} bootstrap;
-
-/* Scores as many lines as there are, drawn with replacement. */
-static void resample(void *context, int64_t first, int64_t end)
-{
-    const bootstrap *b = context;
-    size_t width = (size_t)b->measure->numbers;
-    for (int64_t r = first; r < end; r++) {
-        double sum[ATT_METRIC_NUMBERS] = { 0 };
-        for (size_t i = 0; i < b->lines; i++) {
-            double drawn = att_random_double(b->seed, (uint64_t)r, i) * (double)b->lines;
-            const double *row = b->numbers + (size_t)drawn * width;
-            for (size_t n = 0; n < width; n++)
-                sum[n] += row[n];
-        }
-        b->scores[r] = b->measure->score(sum);
-    }
-}
-
-static int by_value(const void *left, const void *right)
-{
-    double a = *(const double *)left, b = *(const double *)right;
-    return (a > b) - (a < b);
-}
-
 static double total(const att_measure *measure, const double *numbers, size_t lines)
 {
     double sum[ATT_METRIC_NUMBERS] = { 0 };
@@ -226,25 +193,6 @@ static double total(const att_measure *measure, const double *numbers, size_t li
         for (int n = 0; n < measure->numbers; n++)
             sum[n] += numbers[i * (size_t)measure->numbers + (size_t)n];
     return measure->score(sum);
-}
-
-/* 95 % of the scores lie between low and high. */
-static att_status find_interval(att_metric_score *out, const bootstrap *drawn, int64_t resamples,
-                                att_error *err)
-{
-    bootstrap b = *drawn;
-    if (resamples <= 0)
-        return ATT_OK;
-    b.scores = att_alloc((size_t)resamples, sizeof *b.scores);
-    if (!b.scores)
-        return att_fail_memory(err);
-    att_parallel_for(resamples, 1, resample, &b);
-    qsort(b.scores, (size_t)resamples, sizeof *b.scores, by_value);
-    int64_t beyond = (int64_t)(0.025 * (double)resamples);
-    out->low = b.scores[beyond];
-    out->high = b.scores[resamples - 1 - beyond];
-    att_free(b.scores);
-    return ATT_OK;
 }
 
 static void sign(att_metric_score *out, const scoring *s, const att_metric_how *how)
@@ -271,10 +219,11 @@ static att_status score(att_metric_score *out, scoring *s, const att_metric_how 
         return att_fail_memory(err);
     *out = (att_metric_score){ .metric = &s->measure->shown, .low = NAN, .high = NAN };
     att_status status = count_lines(s, numbers, err);
-    const bootstrap drawn = { s->measure, numbers, lines, how->seed, NULL };
+    const att_bootstrap drawn = { numbers, lines, (size_t)s->measure->numbers, s->measure->score };
     if (status == ATT_OK) {
         out->value = total(s->measure, numbers, lines);
-        status = find_interval(out, &drawn, how->resamples, err);
+        status =
+            att_bootstrap_interval(&out->low, &out->high, &drawn, how->resamples, how->seed, err);
     }
     att_free(numbers);
     sign(out, s, how);

@@ -2,6 +2,8 @@
 #include "metrics/tally.h"
 
 #include "base/alloc.h"
+#include "base/error.h"
+#include "metrics/words.h"
 
 #include <math.h>
 #include <string.h>
@@ -104,6 +106,40 @@ static att_status tally_words(att_tally *tally, int32_t space, const int32_t *an
     return edits < 0 ? ATT_NO_MEMORY : ATT_OK;
 }
 
+/* ---- words of subwords: a word may be spelt by other tokens than the reference's, so text is
+ * compared */
+
+static att_status read_words(att_ids *out, att_vocab *words, att_text *text, const att_vocab *vocab,
+                             const int32_t *ids, size_t count)
+{
+    text->length = 0;
+    ATT_TRY(att_vocab_decode(vocab, text, ids, count));
+    return att_symbols_read(out, ATT_SYMBOLS_WORDS, words, text->length > 0 ? text->data : "",
+                            text->length, NULL);
+}
+
+static att_status tally_text(att_tally *tally, const att_vocab *vocab, const int32_t *answer,
+                             size_t answer_count, const int32_t *reference, size_t reference_count)
+{
+    att_vocab *words = NULL;
+    att_text text = { 0 };
+    att_ids answered = { 0 }, wanted = { 0 };
+    int64_t edits = -1;
+    if (att_vocab_new(&words, ATT_TOKENS_SPACE, false, NULL) == ATT_OK &&
+        read_words(&answered, words, &text, vocab, answer, answer_count) == ATT_OK &&
+        read_words(&wanted, words, &text, vocab, reference, reference_count) == ATT_OK)
+        edits = att_edit_distance(answered.items, answered.count, wanted.items, wanted.count);
+    if (edits >= 0) {
+        tally->words += (int64_t)wanted.count;
+        tally->word_edits += edits;
+    }
+    att_ids_free(&answered);
+    att_ids_free(&wanted);
+    att_text_free(&text);
+    att_vocab_free(words);
+    return edits < 0 ? ATT_NO_MEMORY : ATT_OK;
+}
+
 /* ---- adding up */
 
 /* The token that is a space; one that no line has where the vocabulary lacks it. */
@@ -113,7 +149,7 @@ static int32_t space_of(const att_vocab *vocab)
     return id == ATT_ID_UNKNOWN ? ATT_ID_NONE : id;
 }
 
-/* Tokens that are not characters are words themselves. */
+/* Tokens that are neither characters nor subwords are words themselves. */
 static att_status add_word_edits(att_tally *tally, const att_vocab *vocab, const int32_t *answer,
                                  size_t answer_count, const int32_t *reference,
                                  size_t reference_count, int64_t edits)
@@ -121,6 +157,8 @@ static att_status add_word_edits(att_tally *tally, const att_vocab *vocab, const
     if (att_vocab_tokens(vocab) == ATT_TOKENS_CHAR)
         return tally_words(tally, space_of(vocab), answer, answer_count, reference,
                            reference_count);
+    if (att_vocab_tokens(vocab) == ATT_TOKENS_SUBWORD)
+        return tally_text(tally, vocab, answer, answer_count, reference, reference_count);
     tally->words += (int64_t)reference_count;
     tally->word_edits += edits;
     return ATT_OK;

@@ -27,6 +27,8 @@ typedef struct reading {
     const att_pair_reading *how;
     growing_side sides[SIDES];
     int64_t *line;
+    att_text target_text;
+    int64_t *target_text_at;
     att_ids align;
     int64_t pairs, capacity;
     att_corpus_facts facts;
@@ -51,7 +53,9 @@ static att_status reserve_pair(reading *in)
     int64_t capacity = in->capacity ? in->capacity * 2 : FIRST_CAPACITY;
     int64_t used = in->capacity ? in->pairs + 1 : 0;
     if (!grow_list(&in->sides[SOURCE].at, used, capacity) ||
-        !grow_list(&in->sides[TARGET].at, used, capacity) || !grow_list(&in->line, used, capacity))
+        !grow_list(&in->sides[TARGET].at, used, capacity) ||
+        !grow_list(&in->line, used, capacity) ||
+        (in->how->keep_text && !grow_list(&in->target_text_at, used, capacity)))
         return att_fail_memory(in->err);
     if (used == 0)
         in->sides[SOURCE].at[0] = in->sides[TARGET].at[0] = 0;
@@ -134,6 +138,16 @@ static void keep_pair(reading *in, int64_t line)
     in->line[in->pairs++] = line;
 }
 
+/* The line as it stands, ended by a zero byte. */
+static att_status keep_text(reading *in, const att_line *target)
+{
+    in->target_text_at[in->pairs] = (int64_t)in->target_text.length;
+    if (att_text_add(&in->target_text, target->text, target->length) != ATT_OK ||
+        att_text_add(&in->target_text, "", 1) != ATT_OK)
+        return att_fail_memory(in->err);
+    return ATT_OK;
+}
+
 /* Whether a source is among those held out. A source goes to one side with all its targets, so that
  * no answer of the validation is in the training data. */
 static bool is_held(const att_pair_reading *how, const att_line *source)
@@ -161,6 +175,8 @@ static att_status add_pair(reading *in, const att_line lines[SIDES], const att_l
     if (align)
         ATT_TRY(att_align_read(&in->align, align, align_name, new_tokens(in, &in->sides[SOURCE]),
                                new_tokens(in, &in->sides[TARGET]), in->err));
+    if (in->how->keep_text)
+        ATT_TRY(keep_text(in, &lines[TARGET]));
     keep_pair(in, lines[SOURCE].number);
     return ATT_OK;
 }
@@ -258,6 +274,8 @@ static void hand_over(att_corpus *out, reading *in)
                          .target = { in->sides[TARGET].ids.items, in->sides[TARGET].at },
                          .line = in->line,
                          .align = in->align.items,
+                         .target_text = in->target_text.data,
+                         .target_text_at = in->target_text_at,
                          .facts = in->facts };
 }
 
@@ -307,7 +325,14 @@ void att_corpus_free(att_corpus *corpus)
     att_free(corpus->target.at);
     att_free(corpus->line);
     att_free(corpus->align);
+    att_free(corpus->target_text);
+    att_free(corpus->target_text_at);
     *corpus = (att_corpus){ 0 };
+}
+
+const char *att_corpus_target_text(const att_corpus *corpus, int64_t pair)
+{
+    return corpus->target_text + corpus->target_text_at[pair];
 }
 
 const int32_t *att_side_get(const att_side *side, int64_t pair, int64_t *length)

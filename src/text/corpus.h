@@ -40,8 +40,10 @@ typedef struct att_corpus_facts {
 typedef struct att_corpus {
     int64_t pairs;
     att_side source, target;
-    int64_t *line;  /* [pairs] where each was, from 1 */
-    int32_t *align; /* beside target.ids: the source token each comes from, or -1; may be NULL */
+    int64_t *line;     /* [pairs] where each was, from 1 */
+    int32_t *align;    /* beside target.ids: the source token each comes from, or -1; may be NULL */
+    char *target_text; /* the targets as they stand in the file, each ended by a zero byte, */
+    int64_t *target_text_at; /* [pairs] and where each begins; NULL: not asked for */
     att_corpus_facts facts;
 } att_corpus;
 
@@ -77,6 +79,7 @@ typedef struct att_pair_reading {
     double hold_out;    /* part of the pairs to hold out, chosen by their source; 0: none */
     uint64_t seed;      /* of that choice */
     bool held;          /* read those held out; else the others */
+    bool keep_text;     /* of the targets */
 } att_pair_reading;
 
 /* Checks the text and reads its pairs, numbering their tokens. Pairs with a side of no tokens or of
@@ -89,6 +92,9 @@ att_status att_corpus_read(att_corpus *out, const att_pair_text *pairs, const at
 void att_corpus_close(att_corpus *corpus, const int32_t *source_final, const int32_t *target_final);
 
 void att_corpus_free(att_corpus *corpus);
+
+/* The target of a pair as it stands in the file, lent, where that was asked for. */
+const char *att_corpus_target_text(const att_corpus *corpus, int64_t pair);
 
 /* The tokens of one side of a pair, lent. */
 const int32_t *att_side_get(const att_side *side, int64_t pair, int64_t *length);

@@ -1,0 +1,58 @@
+/* Resampling lines; see bootstrap.h. */
+#include "metrics/bootstrap.h"
+
+#include "base/alloc.h"
+#include "base/error.h"
+#include "base/parallel.h"
+#include "base/random.h"
+#include "metrics/measure.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+typedef struct drawing {
+    const att_bootstrap *from;
+    uint64_t seed;
+    double *scores; /* [resamples] */
+} drawing;
+
+/* Scores as many lines as there are, drawn with replacement. */
+static void resample(void *context, int64_t first, int64_t end)
+{
+    const drawing *d = context;
+    const att_bootstrap *from = d->from;
+    for (int64_t r = first; r < end; r++) {
+        double sum[ATT_METRIC_NUMBERS] = { 0 };
+        for (size_t i = 0; i < from->lines; i++) {
+            double drawn = att_random_double(d->seed, (uint64_t)r, i) * (double)from->lines;
+            const double *row = from->numbers + (size_t)drawn * from->width;
+            for (size_t n = 0; n < from->width; n++)
+                sum[n] += row[n];
+        }
+        d->scores[r] = from->score(sum);
+    }
+}
+
+static int by_value(const void *left, const void *right)
+{
+    double a = *(const double *)left, b = *(const double *)right;
+    return (a > b) - (a < b);
+}
+
+att_status att_bootstrap_interval(double *low, double *high, const att_bootstrap *from,
+                                  int64_t resamples, uint64_t seed, att_error *err)
+{
+    *low = *high = NAN;
+    if (resamples <= 0)
+        return ATT_OK;
+    drawing d = { from, seed, att_alloc((size_t)resamples, sizeof *d.scores) };
+    if (!d.scores)
+        return att_fail_memory(err);
+    att_parallel_for(resamples, 1, resample, &d);
+    qsort(d.scores, (size_t)resamples, sizeof *d.scores, by_value);
+    int64_t beyond = (int64_t)(0.025 * (double)resamples);
+    *low = d.scores[beyond];
+    *high = d.scores[resamples - 1 - beyond];
+    att_free(d.scores);
+    return ATT_OK;
+}

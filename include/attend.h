@@ -13,9 +13,9 @@
  *   8. Worksheets             a sheet worked out step by step
  *   9. Rendering              traces and attention maps
  *  10. Settings               every choice of training, by name
- *  11. Models                 trained models: running and looking into them
- *  12. Training               a model from settings and data
- *  13. Metrics                how well lines of text agree with references
+ *  11. Metrics                how well lines of text agree with references
+ *  12. Models                 trained models: running and looking into them
+ *  13. Training               a model from settings and data
  *  14. Measuring              how fast all of this is here, and how fast it could be
  *  15. Gradient check         every operation of the models against its formula
  *
@@ -579,7 +579,65 @@ ATT_API att_status att_settings_check(const att_settings *settings, att_error *e
  * models leaves it out. */
 ATT_API bool att_settings_use(const att_settings *settings, const att_setting *setting);
 
-/* ---------------------------------------------------------------- 11. Models */
+/* ---------------------------------------------------------------- 11. Metrics */
+
+/* A measure of how well answers agree with references. */
+typedef struct att_metric {
+    const char *name;  /* "bleu" */
+    const char *title; /* "BLEU" */
+    const char *says;  /* one line of help */
+    bool error;        /* less is better */
+} att_metric;
+
+/* All of them, from 0; NULL beyond the last. */
+ATT_API size_t att_metric_count(void);
+ATT_API const att_metric *att_metric_get(size_t index);
+
+/* Lines without their ends, as UTF-8. */
+typedef struct att_scored_texts {
+    const char *const *answers;           /* [count] */
+    const char *const *const *references; /* [reference_count][count] */
+    size_t count;
+    size_t reference_count;
+} att_scored_texts;
+
+/* All-zero means: 13a, capitals as they are, no interval. */
+typedef struct att_metric_how {
+    const char *tokenizer; /* words of BLEU: "13a", "none", "char" or "intl"; NULL: 13a */
+    bool lower;            /* compare small letters */
+    int64_t resamples;     /* of the lines, to tell how sure a score is; 0: none */
+    uint64_t seed;         /* of those */
+} att_metric_how;
+
+/* 95 % of the resamples lie in it; NaN where there were none. */
+typedef struct att_interval {
+    double low, high;
+} att_interval;
+
+typedef struct att_metric_score {
+    const att_metric *metric;
+    double value; /* of 100; error rates may exceed that */
+    att_interval within;
+    char signature[192]; /* how it was computed: "nrefs:1|case:mixed|eff:no|tok:13a|smooth:exp|…" */
+} att_metric_score;
+
+/* Scores answers by the metrics named, out[i] by names[i]. BLEU, chrF and TER are those of
+ * sacreBLEU with its defaults (docs/metrics.md). With several references each line may agree with
+ * any. A line that is not UTF-8 is ATT_BAD_INPUT; err->place says of which text and err->line, from
+ * 1, where. */
+ATT_API att_status att_metrics_score(att_metric_score *out, const char *const *names, size_t count,
+                                     const att_scored_texts *texts, const att_metric_how *how,
+                                     att_error *err);
+
+/* The same for files of lines ("-": standard input), which must have as many; *lines receives how
+ * many. Errors name file and line. */
+ATT_API att_status att_metrics_score_files(att_metric_score *out, size_t *lines,
+                                           const char *const *names, size_t count,
+                                           const char *answers, const char *const *references,
+                                           size_t reference_count, const att_metric_how *how,
+                                           att_error *err);
+
+/* ---------------------------------------------------------------- 12. Models */
 
 /* A model: settings, vocabularies and parameters, as trained and kept in one .safetensors file. */
 typedef struct att_model att_model;
@@ -704,6 +762,7 @@ ATT_API att_status att_answer_html(att_text *out, const att_answer *answer, cons
 /* A model measured on pairs. Rates are between 0 and 1 (error rates may exceed 1), NaN where there
  * was nothing to count. */
 typedef struct att_scores {
+    att_interval exact_within, token_error_within, word_error_within; /* NaN without resamples */
     int64_t lines;
     int64_t tokens;          /* of the references */
     double exact;            /* lines answered right in every token */
@@ -713,16 +772,28 @@ typedef struct att_scores {
     double perplexity;       /* of the references */
 } att_scores;
 
+/* How a model is measured. All-zero means: by the most probable tokens, and no text, no intervals.
+ */
+typedef struct att_measuring {
+    const att_decoding *decoding; /* how answers are searched for; where tokens are drawn, a pair's
+                                     number is its place among those measured */
+    const char *const *metrics;   /* [metric_count] that the answers' text is scored by as well, */
+    size_t metric_count;          /* against the targets as they stand in the file */
+    att_metric_how text;          /* how; small letters where the model knows no others */
+} att_measuring;
+
 /* Measures on the pairs of a file (source<TAB>target lines; "-": standard input), or where `path`
- * is NULL on the pairs that the model was validated on, read or made up again. Answers are searched
- * for as `decoding` says (NULL: the most probable token at each step); where tokens are drawn, a
- * pair's number is its place among those measured. Adds to *notes, which may be NULL, what was left
- * out and why. */
-ATT_API att_status att_model_evaluate(att_scores *out, att_model *model, const char *path,
-                                      const att_decoding *decoding, att_text *notes,
+ * is NULL on the pairs that the model was validated on, read or made up again. `texts` receives the
+ * score of each metric of how->metrics; `how` may be NULL. Adds to *notes, which may be NULL, what
+ * was left out and why. */
+ATT_API att_status att_model_evaluate(att_scores *out, att_metric_score *texts, att_model *model,
+                                      const char *path, const att_measuring *how, att_text *notes,
                                       att_error *err);
 
-/* ---------------------------------------------------------------- 12. Training */
+/* The metrics that suit the text a model answers in: BLEU and chrF for words; often none. */
+ATT_API const char *const *att_model_metrics(const att_model *model, size_t *count);
+
+/* ---------------------------------------------------------------- 13. Training */
 
 /* A run: data, a model and where its training stands. */
 typedef struct att_training att_training;
@@ -794,59 +865,6 @@ ATT_API size_t att_training_best(const att_training *training);
 /* Where the model and the checkpoint go. */
 ATT_API const char *att_training_model_path(const att_training *training);
 ATT_API const char *att_training_checkpoint_path(const att_training *training);
-
-/* ---------------------------------------------------------------- 13. Metrics */
-
-/* A measure of how well answers agree with references. */
-typedef struct att_metric {
-    const char *name;  /* "bleu" */
-    const char *title; /* "BLEU" */
-    const char *says;  /* one line of help */
-    bool error;        /* less is better */
-} att_metric;
-
-/* All of them, from 0; NULL beyond the last. */
-ATT_API size_t att_metric_count(void);
-ATT_API const att_metric *att_metric_get(size_t index);
-
-/* Lines without their ends, as UTF-8. */
-typedef struct att_scored_texts {
-    const char *const *answers;           /* [count] */
-    const char *const *const *references; /* [reference_count][count] */
-    size_t count;
-    size_t reference_count;
-} att_scored_texts;
-
-/* All-zero means: 13a, capitals as they are, no interval. */
-typedef struct att_metric_how {
-    const char *tokenizer; /* words of BLEU: "13a", "none", "char" or "intl"; NULL: 13a */
-    bool lower;            /* compare small letters */
-    int64_t resamples;     /* of the lines, to tell how sure a score is; 0: none */
-    uint64_t seed;         /* of those */
-} att_metric_how;
-
-typedef struct att_metric_score {
-    const att_metric *metric;
-    double value;        /* of 100; error rates may exceed that */
-    double low, high;    /* 95 % of the resamples lie between them; NaN without resamples */
-    char signature[192]; /* how it was computed: "nrefs:1|case:mixed|eff:no|tok:13a|smooth:exp|…" */
-} att_metric_score;
-
-/* Scores answers by the metrics named, out[i] by names[i]. BLEU, chrF and TER are those of
- * sacreBLEU with its defaults (docs/metrics.md). With several references each line may agree with
- * any. A line that is not UTF-8 is ATT_BAD_INPUT; err->place says of which text and err->line, from
- * 1, where. */
-ATT_API att_status att_metrics_score(att_metric_score *out, const char *const *names, size_t count,
-                                     const att_scored_texts *texts, const att_metric_how *how,
-                                     att_error *err);
-
-/* The same for files of lines ("-": standard input), which must have as many; *lines receives how
- * many. Errors name file and line. */
-ATT_API att_status att_metrics_score_files(att_metric_score *out, size_t *lines,
-                                           const char *const *names, size_t count,
-                                           const char *answers, const char *const *references,
-                                           size_t reference_count, const att_metric_how *how,
-                                           att_error *err);
 
 /* ---------------------------------------------------------------- 14. Measuring */
 

@@ -39,10 +39,10 @@ static int by_value(const void *left, const void *right)
     return (a > b) - (a < b);
 }
 
-att_status att_bootstrap_interval(double *low, double *high, const att_bootstrap *from,
-                                  int64_t resamples, uint64_t seed, att_error *err)
+att_status att_bootstrap_interval(att_interval *out, const att_bootstrap *from, int64_t resamples,
+                                  uint64_t seed, att_error *err)
 {
-    *low = *high = NAN;
+    *out = (att_interval){ NAN, NAN };
     if (resamples <= 0)
         return ATT_OK;
     drawing d = { from, seed, att_alloc((size_t)resamples, sizeof *d.scores) };
@@ -51,8 +51,7 @@ att_status att_bootstrap_interval(double *low, double *high, const att_bootstrap
     att_parallel_for(resamples, 1, resample, &d);
     qsort(d.scores, (size_t)resamples, sizeof *d.scores, by_value);
     int64_t beyond = (int64_t)(0.025 * (double)resamples);
-    *low = d.scores[beyond];
-    *high = d.scores[resamples - 1 - beyond];
+    *out = (att_interval){ d.scores[beyond], d.scores[resamples - 1 - beyond] };
     att_free(d.scores);
     return ATT_OK;
 }

@@ -14,10 +14,10 @@ typedef struct att_bootstrap {
     double (*score)(const double *sums);
 } att_bootstrap;
 
-/* 95 % of the figures of `resamples` draws lie between *low and *high; NaN where there are none.
+/* 95 % of the figures of `resamples` draws lie in *out; NaN where there are none.
  * The draws depend on the seed and the number of lines alone: figures of the same lines are drawn
  * alike. */
-att_status att_bootstrap_interval(double *low, double *high, const att_bootstrap *from,
-                                  int64_t resamples, uint64_t seed, att_error *err);
+att_status att_bootstrap_interval(att_interval *out, const att_bootstrap *from, int64_t resamples,
+                                  uint64_t seed, att_error *err);
 
 #endif

@@ -5,15 +5,13 @@
 #include "base/error.h"
 #include "decode/search.h"
 #include "text/batch.h"
-#include "text/data.h"
-
-#include <string.h>
 
 typedef struct evaluation {
     att_model *model;
     const att_corpus *corpus;
     att_tally *tally;
     att_tape *tape;
+    const att_evaluate_how *how;
     att_search *search; /* NULL: no answers */
     uint64_t *numbers;  /* of the rows of a batch */
     att_batches *batches;
@@ -32,6 +30,20 @@ static att_status measure_steps(evaluation *e, const att_batch *batch, att_error
     return ATT_OK;
 }
 
+/* The answer as a line, kept for whoever asked for it. */
+static att_status keep_text(evaluation *e, int64_t pair, const int32_t *ids, size_t count,
+                            att_error *err)
+{
+    att_text text = { 0 };
+    att_answer_texts *texts = e->how->texts;
+    att_status status = att_vocab_decode(e->model->target_words, &text, ids, count);
+    if (status == ATT_OK)
+        texts->lines[pair] =
+            att_arena_copy(&texts->arena, text.length > 0 ? text.data : "", text.length);
+    att_text_free(&text);
+    return status == ATT_OK && texts->lines[pair] ? ATT_OK : att_fail_memory(err);
+}
+
 static att_status compare(evaluation *e, const att_batch *batch, att_error *err)
 {
     for (int64_t r = 0; r < batch->rows; r++) {
@@ -41,9 +53,15 @@ static att_status compare(evaluation *e, const att_batch *batch, att_error *err)
         const att_hypothesis *answer = att_search_found(e->search, r, &found);
         bool ended = answer->count > 0 && answer->ids[answer->count - 1] == ATT_ID_END;
         size_t count = (size_t)answer->count - ended;
-        if (att_tally_add(e->tally, e->model->target_words, answer->ids, count, reference,
+        att_tally one = { 0 };
+        if (att_tally_add(&one, e->model->target_words, answer->ids, count, reference,
                           (size_t)length) != ATT_OK)
             return att_fail_memory(err);
+        att_tally_join(e->tally, &one);
+        if (e->how->each)
+            e->how->each[batch->pair[r]] = one;
+        if (e->how->texts)
+            ATT_TRY(keep_text(e, batch->pair[r], answer->ids, count, err));
     }
     return ATT_OK;
 }
@@ -89,7 +107,7 @@ att_status att_evaluate(att_tally *tally, att_model *model, const att_corpus *co
     if (how->most > 0 && how->most < part.pairs)
         part.pairs = how->most;
     int64_t tokens = how->tokens > 0 ? how->tokens : model->settings->batch;
-    evaluation e = { .model = model, .corpus = &part, .tally = tally };
+    evaluation e = { .model = model, .corpus = &part, .tally = tally, .how = how };
     att_status status = att_batches_new(&e.batches, &part, tokens, 0, err);
     if (status == ATT_OK)
         status = att_tape_new(&e.tape, &model->params, err);
@@ -102,60 +120,4 @@ att_status att_evaluate(att_tally *tally, att_model *model, const att_corpus *co
     att_tape_free(e.tape);
     att_batches_free(e.batches);
     return status;
-}
-
-/* ---- the public call */
-
-/* The pairs of a file, or those that the model was validated on, read or made up again. */
-static att_status get_pairs(att_corpus *out, const att_model *model, const char *path,
-                            att_error *err)
-{
-    *out = (att_corpus){ 0 };
-    if (!path)
-        return att_data_load_valid(out, model->settings, model->source_words, model->target_words,
-                                   err);
-    /* A reading that does not count leaves vocabularies as they are. */
-    const att_pair_reading how = { .source = (att_vocab *)(uintptr_t)model->source_words,
-                                   .target = (att_vocab *)(uintptr_t)model->target_words };
-    const att_pair_files files = { .both = path };
-    att_pair_text text = { 0 };
-    att_status status = att_pair_text_load(&text, &files, err);
-    if (status == ATT_OK)
-        status = att_corpus_read(out, &text, &how, err);
-    if (status == ATT_OK && out->pairs == 0)
-        status = att_fail(err, ATT_BAD_INPUT, path, "has no pairs to measure on");
-    att_pair_text_free(&text);
-    return status;
-}
-
-static att_status tell(att_text *notes, const char *name, const att_corpus *corpus, att_error *err)
-{
-    if (name && strcmp(name, "-") == 0)
-        name = "standard input";
-    if (!notes || att_corpus_remarks(notes, name ? name : "validation", corpus) == ATT_OK)
-        return ATT_OK;
-    return att_fail_memory(err);
-}
-
-att_status att_model_evaluate(att_scores *out, att_model *model, const char *path,
-                              const att_decoding *decoding, att_text *notes, att_error *err)
-{
-    const att_evaluate_how how = { .answers = true, .decoding = decoding };
-    att_tally tally = { 0 };
-    att_corpus corpus;
-    att_status status = get_pairs(&corpus, model, path, err);
-    if (status == ATT_OK)
-        status = tell(notes, path, &corpus, err);
-    if (status == ATT_OK)
-        status = att_evaluate(&tally, model, &corpus, &how, err);
-    att_corpus_free(&corpus);
-    ATT_TRY(status);
-    *out = (att_scores){ .lines = tally.lines,
-                         .tokens = tally.tokens,
-                         .exact = att_tally_exact(&tally),
-                         .token_accuracy = att_tally_token_accuracy(&tally),
-                         .token_error_rate = att_tally_token_error_rate(&tally),
-                         .word_error_rate = att_tally_word_error_rate(&tally),
-                         .perplexity = att_tally_perplexity(&tally) };
-    return ATT_OK;
 }

@@ -2,9 +2,16 @@
 #ifndef ATT_METRICS_EVALUATE_H
 #define ATT_METRICS_EVALUATE_H
 
+#include "base/arena.h"
 #include "metrics/tally.h"
 #include "model/model.h"
 #include "text/corpus.h"
+
+/* What a model answered. */
+typedef struct att_answer_texts {
+    const char **lines; /* [pairs] */
+    att_arena arena;    /* that holds them */
+} att_answer_texts;
 
 typedef struct att_evaluate_how {
     int64_t tokens; /* per batch; 0: as the model was trained with. What is counted does not depend
@@ -12,6 +19,9 @@ typedef struct att_evaluate_how {
     bool answers;   /* decode too: exact matches and edits; else the steps and the loss alone */
     const att_decoding *decoding; /* how; NULL: the most probable token at each step */
     int64_t most;                 /* pairs, from the first on; 0: all */
+
+    att_tally *each;         /* [pairs] what was counted of each answer; NULL: not wanted */
+    att_answer_texts *texts; /* the answers; NULL: not wanted */
 
     /* Asked after each batch, or NULL; false ends the evaluation with what is in the tally then. */
     bool (*go_on)(void *context);

@@ -217,13 +217,12 @@ static att_status score(att_metric_score *out, scoring *s, const att_metric_how 
     double *numbers = att_alloc(lines * (size_t)s->measure->numbers, sizeof *numbers);
     if (!numbers)
         return att_fail_memory(err);
-    *out = (att_metric_score){ .metric = &s->measure->shown, .low = NAN, .high = NAN };
+    *out = (att_metric_score){ .metric = &s->measure->shown, .within = { NAN, NAN } };
     att_status status = count_lines(s, numbers, err);
     const att_bootstrap drawn = { numbers, lines, (size_t)s->measure->numbers, s->measure->score };
     if (status == ATT_OK) {
         out->value = total(s->measure, numbers, lines);
-        status =
-            att_bootstrap_interval(&out->low, &out->high, &drawn, how->resamples, how->seed, err);
+        status = att_bootstrap_interval(&out->within, &drawn, how->resamples, how->seed, err);
     }
     att_free(numbers);
     sign(out, s, how);

@@ -114,9 +114,10 @@ static att_status read_train(att_data *out, const texts *from, const att_setting
 }
 
 static att_status read_valid(att_corpus *out, const texts *from, const att_settings *settings,
-                             att_vocab *source, att_vocab *target, att_error *err)
+                             att_vocab *source, att_vocab *target, bool keep_text, att_error *err)
 {
     att_pair_reading how = reading_of(from, settings, source, target);
+    how.keep_text = keep_text;
     how.held = from->held;
     const att_pair_text *valid = from->held ? &from->train : &from->valid;
     ATT_TRY(att_corpus_read(out, valid, &how, err));
@@ -185,7 +186,8 @@ static att_status load(att_data *out, texts *from, const att_settings *settings,
         ATT_TRY(att_vocab_new(&out->target_words, (att_tokens)settings->target_tokens, lower, err));
     ATT_TRY(get_texts(from, settings, err));
     ATT_TRY(read_train(out, from, settings, err));
-    ATT_TRY(read_valid(&out->valid, from, settings, out->source_words, out->target_words, err));
+    ATT_TRY(
+        read_valid(&out->valid, from, settings, out->source_words, out->target_words, false, err));
     out->held_out = from->held ? out->valid.pairs : 0;
     return count_seen(out, err);
 }
@@ -202,7 +204,8 @@ att_status att_data_load(att_data *out, const att_settings *settings, att_error 
 }
 
 att_status att_data_load_valid(att_corpus *out, const att_settings *settings,
-                               const att_vocab *source, const att_vocab *target, att_error *err)
+                               const att_vocab *source, const att_vocab *target, bool keep_text,
+                               att_error *err)
 {
     *out = (att_corpus){ 0 };
     texts from = { 0 };
@@ -210,7 +213,7 @@ att_status att_data_load_valid(att_corpus *out, const att_settings *settings,
     /* A reading that does not count leaves vocabularies as they are. */
     if (status == ATT_OK)
         status = read_valid(out, &from, settings, (att_vocab *)(uintptr_t)source,
-                            (att_vocab *)(uintptr_t)target, err);
+                            (att_vocab *)(uintptr_t)target, keep_text, err);
     free_texts(&from);
     if (status != ATT_OK)
         att_corpus_free(out);

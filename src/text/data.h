@@ -15,9 +15,11 @@ typedef struct att_data {
 att_status att_data_load(att_data *out, const att_settings *settings, att_error *err);
 void att_data_free(att_data *data);
 
-/* The validation pairs alone, numbered by vocabularies that there are already: those of a model. */
+/* The validation pairs alone, numbered by vocabularies that there are already: those of a model;
+ * with the text of the targets, if asked for. */
 att_status att_data_load_valid(att_corpus *out, const att_settings *settings,
-                               const att_vocab *source, const att_vocab *target, att_error *err);
+                               const att_vocab *source, const att_vocab *target, bool keep_text,
+                               att_error *err);
 
 /* What was found, as lines of text for the user: pairs, lengths, vocabularies, unknown tokens, what
  * was dropped and why. */

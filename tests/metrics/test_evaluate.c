@@ -105,7 +105,8 @@ static void without_a_file_a_model_is_measured_on_what_validated_it(void **state
     assert_int_equal(att_evaluate(&tally, trained.model, &trained.data.valid,
                                   &(att_evaluate_how){ .answers = true }, NULL),
                      ATT_OK);
-    assert_int_equal(att_model_evaluate(&scores, trained.model, NULL, NULL, NULL, NULL), ATT_OK);
+    assert_int_equal(att_model_evaluate(&scores, NULL, trained.model, NULL, NULL, NULL, NULL),
+                     ATT_OK);
     assert_int_equal(scores.lines, tally.lines);
     assert_true(scores.exact == att_tally_exact(&tally));
     assert_true(scores.perplexity == att_tally_perplexity(&tally));
@@ -117,7 +118,7 @@ static void a_file_that_is_missing_is_named(void **state)
     att_scores scores;
     att_error err = { 0 };
     assert_int_equal(
-        att_model_evaluate(&scores, trained.model, "no/such/file.tsv", NULL, NULL, &err),
+        att_model_evaluate(&scores, NULL, trained.model, "no/such/file.tsv", NULL, NULL, &err),
         ATT_BAD_INPUT);
     assert_string_equal(err.place, "no/such/file.tsv");
 }

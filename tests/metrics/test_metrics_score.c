@@ -148,11 +148,11 @@ static void an_interval_lies_around_the_score_and_is_drawn_from_the_seed(void **
     (void)state;
     att_metric_score one = with_interval(1, 1), same = with_interval(1, 2);
     att_metric_score other = with_interval(2, 1);
-    assert_true(one.low < one.value && one.value < one.high);
-    assert_true(one.high - one.low > 1 && one.high - one.low < 15);
-    assert_memory_equal(&one.low, &same.low, sizeof one.low);
-    assert_memory_equal(&one.high, &same.high, sizeof one.high);
-    assert_true(one.low != other.low);
+    assert_true(one.within.low < one.value && one.value < one.within.high);
+    assert_true(one.within.high - one.within.low > 1 && one.within.high - one.within.low < 15);
+    assert_memory_equal(&one.within.low, &same.within.low, sizeof one.within.low);
+    assert_memory_equal(&one.within.high, &same.within.high, sizeof one.within.high);
+    assert_true(one.within.low != other.within.low);
     assert_near(one.value, other.value, 0);
 }
 
@@ -176,7 +176,7 @@ static void a_signature_tells_how_it_was_computed(void **state)
         "nrefs:1|case:lc|tok:tercom|norm:no|punct:yes|asian:no|version:attend-" ATT_VERSION);
     assert_string_equal(scores[2].signature,
                         "nrefs:1|case:lc|eff:yes|nc:6|nw:2|space:no|version:attend-" ATT_VERSION);
-    assert_true(isnan(scores[0].low) && isnan(scores[0].high));
+    assert_true(isnan(scores[0].within.low) && isnan(scores[0].within.high));
 }
 
 /* ---- what is refused */

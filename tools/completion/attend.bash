@@ -18,7 +18,7 @@ _attend_decoding='--beam --length-norm --length-penalty --coverage-penalty --no-
 --least-factor --most-factor --sample --temperature --top-k --top-p --seed --with'
 _attend_run="$_attend_decoding --json --attention --heads --score --alignments --n-best --copy-unknown
 --layer --head --prefix --longest --too-long --batch --help"
-_attend_eval="$_attend_decoding --json --help"
+_attend_eval="$_attend_decoding --json --hyp --ref --metric --tokenizer --lower --resamples --help"
 _attend_score='--json --with --help'
 _attend_show="$_attend_decoding --target --layer --head --heads --svg --png --pdf --html --scale --digits --colour --ascii
 --quiet --help"
@@ -98,7 +98,7 @@ _attend() {
         --config | --train | --source | --target | --valid | --valid-source | \
             --valid-target | --align | --out | --log | --resume) _attend_files '' ;;
         --hold-out | --alphabet | --least-length | --most-length | --train-count | \
-            --valid-count | --min-count | --max-length | --layers | --width | --embed | \
+            --valid-count | --subwords | --min-count | --max-length | --layers | --width | --embed | \
             --window | --start | --dropout | --label-smoothing | --own | --own-from | \
             --align-weight | --rate | --momentum | --beta1 | --beta2 | --rho | --epsilon | \
             --decay | --clip | --warmup | --least-rate | --plateau-factor | \
@@ -133,6 +133,10 @@ _attend() {
     eval)
         case $prev in
         --length-norm) _attend_words 'mean gnmt none' ;;
+        --hyp | --ref) _attend_files '' ;;
+        --metric) _attend_words 'bleu chrf chrf++ ter wer per cer exact' ;;
+        --tokenizer) _attend_words '13a none char intl' ;;
+        --resamples) COMPREPLY=() ;;
         --with) _attend_files safetensors ;;
         *)
             if _attend_decoding_value; then

@@ -1,0 +1,178 @@
+/* A model measured for a user: figures of its tokens and of its text; see attend.h. */
+#include "metrics/evaluate.h"
+
+#include "base/alloc.h"
+#include "base/error.h"
+#include "metrics/bootstrap.h"
+#include "text/data.h"
+
+#include <string.h>
+
+/* What is kept while a model is measured. */
+typedef struct measurement {
+    att_model *model;
+    const att_measuring *how;
+    att_corpus corpus;
+    att_tally tally;
+    att_tally *each; /* [pairs] where there are intervals to find */
+    att_answer_texts texts;
+} measurement;
+
+const char *const *att_model_metrics(const att_model *model, size_t *count)
+{
+    static const char *const of_words[] = { "bleu", "chrf" };
+    att_tokens tokens = att_vocab_tokens(model->target_words);
+    *count = tokens == ATT_TOKENS_WORD || tokens == ATT_TOKENS_SUBWORD ? 2 : 0;
+    return of_words;
+}
+
+/* ---- pairs */
+
+/* Those of a file, or those that the model was validated on, read or made up again. */
+static att_status get_pairs(att_corpus *out, const att_model *model, const char *path,
+                            bool keep_text, att_error *err)
+{
+    *out = (att_corpus){ 0 };
+    if (!path)
+        return att_data_load_valid(out, model->settings, model->source_words, model->target_words,
+                                   keep_text, err);
+    /* A reading that does not count leaves vocabularies as they are. */
+    const att_pair_reading how = { .source = (att_vocab *)(uintptr_t)model->source_words,
+                                   .target = (att_vocab *)(uintptr_t)model->target_words,
+                                   .keep_text = keep_text };
+    const att_pair_files files = { .both = path };
+    att_pair_text text = { 0 };
+    att_status status = att_pair_text_load(&text, &files, err);
+    if (status == ATT_OK)
+        status = att_corpus_read(out, &text, &how, err);
+    if (status == ATT_OK && out->pairs == 0)
+        status = att_fail(err, ATT_BAD_INPUT, path, "has no pairs to measure on");
+    att_pair_text_free(&text);
+    return status;
+}
+
+static att_status tell(att_text *notes, const char *name, const att_corpus *corpus, att_error *err)
+{
+    if (name && strcmp(name, "-") == 0)
+        name = "standard input";
+    if (!notes || att_corpus_remarks(notes, name ? name : "validation", corpus) == ATT_OK)
+        return ATT_OK;
+    return att_fail_memory(err);
+}
+
+/* ---- figures of tokens */
+
+static double ratio(const double *sums)
+{
+    return sums[1] > 0 ? sums[0] / sums[1] : 0;
+}
+
+/* How sure a rate is: part over whole, both counted of each line. */
+static att_status find_interval(att_interval *out, const measurement *m, size_t part, size_t whole,
+                                double *numbers, att_error *err)
+{
+    size_t lines = (size_t)m->corpus.pairs;
+    for (size_t i = 0; i < lines; i++) {
+        const char *line = (const char *)&m->each[i];
+        int64_t counts[2];
+        memcpy(&counts[0], line + part, sizeof counts[0]);
+        memcpy(&counts[1], line + whole, sizeof counts[1]);
+        numbers[2 * i] = (double)counts[0];
+        numbers[2 * i + 1] = (double)counts[1];
+    }
+    const att_bootstrap from = { numbers, lines, 2, ratio };
+    return att_bootstrap_interval(out, &from, m->how->text.resamples, m->how->text.seed, err);
+}
+
+static att_status find_intervals(att_scores *out, const measurement *m, att_error *err)
+{
+    double *numbers = att_alloc(2 * (size_t)m->corpus.pairs, sizeof *numbers);
+    if (!numbers)
+        return att_fail_memory(err);
+    const struct {
+        att_interval *out;
+        size_t part, whole;
+    } rates[] = {
+        { &out->exact_within, offsetof(att_tally, exact), offsetof(att_tally, lines) },
+        { &out->token_error_within, offsetof(att_tally, edits), offsetof(att_tally, tokens) },
+        { &out->word_error_within, offsetof(att_tally, word_edits), offsetof(att_tally, words) },
+    };
+    att_status status = ATT_OK;
+    for (size_t i = 0; i < sizeof rates / sizeof *rates && status == ATT_OK; i++)
+        status = find_interval(rates[i].out, m, rates[i].part, rates[i].whole, numbers, err);
+    att_free(numbers);
+    return status;
+}
+
+static att_status score_tokens(att_scores *out, const measurement *m, att_error *err)
+{
+    const att_tally *tally = &m->tally;
+    *out = (att_scores){ .lines = tally->lines,
+                         .tokens = tally->tokens,
+                         .exact = att_tally_exact(tally),
+                         .token_accuracy = att_tally_token_accuracy(tally),
+                         .token_error_rate = att_tally_token_error_rate(tally),
+                         .word_error_rate = att_tally_word_error_rate(tally),
+                         .perplexity = att_tally_perplexity(tally) };
+    return find_intervals(out, m, err);
+}
+
+/* ---- figures of text */
+
+static att_status score_text(att_metric_score *out, const measurement *m, att_error *err)
+{
+    if (m->how->metric_count == 0)
+        return ATT_OK;
+    size_t lines = (size_t)m->corpus.pairs;
+    const char **targets = att_alloc(lines, sizeof *targets);
+    if (!targets)
+        return att_fail_memory(err);
+    for (size_t i = 0; i < lines; i++)
+        targets[i] = att_corpus_target_text(&m->corpus, (int64_t)i);
+    const char *const *references[] = { targets };
+    const att_scored_texts texts = { m->texts.lines, references, lines, 1 };
+    att_metric_how how = m->how->text;
+    how.lower = how.lower || m->model->settings->lower;
+    att_status status =
+        att_metrics_score(out, m->how->metrics, m->how->metric_count, &texts, &how, err);
+    att_free(targets);
+    return status;
+}
+
+/* ---- all of it */
+
+static att_status measure(measurement *m, att_error *err)
+{
+    size_t pairs = (size_t)m->corpus.pairs;
+    m->each = att_alloc_zero(pairs, sizeof *m->each);
+    m->texts.lines = att_alloc_zero(pairs, sizeof *m->texts.lines);
+    if (!m->each || !m->texts.lines)
+        return att_fail_memory(err);
+    const att_evaluate_how how = { .answers = true,
+                                   .decoding = m->how->decoding,
+                                   .each = m->each,
+                                   .texts = m->how->metric_count > 0 ? &m->texts : NULL };
+    return att_evaluate(&m->tally, m->model, &m->corpus, &how, err);
+}
+
+att_status att_model_evaluate(att_scores *out, att_metric_score *texts, att_model *model,
+                              const char *path, const att_measuring *how, att_text *notes,
+                              att_error *err)
+{
+    static const att_measuring plain = { 0 };
+    measurement m = { .model = model, .how = how ? how : &plain };
+    att_status status = get_pairs(&m.corpus, model, path, m.how->metric_count > 0, err);
+    if (status == ATT_OK)
+        status = tell(notes, path, &m.corpus, err);
+    if (status == ATT_OK)
+        status = measure(&m, err);
+    if (status == ATT_OK)
+        status = score_tokens(out, &m, err);
+    if (status == ATT_OK)
+        status = score_text(texts, &m, err);
+    att_corpus_free(&m.corpus);
+    att_free(m.each);
+    att_free(m.texts.lines);
+    att_arena_free(&m.texts.arena);
+    return status;
+}

@@ -17,12 +17,6 @@
 
 #define EPS 0x1p-24
 
-static inline double get(const att_tensor *t, int64_t a, int64_t b, int64_t c, int64_t d)
-{
-    const int64_t index[4] = { a, b, c, d };
-    return att_tensor_get(t, index);
-}
-
 /* The largest error of a score of one query, and of its weights relative to themselves. */
 typedef struct bounds {
     double score;
@@ -57,6 +51,63 @@ static inline bounds row_bounds(const scene *s, const results *exact, int64_t b,
     found.weight = 2 * found.score + EPS * (2 * (high - low) + 4 * blocks + 16) +
                    2 * EPS * ((double)ATT_BLOCK_KEYS + blocks);
     return found;
+}
+
+/* Every number of queries and keys around a tile, and some far beyond it. */
+static inline void for_every_count(void check(choice))
+{
+    for (int64_t n = 0; n < 68; n++) {
+        check((choice){ 1, n, 67 - n, 1, 1, 5, 3, .seed = (uint64_t)n });
+        check((choice){ 1, 67 - n % 7, n, 2, 1, 4, 2, .mask = CAUSAL, .seed = (uint64_t)n });
+    }
+    check((choice){ 1, 3, 300, 1, 1, 8, 8, .seed = 1 });
+    check((choice){ 1, 140, 600, 1, 1, 8, 8, .mask = CAUSAL, .seed = 2 });
+    check((choice){ 1, 140, 513, 1, 1, 8, 8, .mask = CAUSAL, .seed = 2 });
+    check((choice){ 1, 300, 3, 1, 1, 8, 8, .seed = 3 });
+    check((choice){ 1, 1, 1, 1, 1, 1, 1, .seed = 4 });
+}
+
+/* Every mask with every bias, each with heads of their own, shared, and all shared; `like` gives B,
+ * K and M. */
+static inline void for_every_mask_and_bias(choice like, void check(choice))
+{
+    for (size_t n = 0; n < COUNT(masks) * COUNT(biases) * 3; n++) {
+        choice c = like;
+        int extra = (int)(n % 3);
+        c.mask = masks[n / 3 / COUNT(biases)];
+        c.bias = biases[n / 3 % COUNT(biases)];
+        c.B = c.mask & PACKED ? 1 : like.B;
+        c.T = 51 + extra * 5;
+        c.S = 150 - extra * 13;
+        c.H = 4;
+        c.G = 4 >> extra;
+        c.cap = extra == 1 ? 1.5 : 0;
+        c.dropout = extra == 2 ? 0.3 : 0;
+        c.scale = extra == 1 ? -0.7 : 0;
+        c.layout = (layout)extra;
+        c.score = ATT_SCORE_SCALED;
+        c.seed = n;
+        check(c);
+    }
+}
+
+/* Every mask with every bias, in scenes that several threads share; `like` gives S, K and M. */
+static inline void for_every_mask_shared(choice like, void check(choice))
+{
+    for (uint64_t seed = 0; seed < COUNT(masks) * COUNT(biases); seed++) {
+        choice c = like;
+        c.mask = masks[seed / COUNT(biases)];
+        c.bias = biases[seed % COUNT(biases)];
+        c.B = c.mask & PACKED ? 1 : 2;
+        c.T = 45 + (int64_t)seed % 7;
+        c.H = 2;
+        c.G = 1 + (int64_t)seed % 2;
+        c.cap = seed % 3 == 1 ? 2 : 0;
+        c.dropout = seed % 4 == 1 ? 0.2 : 0;
+        c.layout = (layout)(seed % LAYOUTS);
+        c.seed = seed;
+        check(c);
+    }
 }
 
 #endif

@@ -31,6 +31,9 @@ static const int masks[] = { 0,
 static const int biases[] = { 0,     FULL_BIAS, SHARED_BIAS,
                               ALIBI, RELATIVE,  TURNED_BIAS | ALIBI | RELATIVE };
 
+/* Numbers of threads that must not show. */
+static const int thread_numbers[] = { 1, 2, 3, 8 };
+
 /* How a tensor [B,N,heads,width] lies in memory. */
 typedef enum layout {
     LAYOUT_ROWS,  /* as its shape says: heads of a position next to each other */
@@ -64,6 +67,12 @@ typedef struct scene {
     att_block *blocks;
     uint8_t *allow;
 } scene;
+
+static inline double get(const att_tensor *t, int64_t a, int64_t b, int64_t c, int64_t d)
+{
+    const int64_t index[4] = { a, b, c, d };
+    return att_tensor_get(t, index);
+}
 
 static inline double uniform(uint64_t seed, uint64_t stream, uint64_t index, double spread)
 {
@@ -383,11 +392,13 @@ static inline size_t results_spilt(const results *r, int n)
 
 static inline const char *choice_name(const choice *c)
 {
-    static char name[200];
+    static char name[300];
     snprintf(name, sizeof name,
-             "B %d T %d S %d H %d/%d K %d M %d mask %d bias %d cap %g drop %g layout %d seed %d",
-             (int)c->B, (int)c->T, (int)c->S, (int)c->H, (int)c->G, (int)c->K, (int)c->M, c->mask,
-             c->bias, c->cap, c->dropout, (int)c->layout, (int)c->seed);
+             "%s by %s, B %d T %d S %d H %d/%d K %d M %d mask %d bias %d cap %g drop %g layout %d "
+             "seed %d",
+             att_score_name(c->score), att_normaliser_name(c->normaliser), (int)c->B, (int)c->T,
+             (int)c->S, (int)c->H, (int)c->G, (int)c->K, (int)c->M, c->mask, c->bias, c->cap,
+             c->dropout, (int)c->layout, (int)c->seed);
     return name;
 }
 

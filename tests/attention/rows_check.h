@@ -15,12 +15,6 @@
 
 #define EPS 0x1p-24
 
-static inline double get(const att_tensor *t, int64_t a, int64_t b, int64_t c, int64_t d)
-{
-    const int64_t index[4] = { a, b, c, d };
-    return att_tensor_get(t, index);
-}
-
 /* The largest finite element, and the largest Σ|x| / |Σ x| of a row. */
 static inline double largest(const att_tensor *t, double *cancelled)
 {
@@ -68,9 +62,8 @@ static inline void check_tensor(const char *name, const att_tensor *found, const
         double a = att_tensor_get(found, index), b = att_tensor_get(exact, index);
         bool same = a == b || (isnan(a) && isnan(b));
         if (!same && !(fabs(a - b) <= bound))
-            fail_msg("%s, element %d, is %.9g, expected %.9g within %.3g: %s by %s, %s", name,
-                     (int)n, a, b, bound, att_score_name(c->score),
-                     att_normaliser_name(c->normaliser), choice_name(c));
+            fail_msg("%s, element %d, is %.9g, expected %.9g within %.3g: %s", name, (int)n, a, b,
+                     bound, choice_name(c));
         for (int d = exact->rank - 1; d >= 0 && ++index[d] == exact->shape[d]; d--)
             index[d] = 0;
     }
@@ -82,5 +75,84 @@ enum { SCORES = ATT_SCORE_LOCATION + 1, NORMALISERS = ATT_NORMALISE_NONE + 1 };
 #define FOR_KINDS(score, normaliser)                                                               \
     for (int score = 0; score < SCORES; score++)                                                   \
         for (int normaliser = score <= ATT_SCORE_SCALED; normaliser < NORMALISERS; normaliser++)
+
+/* A small scene of that kind, to be changed. */
+static inline choice kind(int score, int normaliser, uint64_t seed)
+{
+    return (choice){ .B = 2,
+                     .T = 7,
+                     .S = 20,
+                     .H = 2,
+                     .G = 1,
+                     .K = 6,
+                     .M = 5,
+                     .A = 9,
+                     .spread = 0.7,
+                     .score = (att_score)score,
+                     .normaliser = (att_normaliser)normaliser,
+                     .seed = seed };
+}
+
+/* Every kind at sizes that no tile is made for, some of them 0. */
+static inline void for_every_size(void check(choice))
+{
+    static const int64_t sizes[][5] = {
+        /* T, S, K, M, A */
+        { 1, 1, 1, 1, 1 },  { 1, 40, 64, 64, 64 }, { 33, 17, 16, 3, 17 }, { 5, 300, 3, 20, 40 },
+        { 40, 0, 4, 4, 4 }, { 0, 9, 4, 4, 4 },     { 3, 5, 0, 2, 0 },     { 65, 129, 7, 0, 5 }
+    };
+    FOR_KINDS(score, normaliser)
+    for (size_t n = 0; n < COUNT(sizes); n++) {
+        choice c = kind(score, normaliser, n);
+        c.T = sizes[n][0];
+        c.S = sizes[n][1];
+        c.K = sizes[n][2];
+        c.M = sizes[n][3];
+        c.A = sizes[n][4];
+        check(c);
+    }
+}
+
+/* Every kind with every mask, and biases, soft cap, dropout, scales, layouts and shared heads by
+ * turns. */
+static inline void for_every_mask(void check(choice))
+{
+    uint64_t seed = 0;
+    FOR_KINDS(score, normaliser)
+    for (size_t m = 0; m < COUNT(masks); m++, seed++) {
+        choice c = kind(score, normaliser, seed);
+        c.mask = masks[m];
+        c.bias = biases[seed % COUNT(biases)];
+        c.B = masks[m] & PACKED ? 1 : 2;
+        c.T = 35 + (int64_t)seed % 5;
+        c.S = 90 - (int64_t)seed % 7;
+        c.H = 4;
+        c.G = 1 << seed % 3;
+        c.cap = seed % 5 == 1 ? 1.5 : 0;
+        c.dropout = seed % 4 == 2 ? 0.3 : 0;
+        c.scale = seed % 3 == 1 ? -0.7 : 0;
+        c.layout = (layout)(seed % LAYOUTS);
+        check(c);
+    }
+}
+
+/* A scene of each kind that is large enough to be shared between threads. */
+static inline void for_every_kind_shared(void check(choice))
+{
+    uint64_t seed = 0;
+    FOR_KINDS(score, normaliser)
+    {
+        choice c = kind(score, normaliser, seed++);
+        c.mask = masks[seed % COUNT(masks)];
+        c.bias = seed % 3 ? 0 : biases[seed % COUNT(biases)];
+        c.B = c.mask & PACKED ? 1 : 5;
+        c.T = 40;
+        c.S = 150;
+        c.K = 19;
+        c.A = 35;
+        c.dropout = seed % 3 == 0 ? 0.2 : 0;
+        check(c);
+    }
+}
 
 #endif

@@ -192,7 +192,7 @@ static att_status fill(att_model *model, const att_bundle *bundle, const char *n
     if (status != ATT_OK)
         return att_fail(err, status, name, "%s", inner.message);
     ATT_TRY(check_tensors(bundle, &model->params, name, err));
-    ATT_TRY(att_params_build(&model->params, 0, err));
+    ATT_TRY(att_params_allot(&model->params, err));
     return copy_values(&model->params, bundle, err);
 }
 

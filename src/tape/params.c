@@ -125,12 +125,16 @@ static void fill(float *out, const att_param *p, uint64_t seed)
     }
 }
 
-att_status att_params_build(att_params *params, uint64_t seed, att_error *err)
+att_status att_params_allot(att_params *params, att_error *err)
 {
     params->value = att_alloc_zero(params->size, sizeof(float));
     params->panels = att_alloc_zero(2 * (size_t)params->count, sizeof *params->panels);
-    if (!params->value || !params->panels)
-        return att_fail_memory(err);
+    return params->value && params->panels ? ATT_OK : att_fail_memory(err);
+}
+
+att_status att_params_build(att_params *params, uint64_t seed, att_error *err)
+{
+    ATT_TRY(att_params_allot(params, err));
     for (int i = 0; i < params->count; i++)
         fill(params->value + params->items[i].offset, &params->items[i], seed);
     att_params_changed(params);

@@ -46,7 +46,10 @@ typedef struct att_params {
 /* Adds a row to the table and gives its index. A name may be used once. */
 att_status att_params_add(att_params *params, const att_param *row, int *index, att_error *err);
 
-/* Allocates the block and fills it with starting values. */
+/* Allocates the block, zeros: for values that are there already. */
+att_status att_params_allot(att_params *params, att_error *err);
+
+/* The same, filled with starting values. */
 att_status att_params_build(att_params *params, uint64_t seed, att_error *err);
 
 /* Allocates the block of gradients, zeros. */

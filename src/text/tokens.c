@@ -347,6 +347,38 @@ static uint32_t last_code(const char *text, size_t length)
     return code;
 }
 
+static size_t count_code(const char *text, size_t length, uint32_t wanted)
+{
+    size_t count = 0;
+    for (size_t at = 0; at < length;) {
+        uint32_t code;
+        at += att_utf8_take(text + at, length - at, &code);
+        count += code == wanted;
+    }
+    return count;
+}
+
+/* Quotation marks that open or close by what is before them: straight ones come in turn, and “
+ * closes where „ has opened, as in German. */
+static bool closes(const char *text, size_t length, uint32_t code)
+{
+    enum { LOW_QUOTE = 0x201E, LEFT_QUOTE = 0x201C };
+    if (code == '"')
+        return count_code(text, length, '"') % 2 == 1;
+    return code == LEFT_QUOTE &&
+           count_code(text, length, LOW_QUOTE) > count_code(text, length, LEFT_QUOTE);
+}
+
+/* Whether what follows the line stands close to its last character. */
+static bool opens(const char *text, size_t length)
+{
+    uint32_t last = last_code(text, length);
+    size_t bytes = 1;
+    while (bytes < length && ((unsigned char)text[length - bytes] & 0xC0) == 0x80)
+        bytes++;
+    return (last == '"' || leans(last, "([{«“„‘¿¡")) && !closes(text, length - bytes, last);
+}
+
 static bool needs_space(const att_text *out, size_t start, att_tokens tokens, const char *token)
 {
     if (out->length == start || tokens == ATT_TOKENS_CHAR || !*token)
@@ -355,8 +387,10 @@ static bool needs_space(const att_text *out, size_t start, att_tokens tokens, co
         return true;
     uint32_t first;
     att_utf8_take(token, strnlen(token, 4), &first);
-    return !leans(first, ".,;:!?…)]}»”’।॥。、？！") &&
-           !leans(last_code(out->data + start, out->length - start), "([{«“‘¿¡");
+    const char *line = out->data + start;
+    size_t length = out->length - start;
+    return !leans(first, ".,;:!?…)]}»”’।॥。、？！") && !closes(line, length, first) &&
+           !opens(line, length);
 }
 
 att_status att_tokens_join(att_text *out, size_t start, att_tokens tokens, const char *token)

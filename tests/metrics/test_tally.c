@@ -214,6 +214,31 @@ static void every_allocation_may_fail(void **state)
     att_vocab_free(vocab);
 }
 
+/* A word spelt by other tokens than the reference's is the same word. */
+static void words_of_subwords_are_compared_as_text(void **state)
+{
+    (void)state;
+    att_vocab *vocab;
+    att_ids ids = { 0 }, other = { 0 };
+    static const char text[] = "low low slow";
+    assert_int_equal(att_vocab_new(&vocab, ATT_TOKENS_SUBWORD, false, NULL), ATT_OK);
+    assert_int_equal(att_vocab_count(vocab, &ids, text, sizeof text - 1, NULL), ATT_OK);
+    assert_int_equal(att_vocab_learn(vocab, 2, 1, NULL), ATT_OK);
+    ids.count = 0;
+    assert_int_equal(att_vocab_encode(vocab, &ids, text, sizeof text - 1, NULL), ATT_OK);
+    for (const char *at = " low slow slow"; *at; at++) /* letter by letter */
+        assert_int_equal(att_ids_add(&other, ATT_ID_FIRST + *at), ATT_OK);
+    att_tally tally = { 0 };
+    assert_int_equal(att_tally_add(&tally, vocab, other.items, other.count, ids.items, ids.count),
+                     ATT_OK);
+    assert_int_equal(tally.words, 3);
+    assert_int_equal(tally.word_edits, 1);
+    assert_true(tally.edits > 1);
+    att_ids_free(&ids);
+    att_ids_free(&other);
+    att_vocab_free(vocab);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -228,6 +253,7 @@ int main(void)
         cmocka_unit_test(tallies_add_up),
         cmocka_unit_test(of_nothing_there_is_no_rate),
         cmocka_unit_test(every_allocation_may_fail),
+        cmocka_unit_test(words_of_subwords_are_compared_as_text),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -433,6 +433,18 @@ static void every_allocation_may_fail(void **state)
     }
 }
 
+static void targets_are_kept_as_they_stand_on_request(void **state)
+{
+    (void)state;
+    put("f", "a\tOne  Two \r\nb\t\nc\tThree\n");
+    pairs got = read_pairs(&(att_pair_files){ .both = "f" }, ATT_TOKENS_WORD,
+                           (att_pair_reading){ .keep_text = true });
+    assert_int_equal(got.corpus.pairs, 2);
+    assert_string_equal(att_corpus_target_text(&got.corpus, 0), "One  Two ");
+    assert_string_equal(att_corpus_target_text(&got.corpus, 1), "Three");
+    free_pairs(&got);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -461,6 +473,7 @@ int main(void)
         IN_FOLDER(a_fifo_is_read_to_its_end),
         IN_FOLDER(a_dash_is_standard_input),
         IN_FOLDER(every_allocation_may_fail),
+        IN_FOLDER(targets_are_kept_as_they_stand_on_request),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -138,6 +138,11 @@ static void joining_puts_spaces_where_they_belong(void **state)
     assert_joined(ATT_TOKENS_WORD, WORDS("see", "(", "here", ")", "."), "see (here).");
     assert_joined(ATT_TOKENS_WORD, WORDS(",", "a"), ", a");
     assert_joined(ATT_TOKENS_WORD, WORDS("¿", "qué", "?"), "¿qué?");
+    assert_joined(ATT_TOKENS_WORD, WORDS("a", "\"", "b", "\"", "c", "\"", "d", "\"", "."),
+                  "a \"b\" c \"d\".");
+    assert_joined(ATT_TOKENS_WORD, WORDS("in", "„", "A", "B", "“", "und", "“", "c", "”"),
+                  "in „A B“ und “c”");
+    assert_joined(ATT_TOKENS_WORD, WORDS("«", "oui", "»", ",", "dit-il"), "«oui», dit-il");
 }
 
 static void a_line_split_and_joined_splits_the_same(void **state)

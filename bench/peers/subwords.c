@@ -9,10 +9,11 @@
 
 enum { RUNS = 3 };
 
+/* Seconds of the processor: other programs do not count. */
 static double now(void)
 {
     struct timespec at;
-    clock_gettime(CLOCK_MONOTONIC, &at);
+    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &at);
     return (double)at.tv_sec + 1e-9 * (double)at.tv_nsec;
 }
 

@@ -14,17 +14,17 @@ def main():
     letters = len(set("".join(lines)))
     learning, applying = [], []
     for _ in range(RUNS):
-        start = time.perf_counter()
+        start = time.process_time()
         sentencepiece.SentencePieceTrainer.train(
             input=path, model_prefix=folder + "/m", model_type="bpe", byte_fallback=True,
             vocab_size=merges + 256 + letters + 3, hard_vocab_limit=False, character_coverage=1.0,
             normalization_rule_name="identity", num_threads=1, minloglevel=2,
             input_sentence_size=len(lines), shuffle_input_sentence=False)
-        learning.append(time.perf_counter() - start)
+        learning.append(time.process_time() - start)
         model = sentencepiece.SentencePieceProcessor(model_file=folder + "/m.model")
-        start = time.perf_counter()
+        start = time.process_time()
         tokens = sum(len(row) for row in model.encode(lines, num_threads=1))
-        applying.append(time.perf_counter() - start)
+        applying.append(time.process_time() - start)
     print(f"{'SentencePiece':14} learned from {len(lines)} lines in {min(learning):.2f} s "
           f"({len(lines) / min(learning):.0f} lines/s), applied in {min(applying):.2f} s "
           f"({len(lines) / min(applying):.0f} lines/s): {tokens} tokens, "

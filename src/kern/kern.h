@@ -68,9 +68,10 @@ typedef void att_kern_norm_back(float *dx, float *dgain, float *dbias, const flo
                                 size_t n);
 
 /* LSTM: gates [4,n] hold what goes into the input, forget, candidate and output gates, and get the
- * gates themselves. cell = forget cell_before + input candidate; hidden = output tanh(cell). */
-typedef void att_kern_lstm(float *hidden, float *cell, float *gates, const float *cell_before,
-                           size_t n);
+ * gates themselves; with `from` [4,n], not NULL, added first: what comes from the input, where it
+ * is not in them yet. cell = forget cell_before + input candidate; hidden = output tanh(cell). */
+typedef void att_kern_lstm(float *hidden, float *cell, float *gates, const float *from,
+                           const float *cell_before, size_t n);
 
 /* dgates [4,n] (of what went into the gates) and dcell_before are overwritten; dcell_before may be
  * dcell. */

@@ -80,8 +80,8 @@ static void run_att_kern_norm_back(att_kern_norm_back *kernel, stage *s)
 static void run_att_kern_lstm(att_kern_lstm *kernel, stage *s)
 {
     float *hidden = writes(s, ROW), *cell = writes(s, ROW), *gates = updates(s, 4 * ROW);
-    const float *before = reads(s, ROW);
-    TIMES(s) kernel(hidden, cell, gates, before, ROW);
+    const float *from = reads(s, 4 * ROW), *before = reads(s, ROW);
+    TIMES(s) kernel(hidden, cell, gates, from, before, ROW);
 }
 
 static void run_att_kern_lstm_back(att_kern_lstm_back *kernel, stage *s)

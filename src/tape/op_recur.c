@@ -53,6 +53,7 @@ typedef struct running {
     const float *panels; /* of u */
     const float *bias_u; /* of a kind that keeps h u apart, or NULL */
     float *value;        /* [B,T,N] */
+    bool adds;           /* h u is added to gates that have x w already */
 } running;
 
 /* Hands a hidden state on to the sequence's next step, if it has one. */
@@ -64,25 +65,38 @@ static void hand_on(const att_recur_kept *kept, int64_t s, int64_t rank, const f
                (size_t)n * sizeof(float));
 }
 
+/* Puts rows of the table into the gates at step s. */
+static void take_rows(const running *run, int64_t s, int64_t first, int64_t past)
+{
+    const att_recur_kept *kept = run->kept;
+    int64_t wide = kept->kind->gates * kept->width, begin = kept->steps.first[s];
+    for (int64_t at = begin + first; at < begin + past; at++)
+        memcpy(kept->gates + at * wide, att_table_row(&run->table, at, wide),
+               (size_t)wide * sizeof(float));
+}
+
 static void run_step(const running *run, const att_kernels *kernels, int64_t s, int64_t first,
                      int64_t past)
 {
     const att_recur_kept *kept = run->kept;
     const att_cell_kind *kind = kept->kind;
     att_cell_step at = att_recur_step(kept, s, first);
-    if (run->table.ids)
-        att_table_take(&run->table, kept, s, first, past);
+    int64_t wide = kind->gates * kept->width;
+    if (run->table.ids && run->adds)
+        take_rows(run, s, first, past);
     att_rows_multiply(kernels, &(att_rows_product){ .c = kind->apart ? at.own : at.gates,
                                                     .a = at.hidden_before,
                                                     .panels = run->panels,
                                                     .bias = run->bias_u,
                                                     .rows = past - first,
-                                                    .columns = kind->gates * kept->width,
+                                                    .columns = wide,
                                                     .depth = kept->width,
-                                                    .add = !kind->apart });
+                                                    .add = run->adds });
     for (int64_t r = first; r < past; r++) {
         float *hidden = run->value + att_steps_place(&kept->steps, s, r) * kept->width;
         at = att_recur_step(kept, s, r);
+        if (run->table.ids && !run->adds)
+            at.from = att_table_row(&run->table, kept->steps.first[s] + r, wide);
         kind->forward(kernels, &at, hidden);
         hand_on(kept, s, r, hidden);
     }
@@ -189,6 +203,9 @@ static bool run_all(att_tape *tape, att_node *node, const att_recur_kept *kept)
                     .value = node->value };
     if (!run.panels || !put_inputs(tape, node, kept, &run.table))
         return false;
+    /* A row of a table need not be copied into the gates where the sum of h u has one block only:
+     * adding it before that or after is the same. */
+    run.adds = !kept->kind->apart && (!run.table.ids || kept->width > ATT_DEPTH_BLOCK);
     put_start(kept, node->in[RECUR_START]);
     double work = (double)kept->width * (double)kept->width * kept->kind->gates;
     return att_steps_share(tape, &kept->steps, work, run_ranks, &run);

@@ -50,8 +50,9 @@ bool att_steps_share(att_tape *tape, const att_steps *steps, double work_per_ste
 /* One step of one sequence, for a cell of n units. */
 typedef struct att_cell_step {
     size_t n;
-    float *gates; /* what goes into the gates, then the gates, then their gradient */
-    float *own;   /* the GRU's h u + bias_u, then its gradient */
+    float *gates;      /* what goes into the gates, then the gates, then their gradient */
+    const float *from; /* what the input gives to them and is not there yet; NULL: nothing is */
+    float *own;        /* the GRU's h u + bias_u, then its gradient */
     const float *hidden_before;
     float *cell; /* the LSTM's */
     const float *cell_before;
@@ -121,16 +122,18 @@ bool att_table_pays(const att_node *x, const att_steps *steps);
 /* The products of the table's rows, and which each step takes. */
 typedef struct att_recur_table {
     const float *rows;  /* [V, gates N] with the bias added */
-    const float *bias;  /* what a step without a token has; NULL: zeros */
+    const float *bias;  /* what a step without a token has, or zeros */
     const int32_t *ids; /* [steps], below 0: no token; NULL: there is no table */
 } att_recur_table;
 
 bool att_table_make(att_tape *tape, att_recur_table *out, const att_node *node,
                     const att_recur_kept *kept, const float *panels, const float *bias);
 
-/* The gates of ranks first … past-1 at step s get their rows. */
-void att_table_take(const att_recur_table *table, const att_recur_kept *kept, int64_t s,
-                    int64_t first, int64_t past);
+/* What step `at` of the packed ones takes. */
+static inline const float *att_table_row(const att_recur_table *table, int64_t at, int64_t wide)
+{
+    return table->ids[at] >= 0 ? table->rows + table->ids[at] * wide : table->bias;
+}
 
 /* The gradients of w, the table and the bias. */
 bool att_table_back(att_tape *tape, att_node *node, const att_recur_kept *kept);

@@ -6,6 +6,8 @@
 /* hidden = tanh(x w + h u + bias) */
 static void rnn_forward(const att_kernels *kernels, const att_cell_step *step, float *hidden)
 {
+    if (step->from)
+        kernels->add_scaled(step->gates, 1, step->from, step->n);
     kernels->tanh(step->gates, step->gates, step->n);
     memcpy(hidden, step->gates, step->n * sizeof(float));
 }
@@ -21,7 +23,8 @@ static void rnn_backward(const att_kernels *kernels, const att_cell_step *step, 
 
 static void gru_forward(const att_kernels *kernels, const att_cell_step *step, float *hidden)
 {
-    kernels->gru(hidden, step->gates, step->gates, step->own, step->hidden_before, step->n);
+    const float *from = step->from ? step->from : step->gates;
+    kernels->gru(hidden, step->gates, from, step->own, step->hidden_before, step->n);
 }
 
 static void gru_backward(const att_kernels *kernels, const att_cell_step *step, float *dhidden,
@@ -34,7 +37,7 @@ static void gru_backward(const att_kernels *kernels, const att_cell_step *step, 
 
 static void lstm_forward(const att_kernels *kernels, const att_cell_step *step, float *hidden)
 {
-    kernels->lstm(hidden, step->cell, step->gates, step->cell_before, step->n);
+    kernels->lstm(hidden, step->cell, step->gates, step->from, step->cell_before, step->n);
 }
 
 static void lstm_backward(const att_kernels *kernels, const att_cell_step *step, float *dhidden,

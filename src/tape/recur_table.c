@@ -28,6 +28,14 @@ static int32_t *gather_ids(att_tape *tape, const att_node *x, const att_steps *s
     return ids;
 }
 
+static const float *zeros(att_tape *tape, int64_t count)
+{
+    float *out = att_tape_take(tape, count, sizeof(float));
+    if (out)
+        memset(out, 0, (size_t)count * sizeof(float));
+    return out;
+}
+
 bool att_table_make(att_tape *tape, att_recur_table *out, const att_node *node,
                     const att_recur_kept *kept, const float *panels, const float *bias)
 {
@@ -35,9 +43,10 @@ bool att_table_make(att_tape *tape, att_recur_table *out, const att_node *node,
     int64_t rows = table->shape[0], depth = table->shape[1];
     int64_t wide = kept->kind->gates * kept->width;
     float *products = att_tape_take(tape, rows * wide, sizeof(float));
-    const int32_t *ids = gather_ids(tape, x, &kept->steps, -1);
-    *out = (att_recur_table){ products, bias, ids };
-    return products && ids &&
+    out->rows = products;
+    out->bias = bias ? bias : zeros(tape, wide);
+    out->ids = gather_ids(tape, x, &kept->steps, -1);
+    return products && out->bias && out->ids &&
            att_tape_product(tape, &(att_product_call){ .batch = 1,
                                                        .rows = (size_t)rows,
                                                        .columns = (size_t)wide,
@@ -49,22 +58,6 @@ bool att_table_make(att_tape *tape, att_recur_table *out, const att_node *node,
                                                        .c = products,
                                                        .c_row = (size_t)wide,
                                                        .bias = bias });
-}
-
-void att_table_take(const att_recur_table *table, const att_recur_kept *kept, int64_t s,
-                    int64_t first, int64_t past)
-{
-    size_t wide = (size_t)(kept->kind->gates * kept->width);
-    int64_t begin = kept->steps.first[s];
-    for (int64_t i = begin + first; i < begin + past; i++) {
-        float *to = kept->gates + (size_t)i * wide;
-        int32_t id = table->ids[i];
-        const float *from = id >= 0 ? table->rows + (size_t)id * wide : table->bias;
-        if (from)
-            memcpy(to, from, wide * sizeof(float));
-        else
-            memset(to, 0, wide * sizeof(float));
-    }
 }
 
 /* ---------------------------------------------------------------- backward */

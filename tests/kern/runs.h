@@ -85,9 +85,11 @@ static inline void run_att_kern_norm_back(att_kern_norm_back *kernel, scene *s)
 
 static inline void run_att_kern_lstm(att_kern_lstm *kernel, scene *s)
 {
-    const float *before = scene_take(s, s->n);
+    const float *before = scene_take(s, s->n), *from = scene_take(s, 4 * s->n);
     float *gates = scene_take(s, 4 * s->n), *cell = scene_take(s, s->n);
-    kernel(scene_take(s, s->n), cell, gates, before, s->n);
+    float *alone = scene_take(s, 4 * s->n), *other = scene_take(s, s->n);
+    kernel(scene_take(s, s->n), cell, gates, from, before, s->n);
+    kernel(scene_take(s, s->n), other, alone, NULL, before, s->n);
 }
 
 static inline void run_att_kern_lstm_back(att_kern_lstm_back *kernel, scene *s)

@@ -36,7 +36,7 @@ static void the_lstm_is_near_the_truth(void **state)
         fill(in, 4 * N, 71, -4, 4);
         fill(before, N, 72, -2, 2);
         memcpy(gates, in, sizeof in);
-        kernels->lstm(hidden, cell, gates, before, N);
+        kernels->lstm(hidden, cell, gates, NULL, before, N);
         for (size_t i = 0; i < N; i++) {
             double want_hidden, want_cell;
             const double unit[5] = { in[i], in[N + i], in[2 * N + i], in[3 * N + i], before[i] };
@@ -59,9 +59,29 @@ static void the_lstm_may_keep_its_cell_in_place(void **state)
         fill(gates, 4 * N, 73, -4, 4);
         fill(before, N, 74, -2, 2);
         memcpy(same, gates, sizeof gates);
-        kernels->lstm(hidden, cell, gates, before, N);
-        kernels->lstm(other, before, same, before, N);
+        kernels->lstm(hidden, cell, gates, NULL, before, N);
+        kernels->lstm(other, before, same, NULL, before, N);
         assert_memory_equal(cell, before, sizeof cell);
+        assert_memory_equal(hidden, other, sizeof hidden);
+    }
+}
+
+static void what_comes_from_the_input_may_be_added_by_the_lstm(void **state)
+{
+    (void)state;
+    FOR_EACH_SET(kernels)
+    {
+        float gates[4 * N], sums[4 * N], from[4 * N], before[N];
+        float cell[N], hidden[N], other_cell[N], other[N];
+        fill(gates, 4 * N, 79, -2, 2);
+        fill(from, 4 * N, 80, -2, 2);
+        fill(before, N, 81, -2, 2);
+        for (size_t i = 0; i < 4 * N; i++)
+            sums[i] = gates[i] + from[i];
+        kernels->lstm(hidden, cell, gates, from, before, N);
+        kernels->lstm(other, other_cell, sums, NULL, before, N);
+        assert_memory_equal(gates, sums, sizeof gates);
+        assert_memory_equal(cell, other_cell, sizeof cell);
         assert_memory_equal(hidden, other, sizeof hidden);
     }
 }
@@ -91,7 +111,7 @@ static void the_gradients_of_the_lstm_are_those_of_central_differences(void **st
         fill(dhidden, N, 77, -1, 1);
         fill(dcell, N, 78, -1, 1);
         memcpy(gates, in, sizeof in);
-        kernels->lstm(hidden, cell, gates, before, N);
+        kernels->lstm(hidden, cell, gates, NULL, before, N);
         kernels->lstm_back(dgates, dbefore, dhidden, dcell, gates, cell, before, N);
         for (size_t i = 0; i < N; i++) {
             double unit[5] = { in[i], in[N + i], in[2 * N + i], in[3 * N + i], before[i] };
@@ -159,6 +179,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_lstm_is_near_the_truth),
         cmocka_unit_test(the_lstm_may_keep_its_cell_in_place),
+        cmocka_unit_test(what_comes_from_the_input_may_be_added_by_the_lstm),
         cmocka_unit_test(the_gradients_of_the_lstm_are_those_of_central_differences),
         cmocka_unit_test(the_gru_and_its_gradients_are_near_the_truth),
     };

@@ -28,18 +28,23 @@ static att_node *random_node(att_tape *tape, uint64_t stream, int rank, const in
     return node;
 }
 
-/* A layer with all its inputs. */
-static att_recurrent_inputs new_layer(att_tape *tape, att_cell cell)
+/* A layer of some units with all its inputs. */
+static att_recurrent_inputs layer_of(att_tape *tape, att_cell cell, int64_t units)
 {
-    int64_t wide = att_cell_gates(cell) * N, state = att_cell_states(cell) * N;
+    int64_t wide = att_cell_gates(cell) * units, state = att_cell_states(cell) * units;
     return (att_recurrent_inputs){
         .x = random_node(tape, 1, 3, (const int64_t[]){ B, T, D }),
         .w = random_node(tape, 2, 2, (const int64_t[]){ D, wide }),
-        .u = random_node(tape, 3, 2, (const int64_t[]){ N, wide }),
+        .u = random_node(tape, 3, 2, (const int64_t[]){ units, wide }),
         .bias = random_node(tape, 4, 1, (const int64_t[]){ wide }),
         .bias_u = random_node(tape, 5, 1, (const int64_t[]){ wide }),
         .start = random_node(tape, 6, 2, (const int64_t[]){ B, state }),
     };
+}
+
+static att_recurrent_inputs new_layer(att_tape *tape, att_cell cell)
+{
+    return layer_of(tape, cell, N);
 }
 
 static att_tape *new_tape(void)
@@ -168,51 +173,75 @@ static void what_lies_beyond_a_sequence_is_never_read(void **state)
 }
 
 /* A layer over embedded tokens; through a scale by 1 it cannot know that they are. */
-static att_node *over_tokens(att_tape *tape, att_cell cell, bool hidden, att_node **table,
-                             att_node **w)
+typedef struct token_layer {
+    att_cell cell;
+    int64_t units;
+    bool bias;   /* whether it has those that a layer need not have */
+    bool hidden; /* that its inputs are tokens */
+} token_layer;
+
+/* What came of it: the table, and the layer's parameters with their gradients. */
+typedef struct token_result {
+    att_node *table, *w, *bias, *out;
+} token_result;
+
+static token_result over_tokens(att_tape *tape, const token_layer *how)
 {
     static const int32_t ids[B * T] = { 3, 1, 4, 1, 5, 0, 2, 6, 5, 3, -1, 8, 0, 7, 0, 3, 2, 3,
                                         8, 4, 6, 2, 6, 4, 3, 3, 8, 3, 2,  0, 0, 2, 8, 8, 4 };
-    att_recurrent_inputs layer = new_layer(tape, cell);
-    *table = random_node(tape, 9, 2, (const int64_t[]){ V, D });
-    *w = layer.w;
-    layer.x = att_embed(tape, *table, B, T, ids);
-    if (hidden)
+    att_recurrent_inputs layer = layer_of(tape, how->cell, how->units);
+    if (!how->bias)
+        layer.bias = layer.bias_u = NULL;
+    token_result result = { .table = random_node(tape, 9, 2, (const int64_t[]){ V, D }),
+                            .w = layer.w,
+                            .bias = layer.bias };
+    layer.x = att_embed(tape, result.table, B, T, ids);
+    if (how->hidden)
         layer.x = att_scale(tape, layer.x, 1);
-    att_node *out = att_recur(tape, &layer, &(att_recurrent){ cell, false, lengths });
-    float *grad = att_node_grad(tape, out);
-    for (int64_t i = 0; i < out->count; i++)
+    result.out = att_recur(tape, &layer, &(att_recurrent){ how->cell, false, lengths });
+    float *grad = att_node_grad(tape, result.out);
+    for (int64_t i = 0; i < result.out->count; i++)
         grad[i] = 2 * att_random_float(2, 1, (uint64_t)i) - 1;
     assert_int_equal(att_tape_play_back(tape, NULL), ATT_OK);
-    return out;
+    return result;
 }
 
-/* Sums of up to B T terms below 4, and products of N of those. */
-static void near(const att_node *a, const att_node *b)
+/* Sums of up to B T terms below 4, and products of as many of those as there are units. */
+static void near(const att_node *a, const att_node *b, int64_t units)
 {
+    float bound = (float)(B * T + 4 * units) * FLT_EPSILON * 4;
     for (int64_t i = 0; i < a->count; i++) {
-        float bound = (B * T + 4 * N) * FLT_EPSILON * 4;
         assert_true(fabsf(a->grad[i] - b->grad[i]) <= bound);
         assert_true(isfinite(a->grad[i]));
     }
 }
 
+static void check_table(token_layer how)
+{
+    att_tape *plain = new_tape(), *quick = new_tape();
+    how.hidden = true;
+    token_result a = over_tokens(plain, &how);
+    how.hidden = false;
+    token_result b = over_tokens(quick, &how);
+    same_bits(a.out->value, b.out->value, a.out->count);
+    near(a.table, b.table, how.units);
+    near(a.w, b.w, how.units);
+    if (how.bias)
+        near(a.bias, b.bias, how.units);
+    assert_true(b.out->in[0]->grad == NULL); /* the embedding was passed over indeed */
+    assert_true(a.out->in[0]->grad != NULL);
+    att_tape_free(plain);
+    att_tape_free(quick);
+}
+
+/* Also with more units than one block of a product's depth has. */
 static void a_small_table_gives_the_same_bits_and_gradients(void **state)
 {
     (void)state;
     FOR_EACH_CELL(c)
-    {
-        att_tape *plain = new_tape(), *quick = new_tape();
-        att_node *table[2], *w[2];
-        att_node *a = over_tokens(plain, cells[c], true, &table[0], &w[0]);
-        att_node *b = over_tokens(quick, cells[c], false, &table[1], &w[1]);
-        same_bits(a->value, b->value, a->count);
-        near(table[0], table[1]);
-        near(w[0], w[1]);
-        assert_true(b->in[0]->grad == NULL); /* the embedding was passed over indeed */
-        assert_true(a->in[0]->grad != NULL);
-        att_tape_free(plain);
-        att_tape_free(quick);
+    for (int bias = 0; bias < 2; bias++) {
+        check_table((token_layer){ .cell = cells[c], .units = N, .bias = bias });
+        check_table((token_layer){ .cell = cells[c], .units = 300, .bias = bias });
     }
 }
 

@@ -2,8 +2,11 @@
 #include "kern/ref/math.h"
 #include "kern/set/set.h"
 
-void KERNEL(lstm)(float *hidden, float *cell, float *gates, const float *cell_before, size_t n)
+void KERNEL(lstm)(float *hidden, float *cell, float *gates, const float *from,
+                  const float *cell_before, size_t n)
 {
+    for (size_t i = 0; from && i < 4 * n; i++)
+        gates[i] += from[i];
     for (size_t i = 0; i < n; i++) {
         float input = gates[i] = sigmoid_of(gates[i]);
         float forget = gates[n + i] = sigmoid_of(gates[n + i]);

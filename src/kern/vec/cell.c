@@ -1,15 +1,24 @@
 /* The LSTM and GRU cells, over vectors; see kern.h and ref/cell.c. */
 #include "kern/vec/math.h"
 
-void KERNEL(lstm)(float *hidden, float *cell, float *gates, const float *cell_before, size_t n)
+/* What goes into a gate. */
+INLINE vec into_gate(const float *gate, const float *from, size_t left)
+{
+    vec x = v_load_upto(gate, left);
+    return from ? v_add(x, v_load_upto(from, left)) : x;
+}
+
+INLINE void lstm_units(float *hidden, float *cell, float *gates, const float *from,
+                       const float *cell_before, size_t n)
 {
     for (size_t i = 0; i < n; i += LANES) {
         size_t left = n - i;
         float *gate = gates + i;
-        vec input = v_sigmoid(v_load_upto(gate, left));
-        vec forget = v_sigmoid(v_load_upto(gate + n, left));
-        vec candidate = v_tanh(v_load_upto(gate + 2 * n, left));
-        vec output = v_sigmoid(v_load_upto(gate + 3 * n, left));
+        const float *add = from ? from + i : NULL;
+        vec input = v_sigmoid(into_gate(gate, add, left));
+        vec forget = v_sigmoid(into_gate(gate + n, add ? add + n : NULL, left));
+        vec candidate = v_tanh(into_gate(gate + 2 * n, add ? add + 2 * n : NULL, left));
+        vec output = v_sigmoid(into_gate(gate + 3 * n, add ? add + 3 * n : NULL, left));
         vec now = v_fma(forget, v_load_upto(cell_before + i, left), v_mul(input, candidate));
         v_store_upto(gate, input, left);
         v_store_upto(gate + n, forget, left);
@@ -18,6 +27,16 @@ void KERNEL(lstm)(float *hidden, float *cell, float *gates, const float *cell_be
         v_store_upto(cell + i, now, left);
         v_store_upto(hidden + i, v_mul(output, v_tanh(now)), left);
     }
+}
+
+/* Each case on its own, so that neither asks in its loop. */
+void KERNEL(lstm)(float *hidden, float *cell, float *gates, const float *from,
+                  const float *cell_before, size_t n)
+{
+    if (from)
+        lstm_units(hidden, cell, gates, from, cell_before, n);
+    else
+        lstm_units(hidden, cell, gates, NULL, cell_before, n);
 }
 
 void KERNEL(lstm_back)(float *dgates, float *dcell_before, const float *dhidden, const float *dcell,

@@ -48,11 +48,19 @@ static int64_t most_looked_at(const att_hypothesis *found, int64_t t, int64_t le
     return best;
 }
 
+/* Whether a token is to be copied from the source. Subwords spell every word, and have no unknown
+ * one to be replaced. */
+static bool is_copied(const att_answer_maker *maker, int32_t id)
+{
+    return maker->how->copy_unknown && id == ATT_ID_UNKNOWN &&
+           att_vocab_tokens(maker->model->target_words) != ATT_TOKENS_SUBWORD;
+}
+
 /* Token t as it is shown: what was copied from the source has its letters. */
 static const char *word_of(const att_answer_maker *maker, const att_answer *answer,
                            const att_hypothesis *found, int64_t t)
 {
-    if (maker->how->copy_unknown && found->ids[t] == ATT_ID_UNKNOWN)
+    if (is_copied(maker, found->ids[t]))
         return answer->source_tokens[most_looked_at(found, t, answer->source_count)];
     return att_vocab_word(maker->model->target_words, found->ids[t]);
 }
@@ -98,7 +106,7 @@ static att_status answer_text(att_answer_maker *maker, att_answer *answer,
     maker->scratch.length = 0;
     bool copied = false;
     for (int64_t t = 0; t < found->count; t++)
-        copied |= maker->how->copy_unknown && found->ids[t] == ATT_ID_UNKNOWN;
+        copied |= is_copied(maker, found->ids[t]);
     att_status status =
         copied ? join_tokens(&maker->scratch, words, answer, found)
                : att_vocab_decode(words, &maker->scratch, found->ids, (size_t)found->count);

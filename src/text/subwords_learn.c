@@ -49,28 +49,39 @@ typedef struct learner {
 
 /* ---- letters */
 
-/* Those beyond ASCII that are frequent enough, by code point. */
-static att_status find_letters(learner *l)
+/* The letters of all pieces that are beyond ASCII: adds the times of each to times[code], where
+ * that is given, and gives the highest. */
+static uint32_t count_letters(const learner *l, int64_t *times)
 {
-    enum { CODES = 0x110000 };
-    int64_t *times = att_alloc_zero(CODES, sizeof *times);
-    if (!times)
-        return ATT_NO_MEMORY;
-    size_t different = 0;
+    uint32_t highest = 0;
     for (size_t p = 0; p < l->piece_count; p++) {
         const att_piece *piece = &l->pieces[p];
         for (size_t at = 0, bytes; at < piece->length; at += bytes) {
             uint32_t code;
             bytes = att_utf8_take(piece->text + at, piece->length - at, &code);
-            different += bytes > 1 && times[code] == 0;
-            times[code] += bytes > 1 ? piece->times : 0;
+            if (bytes == 1)
+                continue;
+            highest = code > highest ? code : highest;
+            if (times)
+                times[code] += piece->times;
         }
     }
-    l->letters = att_alloc(different, sizeof *l->letters);
+    return highest;
+}
+
+/* Those that are frequent enough, by code point. */
+static att_status find_letters(learner *l)
+{
+    uint32_t highest = count_letters(l, NULL);
     int64_t least = l->least > 1 ? l->least : 1;
-    for (uint32_t code = 0; l->letters && code < CODES; code++)
-        if (times[code] >= least)
-            l->letters[l->letter_count++] = code;
+    int64_t *times = att_alloc_zero((size_t)highest + 1, sizeof *times);
+    l->letters = times ? att_alloc((size_t)highest + 1, sizeof *l->letters) : NULL;
+    if (l->letters) {
+        count_letters(l, times);
+        for (uint32_t code = 0; code <= highest; code++)
+            if (times[code] >= least)
+                l->letters[l->letter_count++] = code;
+    }
     att_free(times);
     return l->letters ? ATT_OK : ATT_NO_MEMORY;
 }

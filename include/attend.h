@@ -649,8 +649,46 @@ ATT_API void att_model_free(att_model *model);
 /* Writes it beside `path` and renames it into place. */
 ATT_API att_status att_model_save(const att_model *model, const char *path, att_error *err);
 
+/* Tokens that a vocabulary is to have, numbered in their order. */
+typedef struct att_token_list {
+    const char *const *tokens; /* [count] */
+    size_t count;
+} att_token_list;
+
+/* Makes a model by hand: of the kind that `settings` say, which are copied, for these tokens. Its
+ * parameters start as for training, and can be set. */
+ATT_API att_status att_model_make(att_model **out, const att_settings *settings,
+                                  const att_token_list *source, const att_token_list *target,
+                                  att_error *err);
+
+/* Its parameters by name: how many, the name of one (NULL past the last), a copy of its values to
+ * be released with att_tensor_free(), and other values of the same shape. */
+ATT_API size_t att_model_tensor_count(const att_model *model);
+ATT_API const char *att_model_tensor_name(const att_model *model, size_t index);
+ATT_API att_status att_model_tensor_get(att_tensor *out, const att_model *model, const char *name,
+                                        att_error *err);
+ATT_API att_status att_model_tensor_set(att_model *model, const char *name,
+                                        const att_tensor *values, att_error *err);
+
 /* Adds what is inside and how it was trained to *out: lines of text, or one line of JSON. */
 ATT_API att_status att_model_info(att_text *out, const att_model *model, bool json, att_error *err);
+
+/* Where a Transformer attends: sources to themselves, targets to themselves, targets to sources. */
+typedef enum att_head_part { ATT_PART_ENCODER, ATT_PART_DECODER, ATT_PART_CROSS } att_head_part;
+
+/* One head of a model, at work on a line. */
+typedef struct att_head_choice {
+    att_head_part part;
+    int64_t layer, head; /* from 1; 0: the first */
+    const char *input;   /* the source */
+    const char *target;  /* what the decoder has said; NULL: the model's own answer */
+} att_head_choice;
+
+/* Adds a worksheet to *out that works this head out, from embeddings or what the layers before gave
+ * to what it adds, and expects of its weights what the model found in single precision. It loads
+ * parameters from `file`, the model's name in the sheet's folder. Transformers alone have heads. */
+ATT_API att_status att_model_explain(att_text *out, att_model *model, const char *file,
+                                     const att_head_choice *which, att_error *err);
 
 /* By what the sum of an answer's log-probabilities is divided, n its tokens with the end: longer
  * answers are less probable, and would always lose. */

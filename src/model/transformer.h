@@ -43,6 +43,15 @@ typedef struct att_stretch {
 const att_stretch *att_stretch_new(att_tape *tape, int64_t rows, int64_t length,
                                    const int64_t *lengths, const int32_t *ids);
 
+/* One attention that someone wants to look at: what goes into its layer, and what came of it. */
+typedef struct att_watch {
+    att_head_part part;
+    int layer;
+    att_node *x;        /* [1,N,D] before any norm */
+    att_node *memory;   /* [1,S,D] what the encoder said; across alone */
+    att_node *attended; /* an att_attend() node */
+} att_watch;
+
 /* What a decoder sees. */
 typedef struct att_run {
     const att_transformer_parts *parts;
@@ -58,6 +67,7 @@ typedef struct att_run {
     const int32_t *by_source; /* [rows] the rows in the order of their sources; NULL: they are */
     const int32_t *back;      /* [rows] and back */
 
+    att_watch *watch; /* or NULL */
     bool want_weights;
     att_node *weights[ATT_MOST_DEEP]; /* [1,H,N,S] of attention to the sources */
 } att_run;

@@ -27,6 +27,16 @@ const att_stretch *att_stretch_new(att_tape *tape, int64_t rows, int64_t length,
     return out;
 }
 
+static void notice(const att_run *run, att_head_part part, int layer, att_node *x,
+                   att_node *attended)
+{
+    att_watch *watch = run->watch;
+    if (!watch || watch->part != part || watch->layer != layer)
+        return;
+    watch->x = x;
+    watch->attended = attended;
+}
+
 /* ---- encoder */
 
 void att_transformer_encode(att_run *run, const att_stretch *sources)
@@ -47,10 +57,13 @@ void att_transformer_encode(att_run *run, const att_stretch *sources)
         att_node *inner = att_frame_enter(&layer->self_frame, tape, x);
         att_node *into = att_heads_into(&layer->self, tape, inner, sources->positions);
         att_node *seen = att_heads_attend(&layer->self, tape, into, NULL, &sight);
+        notice(run, ATT_PART_ENCODER, i, x, seen);
         x = att_frame_leave(&layer->self_frame, tape, x, att_heads_out(&layer->self, tape, seen));
         x = att_layer_feed(layer, tape, x);
     }
     x = att_norm_run(&parts->encoder_norm, tape, x);
+    if (run->watch)
+        run->watch->memory = x;
     for (int i = 0; i < parts->decoder_layers; i++)
         run->memory[i] = att_heads_keys(&parts->decoder[i].cross, tape, x);
 }
@@ -76,6 +89,7 @@ static att_node *look_back(att_run *run, int index, att_node *x, const att_stret
         sight.causal = false;
     }
     att_node *seen = att_heads_attend(&layer->self, tape, into, keys, &sight);
+    notice(run, ATT_PART_DECODER, index, x, seen);
     return att_frame_leave(&layer->self_frame, tape, x, att_heads_out(&layer->self, tape, seen));
 }
 
@@ -100,6 +114,7 @@ static att_node *look_across(att_run *run, int index, att_node *x)
     att_node *query = att_heads_into(&layer->cross, tape, inner, NULL);
     query = rearrange(tape, query, run->by_source);
     att_node *seen = att_heads_attend(&layer->cross, tape, query, run->memory[index], &sight);
+    notice(run, ATT_PART_CROSS, index, x, seen);
     if (run->want_weights)
         run->weights[index] = att_attend_weights(tape, seen);
     seen = rearrange(tape, seen, run->back);

@@ -32,6 +32,10 @@ void att_ids_free(att_ids *ids);
 att_status att_vocab_new(att_vocab **out, att_tokens tokens, bool lower, att_error *err);
 void att_vocab_free(att_vocab *vocab);
 
+/* One of `count` tokens of a kind, numbered in their order and closed. */
+att_status att_vocab_of_tokens(att_vocab **out, att_tokens kind, bool lower,
+                               const char *const *tokens, size_t count, att_error *err);
+
 /* Splits a line, counts its tokens and appends to *ids the provisional number of each: the order of
  * first appearance, from 0. */
 att_status att_vocab_count(att_vocab *vocab, att_ids *ids, const char *line, size_t length,

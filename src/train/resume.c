@@ -10,7 +10,8 @@
 
 /* Groups and keys that define what a run has computed so far. The rest (how long it goes on, how it
  * is judged, where files are) may change. */
-static const char *const fixed_groups[] = { "task", "strings", "tokens", "model", NULL };
+static const char *const fixed_groups[] = { "task",      "strings",     "tokens", "model",
+                                            "recurrent", "transformer", NULL };
 static const char *const fixed_keys[] = { "hold-out",  "optimiser", "average", "seed",
                                           "data-seed", "batch",     NULL };
 

@@ -29,6 +29,10 @@ typedef struct settings {
     const char *pdf;
     double scale; /* 0: not given */
     bool quiet;
+    const char *input; /* a head of a model is to be explained, at work on this */
+    const char *target;
+    int part; /* att_head_part; -1: not given */
+    long layer;
 } settings;
 
 const char explain_details[] =
@@ -37,7 +41,14 @@ const char explain_details[] =
     "\n"
     "Several sheets become one document. Where -o names a folder, each gets a file of its own in\n"
     "it. Nothing is written unless every sheet could be worked out; a failed expectation is told\n"
-    "on standard error and makes the exit code 1.\n";
+    "on standard error and makes the exit code 1.\n"
+    "\n"
+    "With --input, the one operand is a model, and one head of it is worked out on that line: "
+    "from\n"
+    "the embeddings, or what the layers before gave, to what the head adds.\n";
+
+/* In the order of att_head_part. */
+static const char *const part_words[] = { "encoder", "decoder", "cross", NULL };
 
 /* In the order of att_format, with the endings of files in a folder. */
 static const char *const format_words[] = { "text", "md", "latex", "html", "json", NULL };
@@ -59,6 +70,12 @@ const option explain_options[] = {
     ROW("row", 0, NUMBER, row, "N", "show only this row of matrices, from 1", .least = 1,
         .most = 1e9),
     ROW("head", 0, NUMBER, head, "N", "show only this head, from 1", .least = 1, .most = 1e9),
+    ROW("input", 0, TEXT, input, "TEXT", "explain a head of a model, at work on this line"),
+    ROW("target", 0, TEXT, target, "TEXT", "what its decoder has said; else its own answer"),
+    ROW("part", 0, WORD, part, "PART", "encoder (default), decoder, or cross: one to the other",
+        .words = part_words),
+    ROW("layer", 0, NUMBER, layer, "N", "the head's layer, from 1 (default 1)", .least = 1,
+        .most = 1e9),
     ROW("colour", 0, WORD, colour, "WHEN", "auto (default), always or never",
         .words = colour_words),
     ROW("color", 0, WORD, colour, "WHEN", NULL, .words = colour_words),
@@ -80,6 +97,10 @@ static const char *conflict(const settings *set)
         return "--quiet shows no document; --format, --output, --only, --row and --head shape one";
     if (set->ascii && !text)
         return "--ascii is for the text format";
+    if (!set->input && (set->target || set->part >= 0 || set->layer))
+        return "--target, --part and --layer choose a head of a model; they need --input";
+    if (set->target && set->part <= (int)ATT_PART_ENCODER)
+        return "--target is for --part decoder and cross: the encoder knows of none";
     if (set->colour == COLOUR_ALWAYS && !text)
         return "--colour is for the text format";
     return NULL;
@@ -104,7 +125,7 @@ static att_render_options render_options(const settings *set)
         .digits = (int)set->digits,
         .only = set->only,
         .row = set->row,
-        .head = set->head,
+        .head = set->input ? 0 : set->head,
         .ascii = set->ascii,
     };
     if (!set->output) {
@@ -248,7 +269,14 @@ static exit_code explain(const settings *set, char *const *names, int count)
     sheet_list sheets;
     output_list files = { 0 };
     att_text document = { 0 };
-    exit_code code = sheets_load(&sheets, names, count);
+    const att_head_choice head = { .part =
+                                       set->part < 0 ? ATT_PART_ENCODER : (att_head_part)set->part,
+                                   .layer = set->layer,
+                                   .head = set->head,
+                                   .input = set->input,
+                                   .target = set->target };
+    exit_code code =
+        set->input ? sheets_load_model(&sheets, names, &head) : sheets_load(&sheets, names, count);
     if (code == EXIT_DONE) {
         att_status status = ATT_OK;
         if (!set->quiet)
@@ -269,7 +297,7 @@ static exit_code explain(const settings *set, char *const *names, int count)
 
 exit_code explain_run(const struct verb *verb, int count, char **args)
 {
-    settings set = { .format = -1, .digits = -1, .colour = COLOUR_AUTO };
+    settings set = { .format = -1, .digits = -1, .colour = COLOUR_AUTO, .part = -1 };
     int operands = 0;
     parse_result parsed = options_parse(verb, count, args, &set, &operands);
     if (parsed != PARSE_OK)
@@ -279,6 +307,8 @@ exit_code explain_run(const struct verb *verb, int count, char **args)
         wrong = pictures_bad(&(picture_files){ set.svg, set.png, set.pdf, set.scale });
     if (!wrong)
         wrong = bad_names(args, operands);
+    if (!wrong && set.input && operands != 1)
+        wrong = "--input expects one model";
     if (wrong)
         return report_usage(verb, "%s", wrong);
     if (set.output && strcmp(set.output, "-") == 0)

@@ -2,6 +2,7 @@
 #include "sheets.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -60,6 +61,49 @@ exit_code sheets_load(sheet_list *out, char *const *names, int count)
             worst = worse(worst, report(status, &err));
     }
     return worst;
+}
+
+/* A sheet about a model finds it by its name in its folder. */
+static att_status read_about(att_sheet **out, const char *path, const char *text, size_t length,
+                             att_error *err)
+{
+    const char *slash = strrchr(path, '/');
+    char *folder = slash ? strndup(path, slash == path ? 1 : (size_t)(slash - path)) : strdup(".");
+    if (!folder)
+        return error_memory(err);
+    att_status status = att_sheet_read(out, text, length, path, folder, err);
+    free(folder);
+    return status;
+}
+
+static att_status load_model(att_sheet **out, const char *path, const att_head_choice *head,
+                             att_error *err)
+{
+    const char *slash = strrchr(path, '/');
+    att_text text = { 0 };
+    att_model *model;
+    att_status status = att_model_load(&model, path, err);
+    if (status != ATT_OK)
+        return status;
+    status = att_model_explain(&text, model, slash ? slash + 1 : path, head, err);
+    if (status == ATT_OK)
+        status = read_about(out, path, text.data, text.length, err);
+    else if (!err->place[0])
+        snprintf(err->place, sizeof err->place, "%s", path);
+    att_text_free(&text);
+    att_model_free(model);
+    return status;
+}
+
+exit_code sheets_load_model(sheet_list *out, char *const *names, const att_head_choice *head)
+{
+    att_error err = { 0 };
+    *out = (sheet_list){ .names = names, .sheets = calloc(1, sizeof *out->sheets) };
+    if (!out->sheets)
+        return report(error_memory(&err), &err);
+    out->count = 1;
+    att_status status = load_model(&out->sheets[0], names[0], head, &err);
+    return status == ATT_OK ? EXIT_DONE : report(status, &err);
 }
 
 void sheets_free(sheet_list *list)

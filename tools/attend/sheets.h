@@ -15,6 +15,9 @@ typedef struct sheet_list {
 exit_code sheets_load(sheet_list *out, char *const *names, int count);
 void sheets_free(sheet_list *list);
 
+/* The same for one sheet, which works out a head of the model in the file names[0]. */
+exit_code sheets_load_model(sheet_list *out, char *const *names, const att_head_choice *head);
+
 /* The name of a sheet as errors show it. */
 const char *sheets_name(const sheet_list *list, size_t index);
 

@@ -1,8 +1,8 @@
 # bash completion for attend(1)
 
 _attend_verbs='explain train run eval score show info bench gradcheck help'
-_attend_explain='--format --output --digits --only --row --head --colour --ascii --svg --png --pdf
---scale --quiet --help'
+_attend_explain='--format --output --digits --only --row --head --input --target --part --layer
+--colour --ascii --svg --png --pdf --scale --quiet --help'
 _attend_train='--config --quiet --train --source --target --valid --valid-source
 --valid-target --hold-out --align --alphabet --least-length --most-length --train-count
 --valid-count --source-tokens --target-tokens --subwords --joint --lower --min-count

@@ -18,8 +18,8 @@ typedef struct setting_pair {
     const char *key, *value;
 } setting_pair;
 
-/* Every way that a family can be put together, each row what differs from an LSTM of one layer with
- * dot attention at the output. Ended by a NULL name. */
+/* Every way that a family can be put together, each row what differs from an LSTM of one layer that
+ * reads both ways, with dot attention at the output. Ended by a NULL name. */
 typedef struct variant {
     const char *name;
     setting_pair set[10];
@@ -33,12 +33,13 @@ typedef struct variant {
 
 static const variant variants[] = {
     { "dot", { { 0 } } },
-    { "none", { { "attention", "none" } } },
+    { "none, one way", { { "attention", "none" }, { "bidirectional", "no" } } },
     { "none, tied", { { "attention", "none" }, { "tie", "output" } } },
-    { "fixed", { { "attention", "fixed" } } },
+    { "fixed, one way", { { "attention", "fixed" }, { "bidirectional", "no" } } },
     { "fixed at the state", { { "attention", "fixed" }, { "feed", "state" } } },
     { "fixed at both", { { "attention", "fixed" }, { "feed", "both" } } },
-    { "scaled, gru", { { "attention", "scaled" }, { "cell", "gru" } } },
+    { "scaled, gru, one way",
+      { { "attention", "scaled" }, { "cell", "gru" }, { "bidirectional", "no" } } },
     { "general, rnn", { { "attention", "general" }, { "cell", "rnn" } } },
     { "additive", { { "attention", "additive" } } },
     { "additive at the state", { { "attention", "additive" }, { "feed", "state" } } },
@@ -56,8 +57,9 @@ static const variant variants[] = {
     { "coverage at both", { { "attention", "coverage" }, { "feed", "both" } } },
     { "general, sparsemax", { { "attention", "general" }, { "normaliser", "sparsemax" } } },
     { "dot, entmax, at the state", { { "normaliser", "entmax" }, { "feed", "state" } } },
-    { "bidirectional", { { "bidirectional", "yes" }, { "attention", "general" } } },
-    { "three layers, rnn", { { "layers", "3" }, { "cell", "rnn" } } },
+    { "general, one way", { { "attention", "general" }, { "bidirectional", "no" } } },
+    { "three layers, rnn, one way",
+      { { "layers", "3" }, { "cell", "rnn" }, { "bidirectional", "no" } } },
     { "two layers, bidirectional, tied",
       { { "layers", "2" }, { "bidirectional", "yes" }, { "tie", "output" } } },
     { "sinusoids", { { "positions", "sinusoidal" } } },

@@ -38,6 +38,7 @@ typedef struct att_tile {
     size_t queries, lanes;
     uint32_t live;                    /* queries that could see a key */
     uint32_t seen;                    /* queries that met one */
+    bool started;                     /* `sums` hold something */
     int64_t begin, end;               /* keys that some live query could see */
     int64_t common_begin, common_end; /* keys that all of them could see */
     att_span span[ATT_TILE_LANES];

@@ -17,7 +17,7 @@ static void start_tile(const att_fused *fused, att_tile *tile, att_scratch *scra
     att_rows rows = att_tensor_rows(fused->problem->in->query, head->b, tile->first, head->h,
                                     tile->queries, scratch->gather);
     fused->kern->tile_pack(tile->query, tile->lanes, rows, fused->scale);
-    memset(tile->sums, 0, tile->queries * fused->sum_stride * sizeof(float));
+    tile->started = false;
     for (size_t q = 0; q < tile->lanes; q++) {
         tile->state->most[q] = -INFINITY;
         tile->state->sum[q] = 0;
@@ -43,14 +43,15 @@ static void attend_block(const att_fused *fused, att_tile *tile, att_scratch *sc
         att_tile_kept(fused, head, tile, scratch, from, count);
         fused->kern->tile_mask(scratch->scores, tile->lanes, count, scratch->kept, 0);
     }
+    const float *keep = tile->started ? tile->state->keep : NULL;
+    tile->started = true;
     att_rows values =
         att_tensor_rows(fused->problem->in->value, head->b, from, head->g, count, scratch->gather);
     if (allowed == ATT_ALLOWED_SOME && !(fused->kern->rows_finite(values) > 0))
-        fused->kern->tile_combine_allowed(tile->sums, fused->sum_stride, tile->queries,
-                                          tile->state->keep, scratch->scores, tile->lanes, values,
-                                          scratch->allow);
+        fused->kern->tile_combine_allowed(tile->sums, fused->sum_stride, tile->queries, keep,
+                                          scratch->scores, tile->lanes, values, scratch->allow);
     else
-        fused->kern->tile_combine(tile->sums, fused->sum_stride, tile->queries, tile->state->keep,
+        fused->kern->tile_combine(tile->sums, fused->sum_stride, tile->queries, keep,
                                   scratch->scores, tile->lanes, values);
 }
 

@@ -155,14 +155,17 @@ static void join(const att_fused *fused, const single *s)
     att_tile *tile = s->tile;
     if (s->allowed == ATT_ALLOWED_NONE)
         return;
+    const float *keep = tile->started ? tile->state->keep : NULL;
+    tile->started = true;
     if (!s->finite) {
-        fused->kern->tile_combine_allowed(tile->sums, fused->sum_stride, 1, tile->state->keep,
-                                          s->scratch.scores, 1, all_values(fused, s),
-                                          s->scratch.allow);
+        fused->kern->tile_combine_allowed(tile->sums, fused->sum_stride, 1, keep, s->scratch.scores,
+                                          1, all_values(fused, s), s->scratch.allow);
         return;
     }
-    fused->kern->add_scaled(s->sums, tile->state->keep[0], tile->sums, fused->sum_stride);
-    memcpy(tile->sums, s->sums, fused->sum_stride * sizeof(float));
+    size_t width = (size_t)fused->problem->M;
+    if (keep)
+        fused->kern->add_scaled(s->sums, keep[0], tile->sums, width);
+    memcpy(tile->sums, s->sums, width * sizeof(float));
 }
 
 void att_single_block(const att_fused *fused, att_scratch *scratch, int64_t count, int64_t block,

@@ -53,7 +53,7 @@ typedef void att_kern_tile_weights(float *scores, size_t lanes, size_t keys, con
 
 /* sums[q] = sums[q] * keep[q] + the sum of weights[j][q] * values[j] in the order of j, fused
  * multiply-adds from 0 on; for the first `queries` lanes. Rows of `sums` are `stride` floats apart.
- */
+ * Where `keep` is NULL, nothing of what they held is kept or read. */
 typedef void att_kern_tile_combine(float *sums, size_t stride, size_t queries, const float *keep,
                                    const float *weights, size_t lanes, att_rows values);
 

@@ -115,7 +115,7 @@ static inline void run_att_kern_tile_combine(att_kern_tile_combine *kernel, scen
         const float *weights = scene_take(s, lanes * keys), *keep = scene_take(s, queries);
         att_rows values = scene_rows(s, keys, width);
         float *sums = scene_take(s, queries * (width + 5));
-        kernel(sums, width + 5, queries, keep, weights, lanes, values);
+        kernel(sums, width + 5, queries, s->n % 3 ? keep : NULL, weights, lanes, values);
     }
 }
 
@@ -130,7 +130,7 @@ static inline void run_att_kern_tile_combine_allowed(att_kern_tile_combine_allow
         const float *weights = scene_take(s, lanes * keys), *keep = scene_take(s, queries);
         att_rows values = scene_rows(s, keys, width);
         float *sums = scene_take(s, queries * (width + 5));
-        kernel(sums, width + 5, queries, keep, weights, lanes, values, allow);
+        kernel(sums, width + 5, queries, s->n % 3 ? keep : NULL, weights, lanes, values, allow);
     }
 }
 

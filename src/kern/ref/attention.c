@@ -66,7 +66,7 @@ void KERNEL(tile_combine)(float *sums, size_t stride, size_t queries, const floa
             for (size_t j = 0; j < values.count; j++)
                 sum = fmaf(weights[j * lanes + q],
                            values.at[(ptrdiff_t)j * values.stride + (ptrdiff_t)m], sum);
-            sums[q * stride + m] = fmaf(sums[q * stride + m], keep[q], sum);
+            sums[q * stride + m] = keep ? fmaf(sums[q * stride + m], keep[q], sum) : sum;
         }
 }
 
@@ -81,7 +81,7 @@ void KERNEL(tile_combine_allowed)(float *sums, size_t stride, size_t queries, co
                 if (allow[j] >> q & 1)
                     sum = fmaf(weights[j * lanes + q],
                                values.at[(ptrdiff_t)j * values.stride + (ptrdiff_t)m], sum);
-            sums[q * stride + m] = fmaf(sums[q * stride + m], keep[q], sum);
+            sums[q * stride + m] = keep ? fmaf(sums[q * stride + m], keep[q], sum) : sum;
         }
 }
 

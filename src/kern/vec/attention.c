@@ -248,7 +248,9 @@ INLINE void combine_strip(size_t rows, size_t q, size_t vecs, bool whole, float 
         for (size_t v = 0; v < vecs; v++) {
             float *at = sums + (q + r) * stride + v * LANES;
             size_t width = whole ? LANES : values.width - v * LANES;
-            vec total = v_fma(v_load_upto(at, width), v_set(keep[q + r]), sum[r * vecs + v]);
+            vec total = sum[r * vecs + v];
+            if (keep)
+                total = v_fma(v_load_upto(at, width), v_set(keep[q + r]), total);
             v_store_upto(at, total, width);
         }
 }
@@ -282,7 +284,9 @@ void KERNEL(tile_combine_allowed)(float *sums, size_t stride, size_t queries, co
                     sum = v_fma(v_set(weights[j * lanes + q]),
                                 v_load_upto(row_of(values, j) + m, width), sum);
             float *at = sums + q * stride + m;
-            v_store_upto(at, v_fma(v_load_upto(at, width), v_set(keep[q]), sum), width);
+            if (keep)
+                sum = v_fma(v_load_upto(at, width), v_set(keep[q]), sum);
+            v_store_upto(at, sum, width);
         }
 }
 

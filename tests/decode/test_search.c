@@ -146,7 +146,7 @@ static void stopping_early_loses_nothing_of_the_best(void **state)
     (void)state;
     enum { BEAM = 40, LONG = 14 };
     for (int trial = 0; trial < 24; trial++) {
-        char seed[8];
+        char seed[16];
         snprintf(seed, sizeof seed, "%d", trial + 1);
         scene s;
         scene_new(&s, (setting_pair[]){ { "seed", seed } }, 1);

@@ -7,7 +7,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -30,7 +29,7 @@ static pid_t writer_of(const char *name)
  * machine or container cannot see. */
 static bool is_in_use(pid_t writer, int folder, const char *name)
 {
-    if (kill(writer, 0) == 0 || errno != ESRCH)
+    if (getpgid(writer) >= 0 || errno != ESRCH)
         return true;
     int fd = openat(folder, name, O_WRONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
     if (fd < 0)

@@ -93,7 +93,8 @@ const option explain_options[] = {
 static const char *conflict(const settings *set)
 {
     bool text = set->format <= (int)ATT_FORMAT_TEXT;
-    if (set->quiet && (set->format >= 0 || set->output || set->only || set->row || set->head))
+    bool head_only = set->head && !set->input; /* else it is the one that is explained */
+    if (set->quiet && (set->format >= 0 || set->output || set->only || set->row || head_only))
         return "--quiet shows no document; --format, --output, --only, --row and --head shape one";
     if (set->ascii && !text)
         return "--ascii is for the text format";

@@ -85,8 +85,10 @@ static att_status keep_memory(stepper *s, const att_run *run, att_error *err)
     size_t floats = tokens * (size_t)run->parts->kv_width, room = s->memory_room;
     for (int i = 0; i < run->parts->decoder_layers; i++) {
         room = s->memory_room;
-        if (!renew(&s->memory[i], &room, floats, sizeof(float)))
+        if (!renew(&s->memory[i], &room, floats, sizeof(float))) {
+            s->memory_room = 0;
             return att_fail_memory(err);
+        }
         memcpy(s->memory[i], run->memory[i]->value, floats * sizeof(float));
     }
     s->memory_room = room;

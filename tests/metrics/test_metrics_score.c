@@ -54,6 +54,9 @@ static double score_golden(int references, const att_metric_how *how, const char
 static void scores_are_those_of_sacrebleu(void **state)
 {
     (void)state;
+#ifndef ATT_HAVE_UTF8PROC
+    skip(); /* the golden lines have letters beyond those that a plain build knows */
+#endif
     att_text rows = { 0 };
     assert_int_equal(att_file_read(&rows, GOLDEN("scores.tsv"), 1 << 20, NULL), ATT_OK);
     int compared = 0;
@@ -266,9 +269,7 @@ static void every_allocation_may_fail(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-#ifdef ATT_HAVE_UTF8PROC
         cmocka_unit_test(scores_are_those_of_sacrebleu),
-#endif
         cmocka_unit_test(edits_count_for_each_word_of_the_reference),
         cmocka_unit_test(a_moved_run_of_words_is_one_edit),
         cmocka_unit_test(lines_agree_whatever_their_spaces),

@@ -20,22 +20,15 @@ struct att_ensemble {
 
 /* ---- vocabularies */
 
-/* Vocabularies that are written alike work alike, however their tokens are made. */
 static att_status same_words(const att_vocab *a, const att_vocab *b, const char *side, size_t which,
                              att_error *err)
 {
-    att_text one = { 0 }, other = { 0 };
-    att_status status = att_vocab_to_json(&one, a, err);
-    if (status == ATT_OK)
-        status = att_vocab_to_json(&other, b, err);
-    if (status == ATT_OK && strcmp(one.data, other.data) != 0)
-        status = att_fail(err, ATT_BAD_INPUT, NULL,
-                          "model %zu has other %s tokens than the first: models that decode "
-                          "together must have the same",
-                          which, side);
-    att_text_free(&one);
-    att_text_free(&other);
-    return status;
+    if (att_vocab_same(a, b))
+        return ATT_OK;
+    return att_fail(err, ATT_BAD_INPUT, NULL,
+                    "model %zu has other %s tokens than the first: models that decode together "
+                    "must have the same",
+                    which, side);
 }
 
 static att_status check_words(const att_model *model, att_model *const *with, size_t count,

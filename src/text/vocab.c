@@ -231,6 +231,27 @@ int32_t att_vocab_size(const att_vocab *vocab)
     return (int32_t)vocab->count + ATT_ID_FIRST;
 }
 
+static bool same_merges(const att_subwords *a, const att_subwords *b)
+{
+    if (!a || !b)
+        return a == b;
+    size_t count, others;
+    const att_merge *x = att_subwords_merges(a, &count), *y = att_subwords_merges(b, &others);
+    return count == others && (count == 0 || memcmp(x, y, count * sizeof *x) == 0);
+}
+
+bool att_vocab_same(const att_vocab *a, const att_vocab *b)
+{
+    if (a->tokens != b->tokens || a->lower != b->lower || a->count != b->count ||
+        !same_merges(a->subwords, b->subwords))
+        return false;
+    for (size_t i = 0; i < a->count; i++)
+        if (a->words[i].length != b->words[i].length ||
+            memcmp(a->words[i].text, b->words[i].text, a->words[i].length) != 0)
+            return false;
+    return true;
+}
+
 att_tokens att_vocab_tokens(const att_vocab *vocab)
 {
     return vocab->tokens;

@@ -57,6 +57,9 @@ int32_t att_vocab_size(const att_vocab *vocab);
 
 att_tokens att_vocab_tokens(const att_vocab *vocab);
 
+/* Whether both make the same numbers of any text, and the same text of any numbers. */
+bool att_vocab_same(const att_vocab *a, const att_vocab *b);
+
 /* The number of a token, or ATT_ID_UNKNOWN; for subwords always this. */
 int32_t att_vocab_find(const att_vocab *vocab, const char *token, size_t length);
 

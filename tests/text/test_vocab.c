@@ -181,6 +181,27 @@ static void capitals_are_counted_with_small_letters_on_request(void **state)
     att_vocab_free(vocab);
 }
 
+static void vocabularies_are_the_same_that_number_alike(void **state)
+{
+    (void)state;
+    att_vocab *first = vocab_of(ATT_TOKENS_SPACE, "ab c ab", 1);
+    const struct {
+        att_tokens tokens;
+        const char *line;
+        bool same;
+    } others[] = {
+        { ATT_TOKENS_SPACE, "c ab ab", true },    { ATT_TOKENS_SPACE, "c ab c", false },
+        { ATT_TOKENS_SPACE, "ab c ab d", false }, { ATT_TOKENS_SPACE, "ab d ab", false },
+        { ATT_TOKENS_WORD, "ab c ab", false },
+    };
+    for (size_t i = 0; i < sizeof others / sizeof *others; i++) {
+        att_vocab *other = vocab_of(others[i].tokens, others[i].line, 1);
+        assert_int_equal(att_vocab_same(first, other), others[i].same);
+        att_vocab_free(other);
+    }
+    att_vocab_free(first);
+}
+
 static void many_tokens_are_all_found_again(void **state)
 {
     (void)state;
@@ -329,6 +350,7 @@ int main(void)
         cmocka_unit_test(starts_and_ends_are_no_text),
         cmocka_unit_test(a_token_that_looks_like_a_sign_is_a_token),
         cmocka_unit_test(capitals_are_counted_with_small_letters_on_request),
+        cmocka_unit_test(vocabularies_are_the_same_that_number_alike),
         cmocka_unit_test(many_tokens_are_all_found_again),
         cmocka_unit_test(an_empty_vocabulary_knows_nothing),
         cmocka_unit_test(a_line_that_is_no_text_is_refused),

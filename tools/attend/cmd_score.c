@@ -162,9 +162,9 @@ static att_status print_end(const scorer *s, att_error *err)
         printf(isfinite(perplexity) ? "%.17g}\n" : "null}\n", perplexity);
         return output_flush(err);
     }
-    fprintf(stderr, "%" PRId64 " pairs, %" PRId64 " tokens: log-probability %.4f", s->pairs,
-            s->tokens, s->sum);
-    fprintf(stderr, s->tokens > 0 ? ", perplexity %.4f\n" : "\n", perplexity);
+    fprintf(stderr,
+            "%" PRId64 " pairs, %" PRId64 " tokens: log-probability %.4f, perplexity %.4f\n",
+            s->pairs, s->tokens, s->sum, perplexity);
     return ATT_OK;
 }
 
@@ -175,6 +175,9 @@ static exit_code score(const settings *set, const char *path, const char *file)
     att_status status = decoding_open(&s.models, &set->decoding, path, &err);
     if (status == ATT_OK)
         status = lines_each(file, score_lines, &s, &err);
+    if (status == ATT_OK && s.pairs == 0)
+        status = error_set(&err, ATT_BAD_INPUT, strcmp(file, "-") == 0 ? "standard input" : file,
+                           "has no pairs to score: expected lines source<TAB>target");
     if (status == ATT_OK)
         status = print_end(&s, &err);
     decoding_close(&s.models);

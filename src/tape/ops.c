@@ -17,6 +17,7 @@
     OP(stack)                                                                                      \
     OP(step)                                                                                       \
     OP(spread)                                                                                     \
+    OP(summarise)                                                                                  \
     OP(embed)                                                                                      \
     OP(dropout)                                                                                    \
     OP(residual)                                                                                   \

@@ -36,6 +36,13 @@ att_node *att_stack(att_tape *tape, att_node *const *steps,
 att_node *att_step(att_tape *tape, att_node *x, int64_t t);       /* [B,T,N]: [B,N] */
 att_node *att_spread(att_tape *tape, att_node *x, int64_t count); /* [B,N]: [B,count,N], repeated */
 
+/* One row for each of several sequences: the mean of its rows, the largest of each column, or the
+ * last. Sequence b is `lengths[b]` rows of x [..., N] from row `first[b]` on: [sequences,N]. One
+ * without rows gives zeros. */
+typedef enum att_summary { ATT_SUMMARY_MEAN, ATT_SUMMARY_MAX, ATT_SUMMARY_LAST } att_summary;
+att_node *att_summarise(att_tape *tape, att_node *x, att_summary kind, int64_t sequences,
+                        const int64_t *first, const int64_t *lengths);
+
 /* ---- layers */
 /* Row `ids[i]` of table [V,D] for each: [rows,columns,D]. An id below 0 gives zeros. */
 att_node *att_embed(att_tape *tape, att_node *table, int64_t rows, int64_t columns,

@@ -111,8 +111,8 @@ static att_status check_concerns(const att_settings *settings, att_error *err)
         if (!(row->concerns.tasks >> settings->task & 1))
             return att_fail(err, ATT_BAD_INPUT, NULL, "%s contradicts task %s: %s", row->shown.key,
                             word_of("task", settings->task),
-                            settings->task == ATT_TASK_PAIRS ? "its pairs come from files"
-                                                             : "its strings are made up");
+                            att_settings_from_files(settings) ? "its pairs come from files"
+                                                              : "its strings are made up");
         if (!(row->concerns.families >> settings->family & 1))
             return att_fail(err, ATT_BAD_INPUT, NULL, "%s contradicts family %s: it belongs to %s",
                             row->shown.key, word_of("family", settings->family),
@@ -144,10 +144,11 @@ static att_status check_numbers(const att_settings *settings, att_error *err)
     if (settings->least_rate > settings->rate)
         return att_fail(err, ATT_BAD_INPUT, NULL, "least-rate %g exceeds rate %g",
                         settings->least_rate, settings->rate);
-    if (settings->task == ATT_TASK_PAIRS && !settings->train && !settings->source &&
+    if (att_settings_from_files(settings) && !settings->train && !settings->source &&
         !settings->resume)
         return att_fail(err, ATT_BAD_INPUT, NULL,
-                        "task pairs needs train, or source and target: the files to learn from");
+                        "task %s needs train, or source and target: the files to learn from",
+                        word_of("task", settings->task));
     return ATT_OK;
 }
 

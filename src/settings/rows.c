@@ -45,7 +45,7 @@
 #define FLAG(group_, key_, member_, concerns_, start_, says_)                                      \
     ROW(group_, key_, member_, concerns_, start_, FLAG, NULL, says_, .words = NULL)
 
-static const char *const tasks[] = { "pairs", "reverse", "copy", "sort", NULL };
+static const char *const tasks[] = { "pairs", "translate", "reverse", "copy", "sort", NULL };
 static const char *const tokens[] = { "char", "word", "space", "subword", NULL };
 static const char *const cells[] = { "rnn", "gru", "lstm", NULL };
 static const char *const mechanisms[] = { "none",    "fixed",    "dot",    "scaled",
@@ -67,7 +67,7 @@ static const char *const judges[] = { "tokens", "lines", "loss", NULL };
 
 const att_row att_rows[] = {
     WORD("task", "task", task, ALL, "pairs", tasks, "TASK",
-         "what to learn: pairs from files, or a task made up"),
+         "what to learn: pairs from files (translate: sentences), or a task made up"),
 
     TEXT("files", "train", train, FILES, NULL, "FILE",
          "pairs to train on, a line source<TAB>target each; '-' is standard input"),
@@ -225,25 +225,34 @@ const att_row att_rows[] = {
 };
 
 /* clang-format off */
+#define WHEN(when_, is_, key_, start_, ...)                                                        \
+    { .when = when_, .is = is_, .key = key_, .start = start_, ##__VA_ARGS__ }
+
 /* By task first, so that what a task chooses counts for the rest. The three tasks made up are alike:
  * `reverse` is the third question of handout 003. The encoder reads both ways as elsewhere: where it
  * reads one way, the decoder looks at the letter beside the one that it writes. */
 #define SMALL(task)                                                                                \
-    { "task", task, "width", "64" }, { "task", task, "embed", "32" },                              \
-    { "task", task, "attention", "dot" }, { "task", task, "dropout", "0" },                        \
-    { "task", task, "epochs", "30" }, { "task", task, "batch", "1024" }
+    WHEN("task", task, "width", "64"), WHEN("task", task, "embed", "32"),                          \
+    WHEN("task", task, "attention", "dot"), WHEN("task", task, "dropout", "0"),                    \
+    WHEN("task", task, "epochs", "30"), WHEN("task", task, "batch", "1024")
 
 /* A Transformer learns at a rate that rises first, and falls with the root of the steps after
  * (Vaswani et al. 2017). Its own defaults are those of the preset `tiny`. */
-#define WHEN_TRANSFORMER(key, start) { "family", "transformer", key, start }
+#define WHEN_TRANSFORMER(key, start) WHEN("family", "transformer", key, start)
 #define PRESET(name, layers, width, heads, feed_forward)                                           \
-    { "preset", name, "layers", layers }, { "preset", name, "width", width },                      \
-    { "preset", name, "heads", heads }, { "preset", name, "feed-forward", feed_forward }
+    WHEN("preset", name, "layers", layers), WHEN("preset", name, "width", width),                  \
+    WHEN("preset", name, "heads", heads), WHEN("preset", name, "feed-forward", feed_forward)
+
+/* Sentences: those of docs/recipes.md, which Multi30k was learned with. */
+#define TRANSLATE(key, start) WHEN("task", "translate", key, start)
+#define TRANSLATE_TRANSFORMER(key, start)                                                          \
+    WHEN("task", "translate", key, start, .also = "family", .has = "transformer")
 
 const att_other_default att_other_defaults[] = {
     SMALL("reverse"),
     SMALL("copy"),
     SMALL("sort"),
+    TRANSLATE("family", "transformer"),
     WHEN_TRANSFORMER("layers", "4"),
     WHEN_TRANSFORMER("width", "128"),
     WHEN_TRANSFORMER("positions", "sinusoidal"),
@@ -252,12 +261,26 @@ const att_other_default att_other_defaults[] = {
     WHEN_TRANSFORMER("beta2", "0.98"),
     WHEN_TRANSFORMER("schedule", "inverse-sqrt"),
     WHEN_TRANSFORMER("warmup", "1000"),
+    TRANSLATE("source-tokens", "subword"),
+    TRANSLATE("target-tokens", "subword"),
+    TRANSLATE("subwords", "10000"),
+    TRANSLATE("joint", "yes"),
+    TRANSLATE("dropout", "0.3"),
+    TRANSLATE("label-smoothing", "0.1"),
+    TRANSLATE("schedule", "cosine"),
+    TRANSLATE("batch", "4096"),
+    TRANSLATE("epochs", "60"),
+    TRANSLATE("average", "5"),
+    TRANSLATE("best-by", "loss"),
+    TRANSLATE_TRANSFORMER("tie", "all"),
+    TRANSLATE_TRANSFORMER("attention-dropout", "0.1"),
+    TRANSLATE_TRANSFORMER("rate", "0.005"),
     PRESET("small", "6", "256", "4", "1024"),
     PRESET("base", "6", "512", "8", "2048"),
-    { "optimiser", "sgd", "rate", "0.1" },
-    { "optimiser", "adamw", "decay", "0.01" },
-    { "optimiser", "adadelta", "rate", "1" },
-    { "optimiser", "adadelta", "epsilon", "1e-6" },
+    WHEN("optimiser", "sgd", "rate", "0.1"),
+    WHEN("optimiser", "adamw", "decay", "0.01"),
+    WHEN("optimiser", "adadelta", "rate", "1"),
+    WHEN("optimiser", "adadelta", "epsilon", "1e-6"),
 };
 /* clang-format on */
 

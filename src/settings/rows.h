@@ -10,7 +10,7 @@
 
 /* Tasks and families as bits. */
 enum {
-    ATT_TASKS_FILES = 1 << ATT_TASK_PAIRS,
+    ATT_TASKS_FILES = 1 << ATT_TASK_PAIRS | 1 << ATT_TASK_TRANSLATE,
     ATT_TASKS_MADE = 1 << ATT_TASK_REVERSE | 1 << ATT_TASK_COPY | 1 << ATT_TASK_SORT,
     ATT_TASKS_ALL = ATT_TASKS_FILES | ATT_TASKS_MADE,
     ATT_FAMILIES_RECURRENT = 1 << ATT_FAMILY_RECURRENT,
@@ -34,10 +34,12 @@ typedef struct att_row {
 extern const att_row att_rows[];
 extern const size_t att_row_count;
 
-/* A default that holds instead while another key has a value. Later rows win. */
+/* A default that holds instead while another key has a value, and where a second is named, that
+ * one too. Later rows win. */
 typedef struct att_other_default {
     const char *when, *is;
     const char *key, *start;
+    const char *also, *has;
 } att_other_default;
 
 extern const att_other_default att_other_defaults[];

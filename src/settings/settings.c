@@ -69,6 +69,21 @@ static void follow(att_settings *settings, const att_row *row)
         *(double *)att_row_member(row, settings) = *(double *)att_row_member(other, settings);
 }
 
+static bool holds(const att_settings *settings, const att_other_default *other)
+{
+    return has_value(settings, other->when, other->is) &&
+           (!other->also || has_value(settings, other->also, other->has));
+}
+
+static bool has_other_default(const att_settings *settings, size_t row)
+{
+    for (size_t i = 0; i < att_other_default_count; i++)
+        if (att_row_find(att_other_defaults[i].key) == (int)row &&
+            holds(settings, &att_other_defaults[i]))
+            return true;
+    return false;
+}
+
 /* Gives every row that nobody has set its default, which may depend on those that were. */
 static void settle(att_settings *settings)
 {
@@ -78,12 +93,12 @@ static void settle(att_settings *settings)
     for (size_t i = 0; i < att_other_default_count; i++) {
         const att_other_default *other = &att_other_defaults[i];
         int row = att_row_find(other->key);
-        if (settings->origin[row] == ATT_FROM_DEFAULT &&
-            has_value(settings, other->when, other->is))
+        if (settings->origin[row] == ATT_FROM_DEFAULT && holds(settings, other))
             set_default(settings, &att_rows[row], other->start);
     }
     for (size_t i = 0; i < att_row_count; i++)
-        if (settings->origin[i] == ATT_FROM_DEFAULT && follows(&att_rows[i]))
+        if (settings->origin[i] == ATT_FROM_DEFAULT && follows(&att_rows[i]) &&
+            !has_other_default(settings, i))
             follow(settings, &att_rows[i]);
 }
 
@@ -141,6 +156,11 @@ bool att_settings_given(const att_settings *settings, const char *key)
 {
     int row = att_row_find(key);
     return row >= 0 && settings->origin[row] >= ATT_FROM_CONFIG;
+}
+
+bool att_settings_from_files(const att_settings *settings)
+{
+    return ATT_TASKS_FILES >> settings->task & 1;
 }
 
 bool att_settings_use(const att_settings *settings, const att_setting *setting)

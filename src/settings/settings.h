@@ -10,7 +10,8 @@
 
 /* The members of each are in the order of their words in rows.c. */
 typedef enum att_task {
-    ATT_TASK_PAIRS, /* from files */
+    ATT_TASK_PAIRS,     /* from files */
+    ATT_TASK_TRANSLATE, /* likewise, with the defaults that suit sentences */
     ATT_TASK_REVERSE,
     ATT_TASK_COPY,
     ATT_TASK_SORT,
@@ -167,6 +168,9 @@ att_status att_settings_put(att_settings *settings, const char *key, const char 
 
 /* Whether the user has set a key, by a config file or as the caller. */
 bool att_settings_given(const att_settings *settings, const char *key);
+
+/* Whether the task's pairs come from files, rather than being made up. */
+bool att_settings_from_files(const att_settings *settings);
 
 /* The config file `text`; `name` stands for it in errors. */
 att_status att_settings_read(att_settings *settings, const char *text, size_t length,

@@ -88,7 +88,7 @@ static att_status refuse_empty(const att_corpus *corpus, const char *name, const
 static att_pair_reading reading_of(const texts *from, const att_settings *settings,
                                    att_vocab *source, att_vocab *target)
 {
-    bool made = settings->task != ATT_TASK_PAIRS;
+    bool made = !att_settings_from_files(settings);
     return (att_pair_reading){ .source = source,
                                .target = target,
                                .max_length = made ? 0 : settings->max_length,
@@ -166,8 +166,8 @@ static att_status count_seen(att_data *data, att_error *err)
 
 static att_status get_texts(texts *out, const att_settings *settings, att_error *err)
 {
-    return settings->task == ATT_TASK_PAIRS ? load_texts(out, settings, err)
-                                            : make_texts(out, settings, err);
+    return att_settings_from_files(settings) ? load_texts(out, settings, err)
+                                             : make_texts(out, settings, err);
 }
 
 static void free_texts(texts *from)

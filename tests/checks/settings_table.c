@@ -31,14 +31,17 @@ static void print_value(const att_setting *row)
 
 static void print_row(const att_setting *row)
 {
-    char pairs[64], made[64];
+    char pairs[64], made[64], translate[64];
     default_of(pairs, sizeof pairs, row, "pairs");
     default_of(made, sizeof made, row, "reverse");
+    default_of(translate, sizeof translate, row, "translate");
     printf("| `%s` | ", row->key);
     print_value(row);
     printf(" | %s", pairs[0] ? pairs : made);
     if (strcmp(row->key, "task") != 0 && pairs[0] && made[0] && strcmp(pairs, made) != 0)
         printf("; %s for tasks made up", made);
+    if (strcmp(row->key, "task") != 0 && strcmp(pairs, translate) != 0)
+        printf("; %s for `translate`", translate);
     printf(" | ");
     for (const char *c = row->says; *c; c++) /* <TAB> must not be taken for HTML */
         printf(*c == '<' ? "&lt;" : "%c", *c);

@@ -167,6 +167,26 @@ static void defaults_follow_the_family_its_preset_and_other_settings(void **stat
     att_settings_free(settings);
 }
 
+static void translation_is_a_transformer_on_subwords_unless_told_otherwise(void **state)
+{
+    (void)state;
+    att_settings *settings = settings_of("translate");
+    assert_value(settings, "family", "transformer");
+    assert_value(settings, "layers", "4");
+    assert_value(settings, "source-tokens", "subword");
+    assert_value(settings, "joint", "yes");
+    assert_value(settings, "tie", "all");
+    assert_value(settings, "dropout", "0.3");
+    assert_value(settings, "attention-dropout", "0.1"); /* not that of the other dropout */
+    assert_value(settings, "embed-dropout", "0.3");
+    set(settings, "family", "recurrent"); /* which cannot tie all, nor learn at such a rate */
+    assert_value(settings, "tie", "no");
+    assert_value(settings, "rate", "0.001");
+    assert_value(settings, "source-tokens", "subword");
+    assert_value(settings, "dropout", "0.3");
+    att_settings_free(settings);
+}
+
 static void what_belongs_to_one_family_is_refused_in_the_other(void **state)
 {
     (void)state;
@@ -298,9 +318,8 @@ static void an_unknown_task_is_refused_with_the_nearest(void **state)
     att_error err = { 0 };
     assert_int_equal(att_settings_new(&settings, "revers", &err), ATT_BAD_INPUT);
     assert_null(settings);
-    assert_string_equal(
-        err.message,
-        "task expects pairs, reverse, copy or sort, not 'revers'; did you mean reverse?");
+    assert_string_equal(err.message, "task expects pairs, translate, reverse, copy or sort, not "
+                                     "'revers'; did you mean reverse?");
 }
 
 static void every_allocation_may_fail(void **state)
@@ -337,6 +356,7 @@ int main(void)
         cmocka_unit_test(a_task_set_later_brings_its_defaults_but_keeps_what_was_set),
         cmocka_unit_test(the_rate_follows_the_optimiser_unless_it_was_set),
         cmocka_unit_test(defaults_follow_the_family_its_preset_and_other_settings),
+        cmocka_unit_test(translation_is_a_transformer_on_subwords_unless_told_otherwise),
         cmocka_unit_test(what_belongs_to_one_family_is_refused_in_the_other),
         cmocka_unit_test(values_of_every_kind_are_set_and_got),
         cmocka_unit_test(every_value_reads_back_as_itself),

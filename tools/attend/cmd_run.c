@@ -55,6 +55,7 @@ const option run_options[] = {
     ROW("n-best", NUMBER, n_best, "N",
         "the N best answers to each line, each after the line's number and its rank", .least = 1,
         .most = 1000),
+    ROW("nbest", NUMBER, n_best, "N", NULL, .least = 1, .most = 1000),
     ROW("copy-unknown", FLAG, copy_unknown, NULL,
         "put the source token looked at most in the place of an unknown one"),
     ROW("layer", NUMBER, layer, "N", "whose attention is meant by all of these (default: the last)",

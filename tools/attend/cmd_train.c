@@ -11,11 +11,14 @@
 #include "output.h"
 
 const char train_details[] =
-    "Trains a model. TASK is pairs (--train FILE, lines source<TAB>target), or one that needs no\n"
-    "data: reverse, copy or sort, on strings made up. The best model goes into --out; beside it a\n"
-    "checkpoint, from which --resume goes on to exactly the same bits. Ctrl-C and SIGTERM save "
-    "and\n"
-    "leave. A --config file has a line `key = value` for each option; the command line wins.\n"
+    "Trains a model. TASK is pairs (--train FILE, lines source<TAB>target); translate, the same "
+    "with\n"
+    "the defaults of a Transformer for sentences; or one that needs no data: reverse, copy or "
+    "sort,\n"
+    "on strings made up. The best model goes into --out; beside it a checkpoint, from which\n"
+    "--resume goes on to exactly the same bits. Ctrl-C and SIGTERM save and leave. A --config "
+    "file\n"
+    "has a line `key = value` for each option; the command line wins.\n"
     "'attend train TASK --help' lists what concerns a task, with its defaults; after --family\n"
     "transformer, what concerns that family. Those under Recurrent belong to the family recurrent\n"
     "alone, those under Transformer to the other.\n";
@@ -144,6 +147,20 @@ static bool is_given(const att_settings *settings, const char *key)
     return given;
 }
 
+/* Refuses a command without a task, and names all there are. */
+static exit_code refuse_nothing(const struct verb *verb)
+{
+    char list[256] = "";
+    const char *const *words = att_setting_find("task")->words;
+    for (size_t i = 0, length = 0; words[i] && length < sizeof list; i++)
+        length += (size_t)snprintf(list + length, sizeof list - length, "%s%s",
+                                   i == 0         ? ""
+                                   : words[i + 1] ? ", "
+                                                  : " or ",
+                                   words[i]);
+    return report_usage(verb, "expects a task: %s", list);
+}
+
 /* A task must be named, by a config file or by the run that is taken up. */
 static exit_code check(const train_request *request, const struct verb *verb)
 {
@@ -156,7 +173,7 @@ static exit_code check(const train_request *request, const struct verb *verb)
     bool named = request->task || (status == ATT_OK && strcmp(task.data, "pairs") != 0);
     att_text_free(&task);
     if (!named && !files && !resumed)
-        return report_usage(verb, "expects a task: pairs, reverse, copy or sort");
+        return refuse_nothing(verb);
     if (resumed) /* what the checkpoint says comes first */
         return EXIT_DONE;
     status = att_settings_check(settings, &err);

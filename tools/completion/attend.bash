@@ -108,7 +108,7 @@ _attend() {
             if [[ $cur == -* ]]; then
                 _attend_words "$_attend_train"
             else
-                _attend_words 'pairs reverse copy sort'
+                _attend_words 'pairs translate reverse copy sort'
             fi
             ;;
         esac

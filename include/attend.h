@@ -637,6 +637,14 @@ ATT_API att_status att_metrics_score_files(att_metric_score *out, size_t *lines,
                                            size_t reference_count, const att_metric_how *how,
                                            att_error *err);
 
+/* One label against all others. */
+typedef struct att_label_rates {
+    int64_t there, given; /* sentences that have it, and that a model gave it */
+    double precision;     /* of those given it, the part that has it */
+    double recall;        /* of those that have it, the part given it */
+    double f1;            /* the harmonic mean of both */
+} att_label_rates;
+
 /* ---------------------------------------------------------------- 12. Models */
 
 /* A model: settings, vocabularies and parameters, as trained and kept in one .safetensors file. */

@@ -596,7 +596,8 @@ ATT_API const att_metric *att_metric_get(size_t index);
 /* Lines without their ends, as UTF-8. */
 typedef struct att_scored_texts {
     const char *const *answers;           /* [count] */
-    const char *const *const *references; /* [reference_count][count] */
+    const char *const *const *references; /* [reference_count][count]; NULL where a line has fewer,
+                                             but each has one */
     size_t count;
     size_t reference_count;
 } att_scored_texts;
@@ -616,7 +617,7 @@ typedef struct att_interval {
 
 typedef struct att_metric_score {
     const att_metric *metric;
-    double value; /* of 100; error rates may exceed that */
+    double value; /* of 100; error rates and CIDEr may exceed that */
     att_interval within;
     char signature[192]; /* how it was computed: "nrefs:1|case:mixed|eff:no|tok:13a|smooth:exp|…" */
 } att_metric_score;

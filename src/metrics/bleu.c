@@ -1,7 +1,8 @@
 /* BLEU (Papineni et al., "BLEU: a method for automatic evaluation of machine translation", 2002),
  * with the choices of sacreBLEU (Post, "A call for clarity in reporting BLEU scores", 2018): runs
  * of up to four words, the reference nearest in length, and for an order without a match half of
- * what the last one without had. */
+ * what the last one without had. BLEU-1 to BLEU-4 are those of captions, where nothing is smoothed:
+ * runs of one word, of up to two, … (Chen et al., "Microsoft COCO captions", 2015). */
 #include "metrics/measure.h"
 
 #include "base/error.h"
@@ -59,4 +60,36 @@ double att_bleu_score(const double *numbers)
         logs += log(matched > 0 ? 100 * matched / total : 100 / (halves * total));
     }
     return brevity(numbers[ANSWERED], numbers[REFERRED]) * exp(logs / ORDER);
+}
+
+/* Runs of up to `order` words, none of which may be without a match. */
+static double score_plain(const double *numbers, int order)
+{
+    double logs = 0;
+    for (int n = 0; n < order; n++) {
+        if (numbers[MATCHED + n] == 0)
+            return 0;
+        logs += log(numbers[MATCHED + n] / numbers[TOTAL + n]);
+    }
+    return 100 * brevity(numbers[ANSWERED], numbers[REFERRED]) * exp(logs / order);
+}
+
+double att_bleu_1_score(const double *numbers)
+{
+    return score_plain(numbers, 1);
+}
+
+double att_bleu_2_score(const double *numbers)
+{
+    return score_plain(numbers, 2);
+}
+
+double att_bleu_3_score(const double *numbers)
+{
+    return score_plain(numbers, 3);
+}
+
+double att_bleu_4_score(const double *numbers)
+{
+    return score_plain(numbers, 4);
 }

@@ -22,6 +22,7 @@ typedef enum att_symbols_kind {
     ATT_SYMBOLS_WORDS,   /* what stands between white space */
     ATT_SYMBOLS_LETTERS, /* code points, but white space */
     ATT_SYMBOLS_CHRF,    /* words, a mark at one end of them apart: those of chrF++ */
+    ATT_SYMBOLS_CAPTION, /* words of captions: no punctuation */
     ATT_SYMBOLS_LINE,    /* code points, white space inside the line as one space */
 } att_symbols_kind;
 
@@ -32,6 +33,8 @@ typedef struct att_measured {
     size_t reference_count;
     att_symbols answer_words; /* a second kind of symbols, where the metric has two */
     const att_symbols *reference_words;
+    const att_ngrams *met; /* in how many lines' references each run is, where the metric asks */
+    size_t lines;          /* all of them */
 } att_measured;
 
 typedef struct att_measure {
@@ -40,6 +43,7 @@ typedef struct att_measure {
     att_symbols_kind symbols;
     int second; /* att_symbols_kind of the second; -1: none */
     bool lower; /* compares small letters unless told otherwise */
+    int meets;  /* runs of up to so many symbols are looked for in all references first; or 0 */
     att_status (*count)(double *numbers, const att_measured *line, att_ngrams *grams);
     double (*score)(const double *numbers);
     const char *signature; /* how it was computed, after the number of references and the case */
@@ -51,6 +55,12 @@ extern const size_t att_measure_count;
 /* The metrics themselves. */
 att_status att_bleu_count(double *numbers, const att_measured *line, att_ngrams *grams);
 double att_bleu_score(const double *numbers);
+double att_bleu_1_score(const double *numbers); /* of the same numbers */
+double att_bleu_2_score(const double *numbers);
+double att_bleu_3_score(const double *numbers);
+double att_bleu_4_score(const double *numbers);
+att_status att_cider_count(double *numbers, const att_measured *line, att_ngrams *grams);
+double att_cider_score(const double *numbers);
 att_status att_chrf_count(double *numbers, const att_measured *line, att_ngrams *grams);
 att_status att_chrf_words_count(double *numbers, const att_measured *line, att_ngrams *grams);
 double att_chrf_score(const double *numbers);

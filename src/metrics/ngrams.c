@@ -60,7 +60,7 @@ void att_ngrams_free(att_ngrams *g)
     *g = (att_ngrams){ 0 };
 }
 
-static att_status count_run(att_ngrams *g, uint32_t *prefix, int32_t symbol)
+att_status att_ngrams_run(att_ngrams *g, uint32_t *prefix, int32_t symbol)
 {
     if (g->count == g->capacity)
         ATT_TRY(grow(g));
@@ -71,21 +71,42 @@ static att_status count_run(att_ngrams *g, uint32_t *prefix, int32_t symbol)
         g->slots[slot] = (uint32_t)++g->count;
     }
     *prefix = g->slots[slot];
-    g->nodes[*prefix - 1].now++;
     return ATT_OK;
+}
+
+uint32_t att_ngrams_find(const att_ngrams *g, uint32_t prefix, int32_t symbol)
+{
+    return g->capacity > 0 ? g->slots[slot_of(g, prefix, symbol)] : 0;
 }
 
 att_status att_ngrams_add(att_ngrams *g, const int32_t *symbols, size_t count, int order)
 {
     for (size_t i = 0; i < count; i++) {
         uint32_t prefix = 0;
-        for (size_t n = 0; n < (size_t)order && i + n < count; n++)
-            ATT_TRY(count_run(g, &prefix, symbols[i + n]));
+        for (size_t n = 0; n < (size_t)order && i + n < count; n++) {
+            ATT_TRY(att_ngrams_run(g, &prefix, symbols[i + n]));
+            g->nodes[prefix - 1].now++;
+        }
     }
     for (size_t i = 0; i < g->count; i++) {
         att_ngram *node = &g->nodes[i];
         node->most = node->now > node->most ? node->now : node->most;
         node->now = 0;
+    }
+    return ATT_OK;
+}
+
+att_status att_ngrams_meet(att_ngrams *g, const int32_t *symbols, size_t count, int order,
+                           int32_t document)
+{
+    for (size_t i = 0; i < count; i++) {
+        uint32_t prefix = 0;
+        for (size_t n = 0; n < (size_t)order && i + n < count; n++) {
+            ATT_TRY(att_ngrams_run(g, &prefix, symbols[i + n]));
+            att_ngram *node = &g->nodes[prefix - 1];
+            node->most += node->now != document;
+            node->now = document;
+        }
     }
     return ATT_OK;
 }

@@ -20,6 +20,14 @@
         .count = att_edits_count, .score = att_edits_score                                         \
     }
 
+/* The measures of captions, as published ones are counted: small letters, no punctuation. */
+#define CAPTION_BLEU(name_, title_, says_, score_)                                                 \
+    {                                                                                              \
+        .shown = { name_, title_, says_, false }, .numbers = 10, .symbols = ATT_SYMBOLS_CAPTION,   \
+        .second = -1, .lower = true, .count = att_bleu_count, .score = score_,                     \
+        .signature = "|eff:no|tok:caption|smooth:none"                                             \
+    }
+
 const att_measure att_measures[] = {
     { .shown = { "bleu", "BLEU", "runs of up to four words that the reference has too", false },
       .numbers = 10,
@@ -59,6 +67,19 @@ const att_measure att_measures[] = {
       .second = -1,
       .count = att_exact_count,
       .score = att_exact_score },
+    CAPTION_BLEU("bleu-1", "BLEU-1", "of captions: words", att_bleu_1_score),
+    CAPTION_BLEU("bleu-2", "BLEU-2", "of captions: runs of up to two", att_bleu_2_score),
+    CAPTION_BLEU("bleu-3", "BLEU-3", "of captions: runs of up to three", att_bleu_3_score),
+    CAPTION_BLEU("bleu-4", "BLEU-4", "of captions: runs of up to four", att_bleu_4_score),
+    { .shown = { "cider", "CIDEr", "of captions: runs weighed by how rare they are", false },
+      .numbers = 2,
+      .symbols = ATT_SYMBOLS_CAPTION,
+      .second = -1,
+      .lower = true,
+      .meets = 4,
+      .count = att_cider_count,
+      .score = att_cider_score,
+      .signature = "|kind:D|tok:caption|n:4|sigma:6" },
 };
 
 const size_t att_measure_count = sizeof att_measures / sizeof *att_measures;
@@ -101,10 +122,12 @@ typedef struct scoring {
     bool lower;
     att_vocab *words;
     att_ids pool;    /* the symbols of one line: answer, references, and those of the second kind */
+    size_t referred; /* references that the line has */
     size_t *ends;    /* [2 * (1 + references)] where each ends in the pool */
     att_symbols *of; /* beside it */
     att_text small, split;
     att_ngrams grams;
+    att_ngrams met; /* the runs of all references, where the metric asks for them */
 } scoring;
 
 static att_status read_side(scoring *s, const char *line, int kind, size_t place, att_error *err)
@@ -132,18 +155,27 @@ static att_status read_side(scoring *s, const char *line, int kind, size_t place
     return ATT_OK;
 }
 
+/* The texts of a line that are there, one after another: the answer and its references, each as
+ * symbols of one kind from `place` on. */
+static att_status read_sides(scoring *s, size_t line, int kind, size_t place, att_error *err)
+{
+    ATT_TRY(read_side(s, s->texts->answers[line], kind, place, err));
+    s->referred = 0;
+    for (size_t r = 0; r < s->texts->reference_count; r++) {
+        const char *reference = s->texts->references[r][line];
+        if (reference)
+            ATT_TRY(read_side(s, reference, kind, place + 1 + s->referred++, err));
+    }
+    return ATT_OK;
+}
+
 static att_status read_line(scoring *s, size_t line, att_error *err)
 {
-    size_t sides = 1 + s->texts->reference_count;
     s->pool.count = 0;
-    for (size_t i = 0; i < sides * (s->measure->second < 0 ? 1 : 2); i++) {
-        size_t side = i % sides;
-        const char *text =
-            side == 0 ? s->texts->answers[line] : s->texts->references[side - 1][line];
-        int kind = i < sides ? (int)s->measure->symbols : s->measure->second;
-        ATT_TRY(read_side(s, text, kind, i, err));
-    }
-    for (size_t i = 0; i < sides * (s->measure->second < 0 ? 1 : 2); i++) {
+    ATT_TRY(read_sides(s, line, (int)s->measure->symbols, 0, err));
+    if (s->measure->second >= 0)
+        ATT_TRY(read_sides(s, line, s->measure->second, 1 + s->referred, err));
+    for (size_t i = 0; i < (1 + s->referred) * (s->measure->second < 0 ? 1 : 2); i++) {
         size_t start = i > 0 ? s->ends[i - 1] : 0;
         size_t count = s->ends[i] - start;
         s->of[i] = (att_symbols){ count > 0 ? s->pool.items + start : NULL, count };
@@ -154,14 +186,25 @@ static att_status read_line(scoring *s, size_t line, att_error *err)
 static att_status count_line(scoring *s, size_t line, double *numbers, att_error *err)
 {
     ATT_TRY(read_line(s, line, err));
-    size_t sides = 1 + s->texts->reference_count;
     const att_measured measured = { .answer = s->of[0],
                                     .references = s->of + 1,
-                                    .reference_count = sides - 1,
-                                    .answer_words = s->of[sides],
-                                    .reference_words = s->of + sides + 1 };
+                                    .reference_count = s->referred,
+                                    .answer_words = s->of[1 + s->referred],
+                                    .reference_words = s->of + 2 + s->referred,
+                                    .met = &s->met,
+                                    .lines = s->texts->count };
     return s->measure->count(numbers, &measured, &s->grams) == ATT_OK ? ATT_OK
                                                                       : att_fail_memory(err);
+}
+
+static att_status meet_line(scoring *s, size_t line, att_error *err)
+{
+    ATT_TRY(read_line(s, line, err));
+    for (size_t r = 0; r < s->referred; r++)
+        if (att_ngrams_meet(&s->met, s->of[1 + r].items, s->of[1 + r].count, s->measure->meets,
+                            (int32_t)line + 1) != ATT_OK)
+            return att_fail_memory(err);
+    return ATT_OK;
 }
 
 static att_status count_lines(scoring *s, double *numbers, att_error *err)
@@ -172,6 +215,8 @@ static att_status count_lines(scoring *s, double *numbers, att_error *err)
     s->of = att_alloc_zero(places, sizeof *s->of);
     if (status == ATT_OK && (!s->ends || !s->of))
         status = att_fail_memory(err);
+    for (size_t i = 0; s->measure->meets > 0 && i < s->texts->count && status == ATT_OK; i++)
+        status = meet_line(s, i, err);
     for (size_t i = 0; i < s->texts->count && status == ATT_OK; i++)
         status = count_line(s, i, numbers + i * (size_t)s->measure->numbers, err);
     att_vocab_free(s->words);
@@ -181,6 +226,7 @@ static att_status count_lines(scoring *s, double *numbers, att_error *err)
     att_text_free(&s->small);
     att_text_free(&s->split);
     att_ngrams_free(&s->grams);
+    att_ngrams_free(&s->met);
     return status;
 }
 
@@ -195,9 +241,20 @@ static double total(const att_measure *measure, const double *numbers, size_t li
     return measure->score(sum);
 }
 
+/* "nrefs:5", or "nrefs:var" where lines differ in it. */
+static void sign_references(char *out, size_t size, const att_scored_texts *texts)
+{
+    snprintf(out, size, "nrefs:%zu", texts->reference_count);
+    for (size_t r = 0; r < texts->reference_count; r++)
+        for (size_t i = 0; i < texts->count; i++)
+            if (!texts->references[r][i])
+                snprintf(out, size, "nrefs:var");
+}
+
 static void sign(att_metric_score *out, const scoring *s, const att_metric_how *how)
 {
-    char drawn[64] = "", rest[64] = "";
+    char references[32], drawn[64] = "", rest[64] = "";
+    sign_references(references, sizeof references, s->texts);
     if (how->resamples > 0)
         snprintf(drawn, sizeof drawn, "|bs:%lld|seed:%llu", (long long)how->resamples,
                  (unsigned long long)how->seed);
@@ -205,9 +262,8 @@ static void sign(att_metric_score *out, const scoring *s, const att_metric_how *
     const char *at = strchr(signature, '@');
     snprintf(rest, sizeof rest, "%.*s%s%s", (int)(at ? at - signature : (int)strlen(signature)),
              signature, at ? att_tokeniser_words[s->tokeniser] : "", at ? at + 1 : "");
-    snprintf(out->signature, sizeof out->signature, "nrefs:%zu%s|case:%s%s|version:attend-%s",
-             s->texts->reference_count, drawn, s->lower || s->measure->lower ? "lc" : "mixed", rest,
-             ATT_VERSION);
+    snprintf(out->signature, sizeof out->signature, "%s%s|case:%s%s|version:attend-%s", references,
+             drawn, s->lower || s->measure->lower ? "lc" : "mixed", rest, ATT_VERSION);
 }
 
 static att_status score(att_metric_score *out, scoring *s, const att_metric_how *how,
@@ -251,21 +307,33 @@ static att_status find_tokeniser(att_tokeniser *out, const char *word, att_error
 }
 
 /* err->line tells which line, and err->place whether of the answers or of which reference. */
+static att_status check_line(const char *text, size_t side, size_t line, att_error *err)
+{
+    att_error inner = { 0 };
+    if (!text || att_line_check(text, strlen(text), &inner) == ATT_OK)
+        return ATT_OK;
+    char place[32] = "answers";
+    if (side > 0)
+        snprintf(place, sizeof place, "references %zu", side);
+    return att_fail_at(err, inner.status, place, (int)line + 1, 0, NULL, "%s", inner.message);
+}
+
 static att_status check_texts(const att_scored_texts *texts, att_error *err)
 {
     if (texts->count == 0 || texts->reference_count == 0)
         return att_fail(err, ATT_BAD_INPUT, NULL, "there is nothing to compare");
     for (size_t side = 0; side <= texts->reference_count; side++)
-        for (size_t i = 0; i < texts->count; i++) {
-            const char *line = side == 0 ? texts->answers[i] : texts->references[side - 1][i];
-            att_error inner = { 0 };
-            if (att_line_check(line, strlen(line), &inner) == ATT_OK)
-                continue;
-            char place[32] = "answers";
-            if (side > 0)
-                snprintf(place, sizeof place, "references %zu", side);
-            return att_fail_at(err, inner.status, place, (int)i + 1, 0, NULL, "%s", inner.message);
-        }
+        for (size_t i = 0; i < texts->count; i++)
+            ATT_TRY(check_line(side == 0 ? texts->answers[i] : texts->references[side - 1][i], side,
+                               i, err));
+    for (size_t i = 0; i < texts->count; i++) {
+        size_t referred = 0;
+        for (size_t r = 0; r < texts->reference_count; r++)
+            referred += texts->references[r][i] != NULL;
+        if (referred == 0)
+            return att_fail_at(err, ATT_BAD_INPUT, "answers", (int)i + 1, 0, NULL,
+                               "there is no reference for it");
+    }
     return ATT_OK;
 }
 

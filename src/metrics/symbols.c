@@ -120,11 +120,52 @@ static att_status read_chrf_words(att_ids *out, att_vocab *words, const char *li
     return ATT_OK;
 }
 
+/* ---- words of captions */
+
+static bool is_mark(char byte)
+{
+    return byte != '\0' && strchr(".,:;?!-'\"`()[]{}", byte) != NULL;
+}
+
+/* How many bytes at the end of a word stand apart: those of "n't", "'s", "'re" and the like. */
+static size_t find_clitic(const char *word, size_t size)
+{
+    static const char *const clitics[] = { "n't", "'re", "'ve", "'ll", "'s", "'d", "'m" };
+    for (size_t i = 0; i < sizeof clitics / sizeof *clitics; i++) {
+        size_t length = strlen(clitics[i]);
+        if (size > length && memcmp(word + size - length, clitics[i], length) == 0)
+            return length;
+    }
+    return 0;
+}
+
+static att_status read_caption(att_ids *out, att_vocab *words, const char *line, size_t length,
+                               att_error *err)
+{
+    const char *word;
+    size_t at = 0, size;
+    while (next_word(line, length, &at, &word, &size)) {
+        while (size > 0 && is_mark(word[size - 1]))
+            size--;
+        /* An apostrophe before letters may be that of a clitic cut off already: "girl 's". */
+        for (; size > 0 && is_mark(word[0]) && !(word[0] == '\'' && size > 1); size--)
+            word++;
+        size_t clitic = find_clitic(word, size);
+        if (size > 0)
+            ATT_TRY(add_word(out, words, word, size - clitic, err));
+        if (clitic > 0)
+            ATT_TRY(add_word(out, words, word + size - clitic, clitic, err));
+    }
+    return ATT_OK;
+}
+
 att_status att_symbols_read(att_ids *out, att_symbols_kind kind, att_vocab *words, const char *line,
                             size_t length, att_error *err)
 {
     if (kind == ATT_SYMBOLS_CHRF)
         return read_chrf_words(out, words, line, length, err);
+    if (kind == ATT_SYMBOLS_CAPTION)
+        return read_caption(out, words, line, length, err);
     if (kind == ATT_SYMBOLS_TOKENS || kind == ATT_SYMBOLS_WORDS)
         return read_words(out, words, line, length, err);
     att_status status = (kind == ATT_SYMBOLS_LETTERS ? read_letters : read_line)(out, line, length);

@@ -74,6 +74,32 @@ static void scores_are_those_of_sacrebleu(void **state)
     att_text_free(&rows);
 }
 
+static void scores_of_captions_are_those_worked_out_apart(void **state)
+{
+    (void)state;
+    static const char *const paths[] = { GOLDEN("captions.1.txt"), GOLDEN("captions.2.txt"),
+                                         GOLDEN("captions.3.txt") };
+    att_text rows = { 0 };
+    assert_int_equal(att_file_read(&rows, GOLDEN("captions.tsv"), 1 << 20, NULL), ATT_OK);
+    int compared = 0;
+    for (char *row = strtok(rows.data, "\n"); row; row = strtok(NULL, "\n"), compared++) {
+        int references, end;
+        char name[16];
+        assert_int_equal(sscanf(row, "%d\t%15s\t%n", &references, name, &end), 2);
+        const char *metric = name;
+        att_metric_score score;
+        size_t lines;
+        assert_int_equal(att_metrics_score_files(&score, &lines, &metric, 1,
+                                                 GOLDEN("captions.answers.txt"), paths,
+                                                 (size_t)references, NULL, NULL),
+                         ATT_OK);
+        if (fabs(score.value - strtod(row + end, NULL)) > 0.5e-10 + 1e-14 * score.value)
+            fail_msg("%s, not %.10f", row, score.value);
+    }
+    assert_int_equal(compared, 10);
+    att_text_free(&rows);
+}
+
 /* ---- by hand */
 
 static void edits_count_for_each_word_of_the_reference(void **state)
@@ -127,6 +153,58 @@ static void any_reference_may_agree(void **state)
     assert_near(scores[1].value, 100, 1e-9);
     assert_near(scores[2].value, 0, 1e-12);
     assert_near(scores[3].value, 100, 1e-12);
+}
+
+/* BLEU-2 of "a dog": both words match, and the pair; half as long as the reference. */
+static void captions_are_compared_without_punctuation_or_smoothing(void **state)
+{
+    (void)state;
+    assert_near(score_lines("bleu-4", NULL, "A dog's ball, here !", "a dog 's ball here."), 100,
+                1e-9);
+    assert_near(score_lines("bleu-2", NULL, "a dog", "A dog runs on."), 100 * exp(1 - 4.0 / 2),
+                1e-9);
+    assert_near(score_lines("bleu-2", NULL, "dog a", "a dog"), 0, 0);
+    assert_near(score_lines("bleu-1", NULL, "dog a", "a dog"), 100, 1e-9);
+}
+
+/* The line with one reference is compared with that alone. */
+static void a_line_may_have_fewer_references(void **state)
+{
+    (void)state;
+    const char *answers[] = { "a dog runs by the sea", "two men sit on a bench" };
+    const char *first[] = { "a cat runs by the sea", "two men sit on a bench" };
+    const char *second[] = { "a dog runs by the lake", NULL };
+    const char *const *references[] = { first, second };
+    const att_scored_texts texts = { answers, references, 2, 2 };
+    static const char *const names[] = { "bleu-1", "chrf++", "wer" };
+    att_metric_score scores[3];
+    assert_int_equal(att_metrics_score(scores, names, 3, &texts, NULL, NULL), ATT_OK);
+    assert_near(scores[0].value, 100, 1e-9);
+    assert_true(scores[1].value < 100);
+    assert_near(scores[2].value, 100.0 / 12, 1e-9);
+    assert_memory_equal(scores[0].signature, "nrefs:var|", 10);
+    first[1] = NULL;
+    att_error err = { 0 };
+    assert_int_equal(att_metrics_score(scores, names, 1, &texts, NULL, &err), ATT_BAD_INPUT);
+    assert_int_equal(err.line, 2);
+    assert_string_equal(err.message, "there is no reference for it");
+}
+
+/* What every picture's references say tells nothing; what one alone says tells most. */
+static void cider_counts_what_is_rare(void **state)
+{
+    (void)state;
+    const char *answers[] = { "a dog", "a cat" };
+    const char *targets[] = { "a dog", "a cat" };
+    const char *const *references[] = { targets };
+    const att_scored_texts texts = { answers, references, 2, 1 };
+    static const char *const name = "cider";
+    att_metric_score score;
+    assert_int_equal(att_metrics_score(&score, &name, 1, &texts, NULL, NULL), ATT_OK);
+    assert_near(score.value, 500, 1e-9); /* orders 1 and 2 of four; 3 and 4 have no runs */
+    answers[0] = answers[1] = "a";
+    assert_int_equal(att_metrics_score(&score, &name, 1, &texts, NULL, NULL), ATT_OK);
+    assert_near(score.value, 0, 0);
 }
 
 /* ---- intervals and signatures */
@@ -231,6 +309,8 @@ static void every_metric_is_named_and_scored(void **state)
     assert_null(att_metric_get(att_metric_count()));
     for (size_t i = 0; i < att_metric_count(); i++) {
         const att_metric *metric = att_metric_get(i);
+        if (strcmp(metric->name, "cider") == 0)
+            continue; /* of one line nothing is rare */
         assert_near(
             score_lines(metric->name, NULL, "one two three four five", "one two three four five"),
             metric->error ? 0 : 100, 1e-9);
@@ -239,13 +319,13 @@ static void every_metric_is_named_and_scored(void **state)
 
 static att_status score_two(void)
 {
-    static const char *const names[] = { "bleu", "chrf++", "ter", "cer" };
+    static const char *const names[] = { "bleu", "chrf++", "ter", "cer", "cider" };
     const char *const answers[] = { "b c a d", "A, b" }, *const targets[] = { "a b c d", "a b" };
     const char *const *references[] = { targets };
     const att_scored_texts texts = { answers, references, 2, 1 };
     const att_metric_how how = { .lower = true, .resamples = 10 };
-    att_metric_score scores[4];
-    return att_metrics_score(scores, names, 4, &texts, &how, NULL);
+    att_metric_score scores[5];
+    return att_metrics_score(scores, names, 5, &texts, &how, NULL);
 }
 
 static void every_allocation_may_fail(void **state)
@@ -270,6 +350,10 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(scores_are_those_of_sacrebleu),
+        cmocka_unit_test(scores_of_captions_are_those_worked_out_apart),
+        cmocka_unit_test(captions_are_compared_without_punctuation_or_smoothing),
+        cmocka_unit_test(a_line_may_have_fewer_references),
+        cmocka_unit_test(cider_counts_what_is_rare),
         cmocka_unit_test(edits_count_for_each_word_of_the_reference),
         cmocka_unit_test(a_moved_run_of_words_is_one_edit),
         cmocka_unit_test(lines_agree_whatever_their_spaces),

@@ -37,9 +37,9 @@ const char eval_details[] =
     "\n"
     "Metrics of text: bleu, chrf, chrf++, ter, wer (word error rate), per (phoneme error rate), "
     "cer\n"
-    "(character error rate), exact. In brackets stands where 95 % of the figures lie when the "
-    "lines\n"
-    "are drawn again with replacement.\n";
+    "(character error rate), exact; of captions bleu-1 to bleu-4, cider. In brackets stands where "
+    "95 %\n"
+    "of the figures lie when the lines are drawn again with replacement.\n";
 
 static const char *const tokenizer_words[] = { "13a", "none", "char", "intl", NULL };
 

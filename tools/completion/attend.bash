@@ -134,7 +134,7 @@ _attend() {
         case $prev in
         --length-norm) _attend_words 'mean gnmt none' ;;
         --hyp | --ref) _attend_files '' ;;
-        --metric) _attend_words 'bleu chrf chrf++ ter wer per cer exact' ;;
+        --metric) _attend_words 'bleu chrf chrf++ ter wer per cer exact bleu-1 bleu-2 bleu-3 bleu-4 cider' ;;
         --tokenizer) _attend_words '13a none char intl' ;;
         --resamples) COMPREPLY=() ;;
         --with) _attend_files safetensors ;;

@@ -4,10 +4,8 @@
 #include "base/error.h"
 
 static const att_bench_family *const families[] = {
-    &att_bench_attention,
-    &att_bench_products,
-    &att_bench_recurrent,
-    &att_bench_kernels,
+    &att_bench_attention,    &att_bench_products, &att_bench_recurrent,
+    &att_bench_convolutions, &att_bench_kernels,
 };
 enum { FAMILIES = sizeof families / sizeof *families };
 

@@ -1,6 +1,6 @@
 /* How benchmarks are listed and timed. A family is a table of benchmarks of one kind: kernels (all
- * of the list in kern.h), matrix products, attention, recurrent layers. bench.c joins the families
- * to one list. */
+ * of the list in kern.h), matrix products, attention, recurrent layers, convolutions. bench.c joins
+ * the families to one list. */
 #ifndef ATT_MEASURE_MEASURE_H
 #define ATT_MEASURE_MEASURE_H
 
@@ -20,6 +20,7 @@ extern const att_bench_family att_bench_kernels;
 extern const att_bench_family att_bench_products;
 extern const att_bench_family att_bench_attention;
 extern const att_bench_family att_bench_recurrent;
+extern const att_bench_family att_bench_convolutions;
 
 /* Something to time: does its work `times` times. */
 typedef att_status att_timed(void *context, size_t times, att_error *err);

@@ -110,6 +110,33 @@ att_activation_maps att_activation_get(att_activation activation)
     return maps[activation];
 }
 
+typedef struct way_back {
+    float *out;
+    const float *dy, *kept;
+    att_kern_map_back *map;
+} way_back;
+
+static void pass_back(void *context, int64_t begin, int64_t end)
+{
+    const way_back *b = context;
+    memset(b->out + begin, 0, (size_t)(end - begin) * sizeof(float));
+    b->map(b->out + begin, b->dy + begin, b->kept + begin, (size_t)(end - begin));
+}
+
+const float *att_activation_back(att_tape *tape, const att_node *node, att_activation activation)
+{
+    att_activation_maps maps = att_activation_get(activation);
+    if (!maps.backward)
+        return node->grad;
+    way_back b = { .out = att_tape_take(tape, node->count, sizeof(float)),
+                   .dy = node->grad,
+                   .kept = maps.keeps_input ? node->kept : node->value,
+                   .map = maps.backward };
+    if (b.out)
+        att_parallel_for(node->count, att_rows_grain(1), pass_back, &b);
+    return b.out;
+}
+
 double att_activation_truth(att_activation activation, double x)
 {
     switch (activation) {

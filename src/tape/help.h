@@ -29,6 +29,11 @@ typedef struct att_activation_maps {
 } att_activation_maps;
 
 att_activation_maps att_activation_get(att_activation activation);
+
+/* The gradient of what went into the activation that `node` ends with; `kept` of the node is what
+ * went in, where the activation keeps that. In the tape's memory, or where it came. */
+const float *att_activation_back(att_tape *tape, const att_node *node, att_activation activation);
+
 double att_activation_truth(att_activation activation, double x);
 
 #endif

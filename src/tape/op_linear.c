@@ -1,9 +1,6 @@
 /* Matrix products: the linear layer, and products item by item. */
-#include "base/parallel.h"
 #include "tape/help.h"
 #include "tape/ops.h"
-
-#include <string.h>
 
 /* ---------------------------------------------------------------- linear */
 
@@ -67,35 +64,6 @@ static bool linear_forward(att_tape *tape, att_node *node)
     return true;
 }
 
-/* The gradient of what went into the activation, in scratch or, where there is none, as it came. */
-typedef struct through {
-    float *out;
-    const float *dy, *kept;
-    att_kern_map_back *map;
-} through;
-
-static void pass_back(void *context, int64_t begin, int64_t end)
-{
-    const through *t = context;
-    memset(t->out + begin, 0, (size_t)(end - begin) * sizeof(float));
-    t->map(t->out + begin, t->dy + begin, t->kept + begin, (size_t)(end - begin));
-}
-
-static const float *before_activation(att_tape *tape, const att_node *node)
-{
-    const linear *how = node->how;
-    att_activation_maps maps = att_activation_get(how->activation);
-    if (!maps.backward)
-        return node->grad;
-    through t = { .out = att_tape_take(tape, node->count, sizeof(float)),
-                  .dy = node->grad,
-                  .kept = maps.keeps_input ? node->kept : node->value,
-                  .map = maps.backward };
-    if (t.out)
-        att_parallel_for(node->count, att_rows_grain(1), pass_back, &t);
-    return t.out;
-}
-
 /* dx = dz wᵀ */
 static bool linear_back_x(att_tape *tape, const att_node *node, const float *dz, float *dx,
                           bool add)
@@ -143,12 +111,13 @@ static bool linear_back_w(att_tape *tape, const att_node *node, const float *dz,
 
 static bool linear_backward(att_tape *tape, att_node *node)
 {
+    const linear *how = node->how;
     bool add_x = true, add_w = true;
     float *dx = att_node_grad_whole(tape, node->in[LINEAR_X], &add_x);
     float *dw = att_node_grad_whole(tape, node->in[LINEAR_W], &add_w);
     float *dbias = att_node_grad(tape, node->in[LINEAR_BIAS]);
     att_pool_mark mark = att_tape_mark(tape);
-    const float *dz = before_activation(tape, node);
+    const float *dz = att_activation_back(tape, node, how->activation);
     bool done =
         dz && (!dx || linear_back_x(tape, node, dz, dx, add_x)) &&
         (!dw || linear_back_w(tape, node, dz, dw, add_w)) &&

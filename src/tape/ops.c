@@ -25,6 +25,9 @@
     OP(rms_norm)                                                                                   \
     OP(gated)                                                                                      \
     OP(rotate)                                                                                     \
+    OP(convolve)                                                                                   \
+    OP(grid_max)                                                                                   \
+    OP(grid_mean)                                                                                  \
     OP(recur)                                                                                      \
     OP(recur_end)                                                                                  \
     OP(attend)                                                                                     \

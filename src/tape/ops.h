@@ -67,6 +67,28 @@ att_node *att_layer_norm(att_tape *tape, att_node *x, att_node *gain,
                          att_node *bias); /* [..., D] */
 att_node *att_rms_norm(att_tape *tape, att_node *x, att_node *gain);
 
+/* ---- pictures: [B,H,W,C] */
+typedef struct att_convolution {
+    int64_t height, width;   /* of the kernel */
+    int64_t stride, padding; /* zeros around the picture */
+    att_activation activation;
+} att_convolution;
+
+/* activation(convolution + bias), [B,OH,OW,N] with OH = (H + 2 padding - height) / stride + 1,
+ * rounded down, and OW likewise: w [height width C, N], its rows in the order (y, x, c); bias [N]
+ * or NULL. */
+att_node *att_convolve(att_tape *tape, att_node *x, att_node *w, att_node *bias,
+                       const att_convolution *how);
+
+/* The maximum of windows size x size, a stride apart, [B,OH,OW,C]. With `ceil` the last window of a
+ * line may reach beyond the border, where there is nothing; without, it ends within. */
+att_node *att_grid_max(att_tape *tape, att_node *x, int64_t size, int64_t stride, bool ceil);
+
+/* Means over rows x columns cells, [B,rows,columns,C]: cell i takes the lines from floor(i H /
+ * rows) up to ceil((i + 1) H / rows), so that neighbours share a line where H is no multiple of
+ * rows. */
+att_node *att_grid_mean(att_tape *tape, att_node *x, int64_t rows, int64_t columns);
+
 /* ---- recurrent */
 typedef enum att_cell { ATT_CELL_RNN, ATT_CELL_GRU, ATT_CELL_LSTM } att_cell;
 

@@ -26,8 +26,9 @@ static const double usual_seconds = 0.15, quick_seconds = 0.02;
 
 const char bench_details[] =
     "Measures what this machine can do at best: fused multiply-adds, reading memory, moving data\n"
-    "in the first cache. Then measures attention, matrix products, recurrent layers and every\n"
-    "kernel, and tells each one's best and median time and its share of the limit that applies.\n"
+    "in the first cache. Then measures attention, matrix products, recurrent layers, convolutions\n"
+    "and every kernel, and tells each one's best and median time and its share of the limit that\n"
+    "applies.\n"
     "\n"
     "PATTERN chooses benchmarks: a name (kernel/exp), the beginning of names (attention/forward),\n"
     "the last part of one (exp), or a glob ('*/1024'). Without one, all are measured but those "

@@ -7,35 +7,11 @@
 
 enum { PREFIX_ROOM = 64 };
 
-/* A layer of the encoder. Two directions share the width between them, so that what they say
- * together is as wide as the decoder's state, whatever the score. */
-static void build_encoder_layer(att_recurrent_parts *parts, att_builder *builder, att_cell cell,
-                                int index)
-{
-    att_encoder_layer *layer = &parts->encoder[index];
-    int64_t in = index == 0 ? parts->source.width : parts->width;
-    int64_t width = parts->bidirectional ? parts->width / 2 : parts->width;
-    char prefix[PREFIX_ROOM];
-    layer->bridge_w = layer->bridge_b = ATT_NO_PARAM;
-    snprintf(prefix, sizeof prefix, "encoder.%d.forward", index);
-    att_cell_build(&layer->forward, builder, cell, in, width, prefix);
-    if (!parts->bidirectional)
-        return;
-    snprintf(prefix, sizeof prefix, "encoder.%d.backward", index);
-    att_cell_build(&layer->backward, builder, cell, in, width, prefix);
-    snprintf(prefix, sizeof prefix, "bridge.%d", index);
-    int64_t state = att_cell_states(cell) * parts->width;
-    layer->bridge_w = att_build_matrix(builder, state, state, prefix, "w");
-    layer->bridge_b = att_build_zeros(builder, state, prefix, "bias");
-}
-
-static void build_layers(att_recurrent_parts *parts, att_builder *builder, att_cell cell)
+static void build_decoder(att_recurrent_parts *parts, att_builder *builder, att_cell cell)
 {
     int64_t in = parts->target.width;
     in += parts->at_input ? parts->width : 0;
     in += parts->readout_at_input ? parts->readout_width : 0;
-    for (int i = 0; i < parts->layers; i++)
-        build_encoder_layer(parts, builder, cell, i);
     for (int i = 0; i < parts->layers; i++) {
         char prefix[PREFIX_ROOM];
         snprintf(prefix, sizeof prefix, "decoder.%d", i);
@@ -65,32 +41,18 @@ static void build_output(att_recurrent_parts *parts, att_builder *builder, bool 
 /* What can be said of the settings only by who knows this family. */
 static att_status check(const att_settings *settings, att_error *err)
 {
-    if (settings->positions == ATT_POSITIONS_ROTARY)
-        return att_fail(err, ATT_BAD_INPUT, NULL,
-                        "positions rotary turns queries and keys: it needs family transformer");
+    ATT_TRY(att_reader_check(settings, err));
     if (settings->tie == ATT_TIE_ALL)
         return att_fail(err, ATT_BAD_INPUT, NULL, "tie all needs family transformer");
-    if (settings->layers > ATT_MOST_LAYERS)
-        return att_fail(err, ATT_BAD_INPUT, NULL, "layers is %lld, at most %d",
-                        (long long)settings->layers, ATT_MOST_LAYERS);
-    if (settings->bidirectional && settings->width % 2 != 0)
+    if (settings->attention == ATT_MECHANISM_LOCATION && settings->max_length < 1)
         return att_fail(err, ATT_BAD_INPUT, NULL,
-                        "width %lld is odd, and bidirectional shares it between two directions",
-                        (long long)settings->width);
-    bool places = settings->attention == ATT_MECHANISM_LOCATION ||
-                  settings->positions == ATT_POSITIONS_LEARNED;
-    if (places && settings->max_length < 1)
-        return att_fail(err, ATT_BAD_INPUT, NULL,
-                        "%s needs a max-length: so many positions are learned",
-                        settings->positions == ATT_POSITIONS_LEARNED ? "positions learned"
-                                                                     : "attention location");
+                        "attention location needs a max-length: so many positions are learned");
     return ATT_OK;
 }
 
 static void choose(att_recurrent_parts *parts, const att_settings *settings)
 {
     parts->layers = (int)settings->layers;
-    parts->bidirectional = settings->bidirectional;
     parts->fixed = settings->attention == ATT_MECHANISM_FIXED;
     parts->scored = !parts->fixed && settings->attention != ATT_MECHANISM_NONE;
     bool context = parts->fixed || parts->scored;
@@ -112,14 +74,14 @@ static att_status build(att_model *model, att_error *err)
     att_builder builder = { .params = &model->params,
                             .spread = (float)settings->start,
                             .err = err };
-    int64_t sources = att_vocab_size(model->source_words);
     int64_t targets = att_vocab_size(model->target_words);
     choose(parts, settings);
-    att_embedding_build(&parts->source, &builder, settings, sources, "source",
-                        att_drop_place(ATT_DROP_SOURCE, 0));
+    att_reader_build_embedding(&parts->reader, &builder, settings,
+                               att_vocab_size(model->source_words));
     att_embedding_build(&parts->target, &builder, settings, targets, "target",
                         att_drop_place(ATT_DROP_TARGET, 0));
-    build_layers(parts, &builder, (att_cell)settings->cell);
+    att_reader_build_layers(&parts->reader, &builder, settings, true);
+    build_decoder(parts, &builder, (att_cell)settings->cell);
     att_glimpse_build(&parts->glimpse, &builder, settings);
     build_output(parts, &builder, settings->tie != ATT_TIE_NO, targets);
     model->parts = parts;

@@ -2,7 +2,8 @@
  * of the attentions (handouts 003 and 004). Shared by its own files alone:
  *
  *   recurrent.c         its parameters, and the row of the table
- *   recurrent_encode.c  a source read
+ *   reader.c            an encoder
+ *   recurrent_encode.c  a source read by it, for the decoder
  *   recurrent_walk.c    a decoder going along a target, many steps at once where nothing it needs
  *                       depends on the step before, else one by one
  *   recurrent_loss.c    learning
@@ -13,21 +14,11 @@
 
 #include "model/model.h"
 #include "model/output.h"
-#include "nn/cell.h"
-#include "nn/embedding.h"
+#include "model/reader.h"
 #include "nn/glimpse.h"
-
-enum { ATT_MOST_LAYERS = 64 };
-
-typedef struct att_encoder_layer {
-    att_cell_layer forward;
-    att_cell_layer backward; /* where the encoder is bidirectional, each has half the width */
-    int bridge_w, bridge_b;  /* from the ends of both directions to the decoder's start */
-} att_encoder_layer;
 
 typedef struct att_recurrent_parts {
     int layers;
-    bool bidirectional;
     bool fixed;            /* the context is the encoder's last state */
     bool scored;           /* the context comes from attention */
     bool at_input;         /* the context is part of the decoder's input (feed state) */
@@ -37,8 +28,8 @@ typedef struct att_recurrent_parts {
     float dropout;
     float align_weight;
 
-    att_embedding source, target;
-    att_encoder_layer encoder[ATT_MOST_LAYERS];
+    att_reader reader; /* the encoder */
+    att_embedding target;
     att_cell_layer decoder[ATT_MOST_LAYERS];
     att_glimpse glimpse;
     int join;     /* W_c [2 N,R]: readout = tanh([context; state] W_c); or none */
@@ -46,15 +37,6 @@ typedef struct att_recurrent_parts {
     int output_w; /* [R,V], or none: the target embedding */
     int output_b; /* [V] */
 } att_recurrent_parts;
-
-/* Where dropout acts, told apart from other places and steps: draws of step t are at place + t. */
-enum { ATT_DROP_SOURCE = 1, ATT_DROP_TARGET, ATT_DROP_OUTPUT, ATT_DROP_LAYER };
-
-/* Layers count from the encoder's first to the decoder's last. */
-static inline uint64_t att_drop_place(int which, int layer)
-{
-    return (uint64_t)(which + layer) << 40;
-}
 
 /* A decoder under way. */
 typedef struct att_walk {

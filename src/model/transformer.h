@@ -72,7 +72,10 @@ typedef struct att_run {
     att_node *weights[ATT_MOST_DEEP]; /* [1,H,N,S] of attention to the sources */
 } att_run;
 
-/* Reads sources: sets `memory`, `sources` and `source_offsets`. */
+/* Takes sources through the encoder, [1,N,D]: sets `sources` and `source_offsets`. */
+att_node *att_transformer_read(att_run *run, const att_stretch *sources);
+
+/* The same for a decoder: sets `memory` too. */
 void att_transformer_encode(att_run *run, const att_stretch *sources);
 
 /* Takes targets through the decoder, [1,N,D]. */

@@ -39,12 +39,12 @@ static void notice(const att_run *run, att_head_part part, int layer, att_node *
 
 /* ---- encoder */
 
-void att_transformer_encode(att_run *run, const att_stretch *sources)
+att_node *att_transformer_read(att_run *run, const att_stretch *sources)
 {
     const att_transformer_parts *parts = run->parts;
     att_tape *tape = run->tape;
     if (!sources)
-        return;
+        return NULL;
     run->sources = sources->sequences;
     run->source_offsets = sources->offsets;
     const att_sight sight = { .sequences = sources->sequences,
@@ -61,11 +61,16 @@ void att_transformer_encode(att_run *run, const att_stretch *sources)
         x = att_frame_leave(&layer->self_frame, tape, x, att_heads_out(&layer->self, tape, seen));
         x = att_layer_feed(layer, tape, x);
     }
-    x = att_norm_run(&parts->encoder_norm, tape, x);
+    return att_norm_run(&parts->encoder_norm, tape, x);
+}
+
+void att_transformer_encode(att_run *run, const att_stretch *sources)
+{
+    att_node *x = att_transformer_read(run, sources);
     if (run->watch)
         run->watch->memory = x;
-    for (int i = 0; i < parts->decoder_layers; i++)
-        run->memory[i] = att_heads_keys(&parts->decoder[i].cross, tape, x);
+    for (int i = 0; i < run->parts->decoder_layers; i++)
+        run->memory[i] = att_heads_keys(&run->parts->decoder[i].cross, run->tape, x);
 }
 
 /* ---- decoder */

@@ -515,6 +515,51 @@ ATT_API att_status att_map_svg_flat(att_text *out, const att_map *map, att_error
 ATT_API att_status att_map_text(att_text *out, const att_map *map,
                                 const att_render_options *options, att_error *err);
 
+/* Text whose tokens have a value each: what a unit of a model did, how hard a word was looked at.
+ * Tokens stand one after the other as they are; blanks between words are tokens of their own. */
+typedef struct att_coloured {
+    const char *title; /* or NULL */
+    int64_t count;
+    const char *const *tokens; /* [count] UTF-8 */
+    const double *values;      /* [count]; NaN: not coloured */
+    const uint8_t *marked;     /* [count] underlined where not 0; or NULL */
+    double most;               /* what has the strongest colour; 0: the largest value there is */
+} att_coloured;
+
+/* Lines for a terminal, wrapped at its width, tokens on a background that tells their value, from
+ * most negative over nothing to most positive, or from 0 where none is negative. Without colours a
+ * line of blocks beneath each line of text tells the same. Ends of lines and tabs are visible. Of
+ * the options, colour, ascii and width count. */
+ATT_API att_status att_coloured_text(att_text *out, const att_coloured *coloured,
+                                     const att_render_options *options, att_error *err);
+
+/* The same as an SVG document, wrapped at `columns` (0: 100). */
+ATT_API att_status att_coloured_svg(att_text *out, const att_coloured *coloured, int columns,
+                                    att_error *err);
+
+/* The same as an HTML page that needs nothing else; pointing at a token tells its value. */
+ATT_API att_status att_coloured_html(att_text *out, const att_coloured *coloured, att_error *err);
+
+/* Curves over places 1, 2, …, on a logarithmic scale: numbers that are 0 or less are left out. */
+typedef struct att_curve {
+    const char *name;
+    const double *values; /* [count] of the plot */
+} att_curve;
+
+typedef struct att_plot {
+    const char *title;       /* or NULL */
+    const char *across, *up; /* what the axes are */
+    int64_t count;           /* places */
+    const att_curve *curves; /* [curve_count], at most ATT_PLOT_CURVES */
+    size_t curve_count;
+} att_plot;
+enum { ATT_PLOT_CURVES = 8 };
+
+/* A plot as lines for a terminal; of the options, colour, ascii and width count. As SVG. */
+ATT_API att_status att_plot_text(att_text *out, const att_plot *plot,
+                                 const att_render_options *options, att_error *err);
+ATT_API att_status att_plot_svg(att_text *out, const att_plot *plot, att_error *err);
+
 /* ---------------------------------------------------------------- 10. Settings */
 
 /* Every choice of training is one row of one table. On the command line of `attend train` it is

@@ -29,6 +29,15 @@ static const att_rgb ramps[][ATT_RAMP_ANCHORS] = {
                              { 0x5b, 0xae, 0xc6 },
                              { 0x28, 0x71, 0xa8 },
                              { 0x1a, 0x30, 0x66 } },
+    [ATT_RAMP_SCREEN_DIVERGING] = { { 0xff, 0xb0, 0x4d },
+                                    { 0xdd, 0x7d, 0x22 },
+                                    { 0x9c, 0x52, 0x1b },
+                                    { 0x55, 0x32, 0x20 },
+                                    { 0x20, 0x23, 0x29 },
+                                    { 0x1d, 0x41, 0x5c },
+                                    { 0x1f, 0x6c, 0x98 },
+                                    { 0x35, 0xa0, 0xc9 },
+                                    { 0x7f, 0xdb, 0xee } },
 };
 
 int att_scale_level(const att_scale *scale, double value)

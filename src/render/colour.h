@@ -1,6 +1,8 @@
 /* Colours of maps. Two ramps, both monotonic in lightness and safe for colour-blind eyes: `paper`
  * runs from near white to deep blue, `screen` from deep violet to light yellow, which reads well on
- * dark and light terminals. Values are quantised to ATT_LEVELS steps. */
+ * dark and light terminals. For values of either sign each has a diverging one, from orange to
+ * blue, with zero as light as paper or as dark as a screen. Values are quantised to ATT_LEVELS
+ * steps. */
 #ifndef ATT_RENDER_COLOUR_H
 #define ATT_RENDER_COLOUR_H
 
@@ -13,7 +15,12 @@ typedef struct att_rgb {
     uint8_t red, green, blue;
 } att_rgb;
 
-typedef enum att_ramp { ATT_RAMP_PAPER, ATT_RAMP_SCREEN, ATT_RAMP_DIVERGING } att_ramp;
+typedef enum att_ramp {
+    ATT_RAMP_PAPER,
+    ATT_RAMP_SCREEN,
+    ATT_RAMP_DIVERGING,
+    ATT_RAMP_SCREEN_DIVERGING,
+} att_ramp;
 
 /* The range of values that a ramp spreads over. A diverging one is symmetric around zero. */
 typedef struct att_scale {

@@ -8,6 +8,7 @@
 
 #include "base/alloc.h"
 #include "render/number.h"
+#include "render/svg.h"
 #include "text/width.h"
 
 #include <inttypes.h>
@@ -31,18 +32,6 @@ struct drawing {
     att_ramp ramp;
     att_svg_layout at;
 };
-
-static void put_colour(att_writer *out, att_rgb colour)
-{
-    static const char digits[] = "0123456789abcdef";
-    const uint8_t parts[3] = { colour.red, colour.green, colour.blue };
-    char text[7] = "#";
-    for (int i = 0; i < 3; i++) {
-        text[1 + 2 * i] = digits[parts[i] >> 4];
-        text[2 + 2 * i] = digits[parts[i] & 15];
-    }
-    att_put_bytes(out, text, sizeof text);
-}
 
 static void put_attribute(att_writer *out, const char *name, int64_t value)
 {
@@ -74,7 +63,7 @@ static void put_fill(struct drawing *d, int level)
     if (level >= LEVEL_MASKED)
         att_putf(d->out, "url(#%s-%s)", d->options->id, patterns[level - LEVEL_MASKED]);
     else
-        put_colour(d->out, att_ramp_colour(d->ramp, level));
+        att_put_colour(d->out, att_ramp_colour(d->ramp, level));
 }
 
 static int cell_level(const struct drawing *d, int64_t panel, int64_t query, int64_t key)
@@ -309,14 +298,7 @@ static void put_definitions(struct drawing *d)
 {
     const char *id = d->options->id;
     att_putf(d->out, "<defs>\n<linearGradient id=\"%s-scale\">\n", id);
-    for (int i = 0; i < ATT_RAMP_ANCHORS; i++) {
-        /* Eighths are exact in thousandths, so no rounding shows. */
-        int thousandths = i * 1000 / (ATT_RAMP_ANCHORS - 1);
-        att_putf(d->out, "<stop offset=\"%d.%03d\" stop-color=\"", thousandths / 1000,
-                 thousandths % 1000);
-        put_colour(d->out, att_ramp_anchor(d->ramp, i));
-        att_put(d->out, "\"/>\n");
-    }
+    att_put_ramp_stops(d->out, d->ramp);
     att_putf(d->out,
              "</linearGradient>\n"
              "<pattern id=\"%s-masked\" width=\"6\" height=\"6\" patternUnits=\"userSpaceOnUse\" "

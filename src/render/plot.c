@@ -1,0 +1,45 @@
+/* The scale of plots; see plot.h. */
+#include "render/plot.h"
+
+#include <math.h>
+
+enum { MOST_DECADES = 40, MOST_LINES = 8 };
+
+static bool is_shown(double value)
+{
+    return value > 0 && isfinite(value);
+}
+
+att_decades att_plot_decades(const att_plot *plot)
+{
+    double least = INFINITY, most = 0;
+    for (size_t c = 0; c < plot->curve_count; c++)
+        for (int64_t i = 0; i < plot->count; i++) {
+            double value = plot->curves[c].values[i];
+            if (!is_shown(value))
+                continue;
+            least = fmin(least, value);
+            most = fmax(most, value);
+        }
+    if (most == 0)
+        return (att_decades){ .low = 0, .high = 1, .step = 1 };
+    att_decades out = { .low = (int)floor(log10(least)), .high = (int)ceil(log10(most)) };
+    if (out.high == out.low)
+        out.high++;
+    if (out.high - out.low > MOST_DECADES)
+        out.low = out.high - MOST_DECADES;
+    out.step = (out.high - out.low + MOST_LINES - 1) / MOST_LINES;
+    return out;
+}
+
+double att_plot_height(const att_decades *decades, double value)
+{
+    if (!is_shown(value))
+        return -1;
+    return (log10(value) - decades->low) / (decades->high - decades->low);
+}
+
+int64_t att_plot_place(const att_plot *plot, double part)
+{
+    return plot->count > 1 ? (int64_t)(part * (double)(plot->count - 1) + 0.5) : 0;
+}

@@ -1,0 +1,127 @@
+/* Plots as SVG: a line for each curve, thinned to the pixels there are. */
+#include "render/plot.h"
+
+#include "render/svg.h"
+
+#include <inttypes.h>
+#include <math.h>
+
+enum {
+    LEFT = 64,
+    RIGHT = 24,
+    TOP = 24,
+    TITLE_ROOM = 26,
+    FOOT = 52,
+    WIDE = 680,
+    HIGH = 300,
+    ROW = 18
+};
+
+/* The colours of Okabe and Ito, the lighter ones darkened for white paper. */
+static const att_rgb colours[ATT_PLOT_CURVES] = { { 0xd5, 0x5e, 0x00 }, { 0x00, 0x72, 0xb2 },
+                                                  { 0x00, 0x9e, 0x73 }, { 0xcc, 0x79, 0xa7 },
+                                                  { 0xb8, 0x8a, 0x00 }, { 0x3d, 0x4f, 0x9e },
+                                                  { 0x8a, 0x2b, 0x0b }, { 0x66, 0x66, 0x66 } };
+
+typedef struct drawing {
+    att_writer *out;
+    const att_plot *plot;
+    att_decades decades;
+    int top;
+} drawing;
+
+static int row_of(const drawing *d, double height)
+{
+    return d->top + HIGH - (int)lround(height * HIGH);
+}
+
+static int column_of(const drawing *d, int64_t place)
+{
+    int64_t last = d->plot->count > 1 ? d->plot->count - 1 : 1;
+    return LEFT + (int)(place * WIDE / last);
+}
+
+/* At most one place to a pixel; a place that is not in the plot breaks the line. */
+static void put_curve(const drawing *d, size_t curve)
+{
+    const att_curve *line = &d->plot->curves[curve];
+    int64_t points = d->plot->count < WIDE ? d->plot->count : WIDE;
+    bool under_way = false;
+    att_put(d->out, "<path fill=\"none\" stroke-width=\"1.8\" stroke-linejoin=\"round\" stroke=\"");
+    att_put_colour(d->out, colours[curve]);
+    att_put(d->out, "\" d=\"");
+    for (int64_t i = 0; i < points; i++) {
+        int64_t place = att_plot_place(d->plot, points > 1 ? (double)i / (double)(points - 1) : 0);
+        double height = att_plot_height(&d->decades, line->values[place]);
+        if (height >= 0)
+            att_putf(d->out, "%c%d %d", under_way ? 'L' : 'M', column_of(d, place),
+                     row_of(d, height));
+        under_way = height >= 0;
+    }
+    att_put(d->out, "\"/>\n");
+}
+
+/* A line at each power of ten, named by it. */
+static void put_lines(const drawing *d)
+{
+    const att_decades *scale = &d->decades;
+    for (int power = scale->high; power >= scale->low; power -= scale->step) {
+        int y = row_of(d, (double)(power - scale->low) / (scale->high - scale->low));
+        att_putf(d->out, "<path d=\"M%d %dh%d\" stroke=\"#dfe3e8\"/>\n", LEFT, y, WIDE);
+        att_putf(d->out,
+                 "<text x=\"%d\" y=\"%d\" text-anchor=\"end\">10<tspan dy=\"-5\" "
+                 "font-size=\"9\">%d</tspan></text>\n",
+                 LEFT - 8, y + 5, power);
+    }
+}
+
+static void put_axes(const drawing *d)
+{
+    int foot = d->top + HIGH;
+    put_lines(d);
+    att_putf(d->out, "<path d=\"M%d %dv%dh%d\" fill=\"none\" stroke=\"#666\"/>\n", LEFT, d->top,
+             HIGH, WIDE);
+    att_putf(d->out, "<text x=\"%d\" y=\"%d\" text-anchor=\"middle\">1</text>\n", LEFT, foot + 18);
+    att_putf(d->out, "<text x=\"%d\" y=\"%d\" text-anchor=\"middle\">%" PRId64 "</text>\n",
+             LEFT + WIDE, foot + 18, d->plot->count);
+    att_putf(d->out, "<g fill=\"#666\" text-anchor=\"middle\">\n<text x=\"%d\" y=\"%d\">",
+             LEFT + WIDE / 2, foot + 18);
+    att_put_xml(d->out, d->plot->across);
+    att_putf(d->out, "</text>\n<text transform=\"translate(16,%d) rotate(-90)\">",
+             d->top + HIGH / 2);
+    att_put_xml(d->out, d->plot->up);
+    att_put(d->out, "</text>\n</g>\n");
+}
+
+static void put_legend(const drawing *d)
+{
+    for (size_t c = 0; c < d->plot->curve_count; c++) {
+        int y = d->top + HIGH + FOOT - 8 + (int)c * ROW;
+        att_putf(d->out, "<rect x=\"%d\" y=\"%d\" width=\"18\" height=\"4\" fill=\"", LEFT, y - 6);
+        att_put_colour(d->out, colours[c]);
+        att_putf(d->out, "\"/>\n<text x=\"%d\" y=\"%d\">", LEFT + 26, y);
+        att_put_xml(d->out, d->plot->curves[c].name);
+        att_put(d->out, "</text>\n");
+    }
+}
+
+att_status att_plot_svg(att_text *text, const att_plot *plot, att_error *err)
+{
+    att_writer out = att_writer_on(text);
+    drawing d = { &out, plot, att_plot_decades(plot), TOP + (plot->title ? TITLE_ROOM : 0) };
+    att_put(&out, "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n");
+    att_put_svg_begin(&out, LEFT + WIDE + RIGHT,
+                      d.top + HIGH + FOOT + (int64_t)plot->curve_count * ROW,
+                      plot->title ? plot->title : "Plot");
+    if (plot->title) {
+        att_putf(&out, "<text x=\"%d\" y=\"%d\" font-size=\"16\" font-weight=\"bold\">", 16, 28);
+        att_put_xml(&out, plot->title);
+        att_put(&out, "</text>\n");
+    }
+    put_axes(&d);
+    for (size_t c = 0; c < plot->curve_count; c++)
+        put_curve(&d, c);
+    put_legend(&d);
+    att_put(&out, "</svg>\n");
+    return att_writer_finish(&out, err);
+}

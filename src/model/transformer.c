@@ -62,11 +62,16 @@ static bool same_words(const att_vocab *a, const att_vocab *b)
     return same;
 }
 
+att_status att_transformer_check(const att_settings *settings, att_error *err)
+{
+    ATT_TRY(check_heads(settings, err));
+    return check_embedding(settings, err);
+}
+
 static att_status check(const att_model *model, att_error *err)
 {
     const att_settings *settings = model->settings;
-    ATT_TRY(check_heads(settings, err));
-    ATT_TRY(check_embedding(settings, err));
+    ATT_TRY(att_transformer_check(settings, err));
     if (settings->tie == ATT_TIE_ALL && !same_words(model->source_words, model->target_words))
         return att_fail(err, ATT_BAD_INPUT, NULL,
                         "tie all needs one vocabulary for both sides, and they have different "
@@ -76,50 +81,97 @@ static att_status check(const att_model *model, att_error *err)
 
 /* ---- parameters */
 
-/* Rows of deviation 1/sqrt(D), which `embed-scale` brings to 1: so the table has the right size for
- * an output layer too. */
+/* Rows start with deviation 1/sqrt(D), which `embed-scale` brings to 1: so the table has the right
+ * size for an output layer too. */
+static float start_of_rows(const att_embedding *embedding)
+{
+    return 1 / sqrtf((float)embedding->embed);
+}
+
+static att_embedding embedding_of(const att_settings *settings)
+{
+    int64_t embed = positions_beside(settings) ? settings->width / 2 : settings->width;
+    return (att_embedding){ .table = ATT_NO_PARAM,
+                            .positions = (att_positions)settings->positions,
+                            .join = (att_positions_join)settings->positions_join,
+                            .embed = embed,
+                            .place_count = settings->max_length,
+                            .scale = settings->embed_scale ? sqrtf((float)embed) : 1,
+                            .dropout = (float)settings->embed_dropout };
+}
+
 static void build_embeddings(att_transformer_parts *parts, att_builder *builder,
                              const att_model *model)
 {
-    const att_settings *settings = model->settings;
-    int64_t embed = positions_beside(settings) ? settings->width / 2 : settings->width;
-    float root = sqrtf((float)embed);
-    bool one = settings->tie == ATT_TIE_ALL;
-    const att_embedding like = { .table = ATT_NO_PARAM,
-                                 .positions = (att_positions)settings->positions,
-                                 .join = (att_positions_join)settings->positions_join,
-                                 .embed = embed,
-                                 .place_count = settings->max_length,
-                                 .scale = settings->embed_scale ? root : 1,
-                                 .dropout = (float)settings->embed_dropout };
-    parts->target = parts->source = like;
+    parts->target = parts->source = embedding_of(model->settings);
     parts->target.drop_place = 1;
-    att_embedding_add(&parts->target, builder, att_vocab_size(model->target_words), 1 / root,
+    float start = start_of_rows(&parts->target);
+    att_embedding_add(&parts->target, builder, att_vocab_size(model->target_words), start,
                       "target");
-    if (one)
+    if (model->settings->tie == ATT_TIE_ALL)
         parts->source.table = parts->target.table;
-    att_embedding_add(&parts->source, builder, att_vocab_size(model->source_words), 1 / root,
+    att_embedding_add(&parts->source, builder, att_vocab_size(model->source_words), start,
                       "source");
 }
 
-static void build_layers(att_transformer_parts *parts, att_builder *builder,
-                         const att_settings *settings)
+/* Draws of layers are at places of their own; those before the first are of the embeddings. */
+static uint64_t place_of(int layer)
+{
+    return (uint64_t)ATT_LAYER_PLACES * (uint64_t)(layer + 1);
+}
+
+static void build_encoder_layers(att_transformer_parts *parts, att_builder *builder,
+                                 const att_settings *settings)
 {
     char prefix[PREFIX_ROOM];
-    uint64_t place = ATT_LAYER_PLACES; /* those before are of the embeddings */
-    for (int i = 0; i < parts->encoder_layers; i++, place += ATT_LAYER_PLACES) {
+    for (int i = 0; i < parts->encoder_layers; i++) {
         snprintf(prefix, sizeof prefix, "encoder.%d", i);
-        att_layer_build(&parts->encoder[i], builder, settings, false, place, prefix);
+        att_layer_build(&parts->encoder[i], builder, settings, false, place_of(i), prefix);
     }
-    for (int i = 0; i < parts->decoder_layers; i++, place += ATT_LAYER_PLACES) {
+}
+
+static void build_decoder_layers(att_transformer_parts *parts, att_builder *builder,
+                                 const att_settings *settings)
+{
+    char prefix[PREFIX_ROOM];
+    for (int i = 0; i < parts->decoder_layers; i++) {
         snprintf(prefix, sizeof prefix, "decoder.%d", i);
-        att_layer_build(&parts->decoder[i], builder, settings, true, place, prefix);
+        att_layer_build(&parts->decoder[i], builder, settings, true,
+                        place_of(parts->encoder_layers + i), prefix);
     }
-    parts->encoder_norm = parts->decoder_norm = (att_norm){ ATT_NO_PARAM, ATT_NO_PARAM };
-    if (settings->norm == ATT_NORM_BEFORE) {
-        att_norm_build(&parts->encoder_norm, builder, parts->width, "encoder.norm");
-        att_norm_build(&parts->decoder_norm, builder, parts->width, "decoder.norm");
-    }
+}
+
+/* After the last layer, where norms stand before. */
+static void build_last_norm(att_norm *out, att_builder *builder, const att_settings *settings,
+                            const char *prefix)
+{
+    *out = (att_norm){ ATT_NO_PARAM, ATT_NO_PARAM };
+    if (settings->norm == ATT_NORM_BEFORE)
+        att_norm_build(out, builder, settings->width, prefix);
+}
+
+static att_transformer_parts parts_of(const att_settings *settings)
+{
+    return (att_transformer_parts){
+        .encoder_layers = (int)settings->layers,
+        .decoder_layers = (int)settings->decoder_layers,
+        .width = settings->width,
+        .heads = settings->heads,
+        .kv_width = 2 * settings->key_heads * (settings->width / settings->heads),
+        .output_w = ATT_NO_PARAM,
+        .output_b = ATT_NO_PARAM,
+    };
+}
+
+void att_transformer_build_encoder(att_transformer_parts *out, att_builder *builder,
+                                   const att_settings *settings, int64_t vocabulary)
+{
+    *out = parts_of(settings);
+    out->decoder_layers = 0;
+    out->source = embedding_of(settings);
+    att_embedding_add(&out->source, builder, vocabulary, start_of_rows(&out->source), "source");
+    build_encoder_layers(out, builder, settings);
+    build_last_norm(&out->encoder_norm, builder, settings, "encoder.norm");
 }
 
 static att_status build(att_model *model, att_error *err)
@@ -133,17 +185,12 @@ static att_status build(att_model *model, att_error *err)
                             .spread = (float)settings->start,
                             .err = err };
     int64_t targets = att_vocab_size(model->target_words);
-    *parts = (att_transformer_parts){
-        .encoder_layers = (int)settings->layers,
-        .decoder_layers = (int)settings->decoder_layers,
-        .width = settings->width,
-        .heads = settings->heads,
-        .kv_width = 2 * settings->key_heads * (settings->width / settings->heads),
-        .output_w = ATT_NO_PARAM,
-        .output_b = ATT_NO_PARAM,
-    };
+    *parts = parts_of(settings);
     build_embeddings(parts, &builder, model);
-    build_layers(parts, &builder, settings);
+    build_encoder_layers(parts, &builder, settings);
+    build_decoder_layers(parts, &builder, settings);
+    build_last_norm(&parts->encoder_norm, &builder, settings, "encoder.norm");
+    build_last_norm(&parts->decoder_norm, &builder, settings, "decoder.norm");
     if (settings->tie == ATT_TIE_NO)
         parts->output_w = att_build_matrix(&builder, parts->width, targets, "output", "w");
     if (settings->biases)

@@ -30,6 +30,13 @@ typedef struct att_transformer_parts {
     int output_b;                        /* [V], or none */
 } att_transformer_parts;
 
+/* What can be said of the settings by whoever uses layers of a Transformer. */
+att_status att_transformer_check(const att_settings *settings, att_error *err);
+
+/* An encoder without a decoder, for tokens of a vocabulary of this size. */
+void att_transformer_build_encoder(att_transformer_parts *out, att_builder *builder,
+                                   const att_settings *settings, int64_t vocabulary);
+
 /* Sequences end to end. */
 typedef struct att_stretch {
     int64_t sequences, tokens;

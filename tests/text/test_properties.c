@@ -84,7 +84,7 @@ static void conditions_of_ifs_end_with_their_own_bracket(void **state)
 {
     (void)state;
     assert_marks("condition", "if (a(b)) c", "...11111...");
-    assert_marks("condition", "f(a) if(b)", "........11.");
+    assert_marks("condition", "f(a) if(b)", ".......11.");
     assert_marks("condition", "elif (b)", "........");
     assert_marks("condition", "while (b)", ".........");
 }
@@ -96,7 +96,7 @@ static void brackets_are_counted_in_code_alone(void **state)
     assert_marks("brackets", "{[(x)]}", "123321.");
     assert_marks("curly", "{ '}' /*}*/ }", "111111111111.");
     assert_marks("square", "a[b[1]]]", ".11221..");
-    assert_marks("curly", "{{\n}x", "1222.");
+    assert_marks("curly", "{{\n}x", "122..");
     assert_marks("round", "f(\n\n)", ".11..");
 }
 

@@ -8,8 +8,8 @@
 #include <string.h>
 
 /* The tokens of the line as it was typed: what the model does not know is shown all the same. */
-static att_status source_tokens(att_answer_maker *maker, att_answer *answer, const att_question *q,
-                                att_error *err)
+att_status att_answer_source(att_answer_maker *maker, att_answer *answer, const att_question *q,
+                             att_error *err)
 {
     const att_vocab *words = maker->model->source_words;
     const char **tokens = att_arena_take(maker->memory, q->source.count, sizeof *tokens);
@@ -164,7 +164,7 @@ static att_status make_one(att_answer_maker *maker, att_answer *answer, const at
 att_status att_answer_make(att_answer_maker *maker, att_answer *out, const att_question *question,
                            const att_hypothesis *found, int64_t count, att_error *err)
 {
-    ATT_TRY(source_tokens(maker, out, question, err));
+    ATT_TRY(att_answer_source(maker, out, question, err));
     att_answer *others = att_arena_take(maker->memory, (size_t)(count - 1), sizeof *others);
     if (!others)
         return att_fail_memory(err);

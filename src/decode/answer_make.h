@@ -2,16 +2,8 @@
 #ifndef ATT_DECODE_ANSWER_MAKE_H
 #define ATT_DECODE_ANSWER_MAKE_H
 
+#include "decode/questions.h"
 #include "decode/search.h"
-
-/* A line on its way through. */
-typedef struct att_question {
-    size_t index;
-    const char *line;
-    att_ids source;    /* as many as are taken */
-    int64_t left_over; /* that are not */
-    att_ids given;     /* what the answer is, or begins with */
-} att_question;
 
 /* What answers are made with. */
 typedef struct att_answer_maker {
@@ -21,6 +13,10 @@ typedef struct att_answer_maker {
     att_arena *memory;   /* where answers live */
     att_text scratch;
 } att_answer_maker;
+
+/* Sets the source's tokens, as they were typed, and what is said of them. */
+att_status att_answer_source(att_answer_maker *maker, att_answer *answer,
+                             const att_question *question, att_error *err);
 
 /* Makes an answer of `count` hypotheses, the best first: the others hang on to it. */
 att_status att_answer_make(att_answer_maker *maker, att_answer *out, const att_question *question,

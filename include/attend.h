@@ -885,6 +885,30 @@ ATT_API att_status att_model_evaluate(att_scores *out, att_metric_score *texts, 
 /* The metrics that suit the text a model answers in: BLEU and chrF for words; often none. */
 ATT_API const char *const *att_model_metrics(const att_model *model, size_t *count);
 
+/* Weights of other programs. A format is a row of a table. */
+typedef struct att_import_format {
+    const char *name;  /* "ctranslate2" */
+    const char *takes; /* the file that it is read from: "model.bin" */
+    const char *says;  /* what becomes of it, in one line */
+    bool splits;       /* lines can be split into its tokens in several ways */
+    bool tokeniser;    /* its tokeniser is another file */
+} att_import_format;
+
+/* Format `index`, from 0, lent for good; NULL past the last. */
+ATT_API const att_import_format *att_import_format_get(size_t index);
+
+/* All-zero means: as the format has it. */
+typedef struct att_import_how {
+    const char *tokens;    /* what a token is: "space" (what stands between spaces) or "char" */
+    const char *tokeniser; /* the file that has it; NULL: looked for beside the weights */
+} att_import_how;
+
+/* Reads weights of another program: *out is what a model file holds, to be saved by
+ * att_safetensors_save(). What is not understood (a version, a tensor, a shape, a way to quantise)
+ * is ATT_BAD_INPUT and named in *err. `how` may be NULL. */
+ATT_API att_status att_import(att_bundle **out, const char *format, const char *path,
+                              const att_import_how *how, att_error *err);
+
 /* ---------------------------------------------------------------- 13. Training */
 
 /* A run: data, a model and where its training stands. */

@@ -17,33 +17,55 @@
 #define KEY_SOURCE   "attend.source"
 #define KEY_TARGET   "attend.target"
 #define KEY_TRAINING "attend.training"
+#define KEY_IMPORTED "attend.imported"
 
 /* ---- writing */
 
-static att_status set_meta(att_bundle *bundle, const att_model *model, const char *training,
-                           att_text *scratch, att_error *err)
+static att_status set_notes(att_bundle *bundle, const char *key, const char *json, att_error *err)
+{
+    return json ? att_bundle_meta_set(bundle, key, json, err) : ATT_OK;
+}
+
+static att_status set_vocabulary(att_bundle *bundle, const char *key, const att_vocab *words,
+                                 att_text *scratch, att_error *err)
+{
+    scratch->length = 0;
+    ATT_TRY(att_vocab_to_json(scratch, words, err));
+    return att_bundle_meta_set(bundle, key, scratch->data, err);
+}
+
+static att_status set_meta(att_bundle *bundle, const att_model_meta *meta, att_text *scratch,
+                           att_error *err)
 {
     ATT_TRY(att_bundle_meta_set(bundle, KEY_FORMAT, ATT_MODEL_FORMAT, err));
-    ATT_TRY(att_bundle_meta_set(bundle, KEY_FAMILY, model->family->name, err));
-    ATT_TRY(att_settings_to_json(scratch, model->settings, err));
+    ATT_TRY(att_bundle_meta_set(bundle, KEY_FAMILY, meta->family->name, err));
+    ATT_TRY(att_settings_to_json(scratch, meta->settings, err));
     ATT_TRY(att_bundle_meta_set(bundle, KEY_SETTINGS, scratch->data, err));
-    scratch->length = 0;
-    ATT_TRY(att_vocab_to_json(scratch, model->source_words, err));
-    ATT_TRY(att_bundle_meta_set(bundle, KEY_SOURCE, scratch->data, err));
-    if (!model->settings->joint) {
-        scratch->length = 0;
-        ATT_TRY(att_vocab_to_json(scratch, model->target_words, err));
-        ATT_TRY(att_bundle_meta_set(bundle, KEY_TARGET, scratch->data, err));
-    }
-    return training ? att_bundle_meta_set(bundle, KEY_TRAINING, training, err) : ATT_OK;
+    ATT_TRY(set_vocabulary(bundle, KEY_SOURCE, meta->source_words, scratch, err));
+    if (!meta->settings->joint)
+        ATT_TRY(set_vocabulary(bundle, KEY_TARGET, meta->target_words, scratch, err));
+    ATT_TRY(set_notes(bundle, KEY_TRAINING, meta->training, err));
+    return set_notes(bundle, KEY_IMPORTED, meta->imported, err);
+}
+
+att_status att_model_set_meta(att_bundle *bundle, const att_model_meta *meta, att_error *err)
+{
+    att_text scratch = { 0 };
+    att_status status = set_meta(bundle, meta, &scratch, err);
+    att_text_free(&scratch);
+    return status;
 }
 
 att_status att_model_to_bundle(att_bundle *bundle, const att_model *model, const char *training,
                                att_error *err)
 {
-    att_text scratch = { 0 };
-    att_status status = set_meta(bundle, model, training, &scratch, err);
-    att_text_free(&scratch);
+    const att_model_meta meta = { .family = model->family,
+                                  .settings = model->settings,
+                                  .source_words = model->source_words,
+                                  .target_words = model->target_words,
+                                  .training = training,
+                                  .imported = model->imported };
+    att_status status = att_model_set_meta(bundle, &meta, err);
     for (int i = 0; i < model->params.count && status == ATT_OK; i++) {
         att_tensor view = att_param_view(&model->params, i);
         status = att_bundle_add(bundle, model->params.items[i].name, &view, err);
@@ -156,6 +178,18 @@ static att_status find_family(const att_family **out, const att_bundle *bundle, 
                     att_quote(quoted, family, strlen(family)));
 }
 
+/* An object of the metadata that may be missing. */
+static att_status read_notes(char **out, att_model *model, const att_bundle *bundle,
+                             const char *key, const char *name, att_error *err)
+{
+    const char *notes = att_bundle_meta_get(bundle, key);
+    if (!notes)
+        return ATT_OK;
+    ATT_TRY(att_notes_check(notes, key, name, err));
+    *out = att_arena_copy(&model->memory, notes, strlen(notes));
+    return *out ? ATT_OK : att_fail_memory(err);
+}
+
 /* Settings and vocabularies, which the model then owns. */
 static att_status read_meta(att_model *model, const att_bundle *bundle, const char *name,
                             att_error *err)
@@ -173,12 +207,8 @@ static att_status read_meta(att_model *model, const att_bundle *bundle, const ch
         ATT_TRY(att_vocab_from_json(&model->own_target, target, name, err));
         model->target_words = model->own_target;
     }
-    const char *training = att_bundle_meta_get(bundle, KEY_TRAINING);
-    if (!training)
-        return ATT_OK;
-    ATT_TRY(att_training_check(training, name, err));
-    model->training = att_arena_copy(&model->memory, training, strlen(training));
-    return model->training ? ATT_OK : att_fail_memory(err);
+    ATT_TRY(read_notes(&model->training, model, bundle, KEY_TRAINING, name, err));
+    return read_notes(&model->imported, model, bundle, KEY_IMPORTED, name, err);
 }
 
 /* Shapes are compared before anything of their size is allocated: what a file claims costs no more

@@ -7,10 +7,11 @@
 /* A model with nothing in it, to be filled; NULL when memory is out. */
 att_model *att_model_blank(void);
 
-/* Whether `json`, from the file `name`, is an object as a training loop leaves it. */
-att_status att_training_check(const char *json, const char *name, att_error *err);
+/* Whether `json`, the metadata `key` of the file `name`, is an object as a training loop or an
+ * import leaves it. */
+att_status att_notes_check(const char *json, const char *key, const char *name, att_error *err);
 
 /* Adds the plain values of such an object to *out, a line each: the key, then the value. */
-att_status att_training_lines(att_text *out, const char *json);
+att_status att_notes_lines(att_text *out, const char *json);
 
 #endif

@@ -36,15 +36,31 @@ static att_status setting_line(att_text *out, const att_model *model, const att_
     return status;
 }
 
+/* Whether a group of settings tells what a model is, or how one was trained. */
+static bool is_of_model(const char *group)
+{
+    static const char *const groups[] = { "task", "tokens", "model", "recurrent", "transformer" };
+    for (size_t i = 0; i < sizeof groups / sizeof *groups; i++)
+        if (strcmp(groups[i], group) == 0)
+            return true;
+    return false;
+}
+
+static bool is_told(const att_model *model, const att_setting *setting)
+{
+    return att_settings_use(model->settings, setting) && strcmp(setting->group, "output") != 0 &&
+           (!model->imported || is_of_model(setting->group));
+}
+
 /* The settings that concern the task and the family, by group. What this run wrote where is not
- * kept. */
+ * kept, and how others have trained is not known. */
 static att_status settings_lines(att_text *out, const att_model *model)
 {
     att_status status = ATT_OK;
     const char *group = "";
     for (size_t i = 0; i < att_setting_count() && status == ATT_OK; i++) {
         const att_setting *setting = att_setting_get(i);
-        if (!att_settings_use(model->settings, setting) || strcmp(setting->group, "output") == 0)
+        if (!is_told(model, setting))
             continue;
         if (strcmp(setting->group, group) != 0 && strcmp(setting->group, "task") != 0)
             status = att_text_print(out, "%s\n", setting->group);
@@ -77,7 +93,11 @@ static att_status info_text(att_text *out, const att_model *model)
                            att_vocab_size(model->target_words), tokens_word(model->target_words)));
     if (model->training) {
         ATT_TRY(att_text_puts(out, "trained\n"));
-        ATT_TRY(att_training_lines(out, model->training));
+        ATT_TRY(att_notes_lines(out, model->training));
+    }
+    if (model->imported) {
+        ATT_TRY(att_text_puts(out, "imported\n"));
+        ATT_TRY(att_notes_lines(out, model->imported));
     }
     ATT_TRY(settings_lines(out, model));
     return parameter_lines(out, &model->params);
@@ -114,7 +134,9 @@ static att_status info_json(att_text *out, const att_model *model, att_error *er
     ATT_TRY(tensors_json(out, &model->params));
     ATT_TRY(att_text_puts(out, "],\"settings\":"));
     ATT_TRY(att_settings_to_json(out, model->settings, err));
-    ATT_TRY(att_text_print(out, ",\"training\":%s}\n", model->training ? model->training : "null"));
+    ATT_TRY(att_text_print(out, ",\"training\":%s,\"imported\":%s}\n",
+                           model->training ? model->training : "null",
+                           model->imported ? model->imported : "null"));
     return ATT_OK;
 }
 

@@ -23,7 +23,8 @@ struct att_model {
     att_params params;
     void *parts;       /* the family's: where its parameters are */
     char *training;    /* JSON that the training loop left in the file; NULL where none */
-    att_arena memory;  /* of `parts` and `training` */
+    char *imported;    /* JSON that says whose weights these are; NULL: our own */
+    att_arena memory;  /* of `parts` and both */
     att_settings *own; /* settings and vocabularies read from a file; NULL where lent */
     att_vocab *own_source, *own_target;
 };
@@ -37,10 +38,29 @@ att_status att_model_new(att_model **out, const att_settings *settings,
 /* ---- files (format.c). Tensors of a model file are its parameters by name; its metadata is
  * "attend.format" (a number, ATT_MODEL_FORMAT), "attend.family", "attend.settings",
  * "attend.source", "attend.target" (JSON; no target where it is the source's, by the setting
- * `joint`) and "attend.training" (JSON, may be missing). Tensors
+ * `joint`), "attend.training" and "attend.imported" (JSON, may be missing). Tensors
  * whose name begins with ATT_TRAINING_PREFIX belong to the training loop and are passed over. */
 #define ATT_MODEL_FORMAT    "1"
 #define ATT_TRAINING_PREFIX "training."
+
+/* One thing to be said of where weights come from: a text, or a number where there is none. */
+typedef struct att_note {
+    const char *key, *text;
+    int64_t number;
+} att_note;
+
+/* Adds notes to *out as a JSON object; texts are UTF-8. */
+att_status att_notes_write(att_text *out, const att_note *notes, size_t count, att_error *err);
+
+/* What a model file says beside its tensors. */
+typedef struct att_model_meta {
+    const att_family *family;
+    const att_settings *settings;
+    const att_vocab *source_words, *target_words;
+    const char *training, *imported; /* JSON, or NULL */
+} att_model_meta;
+
+att_status att_model_set_meta(att_bundle *bundle, const att_model_meta *meta, att_error *err);
 
 /* Adds a model to a bundle: tensors and metadata; `training` is JSON, or NULL. */
 att_status att_model_to_bundle(att_bundle *bundle, const att_model *model, const char *training,

@@ -185,8 +185,9 @@ static void another_format_family_or_nonsense_is_refused(void **state)
         { "attend.format", "7", "is a model in format 7; attend " ATT_VERSION " reads format 1" },
         { "attend.family", "abacus", "is a model of an unknown family 'abacus'" },
         { "attend.settings", "[]", "its settings are no JSON object" },
-        { "attend.training", "7", "what it says of its training is no JSON object" },
-        { "attend.training", "{", "what it says of its training is no JSON object" },
+        { "attend.training", "7", "its metadata 'attend.training' is no JSON object" },
+        { "attend.training", "{", "its metadata 'attend.training' is no JSON object" },
+        { "attend.imported", "[]", "its metadata 'attend.imported' is no JSON object" },
     };
     scene s;
     scene_new(&s, NULL, 0);
@@ -257,7 +258,8 @@ static void info_tells_parameters_settings_and_training(void **state)
             fail_msg("no \"%s\" in:\n%s", lines[i], out.data);
     out.length = 0;
     assert_int_equal(att_model_info(&out, model, true, NULL), ATT_OK);
-    assert_non_null(strstr(out.data, "\"training\":{\"steps\":3,\"loss\":0.25}}\n"));
+    assert_non_null(
+        strstr(out.data, "\"training\":{\"steps\":3,\"loss\":0.25},\"imported\":null}\n"));
     assert_non_null(strstr(out.data, "{\"name\":\"decoder.0.u\",\"shape\":[10,40]}"));
     att_text_free(&out);
     att_model_free(model);

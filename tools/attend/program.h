@@ -68,6 +68,11 @@ exit_code show_run(const struct verb *verb, int count, char **args);
 extern const option show_options[];
 extern const char show_details[];
 
+exit_code import_run(const struct verb *verb, int count, char **args);
+extern const option import_options[];
+extern const char import_details[];
+void import_print_formats(const void *about);
+
 exit_code help_run(const struct verb *verb, int count, char **args);
 
 /* Writes the help of one verb, or the list of verbs, to standard output. */

@@ -1,6 +1,6 @@
 # bash completion for attend(1)
 
-_attend_verbs='explain train run eval score show info bench gradcheck help'
+_attend_verbs='explain train run eval score show info import bench gradcheck help'
 _attend_explain='--format --output --digits --only --row --head --input --target --part --layer
 --colour --ascii --svg --png --pdf --scale --quiet --help'
 _attend_train='--config --quiet --train --source --target --valid --valid-source
@@ -23,6 +23,8 @@ _attend_score='--json --with --help'
 _attend_show="$_attend_decoding --target --layer --head --heads --svg --png --pdf --html --scale --digits --colour --ascii
 --quiet --help"
 _attend_info='--json --help'
+_attend_import='--output --tokens --tokeniser --help'
+_attend_formats='ctranslate2'
 _attend_bench='--cpu --threads --time --quick --json --list --ascii --help'
 _attend_gradcheck='--samples --json --list --help'
 
@@ -180,6 +182,19 @@ _attend() {
         else
             _attend_files safetensors
         fi
+        ;;
+    import)
+        case $prev in
+        import) _attend_words "$_attend_formats" ;;
+        --tokens) _attend_words 'space char' ;;
+        *)
+            if [[ $cur == -* ]]; then
+                _attend_words "$_attend_import"
+            else
+                _attend_files ''
+            fi
+            ;;
+        esac
         ;;
     bench)
         case $prev in

@@ -1,4 +1,4 @@
-/* What a training loop left in a model's metadata; see format.h. */
+/* What a training loop or an import left in a model's metadata; see format.h and model.h. */
 #include "model/format.h"
 
 #include "base/error.h"
@@ -7,7 +7,7 @@
 #ifdef ATT_HAVE_JANSSON
 #include <jansson.h>
 
-att_status att_training_check(const char *json, const char *name, att_error *err)
+att_status att_notes_check(const char *json, const char *key, const char *name, att_error *err)
 {
     json_error_t why;
     json_t *root = json_loads(json, JSON_REJECT_DUPLICATES, &why);
@@ -15,7 +15,7 @@ att_status att_training_check(const char *json, const char *name, att_error *err
     json_decref(root);
     if (good)
         return ATT_OK;
-    return att_fail(err, ATT_BAD_INPUT, name, "what it says of its training is no JSON object");
+    return att_fail(err, ATT_BAD_INPUT, name, "its metadata '%s' is no JSON object", key);
 }
 
 static att_status value_line(att_text *out, const char *key, const json_t *value)
@@ -60,7 +60,7 @@ static att_status table_lines(att_text *out, const char *key, const json_t *list
     return att_text_puts(out, "\n");
 }
 
-att_status att_training_lines(att_text *out, const char *json)
+att_status att_notes_lines(att_text *out, const char *json)
 {
     json_error_t why;
     json_t *root = json_loads(json, 0, &why);
@@ -77,19 +77,42 @@ att_status att_training_lines(att_text *out, const char *json)
     return status;
 }
 
+att_status att_notes_write(att_text *out, const att_note *notes, size_t count, att_error *err)
+{
+    json_t *root = json_object();
+    bool good = root;
+    for (size_t i = 0; i < count && good; i++) {
+        json_t *value =
+            notes[i].text ? json_string(notes[i].text) : json_integer((json_int_t)notes[i].number);
+        good = json_object_set_new(root, notes[i].key, value) == 0;
+    }
+    good = good && json_dump_callback(root, att_text_sink, out, JSON_COMPACT) == 0;
+    json_decref(root);
+    return good ? ATT_OK : att_fail_memory(err);
+}
+
 #else
 
-att_status att_training_check(const char *json, const char *name, att_error *err)
+att_status att_notes_check(const char *json, const char *key, const char *name, att_error *err)
 {
     (void)json;
+    (void)key;
     return att_fail(err, ATT_UNSUPPORTED, name, "this build cannot read models: it lacks jansson");
 }
 
-att_status att_training_lines(att_text *out, const char *json)
+att_status att_notes_lines(att_text *out, const char *json)
 {
     (void)out;
     (void)json;
     return ATT_OK;
+}
+
+att_status att_notes_write(att_text *out, const att_note *notes, size_t count, att_error *err)
+{
+    (void)out;
+    (void)notes;
+    (void)count;
+    return att_fail(err, ATT_UNSUPPORTED, NULL, "this build cannot write models: it lacks jansson");
 }
 
 #endif

@@ -1,0 +1,63 @@
+/* The formats that can be imported; see import.h. */
+#include "import/import.h"
+
+#include "base/error.h"
+#include "base/quote.h"
+
+#include <string.h>
+
+static const att_importer importers[] = {
+    { { .name = "ctranslate2",
+        .takes = "model.bin",
+        .says = "a Transformer of CTranslate2, version 2; its vocabularies lie beside it",
+        .splits = true },
+      att_import_ctranslate2 },
+};
+
+enum { IMPORTERS = sizeof importers / sizeof *importers };
+
+const att_import_format *att_import_format_get(size_t index)
+{
+    return index < IMPORTERS ? &importers[index].shown : NULL;
+}
+
+static att_status unknown_format(const char *format, att_error *err)
+{
+    const char *known[IMPORTERS];
+    char quoted[ATT_QUOTED];
+    for (size_t i = 0; i < IMPORTERS; i++)
+        known[i] = importers[i].shown.name;
+    const char *nearest = att_suggest(format, known, IMPORTERS);
+    att_quote(quoted, format, strlen(format));
+    if (nearest)
+        return att_fail(err, ATT_BAD_INPUT, NULL, "unknown format '%s'; did you mean %s?", quoted,
+                        nearest);
+    return att_fail(err, ATT_BAD_INPUT, NULL, "unknown format '%s'", quoted);
+}
+
+static att_status check_how(const att_import_format *format, const att_import_how *how,
+                            att_error *err)
+{
+    if (how->tokens && !format->splits)
+        return att_fail(err, ATT_BAD_INPUT, NULL, "the format %s itself says what its tokens are",
+                        format->name);
+    if (how->tokeniser && !format->tokeniser)
+        return att_fail(err, ATT_BAD_INPUT, NULL, "the format %s has no tokeniser in another file",
+                        format->name);
+    return ATT_OK;
+}
+
+att_status att_import(att_bundle **out, const char *format, const char *path,
+                      const att_import_how *how, att_error *err)
+{
+    static const att_import_how plain = { 0 };
+    *out = NULL;
+    how = how ? how : &plain;
+    for (size_t i = 0; i < IMPORTERS; i++) {
+        if (strcmp(importers[i].shown.name, format) != 0)
+            continue;
+        ATT_TRY(check_how(&importers[i].shown, how, err));
+        return importers[i].read(out, path, how, err);
+    }
+    return unknown_format(format, err);
+}

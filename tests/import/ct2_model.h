@@ -1,0 +1,169 @@
+/* A small Transformer as CTranslate2 writes one, version 2, with every field open to lies: 2 heads,
+ * width 4, 6 between the matrices, one layer on each side. Values are made of the variable's name
+ * and place, so that each can be told from all others. */
+#ifndef TESTS_IMPORT_CT2_MODEL_H
+#define TESTS_IMPORT_CT2_MODEL_H
+
+#include "tensor/bytes.h"
+
+#include <math.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+
+enum { CT2_WIDTH = 4, CT2_BETWEEN = 6, CT2_SOURCES = 6, CT2_TARGETS = 7 };
+
+typedef struct ct2_row {
+    const char *name;
+    uint32_t rows, columns; /* 0 columns: a vector */
+} ct2_row;
+
+#define CT2_NORM(at)                                                                               \
+    { at "/layer_norm/gamma", 4, 0 },                                                              \
+    {                                                                                              \
+        at "/layer_norm/beta", 4, 0                                                                \
+    }
+#define CT2_LINEAR(at, r, c)                                                                       \
+    { at "/weight", r, c },                                                                        \
+    {                                                                                              \
+        at "/bias", r, 0                                                                           \
+    }
+
+static const ct2_row ct2_rows[] = {
+    { "encoder/embeddings/weight", CT2_SOURCES, 4 },
+    CT2_NORM("encoder/layer_0/self_attention"),
+    CT2_LINEAR("encoder/layer_0/self_attention/linear_0", 12, 4),
+    CT2_LINEAR("encoder/layer_0/self_attention/linear_1", 4, 4),
+    CT2_NORM("encoder/layer_0/ffn"),
+    CT2_LINEAR("encoder/layer_0/ffn/linear_0", 6, 4),
+    CT2_LINEAR("encoder/layer_0/ffn/linear_1", 4, 6),
+    CT2_NORM("encoder"),
+    { "decoder/embeddings/weight", CT2_TARGETS, 4 },
+    CT2_NORM("decoder/layer_0/self_attention"),
+    CT2_LINEAR("decoder/layer_0/self_attention/linear_0", 12, 4),
+    CT2_LINEAR("decoder/layer_0/self_attention/linear_1", 4, 4),
+    CT2_NORM("decoder/layer_0/attention"),
+    CT2_LINEAR("decoder/layer_0/attention/linear_0", 4, 4),
+    CT2_LINEAR("decoder/layer_0/attention/linear_1", 8, 4),
+    CT2_LINEAR("decoder/layer_0/attention/linear_2", 4, 4),
+    CT2_NORM("decoder/layer_0/ffn"),
+    CT2_LINEAR("decoder/layer_0/ffn/linear_0", 6, 4),
+    CT2_LINEAR("decoder/layer_0/ffn/linear_1", 4, 6),
+    CT2_NORM("decoder"),
+    CT2_LINEAR("decoder/projection", CT2_TARGETS, 4),
+};
+enum { CT2_ROWS = sizeof ct2_rows / sizeof *ct2_rows };
+
+/* How the file is written. All-zero but for `item`: as it should be. */
+typedef struct ct2_how {
+    unsigned item;              /* bytes of a weight's element: 4, 2 or 1 */
+    const char *without;        /* a variable to leave out */
+    const char *twice;          /* one to write twice */
+    const char *narrow;         /* a vector or matrix to make one row shorter */
+    const char *extra;          /* a variable that nobody knows */
+    const char *no_scale;       /* a weight without its scale */
+    const char *kind;           /* NULL: TransformerSpec */
+    unsigned version, revision; /* 0: 2 and 3 */
+    bool no_heads;
+} ct2_how;
+
+/* Between -1 and 1, in steps of 1/64, which all ways to quantise here keep exactly. */
+static inline float ct2_value(const char *name, uint32_t at)
+{
+    uint32_t hash = 2166136261u + at * 40503u;
+    for (; *name; name++)
+        hash = (hash ^ (unsigned char)*name) * 16777619u;
+    return (float)((int)(hash >> 8 & 127) - 64) / 64;
+}
+
+static inline void ct2_name(att_text *out, const char *name)
+{
+    put_number(out, strlen(name) + 1, 2);
+    put(out, name, strlen(name) + 1);
+}
+
+static inline void ct2_head(att_text *out, const char *name, uint32_t rows, uint32_t columns,
+                            unsigned item)
+{
+    ct2_name(out, name);
+    put_number(out, columns > 0 ? 2 : 1, 1);
+    put_number(out, rows, 4);
+    if (columns > 0)
+        put_number(out, columns, 4);
+    put_number(out, item, 1);
+    put_number(out, rows * (columns > 0 ? columns : 1), 4);
+}
+
+static inline void ct2_float(att_text *out, float value)
+{
+    uint32_t bits;
+    memcpy(&bits, &value, sizeof bits);
+    put_number(out, bits, 4);
+}
+
+/* Variables written. */
+static inline uint32_t ct2_variable(att_text *out, const ct2_row *row, const ct2_how *how)
+{
+    char scale[128];
+    unsigned item = row->columns > 0 ? how->item : 4;
+    uint32_t rows = row->rows - (how->narrow && strcmp(how->narrow, row->name) == 0);
+    uint32_t count = rows * (row->columns > 0 ? row->columns : 1);
+    ct2_head(out, row->name, rows, row->columns, item);
+    for (uint32_t i = 0; i < count; i++)
+        if (item == 4)
+            ct2_float(out, ct2_value(row->name, i));
+        else
+            put_number(out, (uint64_t)(int64_t)lrintf(64 * ct2_value(row->name, i)), item);
+    if (item == 4 || (how->no_scale && strcmp(how->no_scale, row->name) == 0))
+        return 1;
+    snprintf(scale, sizeof scale, "%s_scale", row->name);
+    ct2_head(out, scale, item == 1 ? rows : 1, 0, 4); /* one for each row, or one for all */
+    for (uint32_t i = 0; i < (item == 1 ? rows : 1); i++)
+        ct2_float(out, 64);
+    return 2;
+}
+
+static inline uint32_t ct2_variables(att_text *out, const ct2_how *how)
+{
+    uint32_t count = 0;
+    for (int i = 0; i < CT2_ROWS; i++) {
+        const char *name = ct2_rows[i].name;
+        if (!how->without || strcmp(how->without, name) != 0)
+            count += ct2_variable(out, &ct2_rows[i], how);
+        if (how->twice && strcmp(how->twice, name) == 0)
+            count += ct2_variable(out, &ct2_rows[i], &(ct2_how){ .item = 4 });
+    }
+    if (!how->no_heads) {
+        ct2_name(out, "num_heads");
+        put_number(out, 0, 1); /* no dimensions */
+        put_number(out, 1, 1);
+        put_number(out, 1, 4);
+        put_number(out, 2, 1);
+        count++;
+    }
+    if (how->extra) {
+        ct2_head(out, how->extra, 1, 0, 4);
+        ct2_float(out, 1);
+        count++;
+    }
+    return count;
+}
+
+static inline att_text ct2_model(const ct2_how *how)
+{
+    att_text out = { 0 }, variables = { 0 };
+    uint32_t count = ct2_variables(&variables, how);
+    put_number(&out, how->version ? how->version : 2, 4);
+    ct2_name(&out, how->kind ? how->kind : "TransformerSpec");
+    put_number(&out, how->revision ? how->revision : 3, 4);
+    put_number(&out, count, 4);
+    put(&out, variables.data, variables.length);
+    att_text_free(&variables);
+    return out;
+}
+
+/* The first has no <unk>: the table's last row is that. The second has it in the middle. */
+#define CT2_SOURCE_WORDS "<blank>\n<s>\n</s>\na\nb\n"
+#define CT2_TARGET_WORDS "<blank>\n<s>\n</s>\nx\n<unk>\ny\nz\n"
+
+#endif

@@ -1,0 +1,266 @@
+/* CTranslate2's models: where each number of theirs goes in ours, and what is refused. */
+#include "import/ct2_model.h"
+
+#include "import/ctranslate2.h"
+#include "tensor/files.h"
+
+static att_status convert_words(att_bundle **out, const att_text *bytes, const char *source,
+                                const char *target, att_error *err)
+{
+    const att_ct2_words words = { { "source.txt", source, strlen(source) },
+                                  { "target.txt", target, strlen(target) } };
+    att_ct2_file file;
+    *out = NULL;
+    att_status status = att_ct2_read(&file, bytes->data, bytes->length, "model.bin", err);
+    if (status == ATT_OK) {
+        status = att_ct2_convert(out, &file, &words, ATT_TOKENS_SPACE, err);
+        att_ct2_free(&file);
+    }
+    return status;
+}
+
+static att_bundle *convert(const ct2_how *how)
+{
+    att_error err = { 0 };
+    att_bundle *bundle;
+    att_text file = ct2_model(how);
+    if (convert_words(&bundle, &file, CT2_SOURCE_WORDS, CT2_TARGET_WORDS, &err) != ATT_OK)
+        fail_msg("%s", err.message);
+    att_text_free(&file);
+    return bundle;
+}
+
+static double entry(const att_bundle *bundle, const char *name, int64_t row, int64_t column)
+{
+    const att_tensor *tensor = att_bundle_get(bundle, name);
+    if (!tensor)
+        fail_msg("no tensor %s", name);
+    const int64_t index[] = { row, column };
+    assert_true(row < tensor->shape[0] && (tensor->rank < 2 || column < tensor->shape[1]));
+    return att_tensor_get(tensor, index);
+}
+
+static void each_matrix_is_turned_and_each_vector_kept(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *from, *into;
+        uint32_t in, out; /* of the matrix; 0 in: a vector */
+    } rows[] = {
+        { "encoder/layer_0/self_attention/linear_0/weight", "encoder.0.self.query_key_value", 4,
+          12 },
+        { "encoder/layer_0/self_attention/linear_1/weight", "encoder.0.self.out", 4, 4 },
+        { "encoder/layer_0/ffn/linear_1/weight", "encoder.0.feed.second", 6, 4 },
+        { "decoder/layer_0/attention/linear_0/weight", "decoder.0.cross.query", 4, 4 },
+        { "decoder/layer_0/attention/linear_1/weight", "decoder.0.cross.key_value", 4, 8 },
+        { "decoder/layer_0/attention/linear_2/weight", "decoder.0.cross.out", 4, 4 },
+        { "decoder/layer_0/ffn/linear_0/bias", "decoder.0.feed.first_bias", 0, 6 },
+        { "decoder/layer_0/attention/layer_norm/gamma", "decoder.0.cross.norm.gain", 0, 4 },
+        { "decoder/layer_norm/beta", "decoder.norm.bias", 0, 4 },
+    };
+    att_bundle *bundle = convert(&(ct2_how){ .item = 4 });
+    for (size_t r = 0; r < sizeof rows / sizeof *rows; r++)
+        for (uint32_t o = 0; o < rows[r].out; o++) {
+            if (rows[r].in == 0)
+                assert_true(entry(bundle, rows[r].into, o, 0) ==
+                            (double)ct2_value(rows[r].from, o));
+            for (uint32_t i = 0; i < rows[r].in; i++)
+                assert_true(entry(bundle, rows[r].into, i, o) ==
+                            (double)ct2_value(rows[r].from, o * rows[r].in + i));
+        }
+    att_bundle_free(bundle);
+}
+
+/* Ours are <unknown>, <start>, <end> and the others; theirs stand in the lists. */
+static void rows_of_tokens_follow_our_numbers(void **state)
+{
+    (void)state;
+    static const uint32_t source[] = { 5, 1, 2, 0, 3, 4 }, target[] = { 4, 1, 2, 0, 3, 5, 6 };
+    att_bundle *bundle = convert(&(ct2_how){ .item = 4 });
+    for (uint32_t id = 0; id < CT2_SOURCES; id++)
+        for (uint32_t j = 0; j < CT2_WIDTH; j++)
+            assert_true(entry(bundle, "source.embed", id, j) ==
+                        (double)ct2_value("encoder/embeddings/weight", source[id] * 4 + j));
+    for (uint32_t id = 0; id < CT2_TARGETS; id++) {
+        assert_true(entry(bundle, "output.bias", id, 0) ==
+                    (double)ct2_value("decoder/projection/bias", target[id]));
+        for (uint32_t j = 0; j < CT2_WIDTH; j++) {
+            assert_true(entry(bundle, "target.embed", id, j) ==
+                        (double)ct2_value("decoder/embeddings/weight", target[id] * 4 + j));
+            assert_true(entry(bundle, "output.w", j, id) ==
+                        (double)ct2_value("decoder/projection/weight", target[id] * 4 + j));
+        }
+    }
+    att_bundle_free(bundle);
+}
+
+static void positions_are_sines_before_cosines_counted_from_one(void **state)
+{
+    (void)state;
+    att_bundle *bundle = convert(&(ct2_how){ .item = 4 });
+    for (int64_t p = 0; p < 1024; p += 341)
+        for (int64_t i = 0; i < 2; i++) {
+            double angle = (double)(p + 1) * (i == 0 ? 1 : 1e-4);
+            assert_true(fabs(entry(bundle, "source.positions", p, i) - sin(angle)) < 1e-7);
+            assert_true(fabs(entry(bundle, "target.positions", p, 2 + i) - cos(angle)) < 1e-7);
+        }
+    att_bundle_free(bundle);
+}
+
+/* The values are exact in all three types. */
+static void quantised_weights_become_the_same_floats(void **state)
+{
+    (void)state;
+    att_bundle *whole = convert(&(ct2_how){ .item = 4 });
+    for (unsigned item = 1; item <= 2; item++) {
+        att_bundle *bundle = convert(&(ct2_how){ .item = item });
+        assert_int_equal(att_bundle_count(bundle), att_bundle_count(whole));
+        for (size_t i = 0; i < att_bundle_count(whole); i++) {
+            const att_tensor *a = att_bundle_at(whole, i);
+            const att_tensor *b = att_bundle_get(bundle, att_bundle_name(whole, i));
+            assert_memory_equal(a->data, b->data, (size_t)att_tensor_count(a) * sizeof(float));
+        }
+        att_bundle_free(bundle);
+    }
+    att_bundle_free(whole);
+}
+
+static void what_is_not_understood_is_refused_by_name(void **state)
+{
+    (void)state;
+    static const struct {
+        ct2_how how;
+        const char *message;
+    } rows[] = {
+        { { .version = 6 },
+          "is no model.bin of CTranslate2 version 2: its first number is 6, and should be the "
+          "version" },
+        { { .kind = "WhisperSpec" },
+          "is a 'WhisperSpec'; of CTranslate2's models, those that translate with a Transformer "
+          "can be imported" },
+        { { .revision = 9 }, "is revision 9 of a TransformerSpec; 2 to 3 are known" },
+        { { .no_heads = true }, "does not say how many heads it has, in a variable 'num_heads'" },
+        { { .extra = "decoder/alibi" }, "what the variable 'decoder/alibi' does is not known" },
+        { { .twice = "decoder/projection/bias" },
+          "the variable 'decoder/projection/bias' is there twice" },
+        { { .without = "encoder/layer_0/ffn/linear_1/weight" },
+          "the variable 'encoder/layer_0/ffn/linear_1/weight' is missing" },
+        { { .without = "encoder/embeddings/weight" },
+          "lacks the matrix 'encoder/embeddings/weight'" },
+        { { .narrow = "decoder/projection/bias" },
+          "what is to become 'output.bias' is [6], and there are 7 tokens" },
+        { { .narrow = "encoder/layer_norm/beta" },
+          "the tensor 'encoder.norm.bias' is [3], and by its settings the model needs [4]" },
+        { { .narrow = "encoder/layer_0/self_attention/linear_0/weight" },
+          "embeddings are 4 wide, and 'encoder/layer_0/self_attention/linear_0/weight' is [11, "
+          "4]" },
+        { { .item = 3 },
+          "the variable 'encoder/embeddings/weight' has elements of 3 bytes; 4, 2 and 1 are "
+          "known" },
+        { { .item = 1, .no_scale = "decoder/layer_0/attention/linear_0/weight" },
+          "the variable 'decoder/layer_0/attention/linear_0/weight' has integers, and there is no "
+          "'decoder/layer_0/attention/linear_0/weight_scale'" },
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        ct2_how how = rows[i].how;
+        how.item = how.item ? how.item : 4;
+        att_text file = ct2_model(&how);
+        att_bundle *bundle;
+        att_error err = { 0 };
+        assert_int_equal(convert_words(&bundle, &file, CT2_SOURCE_WORDS, CT2_TARGET_WORDS, &err),
+                         ATT_BAD_INPUT);
+        assert_message(err.message, rows[i].message, "file");
+        assert_string_equal(err.place, "model.bin");
+        assert_null(bundle);
+        att_text_free(&file);
+    }
+}
+
+static void vocabularies_that_do_not_fit_are_refused(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *source, *place, *message;
+        int line;
+    } rows[] = {
+        { "<s>\n</s>\na\n", "source.txt", "has 3 tokens, and the model 6 embeddings", 0 },
+        { "<blank>\n<s>\n</s>\na\nb\nc\nd\n", "source.txt",
+          "has 7 tokens, and the model 6 embeddings", 0 },
+        { "<blank>\n<s>\n</s>\na\na\n", "source.txt", "a vocabulary has the token 'a' twice", 0 },
+        { "<blank>\n<s>\nend\na\nb\n", "source.txt", "lacks the token '</s>'", 0 },
+        { "<blank>\n<s>\n</s>\n\xff\nb\n", "source.txt", "the token is not UTF-8", 4 },
+        { "<blank>\n<s>\n</s>\n\nb\n", "source.txt", "token 2 of a vocabulary is empty", 0 },
+    };
+    att_text file = ct2_model(&(ct2_how){ .item = 4 });
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        att_bundle *bundle;
+        att_error err = { 0 };
+        assert_int_equal(convert_words(&bundle, &file, rows[i].source, CT2_TARGET_WORDS, &err),
+                         ATT_BAD_INPUT);
+        assert_message(err.message, rows[i].message, rows[i].source);
+        assert_string_equal(err.place, rows[i].place);
+        assert_int_equal(err.line, rows[i].line);
+    }
+    att_text_free(&file);
+}
+
+static void a_file_cut_anywhere_is_refused(void **state)
+{
+    (void)state;
+    att_text file = ct2_model(&(ct2_how){ .item = 1 });
+    size_t whole = file.length;
+    for (size_t length = 0; length < whole; length++) {
+        att_bundle *bundle;
+        att_error err = { 0 };
+        file.length = length;
+        att_text cut = { .data = exact_copy(&file), .length = length };
+        assert_int_equal(convert_words(&bundle, &cut, CT2_SOURCE_WORDS, CT2_TARGET_WORDS, &err),
+                         ATT_BAD_INPUT);
+        att_free(cut.data);
+    }
+    file.length = whole;
+    put(&file, "!", 1);
+    att_bundle *bundle;
+    att_error err = { 0 };
+    assert_int_equal(convert_words(&bundle, &file, CT2_SOURCE_WORDS, CT2_TARGET_WORDS, &err),
+                     ATT_BAD_INPUT);
+    assert_string_equal(err.message, "has 1 bytes after its last variable");
+    att_text_free(&file);
+}
+
+static void running_out_of_memory_anywhere_loses_nothing(void **state)
+{
+    (void)state;
+    att_text file = ct2_model(&(ct2_how){ .item = 1 });
+    size_t live = att_alloc_live();
+    att_status status = ATT_NO_MEMORY;
+    for (size_t n = 1; status != ATT_OK; n += 3) {
+        att_bundle *bundle;
+        att_error err = { 0 };
+        att_alloc_fail_at(n);
+        status = convert_words(&bundle, &file, CT2_SOURCE_WORDS, CT2_TARGET_WORDS, &err);
+        att_alloc_fail_at(0);
+        if (status != ATT_OK)
+            assert_int_equal(status, ATT_NO_MEMORY);
+        att_bundle_free(bundle);
+        assert_int_equal(att_alloc_live(), live);
+    }
+    att_text_free(&file);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(what_is_not_understood_is_refused_by_name),
+#ifdef ATT_HAVE_JANSSON /* a model file holds JSON */
+        cmocka_unit_test(each_matrix_is_turned_and_each_vector_kept),
+        cmocka_unit_test(rows_of_tokens_follow_our_numbers),
+        cmocka_unit_test(positions_are_sines_before_cosines_counted_from_one),
+        cmocka_unit_test(quantised_weights_become_the_same_floats),
+        cmocka_unit_test(vocabularies_that_do_not_fit_are_refused),
+        cmocka_unit_test(a_file_cut_anywhere_is_refused),
+        cmocka_unit_test(running_out_of_memory_anywhere_loses_nothing),
+#endif
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,126 @@
+/* Real weights and what is known of their answers. The weights are no part of the source: the
+ * environment variable ATTEND_DATA names the folder that has them, and where it does not, the tests
+ * are skipped and say which folder they want. */
+#include "attend.h"
+
+#include "model/model.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+enum { PATH_ROOM = 1024 };
+
+/* The path of a file of the data; skips the test where it is not there. */
+static void find_data(char path[PATH_ROOM], const char *file)
+{
+    const char *folder = getenv("ATTEND_DATA");
+    snprintf(path, PATH_ROOM, "%s/%s", folder ? folder : "", file);
+    if (folder && access(path, R_OK) == 0)
+        return;
+    print_message("# skipped: ATTEND_DATA names no folder with %s\n", file);
+    skip();
+}
+
+static att_model *import(const char *format, const char *file)
+{
+    char path[PATH_ROOM];
+    att_error err = { 0 };
+    att_bundle *bundle;
+    att_model *model;
+    find_data(path, file);
+    if (att_import(&bundle, format, path, NULL, &err) != ATT_OK ||
+        att_model_from_bundle(&model, bundle, file, &err) != ATT_OK)
+        fail_msg("%s: %s", err.place, err.message);
+    att_bundle_free(bundle);
+    return model;
+}
+
+typedef struct known {
+    const char *line, *answer;
+} known;
+
+static void assert_known(att_model *model, const known *rows, size_t count, int64_t beam)
+{
+    const att_answer_how how = { .decoding = { .beam = beam } };
+    for (size_t i = 0; i < count; i++) {
+        att_answers *answers;
+        att_error err = { 0 };
+        if (att_model_answer(&answers, model, &rows[i].line, 1, &how, &err) != ATT_OK)
+            fail_msg("%s", err.message);
+        assert_string_equal(att_answers_get(answers, 0)->text, rows[i].answer);
+        att_answers_free(answers);
+    }
+}
+
+/* ---- CTranslate2: the answers that its own tests demand of these weights */
+
+static const known names[] = {
+    { "آ ت ز م و ن", "a t z m o n" },
+    { "آ ز ا", "a z z a" },
+    { "آ ت ش ي س و ن", "a c h i s o n" },
+};
+enum { NAMES = sizeof names / sizeof *names };
+
+static void assert_names(const char *file)
+{
+    att_model *model = import("ctranslate2", file);
+    assert_known(model, names, NAMES, 1);
+    assert_known(model, names, NAMES, 5);
+    att_model_free(model);
+}
+
+static void arabic_names_are_written_as_known(void **state)
+{
+    (void)state;
+    assert_names("weights_ct2_aren_translit/aren-transliteration/model.bin");
+}
+
+static void arabic_names_in_16_bits_are_written_as_known(void **state)
+{
+    (void)state;
+    assert_names("weights_ct2_aren_translit/aren-transliteration-i16/model.bin");
+}
+
+static void arabic_names_in_8_bits_are_written_as_known(void **state)
+{
+    (void)state;
+    assert_names("weights_ct2_aren_translit/aren-transliteration-i8/model.bin");
+}
+
+/* What CTranslate2 4.8.4 itself gives, in floats: score_batch() of the first name. */
+static void the_log_probabilities_are_those_of_ctranslate2(void **state)
+{
+    (void)state;
+    static const double expected[] = { -0.1060228, -0.0654106, -0.0560026, -0.4479532,
+                                       -0.2307138, -0.0921831, -0.0634632 };
+    const char *target = names[0].answer;
+    const att_answer_how how = { .targets = &target };
+    att_model *model =
+        import("ctranslate2", "weights_ct2_aren_translit/aren-transliteration/model.bin");
+    att_answers *answers;
+    assert_int_equal(att_model_answer(&answers, model, &names[0].line, 1, &how, NULL), ATT_OK);
+    const att_answer *answer = att_answers_get(answers, 0);
+    assert_int_equal(answer->target_count, 7);
+    for (int i = 0; i < 7; i++) /* both sides sum 32 products in single precision, 12 layers deep */
+        assert_true(answer->token_scores[i] - expected[i] < 2e-5 &&
+                    expected[i] - answer->token_scores[i] < 2e-5);
+    att_answers_free(answers);
+    att_model_free(model);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(arabic_names_are_written_as_known),
+        cmocka_unit_test(arabic_names_in_16_bits_are_written_as_known),
+        cmocka_unit_test(arabic_names_in_8_bits_are_written_as_known),
+        cmocka_unit_test(the_log_probabilities_are_those_of_ctranslate2),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,22 +1,7 @@
 /* An answer of a model as one line of JSON. */
 #include "attend.h"
 
-#include "render/number.h"
 #include "render/writer.h"
-
-#include <math.h>
-
-/* What JSON has no number for is null. */
-static void put_number(att_writer *out, double value)
-{
-    char text[ATT_NUMBER_SIZE];
-    if (!isfinite(value)) {
-        att_put(out, "null");
-        return;
-    }
-    att_number_exact(text, value);
-    att_put(out, text);
-}
 
 static void put_strings(att_writer *out, const char *key, const char *const *strings, int64_t count)
 {
@@ -28,23 +13,13 @@ static void put_strings(att_writer *out, const char *key, const char *const *str
     att_put(out, "]");
 }
 
-static void put_numbers(att_writer *out, const double *values, int64_t count)
-{
-    att_put(out, "[");
-    for (int64_t i = 0; i < count; i++) {
-        att_put(out, i > 0 ? "," : "");
-        put_number(out, values[i]);
-    }
-    att_put(out, "]");
-}
-
 /* A map: a row for each target token. */
 static void put_map(att_writer *out, const att_answer *answer, const double *weights)
 {
     att_put(out, "[");
     for (int64_t t = 0; t < answer->target_count; t++) {
         att_put(out, t > 0 ? "," : "");
-        put_numbers(out, weights + t * answer->source_count, answer->source_count);
+        att_put_json_numbers(out, weights + t * answer->source_count, answer->source_count);
     }
     att_put(out, "]");
 }
@@ -70,9 +45,9 @@ static void put_answer(att_writer *out, const att_answer *answer, bool source)
     att_put(out, "{\"text\":");
     att_put_json(out, answer->text);
     att_put(out, ",\"score\":");
-    put_number(out, answer->score);
+    att_put_json_number(out, answer->score);
     att_put(out, ",\"rank\":");
-    put_number(out, answer->rank);
+    att_put_json_number(out, answer->rank);
     att_putf(out, ",\"cut\":%s", answer->cut ? "true" : "false");
     if (source) {
         att_put(out, ",\"unknown\":");
@@ -81,7 +56,7 @@ static void put_answer(att_writer *out, const att_answer *answer, bool source)
     }
     put_strings(out, "target", answer->target_tokens, answer->target_count);
     att_put(out, ",\"scores\":");
-    put_numbers(out, answer->token_scores, answer->target_count);
+    att_put_json_numbers(out, answer->token_scores, answer->target_count);
     if (answer->weights) {
         att_put(out, ",\"attention\":");
         put_map(out, answer, answer->weights);

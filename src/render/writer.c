@@ -2,10 +2,12 @@
 #include "render/writer.h"
 
 #include "base/text.h"
+#include "render/number.h"
 #include "text/utf8.h"
 #include "text/width.h"
 
 #include <inttypes.h>
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -130,4 +132,22 @@ void att_put_json(att_writer *out, const char *string)
             att_put_char(out, c);
     }
     att_put(out, "\"");
+}
+
+void att_put_json_number(att_writer *out, double value)
+{
+    char text[ATT_NUMBER_SIZE];
+    if (isfinite(value))
+        att_number_exact(text, value);
+    att_put(out, isfinite(value) ? text : "null");
+}
+
+void att_put_json_numbers(att_writer *out, const double *values, int64_t count)
+{
+    att_put(out, "[");
+    for (int64_t i = 0; i < count; i++) {
+        att_put(out, i > 0 ? "," : "");
+        att_put_json_number(out, values[i]);
+    }
+    att_put(out, "]");
 }

@@ -41,4 +41,8 @@ void att_put_plain(att_writer *out, const char *string);
 void att_put_xml(att_writer *out, const char *string);
 void att_put_json(att_writer *out, const char *string);
 
+/* Numbers as JSON, exact; what is none is null. A list of them in brackets. */
+void att_put_json_number(att_writer *out, double value);
+void att_put_json_numbers(att_writer *out, const double *values, int64_t count);
+
 #endif

@@ -1,9 +1,10 @@
-/* Maps into picture files; see pictures.h. */
+/* Picture files; see pictures.h. */
 #include "pictures.h"
 
 #include "program.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "picture.h"
@@ -11,37 +12,37 @@
 /* Twice the size of the SVG is sharp on the screens and in the papers of today. */
 static const double usual_scale = 2;
 
-/* A kind of picture: draws `map` into *out. */
-typedef att_status draw_function(att_text *out, const att_map *map, double scale, att_error *err);
+/* A kind of picture: draws what there is into *out. */
+typedef att_status draw_function(att_text *out, const picture *what, double scale, att_error *err);
 
-static att_status draw_svg(att_text *out, const att_map *map, double scale, att_error *err)
+static att_status draw_svg(att_text *out, const picture *what, double scale, att_error *err)
 {
     (void)scale;
-    return att_map_svg(out, map, err);
+    return what->svg(out, what->of, false, err);
 }
 
-static att_status draw_png(att_text *out, const att_map *map, double scale, att_error *err)
+static att_status draw_png(att_text *out, const picture *what, double scale, att_error *err)
 {
     att_text svg = { 0 };
-    att_status status = att_map_svg_flat(&svg, map, err);
+    att_status status = what->svg(&svg, what->of, true, err);
     if (status == ATT_OK)
         status = picture_png(out, &svg, scale > 0 ? scale : usual_scale, err);
     att_text_free(&svg);
     return status;
 }
 
-static att_status draw_pdf(att_text *out, const att_map *map, double scale, att_error *err)
+static att_status draw_pdf(att_text *out, const picture *what, double scale, att_error *err)
 {
     (void)scale;
     att_text svg = { 0 };
-    att_status status = att_map_svg_flat(&svg, map, err);
+    att_status status = what->svg(&svg, what->of, true, err);
     if (status == ATT_OK)
         status = picture_pdf(out, &svg, err);
     att_text_free(&svg);
     return status;
 }
 
-/* `path` itself for the only map; otherwise "maps.svg" becomes "maps-3.svg". */
+/* `path` itself for the only picture; otherwise "maps.svg" becomes "maps-3.svg". */
 static att_status numbered(att_text *out, const char *path, size_t index, size_t count)
 {
     const char *slash = strrchr(path, '/');
@@ -57,19 +58,19 @@ static att_status numbered(att_text *out, const char *path, size_t index, size_t
                                           { 0 } });
 }
 
-/* Every map as one kind of picture. */
-static att_status make_kind(output_list *files, const att_map *const *maps, size_t count,
+/* All of them as one kind of picture. */
+static att_status make_kind(output_list *files, const picture *pictures, size_t count,
                             const char *path, draw_function *draw, double scale, att_error *err)
 {
     for (size_t i = 0; i < count; i++) {
         att_text name = { 0 };
         output_file *file = NULL;
         if (numbered(&name, path, i, count) == ATT_OK)
-            file = output_add(files, name.data, "map");
+            file = output_add(files, name.data, pictures[i].name);
         att_text_free(&name);
         if (!file)
             return error_memory(err);
-        att_status status = draw(&file->bytes, maps[i], scale, err);
+        att_status status = draw(&file->bytes, &pictures[i], scale, err);
         if (status != ATT_OK)
             return status;
     }
@@ -92,7 +93,7 @@ const char *pictures_bad(const picture_files *asked)
     return NULL;
 }
 
-att_status pictures_make(output_list *files, const att_map *const *maps, size_t count,
+att_status pictures_draw(output_list *files, const picture *pictures, size_t count,
                          const picture_files *asked, att_error *err)
 {
     const struct {
@@ -103,9 +104,27 @@ att_status pictures_make(output_list *files, const att_map *const *maps, size_t 
         if (!kinds[i].path)
             continue;
         att_status status =
-            make_kind(files, maps, count, kinds[i].path, kinds[i].draw, asked->scale, err);
+            make_kind(files, pictures, count, kinds[i].path, kinds[i].draw, asked->scale, err);
         if (status != ATT_OK)
             return status;
     }
     return ATT_OK;
+}
+
+static att_status map_svg(att_text *out, const void *map, bool flat, att_error *err)
+{
+    return (flat ? att_map_svg_flat : att_map_svg)(out, map, err);
+}
+
+att_status pictures_make(output_list *files, const att_map *const *maps, size_t count,
+                         const picture_files *asked, att_error *err)
+{
+    picture *pictures = calloc(count + 1, sizeof *pictures);
+    if (!pictures)
+        return error_memory(err);
+    for (size_t i = 0; i < count; i++)
+        pictures[i] = (picture){ "map", map_svg, maps[i] };
+    att_status status = pictures_draw(files, pictures, count, asked, err);
+    free(pictures);
+    return status;
 }

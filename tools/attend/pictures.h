@@ -1,10 +1,10 @@
-/* Attention maps as picture files. */
+/* Attention maps, and whatever else can be drawn, as picture files. */
 #ifndef PICTURES_H
 #define PICTURES_H
 
 #include "output.h"
 
-/* The files asked for; NULL where a kind is not. Of several maps, each file gets a number. */
+/* The files asked for; NULL where a kind is not. Of several pictures, each file gets a number. */
 typedef struct picture_files {
     const char *svg;
     const char *png;
@@ -19,7 +19,18 @@ bool pictures_asked(const picture_files *asked);
  * several, and standard output is the document's. */
 const char *pictures_bad(const picture_files *asked);
 
-/* Draws each of the maps into *files, to be written later. */
+/* What can be drawn: as SVG, `flat` for a rasteriser. */
+typedef struct picture {
+    const char *name; /* "map": what it is, told when its file was written */
+    att_status (*svg)(att_text *out, const void *of, bool flat, att_error *err);
+    const void *of;
+} picture;
+
+/* Draws each of the pictures into *files, to be written later. */
+att_status pictures_draw(output_list *files, const picture *pictures, size_t count,
+                         const picture_files *asked, att_error *err);
+
+/* The same for maps. */
 att_status pictures_make(output_list *files, const att_map *const *maps, size_t count,
                          const picture_files *asked, att_error *err);
 

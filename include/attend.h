@@ -696,9 +696,20 @@ typedef struct att_label_rates {
 /* A model: settings, vocabularies and parameters, as trained and kept in one .safetensors file. */
 typedef struct att_model att_model;
 
+/* What a model takes and gives; its task decides. */
+typedef enum att_kind {
+    ATT_KIND_PAIRS,   /* a line for a line */
+    ATT_KIND_TEXT,    /* what comes next in a text */
+    ATT_KIND_LABEL,   /* one of a list of labels for a line */
+    ATT_KIND_PICTURE, /* a line for a picture */
+} att_kind;
+enum { ATT_KINDS = ATT_KIND_PICTURE + 1 };
+
 /* Reads a model file. What is missing, misshapen or too much in it is named in *err. */
 ATT_API att_status att_model_load(att_model **out, const char *path, att_error *err);
 ATT_API void att_model_free(att_model *model);
+
+ATT_API att_kind att_model_kind(const att_model *model);
 
 /* Writes it beside `path` and renames it into place. */
 ATT_API att_status att_model_save(const att_model *model, const char *path, att_error *err);
@@ -967,6 +978,9 @@ typedef bool att_training_watch(void *context, const att_training_progress *prog
  * fails at that step and the files of before stay. */
 ATT_API att_status att_training_run(att_training *training, att_training_watch *watch,
                                     void *context, att_error *err);
+
+/* The kind of the model that it trains. */
+ATT_API att_kind att_training_kind(const att_training *training);
 
 /* Whether the run is over (att_training_run() would have nothing left to do). */
 ATT_API bool att_training_over(const att_training *training);

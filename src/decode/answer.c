@@ -141,6 +141,9 @@ static att_status answer_all(session *s, att_error *err)
 
 static att_status session_run(session *s, const char *const *lines, att_error *err)
 {
+    if (att_model_kind(s->model) != ATT_KIND_PAIRS)
+        return att_fail(err, ATT_BAD_INPUT, NULL, "the model answers no lines: it is a %s",
+                        s->model->family->name);
     size_t count = s->answers->count;
     s->answers->items = att_arena_take(&s->answers->arena, count, sizeof *s->answers->items);
     if (!s->answers->items)

@@ -35,7 +35,13 @@ static att_status check_words(const att_model *model, att_model *const *with, si
                               att_error *err)
 {
     for (size_t i = 0; i < count; i++) {
-        ATT_TRY(same_words(model->source_words, with[i]->source_words, "source", i + 2, err));
+        if (att_model_kind(model) != att_model_kind(with[i]))
+            return att_fail(err, ATT_BAD_INPUT, NULL,
+                            "model %zu is of another kind than the first: it was trained for "
+                            "another task",
+                            i + 2);
+        if (model->source_words)
+            ATT_TRY(same_words(model->source_words, with[i]->source_words, "source", i + 2, err));
         ATT_TRY(same_words(model->target_words, with[i]->target_words, "target", i + 2, err));
     }
     return ATT_OK;

@@ -149,11 +149,13 @@ att_status att_graft_finish(const att_graft *graft, const att_graft_model *model
     if (status == ATT_OK)
         status = att_notes_write(&notes, model->notes, model->note_count, err);
     if (status == ATT_OK) {
-        const att_model_meta meta = { .family = att_families[settings->family],
-                                      .settings = settings,
-                                      .source_words = model->source,
-                                      .target_words = model->target,
-                                      .imported = notes.data };
+        const att_model_meta meta = {
+            .family = att_families[att_settings_kind(settings)][settings->family],
+            .settings = settings,
+            .source_words = model->source,
+            .target_words = model->target,
+            .imported = notes.data
+        };
         status = att_model_set_meta(graft->bundle, &meta, err);
     }
     att_text_free(&notes);

@@ -4,7 +4,7 @@
 #include "base/alloc.h"
 #include "base/error.h"
 #include "decode/search.h"
-#include "text/batch.h"
+#include "text/data.h"
 
 typedef struct evaluation {
     att_model *model;
@@ -68,8 +68,7 @@ static att_status compare(evaluation *e, const att_batch *batch, att_error *err)
 
 static att_status measure_answers(evaluation *e, const att_batch *batch, att_error *err)
 {
-    const att_sources sources = { batch->rows, batch->source_length, batch->source,
-                                  batch->source_lengths };
+    const att_sources sources = att_batch_sources(batch);
     for (int64_t r = 0; r < batch->rows; r++)
         e->numbers[r] = (uint64_t)batch->pair[r];
     const att_search_task task = { .sources = &sources, .numbers = e->numbers };
@@ -108,7 +107,7 @@ att_status att_evaluate(att_tally *tally, att_model *model, const att_corpus *co
         part.pairs = how->most;
     int64_t tokens = how->tokens > 0 ? how->tokens : model->settings->batch;
     evaluation e = { .model = model, .corpus = &part, .tally = tally, .how = how };
-    att_status status = att_batches_new(&e.batches, &part, tokens, 0, err);
+    att_status status = att_data_batches(&e.batches, &part, model->settings, tokens, 0, err);
     if (status == ATT_OK)
         status = att_tape_new(&e.tape, &model->params, err);
     if (status == ATT_OK && how->answers)

@@ -26,29 +26,18 @@ const char *const *att_model_metrics(const att_model *model, size_t *count)
     return of_words;
 }
 
-/* ---- pairs */
+/* ---- data */
 
 /* Those of a file, or those that the model was validated on, read or made up again. */
-static att_status get_pairs(att_corpus *out, const att_model *model, const char *path,
-                            bool keep_text, att_error *err)
+static att_status get_data(att_corpus *out, const att_model *model, const char *path,
+                           bool keep_text, att_error *err)
 {
-    *out = (att_corpus){ 0 };
-    if (!path)
-        return att_data_load_valid(out, model->settings, model->source_words, model->target_words,
-                                   keep_text, err);
-    /* A reading that does not count leaves vocabularies as they are. */
-    const att_pair_reading how = { .source = (att_vocab *)(uintptr_t)model->source_words,
-                                   .target = (att_vocab *)(uintptr_t)model->target_words,
+    const att_data_reading how = { .path = path,
+                                   .settings = model->settings,
+                                   .source = model->source_words,
+                                   .target = model->target_words,
                                    .keep_text = keep_text };
-    const att_pair_files files = { .both = path };
-    att_pair_text text = { 0 };
-    att_status status = att_pair_text_load(&text, &files, err);
-    if (status == ATT_OK)
-        status = att_corpus_read(out, &text, &how, err);
-    if (status == ATT_OK && out->pairs == 0)
-        status = att_fail(err, ATT_BAD_INPUT, path, "has no pairs to measure on");
-    att_pair_text_free(&text);
-    return status;
+    return att_data_read(out, &how, err);
 }
 
 static att_status tell(att_text *notes, const char *name, const att_corpus *corpus, att_error *err)
@@ -161,7 +150,7 @@ att_status att_model_evaluate(att_scores *out, att_metric_score *texts, att_mode
 {
     static const att_measuring plain = { 0 };
     measurement m = { .model = model, .how = how ? how : &plain };
-    att_status status = get_pairs(&m.corpus, model, path, m.how->metric_count > 0, err);
+    att_status status = get_data(&m.corpus, model, path, m.how->metric_count > 0, err);
     if (status == ATT_OK)
         status = tell(notes, path, &m.corpus, err);
     if (status == ATT_OK)

@@ -41,8 +41,9 @@ static att_status set_meta(att_bundle *bundle, const att_model_meta *meta, att_t
     ATT_TRY(att_bundle_meta_set(bundle, KEY_FAMILY, meta->family->name, err));
     ATT_TRY(att_settings_to_json(scratch, meta->settings, err));
     ATT_TRY(att_bundle_meta_set(bundle, KEY_SETTINGS, scratch->data, err));
-    ATT_TRY(set_vocabulary(bundle, KEY_SOURCE, meta->source_words, scratch, err));
-    if (!meta->settings->joint)
+    if (meta->source_words)
+        ATT_TRY(set_vocabulary(bundle, KEY_SOURCE, meta->source_words, scratch, err));
+    if (!meta->source_words || !meta->settings->joint)
         ATT_TRY(set_vocabulary(bundle, KEY_TARGET, meta->target_words, scratch, err));
     ATT_TRY(set_notes(bundle, KEY_TRAINING, meta->training, err));
     return set_notes(bundle, KEY_IMPORTED, meta->imported, err);
@@ -169,9 +170,9 @@ static att_status find_family(const att_family **out, const att_bundle *bundle, 
                         " reads format " ATT_MODEL_FORMAT,
                         att_quote(quoted, format, strlen(format)));
     ATT_TRY(need_meta(&family, bundle, KEY_FAMILY, name, err));
-    for (int i = 0; att_families[i]; i++) {
-        *out = att_families[i];
-        if (strcmp((*out)->name, family) == 0)
+    for (int i = 0; i < ATT_KINDS * ATT_FAMILIES; i++) {
+        *out = att_families[i / ATT_FAMILIES][i % ATT_FAMILIES];
+        if (*out && strcmp((*out)->name, family) == 0)
             return ATT_OK;
     }
     return att_fail(err, ATT_BAD_INPUT, name, "is a model of an unknown family '%s'",
@@ -190,23 +191,45 @@ static att_status read_notes(char **out, att_model *model, const att_bundle *bun
     return *out ? ATT_OK : att_fail_memory(err);
 }
 
-/* Settings and vocabularies, which the model then owns. */
-static att_status read_meta(att_model *model, const att_bundle *bundle, const char *name,
-                            att_error *err)
+static att_status read_settings(att_model *model, const att_bundle *bundle, const char *name,
+                                att_error *err)
 {
-    const char *settings, *source, *target;
+    const char *settings;
     ATT_TRY(need_meta(&settings, bundle, KEY_SETTINGS, name, err));
-    ATT_TRY(need_meta(&source, bundle, KEY_SOURCE, name, err));
     ATT_TRY(att_settings_new(&model->own, NULL, err));
     ATT_TRY(att_settings_from_json(model->own, settings, name, err));
-    ATT_TRY(att_vocab_from_json(&model->own_source, source, name, err));
     model->settings = model->own;
+    if (model->family == att_families[att_settings_kind(model->own)][model->own->family])
+        return ATT_OK;
+    return att_fail(err, ATT_BAD_INPUT, name, "is of the family '%s', and its settings say another",
+                    model->family->name);
+}
+
+/* The vocabularies that models of its kind have. */
+static att_status read_words(att_model *model, const att_bundle *bundle, const char *name,
+                             att_error *err)
+{
+    const char *source, *target;
+    bool reads = att_kind_reads(att_settings_kind(model->own));
+    if (reads) {
+        ATT_TRY(need_meta(&source, bundle, KEY_SOURCE, name, err));
+        ATT_TRY(att_vocab_from_json(&model->own_source, source, name, err));
+    }
     model->source_words = model->target_words = model->own_source;
-    if (!model->own->joint) {
+    if (!reads || !model->own->joint) {
         ATT_TRY(need_meta(&target, bundle, KEY_TARGET, name, err));
         ATT_TRY(att_vocab_from_json(&model->own_target, target, name, err));
         model->target_words = model->own_target;
     }
+    return ATT_OK;
+}
+
+/* Settings and vocabularies, which the model then owns. */
+static att_status read_meta(att_model *model, const att_bundle *bundle, const char *name,
+                            att_error *err)
+{
+    ATT_TRY(read_settings(model, bundle, name, err));
+    ATT_TRY(read_words(model, bundle, name, err));
     ATT_TRY(read_notes(&model->training, model, bundle, KEY_TRAINING, name, err));
     return read_notes(&model->imported, model, bundle, KEY_IMPORTED, name, err);
 }

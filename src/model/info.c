@@ -83,14 +83,20 @@ static att_status parameter_lines(att_text *out, const att_params *params)
     return ATT_OK;
 }
 
+static att_status vocabulary_line(att_text *out, const char *name, const att_vocab *vocab)
+{
+    return att_text_print(out, "  %-18s %d, tokens: %s\n", name, att_vocab_size(vocab),
+                          tokens_word(vocab));
+}
+
 static att_status info_text(att_text *out, const att_model *model)
 {
     ATT_TRY(att_text_print(out, "a %s model with %zu parameters in %d tensors\n",
                            model->family->name, value_count(&model->params), model->params.count));
-    ATT_TRY(att_text_print(out, "  %-18s %d, tokens: %s\n", "source vocabulary",
-                           att_vocab_size(model->source_words), tokens_word(model->source_words)));
-    ATT_TRY(att_text_print(out, "  %-18s %d, tokens: %s\n", "target vocabulary",
-                           att_vocab_size(model->target_words), tokens_word(model->target_words)));
+    const char *target = model->source_words ? "target vocabulary" : "vocabulary";
+    if (model->source_words)
+        ATT_TRY(vocabulary_line(out, "source vocabulary", model->source_words));
+    ATT_TRY(vocabulary_line(out, target, model->target_words));
     if (model->training) {
         ATT_TRY(att_text_puts(out, "trained\n"));
         ATT_TRY(att_notes_lines(out, model->training));
@@ -128,7 +134,8 @@ static att_status info_json(att_text *out, const att_model *model, att_error *er
 {
     ATT_TRY(att_text_print(out, "{\"format\":%s,\"family\":\"%s\",", ATT_MODEL_FORMAT,
                            model->family->name));
-    ATT_TRY(vocabulary_json(out, "source", model->source_words));
+    if (model->source_words)
+        ATT_TRY(vocabulary_json(out, "source", model->source_words));
     ATT_TRY(vocabulary_json(out, "target", model->target_words));
     ATT_TRY(att_text_print(out, "\"parameters\":%zu,\"tensors\":[", value_count(&model->params)));
     ATT_TRY(tensors_json(out, &model->params));

@@ -7,9 +7,10 @@
 #include "model/recurrent.h"
 #include "model/transformer.h"
 
-const att_family *const att_families[] = { [ATT_FAMILY_RECURRENT] = &att_recurrent_family,
-                                           [ATT_FAMILY_TRANSFORMER] = &att_transformer_family,
-                                           NULL };
+const att_family *const att_families[ATT_KINDS][ATT_FAMILIES] = {
+    [ATT_KIND_PAIRS] = { [ATT_FAMILY_RECURRENT] = &att_recurrent_family,
+                         [ATT_FAMILY_TRANSFORMER] = &att_transformer_family },
+};
 
 att_model *att_model_blank(void)
 {
@@ -27,7 +28,7 @@ att_status att_model_new(att_model **out, const att_settings *settings,
     model->settings = settings;
     model->source_words = source_words;
     model->target_words = target_words;
-    model->family = att_families[settings->family];
+    model->family = att_families[att_settings_kind(settings)][settings->family];
     att_status status = model->family->build(model, err);
     if (status == ATT_OK)
         status = att_params_build(&model->params, (uint64_t)settings->seed, err);
@@ -49,6 +50,22 @@ void att_model_free(att_model *model)
     att_vocab_free(model->own_source);
     att_vocab_free(model->own_target);
     att_free(model);
+}
+
+att_kind att_model_kind(const att_model *model)
+{
+    return att_settings_kind(model->settings);
+}
+
+att_sources att_batch_sources(const att_batch *batch)
+{
+    return (att_sources){ .rows = batch->rows,
+                          .length = batch->source_length,
+                          .ids = batch->source,
+                          .lengths = batch->source_lengths,
+                          .grid = batch->grid,
+                          .cells = batch->cells,
+                          .depth = batch->depth };
 }
 
 att_node *att_model_loss(att_model *model, att_tape *tape, const att_batch *batch,

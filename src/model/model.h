@@ -18,7 +18,9 @@ typedef struct att_decoder att_decoder;
 
 struct att_model {
     const att_settings *settings;
-    const att_vocab *source_words, *target_words; /* one and the same where settings->joint */
+    /* One and the same where settings->joint; no source's where models of its kind read no tokens
+     * (att_kind_reads()); the target's are labels where the kind is that. */
+    const att_vocab *source_words, *target_words;
     const att_family *family;
     att_params params;
     void *parts;       /* the family's: where its parameters are */
@@ -38,8 +40,9 @@ att_status att_model_new(att_model **out, const att_settings *settings,
 /* ---- files (format.c). Tensors of a model file are its parameters by name; its metadata is
  * "attend.format" (a number, ATT_MODEL_FORMAT), "attend.family", "attend.settings",
  * "attend.source", "attend.target" (JSON; no target where it is the source's, by the setting
- * `joint`), "attend.training" and "attend.imported" (JSON, may be missing). Tensors
- * whose name begins with ATT_TRAINING_PREFIX belong to the training loop and are passed over. */
+ * `joint`; no source where models of its kind read no tokens), "attend.training" and
+ * "attend.imported" (JSON, may be missing). Tensors whose name begins with ATT_TRAINING_PREFIX
+ * belong to the training loop and are passed over. */
 #define ATT_MODEL_FORMAT    "1"
 #define ATT_TRAINING_PREFIX "training."
 
@@ -103,12 +106,17 @@ att_node *att_model_loss(att_model *model, att_tape *tape, const att_batch *batc
 
 /* ---- decoding */
 
-/* The source side of a batch. */
+/* The source side of a batch: tokens, the grids of pictures, or nothing but a number of rows. */
 typedef struct att_sources {
-    int64_t rows, length;   /* B, S */
+    int64_t rows, length;   /* B, S; 0 where there are no tokens */
     const int32_t *ids;     /* [B,S], ATT_ID_NONE beyond a row's length */
     const int64_t *lengths; /* [B] */
+    const float *grid;      /* [B,cells,depth] of pictures, or NULL */
+    int64_t cells, depth;
 } att_sources;
+
+/* Those of a batch, lent. */
+att_sources att_batch_sources(const att_batch *batch);
 
 /* What one step gives, lent until the next call. */
 typedef struct att_decoded {
@@ -144,7 +152,7 @@ struct att_decoder {
 };
 
 struct att_family {
-    const char *name;
+    const char *name; /* as model files keep it */
 
     /* Adds its parameters and makes model->parts. What the settings ask for and the family cannot
      * be is ATT_BAD_INPUT. */
@@ -162,7 +170,7 @@ struct att_family {
     int64_t (*longest)(const att_model *model); /* source; NULL: any */
 };
 
-/* All families, ended by NULL. */
-extern const att_family *const att_families[];
+/* All families by kind; NULL where there is none. */
+extern const att_family *const att_families[ATT_KINDS][ATT_FAMILIES];
 
 #endif

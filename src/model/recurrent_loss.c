@@ -33,8 +33,7 @@ att_node *att_recurrent_loss(att_model *model, att_tape *tape, const att_batch *
                       .lengths = batch->target_lengths,
                       .lesson = lesson,
                       .pair = batch->pair };
-    const att_sources sources = { batch->rows, batch->source_length, batch->source,
-                                  batch->source_lengths };
+    const att_sources sources = att_batch_sources(batch);
     att_recurrent_encode(&walk, &sources);
     att_node *readouts = att_walk_on(&walk, batch->target_in, batch->target_length);
     att_node *scores = att_walk_scores(&walk, readouts, 0);

@@ -110,9 +110,7 @@ static att_status check_concerns(const att_settings *settings, att_error *err)
             continue;
         if (!(row->concerns.tasks >> settings->task & 1))
             return att_fail(err, ATT_BAD_INPUT, NULL, "%s contradicts task %s: %s", row->shown.key,
-                            word_of("task", settings->task),
-                            att_settings_from_files(settings) ? "its pairs come from files"
-                                                              : "its strings are made up");
+                            word_of("task", settings->task), att_task_rows[settings->task].data);
         if (!(row->concerns.families >> settings->family & 1))
             return att_fail(err, ATT_BAD_INPUT, NULL, "%s contradicts family %s: it belongs to %s",
                             row->shown.key, word_of("family", settings->family),
@@ -144,11 +142,10 @@ static att_status check_numbers(const att_settings *settings, att_error *err)
     if (settings->least_rate > settings->rate)
         return att_fail(err, ATT_BAD_INPUT, NULL, "least-rate %g exceeds rate %g",
                         settings->least_rate, settings->rate);
-    if (att_settings_from_files(settings) && !settings->train && !settings->source &&
-        !settings->resume)
-        return att_fail(err, ATT_BAD_INPUT, NULL,
-                        "task %s needs train, or source and target: the files to learn from",
-                        word_of("task", settings->task));
+    const char *lacks = att_task_rows[settings->task].lacks;
+    if (lacks && !settings->train && !settings->source && !settings->resume)
+        return att_fail(err, ATT_BAD_INPUT, NULL, "task %s needs %s",
+                        word_of("task", settings->task), lacks);
     return ATT_OK;
 }
 

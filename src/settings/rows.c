@@ -5,14 +5,18 @@
 
 #include <stddef.h>
 
-/* Whom a row concerns: tasks and families. */
+/* Whom a row concerns: tasks and families. ENCODER: those that read tokens; LOOKING: whose decoder
+ * may look at a source; TWO_STACKS: that have an encoder and a decoder. */
 /* clang-format off */
 #define CONCERNS_FILES           { ATT_TASKS_FILES, ATT_FAMILIES_ALL }
 #define CONCERNS_MADE            { ATT_TASKS_MADE, ATT_FAMILIES_ALL }
 #define CONCERNS_ALL             { ATT_TASKS_ALL, ATT_FAMILIES_ALL }
 #define CONCERNS_RECURRENT       { ATT_TASKS_ALL, ATT_FAMILIES_RECURRENT }
+#define CONCERNS_ENCODER         { ATT_TASKS_PAIRS, ATT_FAMILIES_RECURRENT }
+#define CONCERNS_LOOKING         { ATT_TASKS_PAIRS, ATT_FAMILIES_RECURRENT }
 #define CONCERNS_RECURRENT_FILES { ATT_TASKS_FILES, ATT_FAMILIES_RECURRENT }
 #define CONCERNS_TRANSFORMER     { ATT_TASKS_ALL, ATT_FAMILIES_TRANSFORMER }
+#define CONCERNS_TWO_STACKS      { ATT_TASKS_PAIRS, ATT_FAMILIES_TRANSFORMER }
 /* clang-format on */
 
 /* Limits where any sensible value would do. A double holds each exactly. */
@@ -64,6 +68,16 @@ static const char *const betweens[] = { "relu", "gelu", "gated", NULL };
 static const char *const optimisers[] = { "sgd", "adam", "adamw", "adadelta", NULL };
 static const char *const schedules[] = { "constant", "inverse-sqrt", "cosine", "plateau", NULL };
 static const char *const judges[] = { "tokens", "lines", "loss", NULL };
+
+const att_task_row att_task_rows[ATT_TASKS] = {
+    [ATT_TASK_PAIRS] = { ATT_KIND_PAIRS, "its pairs come from files",
+                         "train, or source and target: the files to learn from" },
+    [ATT_TASK_TRANSLATE] = { ATT_KIND_PAIRS, "its pairs come from files",
+                             "train, or source and target: the files to learn from" },
+    [ATT_TASK_REVERSE] = { ATT_KIND_PAIRS, "its strings are made up", NULL },
+    [ATT_TASK_COPY] = { ATT_KIND_PAIRS, "its strings are made up", NULL },
+    [ATT_TASK_SORT] = { ATT_KIND_PAIRS, "its strings are made up", NULL },
+};
 
 const att_row att_rows[] = {
     WORD("task", "task", task, ALL, "pairs", tasks, "TASK",
@@ -124,20 +138,20 @@ const att_row att_rows[] = {
     WORD("recurrent", "cell", cell, RECURRENT, "lstm", cells, "CELL", "the recurrent cell"),
     NUMBER("recurrent", "embed", embed, RECURRENT, "128", 1, 65536, "N",
            "width of an embedded token"),
-    FLAG("recurrent", "bidirectional", bidirectional, RECURRENT, "yes",
+    FLAG("recurrent", "bidirectional", bidirectional, ENCODER, "yes",
          "let the encoder read in both directions"),
-    WORD("recurrent", "attention", attention, RECURRENT, "general", mechanisms, "KIND",
+    WORD("recurrent", "attention", attention, LOOKING, "general", mechanisms, "KIND",
          "how the decoder looks at the source"),
-    WORD("recurrent", "normaliser", normaliser, RECURRENT, "softmax", normalisers, "KIND",
+    WORD("recurrent", "normaliser", normaliser, LOOKING, "softmax", normalisers, "KIND",
          "how scores become weights"),
-    WORD("recurrent", "feed", feed, RECURRENT, "output", feeds, "WHERE",
+    WORD("recurrent", "feed", feed, LOOKING, "output", feeds, "WHERE",
          "where the context enters: the output, the next state, or both"),
-    REAL("recurrent", "window", window, RECURRENT, "5", 0.5, 65536, "N",
+    REAL("recurrent", "window", window, LOOKING, "5", 0.5, 65536, "N",
          "source tokens on each side that local attention sees"),
 
     WORD("transformer", "preset", preset, TRANSFORMER, "tiny", presets, "SIZE",
          "defaults for layers, width, heads and feed-forward"),
-    NUMBER("transformer", "decoder-layers", decoder_layers, TRANSFORMER, "=layers", 1, 64, "N",
+    NUMBER("transformer", "decoder-layers", decoder_layers, TWO_STACKS, "=layers", 1, 64, "N",
            "layers of the decoder, where it has more or fewer than the encoder"),
     NUMBER("transformer", "heads", heads, TRANSFORMER, "4", 1, 1024, "N",
            "heads of attention, which share the width"),
@@ -287,4 +301,5 @@ const att_other_default att_other_defaults[] = {
 const size_t att_row_count = sizeof att_rows / sizeof *att_rows;
 const size_t att_other_default_count = sizeof att_other_defaults / sizeof *att_other_defaults;
 
+_Static_assert(sizeof tasks / sizeof *tasks == ATT_TASKS + 1, "a word for every task");
 _Static_assert(sizeof att_rows / sizeof *att_rows <= ATT_MOST_SETTINGS, "room for every origin");

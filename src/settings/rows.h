@@ -8,11 +8,21 @@
  */
 #define ATT_GROUP_OUTPUT "output"
 
+/* What a task is about. */
+typedef struct att_task_row {
+    att_kind kind;
+    const char *data;  /* why a setting of other tasks means nothing to it */
+    const char *lacks; /* what it cannot do without: "train: the text to learn from"; or NULL */
+} att_task_row;
+
+extern const att_task_row att_task_rows[ATT_TASKS];
+
 /* Tasks and families as bits. */
 enum {
-    ATT_TASKS_FILES = 1 << ATT_TASK_PAIRS | 1 << ATT_TASK_TRANSLATE,
+    ATT_TASKS_FILES = 1 << ATT_TASK_PAIRS | 1 << ATT_TASK_TRANSLATE, /* pairs of lines */
     ATT_TASKS_MADE = 1 << ATT_TASK_REVERSE | 1 << ATT_TASK_COPY | 1 << ATT_TASK_SORT,
-    ATT_TASKS_ALL = ATT_TASKS_FILES | ATT_TASKS_MADE,
+    ATT_TASKS_PAIRS = ATT_TASKS_FILES | ATT_TASKS_MADE,
+    ATT_TASKS_ALL = ATT_TASKS_PAIRS,
     ATT_FAMILIES_RECURRENT = 1 << ATT_FAMILY_RECURRENT,
     ATT_FAMILIES_TRANSFORMER = 1 << ATT_FAMILY_TRANSFORMER,
     ATT_FAMILIES_ALL = ATT_FAMILIES_RECURRENT | ATT_FAMILIES_TRANSFORMER,

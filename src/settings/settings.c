@@ -35,6 +35,16 @@ bool att_setting_concerns(const att_setting *setting, const char *task)
     return false;
 }
 
+att_kind att_settings_kind(const att_settings *settings)
+{
+    return att_task_rows[settings->task].kind;
+}
+
+bool att_kind_reads(att_kind kind)
+{
+    return kind == ATT_KIND_PAIRS || kind == ATT_KIND_LABEL;
+}
+
 /* ---- defaults */
 
 /* Defaults are literals of the table: a text is pointed to, and the rest is known to be good. */

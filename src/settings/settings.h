@@ -17,6 +17,8 @@ typedef enum att_task {
     ATT_TASK_SORT,
 } att_task;
 
+enum { ATT_TASKS = ATT_TASK_SORT + 1 };
+
 typedef enum att_tokens {
     ATT_TOKENS_CHAR,    /* grapheme clusters */
     ATT_TOKENS_WORD,    /* words and punctuation marks */
@@ -24,8 +26,9 @@ typedef enum att_tokens {
     ATT_TOKENS_SUBWORD, /* parts of words, learned */
 } att_tokens;
 
-/* In the order of att_families. */
+/* The columns of att_families; its rows are kinds. */
 typedef enum att_family_kind { ATT_FAMILY_RECURRENT, ATT_FAMILY_TRANSFORMER } att_family_kind;
+enum { ATT_FAMILIES = ATT_FAMILY_TRANSFORMER + 1 };
 
 typedef enum att_mechanism {
     ATT_MECHANISM_NONE,  /* the decoder has its start state alone */
@@ -160,6 +163,12 @@ struct att_settings {
     uint8_t origin[ATT_MOST_SETTINGS]; /* att_origin of each row */
     att_arena texts;                   /* holds the texts given */
 };
+
+/* The kind of model that the task asks for. */
+att_kind att_settings_kind(const att_settings *settings);
+
+/* Whether models of a kind read tokens: whether they have a source vocabulary. */
+bool att_kind_reads(att_kind kind);
 
 /* Sets a key as att_settings_set() does, from elsewhere; a value that came from a place further
  * down in att_origin stays. */

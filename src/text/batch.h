@@ -1,14 +1,15 @@
-/* Batches of pairs of about the same length. Their order is a function of the corpus, the seed and
- * the epoch alone, so a run that resumes in the middle of an epoch needs two numbers. */
+/* Batches of examples of about the same length. Their order is a function of the corpus, the seed
+ * and the epoch alone, so a run that resumes in the middle of an epoch needs two numbers. */
 #ifndef ATT_TEXT_BATCH_H
 #define ATT_TEXT_BATCH_H
 
 #include "text/corpus.h"
 
-/* Sequences as rows, filled up with ATT_ID_NONE to the longest. */
+/* Sequences as rows, filled up with ATT_ID_NONE to the longest. What the rows come from depends on
+ * the kind: tokens, the grids of pictures, or, in a text, nothing. */
 typedef struct att_batch {
     int64_t rows;                  /* B */
-    int64_t source_length;         /* S */
+    int64_t source_length;         /* S; 0 where there are no source tokens */
     int64_t target_length;         /* T, the end token included */
     const int32_t *source;         /* [B,S] */
     const int64_t *source_lengths; /* [B] */
@@ -17,14 +18,17 @@ typedef struct att_batch {
     const int64_t *target_lengths; /* [B] the end token included */
     const int32_t *align;          /* [B,T] the source token each target comes from; or NULL */
     const int64_t *pair;           /* [B] its place in the corpus */
-    int64_t source_tokens;         /* in use, of B S */
-    int64_t target_tokens;         /* in use, of B T */
+    const float *grid;             /* [B,cells,depth] of pictures, or NULL */
+    int64_t cells, depth;
+    bool follows;          /* a text: row r goes on where row r of the batch before ended */
+    int64_t source_tokens; /* in use, of B S */
+    int64_t target_tokens; /* in use, of B T */
 } att_batch;
 
 typedef struct att_batches att_batches;
 
-/* Batches over a corpus, which must outlive them, of at most `tokens` tokens: rows times the longer
- * of S and T, padding included. A pair that is longer goes alone. */
+/* Batches over pairs, which must outlive them, of at most `tokens` tokens: rows times the longer of
+ * S and T, padding included. A pair that is longer goes alone. */
 att_status att_batches_new(att_batches **out, const att_corpus *corpus, int64_t tokens,
                            uint64_t seed, att_error *err);
 void att_batches_free(att_batches *batches);

@@ -2,10 +2,13 @@
 #ifndef ATT_TEXT_DATA_H
 #define ATT_TEXT_DATA_H
 
+#include "text/batch.h"
 #include "text/corpus.h"
 
 typedef struct att_data {
-    att_vocab *source_words, *target_words; /* one and the same where the sides share it */
+    att_kind kind;
+    att_vocab *source_words, *target_words; /* one and the same where the sides share it;
+                                             * a kind that reads no tokens has no source's */
     att_corpus train, valid;
     int64_t held_out;    /* pairs of `valid` that were taken from the training file */
     int64_t seen_source; /* pairs of `valid` whose source is also in `train` */
@@ -15,11 +18,20 @@ typedef struct att_data {
 att_status att_data_load(att_data *out, const att_settings *settings, att_error *err);
 void att_data_free(att_data *data);
 
-/* The validation pairs alone, numbered by vocabularies that there are already: those of a model;
- * with the text of the targets, if asked for. */
-att_status att_data_load_valid(att_corpus *out, const att_settings *settings,
-                               const att_vocab *source, const att_vocab *target, bool keep_text,
-                               att_error *err);
+/* Data to measure a model on, numbered by the vocabularies that it has. */
+typedef struct att_data_reading {
+    const char *path; /* "-": standard input; NULL: what the settings say is validated on */
+    const att_settings *settings;
+    const att_vocab *source, *target;
+    bool keep_text; /* of the targets */
+} att_data_reading;
+
+att_status att_data_read(att_corpus *out, const att_data_reading *how, att_error *err);
+
+/* Batches over a corpus, which must outlive them, of at most `tokens` tokens, as suits the kind. */
+att_status att_data_batches(att_batches **out, const att_corpus *corpus,
+                            const att_settings *settings, int64_t tokens, uint64_t seed,
+                            att_error *err);
 
 /* What was found, as lines of text for the user: pairs, lengths, vocabularies, unknown tokens, what
  * was dropped and why. */

@@ -1,5 +1,5 @@
 /* What was found in the data, for the user; see data.h. */
-#include "text/data.h"
+#include "text/data_kinds.h"
 
 #include "base/error.h"
 #include "base/text.h"
@@ -125,7 +125,7 @@ static att_status report_validation(att_text *out, const att_data *data)
     return att_text_puts(out, ", held out of the training file\n");
 }
 
-att_status att_data_report(att_text *out, const att_data *data)
+att_status att_pairs_report(att_text *out, const att_data *data)
 {
     const att_corpus_facts *train = &data->train.facts, *valid = &data->valid.facts;
     ATT_TRY(report_pairs(out, "training", &data->train));

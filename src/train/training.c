@@ -73,8 +73,8 @@ static att_status make_model(att_training *training, att_error *err)
                           training->data.target_words, err));
     ATT_TRY(att_params_want_grad(&training->model->params, err));
     ATT_TRY(att_tape_new(&training->tape, &training->model->params, err));
-    return att_batches_new(&training->batches, &training->data.train, settings->batch,
-                           (uint64_t)settings->seed, err);
+    return att_data_batches(&training->batches, &training->data.train, settings, settings->batch,
+                            (uint64_t)settings->seed, err);
 }
 
 static att_status make_blocks(att_training *training, att_error *err)
@@ -167,6 +167,11 @@ void att_training_free(att_training *training)
 }
 
 /* ---- questions */
+
+att_kind att_training_kind(const att_training *training)
+{
+    return att_model_kind(training->model);
+}
 
 int64_t att_training_steps(const att_training *training)
 {

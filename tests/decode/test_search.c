@@ -16,7 +16,9 @@ enum { CHOICES = 5 };
 
 static const int32_t source_ids[] = { 3, 5, 4, 6, 3, ATT_ID_NONE, 5, ATT_ID_NONE, ATT_ID_NONE };
 static const int64_t source_lengths[] = { 3, 2, 1 };
-static const att_sources three = { 3, 3, source_ids, source_lengths };
+static const att_sources three = {
+    .rows = 3, .length = 3, .ids = source_ids, .lengths = source_lengths
+};
 
 static scene model;
 
@@ -76,7 +78,7 @@ static void score_all(sequence *all, int64_t row, double penalty)
         lengths[i] = source_lengths[row];
         forced[i] = (att_forced){ all[i].ids, all[i].count, .whole = true };
     }
-    const att_sources sources = { EVERY, 3, ids, lengths };
+    const att_sources sources = { .rows = EVERY, .length = 3, .ids = ids, .lengths = lengths };
     att_search *search = search_new(&model, &greedy);
     search_run(search, &(att_search_task){ .sources = &sources, .forced = forced });
     for (size_t i = 0; i < EVERY; i++) {
@@ -180,7 +182,9 @@ static void a_beam_of_one_takes_the_most_probable_token_at_each_step(void **stat
     att_search *search = search_new(&model, &how);
     search_run(search, &(att_search_task){ .sources = &three });
     const att_hypothesis *found = best_of(search, 0);
-    const att_sources alone = { 1, 3, source_ids, source_lengths };
+    const att_sources alone = {
+        .rows = 1, .length = 3, .ids = source_ids, .lengths = source_lengths
+    };
     assert_int_equal(att_decoder_new(&decoder, model.model, NULL), ATT_OK);
     assert_int_equal(att_decoder_start(decoder, &alone, NULL), ATT_OK);
     int32_t token = ATT_ID_START;
@@ -252,7 +256,9 @@ static void what_is_found_does_not_depend_on_the_batch(void **state)
                                       6, 3,           ATT_ID_NONE, 3, 5, 4 };
     static const int64_t turned_lengths[] = { 1, 3, 2, 3 };
     static const uint64_t numbers[] = { 2, 0, 1, 0 };
-    static const att_sources other = { 4, 3, turned, turned_lengths };
+    static const att_sources other = {
+        .rows = 4, .length = 3, .ids = turned, .lengths = turned_lengths
+    };
     static const int64_t place[] = { 1, 2, 0 };
     const att_keep keep = { .look = true };
     for (size_t k = 0; k < PROMISES; k++) {
@@ -267,8 +273,10 @@ static void what_is_found_does_not_depend_on_the_batch(void **state)
         att_threads_set(0);
         for (int64_t row = 0; row < 3; row++) {
             const uint64_t number = (uint64_t)row;
-            const att_sources one = { 1, source_lengths[row], source_ids + 3 * row,
-                                      source_lengths + row };
+            const att_sources one = { .rows = 1,
+                                      .length = source_lengths[row],
+                                      .ids = source_ids + 3 * row,
+                                      .lengths = source_lengths + row };
             search_run(alone,
                        &(att_search_task){ .sources = &one, .numbers = &number, .keep = keep });
             assert_same(promises[k].name, all, row, alone, 0, source_lengths[row]);

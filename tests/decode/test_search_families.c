@@ -48,7 +48,9 @@ static void run_some(uint64_t *out, att_search *search, const int64_t *which, in
         row_lengths[r] = lengths[which[r]];
         numbers[r] = (uint64_t)which[r];
     }
-    const att_sources sources = { count, longest, rows, row_lengths };
+    const att_sources sources = {
+        .rows = count, .length = longest, .ids = rows, .lengths = row_lengths
+    };
     search_run(search, &(att_search_task){ .sources = &sources,
                                            .numbers = numbers,
                                            .keep = { .look = true, .heads = true } });

@@ -191,7 +191,7 @@ static void own_predictions_are_fed_as_often_as_asked_and_drawn_alike(void **sta
 
 static att_sources sources_of(const att_batch *batch)
 {
-    return (att_sources){ batch->rows, batch->source_length, batch->source, batch->source_lengths };
+    return att_batch_sources(batch);
 }
 
 /* Decoding along the references gives, token for token, the probabilities of the loss. */
@@ -248,8 +248,10 @@ static void rows_can_be_reordered_between_steps(void **state)
         scene_learn(&s, 1, NULL);
         static const int32_t ids[] = { 3, 4, 5, 6, 4, ATT_ID_NONE, 5, 5, ATT_ID_NONE };
         static const int64_t lengths[] = { 3, 2, 2 };
-        const att_sources all = { 3, 3, ids, lengths };
-        const att_sources alone = { 1, 2, ids + 3, lengths + 1 };
+        const att_sources all = { .rows = 3, .length = 3, .ids = ids, .lengths = lengths };
+        const att_sources alone = {
+            .rows = 1, .length = 2, .ids = ids + 3, .lengths = lengths + 1
+        };
         att_decoder *decoder;
         att_decoded out;
         float wanted[16], weights[2 * MOST_MAPS] = { 0 };
@@ -388,8 +390,11 @@ static void a_source_beyond_the_positions_of_location_attention_is_refused(void 
     att_decoder *decoder;
     att_error err = { 0 };
     assert_int_equal(att_decoder_new(&decoder, s.model, NULL), ATT_OK);
-    assert_int_equal(att_decoder_start(decoder, &(att_sources){ 1, 6, ids, lengths }, &err),
-                     ATT_BAD_INPUT);
+    assert_int_equal(
+        att_decoder_start(decoder,
+                          &(att_sources){ .rows = 1, .length = 6, .ids = ids, .lengths = lengths },
+                          &err),
+        ATT_BAD_INPUT);
     assert_string_equal(err.message, "knows 5 source positions, and was given 6");
     att_decoder_free(decoder);
     scene_free(&s);

@@ -171,9 +171,10 @@ static void the_validation_of_a_model_is_read_by_its_vocabularies(void **state)
     att_data data = load(given);
     att_settings *settings = settings_of(given);
     att_corpus valid;
-    assert_int_equal(
-        att_data_load_valid(&valid, settings, data.source_words, data.target_words, false, NULL),
-        ATT_OK);
+    const att_data_reading how = { .settings = settings,
+                                   .source = data.source_words,
+                                   .target = data.target_words };
+    assert_int_equal(att_data_read(&valid, &how, NULL), ATT_OK);
     assert_int_equal(valid.pairs, data.valid.pairs);
     assert_memory_equal(valid.source.ids, data.valid.source.ids,
                         (size_t)valid.source.at[valid.pairs] * sizeof *valid.source.ids);

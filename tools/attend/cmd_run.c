@@ -1,32 +1,9 @@
-/* attend run: a model answers lines (lines.h says when). */
-#include "program.h"
+/* attend run: a model at work, as suits its kind (run_<kind>.c). */
+#include "run.h"
 
-#include <inttypes.h>
 #include <stddef.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
-#include "decoding.h"
-#include "lines.h"
-#include "output.h"
-
-typedef struct settings {
-    decoding_options decoding;
-    bool json;
-    bool attention;
-    bool heads;
-    bool score;
-    bool alignments;
-    bool copy_unknown;
-    long n_best;
-    long layer;
-    long head;
-    long longest;
-    int too_long; /* att_too_long */
-    long batch;
-    const char *prefix;
-} settings;
+#include "kinds.h"
 
 static const char *const too_long_words[] = { "refuse", "cut", NULL };
 
@@ -41,156 +18,65 @@ const char run_details[] =
 
 #define ROW(NAME, KIND, MEMBER, TAKES, SAYS, ...)                                                  \
     {                                                                                              \
-        .name = NAME, .kind = OPTION_##KIND, .offset = offsetof(settings, MEMBER), .takes = TAKES, \
-        .says = SAYS, ##__VA_ARGS__                                                                \
+        .name = NAME, .kind = OPTION_##KIND, .offset = offsetof(run_settings, MEMBER),             \
+        .takes = TAKES, .says = SAYS, ##__VA_ARGS__                                                \
     }
 
 const option run_options[] = {
     ROW("json", FLAG, json, NULL, "an object a line: text, scores, tokens of both sides"),
-    ROW("attention", FLAG, attention, NULL, "with --json: the attention of each token too"),
-    ROW("heads", FLAG, heads, NULL, "with --json: the attention of every layer and head too"),
-    ROW("score", FLAG, score, NULL, "before each answer its log-probability and a tab"),
+    ROW("attention", FLAG, attention, NULL, "with --json: the attention of each token too",
+        .kinds = KINDS_WRITE_LINES),
+    ROW("heads", FLAG, heads, NULL, "with --json: the attention of every layer and head too",
+        .kinds = KINDS_WRITE_LINES),
+    ROW("score", FLAG, score, NULL, "before each answer its log-probability and a tab",
+        .kinds = KINDS_WRITE_LINES),
     ROW("alignments", FLAG, alignments, NULL,
-        "after each answer a tab and i-j for source token i and answer token j, from 0"),
+        "after each answer a tab and i-j for source token i and answer token j, from 0",
+        .kinds = KINDS_WRITE_LINES),
     ROW("n-best", NUMBER, n_best, "N",
         "the N best answers to each line, each after the line's number and its rank", .least = 1,
-        .most = 1000),
-    ROW("nbest", NUMBER, n_best, "N", NULL, .least = 1, .most = 1000),
+        .most = 1000, .kinds = KINDS_WRITE_LINES),
+    ROW("nbest", NUMBER, n_best, "N", NULL, .least = 1, .most = 1000, .kinds = KINDS_WRITE_LINES),
     ROW("copy-unknown", FLAG, copy_unknown, NULL,
-        "put the source token looked at most in the place of an unknown one"),
+        "put the source token looked at most in the place of an unknown one",
+        .kinds = KINDS_WRITE_LINES),
     ROW("layer", NUMBER, layer, "N", "whose attention is meant by all of these (default: the last)",
-        .least = 1, .most = 1000),
+        .least = 1, .most = 1000, .kinds = KINDS_WRITE_LINES),
     ROW("head", NUMBER, head, "N", "likewise (default: the mean of the layer's heads)", .least = 1,
-        .most = 1000),
-    ROW("prefix", TEXT, prefix, "TEXT", "what every answer begins with"),
-    DECODING_OPTIONS(settings),
+        .most = 1000, .kinds = KINDS_WRITE_LINES),
+    ROW("prefix", TEXT, prefix, "TEXT", "what every answer begins with",
+        .kinds = KINDS_WRITE_LINES),
+    DECODING_OPTIONS(run_settings),
     ROW("longest", NUMBER, longest, "N",
         "tokens of a line at most (default: as many as the model can take)", .least = 1,
-        .most = 1e9),
+        .most = 1e9, .kinds = KINDS_WRITE_LINES),
     ROW("too-long", WORD, too_long, "WHAT", "refuse a longer line (default), or cut it and say so",
-        .words = too_long_words),
+        .words = too_long_words, .kinds = KINDS_WRITE_LINES),
     ROW("batch", NUMBER, batch, "N", "lines at a time (default: as fits); answers stay the same",
-        .least = 1, .most = 1e6),
+        .least = 1, .most = 1e6, .kinds = KINDS_WRITE_LINES),
     { 0 },
 };
 
-typedef struct runner {
-    const settings *set;
-    decoding models;
-} runner;
+static run_kind *const runs[ATT_KINDS] = { [ATT_KIND_PAIRS] = run_pairs };
 
-/* The text of an answer, with what was asked for before and after it. */
-static att_status write_text(att_text *out, const att_answer *answer, const settings *set,
-                             att_error *err)
-{
-    char score[64] = "";
-    if (set->score)
-        snprintf(score, sizeof score, "%.4f\t", answer->score);
-    if (text_join(out, (text_piece[]){ { score, strlen(score) },
-                                       { answer->text, strlen(answer->text) },
-                                       { "\t", set->alignments ? 1 : 0 },
-                                       { 0 } }) != ATT_OK)
-        return error_memory(err);
-    att_status status = set->alignments ? att_answer_alignment(out, answer, err) : ATT_OK;
-    if (status != ATT_OK)
-        return status;
-    return att_text_add(out, "\n", 1) == ATT_OK ? ATT_OK : error_memory(err);
-}
-
-/* All answers to a line, the best first, a line each. */
-static att_status write_best(att_text *out, const att_answer *answer, size_t number,
-                             const settings *set, att_error *err)
-{
-    for (int64_t i = 0; i <= answer->other_count; i++) {
-        const att_answer *one = i == 0 ? answer : &answer->others[i - 1];
-        char start[96];
-        int length = snprintf(start, sizeof start, "%zu\t%.4f\t", number, one->rank);
-        if (att_text_add(out, start, (size_t)length) != ATT_OK)
-            return error_memory(err);
-        att_status status = write_text(out, one, set, err);
-        if (status != ATT_OK)
-            return status;
-    }
-    return ATT_OK;
-}
-
-static att_status write_answer(att_text *out, const att_answer *answer, size_t number,
-                               const settings *set, att_error *err)
-{
-    if (set->json)
-        return att_answer_json(out, answer, err);
-    if (set->n_best > 0)
-        return write_best(out, answer, number, set, err);
-    return write_text(out, answer, set, err);
-}
-
-/* Says which lines were cut. */
-static void tell_cut(const att_answers *answers, size_t before)
-{
-    for (size_t i = 0; i < att_answers_count(answers); i++) {
-        const att_answer *answer = att_answers_get(answers, i);
-        if (answer->left_over > 0)
-            fprintf(stderr, "standard input:%zu: cut after %" PRId64 " of %" PRId64 " tokens\n",
-                    before + i + 1, answer->source_count, answer->source_count + answer->left_over);
-    }
-}
-
-static att_answer_how how_of(const runner *r, size_t before, const char *const *prefixes)
-{
-    const settings *set = r->set;
-    att_answer_how how = { .decoding = r->models.how,
-                           .attention = set->attention || set->heads || set->alignments,
-                           .every_head = set->heads,
-                           .layer = set->layer,
-                           .head = set->head,
-                           .copy_unknown = set->copy_unknown,
-                           .prefixes = set->prefix ? prefixes : NULL,
-                           .longest = set->longest,
-                           .too_long = (att_too_long)set->too_long,
-                           .batch = set->batch,
-                           .first_line = before };
-    how.decoding.best = set->n_best;
-    return how;
-}
-
-static att_status answer_lines(void *context, const char *const *lines, size_t count, size_t before,
-                               att_error *err)
-{
-    runner *r = context;
-    att_answers *answers = NULL;
-    att_text out = { 0 };
-    const char **prefixes = calloc(count, sizeof *prefixes);
-    if (!prefixes)
-        return error_memory(err);
-    for (size_t i = 0; i < count; i++)
-        prefixes[i] = r->set->prefix;
-    const att_answer_how how = how_of(r, before, prefixes);
-    att_status status = att_model_answer(&answers, r->models.model, lines, count, &how, err);
-    for (size_t i = 0; i < count && status == ATT_OK; i++)
-        status = write_answer(&out, att_answers_get(answers, i), before + i + 1, r->set, err);
-    if (status == ATT_OK) {
-        tell_cut(answers, before);
-        status = output_stdout(out.data, out.length, err);
-    }
-    att_answers_free(answers);
-    att_text_free(&out);
-    free(prefixes);
-    return status;
-}
-
-static exit_code run_model(const settings *set, const char *path)
+static exit_code run_model(const struct verb *verb, const run_settings *set, const char *path)
 {
     att_error err = { 0 };
-    runner r = { .set = set };
-    att_status status = decoding_open(&r.models, &set->decoding, path, &err);
-    if (status == ATT_OK)
-        status = lines_each("-", answer_lines, &r, &err);
-    decoding_close(&r.models);
-    return status == ATT_OK ? EXIT_DONE : report(status, &err);
+    decoding models;
+    exit_code code = EXIT_DONE;
+    att_status status = decoding_open(&models, &set->decoding, path, &err);
+    if (status == ATT_OK) {
+        att_kind kind = att_model_kind(models.model);
+        code = kinds_check(verb, kind, runs[kind] != NULL, set, &(run_settings){ 0 });
+        if (code == EXIT_DONE)
+            status = runs[kind](set, &models, &err);
+    }
+    decoding_close(&models);
+    return status == ATT_OK ? code : report(status, &err);
 }
 
 /* What contradicts what; NULL: nothing. */
-static const char *contradiction(const settings *set)
+static const char *contradiction(const run_settings *set)
 {
     if ((set->attention || set->heads) && !set->json)
         return set->heads ? "--heads is for --json" : "--attention is for --json";
@@ -203,7 +89,7 @@ static const char *contradiction(const settings *set)
 
 exit_code run_run(const struct verb *verb, int count, char **args)
 {
-    settings set = { 0 };
+    run_settings set = { 0 };
     int operands = 0;
     parse_result parsed = options_parse(verb, count, args, &set, &operands);
     if (parsed != PARSE_OK)
@@ -213,5 +99,5 @@ exit_code run_run(const struct verb *verb, int count, char **args)
     const char *wrong = contradiction(&set);
     if (wrong)
         return report_usage(verb, "%s", wrong);
-    return run_model(&set, args[0]);
+    return run_model(verb, &set, args[0]);
 }

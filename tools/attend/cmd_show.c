@@ -1,29 +1,12 @@
-/* attend show: an answer, and where in the source the model looked for each of its tokens. */
-#include "program.h"
+/* attend show: what a model makes of an input, as suits its kind (show_<kind>.c). */
+#include "show.h"
 
 #include <stddef.h>
 #include <string.h>
 
-#include "decoding.h"
+#include "kinds.h"
 #include "output.h"
 #include "pictures.h"
-
-typedef struct settings {
-    decoding_options decoding;
-    const char *target;
-    const char *svg;
-    const char *png;
-    const char *pdf;
-    const char *html;
-    double scale; /* 0: not given */
-    long layer;   /* 0: not given */
-    long head;
-    bool heads;
-    long digits;
-    int colour; /* colour_choice */
-    bool ascii;
-    bool quiet;
-} settings;
 
 const char show_details[] =
     "Answers INPUT and draws the attention: a row for each token of the answer, a column for each\n"
@@ -32,12 +15,12 @@ const char show_details[] =
 #define ROW(NAME, LETTER, KIND, MEMBER, TAKES, SAYS, ...)                                          \
     {                                                                                              \
         .name = NAME, .letter = LETTER, .kind = OPTION_##KIND,                                     \
-        .offset = offsetof(settings, MEMBER), .takes = TAKES, .says = SAYS, ##__VA_ARGS__          \
+        .offset = offsetof(show_settings, MEMBER), .takes = TAKES, .says = SAYS, ##__VA_ARGS__     \
     }
 
 const option show_options[] = {
     ROW("target", 't', TEXT, target, "TEXT", "follow this answer instead of the model's own"),
-    DECODING_OPTIONS(settings),
+    DECODING_OPTIONS(show_settings),
     ROW("layer", 0, NUMBER, layer, "N", "draw this layer of the model (default: the last)",
         .least = 1, .most = 1000),
     ROW("head", 0, NUMBER, head, "N", "draw this head of the layer (default: the mean of all)",
@@ -59,84 +42,30 @@ const option show_options[] = {
     { 0 },
 };
 
-/* The map as text, headed by the answer. */
-static att_status make_text(att_text *out, const att_answer *answer, const att_map *map,
-                            const settings *set, att_error *err)
-{
-    const att_render_options options = { .digits = (int)set->digits,
-                                         .ascii = set->ascii,
-                                         .colour = output_colour((colour_choice)set->colour),
-                                         .width = output_width() };
-    if (text_join(out,
-                  (text_piece[]){ { answer->text, strlen(answer->text) }, { "\n\n", 2 }, { 0 } }) !=
-        ATT_OK)
-        return error_memory(err);
-    return att_map_text(out, map, &options, err);
-}
+static const show_settings usual = { .digits = 2, .colour = COLOUR_AUTO };
 
-/* The page, to be written later. */
-static att_status make_page(output_list *files, const att_answer *answer, const att_map *map,
-                            const char *path, att_error *err)
-{
-    output_file *file = output_add(files, path, "page");
-    return file ? att_answer_html(&file->bytes, answer, map, err) : error_memory(err);
-}
+static show_kind *const shows[ATT_KINDS] = { [ATT_KIND_PAIRS] = show_pairs };
 
-static att_status show_answer(const att_answer *answer, const settings *set, att_error *err)
-{
-    const picture_files asked = { set->svg, set->png, set->pdf, set->scale };
-    att_map map;
-    if (answer->source_count == 0)
-        return error_set(err, ATT_BAD_INPUT, "", "the input has no tokens");
-    if (!(set->heads ? att_answer_layer_map(&map, answer, set->layer)
-                     : att_answer_map(&map, answer)))
-        return error_set(err, ATT_BAD_INPUT, "",
-                         "the model has no attention to show: it was trained with none, or with a "
-                         "fixed context");
-    att_text text = { 0 };
-    output_list files = { 0 };
-    att_status status = pictures_make(&files, (const att_map *[]){ &map }, 1, &asked, err);
-    if (status == ATT_OK && set->html)
-        status = make_page(&files, answer, &map, set->html, err);
-    if (status == ATT_OK && !set->quiet)
-        status = make_text(&text, answer, &map, set, err);
-    if (status == ATT_OK)
-        status = output_check(&files, err);
-    if (status == ATT_OK)
-        status = output_save(&files, err);
-    if (status == ATT_OK)
-        status = output_stdout(text.data, text.length, err);
-    output_free(&files);
-    att_text_free(&text);
-    return status;
-}
-
-static exit_code show(const settings *set, const char *path, const char *input)
+static exit_code show(const struct verb *verb, const show_settings *set, const char *path,
+                      const char *input)
 {
     att_error err = { 0 };
     decoding models;
-    att_answers *answers = NULL;
+    exit_code code = EXIT_DONE;
     att_status status = decoding_open(&models, &set->decoding, path, &err);
     if (status == ATT_OK) {
-        const att_answer_how how = { .decoding = models.how,
-                                     .attention = true,
-                                     .every_head = set->heads,
-                                     .layer = set->layer,
-                                     .head = set->head,
-                                     .targets = set->target ? &set->target : NULL };
-        status = att_model_answer(&answers, models.model, &input, 1, &how, &err);
-        err.line = 0; /* there is but one line */
+        att_kind kind = att_model_kind(models.model);
+        code = kinds_check(verb, kind, shows[kind] != NULL, set, &usual);
+        if (code == EXIT_DONE)
+            status = shows[kind](set, &models, input, &err);
     }
-    if (status == ATT_OK)
-        status = show_answer(att_answers_get(answers, 0), set, &err);
-    att_answers_free(answers);
     decoding_close(&models);
-    return status == ATT_OK ? EXIT_DONE : report(status, &err);
+    return status == ATT_OK ? code : report(status, &err);
 }
 
 exit_code show_run(const struct verb *verb, int count, char **args)
 {
-    settings set = { .digits = 2, .colour = COLOUR_AUTO };
+    show_settings set = usual;
     int operands = 0;
     parse_result parsed = options_parse(verb, count, args, &set, &operands);
     if (parsed != PARSE_OK)
@@ -155,5 +84,5 @@ exit_code show_run(const struct verb *verb, int count, char **args)
         wrong = "expects a model and an input";
     if (wrong)
         return report_usage(verb, "%s", wrong);
-    return show(&set, args[0], args[1]);
+    return show(verb, &set, args[0], args[1]);
 }

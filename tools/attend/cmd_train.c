@@ -128,6 +128,8 @@ static exit_code train(const train_request *request)
     catch_signals();
     att_status status = att_training_new(&training, request->settings, &err);
     if (status == ATT_OK)
+        show.kind = att_training_kind(training);
+    if (status == ATT_OK)
         status = open_log(&show, request->settings, &err);
     if (status == ATT_OK)
         status = run(training, &show, &err);

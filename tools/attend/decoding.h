@@ -36,39 +36,42 @@ extern const char *const length_norm_words[]; /* NULL-ended, in the order of att
 /* The rows, for the table of a verb whose settings are of TYPE. */
 #define DECODING_OPTIONS(TYPE)                                                                     \
     DECODING_ROW(TYPE, "beam", NUMBER, beam, "N", "answers followed at a time (default 1)",        \
-                 .least = 1, .most = 1000),                                                        \
+                 .least = 1, .most = 1000, .kinds = KINDS_WRITE),                                  \
         DECODING_ROW(TYPE, "length-norm", WORD, length_norm, "WORD",                               \
                      "how length counts in a beam: mean (default), gnmt or none",                  \
-                     .words = length_norm_words),                                                  \
+                     .words = length_norm_words, .kinds = KINDS_WRITE_LINES),                      \
         DECODING_ROW(TYPE, "length-penalty", REAL, length_penalty, "X",                            \
-                     "the power of the length in it (default 1)", .least = 0.01, .most = 10),      \
+                     "the power of the length in it (default 1)", .least = 0.01, .most = 10,       \
+                     .kinds = KINDS_WRITE_LINES),                                                  \
         DECODING_ROW(TYPE, "coverage-penalty", REAL, coverage_penalty, "X",                        \
                      "against source tokens that were not looked at (default 0)", .least = 0,      \
-                     .most = 100),                                                                 \
+                     .most = 100, .kinds = KINDS_WRITE_LINES),                                     \
         DECODING_ROW(TYPE, "no-repeat", NUMBER, no_repeat, "N",                                    \
-                     "no N tokens in a row come twice in an answer", .least = 1, .most = 1000),    \
+                     "no N tokens in a row come twice in an answer", .least = 1, .most = 1000,     \
+                     .kinds = KINDS_WRITE),                                                        \
         DECODING_ROW(TYPE, "least", NUMBER, least, "N", "tokens in an answer at least",            \
-                     .least = 1, .most = 1e6),                                                     \
+                     .least = 1, .most = 1e6, .kinds = KINDS_WRITE_LINES),                         \
         DECODING_ROW(TYPE, "most", NUMBER, most, "N",                                              \
                      "and at most, the end included (default: 50 + 2 for each of the source)",     \
-                     .least = 1, .most = 1e6),                                                     \
+                     .least = 1, .most = 1e6, .kinds = KINDS_WRITE_LINES),                         \
         DECODING_ROW(TYPE, "least-factor", REAL, least_factor, "X",                                \
-                     "so many at least for each token of the source", .least = 0, .most = 1000),   \
+                     "so many at least for each token of the source", .least = 0, .most = 1000,    \
+                     .kinds = KINDS_WRITE_LINES),                                                  \
         DECODING_ROW(TYPE, "most-factor", REAL, most_factor, "X", "and at most", .least = 0.001,   \
-                     .most = 1000),                                                                \
+                     .most = 1000, .kinds = KINDS_WRITE_LINES),                                    \
         DECODING_ROW(TYPE, "sample", FLAG, sample, NULL,                                           \
-                     "draw each token instead of taking the most probable"),                       \
+                     "draw each token instead of taking the most probable", .kinds = KINDS_WRITE), \
         DECODING_ROW(TYPE, "temperature", REAL, temperature, "X",                                  \
                      "with --sample: below 1 surer, above 1 wilder (default 1)", .least = 0.01,    \
-                     .most = 100),                                                                 \
+                     .most = 100, .kinds = KINDS_WRITE),                                           \
         DECODING_ROW(TYPE, "top-k", NUMBER, top_k, "N",                                            \
                      "with --sample: draw from the N most probable alone", .least = 1,             \
-                     .most = 1e6),                                                                 \
+                     .most = 1e6, .kinds = KINDS_WRITE),                                           \
         DECODING_ROW(TYPE, "top-p", REAL, top_p, "X",                                              \
                      "with --sample: from those that have this probability together",              \
-                     .least = 0.001, .most = 1),                                                   \
+                     .least = 0.001, .most = 1, .kinds = KINDS_WRITE),                             \
         DECODING_ROW(TYPE, "seed", NUMBER, seed, "N", "with --sample: another seed, other draws",  \
-                     .least = 0, .most = 1e15),                                                    \
+                     .least = 0, .most = 1e15, .kinds = KINDS_WRITE),                              \
         DECODING_ROW(TYPE, "with", TEXT, with, "MODELS",                                           \
                      "other models, with commas between them, that answer together with it")
 

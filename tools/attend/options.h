@@ -3,8 +3,7 @@
 #ifndef OPTIONS_H
 #define OPTIONS_H
 
-#include <stdbool.h>
-#include <stddef.h>
+#include "attend.h"
 
 typedef enum option_kind {
     OPTION_FLAG,   /* bool */
@@ -24,7 +23,17 @@ typedef struct option {
     double least;
     double most;
     const char *const *words; /* NULL-ended */
+    unsigned kinds;           /* of models that it is for, KIND_… together; 0: all (kinds.h) */
 } option;
+
+enum {
+    KIND_PAIRS = 1 << ATT_KIND_PAIRS,
+    KIND_TEXT = 1 << ATT_KIND_TEXT,
+    KIND_LABEL = 1 << ATT_KIND_LABEL,
+    KIND_PICTURE = 1 << ATT_KIND_PICTURE,
+    KINDS_WRITE_LINES = KIND_PAIRS | KIND_PICTURE, /* answers that end */
+    KINDS_WRITE = KINDS_WRITE_LINES | KIND_TEXT,
+};
 
 typedef enum parse_result {
     PARSE_OK,

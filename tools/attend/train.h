@@ -25,9 +25,10 @@ exit_code train_parse(train_request *out, const struct verb *verb, int count, ch
 
 /* How a run shows its course. */
 typedef struct train_show {
-    bool live;  /* a line on the terminal is written over and over */
-    bool quiet; /* nothing but the end */
-    FILE *log;  /* a line of JSON per report, or NULL */
+    att_kind kind; /* of the model */
+    bool live;     /* a line on the terminal is written over and over */
+    bool quiet;    /* nothing but the end */
+    FILE *log;     /* a line of JSON per report, or NULL */
     const char *log_name;
     int64_t logged;    /* the step last written to it */
     double shown;      /* when the live line was last written, in seconds of the run */

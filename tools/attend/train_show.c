@@ -12,7 +12,14 @@
 static const double live_seconds = 0.1;
 enum { LOG_STEPS = 50 };
 
-/* ---- the log */
+/* ---- what a validation tells, by kind of model */
+
+typedef struct kind_figures {
+    const char *heads;                                 /* of the columns after the losses */
+    void (*columns)(const att_validation *row);        /* under them */
+    void (*log)(FILE *log, const att_validation *row); /* members of an object */
+    void (*end)(const att_validation *best);           /* the last line but one of a run */
+} kind_figures;
 
 /* A number as JSON; what is none is null. */
 static void log_real(FILE *log, const char *key, double value)
@@ -22,6 +29,29 @@ static void log_real(FILE *log, const char *key, double value)
     else
         fprintf(log, ",\"%s\":null", key);
 }
+
+static void pairs_columns(const att_validation *row)
+{
+    printf(" %8.2f %% %8.2f %%", 100 * row->exact, 100 * row->errors);
+}
+
+static void pairs_log(FILE *log, const att_validation *row)
+{
+    log_real(log, "exact", row->exact);
+    log_real(log, "errors", row->errors);
+}
+
+static void pairs_end(const att_validation *best)
+{
+    printf("%.2f %% of the lines right, %.2f %% wrong tokens, loss %.4f (epoch %lld)\n",
+           100 * best->exact, 100 * best->errors, best->loss, (long long)best->epoch);
+}
+
+static const kind_figures figures_of[ATT_KINDS] = {
+    [ATT_KIND_PAIRS] = { "      exact     errors", pairs_columns, pairs_log, pairs_end },
+};
+
+/* ---- the log */
 
 static void log_event(train_show *show, const att_training_progress *at)
 {
@@ -34,8 +64,7 @@ static void log_event(train_show *show, const att_training_progress *at)
     if (row) {
         log_real(log, "loss", row->loss);
         log_real(log, "accuracy", row->accuracy);
-        log_real(log, "exact", row->exact);
-        log_real(log, "errors", row->errors);
+        figures_of[show->kind].log(log, row);
         fprintf(log, ",\"better\":%s", at->better ? "true" : "false");
     }
     log_real(log, "gradient_norm", at->gradient_norm);
@@ -97,12 +126,14 @@ static void show_validation(train_show *show, const att_training_progress *at)
     char left[32];
     clear_line(show);
     if (!show->headed)
-        printf("%7s %8s %11s %8s %10s %10s %10s %9s\n", "epoch", "step", "train loss", "loss",
-               "exact", "errors", "tokens/s", "left");
+        printf("%7s %8s %11s %8s%s %10s %9s\n", "epoch", "step", "train loss", "loss",
+               figures_of[show->kind].heads, "tokens/s", "left");
     show->headed = true;
-    printf("%7lld %8lld %11.4f %8.4f %8.2f %% %8.2f %% %10.0f %9s%s\n", (long long)row->epoch,
-           (long long)row->step, row->train_loss, row->loss, 100 * row->exact, 100 * row->errors,
-           at->tokens_per_second, duration(left, at->seconds_left), at->better ? "  best" : "");
+    printf("%7lld %8lld %11.4f %8.4f", (long long)row->epoch, (long long)row->step, row->train_loss,
+           row->loss);
+    figures_of[show->kind].columns(row);
+    printf(" %10.0f %9s%s\n", at->tokens_per_second, duration(left, at->seconds_left),
+           at->better ? "  best" : "");
     fflush(stdout);
 }
 
@@ -133,9 +164,7 @@ void train_show_end(train_show *show, const att_training *training, double secon
         return;
     }
     if (best > 0 && best <= count)
-        printf("%.2f %% of the lines right, %.2f %% wrong tokens, loss %.4f (epoch %lld)\n",
-               100 * rows[best - 1].exact, 100 * rows[best - 1].errors, rows[best - 1].loss,
-               (long long)rows[best - 1].epoch);
+        figures_of[show->kind].end(&rows[best - 1]);
     printf("wrote %s in %s (checkpoint: %s)\n", att_training_model_path(training),
            duration(time, seconds), checkpoint);
 }

@@ -1,0 +1,20 @@
+/* Where data of each kind come from, and how they go into batches: a row for each kind. */
+#ifndef ATT_TEXT_DATA_KINDS_H
+#define ATT_TEXT_DATA_KINDS_H
+
+#include "text/data.h"
+
+typedef struct att_data_kind {
+    att_status (*load)(att_data *out, const att_settings *settings, att_error *err);
+    att_status (*read)(att_corpus *out, const att_data_reading *how, att_error *err);
+    att_status (*batches)(att_batches **out, const att_corpus *corpus, const att_settings *settings,
+                          int64_t tokens, uint64_t seed, att_error *err);
+    att_status (*report)(att_text *out, const att_data *data);
+} att_data_kind;
+
+extern const att_data_kind att_data_of_pairs;
+
+/* "training    …": the lines of a report on pairs (report.c). */
+att_status att_pairs_report(att_text *out, const att_data *data);
+
+#endif

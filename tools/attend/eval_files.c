@@ -1,0 +1,70 @@
+/* attend eval, without a model: lines of text scored against references. */
+#include "eval.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "figures.h"
+
+enum { RESAMPLE_SEED = 1 };
+
+/* ---- metrics by name */
+
+att_status eval_names(name_list *out, const char *list, const char *const *otherwise, size_t count,
+                      att_error *err)
+{
+    if (!list) {
+        memcpy(out->names, otherwise, count * sizeof *otherwise);
+        out->count = count;
+        return ATT_OK;
+    }
+    out->copy = strdup(list);
+    if (!out->copy)
+        return error_memory(err);
+    for (char *rest = out->copy; rest;) {
+        char *comma = strchr(rest, ',');
+        if (out->count == MOST_METRICS)
+            return error_set(err, ATT_BAD_INPUT, "--metric", "more than %d names", MOST_METRICS);
+        out->names[out->count++] = rest;
+        if (comma)
+            *comma++ = '\0';
+        rest = comma;
+    }
+    return ATT_OK;
+}
+
+att_metric_how eval_text_how(const eval_settings *set)
+{
+    return (att_metric_how){ .tokenizer = eval_tokenizers[set->tokenizer],
+                             .lower = set->lower,
+                             .resamples = set->resamples,
+                             .seed = RESAMPLE_SEED };
+}
+
+/* ---- files of lines */
+
+att_status eval_files(const eval_settings *set, int count, char **more, att_error *err)
+{
+    static const char *const usual[] = { "bleu", "chrf", "ter" };
+    name_list list = { 0 };
+    att_metric_score scores[MOST_METRICS];
+    size_t lines = 0;
+    const att_metric_how how = eval_text_how(set);
+    const char **references = calloc((size_t)count + 1, sizeof *references);
+    if (!references)
+        return error_memory(err);
+    references[0] = set->reference;
+    for (int i = 0; i < count; i++)
+        references[i + 1] = more[i];
+    att_status status = eval_names(&list, set->metrics, usual, 3, err);
+    if (status == ATT_OK)
+        status = att_metrics_score_files(scores, &lines, list.names, list.count, set->answers,
+                                         references, (size_t)count + 1, &how, err);
+    if (status == ATT_OK)
+        status = figures_print(
+            &(figures){ .lines = (int64_t)lines, .texts = scores, .text_count = list.count },
+            set->json, err);
+    free(list.copy);
+    free(references);
+    return status;
+}

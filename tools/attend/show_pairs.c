@@ -1,0 +1,78 @@
+/* attend show, on pairs: an answer, and where in the source the model looked for each token of it.
+ */
+#include "show.h"
+
+#include <string.h>
+
+#include "output.h"
+#include "pictures.h"
+
+/* The map as text, headed by the answer. */
+static att_status make_text(att_text *out, const att_answer *answer, const att_map *map,
+                            const show_settings *set, att_error *err)
+{
+    const att_render_options options = { .digits = (int)set->digits,
+                                         .ascii = set->ascii,
+                                         .colour = output_colour((colour_choice)set->colour),
+                                         .width = output_width() };
+    if (text_join(out,
+                  (text_piece[]){ { answer->text, strlen(answer->text) }, { "\n\n", 2 }, { 0 } }) !=
+        ATT_OK)
+        return error_memory(err);
+    return att_map_text(out, map, &options, err);
+}
+
+/* The page, to be written later. */
+static att_status make_page(output_list *files, const att_answer *answer, const att_map *map,
+                            const char *path, att_error *err)
+{
+    output_file *file = output_add(files, path, "page");
+    return file ? att_answer_html(&file->bytes, answer, map, err) : error_memory(err);
+}
+
+static att_status show_answer(const att_answer *answer, const show_settings *set, att_error *err)
+{
+    const picture_files asked = { set->svg, set->png, set->pdf, set->scale };
+    att_map map;
+    if (answer->source_count == 0)
+        return error_set(err, ATT_BAD_INPUT, "", "the input has no tokens");
+    if (!(set->heads ? att_answer_layer_map(&map, answer, set->layer)
+                     : att_answer_map(&map, answer)))
+        return error_set(err, ATT_BAD_INPUT, "",
+                         "the model has no attention to show: it was trained with none, or with a "
+                         "fixed context");
+    att_text text = { 0 };
+    output_list files = { 0 };
+    att_status status = pictures_make(&files, (const att_map *[]){ &map }, 1, &asked, err);
+    if (status == ATT_OK && set->html)
+        status = make_page(&files, answer, &map, set->html, err);
+    if (status == ATT_OK && !set->quiet)
+        status = make_text(&text, answer, &map, set, err);
+    if (status == ATT_OK)
+        status = output_check(&files, err);
+    if (status == ATT_OK)
+        status = output_save(&files, err);
+    if (status == ATT_OK)
+        status = output_stdout(text.data, text.length, err);
+    output_free(&files);
+    att_text_free(&text);
+    return status;
+}
+
+att_status show_pairs(const show_settings *set, const decoding *models, const char *input,
+                      att_error *err)
+{
+    att_answers *answers = NULL;
+    const att_answer_how how = { .decoding = models->how,
+                                 .attention = true,
+                                 .every_head = set->heads,
+                                 .layer = set->layer,
+                                 .head = set->head,
+                                 .targets = set->target ? &set->target : NULL };
+    att_status status = att_model_answer(&answers, models->model, &input, 1, &how, err);
+    err->line = 0; /* there is but one line */
+    if (status == ATT_OK)
+        status = show_answer(att_answers_get(answers, 0), set, err);
+    att_answers_free(answers);
+    return status;
+}

@@ -21,10 +21,12 @@ att_status att_answer_source(att_answer_maker *maker, att_answer *answer, const 
                               .length = maker->scratch.length,
                               .tokens = att_vocab_tokens(words) };
     for (size_t i = 0; i < q->source.count; i++) {
-        /* Subwords are never unknown, and the line does not show where they end. */
+        /* Subwords are never unknown, and the line does not show where they end; nor does it show
+         * its own end. */
         const char *token = att_vocab_word(words, q->source.items[i]);
         size_t length = strlen(token);
-        if (splitter.tokens != ATT_TOKENS_SUBWORD && !att_split_next(&splitter, &token, &length))
+        bool shown = splitter.tokens != ATT_TOKENS_SUBWORD && q->source.items[i] != ATT_ID_END;
+        if (shown && !att_split_next(&splitter, &token, &length))
             break;
         tokens[i] = att_arena_copy(maker->memory, token, length);
         if (!tokens[i])

@@ -12,6 +12,10 @@ static const att_importer importers[] = {
         .says = "a Transformer of CTranslate2, version 2; its vocabularies lie beside it",
         .splits = true },
       att_import_ctranslate2 },
+    { { .name = "g2p",
+        .takes = "checkpoint20.npz",
+        .says = "the GRU by which g2p_en pronounces English words" },
+      att_import_g2p },
 };
 
 enum { IMPORTERS = sizeof importers / sizeof *importers };

@@ -159,6 +159,8 @@ static att_status split_prepared(att_vocab *vocab, bool count, size_t most, att_
     size_t length, start = ids->count;
     while (ids->count - start < most && att_split_next(&splitter, &token, &length))
         ATT_TRY((count ? count_token : number_token)(vocab, ids, token, length, err));
+    if (vocab->ends && ids->count > start && att_ids_add(ids, ATT_ID_END) != ATT_OK)
+        return att_fail_memory(err);
     if (ids->count - start > most)
         ids->count = start + most;
     return ATT_OK;
@@ -242,14 +244,19 @@ static bool same_merges(const att_subwords *a, const att_subwords *b)
 
 bool att_vocab_same(const att_vocab *a, const att_vocab *b)
 {
-    if (a->tokens != b->tokens || a->lower != b->lower || a->count != b->count ||
-        !same_merges(a->subwords, b->subwords))
+    if (a->tokens != b->tokens || a->lower != b->lower || a->ends != b->ends ||
+        a->count != b->count || !same_merges(a->subwords, b->subwords))
         return false;
     for (size_t i = 0; i < a->count; i++)
         if (a->words[i].length != b->words[i].length ||
             memcmp(a->words[i].text, b->words[i].text, a->words[i].length) != 0)
             return false;
     return true;
+}
+
+void att_vocab_end_lines(att_vocab *vocab)
+{
+    vocab->ends = true;
 }
 
 att_tokens att_vocab_tokens(const att_vocab *vocab)

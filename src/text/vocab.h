@@ -36,6 +36,9 @@ void att_vocab_free(att_vocab *vocab);
 att_status att_vocab_of_tokens(att_vocab **out, att_tokens kind, bool lower,
                                const char *const *tokens, size_t count, att_error *err);
 
+/* Lets each line that has tokens end in ATT_ID_END: some models were taught to read so. */
+void att_vocab_end_lines(att_vocab *vocab);
+
 /* Splits a line, counts its tokens and appends to *ids the provisional number of each: the order of
  * first appearance, from 0. */
 att_status att_vocab_count(att_vocab *vocab, att_ids *ids, const char *line, size_t length,
@@ -83,7 +86,7 @@ att_status att_vocab_decode(const att_vocab *vocab, att_text *out, const int32_t
 
 /* As JSON, for the metadata of a model: {"tokens":"char","lower":false,"words":["a",…]}, or for
  * subwords {"tokens":"subword","lower":false,"letters":"äö…","merges":[104,101,…]}, two tokens for
- * each merge (subwords.h). */
+ * each merge (subwords.h). Where lines end in ATT_ID_END, "ends":true as well. */
 att_status att_vocab_to_json(att_text *out, const att_vocab *vocab, att_error *err);
 att_status att_vocab_from_json(att_vocab **out, const char *json, const char *name, att_error *err);
 

@@ -83,6 +83,7 @@ att_status att_vocab_to_json(att_text *out, const att_vocab *vocab, att_error *e
         object &&
         json_object_set_new(object, "tokens", json_string(token_words()[vocab->tokens])) == 0 &&
         json_object_set_new(object, "lower", json_boolean(vocab->lower)) == 0 &&
+        (!vocab->ends || json_object_set_new(object, "ends", json_true()) == 0) &&
         set_tokens(object, vocab) &&
         json_dump_callback(object, att_text_sink, out, JSON_COMPACT) == 0;
     json_decref(object);
@@ -185,6 +186,8 @@ static att_status read_vocab(att_vocab **out, const json_t *root, const char *na
         return att_fail(err, ATT_BAD_INPUT, name, "a vocabulary is not as it should be");
     ATT_TRY(read_tokens(&tokens, json_object_get(root, "tokens"), name, err));
     ATT_TRY(att_vocab_new(out, tokens, json_is_true(lower), err));
+    if (json_is_true(json_object_get(root, "ends")))
+        att_vocab_end_lines(*out);
     if (tokens == ATT_TOKENS_SUBWORD)
         return read_subwords(*out, root, name, err);
     return read_words(*out, json_object_get(root, "words"), name, err);

@@ -17,6 +17,7 @@ typedef struct att_word {
 struct att_vocab {
     att_tokens tokens;
     bool lower;
+    bool ends;       /* lines end in ATT_ID_END */
     att_word *words; /* [count] */
     size_t count;
     size_t capacity;

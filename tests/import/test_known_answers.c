@@ -114,6 +114,23 @@ static void the_log_probabilities_are_those_of_ctranslate2(void **state)
     att_model_free(model);
 }
 
+/* ---- g2p_en. The first is what its weights are known by, the second in its own documentation; the
+ * others are what the same arrays give in NumPy, with the formulas written out. */
+
+static void english_words_are_pronounced_as_known(void **state)
+{
+    (void)state;
+    static const known words[] = {
+        { "hello", "HH EH1 L OW0" },
+        { "activationist", "AE2 K T IH0 V EY1 SH AH0 N IH0 S T" },
+        { "attention", "AH0 T EH1 N SH AH0 N" },
+        { "Attention", "AH0 T EH1 N SH AH0 N" },
+    };
+    att_model *model = import("g2p", "weights_g2p_en/checkpoint20.npz");
+    assert_known(model, words, sizeof words / sizeof *words, 1);
+    att_model_free(model);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -121,6 +138,7 @@ int main(void)
         cmocka_unit_test(arabic_names_in_16_bits_are_written_as_known),
         cmocka_unit_test(arabic_names_in_8_bits_are_written_as_known),
         cmocka_unit_test(the_log_probabilities_are_those_of_ctranslate2),
+        cmocka_unit_test(english_words_are_pronounced_as_known),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

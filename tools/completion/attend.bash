@@ -24,7 +24,7 @@ _attend_show="$_attend_decoding --target --layer --head --heads --svg --png --pd
 --quiet --help"
 _attend_info='--json --help'
 _attend_import='--output --tokens --tokeniser --help'
-_attend_formats='ctranslate2'
+_attend_formats='ctranslate2 g2p'
 _attend_bench='--cpu --threads --time --quick --json --list --ascii --help'
 _attend_gradcheck='--samples --json --list --help'
 

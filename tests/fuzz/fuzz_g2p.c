@@ -1,0 +1,41 @@
+/* Arrays of any shapes as the model of g2p_en (the .npz file around them is another target's): each
+ * of the twelve takes three bytes, its rank and its dimensions, as differences from what is right.
+ */
+#include "fuzz/fuzz.h"
+
+#include "import/g2p.h"
+#include "import/g2p_arrays.h"
+
+static att_bundle *make_arrays(const uint8_t *data, size_t size)
+{
+    att_bundle *bundle;
+    if (att_bundle_new(&bundle, NULL) != ATT_OK)
+        abort();
+    for (int i = 0; i < G2P_ARRAYS && (size_t)i * 3 + 3 <= size; i++) {
+        const uint8_t *bytes = data + 3 * i;
+        g2p_array array = g2p_arrays[i];
+        array.rank = (array.rank + bytes[0]) % 3;
+        array.shape[0] = (array.shape[0] + bytes[1]) % 256;
+        array.shape[1] = (array.shape[1] + bytes[2]) % 256;
+        if (array.rank > 0)
+            g2p_add(bundle, i, bytes[0] > 127 ? ATT_F64 : ATT_F32, &array);
+    }
+    return bundle;
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    size_t live = att_alloc_live();
+    att_error err = { 0 };
+    att_bundle *weights = make_arrays(data, size), *bundle;
+    att_status status = att_g2p_convert(&bundle, weights, "input", &err);
+    if (status == ATT_OK)
+        for (size_t i = 0; i < att_bundle_count(bundle); i++)
+            check_tensor(att_bundle_at(bundle, i));
+    else
+        check_refusal(status, &err);
+    att_bundle_free(bundle);
+    att_bundle_free(weights);
+    PROMISE(att_alloc_live() == live);
+    return 0;
+}

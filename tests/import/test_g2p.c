@@ -1,0 +1,154 @@
+/* The model of g2p_en: where each number goes, how its words are read, and what is refused. */
+#include "import/g2p_arrays.h"
+
+#include "base/alloc.h"
+#include "import/g2p.h"
+#include "model/model.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+/* All arrays, but `without`; array `other` as it is given instead, in double if asked for. */
+static att_bundle *arrays(int without, int other, const g2p_array *instead, att_dtype dtype)
+{
+    att_bundle *bundle;
+    assert_int_equal(att_bundle_new(&bundle, NULL), ATT_OK);
+    for (int i = 0; i < G2P_ARRAYS; i++)
+        if (i != without)
+            g2p_add(bundle, i, i == other ? dtype : ATT_F32, i == other ? instead : &g2p_arrays[i]);
+    return bundle;
+}
+
+static att_bundle *convert(void)
+{
+    att_error err = { 0 };
+    att_bundle *weights = arrays(-1, -1, NULL, ATT_F32), *bundle;
+    if (att_g2p_convert(&bundle, weights, "g2p.npz", &err) != ATT_OK)
+        fail_msg("%s", err.message);
+    att_bundle_free(weights);
+    return bundle;
+}
+
+static double entry(const att_bundle *bundle, const char *name, int64_t row, int64_t column)
+{
+    const att_tensor *tensor = att_bundle_get(bundle, name);
+    assert_non_null(tensor);
+    assert_true(row < tensor->shape[0] && (tensor->rank < 2 || column < tensor->shape[1]));
+    return att_tensor_get(tensor, (const int64_t[]){ row, column });
+}
+
+static void products_are_turned_and_both_biases_kept(void **state)
+{
+    (void)state;
+    att_bundle *bundle = convert();
+    for (int64_t gate = 0; gate < 3 * G2P_WIDTH; gate++) {
+        for (int64_t i = 0; i < G2P_EMBED; i++)
+            assert_true(entry(bundle, "encoder.0.forward.w", i, gate) ==
+                        g2p_value(1, gate * G2P_EMBED + i));
+        for (int64_t i = 0; i < G2P_WIDTH; i++)
+            assert_true(entry(bundle, "decoder.0.u", i, gate) == g2p_value(7, gate * 2 + i));
+        assert_true(entry(bundle, "encoder.0.forward.bias", gate, 0) == g2p_value(3, gate));
+        assert_true(entry(bundle, "decoder.0.bias_u", gate, 0) == g2p_value(9, gate));
+    }
+    att_bundle_free(bundle);
+}
+
+/* Ours begin with <unknown>, <start> and <end>; letters have no start. */
+static void rows_follow_our_numbers(void **state)
+{
+    (void)state;
+    att_bundle *bundle = convert();
+    static const int64_t letter[] = { 1, -1, 2, 0, 3, 4 }, phoneme[] = { 1, 2, 3, 0, 4, 5 };
+    for (int64_t id = 0; id < 6; id++) {
+        assert_true(entry(bundle, "source.embed", id, 1) ==
+                    (letter[id] < 0 ? 0 : g2p_value(0, letter[id] * G2P_EMBED + 1)));
+        assert_true(entry(bundle, "target.embed", id, 2) ==
+                    g2p_value(5, phoneme[id] * G2P_EMBED + 2));
+        assert_true(entry(bundle, "output.w", 1, id) == g2p_value(10, phoneme[id] * 2 + 1));
+        assert_true(entry(bundle, "output.bias", id, 0) == g2p_value(11, phoneme[id]));
+    }
+    assert_int_equal(att_bundle_get(bundle, "source.embed")->shape[0], G2P_LETTERS + 1);
+    assert_int_equal(att_bundle_get(bundle, "target.embed")->shape[0], G2P_PHONEMES);
+    att_bundle_free(bundle);
+}
+
+static void words_are_read_in_small_letters_to_their_end(void **state)
+{
+    (void)state;
+    att_bundle *bundle = convert();
+    att_model *model;
+    assert_int_equal(att_model_from_bundle(&model, bundle, "g2p", NULL), ATT_OK);
+    att_ids ids = { 0 };
+    assert_int_equal(att_vocab_encode(model->source_words, &ids, "Ab!", 3, NULL), ATT_OK);
+    static const int32_t expected[] = { 4, 5, ATT_ID_UNKNOWN, ATT_ID_END };
+    assert_int_equal(ids.count, 4);
+    assert_memory_equal(ids.items, expected, sizeof expected);
+    ids.count = 0;
+    assert_int_equal(att_vocab_encode(model->target_words, &ids, "AA0 ZH", 6, NULL), ATT_OK);
+    assert_int_equal(ids.count, 2);
+    assert_int_equal(ids.items[1], G2P_PHONEMES - 1);
+    att_ids_free(&ids);
+
+    const char *lines[] = { "ab", "" };
+    att_answers *answers;
+    assert_int_equal(att_model_answer(&answers, model, lines, 2, &(att_answer_how){ 0 }, NULL),
+                     ATT_OK);
+    const att_answer *answer = att_answers_get(answers, 0);
+    assert_int_equal(answer->source_count, 3);
+    assert_string_equal(answer->source_tokens[1], "b");
+    assert_string_equal(answer->source_tokens[2], "<end>");
+    assert_int_equal(att_answers_get(answers, 1)->source_count, 0);
+    att_answers_free(answers);
+    att_model_free(model);
+    att_bundle_free(bundle);
+}
+
+static void assert_refused(att_bundle *weights, const char *message)
+{
+    att_bundle *bundle;
+    att_error err = { 0 };
+    assert_int_equal(att_g2p_convert(&bundle, weights, "g2p.npz", &err), ATT_BAD_INPUT);
+    assert_string_equal(err.message, message);
+    assert_string_equal(err.place, "g2p.npz");
+    assert_null(bundle);
+    att_bundle_free(weights);
+}
+
+static void what_is_not_understood_is_refused_by_name(void **state)
+{
+    (void)state;
+    static const g2p_array flat = { "enc_w_ih", 1, { 18 } }, few = { "dec_emb", 2, { 73, 3 } },
+                           narrow = { "dec_b_ih", 1, { 5 } }, extra = { "attention", 1, { 1 } };
+    assert_refused(arrays(10, -1, NULL, ATT_F32), "lacks the array 'fc_w'");
+    assert_refused(arrays(-1, 1, &flat, ATT_F32),
+                   "the array 'enc_w_ih' is [18] in float, expected 2 dimensions in float");
+    assert_refused(arrays(-1, 1, &g2p_arrays[1], ATT_F64),
+                   "the array 'enc_w_ih' is [6, 3] in double, expected 2 dimensions in float");
+    assert_refused(arrays(-1, 5, &few, ATT_F32),
+                   "what is to become 'target.embed' is [73, 3], and there are 74 tokens");
+    att_bundle *more = arrays(-1, -1, NULL, ATT_F32);
+    g2p_add(more, 0, ATT_F32, &extra);
+    assert_refused(more, "what the array 'attention' does is not known");
+#ifdef ATT_HAVE_JANSSON /* without it, no model file is made that a shape could be wrong in */
+    assert_refused(arrays(-1, 8, &narrow, ATT_F32),
+                   "the tensor 'decoder.0.bias' is [5], and by its settings the model needs [6]");
+#else
+    (void)narrow;
+#endif
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+#ifdef ATT_HAVE_JANSSON
+        cmocka_unit_test(products_are_turned_and_both_biases_kept),
+        cmocka_unit_test(rows_follow_our_numbers),
+        cmocka_unit_test(words_are_read_in_small_letters_to_their_end),
+#endif
+        cmocka_unit_test(what_is_not_understood_is_refused_by_name),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -123,6 +123,7 @@ void att_vocab_free(att_vocab *vocab)
     att_free(vocab->slots);
     att_arena_free(&vocab->texts);
     att_subwords_free(vocab->subwords);
+    att_parts_free(vocab->parts);
     att_free(vocab);
 }
 
@@ -157,7 +158,10 @@ static att_status split_prepared(att_vocab *vocab, bool count, size_t most, att_
     att_splitter splitter = { .text = line->data, .length = line->length, .tokens = vocab->tokens };
     const char *token;
     size_t length, start = ids->count;
-    while (ids->count - start < most && att_split_next(&splitter, &token, &length))
+    if (vocab->parts &&
+        att_parts_apply(vocab->parts, ids, ATT_ID_FIRST, line->data, line->length) != ATT_OK)
+        return att_fail_memory(err);
+    while (!vocab->parts && ids->count - start < most && att_split_next(&splitter, &token, &length))
         ATT_TRY((count ? count_token : number_token)(vocab, ids, token, length, err));
     if (vocab->ends && ids->count > start && att_ids_add(ids, ATT_ID_END) != ATT_OK)
         return att_fail_memory(err);
@@ -245,7 +249,8 @@ static bool same_merges(const att_subwords *a, const att_subwords *b)
 bool att_vocab_same(const att_vocab *a, const att_vocab *b)
 {
     if (a->tokens != b->tokens || a->lower != b->lower || a->ends != b->ends ||
-        a->count != b->count || !same_merges(a->subwords, b->subwords))
+        a->count != b->count || !same_merges(a->subwords, b->subwords) ||
+        !att_parts_same(a->parts, b->parts))
         return false;
     for (size_t i = 0; i < a->count; i++)
         if (a->words[i].length != b->words[i].length ||
@@ -292,7 +297,7 @@ att_status att_vocab_encode(const att_vocab *vocab, att_ids *ids, const char *li
 
 att_status att_vocab_decode(const att_vocab *vocab, att_text *out, const int32_t *ids, size_t count)
 {
-    if (vocab->subwords)
+    if (vocab->subwords || vocab->parts)
         return att_words_spell(vocab, out, ids, count);
     size_t start = out->length;
     for (size_t i = 0; i < count; i++)

@@ -36,6 +36,10 @@ void att_vocab_free(att_vocab *vocab);
 att_status att_vocab_of_tokens(att_vocab **out, att_tokens kind, bool lower,
                                const char *const *tokens, size_t count, att_error *err);
 
+/* One of subwords that others have learned, which it then owns, whether this succeeds or not. */
+typedef struct att_parts att_parts;
+att_status att_vocab_of_parts(att_vocab **out, att_parts *parts, att_error *err);
+
 /* Lets each line that has tokens end in ATT_ID_END: some models were taught to read so. */
 void att_vocab_end_lines(att_vocab *vocab);
 
@@ -86,7 +90,8 @@ att_status att_vocab_decode(const att_vocab *vocab, att_text *out, const int32_t
 
 /* As JSON, for the metadata of a model: {"tokens":"char","lower":false,"words":["a",…]}, or for
  * subwords {"tokens":"subword","lower":false,"letters":"äö…","merges":[104,101,…]}, two tokens for
- * each merge (subwords.h). Where lines end in ATT_ID_END, "ends":true as well. */
+ * each merge (subwords.h), or for subwords learned elsewhere "parts":[" t","he",…] (parts.h). Where
+ * lines end in ATT_ID_END, "ends":true as well. */
 att_status att_vocab_to_json(att_text *out, const att_vocab *vocab, att_error *err);
 att_status att_vocab_from_json(att_vocab **out, const char *json, const char *name, att_error *err);
 

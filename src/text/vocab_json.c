@@ -67,8 +67,25 @@ static json_t *merges_json(const att_subwords *subwords)
     return array;
 }
 
+/* The parts after the bytes. */
+static json_t *parts_json(const att_parts *parts)
+{
+    json_t *array = json_array();
+    for (size_t i = ATT_PARTS_BYTES; i < att_parts_count(parts) && array; i++) {
+        size_t length;
+        const char *text = att_parts_spell(parts, i, &length);
+        if (json_array_append_new(array, json_stringn(text, length)) != 0) {
+            json_decref(array);
+            return NULL;
+        }
+    }
+    return array;
+}
+
 static bool set_tokens(json_t *object, const att_vocab *vocab)
 {
+    if (vocab->parts)
+        return json_object_set_new(object, "parts", parts_json(vocab->parts)) == 0;
     if (!vocab->subwords)
         return json_object_set_new(object, "words", words_json(vocab)) == 0;
     return json_object_set_new(object, "letters", letters_json(vocab->subwords)) == 0 &&
@@ -178,6 +195,24 @@ static att_status read_subwords(att_vocab *vocab, const json_t *root, const char
     return status == ATT_OK ? att_words_take_subwords(vocab, subwords, err) : status;
 }
 
+static att_status read_parts(att_vocab *vocab, const json_t *list, const char *name, att_error *err)
+{
+    size_t count = json_array_size(list);
+    const char **texts = att_alloc(count, sizeof *texts);
+    att_parts *parts = NULL;
+    att_status status = texts ? ATT_OK : att_fail_memory(err);
+    for (size_t i = 0; i < count && status == ATT_OK; i++) {
+        texts[i] = json_string_value(json_array_get(list, i));
+        if (!texts[i])
+            status =
+                att_fail(err, ATT_BAD_INPUT, name, "part %zu of a vocabulary is no text", i + 1);
+    }
+    if (status == ATT_OK)
+        status = att_parts_new(&parts, texts, count, name, err);
+    att_free(texts);
+    return status == ATT_OK ? att_words_take_parts(vocab, parts, err) : status;
+}
+
 static att_status read_vocab(att_vocab **out, const json_t *root, const char *name, att_error *err)
 {
     att_tokens tokens = ATT_TOKENS_CHAR;
@@ -188,6 +223,9 @@ static att_status read_vocab(att_vocab **out, const json_t *root, const char *na
     ATT_TRY(att_vocab_new(out, tokens, json_is_true(lower), err));
     if (json_is_true(json_object_get(root, "ends")))
         att_vocab_end_lines(*out);
+    const json_t *parts = json_object_get(root, "parts");
+    if (tokens == ATT_TOKENS_SUBWORD && json_is_array(parts))
+        return read_parts(*out, parts, name, err);
     if (tokens == ATT_TOKENS_SUBWORD)
         return read_subwords(*out, root, name, err);
     return read_words(*out, json_object_get(root, "words"), name, err);

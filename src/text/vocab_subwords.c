@@ -31,16 +31,24 @@ static att_status write_name(att_text *out, const char *bytes, size_t length)
     return ATT_OK;
 }
 
+/* The bytes of a subword, ours or another's. */
+static const char *spelling(const att_vocab *vocab, size_t token, size_t *length)
+{
+    return vocab->parts ? att_parts_spell(vocab->parts, token, length)
+                        : att_subwords_spell(vocab->subwords, token, length);
+}
+
 static att_status name_subwords(att_vocab *vocab, att_text *scratch)
 {
-    size_t count = att_subwords_count(vocab->subwords);
+    size_t count =
+        vocab->parts ? att_parts_count(vocab->parts) : att_subwords_count(vocab->subwords);
     vocab->words = att_alloc_zero(count, sizeof *vocab->words);
     if (!vocab->words)
         return ATT_NO_MEMORY;
     vocab->capacity = count;
     for (size_t i = 0; i < count; i++) {
         size_t length;
-        const char *bytes = att_subwords_spell(vocab->subwords, i, &length);
+        const char *bytes = spelling(vocab, i, &length);
         ATT_TRY(write_name(scratch, bytes, length));
         const char *name = att_arena_copy(&vocab->texts, scratch->data, scratch->length);
         if (!name)
@@ -51,7 +59,8 @@ static att_status name_subwords(att_vocab *vocab, att_text *scratch)
     return ATT_OK;
 }
 
-att_status att_words_take_subwords(att_vocab *vocab, att_subwords *subwords, att_error *err)
+/* The names of subwords in the place of what was counted. */
+static att_status rename_words(att_vocab *vocab, att_error *err)
 {
     att_free(vocab->words);
     att_free(vocab->slots);
@@ -59,11 +68,37 @@ att_status att_words_take_subwords(att_vocab *vocab, att_subwords *subwords, att
     vocab->words = NULL;
     vocab->slots = NULL;
     vocab->count = vocab->capacity = vocab->slot_count = 0;
-    vocab->subwords = subwords;
     att_text scratch = { 0 };
     att_status status = name_subwords(vocab, &scratch);
     att_text_free(&scratch);
     return status == ATT_OK ? ATT_OK : att_fail_memory(err);
+}
+
+att_status att_words_take_subwords(att_vocab *vocab, att_subwords *subwords, att_error *err)
+{
+    vocab->subwords = subwords;
+    return rename_words(vocab, err);
+}
+
+att_status att_words_take_parts(att_vocab *vocab, att_parts *parts, att_error *err)
+{
+    vocab->parts = parts;
+    return rename_words(vocab, err);
+}
+
+att_status att_vocab_of_parts(att_vocab **out, att_parts *parts, att_error *err)
+{
+    att_status status = att_vocab_new(out, ATT_TOKENS_SUBWORD, false, err);
+    if (status != ATT_OK) {
+        att_parts_free(parts);
+        return status;
+    }
+    status = att_words_take_parts(*out, parts, err);
+    if (status != ATT_OK) {
+        att_vocab_free(*out);
+        *out = NULL;
+    }
+    return status;
 }
 
 /* ---- learning */
@@ -90,7 +125,7 @@ static att_status spell_all(const att_vocab *vocab, att_text *out, const int32_t
         size_t length = strlen(BAD_SHOWN);
         const char *bytes = BAD_SHOWN;
         if (ids[i] >= ATT_ID_FIRST)
-            bytes = att_subwords_spell(vocab->subwords, (size_t)(ids[i] - ATT_ID_FIRST), &length);
+            bytes = spelling(vocab, (size_t)(ids[i] - ATT_ID_FIRST), &length);
         else if (ids[i] != ATT_ID_UNKNOWN)
             continue;
         ATT_TRY(att_text_add(out, bytes, length));

@@ -3,6 +3,7 @@
 #define ATT_TEXT_VOCAB_WORDS_H
 
 #include "base/arena.h"
+#include "text/parts.h"
 #include "text/subwords.h"
 #include "text/vocab.h"
 
@@ -25,7 +26,8 @@ struct att_vocab {
     size_t slot_count; /* a power of two, at least twice `count` */
     att_arena texts;
     att_subwords
-        *subwords; /* once they are learned; `words` are then their names, not found by them */
+        *subwords;    /* once they are learned; `words` are then their names, not found by them */
+    att_parts *parts; /* instead of them: those of a vocabulary learned elsewhere */
 };
 
 /* The place of a word, or -1. */
@@ -39,6 +41,9 @@ att_status att_vocab_split(att_vocab *vocab, bool count, size_t most, att_ids *i
 
 /* Closes a vocabulary with subwords, which it then owns, whether that succeeds or not. */
 att_status att_words_take_subwords(att_vocab *vocab, att_subwords *subwords, att_error *err);
+
+/* The same with parts from a list. */
+att_status att_words_take_parts(att_vocab *vocab, att_parts *parts, att_error *err);
 
 /* The text of subwords, as att_vocab_decode() gives it. */
 att_status att_words_spell(const att_vocab *vocab, att_text *out, const int32_t *ids, size_t count);

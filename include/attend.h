@@ -865,7 +865,6 @@ ATT_API att_status att_answer_html(att_text *out, const att_answer *answer, cons
 /* A model measured on pairs. Rates are between 0 and 1 (error rates may exceed 1), NaN where there
  * was nothing to count. */
 typedef struct att_scores {
-    att_interval exact_within, token_error_within, word_error_within; /* NaN without resamples */
     int64_t lines;
     int64_t tokens;          /* of the references */
     double exact;            /* lines answered right in every token */
@@ -873,6 +872,8 @@ typedef struct att_scores {
     double token_error_rate; /* insertions, deletions and replacements per reference token */
     double word_error_rate;  /* the same in words, where these are not the tokens */
     double perplexity;       /* of the references */
+    att_interval exact_within, token_accuracy_within, token_error_within, word_error_within,
+        perplexity_within; /* NaN without resamples */
 } att_scores;
 
 /* How a model is measured. All-zero means: by the most probable tokens, and no text, no intervals.

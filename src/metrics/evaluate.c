@@ -4,7 +4,10 @@
 #include "base/alloc.h"
 #include "base/error.h"
 #include "decode/search.h"
+#include "metrics/follow.h"
 #include "text/data.h"
+
+#include <string.h>
 
 typedef struct evaluation {
     att_model *model;
@@ -12,21 +15,33 @@ typedef struct evaluation {
     att_tally *tally;
     att_tape *tape;
     const att_evaluate_how *how;
-    att_search *search; /* NULL: no answers */
-    uint64_t *numbers;  /* of the rows of a batch */
+    att_search *search;     /* NULL: no answers */
+    att_ensemble *together; /* where several models answer; else NULL */
+    uint64_t *numbers;      /* of the rows of a batch */
+    att_row_result *rows;   /* likewise */
     att_batches *batches;
 } evaluation;
 
 /* The references' own probability, and the tokens foreseen on the way. */
 static att_status measure_steps(evaluation *e, const att_batch *batch, att_error *err)
 {
-    att_lesson_result result = { 0 };
-    att_tape_begin(e->tape, false, 0, 0);
-    att_model_loss(e->model, e->tape, batch, NULL, &result);
-    ATT_TRY(att_tape_status(e->tape, err));
+    att_lesson_result result = { .rows = e->rows };
+    memset(e->rows, 0, (size_t)batch->rows * sizeof *e->rows);
+    if (e->together) {
+        ATT_TRY(att_follow(&result, e->together, batch, err));
+    } else {
+        att_tape_begin(e->tape, false, 0, 0);
+        att_model_loss(e->model, e->tape, batch, NULL, &result);
+        ATT_TRY(att_tape_status(e->tape, err));
+    }
     e->tally->loss += result.loss;
     e->tally->steps += result.tokens;
     e->tally->right_steps += result.right;
+    for (int64_t r = 0; e->how->each && r < batch->rows; r++)
+        att_tally_join(&e->how->each[batch->pair[r]],
+                       &(att_tally){ .loss = e->rows[r].loss,
+                                     .steps = e->rows[r].tokens,
+                                     .right_steps = e->rows[r].right });
     return ATT_OK;
 }
 
@@ -59,7 +74,7 @@ static att_status compare(evaluation *e, const att_batch *batch, att_error *err)
             return att_fail_memory(err);
         att_tally_join(e->tally, &one);
         if (e->how->each)
-            e->how->each[batch->pair[r]] = one;
+            att_tally_join(&e->how->each[batch->pair[r]], &one);
         if (e->how->texts)
             ATT_TRY(keep_text(e, batch->pair[r], answer->ids, count, err));
     }
@@ -93,10 +108,15 @@ static att_status measure(evaluation *e, const att_evaluate_how *how, att_error 
 static att_status open_search(evaluation *e, const att_decoding *decoding, att_error *err)
 {
     static const att_decoding greedy = { 0 };
-    e->numbers = att_alloc((size_t)att_batches_limits(e->batches).rows, sizeof *e->numbers);
-    if (!e->numbers)
-        return att_fail_memory(err);
     return att_search_new(&e->search, e->model, decoding ? decoding : &greedy, err);
+}
+
+static att_status open_rows(evaluation *e, att_error *err)
+{
+    size_t rows = (size_t)att_batches_limits(e->batches).rows;
+    e->numbers = att_alloc(rows, sizeof *e->numbers);
+    e->rows = att_alloc(rows, sizeof *e->rows);
+    return e->numbers && e->rows ? ATT_OK : att_fail_memory(err);
 }
 
 att_status att_evaluate(att_tally *tally, att_model *model, const att_corpus *corpus,
@@ -109,12 +129,19 @@ att_status att_evaluate(att_tally *tally, att_model *model, const att_corpus *co
     evaluation e = { .model = model, .corpus = &part, .tally = tally, .how = how };
     att_status status = att_data_batches(&e.batches, &part, model->settings, tokens, 0, err);
     if (status == ATT_OK)
+        status = open_rows(&e, err);
+    if (status == ATT_OK)
         status = att_tape_new(&e.tape, &model->params, err);
+    if (status == ATT_OK && how->decoding && how->decoding->with_count > 0)
+        status = att_ensemble_new(&e.together, model, how->decoding->with,
+                                  how->decoding->with_count, err);
     if (status == ATT_OK && how->answers)
         status = open_search(&e, how->decoding, err);
     if (status == ATT_OK)
         status = measure(&e, how, err);
     att_free(e.numbers);
+    att_free(e.rows);
+    att_ensemble_free(e.together);
     att_search_free(e.search);
     att_tape_free(e.tape);
     att_batches_free(e.batches);

@@ -17,10 +17,10 @@ typedef struct att_evaluate_how {
     int64_t tokens; /* per batch; 0: as the model was trained with. What is counted does not depend
                        on it */
     bool answers;   /* decode too: exact matches and edits; else the steps and the loss alone */
-    const att_decoding *decoding; /* how; NULL: the most probable token at each step */
+    const att_decoding *decoding; /* how, and with which models; NULL: the most probable token */
     int64_t most;                 /* pairs, from the first on; 0: all */
 
-    att_tally *each;         /* [pairs] what was counted of each answer; NULL: not wanted */
+    att_tally *each;         /* [pairs] added to for each pair likewise; NULL: not wanted */
     att_answer_texts *texts; /* the answers; NULL: not wanted */
 
     /* Asked after each batch, or NULL; false ends the evaluation with what is in the tally then. */

@@ -6,6 +6,7 @@
 #include "metrics/bootstrap.h"
 #include "text/data.h"
 
+#include <math.h>
 #include <string.h>
 
 /* What is kept while a model is measured. */
@@ -56,21 +57,69 @@ static double ratio(const double *sums)
     return sums[1] > 0 ? sums[0] / sums[1] : 0;
 }
 
-/* How sure a rate is: part over whole, both counted of each line. */
-static att_status find_interval(att_interval *out, const measurement *m, size_t part, size_t whole,
+static double exponential(const double *sums)
+{
+    return exp(ratio(sums));
+}
+
+/* What is counted of a line, as columns to draw from. */
+enum {
+    OF_LINES,
+    OF_EXACT,
+    OF_TOKENS,
+    OF_EDITS,
+    OF_WORDS,
+    OF_WORD_EDITS,
+    OF_STEPS,
+    OF_RIGHT,
+    OF_LOSS,
+    COLUMNS
+};
+
+static void columns_of(double out[COLUMNS], const att_tally *line)
+{
+    out[OF_LINES] = (double)line->lines;
+    out[OF_EXACT] = (double)line->exact;
+    out[OF_TOKENS] = (double)line->tokens;
+    out[OF_EDITS] = (double)line->edits;
+    out[OF_WORDS] = (double)line->words;
+    out[OF_WORD_EDITS] = (double)line->word_edits;
+    out[OF_STEPS] = (double)line->steps;
+    out[OF_RIGHT] = (double)line->right_steps;
+    out[OF_LOSS] = line->loss;
+}
+
+/* A figure: of two columns' sums. */
+typedef struct rate {
+    size_t within; /* where in att_scores its interval goes */
+    int part, whole;
+    double (*score)(const double *sums);
+} rate;
+
+static const rate rates[] = {
+    { offsetof(att_scores, exact_within), OF_EXACT, OF_LINES, ratio },
+    { offsetof(att_scores, token_accuracy_within), OF_RIGHT, OF_STEPS, ratio },
+    { offsetof(att_scores, token_error_within), OF_EDITS, OF_TOKENS, ratio },
+    { offsetof(att_scores, word_error_within), OF_WORD_EDITS, OF_WORDS, ratio },
+    { offsetof(att_scores, perplexity_within), OF_LOSS, OF_STEPS, exponential },
+};
+
+/* How sure a figure is; `numbers` [pairs, 2] is scratch. */
+static att_status find_interval(att_scores *out, const measurement *m, const rate *row,
                                 double *numbers, att_error *err)
 {
     size_t lines = (size_t)m->corpus.pairs;
     for (size_t i = 0; i < lines; i++) {
-        const char *line = (const char *)&m->each[i];
-        int64_t counts[2];
-        memcpy(&counts[0], line + part, sizeof counts[0]);
-        memcpy(&counts[1], line + whole, sizeof counts[1]);
-        numbers[2 * i] = (double)counts[0];
-        numbers[2 * i + 1] = (double)counts[1];
+        double columns[COLUMNS];
+        columns_of(columns, &m->each[i]);
+        numbers[2 * i] = columns[row->part];
+        numbers[2 * i + 1] = columns[row->whole];
     }
-    const att_bootstrap from = { numbers, lines, 2, ratio };
-    return att_bootstrap_interval(out, &from, m->how->text.resamples, m->how->text.seed, err);
+    att_interval found;
+    const att_bootstrap from = { numbers, lines, 2, row->score };
+    ATT_TRY(att_bootstrap_interval(&found, &from, m->how->text.resamples, m->how->text.seed, err));
+    memcpy((char *)out + row->within, &found, sizeof found);
+    return ATT_OK;
 }
 
 static att_status find_intervals(att_scores *out, const measurement *m, att_error *err)
@@ -78,17 +127,9 @@ static att_status find_intervals(att_scores *out, const measurement *m, att_erro
     double *numbers = att_alloc(2 * (size_t)m->corpus.pairs, sizeof *numbers);
     if (!numbers)
         return att_fail_memory(err);
-    const struct {
-        att_interval *out;
-        size_t part, whole;
-    } rates[] = {
-        { &out->exact_within, offsetof(att_tally, exact), offsetof(att_tally, lines) },
-        { &out->token_error_within, offsetof(att_tally, edits), offsetof(att_tally, tokens) },
-        { &out->word_error_within, offsetof(att_tally, word_edits), offsetof(att_tally, words) },
-    };
     att_status status = ATT_OK;
     for (size_t i = 0; i < sizeof rates / sizeof *rates && status == ATT_OK; i++)
-        status = find_interval(rates[i].out, m, rates[i].part, rates[i].whole, numbers, err);
+        status = find_interval(out, m, &rates[i], numbers, err);
     att_free(numbers);
     return status;
 }

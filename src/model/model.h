@@ -91,12 +91,32 @@ typedef struct att_lesson {
     uint64_t step;
 } att_lesson;
 
+/* What came of one row: the same as of the batch, below. */
+typedef struct att_row_result {
+    double loss;
+    int64_t tokens, right;
+} att_row_result;
+
 /* What came of it, summed over the target tokens of the batch, ends included. */
 typedef struct att_lesson_result {
     double loss; /* -log probability, in nats, without smoothing and alignments */
     int64_t tokens;
-    int64_t right; /* tokens that were the most probable */
+    int64_t right;        /* tokens that were the most probable */
+    att_row_result *rows; /* [B] added to likewise; NULL: not wanted */
 } att_lesson_result;
+
+/* Adds what came of one token of row `row`. */
+static inline void att_lesson_add(att_lesson_result *result, int64_t row, float loss, bool right)
+{
+    result->loss += (double)loss;
+    result->tokens++;
+    result->right += right;
+    if (!result->rows)
+        return;
+    result->rows[row].loss += (double)loss;
+    result->rows[row].tokens++;
+    result->rows[row].right += right;
+}
 
 /* The loss of a batch, a single number summed over its target tokens, to be differentiated by
  * att_tape_backward(tape, loss, scale). Smoothing and the loss of given alignments are in it. NULL

@@ -10,9 +10,8 @@ static void add_up(att_lesson_result *result, const att_batch *batch, const att_
         int32_t target = batch->target_out[i];
         if (target < 0)
             continue;
-        result->loss += (double)losses[i];
-        result->tokens++;
-        result->right += att_largest_place(scores->value + i * vocabulary, vocabulary) == target;
+        att_lesson_add(result, i / batch->target_length, losses[i],
+                       att_largest_place(scores->value + i * vocabulary, vocabulary) == target);
     }
 }
 

@@ -2,13 +2,11 @@
 #include "model/transformer.h"
 
 /* Adds up the losses of single tokens, in their order, and counts those that were foreseen. */
-static void add_up(att_lesson_result *result, const att_row_loss *losses, int64_t tokens)
+static void add_up(att_lesson_result *result, const att_row_loss *losses, const att_stretch *next)
 {
-    for (int64_t i = 0; i < tokens; i++) {
-        result->loss += (double)losses[i].loss;
-        result->right += losses[i].foreseen;
-    }
-    result->tokens += tokens;
+    for (int64_t r = 0; r < next->sequences; r++)
+        for (int64_t i = next->offsets[r]; i < next->offsets[r + 1]; i++)
+            att_lesson_add(result, r, losses[i].loss, losses[i].foreseen);
 }
 
 att_node *att_transformer_loss(att_model *model, att_tape *tape, const att_batch *batch,
@@ -33,6 +31,6 @@ att_node *att_transformer_loss(att_model *model, att_tape *tape, const att_batch
     att_node *loss =
         att_output_loss(tape, &output, next->ids, lesson ? lesson->smoothing : 0, losses);
     if (loss && result)
-        add_up(result, losses, next->tokens);
+        add_up(result, losses, next);
     return loss;
 }

@@ -23,17 +23,17 @@ enum { TOKEN_FIGURES = 5, MOST_FIGURES = 32 };
 static size_t gather(figure *out, const figures *found)
 {
     const att_scores *s = found->texts_alone ? NULL : found->scores;
-    const att_interval none = { NAN, NAN };
     size_t count = 0;
     if (s) {
         const figure of_tokens[TOKEN_FIGURES] = {
             { "exact match", "exact", s->exact, s->exact_within, OF_ONE, NULL },
-            { "token accuracy", "token_accuracy", s->token_accuracy, none, OF_ONE, NULL },
+            { "token accuracy", "token_accuracy", s->token_accuracy, s->token_accuracy_within,
+              OF_ONE, NULL },
             { "token error rate", "token_error_rate", s->token_error_rate, s->token_error_within,
               OF_ONE, NULL },
             { "word error rate", "word_error_rate", s->word_error_rate, s->word_error_within,
               OF_ONE, NULL },
-            { "perplexity", "perplexity", s->perplexity, none, PLAIN, NULL },
+            { "perplexity", "perplexity", s->perplexity, s->perplexity_within, PLAIN, NULL },
         };
         memcpy(out, of_tokens, sizeof of_tokens);
         count = TOKEN_FIGURES;

@@ -949,6 +949,7 @@ typedef struct att_validation {
     double accuracy; /* target tokens that were the most probable after those before them */
     double exact;    /* part of the lines that the model, on its own, gets right in every token */
     double errors;   /* wrong, missing and surplus tokens to a token of the reference, likewise */
+    double bleu;     /* of 100, of its own answers; NaN unless that makes a model the best */
 } att_validation;
 
 typedef enum att_training_event {

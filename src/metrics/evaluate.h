@@ -32,4 +32,10 @@ typedef struct att_evaluate_how {
 att_status att_evaluate(att_tally *tally, att_model *model, const att_corpus *corpus,
                         const att_evaluate_how *how, att_error *err);
 
+/* Scores answers by the metrics of text asked for, against the targets as they stand in the file,
+ * which the corpus has kept. */
+att_status att_evaluate_texts(att_metric_score *out, const att_model *model,
+                              const att_corpus *corpus, const att_answer_texts *answers,
+                              const att_measuring *measuring, att_error *err);
+
 #endif

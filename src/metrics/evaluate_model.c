@@ -149,22 +149,24 @@ static att_status score_tokens(att_scores *out, const measurement *m, att_error 
 
 /* ---- figures of text */
 
-static att_status score_text(att_metric_score *out, const measurement *m, att_error *err)
+att_status att_evaluate_texts(att_metric_score *out, const att_model *model,
+                              const att_corpus *corpus, const att_answer_texts *answers,
+                              const att_measuring *measuring, att_error *err)
 {
-    if (m->how->metric_count == 0)
+    if (measuring->metric_count == 0)
         return ATT_OK;
-    size_t lines = (size_t)m->corpus.pairs;
+    size_t lines = (size_t)corpus->pairs;
     const char **targets = att_alloc(lines, sizeof *targets);
     if (!targets)
         return att_fail_memory(err);
     for (size_t i = 0; i < lines; i++)
-        targets[i] = att_corpus_target_text(&m->corpus, (int64_t)i);
+        targets[i] = att_corpus_target_text(corpus, (int64_t)i);
     const char *const *references[] = { targets };
-    const att_scored_texts texts = { m->texts.lines, references, lines, 1 };
-    att_metric_how how = m->how->text;
-    how.lower = how.lower || m->model->settings->lower;
+    const att_scored_texts texts = { answers->lines, references, lines, 1 };
+    att_metric_how how = measuring->text;
+    how.lower = how.lower || model->settings->lower;
     att_status status =
-        att_metrics_score(out, m->how->metrics, m->how->metric_count, &texts, &how, err);
+        att_metrics_score(out, measuring->metrics, measuring->metric_count, &texts, &how, err);
     att_free(targets);
     return status;
 }
@@ -199,7 +201,7 @@ att_status att_model_evaluate(att_scores *out, att_metric_score *texts, att_mode
     if (status == ATT_OK)
         status = score_tokens(out, &m, err);
     if (status == ATT_OK)
-        status = score_text(texts, &m, err);
+        status = att_evaluate_texts(texts, model, &m.corpus, &m.texts, m.how, err);
     att_corpus_free(&m.corpus);
     att_free(m.each);
     att_free(m.texts.lines);

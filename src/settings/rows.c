@@ -67,7 +67,7 @@ static const char *const norms[] = { "before", "after", "none", NULL };
 static const char *const betweens[] = { "relu", "gelu", "gated", NULL };
 static const char *const optimisers[] = { "sgd", "adam", "adamw", "adadelta", NULL };
 static const char *const schedules[] = { "constant", "inverse-sqrt", "cosine", "plateau", NULL };
-static const char *const judges[] = { "tokens", "lines", "loss", NULL };
+static const char *const judges[] = { "tokens", "lines", "loss", "bleu", NULL };
 
 const att_task_row att_task_rows[ATT_TASKS] = {
     [ATT_TASK_PAIRS] = { ATT_KIND_PAIRS, "its pairs come from files",
@@ -221,7 +221,8 @@ const att_row att_rows[] = {
     NUMBER("run", "validate-every", validate_every, ALL, "0", 0, MANY, "STEPS",
            "steps between validations; 0: after each epoch"),
     WORD("run", "best-by", best_by, ALL, "tokens", judges, "WHAT",
-         "what makes a model the best: fewest wrong tokens, wrong lines, or the least loss"),
+         "what makes a model the best: fewest wrong tokens, wrong lines, the least loss or the "
+         "highest BLEU"),
     NUMBER("run", "patience", patience, ALL, "0", 0, MANY, "N",
            "validations without progress before stopping; 0: never"),
     NUMBER("run", "average", average, ALL, "0", 0, 1000, "N",

@@ -75,7 +75,12 @@ typedef enum att_schedule_kind {
     ATT_SCHEDULE_PLATEAU,
 } att_schedule_kind;
 
-typedef enum att_best_by { ATT_BEST_BY_TOKENS, ATT_BEST_BY_LINES, ATT_BEST_BY_LOSS } att_best_by;
+typedef enum att_best_by {
+    ATT_BEST_BY_TOKENS,
+    ATT_BEST_BY_LINES,
+    ATT_BEST_BY_LOSS,
+    ATT_BEST_BY_BLEU, /* measured then alone: it takes the text of the targets */
+} att_best_by;
 
 /* Where a value came from; a later one in this list wins over an earlier. */
 typedef enum att_origin {

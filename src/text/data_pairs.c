@@ -186,8 +186,9 @@ static att_status load(att_data *out, texts *from, const att_settings *settings,
         ATT_TRY(att_vocab_new(&out->target_words, (att_tokens)settings->target_tokens, lower, err));
     ATT_TRY(get_texts(from, settings, err));
     ATT_TRY(read_train(out, from, settings, err));
-    ATT_TRY(
-        read_valid(&out->valid, from, settings, out->source_words, out->target_words, false, err));
+    bool keep_text = settings->best_by == ATT_BEST_BY_BLEU;
+    ATT_TRY(read_valid(&out->valid, from, settings, out->source_words, out->target_words, keep_text,
+                       err));
     out->held_out = from->held ? out->valid.pairs : 0;
     return count_seen(out, err);
 }

@@ -5,6 +5,7 @@
 #include "base/error.h"
 #include "base/text.h"
 
+#include <math.h>
 #include <stddef.h>
 #include <string.h>
 
@@ -36,6 +37,8 @@ static double judged(const att_validation *validation, att_best_by by)
         return validation->errors;
     case ATT_BEST_BY_LINES:
         return 1 - validation->exact;
+    case ATT_BEST_BY_BLEU: /* what was validated before BLEU was asked for has none */
+        return isnan(validation->bleu) ? INFINITY : -validation->bleu;
     case ATT_BEST_BY_LOSS:
         break;
     }
@@ -76,20 +79,20 @@ att_status att_run_state_note(att_run_state *state, const att_validation *valida
 #ifdef ATT_HAVE_JANSSON
 #include <jansson.h>
 
-/* One member of a struct: an int64_t or a double. */
+/* One member of a struct: an int64_t, a double, or one that is left out where it is no number. */
 typedef struct field {
     const char *name; /* NULL ends a table */
     size_t offset;
-    bool real;
+    enum { FIELD_WHOLE, FIELD_REAL, FIELD_MAYBE } kind;
 } field;
 
 #define WHOLE(name, member)                                                                        \
     {                                                                                              \
-        name, offsetof(att_run_state, member), false                                               \
+        name, offsetof(att_run_state, member), FIELD_WHOLE                                         \
     }
 #define REAL(name, member)                                                                         \
     {                                                                                              \
-        name, offsetof(att_run_state, member), true                                                \
+        name, offsetof(att_run_state, member), FIELD_REAL                                          \
     }
 
 /* What a reader of the model wants to know. */
@@ -121,13 +124,17 @@ static const field resume_fields[] = {
 
 #undef WHOLE
 #undef REAL
+#define MAYBE(name, member)                                                                        \
+    {                                                                                              \
+        name, offsetof(att_validation, member), FIELD_MAYBE                                        \
+    }
 #define WHOLE(name, member)                                                                        \
     {                                                                                              \
-        name, offsetof(att_validation, member), false                                              \
+        name, offsetof(att_validation, member), FIELD_WHOLE                                        \
     }
 #define REAL(name, member)                                                                         \
     {                                                                                              \
-        name, offsetof(att_validation, member), true                                               \
+        name, offsetof(att_validation, member), FIELD_REAL                                         \
     }
 
 static const field validation_fields[] = {
@@ -140,6 +147,7 @@ static const field validation_fields[] = {
     REAL("accuracy", accuracy),
     REAL("exact", exact),
     REAL("errors", errors),
+    MAYBE("bleu", bleu),
     { 0 },
 };
 
@@ -151,9 +159,12 @@ static json_t *fields_json(const field *fields, const void *from)
     json_t *object = json_object();
     bool good = object != NULL;
     for (; good && fields->name; fields++) {
-        const char *member = (const char *)from + fields->offset;
-        json_t *value = fields->real ? json_real(*(const double *)(const void *)member)
-                                     : json_integer(*(const int64_t *)(const void *)member);
+        const void *member = (const char *)from + fields->offset;
+        bool whole = fields->kind == FIELD_WHOLE;
+        if (fields->kind == FIELD_MAYBE && isnan(*(const double *)member))
+            continue;
+        json_t *value =
+            whole ? json_integer(*(const int64_t *)member) : json_real(*(const double *)member);
         good = json_object_set_new(object, fields->name, value) == 0;
     }
     if (good)
@@ -201,11 +212,14 @@ static att_status read_fields(void *to, const field *fields, const json_t *objec
 {
     for (; fields->name; fields++) {
         const json_t *value = json_object_get(object, fields->name);
-        char *member = (char *)to + fields->offset;
-        if (fields->real && json_is_number(value))
-            *(double *)(void *)member = json_number_value(value);
-        else if (!fields->real && json_is_integer(value))
-            *(int64_t *)(void *)member = json_integer_value(value);
+        void *member = (char *)to + fields->offset;
+        bool whole = fields->kind == FIELD_WHOLE;
+        if (!value && fields->kind == FIELD_MAYBE)
+            *(double *)member = NAN;
+        else if (!whole && json_is_number(value))
+            *(double *)member = json_number_value(value);
+        else if (whole && json_is_integer(value))
+            *(int64_t *)member = json_integer_value(value);
         else
             return att_fail(err, ATT_BAD_INPUT, name,
                             "its record of training lacks the number '%s'", fields->name);

@@ -8,14 +8,29 @@
 #include <math.h>
 #include <string.h>
 
-/* Measures the parameters as they are, with answers of its own. */
-static att_status measure(att_training *training, att_validation *out, bool (*go_on)(void *),
-                          void *context, att_error *err)
+/* The BLEU of the answers, unless the evaluation was ended before it had all of them. */
+static att_status find_bleu(att_validation *out, const att_training *training,
+                            const att_answer_texts *texts, att_error *err)
+{
+    static const char *const metric = "bleu";
+    const att_measuring how = { .metrics = &metric, .metric_count = 1 };
+    const att_corpus *valid = &training->data.valid;
+    att_metric_score score;
+    for (int64_t i = 0; i < valid->pairs; i++)
+        if (!texts->lines[i])
+            return ATT_OK;
+    ATT_TRY(att_evaluate_texts(&score, training->model, valid, texts, &how, err));
+    out->bleu = score.value;
+    return ATT_OK;
+}
+
+/* Fills in all but BLEU. */
+static att_status measure_tokens(att_training *training, att_validation *out,
+                                 const att_evaluate_how *how, att_error *err)
 {
     const att_run_state *state = &training->state;
-    att_evaluate_how how = { .answers = true, .go_on = go_on, .context = context };
     att_tally tally = { 0 };
-    ATT_TRY(att_evaluate(&tally, training->model, &training->data.valid, &how, err));
+    ATT_TRY(att_evaluate(&tally, training->model, &training->data.valid, how, err));
     double steps = (double)tally.steps, learnt = (double)state->since_tokens;
     *out = (att_validation){
         .step = state->step,
@@ -28,8 +43,29 @@ static att_status measure(att_training *training, att_validation *out, bool (*go
         .accuracy = (double)tally.right_steps / steps,
         .exact = att_tally_exact(&tally),
         .errors = att_tally_token_error_rate(&tally),
+        .bleu = NAN,
     };
     return ATT_OK;
+}
+
+/* Measures the parameters as they are, with answers of its own. */
+static att_status measure(att_training *training, att_validation *out, bool (*go_on)(void *),
+                          void *context, att_error *err)
+{
+    att_evaluate_how how = { .answers = true, .go_on = go_on, .context = context };
+    if (training->settings->best_by != ATT_BEST_BY_BLEU)
+        return measure_tokens(training, out, &how, err);
+    att_answer_texts texts = { 0 };
+    texts.lines = att_alloc_zero((size_t)training->data.valid.pairs, sizeof *texts.lines);
+    if (!texts.lines)
+        return att_fail_memory(err);
+    how.texts = &texts;
+    att_status status = measure_tokens(training, out, &how, err);
+    if (status == ATT_OK)
+        status = find_bleu(out, training, &texts, err);
+    att_free(texts.lines);
+    att_arena_free(&texts.arena);
+    return status;
 }
 
 static void keep(float *to, const att_params *params)

@@ -3,6 +3,7 @@
 
 #include "base/alloc.h"
 
+#include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <string.h>
@@ -38,6 +39,22 @@ static void the_best_is_judged_by_what_was_asked(void **state)
         assert_int_equal(run.best, cases[i].better ? 2 : 1);
         att_run_state_free(&run);
     }
+}
+
+static void the_highest_bleu_is_the_best_and_none_at_all_is_the_worst(void **state)
+{
+    (void)state;
+    static const struct {
+        double bleu;
+        bool better;
+    } rows[] = { { NAN, true }, { 3, true }, { NAN, false }, { 2, false }, { 4, true } };
+    att_run_state run = { 0 };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        att_validation row = validation(0.5, 0.5, 1 + (double)i); /* the loss says otherwise */
+        row.bleu = rows[i].bleu;
+        assert_int_equal(note(&run, row, ATT_BEST_BY_BLEU), rows[i].better);
+    }
+    att_run_state_free(&run);
 }
 
 static void of_equal_scores_the_smaller_loss_is_better_and_an_equal_one_is_not(void **state)
@@ -87,7 +104,8 @@ static att_run_state filled(void)
                                3.0 / (i + 7),
                                1 / (i + 3.0),
                                0.3 * i,
-                               1e308 / (i + 1) };
+                               1e308 / (i + 1),
+                               i % 2 == 0 ? 100 / (i + 3.0) : NAN };
         note(&run, row, ATT_BEST_BY_LOSS);
     }
     run.since_loss = 1e-300 / 3;
@@ -176,6 +194,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_best_is_judged_by_what_was_asked),
+        cmocka_unit_test(the_highest_bleu_is_the_best_and_none_at_all_is_the_worst),
         cmocka_unit_test(of_equal_scores_the_smaller_loss_is_better_and_an_equal_one_is_not),
         cmocka_unit_test(a_validation_starts_the_loss_of_training_anew),
 #ifdef ATT_HAVE_JANSSON

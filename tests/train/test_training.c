@@ -2,6 +2,7 @@
 #include "train/small_run.h"
 
 #include "base/alloc.h"
+#include "base/text.h"
 #include "train/training.h"
 
 #include <math.h>
@@ -152,6 +153,69 @@ static void patience_ends_a_run_that_makes_no_progress(void **state)
 }
 
 /* ---- learning */
+
+/* Sentences of five words, to be said backwards. */
+static void write_sentences(const char *path)
+{
+    static const char *const words[] = { "you", "go", "home", "now", "then" };
+    att_text text = { 0 };
+    for (int i = 0; i < 25; i++) {
+        for (int side = 0; side < 2; side++)
+            for (int k = 0; k < 5; k++)
+                assert_int_equal(att_text_print(&text, "%s%c",
+                                                words[(i + (side ? 4 - k : k) * (1 + i / 5)) % 5],
+                                                k < 4  ? ' '
+                                                : side ? '\n'
+                                                       : '\t'),
+                                 ATT_OK);
+    }
+    assert_int_equal(att_file_save(path, text.data, text.length, NULL), ATT_OK);
+    att_text_free(&text);
+}
+
+static void the_highest_bleu_makes_the_model_where_that_is_asked_for(void **state)
+{
+    (void)state;
+    static const char *const keys[][2] = {
+        { "width", "16" },           { "embed", "8" },      { "epochs", "12" },
+        { "rate", "0.02" },          { "best-by", "bleu" }, { "validate-every", "4" },
+        { "batch", "40" },           { "dropout", "0" },    { "source-tokens", "word" },
+        { "target-tokens", "word" },
+    };
+    char folder[64], path[256], out[256];
+    att_settings *settings;
+    folder_new(folder);
+    snprintf(path, sizeof path, "%s/pairs.tsv", folder);
+    snprintf(out, sizeof out, "%s/m.safetensors", folder);
+    write_sentences(path);
+    assert_int_equal(att_settings_new(&settings, "pairs", NULL), ATT_OK);
+    for (size_t i = 0; i < sizeof keys / sizeof *keys; i++)
+        small_set(settings, keys[i][0], keys[i][1]);
+    small_set(settings, "train", path);
+    small_set(settings, "valid", path);
+    small_set(settings, "out", out);
+    att_training *training = begin(settings);
+    assert_int_equal(att_training_run(training, NULL, NULL, NULL), ATT_OK);
+    const att_validation *rows;
+    size_t count = att_training_history(training, &rows), best = att_training_best(training);
+    assert_true(count > 5 && best > 0);
+    for (size_t i = 0; i < count; i++)
+        assert_true(rows[i].bleu <= rows[best - 1].bleu);
+    assert_true(rows[0].bleu < rows[best - 1].bleu);
+
+    att_model *model;
+    att_scores scores;
+    att_metric_score bleu;
+    static const char *const metric = "bleu";
+    const att_measuring how = { .metrics = &metric, .metric_count = 1 };
+    assert_int_equal(att_model_load(&model, out, NULL), ATT_OK);
+    assert_int_equal(att_model_evaluate(&scores, &bleu, model, path, &how, NULL, NULL), ATT_OK);
+    assert_true(bleu.value == rows[best - 1].bleu);
+    att_model_free(model);
+    att_training_free(training);
+    att_settings_free(settings);
+    folder_remove(folder);
+}
 
 static void the_loss_falls(void **state)
 {
@@ -424,6 +488,7 @@ int main(void)
         cmocka_unit_test(stopped_anywhere_and_resumed_by_its_checkpoint_alone_it_ends_the_same),
         cmocka_unit_test(a_finished_run_goes_on_when_given_more_epochs),
         cmocka_unit_test(patience_ends_a_run_that_makes_no_progress),
+        cmocka_unit_test(the_highest_bleu_makes_the_model_where_that_is_asked_for),
         cmocka_unit_test(the_loss_falls),
         cmocka_unit_test(an_exchange_sees_every_gradient_and_averages_over_all_processes),
         cmocka_unit_test(a_gradient_that_is_no_number_ends_the_run_and_leaves_the_files),

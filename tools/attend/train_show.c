@@ -33,12 +33,16 @@ static void log_real(FILE *log, const char *key, double value)
 static void pairs_columns(const att_validation *row)
 {
     printf(" %8.2f %% %8.2f %%", 100 * row->exact, 100 * row->errors);
+    if (!isnan(row->bleu))
+        printf(" %6.2f", row->bleu);
 }
 
 static void pairs_log(FILE *log, const att_validation *row)
 {
     log_real(log, "exact", row->exact);
     log_real(log, "errors", row->errors);
+    if (!isnan(row->bleu))
+        log_real(log, "bleu", row->bleu);
 }
 
 static void pairs_end(const att_validation *best)
@@ -126,8 +130,8 @@ static void show_validation(train_show *show, const att_training_progress *at)
     char left[32];
     clear_line(show);
     if (!show->headed)
-        printf("%7s %8s %11s %8s%s %10s %9s\n", "epoch", "step", "train loss", "loss",
-               figures_of[show->kind].heads, "tokens/s", "left");
+        printf("%7s %8s %11s %8s%s%s %10s %9s\n", "epoch", "step", "train loss", "loss",
+               figures_of[show->kind].heads, isnan(row->bleu) ? "" : "   BLEU", "tokens/s", "left");
     show->headed = true;
     printf("%7lld %8lld %11.4f %8.4f", (long long)row->epoch, (long long)row->step, row->train_loss,
            row->loss);

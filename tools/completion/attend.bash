@@ -96,7 +96,7 @@ _attend() {
         --positions-join) _attend_words 'add concat' ;;
         --optimiser) _attend_words 'sgd adam adamw adadelta' ;;
         --schedule) _attend_words 'constant inverse-sqrt cosine plateau' ;;
-        --best-by) _attend_words 'tokens lines loss' ;;
+        --best-by) _attend_words 'tokens lines loss bleu' ;;
         --config | --train | --source | --target | --valid | --valid-source | \
             --valid-target | --align | --out | --log | --resume) _attend_files '' ;;
         --hold-out | --alphabet | --least-length | --most-length | --train-count | \

@@ -45,8 +45,7 @@ static att_status follow_all(following *f, att_lesson_result *result, att_ensemb
                              att_error *err)
 {
     const att_batch *batch = f->batch;
-    const att_sources sources = { batch->rows, batch->source_length, batch->source,
-                                  batch->source_lengths };
+    const att_sources sources = att_batch_sources(batch);
     ATT_TRY(att_ensemble_start(ensemble, &sources, false, err));
     f->rows = batch->rows;
     for (int64_t i = 0; i < batch->rows; i++)

@@ -46,6 +46,8 @@ const option run_options[] = {
         .most = 1000, .kinds = KINDS_WRITE_LINES),
     ROW("prefix", TEXT, prefix, "TEXT", "what every answer begins with",
         .kinds = KINDS_WRITE_LINES),
+    ROW("prefixes", TEXT, prefixes, "FILE", "a line for each answer to begin with",
+        .kinds = KINDS_WRITE_LINES),
     DECODING_OPTIONS(run_settings),
     ROW("longest", NUMBER, longest, "N",
         "tokens of a line at most (default: as many as the model can take)", .least = 1,
@@ -80,6 +82,8 @@ static const char *contradiction(const run_settings *set)
 {
     if ((set->attention || set->heads) && !set->json)
         return set->heads ? "--heads is for --json" : "--attention is for --json";
+    if (set->prefix && set->prefixes)
+        return "--prefix is for all answers and --prefixes for each: only one of them can be";
     if (set->score && set->json)
         return "--json has the score already";
     if (set->alignments && set->json)

@@ -21,6 +21,7 @@ typedef struct run_settings {
     int too_long; /* att_too_long */
     long batch;
     const char *prefix;
+    const char *prefixes; /* a file of them */
 } run_settings;
 
 /* Runs models of one kind. */

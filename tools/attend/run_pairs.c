@@ -8,10 +8,13 @@
 
 #include "lines.h"
 #include "output.h"
+#include "prefixes.h"
 
 typedef struct runner {
     const run_settings *set;
     const decoding *models;
+    prefixes given;
+    size_t answered; /* lines */
 } runner;
 
 /* The text of an answer, with what was asked for before and after it. */
@@ -70,7 +73,7 @@ static void tell_cut(const att_answers *answers, size_t before)
     }
 }
 
-static att_answer_how how_of(const runner *r, size_t before, const char *const *prefixes)
+static att_answer_how how_of(const runner *r, size_t before, const char *const *begin)
 {
     const run_settings *set = r->set;
     att_answer_how how = { .decoding = r->models->how,
@@ -79,7 +82,7 @@ static att_answer_how how_of(const runner *r, size_t before, const char *const *
                            .layer = set->layer,
                            .head = set->head,
                            .copy_unknown = set->copy_unknown,
-                           .prefixes = set->prefix ? prefixes : NULL,
+                           .prefixes = prefixes_any(&r->given) ? begin : NULL,
                            .longest = set->longest,
                            .too_long = (att_too_long)set->too_long,
                            .batch = set->batch,
@@ -94,27 +97,34 @@ static att_status answer_lines(void *context, const char *const *lines, size_t c
     runner *r = context;
     att_answers *answers = NULL;
     att_text out = { 0 };
-    const char **prefixes = calloc(count, sizeof *prefixes);
-    if (!prefixes)
+    const char **begin = calloc(count, sizeof *begin);
+    if (!begin)
         return error_memory(err);
-    for (size_t i = 0; i < count; i++)
-        prefixes[i] = r->set->prefix;
-    const att_answer_how how = how_of(r, before, prefixes);
-    att_status status = att_model_answer(&answers, r->models->model, lines, count, &how, err);
+    att_status status = prefixes_get(begin, &r->given, before, count, err);
+    const att_answer_how how = how_of(r, before, begin);
+    if (status == ATT_OK)
+        status = att_model_answer(&answers, r->models->model, lines, count, &how, err);
     for (size_t i = 0; i < count && status == ATT_OK; i++)
         status = write_answer(&out, att_answers_get(answers, i), before + i + 1, r->set, err);
     if (status == ATT_OK) {
         tell_cut(answers, before);
         status = output_stdout(out.data, out.length, err);
+        r->answered = before + count;
     }
     att_answers_free(answers);
     att_text_free(&out);
-    free(prefixes);
+    free(begin);
     return status;
 }
 
 att_status run_pairs(const run_settings *set, const decoding *models, att_error *err)
 {
-    runner r = { set, models };
-    return lines_each("-", answer_lines, &r, err);
+    runner r = { .set = set, .models = models };
+    att_status status = prefixes_open(&r.given, set->prefix, set->prefixes, err);
+    if (status == ATT_OK)
+        status = lines_each("-", answer_lines, &r, err);
+    if (status == ATT_OK)
+        status = prefixes_check(&r.given, r.answered, err);
+    prefixes_close(&r.given);
+    return status;
 }

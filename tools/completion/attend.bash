@@ -17,7 +17,7 @@ _attend_train='--config --quiet --train --source --target --valid --valid-source
 _attend_decoding='--beam --length-norm --length-penalty --coverage-penalty --no-repeat --least --most
 --least-factor --most-factor --sample --temperature --top-k --top-p --seed --with'
 _attend_run="$_attend_decoding --json --attention --heads --score --alignments --n-best --copy-unknown
---layer --head --prefix --longest --too-long --batch --help"
+--layer --head --prefix --prefixes --longest --too-long --batch --help"
 _attend_eval="$_attend_decoding --json --hyp --ref --metric --tokenizer --lower --resamples --help"
 _attend_score='--json --with --help'
 _attend_show="$_attend_decoding --target --layer --head --heads --svg --png --pdf --html --scale --digits --colour --ascii
@@ -120,6 +120,7 @@ _attend() {
         --length-norm) _attend_words 'mean gnmt none' ;;
         --too-long) _attend_words 'refuse cut' ;;
         --with) _attend_files safetensors ;;
+        --prefixes) _attend_files '' ;;
         --n-best | --layer | --head | --prefix | --longest | --batch) COMPREPLY=() ;;
         *)
             if _attend_decoding_value; then

@@ -1,0 +1,90 @@
+/* What answers begin with; see prefixes.h. */
+#include "prefixes.h"
+
+#include "program.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static att_status read_all(att_text *out, FILE *file, const char *path, att_error *err)
+{
+    char chunk[1 << 14];
+    size_t got;
+    while ((got = fread(chunk, 1, sizeof chunk, file)) > 0)
+        if (att_text_add(out, chunk, got) != ATT_OK)
+            return error_memory(err);
+    if (ferror(file))
+        return error_set(err, ATT_SYSTEM, path, "cannot read: %s", strerror(errno));
+    return ATT_OK;
+}
+
+/* Cuts the text into lines. */
+static att_status cut(prefixes *out, size_t length, att_error *err)
+{
+    size_t most = 1;
+    for (size_t i = 0; i < length; i++)
+        most += out->text[i] == '\n';
+    out->lines = calloc(most, sizeof *out->lines);
+    if (!out->lines)
+        return error_memory(err);
+    for (char *at = out->text, *end = at + length; at < end; out->count++) {
+        char *stop = memchr(at, '\n', (size_t)(end - at));
+        stop = stop ? stop : end;
+        if (memchr(at, 0, (size_t)(stop - at)))
+            return error_set(err, ATT_BAD_INPUT, out->path,
+                             "line %zu holds a zero byte: it is no text", out->count + 1);
+        *stop = 0; /* the text has a terminator of its own behind a last line without an end */
+        out->lines[out->count] = at;
+        at = stop + 1;
+    }
+    return ATT_OK;
+}
+
+att_status prefixes_open(prefixes *out, const char *every, const char *path, att_error *err)
+{
+    *out = (prefixes){ .every = every, .path = path };
+    if (!path)
+        return ATT_OK;
+    FILE *file = fopen(path, "r");
+    if (!file)
+        return error_set(err, ATT_BAD_INPUT, path, "cannot open: %s", strerror(errno));
+    att_text text = { 0 };
+    att_status status = read_all(&text, file, path, err);
+    fclose(file);
+    out->text = text.data;
+    return status == ATT_OK && text.length > 0 ? cut(out, text.length, err) : status;
+}
+
+void prefixes_close(prefixes *given)
+{
+    att_text_free(&(att_text){ .data = given->text });
+    free(given->lines);
+}
+
+bool prefixes_any(const prefixes *given)
+{
+    return given->every || given->path;
+}
+
+att_status prefixes_get(const char **out, const prefixes *given, size_t before, size_t count,
+                        att_error *err)
+{
+    if (given->path && before + count > given->count)
+        return error_set(err, ATT_BAD_INPUT, given->path,
+                         "has %zu line%s, and there are more to answer: they belong together",
+                         given->count, given->count == 1 ? "" : "s");
+    for (size_t i = 0; i < count; i++)
+        out[i] = given->path ? given->lines[before + i] : given->every;
+    return ATT_OK;
+}
+
+att_status prefixes_check(const prefixes *given, size_t answered, att_error *err)
+{
+    if (!given->path || given->count == answered)
+        return ATT_OK;
+    return error_set(err, ATT_BAD_INPUT, given->path,
+                     "has %zu lines, and %zu were answered: they belong together", given->count,
+                     answered);
+}

@@ -37,6 +37,8 @@ list(APPEND ATTEND_LIBRARIES Threads::Threads)
 list(APPEND ATTEND_PC_LIBS -pthread)
 attend_use(JANSSON jansson ".safetensors files")
 attend_use(ZIP libzip ".npz files")
+attend_use(JPEG libjpeg "JPEG photographs")
+attend_use(PNG libpng "PNG photographs")
 attend_use(UTF8PROC libutf8proc "widths and tokens of text beyond ASCII")
 
 if(PKG_CONFIG_FOUND AND NOT ATTEND_MINIMAL)

@@ -18,6 +18,7 @@
  *  13. Training               a model from settings and data
  *  14. Measuring              how fast all of this is here, and how fast it could be
  *  15. Gradient check         every operation of the models against its formula
+ *  16. Pictures               photographs from JPEG and PNG files
  *
  * Conventions. The library never prints, exits or aborts. A call that can fail returns an
  * att_status and, where an att_error is given, says in it what was wrong and what was expected.
@@ -1082,6 +1083,30 @@ ATT_API int att_gradcheck_samples(int op);
 
 /* Checks an operation on one of its samples. */
 ATT_API att_status att_gradcheck_run(att_gradcheck *out, int op, int sample, att_error *err);
+
+/* ---------------------------------------------------------------- 16. Pictures */
+
+/* Pixels of 8-bit red, green and blue, [height,width,3], line by line from the top. */
+typedef struct att_picture {
+    int64_t width, height;
+    uint8_t *pixels;
+} att_picture;
+
+/* Reads a JPEG or PNG file; which it is shows from its first bytes. Grey, palettes, 16 bits, the
+ * colours of print and interlacing become plain pixels, what is transparent lies on white, and a
+ * photograph is put upright where the camera tells how it was held. At most 65535 pixels on a side
+ * and 100 million in all; a file that ends early or is damaged is refused. Release with
+ * att_picture_free(). */
+ATT_API att_status att_picture_load(att_picture *out, const char *path, att_error *err);
+
+/* The same from memory; `name` stands for the file in errors. */
+ATT_API att_status att_picture_read(att_picture *out, const void *bytes, size_t size,
+                                    const char *name, att_error *err);
+ATT_API void att_picture_free(att_picture *picture);
+
+/* The largest square in the middle of a picture, scaled to `pixels` on a side: a new picture. */
+ATT_API att_status att_picture_square(att_picture *out, const att_picture *in, int64_t pixels,
+                                      att_error *err);
 
 #ifdef __cplusplus
 }

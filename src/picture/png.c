@@ -1,0 +1,57 @@
+/* PNG files, by libpng: grey, palettes, alpha (on white), 16 bits and interlacing all become 8-bit
+ * red, green and blue. */
+#include "picture/picture.h"
+
+#include "base/error.h"
+
+#ifdef ATT_HAVE_PNG
+#include <png.h>
+#include <string.h>
+
+/* Deflate packs no more than 1032 to 1, and a byte holds 8 pixels of a bit. */
+enum { PIXELS_PER_BYTE = 1032 * 8 };
+
+/* Why libpng gave up. It tells of memory in words alone. */
+static att_status fail(const png_image *image, const char *name, att_error *err)
+{
+    if (strstr(image->message, "memory"))
+        return att_fail_memory(err);
+    return att_fail(err, ATT_BAD_INPUT, name, "is no proper PNG file: %s", image->message);
+}
+
+static att_status read_pixels(att_picture *out, png_image *image, size_t size, const char *name,
+                              att_error *err)
+{
+    static const png_color white = { 255, 255, 255 };
+    ATT_TRY(att_picture_room(out, image->width, image->height, (uint64_t)size * PIXELS_PER_BYTE,
+                             name, err));
+    image->format = PNG_FORMAT_RGB;
+    image->flags |= PNG_IMAGE_FLAG_16BIT_sRGB; /* 16 bits are as light as 8 would be */
+    if (png_image_finish_read(image, &white, out->pixels, 0, NULL))
+        return ATT_OK;
+    att_picture_free(out);
+    return fail(image, name, err);
+}
+
+att_status att_png_read(att_picture *out, const void *bytes, size_t size, const char *name,
+                        att_error *err)
+{
+    png_image image = { .version = PNG_IMAGE_VERSION };
+    if (!png_image_begin_read_from_memory(&image, bytes, size))
+        return fail(&image, name, err);
+    att_status status = read_pixels(out, &image, size, name, err);
+    png_image_free(&image);
+    return status;
+}
+
+#else
+
+att_status att_png_read(att_picture *out, const void *bytes, size_t size, const char *name,
+                        att_error *err)
+{
+    (void)out, (void)bytes, (void)size;
+    return att_fail(err, ATT_UNSUPPORTED, name,
+                    "is a PNG file, which this build cannot read: it lacks libpng");
+}
+
+#endif

@@ -898,6 +898,82 @@ ATT_API att_status att_model_evaluate(att_scores *out, att_metric_score *texts, 
 /* The metrics that suit the text a model answers in: BLEU and chrF for words; often none. */
 ATT_API const char *const *att_model_metrics(const att_model *model, size_t *count);
 
+/* ---- models that sort: of the kind ATT_KIND_LABEL */
+
+/* The labels that a model tells apart, numbered from 0, the most frequent in training first. Models
+ * of other kinds have none; past the last, NULL. */
+ATT_API size_t att_model_label_count(const att_model *model);
+ATT_API const char *att_model_label(const att_model *model, size_t index);
+
+/* How lines are sorted. All-zero means: by the model alone, without attention. */
+typedef struct att_sorting {
+    bool attention;         /* keep the weights of tokens */
+    int64_t longest;        /* tokens of a line; 0: as many as the model can take */
+    att_too_long too_long;  /* what becomes of a longer one */
+    int64_t batch;          /* lines at a time; 0: as fits. Changes the speed alone */
+    att_model *const *with; /* models that decide together with the one that is asked: a label's */
+    size_t with_count;      /* probability is the mean of all. Their tokens must be the same */
+} att_sorting;
+
+/* What a model says of one line. All of it belongs to the att_verdicts. */
+typedef struct att_verdict {
+    const char *text;            /* the most probable label; "" for a line without tokens */
+    int64_t label;               /* its number; -1 for a line without tokens */
+    const double *probabilities; /* [labels] calibrated: see docs/models.md; NULL without tokens */
+    int64_t label_count;
+    int64_t unknown;   /* tokens that the model does not know */
+    int64_t left_over; /* tokens beyond `longest`, which were cut off */
+    int64_t token_count;
+    const char *const *tokens;  /* [token_count] */
+    bool spaced;                /* they are words, between which there are spaces */
+    const double *weights;      /* [token_count] attention, the mean of the heads; NULL: none */
+    int64_t heads;              /* of it */
+    const double *head_weights; /* [heads, token_count] */
+} att_verdict;
+
+typedef struct att_verdicts att_verdicts;
+
+/* Sorts `count` lines (without their ends). A verdict does not depend on what else is asked, on the
+ * order or on threads. Errors are those of att_model_answer(). */
+ATT_API att_status att_model_sort(att_verdicts **out, att_model *model, const char *const *lines,
+                                  size_t count, const att_sorting *how, att_error *err);
+ATT_API void att_verdicts_free(att_verdicts *verdicts);
+ATT_API size_t att_verdicts_count(const att_verdicts *verdicts);
+ATT_API const att_verdict *att_verdicts_get(const att_verdicts *verdicts, size_t index);
+
+/* Adds a verdict to *out as one line of JSON: {"label", "probabilities" (by label), "unknown",
+ * "tokens", "attention" (of each token) and "heads" (the same for each head)}, the last two where
+ * they were asked for and the model has them. */
+ATT_API att_status att_verdict_json(att_text *out, const att_verdict *verdict,
+                                    const att_model *model, att_error *err);
+
+/* A model measured on sentences and their labels. Rates are between 0 and 1. */
+typedef struct att_label_scores {
+    int64_t lines;
+    double accuracy;
+    att_interval accuracy_within; /* NaN without resamples */
+    double macro_f1;              /* the mean of the F1 of all labels that were there or given */
+    double loss;                  /* the mean of -log probability of the true label, in nats */
+    double calibration_error;     /* expected: how far probabilities are from how often they hold */
+    int64_t labels;
+    const int64_t *confusion;     /* [labels, labels] rows: what is true, columns: what was given */
+    const att_label_rates *rates; /* [labels] */
+} att_label_scores;
+
+/* Measures on the lines `sentence<TAB>label` of a file, as att_model_evaluate() does; of `how`, the
+ * models of its decoding and text.resamples and text.seed count. A label that the model does not
+ * know is ATT_BAD_INPUT. Release with att_label_scores_free(). */
+ATT_API att_status att_model_evaluate_labels(att_label_scores **out, att_model *model,
+                                             const char *path, const att_measuring *how,
+                                             att_text *notes, att_error *err);
+ATT_API void att_label_scores_free(att_label_scores *scores);
+
+/* Adds these figures to *out as one line of JSON: {"sentences", "accuracy", "macro_f1", "loss",
+ * "calibration_error", "labels" (an object for each, with its rates), "confusion" (rows of what is
+ * true) and, where there are resamples, "intervals"}. */
+ATT_API att_status att_label_scores_json(att_text *out, const att_label_scores *scores,
+                                         const att_model *model, att_error *err);
+
 /* Weights of other programs. A format is a row of a table. */
 typedef struct att_import_format {
     const char *name;  /* "ctranslate2" */

@@ -3,6 +3,7 @@
 
 #include "base/error.h"
 #include "base/file.h"
+#include "base/number.h"
 #include "base/quote.h"
 #include "base/text.h"
 #include "model/format.h"
@@ -11,13 +12,14 @@
 
 #include <string.h>
 
-#define KEY_FORMAT   "attend.format"
-#define KEY_FAMILY   "attend.family"
-#define KEY_SETTINGS "attend.settings"
-#define KEY_SOURCE   "attend.source"
-#define KEY_TARGET   "attend.target"
-#define KEY_TRAINING "attend.training"
-#define KEY_IMPORTED "attend.imported"
+#define KEY_FORMAT      "attend.format"
+#define KEY_FAMILY      "attend.family"
+#define KEY_SETTINGS    "attend.settings"
+#define KEY_SOURCE      "attend.source"
+#define KEY_TARGET      "attend.target"
+#define KEY_TRAINING    "attend.training"
+#define KEY_TEMPERATURE "attend.temperature"
+#define KEY_IMPORTED    "attend.imported"
 
 /* ---- writing */
 
@@ -32,6 +34,15 @@ static att_status set_vocabulary(att_bundle *bundle, const char *key, const att_
     scratch->length = 0;
     ATT_TRY(att_vocab_to_json(scratch, words, err));
     return att_bundle_meta_set(bundle, key, scratch->data, err);
+}
+
+static att_status set_temperature(att_bundle *bundle, const att_model *model, att_error *err)
+{
+    char text[ATT_REAL_WRITTEN];
+    if (model->temperature == 1)
+        return ATT_OK;
+    return att_bundle_meta_set(bundle, KEY_TEMPERATURE, att_real_write(text, model->temperature),
+                               err);
 }
 
 static att_status set_meta(att_bundle *bundle, const att_model_meta *meta, att_text *scratch,
@@ -67,6 +78,8 @@ att_status att_model_to_bundle(att_bundle *bundle, const att_model *model, const
                                   .training = training,
                                   .imported = model->imported };
     att_status status = att_model_set_meta(bundle, &meta, err);
+    if (status == ATT_OK)
+        status = set_temperature(bundle, model, err);
     for (int i = 0; i < model->params.count && status == ATT_OK; i++) {
         att_tensor view = att_param_view(&model->params, i);
         status = att_bundle_add(bundle, model->params.items[i].name, &view, err);
@@ -224,12 +237,26 @@ static att_status read_words(att_model *model, const att_bundle *bundle, const c
     return ATT_OK;
 }
 
+static att_status read_temperature(att_model *model, const att_bundle *bundle, const char *name,
+                                   att_error *err)
+{
+    char quoted[ATT_QUOTED];
+    const char *text = att_bundle_meta_get(bundle, KEY_TEMPERATURE);
+    if (!text)
+        return ATT_OK;
+    if (att_real_read(&model->temperature, text) && model->temperature > 0)
+        return ATT_OK;
+    return att_fail(err, ATT_BAD_INPUT, name, "its temperature is '%s', expected a number above 0",
+                    att_quote(quoted, text, strlen(text)));
+}
+
 /* Settings and vocabularies, which the model then owns. */
 static att_status read_meta(att_model *model, const att_bundle *bundle, const char *name,
                             att_error *err)
 {
     ATT_TRY(read_settings(model, bundle, name, err));
     ATT_TRY(read_words(model, bundle, name, err));
+    ATT_TRY(read_temperature(model, bundle, name, err));
     ATT_TRY(read_notes(&model->training, model, bundle, KEY_TRAINING, name, err));
     return read_notes(&model->imported, model, bundle, KEY_IMPORTED, name, err);
 }

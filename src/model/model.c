@@ -4,17 +4,23 @@
 #include "base/alloc.h"
 #include "base/error.h"
 #include "model/format.h"
+#include "model/label.h"
 #include "model/recurrent.h"
 #include "model/transformer.h"
 
 const att_family *const att_families[ATT_KINDS][ATT_FAMILIES] = {
     [ATT_KIND_PAIRS] = { [ATT_FAMILY_RECURRENT] = &att_recurrent_family,
                          [ATT_FAMILY_TRANSFORMER] = &att_transformer_family },
+    [ATT_KIND_LABEL] = { [ATT_FAMILY_RECURRENT] = &att_recurrent_label_family,
+                         [ATT_FAMILY_TRANSFORMER] = &att_transformer_label_family },
 };
 
 att_model *att_model_blank(void)
 {
-    return att_alloc_zero(1, sizeof(att_model));
+    att_model *model = att_alloc_zero(1, sizeof *model);
+    if (model)
+        model->temperature = 1;
+    return model;
 }
 
 att_status att_model_new(att_model **out, const att_settings *settings,

@@ -23,11 +23,12 @@ struct att_model {
     const att_vocab *source_words, *target_words;
     const att_family *family;
     att_params params;
-    void *parts;       /* the family's: where its parameters are */
-    char *training;    /* JSON that the training loop left in the file; NULL where none */
-    char *imported;    /* JSON that says whose weights these are; NULL: our own */
-    att_arena memory;  /* of `parts` and both */
-    att_settings *own; /* settings and vocabularies read from a file; NULL where lent */
+    double temperature; /* that calibrates the probabilities of labels: scores are divided by it */
+    void *parts;        /* the family's: where its parameters are */
+    char *training;     /* JSON that the training loop left in the file; NULL where none */
+    char *imported;     /* JSON that says whose weights these are; NULL: our own */
+    att_arena memory;   /* of `parts` and both */
+    att_settings *own;  /* settings and vocabularies read from a file; NULL where lent */
     att_vocab *own_source, *own_target;
 };
 
@@ -40,9 +41,9 @@ att_status att_model_new(att_model **out, const att_settings *settings,
 /* ---- files (format.c). Tensors of a model file are its parameters by name; its metadata is
  * "attend.format" (a number, ATT_MODEL_FORMAT), "attend.family", "attend.settings",
  * "attend.source", "attend.target" (JSON; no target where it is the source's, by the setting
- * `joint`; no source where models of its kind read no tokens), "attend.training" and
- * "attend.imported" (JSON, may be missing). Tensors whose name begins with ATT_TRAINING_PREFIX
- * belong to the training loop and are passed over. */
+ * `joint`; no source where models of its kind read no tokens), "attend.temperature" (a number;
+ * missing where it is 1), "attend.training" and "attend.imported" (JSON, may be missing). Tensors
+ * whose name begins with ATT_TRAINING_PREFIX belong to the training loop and are passed over. */
 #define ATT_MODEL_FORMAT    "1"
 #define ATT_TRAINING_PREFIX "training."
 

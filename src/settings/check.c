@@ -24,6 +24,8 @@ static const need needs[] = {
     { "window", "attention", "local", "only local attention has a window" },
     { "align", "attention", SCORED, "there are no weights to teach" },
     { "positions-join", "positions", "sinusoidal learned", "there are no positions to join" },
+    { "pool-score", "pool", "attention", "only pool attention has scores" },
+    { "pool-heads", "pool", "attention", "only pool attention has heads" },
     { "momentum", "optimiser", "sgd", "only sgd has momentum" },
     { "beta1", "optimiser", "adam adamw", "only adam and adamw have it" },
     { "beta2", "optimiser", "adam adamw", "only adam and adamw have it" },
@@ -136,6 +138,10 @@ static att_status check_numbers(const att_settings *settings, att_error *err)
     if (att_settings_given(settings, "activation") && settings->feed_forward == 0)
         return att_fail(err, ATT_BAD_INPUT, NULL,
                         "activation contradicts feed-forward 0: there is nothing to activate");
+    if (settings->best_by == ATT_BEST_BY_BLEU && att_settings_kind(settings) == ATT_KIND_LABEL)
+        return att_fail(err, ATT_BAD_INPUT, NULL,
+                        "best-by bleu contradicts task %s: labels are no text to compare",
+                        word_of("task", settings->task));
     if (settings->least_length > settings->most_length)
         return att_fail(err, ATT_BAD_INPUT, NULL, "least-length %lld exceeds most-length %lld",
                         (long long)settings->least_length, (long long)settings->most_length);

@@ -5,16 +5,21 @@
 
 #include <stddef.h>
 
-/* Whom a row concerns: tasks and families. ENCODER: those that read tokens; LOOKING: whose decoder
- * may look at a source; TWO_STACKS: that have an encoder and a decoder. */
+/* Whom a row concerns: tasks and families. LINES: pairs of lines from files; ENCODER: those that
+ * read tokens; WRITING: that write them; LOOKING: whose decoder may look at a source; TWO_STACKS:
+ * that have an encoder and a decoder. */
 /* clang-format off */
 #define CONCERNS_FILES           { ATT_TASKS_FILES, ATT_FAMILIES_ALL }
 #define CONCERNS_MADE            { ATT_TASKS_MADE, ATT_FAMILIES_ALL }
 #define CONCERNS_ALL             { ATT_TASKS_ALL, ATT_FAMILIES_ALL }
 #define CONCERNS_RECURRENT       { ATT_TASKS_ALL, ATT_FAMILIES_RECURRENT }
-#define CONCERNS_ENCODER         { ATT_TASKS_PAIRS, ATT_FAMILIES_RECURRENT }
+#define CONCERNS_LINES           { ATT_TASKS_LINES, ATT_FAMILIES_ALL }
+#define CONCERNS_LABEL           { ATT_TASKS_LABEL, ATT_FAMILIES_ALL }
+#define CONCERNS_WRITING         { ATT_TASKS_WRITE, ATT_FAMILIES_ALL }
+#define CONCERNS_OWN             { ATT_TASKS_WRITE, ATT_FAMILIES_RECURRENT }
+#define CONCERNS_ENCODER         { ATT_TASKS_READ, ATT_FAMILIES_RECURRENT }
 #define CONCERNS_LOOKING         { ATT_TASKS_PAIRS, ATT_FAMILIES_RECURRENT }
-#define CONCERNS_RECURRENT_FILES { ATT_TASKS_FILES, ATT_FAMILIES_RECURRENT }
+#define CONCERNS_RECURRENT_LINES { ATT_TASKS_LINES, ATT_FAMILIES_RECURRENT }
 #define CONCERNS_TRANSFORMER     { ATT_TASKS_ALL, ATT_FAMILIES_TRANSFORMER }
 #define CONCERNS_TWO_STACKS      { ATT_TASKS_PAIRS, ATT_FAMILIES_TRANSFORMER }
 /* clang-format on */
@@ -49,8 +54,9 @@
 #define FLAG(group_, key_, member_, concerns_, start_, says_)                                      \
     ROW(group_, key_, member_, concerns_, start_, FLAG, NULL, says_, .words = NULL)
 
-static const char *const tasks[] = { "pairs", "translate", "reverse", "copy", "sort", NULL };
-static const char *const tokens[] = { "char", "word", "space", "subword", NULL };
+static const char *const tasks[] = { "pairs", "translate", "reverse", "copy",
+                                     "sort",  "classify",  NULL };
+static const char *const tokens[] = { "char", "word", "space", "subword", "line", NULL };
 static const char *const cells[] = { "rnn", "gru", "lstm", NULL };
 static const char *const mechanisms[] = { "none",    "fixed",    "dot",    "scaled",
                                           "general", "additive", "concat", "location",
@@ -65,6 +71,8 @@ static const char *const ties[] = { "no", "output", "all", NULL };
 static const char *const presets[] = { "tiny", "small", "base", NULL };
 static const char *const norms[] = { "before", "after", "none", NULL };
 static const char *const betweens[] = { "relu", "gelu", "gated", NULL };
+static const char *const pools[] = { "stop", "last", "mean", "max", "attention", NULL };
+static const char *const pool_scores[] = { "dot", "scaled", "additive", NULL };
 static const char *const optimisers[] = { "sgd", "adam", "adamw", "adadelta", NULL };
 static const char *const schedules[] = { "constant", "inverse-sqrt", "cosine", "plateau", NULL };
 static const char *const judges[] = { "tokens", "lines", "loss", "bleu", NULL };
@@ -77,14 +85,17 @@ const att_task_row att_task_rows[ATT_TASKS] = {
     [ATT_TASK_REVERSE] = { ATT_KIND_PAIRS, "its strings are made up", NULL },
     [ATT_TASK_COPY] = { ATT_KIND_PAIRS, "its strings are made up", NULL },
     [ATT_TASK_SORT] = { ATT_KIND_PAIRS, "its strings are made up", NULL },
+    [ATT_TASK_CLASSIFY] = { ATT_KIND_LABEL, "it sorts sentences from files into labels",
+                            "train: a file of lines sentence<TAB>label" },
 };
 
 const att_row att_rows[] = {
     WORD("task", "task", task, ALL, "pairs", tasks, "TASK",
-         "what to learn: pairs from files (translate: sentences), or a task made up"),
+         "what to learn: pairs from files (translate: sentences), to sort sentences (classify), "
+         "or a task made up"),
 
     TEXT("files", "train", train, FILES, NULL, "FILE",
-         "pairs to train on, a line source<TAB>target each; '-' is standard input"),
+         "pairs to train on, a line source<TAB>target (or label) each; '-' is standard input"),
     TEXT("files", "source", source, FILES, NULL, "FILE",
          "instead of --train: the sources, a line each"),
     TEXT("files", "target", target, FILES, NULL, "FILE", "their targets, line by line"),
@@ -94,7 +105,7 @@ const att_row att_rows[] = {
     TEXT("files", "valid-target", valid_target, FILES, NULL, "FILE", "their targets"),
     REAL("files", "hold-out", hold_out, FILES, "0.05", 0, 0.5, "PART",
          "part of the training pairs to validate on where no file is given"),
-    TEXT("files", "align", align, RECURRENT_FILES, NULL, "FILE",
+    TEXT("files", "align", align, RECURRENT_LINES, NULL, "FILE",
          "alignments to teach attention, a line 0-0 1-2 … per training pair"),
 
     TEXT("strings", "alphabet", alphabet, MADE, "abcd", "LETTERS",
@@ -110,11 +121,11 @@ const att_row att_rows[] = {
 
     WORD("tokens", "source-tokens", source_tokens, FILES, "char", tokens, "HOW",
          "what a source token is"),
-    WORD("tokens", "target-tokens", target_tokens, FILES, "char", tokens, "HOW",
+    WORD("tokens", "target-tokens", target_tokens, LINES, "char", tokens, "HOW",
          "what a target token is"),
     NUMBER("tokens", "subwords", subwords, FILES, "8000", 0, 1e6, "N",
            "merges to learn for subword tokens; letters and bytes come on top"),
-    FLAG("tokens", "joint", joint, FILES, "no", "let both sides share one vocabulary"),
+    FLAG("tokens", "joint", joint, LINES, "no", "let both sides share one vocabulary"),
     FLAG("tokens", "lower", lower, FILES, "no", "turn capitals into small letters"),
     NUMBER("tokens", "min-count", min_count, FILES, "1", 1, MANY, "N",
            "times a token must occur in training to be known"),
@@ -130,7 +141,7 @@ const att_row att_rows[] = {
          "what tells where a token stands; rotary: in a transformer alone"),
     WORD("model", "positions-join", positions_join, ALL, "add", joins, "HOW",
          "how positions join embeddings"),
-    WORD("model", "tie", tie, ALL, "no", ties, "WHAT",
+    WORD("model", "tie", tie, WRITING, "no", ties, "WHAT",
          "use the target embedding as output layer too, or for the source as well"),
     REAL("model", "start", start, ALL, "0", 0, 10, "X",
          "weights start between -X and X; 0: by the size of each matrix"),
@@ -175,15 +186,25 @@ const att_row att_rows[] = {
     REAL("transformer", "embed-dropout", embed_dropout, TRANSFORMER, "=dropout", 0, 0.95, "P",
          "probability that a unit of an embedding is; as dropout unless given"),
 
+    WORD("labels", "pool", pool, LABEL, "attention", pools, "HOW",
+         "what stands for a sentence: the vector of a stop token, where reading ends, the mean or "
+         "largest of all, or attention"),
+    WORD("labels", "pool-score", pool_score, LABEL, "additive", pool_scores, "KIND",
+         "how pool attention scores a token"),
+    NUMBER("labels", "pool-heads", pool_heads, LABEL, "1", 1, 1024, "N",
+           "heads of pool attention, which share the width"),
+    REAL("labels", "word-dropout", word_dropout, LABEL, "0.1", 0, 0.95, "P",
+         "probability that a token is taken for an unknown one in training"),
+
     REAL("teaching", "dropout", dropout, ALL, "0.2", 0, 0.95, "P",
          "probability that a unit is dropped"),
     REAL("teaching", "label-smoothing", label_smoothing, ALL, "0", 0, 0.9, "P",
          "probability spread over all tokens"),
-    REAL("teaching", "own", own, RECURRENT, "0", 0, 1, "P",
+    REAL("teaching", "own", own, OWN, "0", 0, 1, "P",
          "probability, at the end, that the model's own prediction is fed"),
-    NUMBER("teaching", "own-from", own_from, RECURRENT, "1", 1, MANY, "EPOCH",
+    NUMBER("teaching", "own-from", own_from, OWN, "1", 1, MANY, "EPOCH",
            "epoch from which it rises"),
-    REAL("teaching", "align-weight", align_weight, RECURRENT_FILES, "0.1", 0, 1000, "X",
+    REAL("teaching", "align-weight", align_weight, RECURRENT_LINES, "0.1", 0, 1000, "X",
          "weight of the alignments in the loss"),
 
     WORD("optimiser", "optimiser", optimiser, ALL, "adam", optimisers, "KIND",
@@ -263,6 +284,9 @@ const att_row att_rows[] = {
 #define TRANSLATE_TRANSFORMER(key, start)                                                          \
     WHEN("task", "translate", key, start, .also = "family", .has = "transformer")
 
+/* Few sentences and many words: what is learned by heart must be kept down. */
+#define CLASSIFY(key, start) WHEN("task", "classify", key, start)
+
 const att_other_default att_other_defaults[] = {
     SMALL("reverse"),
     SMALL("copy"),
@@ -287,6 +311,10 @@ const att_other_default att_other_defaults[] = {
     TRANSLATE("epochs", "60"),
     TRANSLATE("average", "5"),
     TRANSLATE("best-by", "loss"),
+    CLASSIFY("source-tokens", "word"),
+    CLASSIFY("target-tokens", "line"),
+    CLASSIFY("lower", "yes"),
+    CLASSIFY("dropout", "0.5"),
     TRANSLATE_TRANSFORMER("tie", "all"),
     TRANSLATE_TRANSFORMER("attention-dropout", "0.1"),
     TRANSLATE_TRANSFORMER("rate", "0.005"),

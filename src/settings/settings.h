@@ -15,15 +15,17 @@ typedef enum att_task {
     ATT_TASK_REVERSE,
     ATT_TASK_COPY,
     ATT_TASK_SORT,
+    ATT_TASK_CLASSIFY, /* sentences into labels */
 } att_task;
 
-enum { ATT_TASKS = ATT_TASK_SORT + 1 };
+enum { ATT_TASKS = ATT_TASK_CLASSIFY + 1 };
 
 typedef enum att_tokens {
     ATT_TOKENS_CHAR,    /* grapheme clusters */
     ATT_TOKENS_WORD,    /* words and punctuation marks */
     ATT_TOKENS_SPACE,   /* whatever stands between spaces */
     ATT_TOKENS_SUBWORD, /* parts of words, learned */
+    ATT_TOKENS_LINE,    /* all of a line, as where it is a label */
 } att_tokens;
 
 /* The columns of att_families; its rows are kinds. */
@@ -60,6 +62,21 @@ typedef enum att_tie { ATT_TIE_NO, ATT_TIE_OUTPUT, ATT_TIE_ALL } att_tie;
 typedef enum att_norm_place { ATT_NORM_BEFORE, ATT_NORM_AFTER, ATT_NORM_NONE } att_norm_place;
 
 typedef enum att_between { ATT_BETWEEN_RELU, ATT_BETWEEN_GELU, ATT_BETWEEN_GATED } att_between;
+
+/* What stands for a sentence, and how its tokens are scored where they are attended to. */
+typedef enum att_pool_kind {
+    ATT_POOL_STOP, /* the vector of a stop token that ends the sentence (handout 004) */
+    ATT_POOL_LAST, /* where reading ends */
+    ATT_POOL_MEAN,
+    ATT_POOL_MAX,
+    ATT_POOL_ATTENTION, /* with a learned query */
+} att_pool_kind;
+
+typedef enum att_pool_score {
+    ATT_POOL_SCORE_DOT,
+    ATT_POOL_SCORE_SCALED,
+    ATT_POOL_SCORE_ADDITIVE,
+} att_pool_score;
 
 typedef enum att_optimiser_kind {
     ATT_OPTIMISER_SGD,
@@ -138,6 +155,11 @@ struct att_settings {
     int norm, activation; /* att_norm_place, att_between */
     bool residuals, scale, embed_scale, biases;
     double attention_dropout, embed_dropout;
+
+    /* labels */
+    int pool, pool_score; /* att_pool_kind, att_pool_score */
+    int64_t pool_heads;
+    double word_dropout;
 
     /* regularisation and teaching */
     double dropout, label_smoothing;

@@ -46,7 +46,7 @@ static int64_t source_length(const att_corpus *corpus, int64_t pair)
 
 static int64_t target_length(const att_corpus *corpus, int64_t pair)
 {
-    return corpus->target.at[pair + 1] - corpus->target.at[pair] + 1;
+    return corpus->target.at[pair + 1] - corpus->target.at[pair] + !corpus->labels;
 }
 
 static int64_t larger(int64_t a, int64_t b)
@@ -221,9 +221,10 @@ static void fill_target(pair_batches *batches, int64_t row, int64_t pair, int64_
     const int32_t *ids = att_side_get(&corpus->target, pair, &length);
     int32_t *in = batches->target_in + row * width, *out = batches->target_out + row * width;
     in[0] = ATT_ID_START;
-    fill_row(in + 1, ids, length, width - 1);
+    fill_row(in + 1, ids, length - corpus->labels, width - 1);
     fill_row(out, ids, length, width);
-    out[length] = ATT_ID_END;
+    if (!corpus->labels)
+        out[length] = ATT_ID_END;
     if (corpus->align)
         fill_row(batches->align + row * width, corpus->align + corpus->target.at[pair], length,
                  width);

@@ -4,6 +4,7 @@
 #include "base/alloc.h"
 #include "base/error.h"
 #include "base/hash.h"
+#include "base/quote.h"
 #include "base/random.h"
 #include "text/align.h"
 #include "text/lines.h"
@@ -87,6 +88,22 @@ static int64_t new_tokens(const reading *in, const growing_side *side)
     return (int64_t)side->ids.count - side->at[in->pairs];
 }
 
+/* Whether the pair being read has a label that there was none of in training. */
+static bool has_new_label(const reading *in)
+{
+    const growing_side *side = &in->sides[TARGET];
+    return in->how->labels && !in->how->count && new_tokens(in, side) > 0 &&
+           side->ids.items[side->at[in->pairs]] == ATT_ID_UNKNOWN;
+}
+
+static att_status refuse_label(const reading *in, const att_line *label)
+{
+    char quoted[ATT_QUOTED];
+    return att_fail_at(in->err, ATT_BAD_INPUT, in->sides[TARGET].file->name, (int)label->number, 0,
+                       NULL, "the label '%s' is none of those that were learned",
+                       att_quote(quoted, label->text, label->length));
+}
+
 /* Why the pair must be left out, or -1. */
 static int drop_reason(const reading *in)
 {
@@ -99,7 +116,9 @@ static int drop_reason(const reading *in)
         return ATT_DROP_NO_TARGET;
     if (source > most)
         return ATT_DROP_LONG_SOURCE;
-    return target > most ? ATT_DROP_LONG_TARGET : -1;
+    if (target > most)
+        return ATT_DROP_LONG_TARGET;
+    return in->how->held && has_new_label(in) ? ATT_DROP_NEW_LABEL : -1;
 }
 
 static void note_drop(reading *in, int reason, int64_t line)
@@ -172,6 +191,8 @@ static att_status add_pair(reading *in, const att_line lines[SIDES], const att_l
         drop_pair(in, reason, lines[SOURCE].number);
         return ATT_OK;
     }
+    if (has_new_label(in))
+        return refuse_label(in, &lines[TARGET]);
     if (align)
         ATT_TRY(att_align_read(&in->align, align, align_name, new_tokens(in, &in->sides[SOURCE]),
                                new_tokens(in, &in->sides[TARGET]), in->err));
@@ -214,7 +235,8 @@ static att_status cut_line(const reading *in, const att_line *line, att_line sid
     if (tabs != 1 && !is_blank(line)) {
         const char *found = tabs == 0 ? "no tab" : "more than one tab";
         return att_fail_at(in->err, ATT_BAD_INPUT, in->sides[SOURCE].file->name, (int)line->number,
-                           0, NULL, "expected source<TAB>target, found %s", found);
+                           0, NULL, "expected %s, found %s",
+                           in->how->labels ? "sentence<TAB>label" : "source<TAB>target", found);
     }
     const char *tab = memchr(line->text, '\t', line->length);
     size_t length = tab ? (size_t)(tab - line->text) : line->length;
@@ -270,6 +292,7 @@ static void hand_over(att_corpus *out, reading *in)
     in->facts.source = in->sides[SOURCE].facts;
     in->facts.target = in->sides[TARGET].facts;
     *out = (att_corpus){ .pairs = in->pairs,
+                         .labels = in->how->labels,
                          .source = { in->sides[SOURCE].ids.items, in->sides[SOURCE].at },
                          .target = { in->sides[TARGET].ids.items, in->sides[TARGET].at },
                          .line = in->line,

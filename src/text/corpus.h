@@ -17,9 +17,10 @@ typedef enum att_drop_reason {
     ATT_DROP_NO_TARGET,
     ATT_DROP_LONG_SOURCE, /* more tokens than max-length */
     ATT_DROP_LONG_TARGET,
+    ATT_DROP_NEW_LABEL, /* a label that no pair to train on has */
 } att_drop_reason;
 
-enum { ATT_DROP_COUNT = ATT_DROP_LONG_TARGET + 1, ATT_DROP_LINES = 5 };
+enum { ATT_DROP_COUNT = ATT_DROP_NEW_LABEL + 1, ATT_DROP_LINES = 5 };
 
 /* Lengths of one side in tokens, and tokens that the vocabulary lacks. */
 typedef struct att_side_facts {
@@ -40,6 +41,7 @@ typedef struct att_corpus_facts {
 typedef struct att_corpus {
     int64_t pairs;
     att_side source, target;
+    bool labels;       /* targets are labels, one token each, and no end follows */
     int64_t *line;     /* [pairs] where each was, from 1 */
     int32_t *align;    /* beside target.ids: the source token each comes from, or -1; may be NULL */
     char *target_text; /* the targets as they stand in the file, each ended by a zero byte, */
@@ -80,6 +82,8 @@ typedef struct att_pair_reading {
     uint64_t seed;      /* of that choice */
     bool held;          /* read those held out; else the others */
     bool keep_text;     /* of the targets */
+    bool labels;        /* targets are labels: one that is not known is refused, or where pairs are
+                         * held out, the pair is left out */
 } att_pair_reading;
 
 /* Checks the text and reads its pairs, numbering their tokens. Pairs with a side of no tokens or of

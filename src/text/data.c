@@ -6,6 +6,7 @@
 
 static const att_data_kind *const kinds[ATT_KINDS] = {
     [ATT_KIND_PAIRS] = &att_data_of_pairs,
+    [ATT_KIND_LABEL] = &att_data_of_labels,
 };
 
 att_status att_data_load(att_data *out, const att_settings *settings, att_error *err)

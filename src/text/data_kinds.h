@@ -12,9 +12,12 @@ typedef struct att_data_kind {
     att_status (*report)(att_text *out, const att_data *data);
 } att_data_kind;
 
-extern const att_data_kind att_data_of_pairs;
+extern const att_data_kind att_data_of_pairs, att_data_of_labels;
 
 /* "training    …": the lines of a report on pairs (report.c). */
 att_status att_pairs_report(att_text *out, const att_data *data);
+
+/* The same of sentences and labels. */
+att_status att_labels_report(att_text *out, const att_data *data);
 
 #endif

@@ -49,6 +49,8 @@ static const char *name_of(const att_pair_text *text)
 static att_status close_vocabulary(att_vocab *vocab, int32_t **final, const att_settings *settings,
                                    att_error *err)
 {
+    if (att_vocab_tokens(vocab) == ATT_TOKENS_LINE)
+        return att_vocab_close(vocab, 1, final, err);
     if (att_vocab_tokens(vocab) == ATT_TOKENS_SUBWORD)
         return att_vocab_learn(vocab, settings->subwords, settings->min_count, err);
     return att_vocab_close(vocab, settings->min_count, final, err);
@@ -93,7 +95,8 @@ static att_pair_reading reading_of(const texts *from, const att_settings *settin
                                .target = target,
                                .max_length = made ? 0 : settings->max_length,
                                .hold_out = from->held ? settings->hold_out : 0,
-                               .seed = (uint64_t)settings->data_seed };
+                               .seed = (uint64_t)settings->data_seed,
+                               .labels = att_settings_kind(settings) == ATT_KIND_LABEL };
 }
 
 static att_status read_train(att_data *out, const texts *from, const att_settings *settings,
@@ -178,12 +181,13 @@ static void free_texts(texts *from)
 
 static att_status load(att_data *out, texts *from, const att_settings *settings, att_error *err)
 {
-    bool lower = settings->lower;
+    bool lower = settings->lower, labels = out->kind == ATT_KIND_LABEL;
     ATT_TRY(att_vocab_new(&out->source_words, (att_tokens)settings->source_tokens, lower, err));
     if (settings->joint)
         out->target_words = out->source_words;
     else
-        ATT_TRY(att_vocab_new(&out->target_words, (att_tokens)settings->target_tokens, lower, err));
+        ATT_TRY(att_vocab_new(&out->target_words, (att_tokens)settings->target_tokens,
+                              lower && !labels, err));
     ATT_TRY(get_texts(from, settings, err));
     ATT_TRY(read_train(out, from, settings, err));
     bool keep_text = settings->best_by == ATT_BEST_BY_BLEU;
@@ -206,7 +210,9 @@ static att_status read_file(att_corpus *out, const att_data_reading *how, att_er
 {
     const att_pair_reading reading = { .source = (att_vocab *)(uintptr_t)how->source,
                                        .target = (att_vocab *)(uintptr_t)how->target,
-                                       .keep_text = how->keep_text };
+                                       .keep_text = how->keep_text,
+                                       .labels =
+                                           att_settings_kind(how->settings) == ATT_KIND_LABEL };
     const att_pair_files files = { .both = how->path };
     att_pair_text text = { 0 };
     att_status status = att_pair_text_load(&text, &files, err);
@@ -238,6 +244,26 @@ static att_status batch_pairs(att_batches **out, const att_corpus *corpus,
     (void)settings;
     return att_batches_new(out, corpus, tokens, seed, err);
 }
+
+/* ---- labels: pairs whose targets are one of a list */
+
+static att_status load_labels(att_data *out, const att_settings *settings, att_error *err)
+{
+    ATT_TRY(load_pairs(out, settings, err));
+    int32_t labels = att_vocab_size(out->target_words) - ATT_ID_FIRST;
+    if (labels > 1)
+        return ATT_OK;
+    return att_fail(err, ATT_BAD_INPUT, settings->train ? settings->train : settings->target,
+                    "has but one label, '%s': there is nothing to tell apart",
+                    att_vocab_word(out->target_words, ATT_ID_FIRST));
+}
+
+const att_data_kind att_data_of_labels = {
+    .load = load_labels,
+    .read = read_pairs,
+    .batches = batch_pairs,
+    .report = att_labels_report,
+};
 
 const att_data_kind att_data_of_pairs = {
     .load = load_pairs,

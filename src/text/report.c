@@ -11,6 +11,7 @@ static const char *const token_names[] = {
     [ATT_TOKENS_WORD] = "words",
     [ATT_TOKENS_SPACE] = "given by spaces",
     [ATT_TOKENS_SUBWORD] = "subwords",
+    [ATT_TOKENS_LINE] = "lines",
 };
 
 static const char *const drop_names[ATT_DROP_COUNT] = {
@@ -19,6 +20,7 @@ static const char *const drop_names[ATT_DROP_COUNT] = {
     [ATT_DROP_NO_TARGET] = "with an empty target",
     [ATT_DROP_LONG_SOURCE] = "with a source longer than max-length",
     [ATT_DROP_LONG_TARGET] = "with a target longer than max-length",
+    [ATT_DROP_NEW_LABEL] = "with a label that is not in the training data",
 };
 
 static double percent(int64_t part, int64_t all)
@@ -124,6 +126,46 @@ static att_status report_validation(att_text *out, const att_data *data)
     out->length--; /* goes on in the same line */
     return att_text_puts(out, ", held out of the training file\n");
 }
+
+/* ---- labels */
+
+static att_status report_sentences(att_text *out, const char *name, const att_corpus *corpus)
+{
+    return att_text_print(out, "%-12s%" PRId64 " sentence%s, %" PRId64 " tokens\n", name,
+                          corpus->pairs, plural(corpus->pairs), corpus->facts.source.tokens);
+}
+
+/* "labels      2: positive (52.2 %), negative (47.8 %)" */
+static att_status report_labels(att_text *out, const att_data *data)
+{
+    enum { MOST_TOLD = 10 };
+    int32_t labels = att_vocab_size(data->target_words) - ATT_ID_FIRST;
+    ATT_TRY(att_text_print(out, "%-12s%d:", "labels", labels));
+    for (int32_t i = 0; i < labels && i < MOST_TOLD; i++)
+        ATT_TRY(att_text_print(
+            out, "%s %s (%.1f %%)", i > 0 ? "," : "",
+            att_vocab_word(data->target_words, ATT_ID_FIRST + i),
+            percent(att_vocab_times(data->target_words, ATT_ID_FIRST + i), data->train.pairs)));
+    return att_text_puts(out, labels > MOST_TOLD ? ", …\n" : "\n");
+}
+
+att_status att_labels_report(att_text *out, const att_data *data)
+{
+    ATT_TRY(report_sentences(out, "training", &data->train));
+    ATT_TRY(report_sentences(out, "validation", &data->valid));
+    if (data->held_out > 0) {
+        out->length--; /* goes on in the same line */
+        ATT_TRY(att_text_puts(out, ", held out of the training file\n"));
+    }
+    ATT_TRY(report_side(out, "tokens", data->source_words, &data->train.facts.source,
+                        &data->valid.facts.source, data->train.pairs));
+    ATT_TRY(report_labels(out, data));
+    ATT_TRY(att_corpus_remarks(out, "training", &data->train));
+    ATT_TRY(att_corpus_remarks(out, "validation", &data->valid));
+    return report_overlap(out, data);
+}
+
+/* ---- pairs */
 
 att_status att_pairs_report(att_text *out, const att_data *data)
 {

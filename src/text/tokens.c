@@ -285,6 +285,12 @@ static size_t end_of_piece(const att_splitter *in, size_t at)
     return end - at > 1 ? end - 1 : end_of_kind(in, end, &kind); /* the last leads a word */
 }
 
+static size_t end_of_line(const att_splitter *in, size_t at)
+{
+    (void)at;
+    return in->length;
+}
+
 /* Characters keep the spaces between them: those that end the line are cut off at the start. */
 static void cut_end(att_splitter *in)
 {
@@ -306,8 +312,9 @@ bool att_split_next(att_splitter *in, const char **token, size_t *length)
         [ATT_TOKENS_WORD] = { is_space, end_of_word },
         [ATT_TOKENS_SPACE] = { is_ascii_space, end_of_run },
         [ATT_TOKENS_SUBWORD] = { NULL, end_of_piece },
+        [ATT_TOKENS_LINE] = { NULL, end_of_line },
     };
-    if (in->at == 0 && in->tokens == ATT_TOKENS_CHAR) {
+    if (in->at == 0 && (in->tokens == ATT_TOKENS_CHAR || in->tokens == ATT_TOKENS_LINE)) {
         cut_end(in);
         skip_spaces(in, is_space);
     } else if (ways[in->tokens].skip) {
@@ -383,7 +390,7 @@ static bool needs_space(const att_text *out, size_t start, att_tokens tokens, co
 {
     if (out->length == start || tokens == ATT_TOKENS_CHAR || !*token)
         return false;
-    if (tokens == ATT_TOKENS_SPACE)
+    if (tokens == ATT_TOKENS_SPACE || tokens == ATT_TOKENS_LINE)
         return true;
     uint32_t first;
     att_utf8_take(token, strnlen(token, 4), &first);

@@ -32,7 +32,7 @@ att_status att_line_prepare(att_text *out, att_tokens tokens, const char *line, 
 
 /* Walks over the tokens of a prepared line; start from { .text, .length, .tokens }. White space at
  * the ends of a line and, but for characters, between tokens is dropped. Where tokens are given by
- * spaces, only those of ASCII count.
+ * spaces, only those of ASCII count. A line that is one token (a label) keeps what is inside it.
  *
  * For subwords it gives the pieces that they are parts of, and drops nothing. A piece is a run of
  * letters, of digits, or of others, with the one space before it; spaces beyond that are a piece of

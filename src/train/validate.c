@@ -4,6 +4,7 @@
 #include "base/alloc.h"
 #include "base/error.h"
 #include "metrics/evaluate.h"
+#include "metrics/judge_corpus.h"
 
 #include <math.h>
 #include <string.h>
@@ -45,6 +46,10 @@ static att_status measure_tokens(att_training *training, att_validation *out,
         .errors = att_tally_token_error_rate(&tally),
         .bleu = NAN,
     };
+    if (!how->answers) { /* labels: what is foreseen is the answer */
+        out->exact = out->accuracy;
+        out->errors = 1 - out->accuracy;
+    }
     return ATT_OK;
 }
 
@@ -52,7 +57,9 @@ static att_status measure_tokens(att_training *training, att_validation *out,
 static att_status measure(att_training *training, att_validation *out, bool (*go_on)(void *),
                           void *context, att_error *err)
 {
-    att_evaluate_how how = { .answers = true, .go_on = go_on, .context = context };
+    att_evaluate_how how = { .answers = att_model_kind(training->model) != ATT_KIND_LABEL,
+                             .go_on = go_on,
+                             .context = context };
     if (training->settings->best_by != ATT_BEST_BY_BLEU)
         return measure_tokens(training, out, &how, err);
     att_answer_texts texts = { 0 };
@@ -71,6 +78,39 @@ static att_status measure(att_training *training, att_validation *out, bool (*go
 static void keep(float *to, const att_params *params)
 {
     memcpy(to, params->value, params->size * sizeof *to);
+}
+
+/* The temperature that the probabilities of labels are most true with, for the parameters kept as
+ * the best. */
+static att_status calibrate(double *out, att_training *training, att_error *err)
+{
+    att_params *params = &training->model->params;
+    att_judged_corpus judged;
+    float *own = params->value;
+    params->value = training->best;
+    att_params_changed(params);
+    att_status status =
+        att_judge_corpus(&judged, training->model, NULL, 0, &training->data.valid, err);
+    params->value = own;
+    att_params_changed(params);
+    if (status == ATT_OK)
+        *out = att_judged_fit(&judged.judged);
+    att_judged_corpus_free(&judged);
+    return status;
+}
+
+/* Writes the best model. Its temperature is none of the run's: it is found again where the run is
+ * taken up. */
+static att_status save_best(att_training *training, att_error *err)
+{
+    att_model *model = training->model;
+    double temperature = 1;
+    if (att_model_kind(model) == ATT_KIND_LABEL)
+        ATT_TRY(calibrate(&temperature, training, err));
+    model->temperature = temperature;
+    att_status status = att_training_save_model(training, training->best, err);
+    model->temperature = 1;
+    return status;
 }
 
 /* Whoever asked to go on is asked through this, so that a no is remembered. */
@@ -114,7 +154,7 @@ att_status att_training_validate(att_training *training, bool (*go_on)(void *con
     if (!*better)
         return ATT_OK;
     keep(training->best, params);
-    return att_training_save_model(training, training->best, err);
+    return save_best(training, err);
 }
 
 /* ---- the end */
@@ -174,5 +214,5 @@ att_status att_training_finish(att_training *training, att_error *err)
         if (status != ATT_OK)
             return status;
     }
-    return att_training_save_model(training, training->best, err);
+    return save_best(training, err);
 }

@@ -318,8 +318,9 @@ static void an_unknown_task_is_refused_with_the_nearest(void **state)
     att_error err = { 0 };
     assert_int_equal(att_settings_new(&settings, "revers", &err), ATT_BAD_INPUT);
     assert_null(settings);
-    assert_string_equal(err.message, "task expects pairs, translate, reverse, copy or sort, not "
-                                     "'revers'; did you mean reverse?");
+    assert_string_equal(err.message,
+                        "task expects pairs, translate, reverse, copy, sort or classify, not "
+                        "'revers'; did you mean reverse?");
 }
 
 static void every_allocation_may_fail(void **state)

@@ -145,6 +145,15 @@ static void joining_puts_spaces_where_they_belong(void **state)
     assert_joined(ATT_TOKENS_WORD, WORDS("«", "oui", "»", ",", "dit-il"), "«oui», dit-il");
 }
 
+static void a_line_that_is_one_token_keeps_what_is_inside_it(void **state)
+{
+    (void)state;
+    assert_tokens(ATT_TOKENS_LINE, "very  positive", "very  positive|");
+    assert_tokens(ATT_TOKENS_LINE, " \tso so, \r", "so so,|");
+    assert_tokens(ATT_TOKENS_LINE, "", "");
+    assert_tokens(ATT_TOKENS_LINE, " \xC2\xA0 ", "");
+}
+
 static void a_line_split_and_joined_splits_the_same(void **state)
 {
     (void)state;
@@ -249,6 +258,7 @@ int main(void)
         cmocka_unit_test(capitals_become_small_letters),
         cmocka_unit_test(bytes_that_are_no_text_are_named),
         cmocka_unit_test(joining_puts_spaces_where_they_belong),
+        cmocka_unit_test(a_line_that_is_one_token_keeps_what_is_inside_it),
         cmocka_unit_test(a_line_split_and_joined_splits_the_same),
         cmocka_unit_test(every_allocation_may_fail),
 #ifdef ATT_HAVE_UTF8PROC

@@ -45,17 +45,20 @@ const option eval_options[] = {
       .kind = OPTION_TEXT,
       .offset = offsetof(eval_settings, metrics),
       .takes = "NAMES",
-      .says = "these metrics of text alone, with commas between them" },
+      .says = "these metrics of text alone, with commas between them",
+      .kinds = KINDS_WRITE_LINES },
     { .name = "tokenizer",
       .kind = OPTION_WORD,
       .offset = offsetof(eval_settings, tokenizer),
       .takes = "WORD",
       .says = "what BLEU takes for words: 13a (default), none, char or intl",
-      .words = eval_tokenizers },
+      .words = eval_tokenizers,
+      .kinds = KINDS_WRITE_LINES },
     { .name = "lower",
       .kind = OPTION_FLAG,
       .offset = offsetof(eval_settings, lower),
-      .says = "compare text in small letters" },
+      .says = "compare text in small letters",
+      .kinds = KINDS_WRITE_LINES },
     { .name = "resamples",
       .kind = OPTION_NUMBER,
       .offset = offsetof(eval_settings, resamples),
@@ -69,7 +72,9 @@ const option eval_options[] = {
 
 static const eval_settings usual = { .resamples = 1000 };
 
-static eval_kind *const evals[ATT_KINDS] = { [ATT_KIND_PAIRS] = eval_pairs };
+static eval_kind *const evals[ATT_KINDS] = {
+    [ATT_KIND_PAIRS] = eval_pairs, [ATT_KIND_LABEL] = eval_labels
+};
 
 static exit_code eval_model(const struct verb *verb, const eval_settings *set, const char *path,
                             const char *data)

@@ -25,11 +25,11 @@ const char run_details[] =
 const option run_options[] = {
     ROW("json", FLAG, json, NULL, "an object a line: text, scores, tokens of both sides"),
     ROW("attention", FLAG, attention, NULL, "with --json: the attention of each token too",
-        .kinds = KINDS_WRITE_LINES),
+        .kinds = KINDS_ASKED),
     ROW("heads", FLAG, heads, NULL, "with --json: the attention of every layer and head too",
-        .kinds = KINDS_WRITE_LINES),
+        .kinds = KINDS_ASKED),
     ROW("score", FLAG, score, NULL, "before each answer its log-probability and a tab",
-        .kinds = KINDS_WRITE_LINES),
+        .kinds = KINDS_ASKED),
     ROW("alignments", FLAG, alignments, NULL,
         "after each answer a tab and i-j for source token i and answer token j, from 0",
         .kinds = KINDS_WRITE_LINES),
@@ -51,15 +51,17 @@ const option run_options[] = {
     DECODING_OPTIONS(run_settings),
     ROW("longest", NUMBER, longest, "N",
         "tokens of a line at most (default: as many as the model can take)", .least = 1,
-        .most = 1e9, .kinds = KINDS_WRITE_LINES),
+        .most = 1e9, .kinds = KINDS_ASKED),
     ROW("too-long", WORD, too_long, "WHAT", "refuse a longer line (default), or cut it and say so",
-        .words = too_long_words, .kinds = KINDS_WRITE_LINES),
+        .words = too_long_words, .kinds = KINDS_ASKED),
     ROW("batch", NUMBER, batch, "N", "lines at a time (default: as fits); answers stay the same",
-        .least = 1, .most = 1e6, .kinds = KINDS_WRITE_LINES),
+        .least = 1, .most = 1e6, .kinds = KINDS_ASKED),
     { 0 },
 };
 
-static run_kind *const runs[ATT_KINDS] = { [ATT_KIND_PAIRS] = run_pairs };
+static run_kind *const runs[ATT_KINDS] = {
+    [ATT_KIND_PAIRS] = run_pairs, [ATT_KIND_LABEL] = run_labels
+};
 
 static exit_code run_model(const struct verb *verb, const run_settings *set, const char *path)
 {

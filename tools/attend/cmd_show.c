@@ -19,13 +19,15 @@ const char show_details[] =
     }
 
 const option show_options[] = {
-    ROW("target", 't', TEXT, target, "TEXT", "follow this answer instead of the model's own"),
+    ROW("target", 't', TEXT, target, "TEXT", "follow this answer instead of the model's own",
+        .kinds = KINDS_WRITE_LINES),
     DECODING_OPTIONS(show_settings),
     ROW("layer", 0, NUMBER, layer, "N", "draw this layer of the model (default: the last)",
-        .least = 1, .most = 1000),
+        .least = 1, .most = 1000, .kinds = KINDS_WRITE_LINES),
     ROW("head", 0, NUMBER, head, "N", "draw this head of the layer (default: the mean of all)",
         .least = 1, .most = 1000),
-    ROW("heads", 0, FLAG, heads, NULL, "draw every head of the layer, beside each other"),
+    ROW("heads", 0, FLAG, heads, NULL, "draw every head of the layer, beside each other",
+        .kinds = KINDS_WRITE_LINES),
     ROW("svg", 0, TEXT, svg, "FILE", "draw the map as SVG"),
     ROW("png", 0, TEXT, png, "FILE", "the same as PNG"),
     ROW("pdf", 0, TEXT, pdf, "FILE", "the same as PDF"),
@@ -33,7 +35,7 @@ const option show_options[] = {
         .least = 0.01, .most = 100),
     ROW("html", 0, TEXT, html, "FILE", "a page with the map, tokens and probabilities"),
     ROW("digits", 'd', NUMBER, digits, "N", "digits after the decimal point (default 2)",
-        .least = 0, .most = 17),
+        .least = 0, .most = 17, .kinds = KINDS_WRITE_LINES),
     ROW("colour", 0, WORD, colour, "WHEN", "auto (default), always or never",
         .words = colour_words),
     ROW("color", 0, WORD, colour, "WHEN", NULL, .words = colour_words),
@@ -44,7 +46,9 @@ const option show_options[] = {
 
 static const show_settings usual = { .digits = 2, .colour = COLOUR_AUTO };
 
-static show_kind *const shows[ATT_KINDS] = { [ATT_KIND_PAIRS] = show_pairs };
+static show_kind *const shows[ATT_KINDS] = {
+    [ATT_KIND_PAIRS] = show_pairs, [ATT_KIND_LABEL] = show_labels
+};
 
 static exit_code show(const struct verb *verb, const show_settings *set, const char *path,
                       const char *input)

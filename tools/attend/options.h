@@ -33,6 +33,7 @@ enum {
     KIND_PICTURE = 1 << ATT_KIND_PICTURE,
     KINDS_WRITE_LINES = KIND_PAIRS | KIND_PICTURE, /* answers that end */
     KINDS_WRITE = KINDS_WRITE_LINES | KIND_TEXT,
+    KINDS_ASKED = KINDS_WRITE_LINES | KIND_LABEL, /* line by line */
 };
 
 typedef enum parse_result {

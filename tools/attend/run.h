@@ -27,6 +27,6 @@ typedef struct run_settings {
 /* Runs models of one kind. */
 typedef att_status run_kind(const run_settings *set, const decoding *models, att_error *err);
 
-run_kind run_pairs;
+run_kind run_pairs, run_labels;
 
 #endif

@@ -27,6 +27,6 @@ typedef struct show_settings {
 typedef att_status show_kind(const show_settings *set, const decoding *models, const char *input,
                              att_error *err);
 
-show_kind show_pairs;
+show_kind show_pairs, show_labels;
 
 #endif

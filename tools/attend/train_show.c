@@ -51,8 +51,26 @@ static void pairs_end(const att_validation *best)
            100 * best->exact, 100 * best->errors, best->loss, (long long)best->epoch);
 }
 
+static void labels_columns(const att_validation *row)
+{
+    printf(" %8.2f %%", 100 * row->accuracy);
+}
+
+static void labels_log(FILE *log, const att_validation *row)
+{
+    (void)log; /* accuracy is there already */
+    (void)row;
+}
+
+static void labels_end(const att_validation *best)
+{
+    printf("%.2f %% of the sentences right, loss %.4f (epoch %lld)\n", 100 * best->accuracy,
+           best->loss, (long long)best->epoch);
+}
+
 static const kind_figures figures_of[ATT_KINDS] = {
     [ATT_KIND_PAIRS] = { "      exact     errors", pairs_columns, pairs_log, pairs_end },
+    [ATT_KIND_LABEL] = { "   accuracy", labels_columns, labels_log, labels_end },
 };
 
 /* ---- the log */

@@ -9,7 +9,8 @@ _attend_train='--config --quiet --train --source --target --valid --valid-source
 --max-length --family --layers --width --positions --positions-join --tie --start --cell
 --embed --bidirectional --attention --normaliser --feed --window --preset --decoder-layers
 --heads --key-heads --feed-forward --norm --activation --residuals --scale --embed-scale
---biases --attention-dropout --embed-dropout --dropout --label-smoothing --own --own-from
+--biases --attention-dropout --embed-dropout --pool --pool-score --pool-heads --word-dropout
+--dropout --label-smoothing --own --own-from
 --align-weight --optimiser --rate --momentum --beta1 --beta2 --rho --epsilon --decay --clip
 --schedule --warmup --least-rate --plateau-factor --plateau-patience --epochs --steps
 --batch --accumulate --validate-every --best-by --patience --average --seed --data-seed
@@ -84,8 +85,8 @@ _attend() {
         ;;
     train)
         case $prev in
-        --source-tokens) _attend_words 'char word space subword' ;;
-        --target-tokens) _attend_words 'char word space subword' ;;
+        --source-tokens) _attend_words 'char word space subword line' ;;
+        --target-tokens) _attend_words 'char word space subword line' ;;
         --cell) _attend_words 'rnn gru lstm' ;;
         --attention)
             _attend_words 'none fixed dot scaled general additive concat location local coverage'
@@ -94,6 +95,8 @@ _attend() {
         --feed) _attend_words 'output state both' ;;
         --positions) _attend_words 'none sinusoidal learned' ;;
         --positions-join) _attend_words 'add concat' ;;
+        --pool) _attend_words 'stop last mean max attention' ;;
+        --pool-score) _attend_words 'dot scaled additive' ;;
         --optimiser) _attend_words 'sgd adam adamw adadelta' ;;
         --schedule) _attend_words 'constant inverse-sqrt cosine plateau' ;;
         --best-by) _attend_words 'tokens lines loss bleu' ;;
@@ -101,7 +104,7 @@ _attend() {
             --valid-target | --align | --out | --log | --resume) _attend_files '' ;;
         --hold-out | --alphabet | --least-length | --most-length | --train-count | \
             --valid-count | --subwords | --min-count | --max-length | --layers | --width | --embed | \
-            --window | --start | --dropout | --label-smoothing | --own | --own-from | \
+            --window | --start | --pool-heads | --word-dropout | --dropout | --label-smoothing | --own | --own-from | \
             --align-weight | --rate | --momentum | --beta1 | --beta2 | --rho | --epsilon | \
             --decay | --clip | --warmup | --least-rate | --plateau-factor | \
             --plateau-patience | --epochs | --steps | --batch | --accumulate | \
@@ -110,7 +113,7 @@ _attend() {
             if [[ $cur == -* ]]; then
                 _attend_words "$_attend_train"
             else
-                _attend_words 'pairs translate reverse copy sort'
+                _attend_words 'pairs translate reverse copy sort classify'
             fi
             ;;
         esac

@@ -1,0 +1,54 @@
+/* Sentences read by recurrent layers, to be sorted; see label.h. */
+#include "model/label.h"
+#include "model/reader.h"
+
+#include "base/error.h"
+
+static void read_sentences(const att_label_parts *parts, att_tape *tape, const att_sources *sources,
+                           att_read *out)
+{
+    const att_reader *reader = parts->encoder;
+    att_reader_ends ends = { 0 };
+    int64_t *first = att_tape_take(tape, sources->rows, sizeof *first);
+    for (int64_t r = 0; first && r < sources->rows; r++)
+        first[r] = r * sources->length;
+    *out = (att_read){ .rows = att_reader_run(reader, tape, sources, &ends),
+                       .sequences = sources->rows,
+                       .first = first,
+                       .lengths = sources->lengths,
+                       .longest = sources->length };
+    if (parts->pooling.kind == ATT_POOL_LAST)
+        out->ends = att_part(tape, ends.last, 0, reader->width);
+}
+
+static att_status build(att_model *model, att_error *err)
+{
+    const att_settings *settings = model->settings;
+    ATT_TRY(att_reader_check(settings, err));
+    ATT_TRY(att_label_check(settings, err));
+    att_reader *reader = att_arena_take(&model->memory, 1, sizeof *reader);
+    if (!reader)
+        return att_fail_memory(err);
+    att_builder builder = { .params = &model->params,
+                            .spread = (float)settings->start,
+                            .err = err };
+    att_reader_build_embedding(reader, &builder, settings, att_vocab_size(model->source_words));
+    att_reader_build_layers(reader, &builder, settings, false);
+    att_label_parts *parts = att_label_build(model, &builder, reader->width);
+    if (!parts)
+        return builder.status;
+    parts->read = read_sentences;
+    parts->encoder = reader;
+    model->parts = parts;
+    return builder.status;
+}
+
+const att_family att_recurrent_label_family = {
+    .name = "recurrent-label",
+    .build = build,
+    .loss = att_label_loss,
+    .open = att_label_open,
+    .close = att_label_close,
+    .start = att_label_start,
+    .step = att_label_step,
+};

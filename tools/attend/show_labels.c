@@ -1,0 +1,158 @@
+/* attend show, on a sentence to be sorted: its label, and the words marked by attention. */
+#include "show.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "output.h"
+#include "pictures.h"
+
+/* The sentence as it is drawn. Words have spaces between them, which are not coloured. */
+typedef struct marked {
+    att_text title;
+    const char **tokens;
+    double *values;
+    att_coloured coloured;
+} marked;
+
+/* "positive 93.1 %, negative 6.9 %", the most probable first; not all of many. */
+static att_status write_title(att_text *out, const att_verdict *verdict, const att_model *model)
+{
+    enum { MOST_TOLD = 5 };
+    att_status status = ATT_OK;
+    double before = INFINITY;
+    int64_t last = -1;
+    for (int told = 0; told < MOST_TOLD && told < verdict->label_count && status == ATT_OK;
+         told++) {
+        int64_t next = -1;
+        for (int64_t i = 0; i < verdict->label_count; i++) {
+            double p = verdict->probabilities[i];
+            bool open = p < before || (p == before && i > last);
+            if (open && (next < 0 || p > verdict->probabilities[next]))
+                next = i;
+        }
+        char percent[32];
+        last = next;
+        before = verdict->probabilities[next];
+        const char *label = att_model_label(model, (size_t)next);
+        snprintf(percent, sizeof percent, " %.1f %%", 100 * before);
+        status = text_join(out, (text_piece[]){ { ", ", told > 0 ? 2 : 0 },
+                                                { label, strlen(label) },
+                                                { percent, strlen(percent) },
+                                                { 0 } });
+    }
+    return status;
+}
+
+static att_status mark(marked *out, const att_verdict *verdict, const att_model *model, long head,
+                       att_error *err)
+{
+    size_t count = (size_t)verdict->token_count, at = 0;
+    const double *weights =
+        head > 0 ? verdict->head_weights + (head - 1) * verdict->token_count : verdict->weights;
+    out->tokens = calloc(2 * count, sizeof *out->tokens);
+    out->values = calloc(2 * count, sizeof *out->values);
+    if (!out->tokens || !out->values || write_title(&out->title, verdict, model) != ATT_OK)
+        return error_memory(err);
+    for (size_t i = 0; i < count; i++) {
+        if (i > 0 && verdict->spaced) {
+            out->tokens[at] = " ";
+            out->values[at++] = NAN;
+        }
+        out->tokens[at] = verdict->tokens[i];
+        out->values[at++] = weights[i];
+    }
+    out->coloured = (att_coloured){
+        .title = out->title.data, .count = (int64_t)at, .tokens = out->tokens, .values = out->values
+    };
+    return ATT_OK;
+}
+
+static att_status draw(att_text *out, const void *coloured, bool flat, att_error *err)
+{
+    (void)flat; /* a few words are not too many for a rasteriser */
+    return att_coloured_svg(out, coloured, 0, err);
+}
+
+static att_status write_files(const att_coloured *coloured, const show_settings *set,
+                              att_error *err)
+{
+    const picture_files asked = { set->svg, set->png, set->pdf, set->scale };
+    output_list files = { 0 };
+    att_status status =
+        pictures_draw(&files, &(picture){ "picture", draw, coloured }, 1, &asked, err);
+    if (status == ATT_OK && set->html) {
+        output_file *file = output_add(&files, set->html, "page");
+        status = file ? att_coloured_html(&file->bytes, coloured, err) : error_memory(err);
+    }
+    if (status == ATT_OK)
+        status = output_check(&files, err);
+    if (status == ATT_OK)
+        status = output_save(&files, err);
+    output_free(&files);
+    return status;
+}
+
+static att_status write_text(const att_coloured *coloured, const show_settings *set, att_error *err)
+{
+    const att_render_options options = { .ascii = set->ascii,
+                                         .colour = output_colour((colour_choice)set->colour),
+                                         .width = output_width() };
+    att_text text = { 0 };
+    att_status status = att_coloured_text(&text, coloured, &options, err);
+    if (status == ATT_OK)
+        status = output_stdout(text.data, text.length, err);
+    att_text_free(&text);
+    return status;
+}
+
+/* What there is nothing to show of. */
+static att_status check(const att_verdict *verdict, long head, att_error *err)
+{
+    if (verdict->token_count == 0)
+        return error_set(err, ATT_BAD_INPUT, "", "the input has no tokens");
+    if (!verdict->weights)
+        return error_set(err, ATT_BAD_INPUT, "",
+                         "the model has no attention to show: it was trained with another pool "
+                         "than attention; it says %s",
+                         verdict->text);
+    if (head > verdict->heads)
+        return error_set(err, ATT_BAD_INPUT, "",
+                         "the model has %lld heads, and --head asks for %ld",
+                         (long long)verdict->heads, head);
+    return ATT_OK;
+}
+
+static att_status show_verdict(const att_verdict *verdict, const att_model *model,
+                               const show_settings *set, att_error *err)
+{
+    marked m = { 0 };
+    att_status status = check(verdict, set->head, err);
+    if (status == ATT_OK)
+        status = mark(&m, verdict, model, set->head, err);
+    if (status == ATT_OK)
+        status = write_files(&m.coloured, set, err);
+    if (status == ATT_OK && !set->quiet)
+        status = write_text(&m.coloured, set, err);
+    att_text_free(&m.title);
+    free(m.tokens);
+    free(m.values);
+    return status;
+}
+
+att_status show_labels(const show_settings *set, const decoding *models, const char *input,
+                       att_error *err)
+{
+    const att_sorting how = { .attention = true,
+                              .with = models->how.with,
+                              .with_count = models->how.with_count };
+    att_verdicts *verdicts = NULL;
+    att_status status = att_model_sort(&verdicts, models->model, &input, 1, &how, err);
+    err->line = 0; /* there is but one line */
+    if (status == ATT_OK)
+        status = show_verdict(att_verdicts_get(verdicts, 0), models->model, set, err);
+    att_verdicts_free(verdicts);
+    return status;
+}

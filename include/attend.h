@@ -998,6 +998,96 @@ typedef struct att_import_how {
 ATT_API att_status att_import(att_bundle **out, const char *format, const char *path,
                               const att_import_how *how, att_error *err);
 
+/* ---- Looking into recurrent models: what single units do while a text is read (docs/cells.md). */
+
+/* What is read off a unit. */
+typedef enum att_signal {
+    ATT_SIGNAL_USUAL,  /* the cell of an LSTM, the hidden state of others */
+    ATT_SIGNAL_HIDDEN, /* the hidden state */
+    ATT_SIGNAL_CELL,   /* tanh of the cell of an LSTM */
+} att_signal;
+
+/* One unit of a layer, both from 1. */
+typedef struct att_layer_unit {
+    int64_t layer, unit;
+} att_layer_unit;
+
+/* A text as it is read, and what a unit does after each of its tokens. */
+typedef struct att_watched att_watched;
+
+ATT_API att_status att_model_watch(att_watched **out, att_model *model, const char *text,
+                                   size_t length, att_layer_unit unit, att_signal signal,
+                                   att_error *err);
+ATT_API void att_watched_free(att_watched *watched);
+
+/* The text coloured by it, lent. */
+ATT_API const att_coloured *att_watched_get(const att_watched *watched);
+
+/* How units are searched for that keep track of something. All-zero means the usual. */
+typedef struct att_cells_how {
+    att_signal signal;
+    double held_out; /* part of the text, its end, that the units found are measured on; 0: 0.25 */
+    int64_t most;    /* tokens to read at most; 0: a million */
+    int64_t best;    /* units to tell of each property; 0: 3 */
+} att_cells_how;
+
+/* A unit, and how it goes along with a property: correlations between -1 and 1 on the part of the
+ * text that was searched and on the part held out; and of a property that holds or does not, how
+ * well the unit tells these apart there: the probability that it is larger (or smaller, where it
+ * goes against) at a place of the one kind than at one of the other; NaN for other properties. */
+typedef struct att_cell_found {
+    att_layer_unit unit;
+    double searched, held_out;
+    double separates;
+} att_cell_found;
+
+typedef struct att_cells_row {
+    const char *property, *says;
+    bool yes_no;                 /* it holds or it does not */
+    double mean;                 /* over the part searched */
+    const att_cell_found *found; /* [found_count] the best first; none where it never changes */
+    int64_t found_count;
+    att_coloured sample; /* of the text held out, coloured by the best; where it holds underlined */
+} att_cells_row;
+
+typedef struct att_cells_facts {
+    int64_t layers, width;      /* units of each */
+    att_signal signal;          /* not the usual */
+    int64_t searched, held_out; /* tokens */
+} att_cells_facts;
+
+/* Compares every unit of a recurrent model with every property of text that there is, on the text
+ * of a file ("-": standard input). */
+typedef struct att_cells att_cells;
+ATT_API att_status att_model_cells(att_cells **out, att_model *model, const char *path,
+                                   const att_cells_how *how, att_error *err);
+ATT_API void att_cells_free(att_cells *cells);
+
+ATT_API att_cells_facts att_cells_about(const att_cells *cells);
+ATT_API size_t att_cells_count(const att_cells *cells);
+ATT_API const att_cells_row *att_cells_get(const att_cells *cells, size_t index);
+
+/* Adds what was found to *out: a table for a terminal, with the best unit of each property; one
+ * line of JSON with all; a page with coloured samples. */
+ATT_API att_status att_cells_text(att_text *out, const att_cells *cells,
+                                  const att_render_options *options, att_error *err);
+ATT_API att_status att_cells_json(att_text *out, const att_cells *cells, att_error *err);
+ATT_API att_status att_cells_html(att_text *out, const att_cells *cells, att_error *err);
+
+/* How far a loss reaches back: the norm of the gradient of the last token's loss with respect to
+ * the state after each token before it, for every layer of a recurrent model. */
+typedef struct att_flow att_flow;
+ATT_API att_status att_model_flow(att_flow **out, att_model *model, const char *text, size_t length,
+                                  att_error *err);
+ATT_API void att_flow_free(att_flow *flow);
+
+ATT_API int64_t att_flow_count(const att_flow *flow); /* states: tokens but the last */
+ATT_API double att_flow_loss(const att_flow *flow);   /* of the last, in nats */
+ATT_API size_t att_flow_layers(const att_flow *flow);
+
+/* Of one layer, from 0, lent; its name tells the kind of cell: "LSTM, layer 1". */
+ATT_API att_curve att_flow_get(const att_flow *flow, size_t layer);
+
 /* ---------------------------------------------------------------- 13. Training */
 
 /* A run: data, a model and where its training stands. */

@@ -73,6 +73,10 @@ extern const option import_options[];
 extern const char import_details[];
 void import_print_formats(const void *about);
 
+exit_code cells_run(const struct verb *verb, int count, char **args);
+extern const option cells_options[];
+extern const char cells_details[];
+
 exit_code help_run(const struct verb *verb, int count, char **args);
 
 /* Writes the help of one verb, or the list of verbs, to standard output. */

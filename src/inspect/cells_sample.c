@@ -21,13 +21,16 @@ typedef struct sampling {
     change *changes;      /* [P] in the passage being looked at */
 } sampling;
 
+/* What is left at the end of a text counts where there is nothing else: in a short passage much may
+ * seem to change. */
 static void end_passage(sampling *s, att_stretch passage)
 {
+    bool whole = passage.end - passage.first == SAMPLE;
     double n = (double)(passage.end - passage.first);
     for (int p = 0; p < att_property_count; p++) {
         double mean = s->changes[p].sum / n;
         double variance = s->changes[p].square / n - mean * mean;
-        if (variance > s->most[p] || s->passage[p].end == 0) {
+        if (s->passage[p].end == 0 || (whole && variance > s->most[p])) {
             s->most[p] = variance;
             s->passage[p] = passage;
         }

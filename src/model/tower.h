@@ -11,6 +11,10 @@ typedef struct att_tower {
     int layers;
     const att_cell_layer *layer[ATT_MOST_LAYERS];
     int64_t width; /* N, of every layer */
+
+    /* The scores of the next token from the last layer's hidden states [B,T,N]; NULL where the
+     * model foresees something else than what it reads. */
+    att_node *(*scores)(const att_model *model, att_tape *tape, att_node *hidden);
 } att_tower;
 
 /* ATT_BAD_INPUT where the model has none: it is no recurrent one, or reads in both directions. */

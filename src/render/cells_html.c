@@ -78,12 +78,14 @@ att_status att_cells_html(att_text *text, const att_cells *cells, att_error *err
     att_put(&out, "<h1>What units keep track of</h1>\n");
     att_putf(&out,
              "<p>For each property of text, the unit that goes along with it best, of %" PRId64
-             " layers of %" PRId64 " units (%s). Units were chosen by their correlation on %" PRId64
+             " layer%s of %" PRId64
+             " units (%s). Units were chosen by their correlation on %" PRId64
              " tokens (<em>searched</em>) and measured on %" PRId64
              " others (<em>held out</em>). <em>Area</em>: how often the unit tells a place where "
              "the property holds from one where it does not; 0.5 would be chance.</p>\n",
-             facts.layers, facts.width, facts.signal == ATT_SIGNAL_CELL ? "cells" : "hidden states",
-             facts.searched, facts.held_out);
+             facts.layers, facts.layers == 1 ? "" : "s", facts.width,
+             facts.signal == ATT_SIGNAL_CELL ? "cells" : "hidden states", facts.searched,
+             facts.held_out);
     put_table(&out, cells);
     for (size_t i = 0; i < att_cells_count(cells) && out.status == ATT_OK; i++)
         put_sample(&out, att_cells_get(cells, i));

@@ -61,10 +61,11 @@ att_status att_cells_text(att_text *text, const att_cells *cells, const att_rend
     const att_paint paint = att_paint_on(&out, options);
     att_cells_facts facts = att_cells_about(cells);
     att_putf(&out,
-             "%" PRId64 " layers of %" PRId64 " units (%s); searched on %" PRId64
+             "%" PRId64 " layer%s of %" PRId64 " units (%s); searched on %" PRId64
              " tokens, measured on %" PRId64 " others\n\n",
-             facts.layers, facts.width, facts.signal == ATT_SIGNAL_CELL ? "cells" : "hidden states",
-             facts.searched, facts.held_out);
+             facts.layers, facts.layers == 1 ? "" : "s", facts.width,
+             facts.signal == ATT_SIGNAL_CELL ? "cells" : "hidden states", facts.searched,
+             facts.held_out);
     put_head(&paint);
     for (size_t i = 0; i < att_cells_count(cells); i++)
         put_row(&paint, att_cells_get(cells, i));

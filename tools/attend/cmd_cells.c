@@ -24,7 +24,7 @@ const char cells_details[] =
     "property the unit that goes along with it best, chosen on the first part of the text, and\n"
     "its correlation on the rest.\n";
 
-static const char *const signal_words[] = { "usual", "hidden", "cell", NULL };
+const char *const signal_words[] = { "usual", "hidden", "cell", NULL };
 
 #define ROW(NAME, LETTER, KIND, MEMBER, TAKES, SAYS, ...)                                          \
     {                                                                                              \

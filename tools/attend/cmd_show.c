@@ -10,7 +10,11 @@
 
 const char show_details[] =
     "Answers INPUT and draws the attention: a row for each token of the answer, a column for each\n"
-    "of the input. With --target, draws it for an answer that is given, right or wrong.\n";
+    "of the input. With --target, draws it for an answer that is given, right or wrong.\n"
+    "\n"
+    "With --cell, lets a recurrent model read INPUT (- for standard input) and colours each token\n"
+    "by what one unit does after it. With --gradients, plots how far the loss of the last token\n"
+    "reaches back: the norm of its gradient with respect to each state before.\n";
 
 #define ROW(NAME, LETTER, KIND, MEMBER, TAKES, SAYS, ...)                                          \
     {                                                                                              \
@@ -28,6 +32,11 @@ const option show_options[] = {
         .least = 1, .most = 1000),
     ROW("heads", 0, FLAG, heads, NULL, "draw every head of the layer, beside each other",
         .kinds = KINDS_WRITE_LINES),
+    ROW("cell", 0, TEXT, cell, "LAYER:UNIT", "colour the input by one unit of a recurrent model"),
+    ROW("signal", 0, WORD, signal, "WHAT",
+        "what is read off it: hidden, or cell (default where there is one)", .words = signal_words),
+    ROW("gradients", 0, FLAG, gradients, NULL, "plot how far the last loss reaches back"),
+    ROW("json", 0, FLAG, json, NULL, "with --cell or --gradients: the numbers as a JSON object"),
     ROW("svg", 0, TEXT, svg, "FILE", "draw the map as SVG"),
     ROW("png", 0, TEXT, png, "FILE", "the same as PNG"),
     ROW("pdf", 0, TEXT, pdf, "FILE", "the same as PDF"),
@@ -59,9 +68,11 @@ static exit_code show(const struct verb *verb, const show_settings *set, const c
     att_status status = decoding_open(&models, &set->decoding, path, &err);
     if (status == ATT_OK) {
         att_kind kind = att_model_kind(models.model);
-        code = kinds_check(verb, kind, shows[kind] != NULL, set, &usual);
+        show_kind *way = set->cell ? show_cell : set->gradients ? show_gradients : shows[kind];
+        code = show_looks_inside(set) ? show_inside_check(verb, set, &usual)
+                                      : kinds_check(verb, kind, way != NULL, set, &usual);
         if (code == EXIT_DONE)
-            status = shows[kind](set, &models, input, &err);
+            status = way(set, &models, input, &err);
     }
     decoding_close(&models);
     return status == ATT_OK ? code : report(status, &err);
@@ -82,6 +93,8 @@ exit_code show_run(const struct verb *verb, int count, char **args)
         wrong = "--quiet needs --svg, --png, --pdf or --html: there would be nothing to see";
     if (!wrong && set.head > 0 && set.heads)
         wrong = "--head draws one head and --heads all of them";
+    if (!wrong && (set.json || set.signal) && !show_looks_inside(&set))
+        wrong = "--json and --signal are for --cell and --gradients";
     if (!wrong)
         wrong = decoding_bad(&set.decoding);
     if (!wrong && operands != 2)

@@ -185,3 +185,36 @@ parse_result options_parse(const struct verb *verb, int count, char **args, void
     }
     return PARSE_OK;
 }
+
+static size_t size_of(option_kind kind)
+{
+    static const size_t sizes[] = { [OPTION_FLAG] = sizeof(bool),
+                                    [OPTION_TEXT] = sizeof(const char *),
+                                    [OPTION_NUMBER] = sizeof(long),
+                                    [OPTION_REAL] = sizeof(double),
+                                    [OPTION_WORD] = sizeof(int) };
+    return sizes[kind];
+}
+
+bool option_given(const option *row, const void *settings, const void *usual)
+{
+    return memcmp((const char *)settings + row->offset, (const char *)usual + row->offset,
+                  size_of(row->kind)) != 0;
+}
+
+static bool is_among(const char *name, const char *const *names)
+{
+    for (; *names; names++)
+        if (strcmp(*names, name) == 0)
+            return true;
+    return false;
+}
+
+const option *options_beyond(const struct verb *verb, const char *const *allowed,
+                             const void *settings, const void *usual)
+{
+    for (const option *row = verb->options; row->name; row++)
+        if (!is_among(row->name, allowed) && option_given(row, settings, usual))
+            return row;
+    return NULL;
+}

@@ -49,4 +49,11 @@ struct verb;
 parse_result options_parse(const struct verb *verb, int count, char **args, void *settings,
                            int *operands);
 
+/* Whether an option was given: whether its member differs from that of the `usual` settings. */
+bool option_given(const option *row, const void *settings, const void *usual);
+
+/* The first option given that is not among `allowed`, a NULL-ended list of names; NULL: none. */
+const option *options_beyond(const struct verb *verb, const char *const *allowed,
+                             const void *settings, const void *usual);
+
 #endif

@@ -34,4 +34,8 @@ att_status pictures_draw(output_list *files, const picture *pictures, size_t cou
 att_status pictures_make(output_list *files, const att_map *const *maps, size_t count,
                          const picture_files *asked, att_error *err);
 
+/* One drawing that is SVG already; `what` names it on standard error, and stays. */
+att_status pictures_of_svg(output_list *files, const att_text *svg, const char *what,
+                           const picture_files *asked, att_error *err);
+
 #endif

@@ -76,6 +76,7 @@ void import_print_formats(const void *about);
 exit_code cells_run(const struct verb *verb, int count, char **args);
 extern const option cells_options[];
 extern const char cells_details[];
+extern const char *const signal_words[]; /* NULL-ended, in the order of att_signal */
 
 exit_code help_run(const struct verb *verb, int count, char **args);
 

@@ -21,6 +21,10 @@ typedef struct show_settings {
     int colour; /* colour_choice */
     bool ascii;
     bool quiet;
+    const char *cell; /* LAYER:UNIT */
+    int signal;       /* att_signal */
+    bool gradients;
+    bool json;
 } show_settings;
 
 /* Shows what models of one kind make of an input. */
@@ -28,5 +32,12 @@ typedef att_status show_kind(const show_settings *set, const decoding *models, c
                              att_error *err);
 
 show_kind show_pairs, show_labels;
+
+/* What goes on inside a recurrent model of any kind: one unit, or how far a loss reaches back.
+ * Whether the settings ask for one of them; what contradicts it, told on standard error. */
+bool show_looks_inside(const show_settings *set);
+exit_code show_inside_check(const struct verb *verb, const show_settings *set,
+                            const show_settings *usual);
+show_kind show_cell, show_gradients;
 
 #endif

@@ -1,0 +1,193 @@
+/* The search finds the units that do what they were made to do, and says so. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include "base/alloc.h"
+#include "base/text.h"
+#include "inspect/reader_help.h"
+#include "render/xml_check.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+static char path[] = "/tmp/attend-cells-XXXXXX";
+
+/* Words, of which some stand in quotation marks; 40 words to a paragraph. */
+static void write_text(int words)
+{
+    FILE *file = fopen(path, "w");
+    assert_non_null(file);
+    unsigned random = 1;
+    for (int i = 0; i < words; i++) {
+        random = random * 1103515245u + 12345u;
+        int length = 1 + (int)(random >> 16) % 7;
+        bool quoted = (random >> 20) % 3 == 0;
+        fputs(quoted ? "“" : "", file);
+        for (int k = 0; k < length; k++)
+            fputc("ab"[(random >> (8 + k)) & 1], file);
+        fputs(quoted ? " ab” " : " ", file);
+        fputs(i % 40 == 39 ? "\n" : "", file);
+    }
+    fclose(file);
+}
+
+static int make_file(void **state)
+{
+    (void)state;
+    int fd = mkstemp(path);
+    if (fd >= 0)
+        close(fd);
+    return fd < 0;
+}
+
+static int remove_file(void **state)
+{
+    (void)state;
+    return unlink(path);
+}
+
+static att_cells *search(att_model *model)
+{
+    att_cells *cells;
+    att_error err = { 0 };
+    reader_must(att_model_cells(&cells, model, path, &(att_cells_how){ .best = 2 }, &err), &err);
+    return cells;
+}
+
+static const att_cells_row *row_of(const att_cells *cells, const char *property)
+{
+    for (size_t i = 0; i < att_cells_count(cells); i++)
+        if (strcmp(att_cells_get(cells, i)->property, property) == 0)
+            return att_cells_get(cells, i);
+    fail_msg("no property %s", property);
+    return NULL;
+}
+
+static void units_are_found_by_what_they_do(void **state)
+{
+    (void)state;
+    write_text(4000);
+    att_model *model = reader_model();
+    att_cells *cells = search(model);
+    const att_cells_row *blank = row_of(cells, "blank"), *quotes = row_of(cells, "quotes");
+    assert_int_equal(blank->found_count, 2); /* the third unit never moves: it is no candidate */
+    assert_int_equal(blank->found[0].unit.layer, 1);
+    assert_int_equal(blank->found[0].unit.unit, 1);
+    assert_true(blank->found[0].held_out > 0.9999999);
+    assert_true(blank->found[0].separates == 1);
+    assert_int_equal(quotes->found[0].unit.unit, 2);
+    assert_true(quotes->found[0].searched > 0.999 && quotes->found[0].held_out > 0.999);
+    assert_true(quotes->found[0].separates > 0.999);
+    assert_true(fabs(quotes->found[1].held_out) < fabs(quotes->found[0].held_out));
+    assert_int_equal(row_of(cells, "url")->found_count, 0); /* there are none */
+    assert_true(isnan(row_of(cells, "column")->found[0].separates));
+    att_cells_facts facts = att_cells_about(cells);
+    assert_int_equal(facts.layers, 1);
+    assert_int_equal(facts.width, 3);
+    assert_int_equal(facts.signal, ATT_SIGNAL_HIDDEN);
+    assert_true(facts.searched > 2.9 * (double)facts.held_out);
+    att_cells_free(cells);
+    att_model_free(model);
+}
+
+static void a_sample_shows_the_unit_and_underlines_where_the_property_holds(void **state)
+{
+    (void)state;
+    write_text(4000);
+    att_model *model = reader_model();
+    att_cells *cells = search(model);
+    const att_coloured *sample = &row_of(cells, "quotes")->sample;
+    int64_t marked = 0;
+    assert_int_equal(sample->count, 600);
+    for (int64_t i = 0; i < sample->count; i++) {
+        marked += sample->marked[i];
+        assert_true(sample->marked[i] == (sample->values[i] > 0.5));
+    }
+    assert_true(marked > 100 && marked < 500);
+    assert_null(row_of(cells, "column")->sample.marked);
+    att_cells_free(cells);
+    att_model_free(model);
+}
+
+static void what_was_found_is_told_as_a_table_as_json_and_as_a_page(void **state)
+{
+    (void)state;
+    write_text(4000);
+    att_model *model = reader_model();
+    att_cells *cells = search(model);
+    att_text table = { 0 }, json = { 0 }, page = { 0 };
+    const att_render_options options = { 0 };
+    assert_int_equal(att_cells_text(&table, cells, &options, NULL), ATT_OK);
+    assert_non_null(strstr(table.data, "\nquotes          1:2           1.000     0.999     1.000"
+                                       "  inside quotation marks\n"));
+    assert_non_null(strstr(table.data, "\nurl             does not change in this text\n"));
+    assert_int_equal(att_cells_json(&json, cells, NULL), ATT_OK);
+    assert_non_null(strstr(json.data,
+                           "{\"property\":\"quotes\",\"says\":\"inside quotation marks\","
+                           "\"yes_no\":true,\"mean\":0."));
+    assert_non_null(strstr(json.data, "\"best\":[{\"layer\":1,\"unit\":2,\"searched\":0.999"));
+    assert_non_null(strstr(json.data, "\"area\":null")); /* of a property that is a number */
+    assert_int_equal(att_cells_html(&page, cells, NULL), ATT_OK);
+    assert_well_formed(strstr(page.data, "<html"));
+    assert_non_null(strstr(page.data, "<h2 id=\"quotes\">inside quotation marks</h2>"));
+    assert_null(strstr(page.data, "<h2 id=\"url\">"));
+    att_text_free(&table);
+    att_text_free(&json);
+    att_text_free(&page);
+    att_cells_free(cells);
+    att_model_free(model);
+}
+
+static void a_text_that_is_short_is_refused(void **state)
+{
+    (void)state;
+    write_text(100);
+    att_model *model = reader_model();
+    att_cells *cells;
+    att_error err = { 0 };
+    assert_int_equal(att_model_cells(&cells, model, path, &(att_cells_how){ 0 }, &err),
+                     ATT_BAD_INPUT);
+    assert_null(cells);
+    assert_non_null(strstr(err.message, "too few to tell chance from habit"));
+    assert_int_equal(att_model_cells(&cells, model, "no such file", &(att_cells_how){ 0 }, &err),
+                     ATT_BAD_INPUT);
+    att_model_free(model);
+}
+
+static void running_out_of_memory_leaves_nothing_behind(void **state)
+{
+    (void)state;
+    write_text(400);
+    att_model *model = reader_model();
+    att_cells_free(search(model)); /* what a model keeps once it was used */
+    size_t live = att_alloc_live();
+    att_status status = ATT_NO_MEMORY;
+    for (size_t n = 1; status != ATT_OK; n += 1 + n / 8) {
+        att_cells *cells;
+        assert_true(n < 100000);
+        att_alloc_fail_at(n);
+        status = att_model_cells(&cells, model, path, &(att_cells_how){ 0 }, NULL);
+        att_alloc_fail_at(0);
+        if (status != ATT_OK)
+            assert_int_equal(status, ATT_NO_MEMORY);
+        att_cells_free(cells);
+        assert_int_equal(att_alloc_live(), live);
+    }
+    att_model_free(model);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(units_are_found_by_what_they_do),
+        cmocka_unit_test(a_sample_shows_the_unit_and_underlines_where_the_property_holds),
+        cmocka_unit_test(what_was_found_is_told_as_a_table_as_json_and_as_a_page),
+        cmocka_unit_test(a_text_that_is_short_is_refused),
+        cmocka_unit_test(running_out_of_memory_leaves_nothing_behind),
+    };
+    return cmocka_run_group_tests(tests, make_file, remove_file);
+}

@@ -1,0 +1,205 @@
+/* A unit watched while a text is read, on a model whose units are known. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include "base/alloc.h"
+#include "inspect/reader_help.h"
+#include "inspect/states.h"
+
+static att_watched *watch(att_model *model, const char *text, int64_t layer, int64_t unit)
+{
+    att_watched *watched;
+    att_error err = { 0 };
+    reader_must(att_model_watch(&watched, model, text, strlen(text),
+                                (att_layer_unit){ layer, unit }, ATT_SIGNAL_USUAL, &err),
+                &err);
+    return watched;
+}
+
+static void a_unit_has_after_each_token_what_its_formula_gives(void **state)
+{
+    (void)state;
+    att_model *model = reader_model();
+    att_watched *blanks = watch(model, "a b“a”", 1, 1), *marks = watch(model, "a b“a”", 1, 2);
+    const att_coloured *first = att_watched_get(blanks), *second = att_watched_get(marks);
+    assert_int_equal(first->count, 6);
+    assert_string_equal(first->tokens[3], "“");
+    assert_string_equal(second->title, "layer 1, unit 2: hidden state");
+    double expected = 0;
+    static const double input[] = { 0, 0, 0, 6, 0, -6 };
+    for (int i = 0; i < 6; i++) {
+        assert_true(fabs(first->values[i] - (i == 1 ? tanh(2) : 0)) < 1e-6);
+        expected = tanh(input[i] + 3 * expected);
+        assert_true(fabs(second->values[i] - expected) < 1e-6);
+    }
+    att_watched_free(blanks);
+    att_watched_free(marks);
+    att_model_free(model);
+}
+
+static void what_there_is_not_is_refused_by_name(void **state)
+{
+    (void)state;
+    static const struct {
+        att_layer_unit unit;
+        att_signal signal;
+        const char *text, *says;
+    } cases[] = {
+        { { 2, 1 }, ATT_SIGNAL_USUAL, "a", "there is no layer 2: the model has 1" },
+        { { 0, 1 }, ATT_SIGNAL_USUAL, "a", "there is no layer 0: the model has 1" },
+        { { 1, 4 }, ATT_SIGNAL_USUAL, "a", "there is no unit 4: a layer has 3" },
+        { { 1, 1 }, ATT_SIGNAL_USUAL, "", "the text has no tokens" },
+        { { 1, 1 }, ATT_SIGNAL_USUAL, "a\xff", "byte 2 of the line, 0xFF, is not UTF-8" },
+        { { 1, 1 },
+          ATT_SIGNAL_CELL,
+          "a",
+          "the model's layers have a hidden state alone: an LSTM has cells" },
+    };
+    att_model *model = reader_model();
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        att_watched *watched;
+        att_error err = { 0 };
+        assert_int_equal(att_model_watch(&watched, model, cases[i].text, strlen(cases[i].text),
+                                         cases[i].unit, cases[i].signal, &err),
+                         ATT_BAD_INPUT);
+        assert_null(watched);
+        assert_string_equal(err.message, cases[i].says);
+    }
+    att_model_free(model);
+}
+
+static void models_without_such_layers_are_refused(void **state)
+{
+    (void)state;
+    static const char *const both[][2] = { { "bidirectional", "yes" }, { "width", "4" } };
+    static const char *const heads[][2] = { { "family", "transformer" },
+                                            { "width", "4" },
+                                            { "heads", "1" } };
+    att_model *models[] = { reader_with(both, 2), reader_with(heads, 3) };
+    for (int i = 0; i < 2; i++) {
+        att_watched *watched;
+        att_error err = { 0 };
+        assert_int_equal(att_model_watch(&watched, models[i], "a", 1, (att_layer_unit){ 1, 1 },
+                                         ATT_SIGNAL_USUAL, &err),
+                         ATT_BAD_INPUT);
+        assert_non_null(strstr(err.message, i == 0 ? "both directions" : "no recurrent layers"));
+        att_model_free(models[i]);
+    }
+}
+
+/* ---- stretches */
+
+enum { TOKENS = 300 };
+
+typedef struct seen {
+    float units[TOKENS][6];
+    int times[TOKENS];
+    int width;
+} seen;
+
+static void note(void *context, int64_t stretch, int64_t token, const float *units)
+{
+    seen *all = context;
+    (void)stretch;
+    memcpy(all->units[token], units, (size_t)all->width * sizeof *units);
+    all->times[token]++;
+}
+
+/* An LSTM of two layers as it starts: nothing in it is special. */
+static att_model *lstm(void)
+{
+    static const char *const choices[][2] = {
+        { "cell", "lstm" },
+        { "layers", "2" },
+        { "width", "3" },
+        { "embed", "4" },
+        { "bidirectional", "no" },
+        { "attention", "none" },
+        { "source-tokens", "char" },
+        { "target-tokens", "char" },
+    };
+    return reader_with(choices, sizeof choices / sizeof *choices);
+}
+
+static void read_all(seen *out, att_model *model, const att_tower *tower, const att_spelt *text,
+                     const att_stretch *stretches, int64_t count, int64_t warm, att_signal signal)
+{
+    att_error err = { 0 };
+    *out = (seen){ .width = (int)(tower->layers * tower->width) };
+    const att_states_how how = { .signal = signal,
+                                 .stretch = stretches,
+                                 .count = count,
+                                 .warm = warm,
+                                 .visit = note,
+                                 .context = out };
+    reader_must(att_states_read(model, tower, text, &how, &err), &err);
+}
+
+static void stretches_warmed_up_from_the_start_see_what_one_reading_sees(void **state)
+{
+    (void)state;
+    static const att_stretch whole = { 0, TOKENS };
+    static const att_stretch parts[] = { { 0, 7 }, { 7, 100 }, { 100, 101 }, { 101, TOKENS } };
+    static seen one, several;
+    static char text[TOKENS + 1];
+    for (int i = 0; i < TOKENS; i++)
+        text[i] = "ab a"[(i * i + i / 3) % 4];
+    text[0] = text[TOKENS - 1] = 'a';
+    att_model *model = lstm();
+    att_tower tower;
+    att_spelt spelt = { 0 };
+    att_error err = { 0 };
+    reader_must(att_model_tower(&tower, model, &err), &err);
+    reader_must(att_spell(&spelt, tower.words, text, TOKENS, &err), &err);
+    assert_int_equal(spelt.ids.count, TOKENS);
+    for (att_signal signal = ATT_SIGNAL_HIDDEN; signal <= ATT_SIGNAL_CELL; signal++) {
+        read_all(&one, model, &tower, &spelt, &whole, 1, 0, signal);
+        read_all(&several, model, &tower, &spelt, parts, 4, TOKENS, signal);
+        for (int i = 0; i < TOKENS; i++) {
+            assert_int_equal(one.times[i], 1);
+            assert_int_equal(several.times[i], 1);
+        }
+        assert_memory_equal(one.units, several.units, sizeof one.units);
+    }
+    read_all(&several, model, &tower, &spelt, parts, 4, 0, ATT_SIGNAL_CELL);
+    assert_memory_not_equal(one.units, several.units, sizeof one.units); /* cold, they do not */
+    att_spelt_free(&spelt);
+    att_model_free(model);
+}
+
+static void running_out_of_memory_leaves_nothing_behind(void **state)
+{
+    (void)state;
+    att_model *model = reader_model();
+    att_watched_free(watch(model, "a b", 1, 1)); /* what a model keeps once it was used */
+    size_t live = att_alloc_live();
+    att_status status = ATT_NO_MEMORY;
+    for (size_t n = 1; status != ATT_OK; n++) {
+        att_watched *watched;
+        assert_true(n < 500);
+        att_alloc_fail_at(n);
+        status = att_model_watch(&watched, model, "a b", 3, (att_layer_unit){ 1, 1 },
+                                 ATT_SIGNAL_USUAL, NULL);
+        att_alloc_fail_at(0);
+        if (status != ATT_OK)
+            assert_int_equal(status, ATT_NO_MEMORY);
+        att_watched_free(watched);
+        assert_int_equal(att_alloc_live(), live);
+    }
+    att_model_free(model);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_unit_has_after_each_token_what_its_formula_gives),
+        cmocka_unit_test(what_there_is_not_is_refused_by_name),
+        cmocka_unit_test(models_without_such_layers_are_refused),
+        cmocka_unit_test(stretches_warmed_up_from_the_start_see_what_one_reading_sees),
+        cmocka_unit_test(running_out_of_memory_leaves_nothing_behind),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,6 +1,6 @@
 # bash completion for attend(1)
 
-_attend_verbs='explain train run eval score show info import bench gradcheck help'
+_attend_verbs='explain train run eval score show cells info import bench gradcheck help'
 _attend_explain='--format --output --digits --only --row --head --input --target --part --layer
 --colour --ascii --svg --png --pdf --scale --quiet --help'
 _attend_train='--config --quiet --train --source --target --valid --valid-source
@@ -21,8 +21,9 @@ _attend_run="$_attend_decoding --json --attention --heads --score --alignments -
 --layer --head --prefix --prefixes --longest --too-long --batch --help"
 _attend_eval="$_attend_decoding --json --hyp --ref --metric --tokenizer --lower --resamples --help"
 _attend_score='--json --with --help'
-_attend_show="$_attend_decoding --target --layer --head --heads --svg --png --pdf --html --scale --digits --colour --ascii
---quiet --help"
+_attend_show="$_attend_decoding --target --layer --head --heads --cell --signal --gradients --json --svg --png --pdf --html
+--scale --digits --colour --ascii --quiet --help"
+_attend_cells='--text --html --json --signal --held-out --most --best --colour --ascii --help'
 _attend_info='--json --help'
 _attend_import='--output --tokens --tokeniser --help'
 _attend_formats='ctranslate2 g2p'
@@ -168,12 +169,29 @@ _attend() {
         --length-norm) _attend_words 'mean gnmt none' ;;
         --with) _attend_files safetensors ;;
         --svg | --png | --pdf | --html) _attend_files "${prev#--}" ;;
-        --target | --layer | --head | --scale | --digits) COMPREPLY=() ;;
+        --signal) _attend_words 'usual hidden cell' ;;
+        --target | --layer | --head | --cell | --scale | --digits) COMPREPLY=() ;;
         *)
             if _attend_decoding_value; then
                 COMPREPLY=()
             elif [[ $cur == -* ]]; then
                 _attend_words "$_attend_show"
+            else
+                _attend_files safetensors
+            fi
+            ;;
+        esac
+        ;;
+    cells)
+        case $prev in
+        --colour) _attend_words 'auto always never' ;;
+        --signal) _attend_words 'usual hidden cell' ;;
+        --text) _attend_files '' ;;
+        --html) _attend_files html ;;
+        --held-out | --most | --best) COMPREPLY=() ;;
+        *)
+            if [[ $cur == -* ]]; then
+                _attend_words "$_attend_cells"
             else
                 _attend_files safetensors
             fi

@@ -998,6 +998,23 @@ typedef struct att_import_how {
 ATT_API att_status att_import(att_bundle **out, const char *format, const char *path,
                               const att_import_how *how, att_error *err);
 
+/* A language model measured on a text: every token but the first, given those before it. */
+typedef struct att_text_scores {
+    int64_t tokens;
+    int64_t characters;
+    int64_t unknown;   /* tokens that the model does not know */
+    double loss;       /* nats to a token */
+    double bits;       /* to a character */
+    double perplexity; /* of a token */
+    double accuracy;   /* tokens that were the most probable */
+} att_text_scores;
+
+/* Measures on the text of a file ("-": standard input), or where `path` is NULL on what the model
+ * was validated on. A recurrent model reads it in as many streams as it was trained on at a time,
+ * each from its start to its end; a Transformer in chunks of its context, end to end. */
+ATT_API att_status att_model_evaluate_text(att_text_scores *out, att_model *model, const char *path,
+                                           att_text *notes, att_error *err);
+
 /* ---- Looking into recurrent models: what single units do while a text is read (docs/cells.md). */
 
 /* What is read off a unit. */
@@ -1117,6 +1134,7 @@ typedef struct att_validation {
     double exact;    /* part of the lines that the model, on its own, gets right in every token */
     double errors;   /* wrong, missing and surplus tokens to a token of the reference, likewise */
     double bleu;     /* of 100, of its own answers; NaN unless that makes a model the best */
+    double bits;     /* of a text, to a character of it, and `exact` and `errors` are 0; else NaN */
 } att_validation;
 
 typedef enum att_training_event {

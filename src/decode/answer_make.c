@@ -25,7 +25,7 @@ att_status att_answer_source(att_answer_maker *maker, att_answer *answer, const 
          * its own end. */
         const char *token = att_vocab_word(words, q->source.items[i]);
         size_t length = strlen(token);
-        bool shown = splitter.tokens != ATT_TOKENS_SUBWORD && q->source.items[i] != ATT_ID_END;
+        bool shown = !att_vocab_spells(words) && q->source.items[i] != ATT_ID_END;
         if (shown && !att_split_next(&splitter, &token, &length))
             break;
         tokens[i] = att_arena_copy(maker->memory, token, length);
@@ -55,7 +55,7 @@ static int64_t most_looked_at(const att_hypothesis *found, int64_t t, int64_t le
 static bool is_copied(const att_answer_maker *maker, int32_t id)
 {
     return maker->how->copy_unknown && id == ATT_ID_UNKNOWN &&
-           att_vocab_tokens(maker->model->target_words) != ATT_TOKENS_SUBWORD;
+           !att_vocab_spells(maker->model->target_words);
 }
 
 /* Token t as it is shown: what was copied from the source has its letters. */

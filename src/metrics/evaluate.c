@@ -20,18 +20,20 @@ typedef struct evaluation {
     uint64_t *numbers;      /* of the rows of a batch */
     att_row_result *rows;   /* likewise */
     att_batches *batches;
+    att_carried carried;
 } evaluation;
 
 /* The references' own probability, and the tokens foreseen on the way. */
 static att_status measure_steps(evaluation *e, const att_batch *batch, att_error *err)
 {
+    const att_lesson lesson = { .carried = &e->carried };
     att_lesson_result result = { .rows = e->rows };
     memset(e->rows, 0, (size_t)batch->rows * sizeof *e->rows);
     if (e->together) {
         ATT_TRY(att_follow(&result, e->together, batch, err));
     } else {
         att_tape_begin(e->tape, false, 0, 0);
-        att_model_loss(e->model, e->tape, batch, NULL, &result);
+        att_model_loss(e->model, e->tape, batch, e->carried.width > 0 ? &lesson : NULL, &result);
         ATT_TRY(att_tape_status(e->tape, err));
     }
     e->tally->loss += result.loss;
@@ -135,6 +137,8 @@ att_status att_evaluate(att_tally *tally, att_model *model, const att_corpus *co
     if (status == ATT_OK && how->decoding && how->decoding->with_count > 0)
         status = att_ensemble_new(&e.together, model, how->decoding->with,
                                   how->decoding->with_count, err);
+    if (status == ATT_OK)
+        status = att_carried_make(&e.carried, model, att_batches_limits(e.batches).rows, err);
     if (status == ATT_OK && how->answers)
         status = open_search(&e, how->decoding, err);
     if (status == ATT_OK)
@@ -145,5 +149,6 @@ att_status att_evaluate(att_tally *tally, att_model *model, const att_corpus *co
     att_search_free(e.search);
     att_tape_free(e.tape);
     att_batches_free(e.batches);
+    att_carried_free(&e.carried);
     return status;
 }

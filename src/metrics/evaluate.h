@@ -38,4 +38,7 @@ att_status att_evaluate_texts(att_metric_score *out, const att_model *model,
                               const att_corpus *corpus, const att_answer_texts *answers,
                               const att_measuring *measuring, att_error *err);
 
+/* Bits to a character of a text, from nats to a token of it. */
+double att_text_bits(double loss, const att_corpus *text);
+
 #endif

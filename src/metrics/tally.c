@@ -149,7 +149,7 @@ static int32_t space_of(const att_vocab *vocab)
     return id == ATT_ID_UNKNOWN ? ATT_ID_NONE : id;
 }
 
-/* Tokens that are neither characters nor subwords are words themselves. */
+/* Tokens that are neither characters nor parts of words are words themselves. */
 static att_status add_word_edits(att_tally *tally, const att_vocab *vocab, const int32_t *answer,
                                  size_t answer_count, const int32_t *reference,
                                  size_t reference_count, int64_t edits)
@@ -157,7 +157,7 @@ static att_status add_word_edits(att_tally *tally, const att_vocab *vocab, const
     if (att_vocab_tokens(vocab) == ATT_TOKENS_CHAR)
         return tally_words(tally, space_of(vocab), answer, answer_count, reference,
                            reference_count);
-    if (att_vocab_tokens(vocab) == ATT_TOKENS_SUBWORD)
+    if (att_vocab_spells(vocab))
         return tally_text(tally, vocab, answer, answer_count, reference, reference_count);
     tally->words += (int64_t)reference_count;
     tally->word_edits += edits;

@@ -11,6 +11,8 @@
 const att_family *const att_families[ATT_KINDS][ATT_FAMILIES] = {
     [ATT_KIND_PAIRS] = { [ATT_FAMILY_RECURRENT] = &att_recurrent_family,
                          [ATT_FAMILY_TRANSFORMER] = &att_transformer_family },
+    [ATT_KIND_TEXT] = { [ATT_FAMILY_RECURRENT] = &att_recurrent_text_family,
+                        [ATT_FAMILY_TRANSFORMER] = &att_transformer_text_family },
     [ATT_KIND_LABEL] = { [ATT_FAMILY_RECURRENT] = &att_recurrent_label_family,
                          [ATT_FAMILY_TRANSFORMER] = &att_transformer_label_family },
 };
@@ -72,6 +74,23 @@ att_sources att_batch_sources(const att_batch *batch)
                           .grid = batch->grid,
                           .cells = batch->cells,
                           .depth = batch->depth };
+}
+
+void att_carried_free(att_carried *carried)
+{
+    att_free(carried->states);
+    *carried = (att_carried){ 0 };
+}
+
+att_status att_carried_make(att_carried *out, const att_model *model, int64_t most, att_error *err)
+{
+    *out = (att_carried){ .most = most };
+    if (model->family->carries)
+        out->width = model->family->carries(model);
+    if (out->width == 0)
+        return ATT_OK;
+    out->states = att_alloc_zero((size_t)most, (size_t)out->width * sizeof *out->states);
+    return out->states ? ATT_OK : att_fail_memory(err);
 }
 
 att_node *att_model_loss(att_model *model, att_tape *tape, const att_batch *batch,

@@ -84,12 +84,26 @@ att_status att_model_take_values(att_model *model, const att_bundle *bundle, con
 
 /* ---- learning */
 
+/* Where the rows of a batch of a text ended, for the batch that follows: the states of a recurrent
+ * model's layers. All-zero: nowhere yet. */
+typedef struct att_carried {
+    float *states; /* [most,width] those of all layers side by side */
+    int64_t rows;  /* that are there, of */
+    int64_t most;
+    int64_t width; /* 0: the model carries nothing */
+} att_carried;
+
+/* Room for what the model carries of `most` rows. Release with att_carried_free(). */
+att_status att_carried_make(att_carried *out, const att_model *model, int64_t most, att_error *err);
+void att_carried_free(att_carried *carried);
+
 /* How a batch is taught. */
 typedef struct att_lesson {
     float smoothing; /* of labels */
     float own;       /* probability that a step is fed the model's own prediction (H15) */
     uint64_t seed;   /* own predictions are drawn under these, the pair and the place in it */
     uint64_t step;
+    att_carried *carried; /* is taken up and left, where the rows are of a text; or NULL */
 } att_lesson;
 
 /* What came of one row: the same as of the batch, below. */
@@ -189,6 +203,7 @@ struct att_family {
                        const int64_t *order, att_decoded *out, att_error *err);
 
     int64_t (*longest)(const att_model *model); /* source; NULL: any */
+    int64_t (*carries)(const att_model *model); /* floats to a row of a text; NULL: none */
 };
 
 /* All families by kind; NULL where there is none. */

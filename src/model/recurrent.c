@@ -53,6 +53,7 @@ static att_status check(const att_settings *settings, att_error *err)
 static void choose(att_recurrent_parts *parts, const att_settings *settings)
 {
     parts->layers = (int)settings->layers;
+    parts->reads = true;
     parts->fixed = settings->attention == ATT_MECHANISM_FIXED;
     parts->scored = !parts->fixed && settings->attention != ATT_MECHANISM_NONE;
     bool context = parts->fixed || parts->scored;
@@ -88,6 +89,49 @@ static att_status build(att_model *model, att_error *err)
     return builder.status;
 }
 
+/* The decoder alone. */
+static void choose_text(att_recurrent_parts *parts, const att_settings *settings)
+{
+    *parts =
+        (att_recurrent_parts){ .layers = (int)settings->layers,
+                               .width = settings->width,
+                               .readout_width = settings->tie ? settings->embed : settings->width,
+                               .dropout = (float)settings->dropout };
+}
+
+static att_status check_text(const att_settings *settings, att_error *err)
+{
+    if (settings->positions != ATT_POSITIONS_NONE)
+        return att_fail(err, ATT_BAD_INPUT, NULL,
+                        "positions needs family transformer: a text has no end to count up to");
+    if (settings->tie == ATT_TIE_ALL)
+        return att_fail(err, ATT_BAD_INPUT, NULL, "tie all needs a source: take output");
+    if (settings->layers > ATT_MOST_LAYERS)
+        return att_fail(err, ATT_BAD_INPUT, NULL, "layers is %lld, at most %d",
+                        (long long)settings->layers, ATT_MOST_LAYERS);
+    return ATT_OK;
+}
+
+static att_status build_text(att_model *model, att_error *err)
+{
+    const att_settings *settings = model->settings;
+    ATT_TRY(check_text(settings, err));
+    att_recurrent_parts *parts = att_arena_take(&model->memory, 1, sizeof *parts);
+    if (!parts)
+        return att_fail_memory(err);
+    att_builder builder = { .params = &model->params,
+                            .spread = (float)settings->start,
+                            .err = err };
+    int64_t words = att_vocab_size(model->target_words);
+    choose_text(parts, settings);
+    att_embedding_build(&parts->target, &builder, settings, words, "target",
+                        att_drop_place(ATT_DROP_TARGET, 0));
+    build_decoder(parts, &builder, (att_cell)settings->cell);
+    build_output(parts, &builder, settings->tie != ATT_TIE_NO, words);
+    model->parts = parts;
+    return builder.status;
+}
+
 /* Attention by the place alone knows so many places. */
 static int64_t longest(const att_model *model)
 {
@@ -104,4 +148,15 @@ const att_family att_recurrent_family = {
     .start = att_recurrent_start,
     .step = att_recurrent_step,
     .longest = longest,
+};
+
+const att_family att_recurrent_text_family = {
+    .name = "recurrent-text",
+    .build = build_text,
+    .loss = att_recurrent_loss,
+    .open = att_recurrent_open,
+    .close = att_recurrent_close,
+    .start = att_recurrent_start,
+    .step = att_recurrent_step,
+    .carries = att_recurrent_carries,
 };

@@ -19,9 +19,10 @@
 
 typedef struct att_recurrent_parts {
     int layers;
-    bool fixed;            /* the context is the encoder's last state */
-    bool scored;           /* the context comes from attention */
-    bool at_input;         /* the context is part of the decoder's input (feed state) */
+    bool reads;    /* there is an encoder; else the decoder stands alone and goes on with a text */
+    bool fixed;    /* the context is the encoder's last state */
+    bool scored;   /* the context comes from attention */
+    bool at_input; /* the context is part of the decoder's input (feed state) */
     bool readout_at_input; /* the last readout is (feed both) */
     int64_t width;         /* N */
     int64_t readout_width; /* R */
@@ -57,7 +58,7 @@ typedef struct att_walk {
     att_node *weights;                /* [B,T,S] of the steps just taken; NULL if unwanted */
 } att_walk;
 
-/* Reads sources: sets `rows`, `memory`, `last` and `state`. */
+/* Reads sources, where there are any: sets `rows`, `memory`, `last` and `state`. */
 void att_recurrent_encode(att_walk *walk, const att_sources *sources);
 
 /* Takes `count` steps on tokens [B,count]: readouts [B,count,R]. */
@@ -69,12 +70,15 @@ att_node *att_walk_scores(const att_walk *walk, att_node *readouts, int64_t firs
 att_node *att_recurrent_loss(att_model *model, att_tape *tape, const att_batch *batch,
                              const att_lesson *lesson, att_lesson_result *result);
 
+/* Floats that a row of a text carries from batch to batch. */
+int64_t att_recurrent_carries(const att_model *model);
+
 att_status att_recurrent_open(att_decoder *decoder, att_error *err);
 void att_recurrent_close(att_decoder *decoder);
 att_status att_recurrent_start(att_decoder *decoder, const att_sources *sources, att_error *err);
 att_status att_recurrent_step(att_decoder *decoder, int64_t rows, const int32_t *tokens,
                               const int64_t *order, att_decoded *out, att_error *err);
 
-extern const att_family att_recurrent_family;
+extern const att_family att_recurrent_family, att_recurrent_text_family;
 
 #endif

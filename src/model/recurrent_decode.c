@@ -124,7 +124,7 @@ att_status att_recurrent_start(att_decoder *decoder, const att_sources *sources,
     s->sources = sources->rows;
     s->length = sources->length;
     for (int64_t r = 0; r < sources->rows; r++) {
-        s->source_lengths[r] = sources->lengths[r];
+        s->source_lengths[r] = sources->lengths ? sources->lengths[r] : 0;
         s->source_of[r] = r;
     }
     bool scored = walk.parts->scored, apart = walk.memory.keys != walk.memory.values;

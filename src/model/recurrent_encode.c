@@ -9,6 +9,8 @@ void att_recurrent_encode(att_walk *walk, const att_sources *sources)
     att_tape *tape = walk->tape;
     walk->rows = sources->rows;
     walk->memory = (att_memory){ .lengths = sources->lengths };
+    if (!parts->reads)
+        return;
     if (parts->glimpse.reach > 0 && sources->length > parts->glimpse.reach) {
         att_tape_fail(tape, "location attention", "knows %lld source positions, and was given %lld",
                       (long long)parts->glimpse.reach, (long long)sources->length);

@@ -36,9 +36,15 @@ static bool positions_beside(const att_settings *settings)
             settings->positions == ATT_POSITIONS_LEARNED);
 }
 
+/* Positions that can be learned: those of the longest sequence. */
+static int64_t places_of(const att_settings *settings)
+{
+    return att_settings_kind(settings) == ATT_KIND_TEXT ? settings->chunk : settings->max_length;
+}
+
 static att_status check_embedding(const att_settings *settings, att_error *err)
 {
-    if (settings->positions == ATT_POSITIONS_LEARNED && settings->max_length < 1)
+    if (settings->positions == ATT_POSITIONS_LEARNED && places_of(settings) < 1)
         return att_fail(err, ATT_BAD_INPUT, NULL,
                         "positions learned needs a max-length: so many positions are learned");
     if (positions_beside(settings) && settings->width % 2 != 0)
@@ -95,7 +101,7 @@ static att_embedding embedding_of(const att_settings *settings)
                             .positions = (att_positions)settings->positions,
                             .join = (att_positions_join)settings->positions_join,
                             .embed = embed,
-                            .place_count = settings->max_length,
+                            .place_count = places_of(settings),
                             .scale = settings->embed_scale ? sqrtf((float)embed) : 1,
                             .dropout = (float)settings->embed_dropout };
 }
@@ -136,7 +142,7 @@ static void build_decoder_layers(att_transformer_parts *parts, att_builder *buil
     char prefix[PREFIX_ROOM];
     for (int i = 0; i < parts->decoder_layers; i++) {
         snprintf(prefix, sizeof prefix, "decoder.%d", i);
-        att_layer_build(&parts->decoder[i], builder, settings, true,
+        att_layer_build(&parts->decoder[i], builder, settings, parts->reads,
                         place_of(parts->encoder_layers + i), prefix);
     }
 }
@@ -147,12 +153,13 @@ static void build_last_norm(att_norm *out, att_builder *builder, const att_setti
 {
     *out = (att_norm){ ATT_NO_PARAM, ATT_NO_PARAM };
     if (settings->norm == ATT_NORM_BEFORE)
-        att_norm_build(out, builder, settings->width, prefix);
+        att_norm_build(out, builder, settings, prefix);
 }
 
 static att_transformer_parts parts_of(const att_settings *settings)
 {
     return (att_transformer_parts){
+        .reads = true,
         .encoder_layers = (int)settings->layers,
         .decoder_layers = (int)settings->decoder_layers,
         .width = settings->width,
@@ -174,6 +181,15 @@ void att_transformer_build_encoder(att_transformer_parts *out, att_builder *buil
     build_last_norm(&out->encoder_norm, builder, settings, "encoder.norm");
 }
 
+static void build_output(att_transformer_parts *parts, att_builder *builder,
+                         const att_settings *settings, int64_t vocabulary)
+{
+    if (settings->tie == ATT_TIE_NO)
+        parts->output_w = att_build_matrix(builder, parts->width, vocabulary, "output", "w");
+    if (settings->biases)
+        parts->output_b = att_build_zeros(builder, vocabulary, "output", "bias");
+}
+
 static att_status build(att_model *model, att_error *err)
 {
     const att_settings *settings = model->settings;
@@ -191,10 +207,36 @@ static att_status build(att_model *model, att_error *err)
     build_decoder_layers(parts, &builder, settings);
     build_last_norm(&parts->encoder_norm, &builder, settings, "encoder.norm");
     build_last_norm(&parts->decoder_norm, &builder, settings, "decoder.norm");
-    if (settings->tie == ATT_TIE_NO)
-        parts->output_w = att_build_matrix(&builder, parts->width, targets, "output", "w");
-    if (settings->biases)
-        parts->output_b = att_build_zeros(&builder, targets, "output", "bias");
+    build_output(parts, &builder, settings, targets);
+    model->parts = parts;
+    return builder.status;
+}
+
+/* The decoder alone. */
+static att_status build_text(att_model *model, att_error *err)
+{
+    const att_settings *settings = model->settings;
+    ATT_TRY(att_transformer_check(settings, err));
+    if (settings->tie == ATT_TIE_ALL)
+        return att_fail(err, ATT_BAD_INPUT, NULL, "tie all needs a source: take output");
+    att_transformer_parts *parts = att_arena_take(&model->memory, 1, sizeof *parts);
+    if (!parts)
+        return att_fail_memory(err);
+    att_builder builder = { .params = &model->params,
+                            .spread = (float)settings->start,
+                            .err = err };
+    int64_t words = att_vocab_size(model->target_words);
+    *parts = parts_of(settings);
+    parts->reads = false;
+    parts->encoder_layers = 0;
+    parts->decoder_layers = (int)settings->layers;
+    parts->context = settings->chunk;
+    parts->target = embedding_of(settings);
+    parts->target.drop_place = 1;
+    att_embedding_add(&parts->target, &builder, words, start_of_rows(&parts->target), "target");
+    build_decoder_layers(parts, &builder, settings);
+    build_last_norm(&parts->decoder_norm, &builder, settings, "decoder.norm");
+    build_output(parts, &builder, settings, words);
     model->parts = parts;
     return builder.status;
 }
@@ -202,6 +244,16 @@ static att_status build(att_model *model, att_error *err)
 const att_family att_transformer_family = {
     .name = "transformer",
     .build = build,
+    .loss = att_transformer_loss,
+    .open = att_transformer_open,
+    .close = att_transformer_close,
+    .start = att_transformer_start,
+    .step = att_transformer_step,
+};
+
+const att_family att_transformer_text_family = {
+    .name = "transformer-text",
+    .build = build_text,
     .loss = att_transformer_loss,
     .open = att_transformer_open,
     .close = att_transformer_close,

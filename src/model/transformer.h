@@ -19,7 +19,9 @@
 enum { ATT_MOST_DEEP = 64 };
 
 typedef struct att_transformer_parts {
+    bool reads; /* there is an encoder; else the decoder stands alone and goes on with a text */
     int encoder_layers, decoder_layers;
+    int64_t context;  /* of a text: tokens that are seen at a time; else 0 */
     int64_t width;    /* D */
     int64_t heads;    /* H */
     int64_t kv_width; /* 2 G K: keys and values of a token in one layer */
@@ -82,7 +84,7 @@ typedef struct att_run {
 /* Takes sources through the encoder, [1,N,D]: sets `sources` and `source_offsets`. */
 att_node *att_transformer_read(att_run *run, const att_stretch *sources);
 
-/* The same for a decoder: sets `memory` too. */
+/* The same for a decoder, where there is an encoder: sets `memory` too. */
 void att_transformer_encode(att_run *run, const att_stretch *sources);
 
 /* Takes targets through the decoder, [1,N,D]. */
@@ -100,6 +102,6 @@ att_status att_transformer_start(att_decoder *decoder, const att_sources *source
 att_status att_transformer_step(att_decoder *decoder, int64_t rows, const int32_t *tokens,
                                 const int64_t *order, att_decoded *out, att_error *err);
 
-extern const att_family att_transformer_family;
+extern const att_family att_transformer_family, att_transformer_text_family;
 
 #endif

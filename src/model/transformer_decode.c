@@ -1,6 +1,10 @@
 /* Decoding with the Transformer: the decoder's run one token at a time. Between the steps the tape
  * forgets, and this keeps: keys and values of the sources, worked out once and shared by all rows
- * of a source, and pages of those of the tokens before. */
+ * of a source, and pages of those of the tokens before.
+ *
+ * A model of texts sees so many tokens at a time, and a text may be longer. When its context is
+ * full, the rows begin anew with the last half of what they have seen: so a token costs no more
+ * than two, however long the text, and stands where the model has learned to see it. */
 #include "model/output.h"
 #include "model/transformer.h"
 
@@ -21,6 +25,10 @@ typedef struct stepper {
     size_t offset_room;
     int64_t *source_of, *before; /* [rows] of this step and the one before */
     size_t row_room;
+
+    /* A model of texts: the tokens in the pages. */
+    int32_t *seen, *seen_before; /* [rows,context] of this step and the one before */
+    size_t seen_room;            /* tokens of each */
 } stepper;
 
 att_status att_transformer_open(att_decoder *decoder, att_error *err)
@@ -43,6 +51,8 @@ void att_transformer_close(att_decoder *decoder)
     att_free(s->offsets);
     att_free(s->source_of);
     att_free(s->before);
+    att_free(s->seen);
+    att_free(s->seen_before);
     att_free(s);
     decoder->state = NULL;
 }
@@ -98,15 +108,22 @@ static att_status keep_memory(stepper *s, const att_run *run, att_error *err)
     return ATT_OK;
 }
 
-att_status att_transformer_start(att_decoder *decoder, const att_sources *sources, att_error *err)
+static att_status read_sources(att_decoder *decoder, const att_sources *sources, att_error *err)
 {
-    stepper *s = decoder->state;
     att_run run = { .parts = decoder->model->parts, .tape = decoder->tape };
-    ATT_TRY(reserve_rows(s, sources->rows, err));
     att_transformer_encode(&run, att_stretch_new(decoder->tape, sources->rows, sources->length,
                                                  sources->lengths, sources->ids));
     ATT_TRY(att_tape_status(decoder->tape, err));
-    ATT_TRY(keep_memory(s, &run, err));
+    return keep_memory(decoder->state, &run, err);
+}
+
+att_status att_transformer_start(att_decoder *decoder, const att_sources *sources, att_error *err)
+{
+    stepper *s = decoder->state;
+    const att_transformer_parts *parts = decoder->model->parts;
+    ATT_TRY(reserve_rows(s, sources->rows, err));
+    if (parts->reads)
+        ATT_TRY(read_sources(decoder, sources, err));
     s->sources = s->rows = sources->rows;
     s->length = sources->length;
     for (int64_t r = 0; r < sources->rows; r++)
@@ -127,7 +144,6 @@ static void follow(stepper *s, int64_t rows, const int64_t *order)
         assert(from >= 0 && from < s->rows);
         s->source_of[r] = s->before[from];
     }
-    s->rows = rows;
 }
 
 /* Counts the rows of each source; where rows are not in the order of their sources, says how to
@@ -201,32 +217,120 @@ static const float *weights_of(const stepper *s, const att_run *run)
     return out;
 }
 
+/* ---- steps */
+
+/* Takes one token a row through the decoder, [1,rows,D]; where each row goes on from is settled. */
+static att_node *take_tokens(att_decoder *decoder, att_run *run, const int32_t *tokens)
+{
+    stepper *s = decoder->state;
+    att_tape *tape = decoder->tape;
+    int64_t position = att_pages_tokens(s->pages) - 1;
+    *run = (att_run){ .parts = decoder->model->parts,
+                      .tape = tape,
+                      .sources = s->sources,
+                      .source_offsets = s->offsets,
+                      .pages = s->pages,
+                      .want_weights = decoder->want_weights };
+    if (run->parts->reads) {
+        const int64_t shape[] = { 1, s->offsets[s->sources], run->parts->kv_width };
+        sort_rows(s, run);
+        for (int i = 0; i < run->parts->decoder_layers; i++)
+            run->memory[i] = att_tape_lend(tape, 3, shape, s->memory[i]);
+    }
+    return att_transformer_decode(run, stretch_of(tape, s->rows, tokens, position));
+}
+
+static att_status reserve_seen(stepper *s, int64_t rows, int64_t context, att_error *err)
+{
+    size_t count = (size_t)rows * (size_t)context;
+    if (count <= s->seen_room)
+        return ATT_OK;
+    int32_t **const lists[] = { &s->seen, &s->seen_before };
+    for (size_t i = 0; i < sizeof lists / sizeof *lists; i++) {
+        int32_t *bigger =
+            att_realloc(*lists[i], s->seen_room * sizeof **lists[i], count, sizeof **lists[i]);
+        if (!bigger)
+            return att_fail_memory(err);
+        *lists[i] = bigger;
+    }
+    s->seen_room = count;
+    return ATT_OK;
+}
+
+/* What each row has seen, in the order of this step's rows, which have as many tokens each. */
+static void bring_seen(stepper *s, int64_t rows, const int64_t *order, int64_t context)
+{
+    size_t count = (size_t)att_pages_tokens(s->pages) * sizeof *s->seen;
+    int32_t *swap = s->seen_before;
+    s->seen_before = s->seen;
+    s->seen = swap;
+    for (int64_t r = 0; r < rows; r++)
+        memcpy(s->seen + r * context, s->seen_before + (order ? order[r] : r) * context, count);
+}
+
+/* Begins anew with the last half of what the rows have seen. */
+static att_status begin_anew(att_decoder *decoder, int64_t rows, int64_t context, att_error *err)
+{
+    stepper *s = decoder->state;
+    int64_t kept = context / 2;
+    att_run run;
+    for (int64_t r = 0; r < rows; r++)
+        memmove(s->seen + r * context, s->seen + (r + 1) * context - kept,
+                (size_t)kept * sizeof *s->seen);
+    ATT_TRY(att_pages_start(s->pages, rows, err));
+    for (int64_t t = 0; t < kept; t++) {
+        att_tape_begin(decoder->tape, false, 0, 0);
+        int32_t *tokens = att_tape_take(decoder->tape, rows, sizeof *tokens);
+        for (int64_t r = 0; tokens && r < rows; r++)
+            tokens[r] = s->seen[r * context + t];
+        ATT_TRY(att_pages_follow(s->pages, rows, NULL, err));
+        take_tokens(decoder, &run, tokens);
+        ATT_TRY(att_tape_status(decoder->tape, err));
+    }
+    att_tape_begin(decoder->tape, false, 0, 0);
+    return ATT_OK;
+}
+
+/* A text: notes the tokens, and sees to it that there is room for them in the context. *order is
+ * that of the pages from here on. */
+static att_status keep_seen(att_decoder *decoder, int64_t rows, const int32_t *tokens,
+                            const int64_t **order, att_error *err)
+{
+    stepper *s = decoder->state;
+    const att_transformer_parts *parts = decoder->model->parts;
+    int64_t context = parts->context;
+    ATT_TRY(reserve_seen(s, rows > s->rows ? rows : s->rows, context, err));
+    bring_seen(s, rows, *order, context);
+    s->rows = rows;
+    if (att_pages_tokens(s->pages) == context) {
+        ATT_TRY(begin_anew(decoder, rows, context, err));
+        *order = NULL;
+    }
+    int64_t at = att_pages_tokens(s->pages);
+    for (int64_t r = 0; r < rows; r++)
+        s->seen[r * context + at] = tokens[r];
+    return ATT_OK;
+}
+
 att_status att_transformer_step(att_decoder *decoder, int64_t rows, const int32_t *tokens,
                                 const int64_t *order, att_decoded *out, att_error *err)
 {
     stepper *s = decoder->state;
     const att_transformer_parts *parts = decoder->model->parts;
-    att_tape *tape = decoder->tape;
-    att_run run = { .parts = parts,
-                    .tape = tape,
-                    .sources = s->sources,
-                    .source_offsets = s->offsets,
-                    .pages = s->pages,
-                    .want_weights = decoder->want_weights };
-    const int64_t shape[] = { 1, s->offsets[s->sources], parts->kv_width };
+    att_run run;
     ATT_TRY(reserve_rows(s, rows, err));
-    int64_t position = att_pages_tokens(s->pages);
-    ATT_TRY(att_pages_follow(s->pages, rows, order, err));
     follow(s, rows, order);
-    sort_rows(s, &run);
-    for (int i = 0; i < parts->decoder_layers; i++)
-        run.memory[i] = att_tape_lend(tape, 3, shape, s->memory[i]);
-    att_node *x = att_transformer_decode(&run, stretch_of(tape, rows, tokens, position));
+    if (parts->context > 0)
+        ATT_TRY(keep_seen(decoder, rows, tokens, &order, err));
+    s->rows = rows;
+    ATT_TRY(att_pages_follow(s->pages, rows, order, err));
+    att_node *x = take_tokens(decoder, &run, tokens);
     const att_output_inputs output = att_transformer_output(&run, x);
-    out->log_probs = att_log_probs_of(
-        tape, att_linear(tape, x, output.w, output.bias, ATT_ACTIVATION_NONE, output.transposed));
+    out->log_probs =
+        att_log_probs_of(decoder->tape, att_linear(decoder->tape, x, output.w, output.bias,
+                                                   ATT_ACTIVATION_NONE, output.transposed));
     out->maps = parts->heads * parts->decoder_layers;
     out->heads = parts->heads;
-    out->weights = run.want_weights ? weights_of(s, &run) : NULL;
-    return att_tape_status(tape, err);
+    out->weights = run.want_weights && parts->reads ? weights_of(s, &run) : NULL;
+    return att_tape_status(decoder->tape, err);
 }

@@ -135,7 +135,8 @@ att_node *att_transformer_decode(att_run *run, const att_stretch *targets)
                                          targets->positions);
     for (int i = 0; i < parts->decoder_layers; i++) {
         x = look_back(run, i, x, targets);
-        x = look_across(run, i, x);
+        if (parts->reads)
+            x = look_across(run, i, x);
         x = att_layer_feed(&parts->decoder[i], run->tape, x);
     }
     return att_norm_run(&parts->decoder_norm, run->tape, x);

@@ -5,17 +5,23 @@
 
 enum { PREFIX_ROOM = 64 };
 
-void att_norm_build(att_norm *out, att_builder *builder, int64_t width, const char *prefix)
+void att_norm_build(att_norm *out, att_builder *builder, const att_settings *settings,
+                    const char *prefix)
 {
+    int64_t width = settings->width;
     const att_param gain = { .rank = 1, .shape = { width }, .start = ATT_START_ONE };
     out->gain = att_build_param(builder, &gain, prefix, "gain");
-    out->bias = att_build_zeros(builder, width, prefix, "bias");
+    out->bias = ATT_NO_PARAM;
+    if (settings->norm_kind == ATT_NORM_LAYER)
+        out->bias = att_build_zeros(builder, width, prefix, "bias");
 }
 
 att_node *att_norm_run(const att_norm *norm, att_tape *tape, att_node *x)
 {
     if (norm->gain == ATT_NO_PARAM)
         return x;
+    if (norm->bias == ATT_NO_PARAM)
+        return att_rms_norm(tape, x, att_tape_param(tape, norm->gain));
     return att_layer_norm(tape, x, att_tape_param(tape, norm->gain),
                           att_tape_param(tape, norm->bias));
 }
@@ -32,7 +38,7 @@ static void build_frame(att_frame *out, att_builder *builder, const att_settings
     snprintf(name, sizeof name, "%s.norm", prefix);
     if (settings->norm != ATT_NORM_NONE)
         att_norm_build(settings->norm == ATT_NORM_BEFORE ? &out->before : &out->after, builder,
-                       settings->width, name);
+                       settings, name);
 }
 
 static void build_heads(att_heads *out, att_builder *builder, const att_settings *settings,

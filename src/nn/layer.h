@@ -8,7 +8,9 @@
 #include "settings/settings.h"
 
 typedef struct att_norm {
-    int gain, bias; /* [D], or ATT_NO_PARAM: no norm */
+    int gain; /* [D], or ATT_NO_PARAM: no norm */
+    int bias; /* [D], or ATT_NO_PARAM: the rows are divided by the root of their mean square alone
+               */
 } att_norm;
 
 /* What surrounds a part. */
@@ -32,8 +34,9 @@ typedef struct att_layer {
     att_feed_forward feed;
 } att_layer;
 
-/* Adds a norm of `width`, named `prefix`.gain and `prefix`.bias. */
-void att_norm_build(att_norm *out, att_builder *builder, int64_t width, const char *prefix);
+/* Adds the norm that the settings ask for, named `prefix`.gain and `prefix`.bias. */
+void att_norm_build(att_norm *out, att_builder *builder, const att_settings *settings,
+                    const char *prefix);
 att_node *att_norm_run(const att_norm *norm, att_tape *tape, att_node *x);
 
 /* Adds the parameters of a layer, named after `prefix`; `place` tells its draws from those of

@@ -126,10 +126,20 @@ static att_status check_vocabularies(const att_settings *settings, att_error *er
     if (settings->joint && settings->source_tokens != settings->target_tokens)
         return att_fail(err, ATT_BAD_INPUT, NULL,
                         "joint needs source-tokens and target-tokens to be the same");
+    bool text = att_settings_kind(settings) == ATT_KIND_TEXT;
     if (att_settings_given(settings, "subwords") && settings->source_tokens != ATT_TOKENS_SUBWORD &&
-        settings->target_tokens != ATT_TOKENS_SUBWORD)
+        settings->target_tokens != ATT_TOKENS_SUBWORD && settings->tokens != ATT_TOKENS_SUBWORD)
+        return att_fail(err, ATT_BAD_INPUT, NULL, "subwords needs %s to be subword",
+                        text ? "tokens" : "source-tokens or target-tokens");
+    if (text && settings->tokens == ATT_TOKENS_SPACE)
         return att_fail(err, ATT_BAD_INPUT, NULL,
-                        "subwords needs source-tokens or target-tokens to be subword");
+                        "tokens space contradicts task lm: a text keeps its spaces; take word");
+    bool bytes = text ? settings->tokens == ATT_TOKENS_BYTE
+                      : settings->source_tokens == ATT_TOKENS_BYTE ||
+                            settings->target_tokens == ATT_TOKENS_BYTE;
+    if (bytes && settings->lower)
+        return att_fail(err, ATT_BAD_INPUT, NULL,
+                        "lower contradicts bytes, which have no capitals");
     return ATT_OK;
 }
 

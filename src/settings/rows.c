@@ -10,6 +10,10 @@
  * that have an encoder and a decoder. */
 /* clang-format off */
 #define CONCERNS_FILES           { ATT_TASKS_FILES, ATT_FAMILIES_ALL }
+#define CONCERNS_DATA            { ATT_TASKS_DATA, ATT_FAMILIES_ALL }
+#define CONCERNS_ONE_TEXT        { ATT_TASKS_TEXT, ATT_FAMILIES_ALL }
+#define CONCERNS_CHUNKS          { ATT_TASKS_TEXT, ATT_FAMILIES_ALL }
+#define CONCERNS_ANSWERS         { ATT_TASKS_PAIRS, ATT_FAMILIES_ALL }
 #define CONCERNS_MADE            { ATT_TASKS_MADE, ATT_FAMILIES_ALL }
 #define CONCERNS_ALL             { ATT_TASKS_ALL, ATT_FAMILIES_ALL }
 #define CONCERNS_RECURRENT       { ATT_TASKS_ALL, ATT_FAMILIES_RECURRENT }
@@ -55,8 +59,8 @@
     ROW(group_, key_, member_, concerns_, start_, FLAG, NULL, says_, .words = NULL)
 
 static const char *const tasks[] = { "pairs", "translate", "reverse", "copy",
-                                     "sort",  "classify",  NULL };
-static const char *const tokens[] = { "char", "word", "space", "subword", "line", NULL };
+                                     "sort",  "classify",  "lm",      NULL };
+static const char *const tokens[] = { "char", "word", "space", "subword", "line", "byte", NULL };
 static const char *const cells[] = { "rnn", "gru", "lstm", NULL };
 static const char *const mechanisms[] = { "none",    "fixed",    "dot",    "scaled",
                                           "general", "additive", "concat", "location",
@@ -70,6 +74,7 @@ static const char *const joins[] = { "add", "concat", NULL };
 static const char *const ties[] = { "no", "output", "all", NULL };
 static const char *const presets[] = { "tiny", "small", "base", NULL };
 static const char *const norms[] = { "before", "after", "none", NULL };
+static const char *const norm_kinds[] = { "layer", "rms", NULL };
 static const char *const betweens[] = { "relu", "gelu", "gated", NULL };
 static const char *const pools[] = { "stop", "last", "mean", "max", "attention", NULL };
 static const char *const pool_scores[] = { "dot", "scaled", "additive", NULL };
@@ -87,24 +92,26 @@ const att_task_row att_task_rows[ATT_TASKS] = {
     [ATT_TASK_SORT] = { ATT_KIND_PAIRS, "its strings are made up", NULL },
     [ATT_TASK_CLASSIFY] = { ATT_KIND_LABEL, "it sorts sentences from files into labels",
                             "train: a file of lines sentence<TAB>label" },
+    [ATT_TASK_LM] = { ATT_KIND_TEXT, "it learns from one text, which has no source",
+                      "train: the text to learn from" },
 };
 
 const att_row att_rows[] = {
     WORD("task", "task", task, ALL, "pairs", tasks, "TASK",
          "what to learn: pairs from files (translate: sentences), to sort sentences (classify), "
-         "or a task made up"),
+         "how a text goes on (lm), or a task made up"),
 
-    TEXT("files", "train", train, FILES, NULL, "FILE",
-         "pairs to train on, a line source<TAB>target (or label) each; '-' is standard input"),
+    TEXT("files", "train", train, DATA, NULL, "FILE",
+         "what to train on: lines source<TAB>target (or label); lm: a text; '-' is standard input"),
     TEXT("files", "source", source, FILES, NULL, "FILE",
          "instead of --train: the sources, a line each"),
     TEXT("files", "target", target, FILES, NULL, "FILE", "their targets, line by line"),
-    TEXT("files", "valid", valid, FILES, NULL, "FILE", "pairs to validate on"),
+    TEXT("files", "valid", valid, DATA, NULL, "FILE", "the same to validate on"),
     TEXT("files", "valid-source", valid_source, FILES, NULL, "FILE",
          "instead of --valid: the sources"),
     TEXT("files", "valid-target", valid_target, FILES, NULL, "FILE", "their targets"),
-    REAL("files", "hold-out", hold_out, FILES, "0.05", 0, 0.5, "PART",
-         "part of the training pairs to validate on where no file is given"),
+    REAL("files", "hold-out", hold_out, DATA, "0.05", 0, 0.5, "PART",
+         "part of it to validate on where no file is given; of a text, the end"),
     TEXT("files", "align", align, RECURRENT_LINES, NULL, "FILE",
          "alignments to teach attention, a line 0-0 1-2 … per training pair"),
 
@@ -123,14 +130,18 @@ const att_row att_rows[] = {
          "what a source token is"),
     WORD("tokens", "target-tokens", target_tokens, LINES, "char", tokens, "HOW",
          "what a target token is"),
-    NUMBER("tokens", "subwords", subwords, FILES, "8000", 0, 1e6, "N",
+    WORD("tokens", "tokens", tokens, ONE_TEXT, "char", tokens, "HOW",
+         "what a token of the text is"),
+    NUMBER("tokens", "subwords", subwords, DATA, "8000", 0, 1e6, "N",
            "merges to learn for subword tokens; letters and bytes come on top"),
     FLAG("tokens", "joint", joint, LINES, "no", "let both sides share one vocabulary"),
-    FLAG("tokens", "lower", lower, FILES, "no", "turn capitals into small letters"),
-    NUMBER("tokens", "min-count", min_count, FILES, "1", 1, MANY, "N",
+    FLAG("tokens", "lower", lower, DATA, "no", "turn capitals into small letters"),
+    NUMBER("tokens", "min-count", min_count, DATA, "1", 1, MANY, "N",
            "times a token must occur in training to be known"),
     NUMBER("tokens", "max-length", max_length, FILES, "500", 0, MANY, "N",
            "leave out pairs with a side of more tokens; 0: none"),
+    NUMBER("tokens", "chunk", chunk, CHUNKS, "128", 1, 1e6, "TOKENS",
+           "tokens learned from at a time: how far gradients go back, or attention sees"),
 
     WORD("model", "family", family, ALL, "recurrent", families, "KIND",
          "layers that go from token to token, or that look at all of them at once"),
@@ -172,6 +183,8 @@ const att_row att_rows[] = {
            "units between the two matrices after attention; 0: no such matrices"),
     WORD("transformer", "norm", norm, TRANSFORMER, "before", norms, "WHERE",
          "normalise what goes into each part of a layer, or what comes out"),
+    WORD("transformer", "norm-kind", norm_kind, TRANSFORMER, "layer", norm_kinds, "KIND",
+         "to mean 0 and variance 1, or by the root of the mean of squares alone"),
     WORD("transformer", "activation", activation, TRANSFORMER, "relu", betweens, "KIND",
          "between the two matrices; gated: silu of one half times the other"),
     FLAG("transformer", "residuals", residuals, TRANSFORMER, "yes",
@@ -241,7 +254,7 @@ const att_row att_rows[] = {
 
     NUMBER("run", "validate-every", validate_every, ALL, "0", 0, MANY, "STEPS",
            "steps between validations; 0: after each epoch"),
-    WORD("run", "best-by", best_by, ALL, "tokens", judges, "WHAT",
+    WORD("run", "best-by", best_by, ANSWERS, "tokens", judges, "WHAT",
          "what makes a model the best: fewest wrong tokens, wrong lines, the least loss or the "
          "highest BLEU"),
     NUMBER("run", "patience", patience, ALL, "0", 0, MANY, "N",

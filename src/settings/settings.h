@@ -16,9 +16,10 @@ typedef enum att_task {
     ATT_TASK_COPY,
     ATT_TASK_SORT,
     ATT_TASK_CLASSIFY, /* sentences into labels */
+    ATT_TASK_LM,       /* a text that goes on */
 } att_task;
 
-enum { ATT_TASKS = ATT_TASK_CLASSIFY + 1 };
+enum { ATT_TASKS = ATT_TASK_LM + 1 };
 
 typedef enum att_tokens {
     ATT_TOKENS_CHAR,    /* grapheme clusters */
@@ -26,6 +27,7 @@ typedef enum att_tokens {
     ATT_TOKENS_SPACE,   /* whatever stands between spaces */
     ATT_TOKENS_SUBWORD, /* parts of words, learned */
     ATT_TOKENS_LINE,    /* all of a line, as where it is a label */
+    ATT_TOKENS_BYTE,
 } att_tokens;
 
 /* The columns of att_families; its rows are kinds. */
@@ -60,6 +62,8 @@ typedef enum att_positions_join { ATT_POSITIONS_ADD, ATT_POSITIONS_CONCAT } att_
 typedef enum att_tie { ATT_TIE_NO, ATT_TIE_OUTPUT, ATT_TIE_ALL } att_tie;
 
 typedef enum att_norm_place { ATT_NORM_BEFORE, ATT_NORM_AFTER, ATT_NORM_NONE } att_norm_place;
+
+typedef enum att_norm_kind { ATT_NORM_LAYER, ATT_NORM_RMS } att_norm_kind;
 
 typedef enum att_between { ATT_BETWEEN_RELU, ATT_BETWEEN_GELU, ATT_BETWEEN_GATED } att_between;
 
@@ -128,10 +132,12 @@ struct att_settings {
 
     /* tokens */
     int source_tokens, target_tokens;
+    int tokens; /* where there is one text alone */
     int64_t subwords;
     bool joint, lower;
     int64_t min_count;
     int64_t max_length;
+    int64_t chunk;
 
     /* model */
     int family; /* att_family_kind */
@@ -152,7 +158,7 @@ struct att_settings {
     /* the Transformer */
     int preset; /* changes defaults, nothing else */
     int64_t decoder_layers, heads, key_heads, feed_forward;
-    int norm, activation; /* att_norm_place, att_between */
+    int norm, norm_kind, activation; /* att_norm_place, att_norm_kind, att_between */
     bool residuals, scale, embed_scale, biases;
     double attention_dropout, embed_dropout;
 

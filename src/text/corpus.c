@@ -336,7 +336,8 @@ static int64_t renumber(att_side *side, int64_t pairs, const int32_t *final)
 
 void att_corpus_close(att_corpus *corpus, const int32_t *source_final, const int32_t *target_final)
 {
-    corpus->facts.source.unknown = renumber(&corpus->source, corpus->pairs, source_final);
+    if (source_final)
+        corpus->facts.source.unknown = renumber(&corpus->source, corpus->pairs, source_final);
     corpus->facts.target.unknown = renumber(&corpus->target, corpus->pairs, target_final);
 }
 

@@ -35,9 +35,11 @@ typedef struct att_corpus_facts {
     att_side_facts source, target;
     int64_t crlf_lines; /* line ends of DOS, taken as line ends */
     bool byte_mark;     /* a byte order mark at the start, left out */
+    int64_t characters; /* of a text: clusters; bytes where it is not UTF-8 */
     bool inexact;       /* text that this build cannot split as Unicode says: see tokens.h */
 } att_corpus_facts;
 
+/* A text is one pair without a source, its target the whole of it. */
 typedef struct att_corpus {
     int64_t pairs;
     att_side source, target;
@@ -69,6 +71,9 @@ typedef struct att_pair_text {
 att_status att_pair_text_load(att_pair_text *out, const att_pair_files *files, att_error *err);
 void att_pair_text_free(att_pair_text *pairs);
 
+/* Reads one file of text the same way ("-": standard input). */
+att_status att_named_text_load(struct att_named_text *out, const char *path, att_error *err);
+
 /* Refuses files that belong together and do not have the same number of lines. */
 att_status att_pair_text_check(const att_pair_text *pairs, att_error *err);
 
@@ -92,7 +97,7 @@ typedef struct att_pair_reading {
 att_status att_corpus_read(att_corpus *out, const att_pair_text *pairs, const att_pair_reading *how,
                            att_error *err);
 
-/* Puts final numbers in the place of provisional ones. */
+/* Puts final numbers in the place of provisional ones; where there is no source, its are NULL. */
 void att_corpus_close(att_corpus *corpus, const int32_t *source_final, const int32_t *target_final);
 
 void att_corpus_free(att_corpus *corpus);

@@ -6,8 +6,22 @@
 
 static const att_data_kind *const kinds[ATT_KINDS] = {
     [ATT_KIND_PAIRS] = &att_data_of_pairs,
+    [ATT_KIND_TEXT] = &att_data_of_text,
     [ATT_KIND_LABEL] = &att_data_of_labels,
 };
+
+att_status att_data_close_words(att_vocab *vocab, int32_t **final, const att_settings *settings,
+                                att_error *err)
+{
+    *final = NULL;
+    att_tokens tokens = att_vocab_tokens(vocab);
+    if (tokens == ATT_TOKENS_BYTE)
+        return ATT_OK;
+    if (tokens == ATT_TOKENS_SUBWORD)
+        return att_vocab_learn(vocab, settings->subwords, settings->min_count, err);
+    bool label = tokens == ATT_TOKENS_LINE;
+    return att_vocab_close(vocab, label ? 1 : settings->min_count, final, err);
+}
 
 att_status att_data_load(att_data *out, const att_settings *settings, att_error *err)
 {

@@ -12,7 +12,15 @@ typedef struct att_data_kind {
     att_status (*report)(att_text *out, const att_data *data);
 } att_data_kind;
 
-extern const att_data_kind att_data_of_pairs, att_data_of_labels;
+extern const att_data_kind att_data_of_pairs, att_data_of_text, att_data_of_labels;
+
+/* Closes a vocabulary after counting. *final receives the numbers that its tokens have now; NULL
+ * where what was counted has to be read again: a word becomes several subwords. */
+att_status att_data_close_words(att_vocab *vocab, int32_t **final, const att_settings *settings,
+                                att_error *err);
+
+/* What tokens are called in reports: "characters". */
+const char *att_tokens_name(att_tokens tokens);
 
 /* "training    …": the lines of a report on pairs (report.c). */
 att_status att_pairs_report(att_text *out, const att_data *data);

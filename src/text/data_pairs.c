@@ -44,18 +44,6 @@ static const char *name_of(const att_pair_text *text)
 
 /* ---- reading it */
 
-/* Closes a vocabulary. *final receives the numbers that its tokens have now; NULL for subwords,
- * where one that was counted becomes several. */
-static att_status close_vocabulary(att_vocab *vocab, int32_t **final, const att_settings *settings,
-                                   att_error *err)
-{
-    if (att_vocab_tokens(vocab) == ATT_TOKENS_LINE)
-        return att_vocab_close(vocab, 1, final, err);
-    if (att_vocab_tokens(vocab) == ATT_TOKENS_SUBWORD)
-        return att_vocab_learn(vocab, settings->subwords, settings->min_count, err);
-    return att_vocab_close(vocab, settings->min_count, final, err);
-}
-
 /* Closes both, and the corpus that was read with them. With subwords the corpus is read again: only
  * then is it known how many tokens a line has. */
 static att_status close_vocabularies(att_data *out, const att_settings *settings, bool *again,
@@ -63,9 +51,9 @@ static att_status close_vocabularies(att_data *out, const att_settings *settings
 {
     int32_t *source = NULL, *target = NULL;
     bool joint = out->source_words == out->target_words;
-    att_status status = close_vocabulary(out->source_words, &source, settings, err);
+    att_status status = att_data_close_words(out->source_words, &source, settings, err);
     if (status == ATT_OK && !joint)
-        status = close_vocabulary(out->target_words, &target, settings, err);
+        status = att_data_close_words(out->target_words, &target, settings, err);
     *again = !source || !(joint || target);
     if (status == ATT_OK && !*again)
         att_corpus_close(&out->train, source, joint ? source : target);

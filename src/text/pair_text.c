@@ -36,8 +36,9 @@ static att_status refuse_foreign(const struct att_named_text *file, att_error *e
     return ATT_OK;
 }
 
-static att_status load(struct att_named_text *out, const char *path, att_error *err)
+att_status att_named_text_load(struct att_named_text *out, const char *path, att_error *err)
 {
+    *out = (struct att_named_text){ 0 };
     if (!path)
         return ATT_OK;
     out->name = strcmp(path, "-") == 0 ? "<stdin>" : path;
@@ -47,12 +48,12 @@ static att_status load(struct att_named_text *out, const char *path, att_error *
 
 static att_status load_all(att_pair_text *out, const att_pair_files *files, att_error *err)
 {
-    ATT_TRY(load(&out->both, files->both, err));
+    ATT_TRY(att_named_text_load(&out->both, files->both, err));
     if (!files->both) {
-        ATT_TRY(load(&out->source, files->source, err));
-        ATT_TRY(load(&out->target, files->target, err));
+        ATT_TRY(att_named_text_load(&out->source, files->source, err));
+        ATT_TRY(att_named_text_load(&out->target, files->target, err));
     }
-    return load(&out->align, files->align, err);
+    return att_named_text_load(&out->align, files->align, err);
 }
 
 att_status att_pair_text_load(att_pair_text *out, const att_pair_files *files, att_error *err)

@@ -12,7 +12,13 @@ static const char *const token_names[] = {
     [ATT_TOKENS_SPACE] = "given by spaces",
     [ATT_TOKENS_SUBWORD] = "subwords",
     [ATT_TOKENS_LINE] = "lines",
+    [ATT_TOKENS_BYTE] = "bytes",
 };
+
+const char *att_tokens_name(att_tokens tokens)
+{
+    return token_names[tokens];
+}
 
 static const char *const drop_names[ATT_DROP_COUNT] = {
     [ATT_DROP_BLANK] = "empty",

@@ -147,17 +147,21 @@ att_status att_line_compose(att_text *out, const char *line, size_t length, bool
     return ATT_OK;
 }
 
+att_status att_text_prepare(att_text *out, att_tokens tokens, const char *text, size_t length,
+                            bool lower, att_error *err)
+{
+    bool exact = tokens == ATT_TOKENS_SUBWORD || tokens == ATT_TOKENS_BYTE;
+    if (!exact || lower)
+        return att_line_compose(out, text, length, lower, err);
+    out->length = 0;
+    return att_text_add(out, text, length) == ATT_OK ? ATT_OK : att_fail_memory(err);
+}
+
 att_status att_line_prepare(att_text *out, att_tokens tokens, const char *line, size_t length,
                             bool lower, att_error *err)
 {
-    if (tokens != ATT_TOKENS_SUBWORD)
-        return att_line_compose(out, line, length, lower, err);
-    out->length = 0;
-    if (lower)
-        ATT_TRY(att_line_compose(out, line, length, lower, err));
-    else if (att_text_add(out, line, length) != ATT_OK)
-        return att_fail_memory(err);
-    if (out->length == 0)
+    ATT_TRY(att_text_prepare(out, tokens, line, length, lower, err));
+    if (tokens != ATT_TOKENS_SUBWORD || out->length == 0)
         return ATT_OK;
     if (att_text_add(out, " ", 1) != ATT_OK)
         return att_fail_memory(err);
@@ -291,6 +295,12 @@ static size_t end_of_line(const att_splitter *in, size_t at)
     return in->length;
 }
 
+static size_t end_of_byte(const att_splitter *in, size_t at)
+{
+    (void)in;
+    return at + 1;
+}
+
 /* Characters keep the spaces between them: those that end the line are cut off at the start. */
 static void cut_end(att_splitter *in)
 {
@@ -313,16 +323,20 @@ bool att_split_next(att_splitter *in, const char **token, size_t *length)
         [ATT_TOKENS_SPACE] = { is_ascii_space, end_of_run },
         [ATT_TOKENS_SUBWORD] = { NULL, end_of_piece },
         [ATT_TOKENS_LINE] = { NULL, end_of_line },
+        [ATT_TOKENS_BYTE] = { NULL, end_of_byte },
     };
-    if (in->at == 0 && (in->tokens == ATT_TOKENS_CHAR || in->tokens == ATT_TOKENS_LINE)) {
+    bool words = in->tokens == ATT_TOKENS_WORD || in->tokens == ATT_TOKENS_SPACE;
+    bool trims = in->tokens == ATT_TOKENS_CHAR || in->tokens == ATT_TOKENS_LINE;
+    att_tokens tokens = in->whole && words ? ATT_TOKENS_SUBWORD : in->tokens;
+    if (in->at == 0 && trims && !in->whole) {
         cut_end(in);
         skip_spaces(in, is_space);
-    } else if (ways[in->tokens].skip) {
-        skip_spaces(in, ways[in->tokens].skip);
+    } else if (ways[tokens].skip) {
+        skip_spaces(in, ways[tokens].skip);
     }
     if (in->at >= in->length)
         return false;
-    size_t end = ways[in->tokens].end(in, in->at);
+    size_t end = ways[tokens].end(in, in->at);
     *token = in->text + in->at;
     *length = end - in->at;
     in->at = end;

@@ -24,10 +24,14 @@ att_status att_line_check(const char *line, size_t length, att_error *err);
 att_status att_line_compose(att_text *out, const char *line, size_t length, bool lower,
                             att_error *err);
 
-/* Replaces *out by the line as it is split into tokens of a kind: composed, or for subwords as it
- * stands with a space before it, so that the first word is spelt like any other. Subwords too are
- * composed where `lower` asks for small letters. */
+/* Replaces *out by the line as it is split into tokens of a kind: composed, or for subwords and
+ * bytes as it stands; before subwords with a space, so that the first word is spelt like any other.
+ * Subwords too are composed where `lower` asks for small letters. */
 att_status att_line_prepare(att_text *out, att_tokens tokens, const char *line, size_t length,
+                            bool lower, att_error *err);
+
+/* The same for a text that is no line, and gets nothing before it. */
+att_status att_text_prepare(att_text *out, att_tokens tokens, const char *text, size_t length,
                             bool lower, att_error *err);
 
 /* Walks over the tokens of a prepared line; start from { .text, .length, .tokens }. White space at
@@ -36,11 +40,15 @@ att_status att_line_prepare(att_text *out, att_tokens tokens, const char *line, 
  *
  * For subwords it gives the pieces that they are parts of, and drops nothing. A piece is a run of
  * letters, of digits, or of others, with the one space before it; spaces beyond that are a piece of
- * their own. What a letter is does not depend on the build. */
+ * their own. What a letter is does not depend on the build.
+ *
+ * Of a whole text nothing is dropped: words are such pieces too, and ends of lines are tokens or
+ * parts of them. */
 typedef struct att_splitter {
     const char *text;
     size_t length;
     att_tokens tokens;
+    bool whole; /* a text, not a line */
     size_t at;
 } att_splitter;
 

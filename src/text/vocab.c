@@ -112,7 +112,22 @@ att_status att_vocab_new(att_vocab **out, att_tokens tokens, bool lower, att_err
         return att_fail_memory(err);
     (*out)->tokens = tokens;
     (*out)->lower = lower;
-    return ATT_OK;
+    if (tokens != ATT_TOKENS_BYTE)
+        return ATT_OK;
+    att_subwords *bytes = NULL;
+    att_status status = att_subwords_new(&bytes, NULL, 0, NULL, 0, NULL, err);
+    if (status == ATT_OK)
+        status = att_words_take_subwords(*out, bytes, err);
+    if (status != ATT_OK) {
+        att_vocab_free(*out);
+        *out = NULL;
+    }
+    return status;
+}
+
+void att_vocab_take_texts(att_vocab *vocab)
+{
+    vocab->whole = true;
 }
 
 void att_vocab_free(att_vocab *vocab)
@@ -146,18 +161,25 @@ static att_status count_token(att_vocab *vocab, att_ids *ids, const char *token,
 static att_status number_token(att_vocab *vocab, att_ids *ids, const char *token, size_t length,
                                att_error *err)
 {
-    att_status status = vocab->subwords
-                            ? att_subwords_apply(vocab->subwords, ids, ATT_ID_FIRST, token, length)
-                            : att_ids_add(ids, att_vocab_find(vocab, token, length));
+    att_status status;
+    if (vocab->tokens == ATT_TOKENS_BYTE)
+        status = att_ids_add(ids, ATT_ID_FIRST + (unsigned char)*token);
+    else if (vocab->subwords)
+        status = att_subwords_apply(vocab->subwords, ids, ATT_ID_FIRST, token, length);
+    else
+        status = att_ids_add(ids, att_vocab_find(vocab, token, length));
     return status == ATT_OK ? ATT_OK : att_fail_memory(err);
 }
 
 static att_status split_prepared(att_vocab *vocab, bool count, size_t most, att_ids *ids,
                                  const att_text *line, att_error *err)
 {
-    att_splitter splitter = { .text = line->data, .length = line->length, .tokens = vocab->tokens };
+    att_splitter splitter = {
+        .text = line->data, .length = line->length, .tokens = vocab->tokens, .whole = vocab->whole
+    };
     const char *token;
     size_t length, start = ids->count;
+    count = count && !vocab->subwords; /* bytes are numbered from the start */
     if (vocab->parts &&
         att_parts_apply(vocab->parts, ids, ATT_ID_FIRST, line->data, line->length) != ATT_OK)
         return att_fail_memory(err);
@@ -173,9 +195,11 @@ static att_status split_prepared(att_vocab *vocab, bool count, size_t most, att_
 att_status att_vocab_split(att_vocab *vocab, bool count, size_t most, att_ids *ids,
                            const char *line, size_t length, att_error *err)
 {
-    ATT_TRY(att_line_check(line, length, err));
+    if (!vocab->whole || vocab->tokens != ATT_TOKENS_BYTE)
+        ATT_TRY(att_line_check(line, length, err));
     att_text prepared = { 0 };
-    att_status status = att_line_prepare(&prepared, vocab->tokens, line, length, vocab->lower, err);
+    att_status status = (vocab->whole ? att_text_prepare : att_line_prepare)(
+        &prepared, vocab->tokens, line, length, vocab->lower, err);
     if (status == ATT_OK)
         status = split_prepared(vocab, count, most, ids, &prepared, err);
     att_text_free(&prepared);
@@ -190,7 +214,7 @@ att_status att_vocab_count(att_vocab *vocab, att_ids *ids, const char *line, siz
 
 void att_vocab_uncount(att_vocab *vocab, const int32_t *ids, size_t count)
 {
-    for (size_t i = 0; i < count; i++)
+    for (size_t i = 0; i < count && !vocab->subwords; i++)
         vocab->words[ids[i]].times--;
 }
 
@@ -248,8 +272,8 @@ static bool same_merges(const att_subwords *a, const att_subwords *b)
 
 bool att_vocab_same(const att_vocab *a, const att_vocab *b)
 {
-    if (a->tokens != b->tokens || a->lower != b->lower || a->ends != b->ends ||
-        a->count != b->count || !same_merges(a->subwords, b->subwords) ||
+    if (a->tokens != b->tokens || a->lower != b->lower || a->whole != b->whole ||
+        a->ends != b->ends || a->count != b->count || !same_merges(a->subwords, b->subwords) ||
         !att_parts_same(a->parts, b->parts))
         return false;
     for (size_t i = 0; i < a->count; i++)
@@ -283,6 +307,25 @@ const char *att_vocab_word(const att_vocab *vocab, int32_t id)
     return vocab->words[id - ATT_ID_FIRST].text;
 }
 
+bool att_vocab_spells(const att_vocab *vocab)
+{
+    return vocab->subwords || vocab->parts;
+}
+
+const char *att_vocab_bytes(const att_vocab *vocab, int32_t id, size_t *length)
+{
+    *length = 0;
+    if (id < ATT_ID_FIRST)
+        return "";
+    if (vocab->subwords)
+        return att_subwords_spell(vocab->subwords, (size_t)(id - ATT_ID_FIRST), length);
+    if (vocab->parts)
+        return att_parts_spell(vocab->parts, (size_t)(id - ATT_ID_FIRST), length);
+    const att_word *word = &vocab->words[id - ATT_ID_FIRST];
+    *length = word->length;
+    return word->text;
+}
+
 int64_t att_vocab_times(const att_vocab *vocab, int32_t id)
 {
     return id < ATT_ID_FIRST ? 0 : vocab->words[id - ATT_ID_FIRST].times;
@@ -300,8 +343,9 @@ att_status att_vocab_decode(const att_vocab *vocab, att_text *out, const int32_t
     if (vocab->subwords || vocab->parts)
         return att_words_spell(vocab, out, ids, count);
     size_t start = out->length;
+    att_tokens joined = vocab->whole ? ATT_TOKENS_CHAR : vocab->tokens; /* as they stand */
     for (size_t i = 0; i < count; i++)
         if (ids[i] == ATT_ID_UNKNOWN || ids[i] >= ATT_ID_FIRST)
-            ATT_TRY(att_tokens_join(out, start, vocab->tokens, att_vocab_word(vocab, ids[i])));
+            ATT_TRY(att_tokens_join(out, start, joined, att_vocab_word(vocab, ids[i])));
     return ATT_OK;
 }

@@ -28,9 +28,14 @@ typedef struct att_ids {
 att_status att_ids_add(att_ids *ids, int32_t id);
 void att_ids_free(att_ids *ids);
 
-/* An empty one, to be filled by att_vocab_count() and closed by att_vocab_close(). */
+/* An empty one, to be filled by att_vocab_count() and closed by att_vocab_close(); of bytes, one
+ * that knows them all and is closed. */
 att_status att_vocab_new(att_vocab **out, att_tokens tokens, bool lower, att_error *err);
 void att_vocab_free(att_vocab *vocab);
+
+/* Lets it split whole texts instead of lines: what it is given has ends of lines in it, and comes
+ * back as it was. To be said before anything is counted. */
+void att_vocab_take_texts(att_vocab *vocab);
 
 /* One of `count` tokens of a kind, numbered in their order and closed. */
 att_status att_vocab_of_tokens(att_vocab **out, att_tokens kind, bool lower,
@@ -74,6 +79,13 @@ int32_t att_vocab_find(const att_vocab *vocab, const char *token, size_t length)
  * written for people: a space in it as "▁", a byte that is no letter as "<0xE2>". */
 const char *att_vocab_word(const att_vocab *vocab, int32_t id);
 
+/* The bytes that a token stands for in a text, lent: none for the first three; part of a character
+ * may be a token. */
+const char *att_vocab_bytes(const att_vocab *vocab, int32_t id, size_t *length);
+
+/* Whether its tokens spell any text, so that none is unknown. */
+bool att_vocab_spells(const att_vocab *vocab);
+
 /* Times that a token was counted; 0 where the vocabulary was read from a model. */
 int64_t att_vocab_times(const att_vocab *vocab, int32_t id);
 
@@ -84,14 +96,15 @@ att_status att_vocab_encode(const att_vocab *vocab, att_ids *ids, const char *li
 
 /* Appends the text of `count` numbers to *out; start and end are left out. Subwords give back the
  * very line that they are of; where no line is spelt so, the bytes that no line can hold (zero, the
- * end of a line, what is not UTF-8) come out as U+FFFD. */
+ * end of a line unless it is of texts, what is not UTF-8) come out as U+FFFD. */
 att_status att_vocab_decode(const att_vocab *vocab, att_text *out, const int32_t *ids,
                             size_t count);
 
 /* As JSON, for the metadata of a model: {"tokens":"char","lower":false,"words":["a",…]}, or for
  * subwords {"tokens":"subword","lower":false,"letters":"äö…","merges":[104,101,…]}, two tokens for
  * each merge (subwords.h), or for subwords learned elsewhere "parts":[" t","he",…] (parts.h). Where
- * lines end in ATT_ID_END, "ends":true as well. */
+ * lines end in ATT_ID_END, "ends":true as well; where it splits texts, "texts":true.
+ * Bytes are {"tokens":"byte","lower":false}. */
 att_status att_vocab_to_json(att_text *out, const att_vocab *vocab, att_error *err);
 att_status att_vocab_from_json(att_vocab **out, const char *json, const char *name, att_error *err);
 

@@ -24,6 +24,8 @@ att_status att_vocab_of_tokens(att_vocab **out, att_tokens kind, bool lower,
                                const char *const *tokens, size_t count, att_error *err)
 {
     *out = NULL;
+    if (kind == ATT_TOKENS_BYTE)
+        return att_fail(err, ATT_BAD_INPUT, NULL, "bytes are known, and need no list of them");
     if (kind == ATT_TOKENS_SUBWORD)
         return att_fail(err, ATT_BAD_INPUT, NULL,
                         "subwords are learned from text; a list of them is not enough");

@@ -133,13 +133,13 @@ static att_status spell_all(const att_vocab *vocab, att_text *out, const int32_t
     return ATT_OK;
 }
 
-/* Appends a text with U+FFFD for every byte that no line can hold. */
-static att_status add_as_line(att_text *out, const char *text, size_t length)
+/* Appends a text with U+FFFD for every byte that no line, or no text, can hold. */
+static att_status add_readable(att_text *out, const char *text, size_t length, bool whole)
 {
     for (size_t at = 0, bytes; at < length; at += bytes) {
         uint32_t code;
         bytes = att_utf8_decode(&code, text + at, length - at);
-        bool good = bytes > 0 && code != 0 && code != '\n';
+        bool good = bytes > 0 && code != 0 && (whole || code != '\n');
         if (bytes == 0)
             bytes = 1;
         ATT_TRY(good ? att_text_add(out, text + at, bytes) : att_text_puts(out, BAD_SHOWN));
@@ -152,9 +152,10 @@ att_status att_words_spell(const att_vocab *vocab, att_text *out, const int32_t 
 {
     att_text spelt = { 0 };
     att_status status = spell_all(vocab, &spelt, ids, count);
-    size_t lead = spelt.length > 0 && spelt.data[0] == ' ';
+    bool led = vocab->tokens == ATT_TOKENS_SUBWORD && !vocab->whole;
+    size_t lead = led && spelt.length > 0 && spelt.data[0] == ' ';
     if (status == ATT_OK && spelt.length > lead)
-        status = add_as_line(out, spelt.data + lead, spelt.length - lead);
+        status = add_readable(out, spelt.data + lead, spelt.length - lead, vocab->whole);
     att_text_free(&spelt);
     return status;
 }

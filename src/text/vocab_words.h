@@ -18,6 +18,7 @@ typedef struct att_word {
 struct att_vocab {
     att_tokens tokens;
     bool lower;
+    bool whole;      /* splits texts, not lines: drops nothing, and adds nothing */
     bool ends;       /* lines end in ATT_ID_END */
     att_word *words; /* [count] */
     size_t count;
@@ -25,9 +26,9 @@ struct att_vocab {
     uint32_t *slots;   /* [slot_count] one more than a word's place, or 0 */
     size_t slot_count; /* a power of two, at least twice `count` */
     att_arena texts;
-    att_subwords
-        *subwords;    /* once they are learned; `words` are then their names, not found by them */
-    att_parts *parts; /* instead of them: those of a vocabulary learned elsewhere */
+    att_subwords *subwords; /* once they are learned, and of bytes from the start; `words` are then
+                               their names, not found by them */
+    att_parts *parts;       /* instead of them: those of a vocabulary learned elsewhere */
 };
 
 /* The place of a word, or -1. */

@@ -58,6 +58,49 @@ static att_status tensor_name(att_text *out, const char *block, const char *para
                : att_fail_memory(err);
 }
 
+/* ---- what is carried from batch to batch: a tensor of its own */
+
+#define CARRIED ATT_TRAINING_PREFIX "carried"
+
+static att_tensor view_carried(const att_carried *carried)
+{
+    const int64_t shape[] = { carried->rows, carried->width };
+    return att_tensor_view(carried->states, ATT_F32, 2, shape);
+}
+
+/* Only in the middle of an epoch does the next batch follow one. */
+static bool carries(const att_training *training)
+{
+    return training->carried.width > 0 && training->state.position > 0;
+}
+
+static att_status add_carried(att_bundle *bundle, const att_training *training, att_error *err)
+{
+    if (!carries(training))
+        return ATT_OK;
+    att_tensor view = view_carried(&training->carried);
+    return att_bundle_take(bundle, CARRIED, &view, err);
+}
+
+static att_status take_carried(att_training *training, const att_bundle *bundle, const char *file,
+                               att_error *err)
+{
+    att_carried *carried = &training->carried;
+    const att_tensor *found = att_bundle_get(bundle, CARRIED);
+    if (!carries(training))
+        return ATT_OK;
+    bool fits = found && found->dtype == ATT_F32 && found->rank == 2 &&
+                found->shape[0] <= carried->most && found->shape[1] == carried->width;
+    if (!fits)
+        return att_fail(err, ATT_BAD_INPUT, file,
+                        "has no tensor '" CARRIED "' of %lld columns: where its rows ended",
+                        (long long)carried->width);
+    carried->rows = found->shape[0];
+    memcpy(carried->states, found->data,
+           (size_t)(carried->rows * carried->width) * sizeof *carried->states);
+    return ATT_OK;
+}
+
 /* ---- saving */
 
 /* The bundle looks at the block, which must outlive it. */
@@ -105,6 +148,8 @@ att_status att_checkpoint_save(const att_training *training, att_error *err)
     att_status status = add_model(bundle, training, err);
     if (status == ATT_OK)
         status = add_blocks(bundle, training, err);
+    if (status == ATT_OK)
+        status = add_carried(bundle, training, err);
     if (status == ATT_OK)
         status = att_safetensors_save(bundle, training->last.data, err);
     att_bundle_free(bundle);
@@ -184,5 +229,6 @@ att_status att_checkpoint_take(att_training *training, const att_bundle *bundle,
     att_run_state_free(&training->state);
     training->state = state;
     ATT_TRY(att_model_take_values(training->model, bundle, name, err));
-    return take_blocks(training, bundle, name, err);
+    ATT_TRY(take_blocks(training, bundle, name, err));
+    return take_carried(training, bundle, name, err);
 }

@@ -107,7 +107,8 @@ static uint64_t hash_words(uint64_t hash, const att_vocab *vocab)
 int64_t att_data_hash(const att_data *data)
 {
     uint64_t hash = UINT64_C(0xcbf29ce484222325);
-    hash = hash_words(hash, data->source_words);
+    if (data->source_words)
+        hash = hash_words(hash, data->source_words);
     hash = hash_words(hash, data->target_words);
     hash = hash_corpus(hash, &data->train);
     hash = hash_corpus(hash, &data->valid);

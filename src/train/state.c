@@ -148,6 +148,7 @@ static const field validation_fields[] = {
     REAL("exact", exact),
     REAL("errors", errors),
     MAYBE("bleu", bleu),
+    MAYBE("bits", bits),
     { 0 },
 };
 

@@ -7,9 +7,10 @@
 #include <math.h>
 #include <string.h>
 
-/* Forward and backward of one batch; gradients are added up in the parameters' block. */
+/* Forward and backward of one batch, from where `carried` says if given; gradients are added up in
+ * the parameters' block. */
 static att_status learn_batch(att_training *training, const att_batch *batch, double own,
-                              att_lesson_result *result, att_error *err)
+                              att_carried *carried, att_lesson_result *result, att_error *err)
 {
     const att_settings *settings = training->settings;
     att_tape *tape = training->tape;
@@ -18,6 +19,7 @@ static att_status learn_batch(att_training *training, const att_batch *batch, do
         .own = (float)own,
         .seed = (uint64_t)settings->seed,
         .step = (uint64_t)training->state.batches,
+        .carried = carried,
     };
     att_tape_begin(tape, true, lesson.seed, lesson.step);
     att_node *loss = att_model_loss(training->model, tape, batch, &lesson, result);
@@ -43,10 +45,11 @@ static att_status gather(att_training *training, double sums[SUM_COUNT], att_err
     start_epoch(training);
     double own = att_schedule_own(training->settings, &training->plan, state->step + 1);
     int64_t count = att_batches_count(training->batches);
+    att_carried *carried = training->carried.width > 0 ? &training->carried : NULL;
     for (int64_t i = 0; i < training->settings->accumulate && state->position < count; i++) {
         att_lesson_result result = { 0 };
         const att_batch *batch = att_batches_get(training->batches, state->position);
-        ATT_TRY(learn_batch(training, batch, own, &result, err));
+        ATT_TRY(learn_batch(training, batch, own, carried, &result, err));
         sums[SUM_LOSS] += result.loss;
         sums[SUM_TOKENS] += (double)result.tokens;
         sums[SUM_RIGHT] += (double)result.right;
@@ -119,7 +122,7 @@ att_status att_training_rehearse(att_training *training, att_error *err)
         }
     }
     const att_batch *batch = att_batches_get(training->batches, largest);
-    ATT_TRY(learn_batch(training, batch, training->settings->own, NULL, err));
+    ATT_TRY(learn_batch(training, batch, training->settings->own, NULL, NULL, err));
     clear_gradients(&training->model->params);
     return ATT_OK;
 }

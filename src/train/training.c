@@ -73,8 +73,10 @@ static att_status make_model(att_training *training, att_error *err)
                           training->data.target_words, err));
     ATT_TRY(att_params_want_grad(&training->model->params, err));
     ATT_TRY(att_tape_new(&training->tape, &training->model->params, err));
-    return att_data_batches(&training->batches, &training->data.train, settings, settings->batch,
-                            (uint64_t)settings->seed, err);
+    ATT_TRY(att_data_batches(&training->batches, &training->data.train, settings, settings->batch,
+                             (uint64_t)settings->seed, err));
+    return att_carried_make(&training->carried, training->model,
+                            att_batches_limits(training->batches).rows, err);
 }
 
 static att_status make_blocks(att_training *training, att_error *err)
@@ -160,6 +162,7 @@ void att_training_free(att_training *training)
     att_run_state_free(&training->state);
     att_optimiser_free(&training->optimiser);
     att_batches_free(training->batches);
+    att_carried_free(&training->carried);
     att_tape_free(training->tape);
     att_model_free(training->model);
     att_data_free(&training->data);

@@ -20,7 +20,8 @@ struct att_training {
     att_data data;
     att_model *model;
     att_batches *batches;
-    int64_t started; /* the epoch that `batches` is arranged for; -1: none */
+    att_carried carried; /* from batch to batch, where the data are a text */
+    int64_t started;     /* the epoch that `batches` is arranged for; -1: none */
     att_tape *tape;
     att_optimiser optimiser;
     att_plan plan;

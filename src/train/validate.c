@@ -30,6 +30,7 @@ static att_status measure_tokens(att_training *training, att_validation *out,
                                  const att_evaluate_how *how, att_error *err)
 {
     const att_run_state *state = &training->state;
+    bool text = training->data.kind == ATT_KIND_TEXT;
     att_tally tally = { 0 };
     ATT_TRY(att_evaluate(&tally, training->model, &training->data.valid, how, err));
     double steps = (double)tally.steps, learnt = (double)state->since_tokens;
@@ -42,11 +43,12 @@ static att_status measure_tokens(att_training *training, att_validation *out,
         .train_accuracy = learnt > 0 ? (double)state->since_right / learnt : 0,
         .loss = tally.loss / steps,
         .accuracy = (double)tally.right_steps / steps,
-        .exact = att_tally_exact(&tally),
-        .errors = att_tally_token_error_rate(&tally),
+        .exact = text ? 0 : att_tally_exact(&tally),
+        .errors = text ? 0 : att_tally_token_error_rate(&tally),
         .bleu = NAN,
+        .bits = text ? att_text_bits(tally.loss / steps, &training->data.valid) : NAN,
     };
-    if (!how->answers) { /* labels: what is foreseen is the answer */
+    if (training->data.kind == ATT_KIND_LABEL) { /* what is foreseen is the answer */
         out->exact = out->accuracy;
         out->errors = 1 - out->accuracy;
     }
@@ -57,7 +59,8 @@ static att_status measure_tokens(att_training *training, att_validation *out,
 static att_status measure(att_training *training, att_validation *out, bool (*go_on)(void *),
                           void *context, att_error *err)
 {
-    att_evaluate_how how = { .answers = att_model_kind(training->model) != ATT_KIND_LABEL,
+    att_kind kind = training->data.kind;
+    att_evaluate_how how = { .answers = kind != ATT_KIND_LABEL && kind != ATT_KIND_TEXT,
                              .go_on = go_on,
                              .context = context };
     if (training->settings->best_by != ATT_BEST_BY_BLEU)

@@ -73,7 +73,7 @@ const option eval_options[] = {
 static const eval_settings usual = { .resamples = 1000 };
 
 static eval_kind *const evals[ATT_KINDS] = {
-    [ATT_KIND_PAIRS] = eval_pairs, [ATT_KIND_LABEL] = eval_labels
+    [ATT_KIND_PAIRS] = eval_pairs, [ATT_KIND_TEXT] = eval_text, [ATT_KIND_LABEL] = eval_labels
 };
 
 static exit_code eval_model(const struct verb *verb, const eval_settings *set, const char *path,

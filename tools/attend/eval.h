@@ -40,7 +40,7 @@ att_metric_how eval_text_how(const eval_settings *set);
 typedef att_status eval_kind(const eval_settings *set, const decoding *models, const char *data,
                              att_error *err);
 
-eval_kind eval_pairs, eval_labels;
+eval_kind eval_pairs, eval_text, eval_labels;
 
 /* Scores the lines of set->answers against references, `more` besides set->reference. */
 att_status eval_files(const eval_settings *set, int count, char **more, att_error *err);

@@ -51,6 +51,23 @@ static void pairs_end(const att_validation *best)
            100 * best->exact, 100 * best->errors, best->loss, (long long)best->epoch);
 }
 
+static void text_columns(const att_validation *row)
+{
+    printf(" %10.4f %10.3f", row->bits, exp(row->loss));
+}
+
+static void text_log(FILE *log, const att_validation *row)
+{
+    log_real(log, "bits", row->bits);
+    log_real(log, "perplexity", exp(row->loss));
+}
+
+static void text_end(const att_validation *best)
+{
+    printf("loss %.4f nats a token, %.4f bits a character, perplexity %.3f (epoch %lld)\n",
+           best->loss, best->bits, exp(best->loss), (long long)best->epoch);
+}
+
 static void labels_columns(const att_validation *row)
 {
     printf(" %8.2f %%", 100 * row->accuracy);
@@ -70,6 +87,7 @@ static void labels_end(const att_validation *best)
 
 static const kind_figures figures_of[ATT_KINDS] = {
     [ATT_KIND_PAIRS] = { "      exact     errors", pairs_columns, pairs_log, pairs_end },
+    [ATT_KIND_TEXT] = { "  bits/char perplexity", text_columns, text_log, text_end },
     [ATT_KIND_LABEL] = { "   accuracy", labels_columns, labels_log, labels_end },
 };
 

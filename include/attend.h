@@ -998,6 +998,41 @@ typedef struct att_import_how {
 ATT_API att_status att_import(att_bundle **out, const char *format, const char *path,
                               const att_import_how *how, att_error *err);
 
+/* How a text goes on. */
+typedef struct att_continuing {
+    att_decoding decoding; /* the most probable tokens, a beam, or drawn; limits do not count */
+    int64_t tokens;        /* to be added */
+} att_continuing;
+
+/* What came of it. */
+typedef struct att_continued {
+    int64_t prompt_tokens;
+    int64_t unknown; /* of those, which the model does not know */
+    int64_t tokens;  /* that were told */
+    double score;    /* their log-probabilities together */
+} att_continued;
+
+/* Called for each token with the text it stands for and its log-probability; false ends the text
+ * there. */
+typedef bool att_token_told(void *context, const char *text, size_t length, double score);
+
+/* Lets a language model go on after a prompt of `length` bytes, token by token: each is told as
+ * soon as it is certain, at once unless there is a beam. The text told is whole characters of
+ * UTF-8; a token that is part of one is told with nothing, and what can be no character comes out
+ * as U+FFFD. Without a prompt the text begins as after the end of a line. A token takes the same
+ * time however long the text gets: when the context of a Transformer is full, it goes on from its
+ * last half. */
+ATT_API att_status att_model_continue(att_continued *out, att_model *model, const char *prompt,
+                                      size_t length, const att_continuing *how,
+                                      att_token_told *told, void *context, att_error *err);
+
+/* Tells the tokens of a text and the log-probability of each after those before it; the first has
+ * none and is not told. Texts are the tokens' bytes as they are. Of `how`, which may be NULL,
+ * `with` counts. */
+ATT_API att_status att_model_score_text(att_continued *out, att_model *model, const char *text,
+                                        size_t length, const att_decoding *how,
+                                        att_token_told *told, void *context, att_error *err);
+
 /* A language model measured on a text: every token but the first, given those before it. */
 typedef struct att_text_scores {
     int64_t tokens;

@@ -39,7 +39,7 @@ void att_group_begin(att_group *group, const att_stage *stage)
     for (int64_t i = 0; i < group->rows; i++)
         group->live[i] = (att_live){ .link = ATT_TRAIL_START,
                                      .row = group->source,
-                                     .token = ATT_ID_START,
+                                     .token = group->after,
                                      .sample = (int32_t)i };
 }
 
@@ -70,9 +70,9 @@ static int64_t ban_repeats(int32_t *bans, int64_t count, const int32_t *path, in
 }
 
 /* What may not follow a hypothesis: never the start; the end not too early. The path is followed by
- * room for as many tokens, and two. */
+ * room for as many tokens, and three. */
 static att_bans bans_of(const att_group *group, const att_stage *stage, const att_live *live,
-                        int32_t few[2])
+                        int32_t few[3])
 {
     int64_t count = 0, length = stage->position;
     bool repeats = stage->how->no_repeat > 0 && length > 0;
@@ -80,6 +80,8 @@ static att_bans bans_of(const att_group *group, const att_stage *stage, const at
     bans[count++] = ATT_ID_START;
     if (length < group->least)
         bans[count++] = ATT_ID_END;
+    if (stage->known)
+        bans[count++] = ATT_ID_UNKNOWN;
     if (repeats) {
         att_trail_tokens(stage->trail, live->link, group->path, length);
         count = ban_repeats(bans, count, group->path, length, stage->how->no_repeat);
@@ -96,7 +98,7 @@ static const float *log_probs_of(const att_group *group, const att_stage *stage,
 
 static void choose_beam(att_group *group, const att_stage *stage)
 {
-    int32_t few[2], forced = forced_token(group, stage->position);
+    int32_t few[3], forced = forced_token(group, stage->position);
     group->top.count = 0;
     group->top.capacity = 2 * stage->width;
     for (int64_t i = 0; i < group->rows; i++) {
@@ -117,7 +119,7 @@ static void choose_beam(att_group *group, const att_stage *stage)
 /* Draws are numbered by the source, the sample and the position: independent of the batch. */
 static int32_t draw_token(att_group *group, const att_stage *stage, int64_t i)
 {
-    int32_t few[2], forced = forced_token(group, stage->position);
+    int32_t few[3], forced = forced_token(group, stage->position);
     if (forced >= 0)
         return forced;
     const att_live *live = &group->live[i];

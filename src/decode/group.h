@@ -28,6 +28,7 @@ typedef struct att_group {
     int64_t length;  /* its tokens */
     uint64_t number; /* under which draws are made */
     att_forced forced;
+    int32_t after;       /* the token that it begins after */
     int64_t least, most; /* tokens before the end, and with it */
     int64_t first;       /* row of its first hypothesis in the step */
 
@@ -54,6 +55,7 @@ typedef struct att_stage {
     const float *log_probs; /* [rows,V] */
     int64_t vocabulary;
     int64_t look;   /* the trail's number of row 0 */
+    bool known;     /* an unknown token never follows */
     float *weights; /* [rows,V] scratch, where tokens are drawn */
 } att_stage;
 

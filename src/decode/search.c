@@ -20,6 +20,7 @@ struct att_search {
     int64_t sources;
     att_group *groups; /* [sources] */
     int64_t rows;      /* of the step */
+    int64_t told;      /* tokens of the first source that have been told */
     int32_t *tokens;   /* [sources * width] */
     int64_t *order;    /* likewise */
     int64_t path_room; /* tokens of each group's path */
@@ -108,6 +109,8 @@ static att_status begin_batch(att_search *search, const att_search_task *task, a
     keep.look |= search->how->coverage_penalty > 0;
     search->sources = sources->rows;
     search->stage.position = 0;
+    search->stage.known = task->known;
+    search->told = 0;
     search->path_room = 0;
     att_trail_begin(&search->trail, &keep, sources->length);
     if (!batch_memory(search))
@@ -119,6 +122,7 @@ static att_status begin_batch(att_search *search, const att_search_task *task, a
         group->source = i;
         group->length = sources->lengths[i];
         group->number = task->numbers ? task->numbers[i] : (uint64_t)i;
+        group->after = task->after > 0 ? task->after : ATT_ID_START;
         if (task->forced)
             group->forced = task->forced[i];
         att_group_begin(group, &search->stage);
@@ -147,10 +151,10 @@ static bool plan_rows(att_search *search)
     return moved || search->rows != before;
 }
 
-/* Room for what no hypothesis may repeat: each group's path, and as many bans and two. */
+/* Room for what no hypothesis may repeat: each group's path, and as many bans and three. */
 static att_status reserve_paths(att_search *search, att_error *err)
 {
-    int64_t wanted = 2 * search->stage.position + 2;
+    int64_t wanted = 2 * search->stage.position + 3;
     if (search->how->no_repeat < 1 || wanted <= search->path_room)
         return ATT_OK;
     int64_t room = 2 * wanted + 64;
@@ -190,6 +194,52 @@ static att_status step_on(att_search *search, bool moved, att_error *err)
     return ATT_OK;
 }
 
+/* ---- telling */
+
+static int64_t ancestor(const att_trail *trail, int64_t link, int64_t steps)
+{
+    while (steps-- > 0)
+        link = trail->links[link].before;
+    return link;
+}
+
+/* The link of the first source's token number `told`, from 0, if nothing can change it any more:
+ * -1 where hypotheses do not agree on it yet, or there is none. Once one has ended it may be the
+ * best in the end, so all wait for that. */
+static int64_t agreed_link(const att_search *search)
+{
+    const att_group *group = &search->groups[0];
+    const att_trail *trail = &search->trail;
+    int64_t told = search->told;
+    if (group->rows == 0) {
+        if (group->ended_count == 0 || told >= att_trail_length(trail, group->ended[0].link))
+            return -1;
+        int64_t length = att_trail_length(trail, group->ended[0].link);
+        return ancestor(trail, group->ended[0].link, length - told - 1);
+    }
+    int64_t back = search->stage.position - told - 1;
+    if (back < 0 || group->ended_count > 0)
+        return -1;
+    int64_t link = ancestor(trail, group->live[0].link, back);
+    for (int64_t i = 1; i < group->rows; i++)
+        if (ancestor(trail, group->live[i].link, back) != link)
+            return -1;
+    return link;
+}
+
+/* Whether to go on. */
+static bool tell(att_search *search, const att_search_task *task)
+{
+    int64_t link;
+    while (task->told && (link = agreed_link(search)) >= 0) {
+        search->told++;
+        if (!task->told(task->context, search->trail.links[link].token,
+                        search->trail.links[link].log_prob))
+            return false;
+    }
+    return true;
+}
+
 /* ---- the end */
 
 static att_status copy_found(att_search *search, att_error *err)
@@ -219,6 +269,8 @@ att_status att_search_run(att_search *search, const att_search_task *task, att_e
     bool moved = plan_rows(search);
     while (search->rows > 0) {
         ATT_TRY(step_on(search, moved, err));
+        if (!tell(search, task))
+            break;
         moved = plan_rows(search);
     }
     return copy_found(search, err);

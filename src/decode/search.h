@@ -17,12 +17,20 @@ typedef struct att_forced {
     bool whole; /* the end follows; else the search goes on from there */
 } att_forced;
 
+/* Told of a token on which all hypotheses agree that go on; false ends the search. */
+typedef bool att_search_told(void *context, int32_t token, float log_prob);
+
 /* A batch to be searched. */
 typedef struct att_search_task {
     const att_sources *sources;
     const uint64_t *numbers;  /* [rows] under which draws are made; NULL: from 0 on */
     const att_forced *forced; /* [rows], or NULL */
     att_keep keep;
+
+    int32_t after;         /* the token that all begin after; 0: ATT_ID_START */
+    bool known;            /* an unknown token never follows */
+    att_search_told *told; /* of the first row's tokens, as they come; or NULL */
+    void *context;         /* of `told` */
 } att_search_task;
 
 typedef struct att_search att_search;

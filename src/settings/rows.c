@@ -300,6 +300,11 @@ const att_row att_rows[] = {
 /* Few sentences and many words: what is learned by heart must be kept down. */
 #define CLASSIFY(key, start) WHEN("task", "classify", key, start)
 
+/* A small model of letters, and a context that a Transformer fills. */
+#define LM(key, start) WHEN("task", "lm", key, start)
+#define LM_TRANSFORMER(key, start)                                                                 \
+    WHEN("task", "lm", key, start, .also = "family", .has = "transformer")
+
 const att_other_default att_other_defaults[] = {
     SMALL("reverse"),
     SMALL("copy"),
@@ -331,6 +336,18 @@ const att_other_default att_other_defaults[] = {
     TRANSLATE_TRANSFORMER("tie", "all"),
     TRANSLATE_TRANSFORMER("attention-dropout", "0.1"),
     TRANSLATE_TRANSFORMER("rate", "0.005"),
+    LM("embed", "64"),
+    LM("rate", "0.002"),
+    LM("schedule", "cosine"),
+    LM("epochs", "10"),
+    LM("label-smoothing", "0"),
+    LM("dropout", "0.1"),
+    LM_TRANSFORMER("rate", "0.001"),
+    LM_TRANSFORMER("positions", "rotary"),
+    LM_TRANSFORMER("activation", "gelu"),
+    LM_TRANSFORMER("tie", "output"),
+    LM_TRANSFORMER("optimiser", "adamw"),
+    LM_TRANSFORMER("warmup", "100"),
     PRESET("small", "6", "256", "4", "1024"),
     PRESET("base", "6", "512", "8", "2048"),
     WHEN("optimiser", "sgd", "rate", "0.1"),

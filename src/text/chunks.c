@@ -155,12 +155,15 @@ static void free_chunks(att_batches *base)
 
 static const att_batch_way way = { free_chunks, start, in_order, get };
 
-/* As many rows as a batch has room for, but none of less than a chunk: a short text is few rows. */
+/* As many rows as a batch has room for. A stream starts from nothing, so a short text is few: each
+ * goes on for some chunks at least. */
 static void choose_rows(chunks *c)
 {
+    enum { STREAM_CHUNKS = 16 };
     c->how.chunk = smaller(c->how.chunk, c->targets);
     int64_t most = larger(c->how.tokens / c->how.chunk, 1);
-    c->rows = smaller(most, c->targets / c->how.chunk);
+    int64_t least = c->how.chunk * (c->how.carried ? STREAM_CHUNKS : 1);
+    c->rows = smaller(most, larger(c->targets / least, 1));
     c->base.limits = (att_batch_limits){ .rows = c->rows,
                                          .target_length = c->how.chunk,
                                          .target_cells = c->rows * c->how.chunk };

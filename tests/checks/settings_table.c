@@ -29,19 +29,31 @@ static void print_value(const att_setting *row)
             printf("%s`%s`", word == row->words ? "" : ", ", *word);
 }
 
+/* Tasks with defaults of their own. */
+static const char *const others[] = { "translate", "lm", NULL };
+
+static void print_others(const att_setting *row, const char *usual)
+{
+    for (size_t i = 0; others[i]; i++) {
+        char other[64];
+        default_of(other, sizeof other, row, others[i]);
+        if (other[0] && strcmp(usual, other) != 0)
+            printf("%s%s for `%s`", usual[0] ? "; " : "", other, others[i]);
+    }
+}
+
 static void print_row(const att_setting *row)
 {
-    char pairs[64], made[64], translate[64];
+    char pairs[64], made[64];
     default_of(pairs, sizeof pairs, row, "pairs");
     default_of(made, sizeof made, row, "reverse");
-    default_of(translate, sizeof translate, row, "translate");
     printf("| `%s` | ", row->key);
     print_value(row);
     printf(" | %s", pairs[0] ? pairs : made);
     if (strcmp(row->key, "task") != 0 && pairs[0] && made[0] && strcmp(pairs, made) != 0)
         printf("; %s for tasks made up", made);
-    if (strcmp(row->key, "task") != 0 && strcmp(pairs, translate) != 0)
-        printf("; %s for `translate`", translate);
+    if (strcmp(row->key, "task") != 0)
+        print_others(row, pairs[0] ? pairs : made);
     printf(" | ");
     for (const char *c = row->says; *c; c++) /* <TAB> must not be taken for HTML */
         printf(*c == '<' ? "&lt;" : "%c", *c);

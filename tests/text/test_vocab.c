@@ -281,7 +281,7 @@ static void a_damaged_vocabulary_is_refused(void **state)
         { "", "a vocabulary is not as it should be" },
         { "[]", "a vocabulary is not as it should be" },
         { "{\"tokens\":\"char\",\"words\":[]}", "a vocabulary is not as it should be" },
-        { "{\"tokens\":\"byte\",\"lower\":false,\"words\":[]}",
+        { "{\"tokens\":\"phrase\",\"lower\":false,\"words\":[]}",
           "a vocabulary has no kind of tokens known here" },
         { "{\"lower\":false,\"words\":[]}", "a vocabulary has no kind of tokens known here" },
         { "{\"tokens\":\"char\",\"lower\":false}", "a vocabulary has no list of words" },

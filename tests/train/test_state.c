@@ -105,7 +105,8 @@ static att_run_state filled(void)
                                1 / (i + 3.0),
                                0.3 * i,
                                1e308 / (i + 1),
-                               i % 2 == 0 ? 100 / (i + 3.0) : NAN };
+                               i % 2 == 0 ? 100 / (i + 3.0) : NAN,
+                               i % 3 == 0 ? 2.0 / (i + 1) : NAN };
         note(&run, row, ATT_BEST_BY_LOSS);
     }
     run.since_loss = 1e-300 / 3;

@@ -14,7 +14,10 @@ const char run_details[] =
     "for the number of the line where they are drawn (--sample).\n"
     "\n"
     "A line that is not UTF-8, or too long, ends the run with exit code 2; those before it have\n"
-    "been answered.\n";
+    "been answered.\n"
+    "\n"
+    "A language model goes on with a text instead, from --prompt, and writes it as it is made. It\n"
+    "takes the most probable tokens unless --sample or --beam is given. Ctrl-C ends it.\n";
 
 #define ROW(NAME, KIND, MEMBER, TAKES, SAYS, ...)                                                  \
     {                                                                                              \
@@ -23,6 +26,10 @@ const char run_details[] =
     }
 
 const option run_options[] = {
+    ROW("prompt", TEXT, prompt, "TEXT", "what a language model goes on from; '-': standard input",
+        .kinds = KIND_TEXT),
+    ROW("length", NUMBER, length, "N", "tokens that it adds (default 500)", .least = 1, .most = 1e9,
+        .kinds = KIND_TEXT),
     ROW("json", FLAG, json, NULL, "an object a line: text, scores, tokens of both sides"),
     ROW("attention", FLAG, attention, NULL, "with --json: the attention of each token too",
         .kinds = KINDS_ASKED),
@@ -60,7 +67,7 @@ const option run_options[] = {
 };
 
 static run_kind *const runs[ATT_KINDS] = {
-    [ATT_KIND_PAIRS] = run_pairs, [ATT_KIND_LABEL] = run_labels
+    [ATT_KIND_PAIRS] = run_pairs, [ATT_KIND_TEXT] = run_text, [ATT_KIND_LABEL] = run_labels
 };
 
 static exit_code run_model(const struct verb *verb, const run_settings *set, const char *path)

@@ -10,7 +10,10 @@ const char score_details[] =
     "line: the log-probability (natural logarithm) of the target, its tokens, and the\n"
     "log-probability of each of them, with tabs between the three. The end is a token too. An\n"
     "empty line is answered by an empty line. The sum and the perplexity come last, on standard\n"
-    "error; with --json they are the last object. Scores do not depend on other lines.\n";
+    "error; with --json they are the last object. Scores do not depend on other lines.\n"
+    "\n"
+    "A language model takes FILE for one text and writes a line for each token but the first: its\n"
+    "log-probability after those before it, a tab, and the token, ends of lines as \\n.\n";
 
 const option score_options[] = {
     { .name = "json",
@@ -22,7 +25,9 @@ const option score_options[] = {
     { 0 },
 };
 
-static score_kind *const scores[ATT_KINDS] = { [ATT_KIND_PAIRS] = score_pairs };
+static score_kind *const scores[ATT_KINDS] = {
+    [ATT_KIND_PAIRS] = score_pairs, [ATT_KIND_TEXT] = score_text
+};
 
 static exit_code score(const struct verb *verb, const score_settings *set, const char *path,
                        const char *file)

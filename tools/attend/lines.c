@@ -130,18 +130,44 @@ static att_status each(reader *r, lines_work *work, void *context, att_error *er
     return ATT_OK;
 }
 
-att_status lines_each(const char *path, lines_work *work, void *context, att_error *err)
+static att_status open_file(reader *r, const char *path, att_error *err)
 {
     bool standard = strcmp(path, "-") == 0;
-    reader r = { .file = STDIN_FILENO, .name = standard ? "standard input" : path };
+    *r = (reader){ .file = STDIN_FILENO, .name = standard ? "standard input" : path };
     if (!standard)
-        r.file = open(path, O_RDONLY | O_CLOEXEC);
-    if (r.file < 0)
-        return error_set(err, errno == ENOENT || errno == EACCES ? ATT_BAD_INPUT : ATT_SYSTEM, path,
-                         "cannot read: %s", strerror(errno));
-    att_status status = each(&r, work, context, err);
-    att_text_free(&r.input);
-    if (!standard)
-        close(r.file);
+        r->file = open(path, O_RDONLY | O_CLOEXEC);
+    if (r->file >= 0)
+        return ATT_OK;
+    return error_set(err, errno == ENOENT || errno == EACCES ? ATT_BAD_INPUT : ATT_SYSTEM, path,
+                     "cannot read: %s", strerror(errno));
+}
+
+static void close_file(reader *r)
+{
+    att_text_free(&r->input);
+    if (r->file > STDIN_FILENO)
+        close(r->file);
+}
+
+att_status lines_each(const char *path, lines_work *work, void *context, att_error *err)
+{
+    reader r;
+    att_status status = open_file(&r, path, err);
+    if (status == ATT_OK)
+        status = each(&r, work, context, err);
+    close_file(&r);
+    return status;
+}
+
+att_status lines_whole(att_text *out, const char *path, att_error *err)
+{
+    reader r;
+    att_status status = open_file(&r, path, err);
+    while (status == ATT_OK && !r.ended)
+        status = read_once(&r, err);
+    if (status == ATT_OK && r.input.length > 0 &&
+        att_text_add(out, r.input.data, r.input.length) != ATT_OK)
+        status = error_memory(err);
+    close_file(&r);
     return status;
 }

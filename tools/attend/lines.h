@@ -16,4 +16,7 @@ typedef att_status lines_work(void *context, const char *const *lines, size_t co
  * it; *err then names the file and the line. */
 att_status lines_each(const char *path, lines_work *work, void *context, att_error *err);
 
+/* All of a file at once, for what has no lines. */
+att_status lines_whole(att_text *out, const char *path, att_error *err);
+
 #endif

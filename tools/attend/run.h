@@ -22,11 +22,13 @@ typedef struct run_settings {
     long batch;
     const char *prefix;
     const char *prefixes; /* a file of them */
+    const char *prompt;   /* "-": standard input */
+    long length;          /* 0: not given */
 } run_settings;
 
 /* Runs models of one kind. */
 typedef att_status run_kind(const run_settings *set, const decoding *models, att_error *err);
 
-run_kind run_pairs, run_labels;
+run_kind run_pairs, run_text, run_labels;
 
 #endif

@@ -15,6 +15,6 @@ typedef struct score_settings {
 typedef att_status score_kind(const score_settings *set, const decoding *models, const char *file,
                               att_error *err);
 
-score_kind score_pairs;
+score_kind score_pairs, score_text;
 
 #endif

@@ -6,9 +6,9 @@ _attend_explain='--format --output --digits --only --row --head --input --target
 _attend_train='--config --quiet --train --source --target --valid --valid-source
 --valid-target --hold-out --align --alphabet --least-length --most-length --train-count
 --valid-count --source-tokens --target-tokens --subwords --joint --lower --min-count
---max-length --family --layers --width --positions --positions-join --tie --start --cell
+--max-length --tokens --chunk --family --layers --width --positions --positions-join --tie --start --cell
 --embed --bidirectional --attention --normaliser --feed --window --preset --decoder-layers
---heads --key-heads --feed-forward --norm --activation --residuals --scale --embed-scale
+--heads --key-heads --feed-forward --norm --norm-kind --activation --residuals --scale --embed-scale
 --biases --attention-dropout --embed-dropout --pool --pool-score --pool-heads --word-dropout
 --dropout --label-smoothing --own --own-from
 --align-weight --optimiser --rate --momentum --beta1 --beta2 --rho --epsilon --decay --clip
@@ -18,7 +18,7 @@ _attend_train='--config --quiet --train --source --target --valid --valid-source
 _attend_decoding='--beam --length-norm --length-penalty --coverage-penalty --no-repeat --least --most
 --least-factor --most-factor --sample --temperature --top-k --top-p --seed --with'
 _attend_run="$_attend_decoding --json --attention --heads --score --alignments --n-best --copy-unknown
---layer --head --prefix --prefixes --longest --too-long --batch --help"
+--layer --head --prefix --prefixes --prompt --length --longest --too-long --batch --help"
 _attend_eval="$_attend_decoding --json --hyp --ref --metric --tokenizer --lower --resamples --help"
 _attend_score='--json --with --help'
 _attend_show="$_attend_decoding --target --layer --head --heads --cell --signal --gradients --json --svg --png --pdf --html
@@ -98,13 +98,15 @@ _attend() {
         --positions-join) _attend_words 'add concat' ;;
         --pool) _attend_words 'stop last mean max attention' ;;
         --pool-score) _attend_words 'dot scaled additive' ;;
+        --tokens) _attend_words 'char word subword byte' ;;
+        --norm-kind) _attend_words 'layer rms' ;;
         --optimiser) _attend_words 'sgd adam adamw adadelta' ;;
         --schedule) _attend_words 'constant inverse-sqrt cosine plateau' ;;
         --best-by) _attend_words 'tokens lines loss bleu' ;;
         --config | --train | --source | --target | --valid | --valid-source | \
             --valid-target | --align | --out | --log | --resume) _attend_files '' ;;
         --hold-out | --alphabet | --least-length | --most-length | --train-count | \
-            --valid-count | --subwords | --min-count | --max-length | --layers | --width | --embed | \
+            --valid-count | --subwords | --chunk | --min-count | --max-length | --layers | --width | --embed | \
             --window | --start | --pool-heads | --word-dropout | --dropout | --label-smoothing | --own | --own-from | \
             --align-weight | --rate | --momentum | --beta1 | --beta2 | --rho | --epsilon | \
             --decay | --clip | --warmup | --least-rate | --plateau-factor | \
@@ -114,7 +116,7 @@ _attend() {
             if [[ $cur == -* ]]; then
                 _attend_words "$_attend_train"
             else
-                _attend_words 'pairs translate reverse copy sort classify'
+                _attend_words 'pairs translate reverse copy sort classify lm'
             fi
             ;;
         esac
@@ -125,7 +127,7 @@ _attend() {
         --too-long) _attend_words 'refuse cut' ;;
         --with) _attend_files safetensors ;;
         --prefixes) _attend_files '' ;;
-        --n-best | --layer | --head | --prefix | --longest | --batch) COMPREPLY=() ;;
+        --n-best | --layer | --head | --prefix | --prompt | --length | --longest | --batch) COMPREPLY=() ;;
         *)
             if _attend_decoding_value; then
                 COMPREPLY=()

@@ -21,11 +21,20 @@ static void read_sentences(const att_label_parts *parts, att_tape *tape, const a
         out->ends = att_part(tape, ends.last, 0, reader->width);
 }
 
+static att_status check(const att_settings *settings, att_error *err)
+{
+    ATT_TRY(att_reader_check(settings, err));
+    if (settings->pool == ATT_POOL_STOP && settings->bidirectional)
+        return att_fail(err, ATT_BAD_INPUT, NULL,
+                        "bidirectional contradicts pool stop: who reads backwards meets the stop "
+                        "token first, and knows nothing of the sentence then");
+    return att_label_check(settings, err);
+}
+
 static att_status build(att_model *model, att_error *err)
 {
     const att_settings *settings = model->settings;
-    ATT_TRY(att_reader_check(settings, err));
-    ATT_TRY(att_label_check(settings, err));
+    ATT_TRY(check(settings, err));
     att_reader *reader = att_arena_take(&model->memory, 1, sizeof *reader);
     if (!reader)
         return att_fail_memory(err);

@@ -333,6 +333,7 @@ const att_other_default att_other_defaults[] = {
     CLASSIFY("target-tokens", "line"),
     CLASSIFY("lower", "yes"),
     CLASSIFY("dropout", "0.5"),
+    WHEN("pool", "stop", "bidirectional", "no"),
     TRANSLATE_TRANSFORMER("tie", "all"),
     TRANSLATE_TRANSFORMER("attention-dropout", "0.1"),
     TRANSLATE_TRANSFORMER("rate", "0.005"),

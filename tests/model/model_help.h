@@ -107,22 +107,10 @@ static inline void scene_set(scene *s, const char *key, const char *value)
         fail_msg("%s", err.message);
 }
 
-/* Strings over abcd to be reversed, and a small model for them with what `set` changes. */
-static inline void scene_new(scene *s, const setting_pair *set, size_t count)
+/* What stands on settings and data. */
+static inline void scene_build(scene *s)
 {
-    static const setting_pair small[] = {
-        { "width", "10" },       { "embed", "6" },        { "most-length", "5" },
-        { "train-count", "60" }, { "valid-count", "20" }, { "batch", "200" },
-        { "rate", "0.02" },      { "dropout", "0" },
-    };
-    *s = (scene){ 0 };
     att_error err = { 0 };
-    assert_int_equal(att_settings_new(&s->settings, "reverse", NULL), ATT_OK);
-    for (size_t i = 0; i < sizeof small / sizeof *small; i++)
-        scene_set(s, small[i].key, small[i].value);
-    for (size_t i = 0; i < count && set[i].key; i++)
-        scene_set(s, set[i].key, set[i].value);
-    assert_int_equal(att_data_load(&s->data, s->settings, NULL), ATT_OK);
     if (att_model_new(&s->model, s->settings, s->data.source_words, s->data.target_words, &err) !=
         ATT_OK)
         fail_msg("%s", err.message);
@@ -133,6 +121,24 @@ static inline void scene_new(scene *s, const setting_pair *set, size_t count)
     assert_int_equal(
         att_optimiser_make(&s->optimiser, ATT_OPTIMISER_ADAM, s->model->params.size, NULL), ATT_OK);
     att_batches_start(s->batches, 0);
+}
+
+/* Strings over abcd to be reversed, and a small model for them with what `set` changes. */
+static inline void scene_new(scene *s, const setting_pair *set, size_t count)
+{
+    static const setting_pair small[] = {
+        { "width", "10" },       { "embed", "6" },        { "most-length", "5" },
+        { "train-count", "60" }, { "valid-count", "20" }, { "batch", "200" },
+        { "rate", "0.02" },      { "dropout", "0" },
+    };
+    *s = (scene){ 0 };
+    assert_int_equal(att_settings_new(&s->settings, "reverse", NULL), ATT_OK);
+    for (size_t i = 0; i < sizeof small / sizeof *small; i++)
+        scene_set(s, small[i].key, small[i].value);
+    for (size_t i = 0; i < count && set[i].key; i++)
+        scene_set(s, set[i].key, set[i].value);
+    assert_int_equal(att_data_load(&s->data, s->settings, NULL), ATT_OK);
+    scene_build(s);
 }
 
 static inline void scene_of(scene *s, const variant *row)

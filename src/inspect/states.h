@@ -3,7 +3,7 @@
 #ifndef ATT_INSPECT_STATES_H
 #define ATT_INSPECT_STATES_H
 
-#include "inspect/spell.h"
+#include "text/spell.h"
 #include "model/tower.h"
 
 /* Tokens first … end-1 of a text. */

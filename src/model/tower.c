@@ -20,11 +20,37 @@ static att_status of_reader(att_tower *out, const att_model *model, const att_re
     return ATT_OK;
 }
 
+/* As the model itself has them; but what is looked at is no lesson, and nothing is dropped. */
+static att_node *text_scores(const att_model *model, att_tape *tape, att_node *hidden)
+{
+    att_recurrent_parts parts = *(const att_recurrent_parts *)model->parts;
+    parts.dropout = 0;
+    const att_walk walk = { .parts = &parts, .tape = tape };
+    if (parts.project != ATT_NO_PARAM)
+        hidden = att_linear(tape, hidden, att_tape_param(tape, parts.project), NULL,
+                            ATT_ACTIVATION_NONE, false);
+    return att_walk_scores(&walk, hidden, 0);
+}
+
+/* A decoder that stands alone reads what it goes on with. */
+static void of_text(att_tower *out, const att_model *model, const att_recurrent_parts *parts)
+{
+    *out = (att_tower){ .words = model->target_words,
+                        .embedding = parts->target,
+                        .layers = parts->layers,
+                        .width = parts->width,
+                        .scores = text_scores };
+    for (int i = 0; i < parts->layers; i++)
+        out->layer[i] = &parts->decoder[i];
+}
+
 att_status att_model_tower(att_tower *out, const att_model *model, att_error *err)
 {
-    if (model->family == &att_recurrent_family) {
-        const att_recurrent_parts *parts = model->parts;
+    const att_recurrent_parts *parts = model->parts;
+    if (model->family == &att_recurrent_family)
         return of_reader(out, model, &parts->reader, err);
-    }
-    return att_fail(err, ATT_BAD_INPUT, NULL, "the model has no recurrent layers to look into");
+    if (model->family != &att_recurrent_text_family)
+        return att_fail(err, ATT_BAD_INPUT, NULL, "the model has no recurrent layers to look into");
+    of_text(out, model, parts);
+    return ATT_OK;
 }

@@ -1,6 +1,6 @@
 /* A text as the tokens of a vocabulary, with the bytes that each stands for. */
-#ifndef ATT_INSPECT_SPELL_H
-#define ATT_INSPECT_SPELL_H
+#ifndef ATT_TEXT_SPELL_H
+#define ATT_TEXT_SPELL_H
 
 #include "base/arena.h"
 #include "text/vocab.h"

@@ -107,8 +107,9 @@ static att_status look_back(att_flow *out, att_model *model, const att_tower *to
     walk w = { .tower = tower, .text = text, .count = (int64_t)text->ids.count - 1 };
     if (w.count < 1)
         return att_fail(err, ATT_BAD_INPUT, NULL,
-                        "the text has %zu tokens; at least 2: the last is foreseen from the others",
-                        text->ids.count);
+                        "the text has %zu token%s: the last is foreseen from others, and two are "
+                        "the least",
+                        text->ids.count, text->ids.count == 1 ? "" : "s");
     att_status status = att_tape_new(&w.tape, &model->params, err);
     if (status == ATT_OK)
         status = work_out(out, model, &w, err);

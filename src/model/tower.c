@@ -2,6 +2,7 @@
 #include "model/tower.h"
 
 #include "base/error.h"
+#include "model/label.h"
 #include "model/recurrent.h"
 
 static att_status of_reader(att_tower *out, const att_model *model, const att_reader *reader,
@@ -32,9 +33,23 @@ static att_node *text_scores(const att_model *model, att_tape *tape, att_node *h
     return att_walk_scores(&walk, hidden, 0);
 }
 
-/* A decoder that stands alone reads what it goes on with. */
-static void of_text(att_tower *out, const att_model *model, const att_recurrent_parts *parts)
+static att_status of_pairs(att_tower *out, const att_model *model, att_error *err)
 {
+    const att_recurrent_parts *parts = model->parts;
+    return of_reader(out, model, &parts->reader, err);
+}
+
+static att_status of_labels(att_tower *out, const att_model *model, att_error *err)
+{
+    const att_label_parts *parts = model->parts;
+    return of_reader(out, model, parts->encoder, err);
+}
+
+/* A decoder that stands alone reads what it goes on with. */
+static att_status of_text(att_tower *out, const att_model *model, att_error *err)
+{
+    const att_recurrent_parts *parts = model->parts;
+    (void)err;
     *out = (att_tower){ .words = model->target_words,
                         .embedding = parts->target,
                         .layers = parts->layers,
@@ -42,15 +57,19 @@ static void of_text(att_tower *out, const att_model *model, const att_recurrent_
                         .scores = text_scores };
     for (int i = 0; i < parts->layers; i++)
         out->layer[i] = &parts->decoder[i];
+    return ATT_OK;
 }
 
 att_status att_model_tower(att_tower *out, const att_model *model, att_error *err)
 {
-    const att_recurrent_parts *parts = model->parts;
-    if (model->family == &att_recurrent_family)
-        return of_reader(out, model, &parts->reader, err);
-    if (model->family != &att_recurrent_text_family)
-        return att_fail(err, ATT_BAD_INPUT, NULL, "the model has no recurrent layers to look into");
-    of_text(out, model, parts);
-    return ATT_OK;
+    static const struct {
+        const att_family *family;
+        att_status (*find)(att_tower *out, const att_model *model, att_error *err);
+    } ways[] = { { &att_recurrent_family, of_pairs },
+                 { &att_recurrent_label_family, of_labels },
+                 { &att_recurrent_text_family, of_text } };
+    for (size_t i = 0; i < sizeof ways / sizeof *ways; i++)
+        if (ways[i].family == model->family)
+            return ways[i].find(out, model, err);
+    return att_fail(err, ATT_BAD_INPUT, NULL, "the model has no recurrent layers to look into");
 }

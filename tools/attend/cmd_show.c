@@ -55,8 +55,20 @@ const option show_options[] = {
 
 static const show_settings usual = { .digits = 2, .colour = COLOUR_AUTO };
 
+/* A language model answers nothing: what can be seen of it is inside. */
+static att_status show_text(const show_settings *set, const decoding *models, const char *input,
+                            att_error *err)
+{
+    (void)set;
+    (void)models;
+    (void)input;
+    return error_set(err, ATT_BAD_INPUT, "",
+                     "a language model has no answer to draw; --cell and --gradients look inside "
+                     "a recurrent one");
+}
+
 static show_kind *const shows[ATT_KINDS] = {
-    [ATT_KIND_PAIRS] = show_pairs, [ATT_KIND_LABEL] = show_labels
+    [ATT_KIND_PAIRS] = show_pairs, [ATT_KIND_TEXT] = show_text, [ATT_KIND_LABEL] = show_labels
 };
 
 static exit_code show(const struct verb *verb, const show_settings *set, const char *path,

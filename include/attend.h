@@ -499,6 +499,8 @@ typedef struct att_map {
     const char *const *query_labels; /* [queries], UTF-8; or NULL: numbers */
     const char *const *key_labels;   /* [keys]; or NULL */
     const char *const *panel_labels; /* [panels]; or NULL */
+    const char *query_name;          /* what queries are; NULL: "query" */
+    const char *key_name;            /* likewise */
 } att_map;
 
 /* The maps that `plot` lines of a sheet asked for, lent. */
@@ -755,6 +757,20 @@ typedef struct att_head_choice {
  * parameters from `file`, the model's name in the sheet's folder. Transformers alone have heads. */
 ATT_API att_status att_model_explain(att_text *out, att_model *model, const char *file,
                                      const att_head_choice *which, att_error *err);
+
+/* What heads look at in a line, to draw. */
+typedef struct att_gaze att_gaze;
+
+/* Runs a Transformer over which->input and keeps the weights of one part and layer (0: the last):
+ * those of which->head, or of all heads (0), each in a panel or their mean. Rows and columns of the
+ * decoder are the start and what was said, each row being what the next token is found from.
+ * Release with att_gaze_free(). */
+ATT_API att_status att_model_gaze(att_gaze **out, att_model *model, const att_head_choice *which,
+                                  bool every_head, att_error *err);
+ATT_API void att_gaze_free(att_gaze *look);
+
+/* The map, lent. */
+ATT_API const att_map *att_gaze_map(const att_gaze *look);
 
 /* By what the sum of an answer's log-probabilities is divided, n its tokens with the end: longer
  * answers are less probable, and would always lose. */

@@ -207,7 +207,9 @@ bool att_answer_map(att_map *out, const att_answer *answer)
                       .keys = answer->source_count,
                       .weights = answer->weights,
                       .query_labels = answer->target_tokens,
-                      .key_labels = answer->source_tokens };
+                      .key_labels = answer->source_tokens,
+                      .query_name = "answer",
+                      .key_name = "input" };
     return true;
 }
 

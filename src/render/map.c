@@ -127,6 +127,16 @@ static const char **block_labels(att_arena *arena, const char *const *labels, in
     return names;
 }
 
+const char *att_map_query_name(const att_map *map)
+{
+    return map->query_name ? map->query_name : "query";
+}
+
+const char *att_map_key_name(const att_map *map)
+{
+    return map->key_name ? map->key_name : "key";
+}
+
 bool att_map_shrink(att_map *out, const att_map *map, int64_t max_queries, int64_t max_keys,
                     att_arena *arena)
 {

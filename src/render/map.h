@@ -29,6 +29,10 @@ size_t att_map_number(char *buffer, double value, const att_scale *scale, int di
 enum { ATT_LABEL_SIZE = 24 };
 const char *att_map_label(const char *const *labels, int64_t index, char buffer[ATT_LABEL_SIZE]);
 
+/* What stands at the axes. */
+const char *att_map_query_name(const att_map *map);
+const char *att_map_key_name(const att_map *map);
+
 /* A map of at most max_queries × max_keys cells, each the mean of the cells it stands for that are
  * not masked. *out lives in the arena, or is the map itself where it is small enough already.
  * False when memory is out. */

@@ -248,19 +248,20 @@ static void put_key_labels(struct drawing *d)
     att_put(d->out, "</g>\n");
 }
 
-/* The words "query" and "key", and the panel's own name above them. */
+/* What queries and keys are, and the panel's own name above them. */
 static void put_axes(struct drawing *d, int64_t panel)
 {
     const att_map *map = d->map;
     int64_t labelled = map->panels > 1 || map->panel_labels;
     int64_t key_y = -d->at.top + (labelled ? ATT_SVG_PANEL_LABEL_ROOM : 0) + ATT_SVG_FONT;
     att_put(d->out, "<g fill=\"#666\" text-anchor=\"middle\">\n");
-    att_putf(d->out, "<text x=\"%" PRId64 "\" y=\"%" PRId64 "\">key</text>\n",
-             map->keys * d->at.across / 2, key_y);
-    att_putf(d->out,
-             "<text transform=\"translate(%" PRId64 ",%" PRId64 ") rotate(-90)\">query</text>\n",
+    att_putf(d->out, "<text x=\"%" PRId64 "\" y=\"%" PRId64 "\">", map->keys * d->at.across / 2,
+             key_y);
+    att_put_xml(d->out, att_map_key_name(map));
+    att_putf(d->out, "</text>\n<text transform=\"translate(%" PRId64 ",%" PRId64 ") rotate(-90)\">",
              -d->at.left + ATT_SVG_FONT, map->queries * d->at.down / 2);
-    att_put(d->out, "</g>\n");
+    att_put_xml(d->out, att_map_query_name(map));
+    att_put(d->out, "</text>\n</g>\n");
     if (!labelled)
         return;
     att_putf(d->out,

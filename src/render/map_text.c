@@ -69,8 +69,9 @@ static void size_cells(struct grid *g, const att_map *map)
         g->label_width = digits_of(map->queries) * 2 + 1;
     if (g->label_width > LABEL_COLUMNS)
         g->label_width = LABEL_COLUMNS;
-    if (g->label_width < 5)
-        g->label_width = 5; /* the word "query" stands above the labels */
+    int name = att_width(att_map_query_name(map)); /* which stands above the labels */
+    if (g->label_width < name)
+        g->label_width = name;
     int key_width = longest(map->key_labels, map->keys);
     int roomy = key_width + 2 > ROOMY_CELL ? key_width + 2 : ROOMY_CELL;
     g->values = true;
@@ -187,7 +188,7 @@ static void put_query_label(const struct grid *g, int64_t query)
     att_put(g->paint->out, " ");
 }
 
-/* Line `line` of a panel: its name, the word "key", the keys, then the queries. */
+/* Line `line` of a panel: its name, what the keys are, the keys, then the queries. */
 static void put_panel_line(const struct grid *g, int64_t panel, int64_t line)
 {
     static const char *const empty = "";
@@ -197,7 +198,7 @@ static void put_panel_line(const struct grid *g, int64_t panel, int64_t line)
             put_cell(g, panel, line - 3, j);
         return;
     }
-    const char *left[] = { empty, empty, "query" };
+    const char *left[] = { empty, empty, att_map_query_name(g->map) };
     att_paint_style(g->paint, line == 0 ? ATT_STYLE_BOLD : ATT_STYLE_DIM);
     att_paint_padded(g->paint, left[line], g->label_width);
     att_put(g->paint->out, " ");
@@ -207,7 +208,7 @@ static void put_panel_line(const struct grid *g, int64_t panel, int64_t line)
     else if (line == 0)
         att_paint_numbered(g->paint, "head", panel + 1, columns);
     else if (line == 1)
-        att_paint_centred(g->paint, "key", columns);
+        att_paint_centred(g->paint, att_map_key_name(g->map), columns);
     else
         put_key_line(g);
     att_paint_style(g->paint, ATT_STYLE_NONE);

@@ -3,7 +3,7 @@
  * in single precision stands at the end, as a claim. */
 #include "base/error.h"
 #include "base/text.h"
-#include "model/transformer.h"
+#include "decode/look.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -18,10 +18,8 @@ typedef struct writer {
     att_status status;
     const att_model *model;
     const char *file;
-    const att_head_choice *which;
-    int64_t layer, head; /* from 0 */
-    att_ids source, target;
-    att_watch watch;
+    int64_t head; /* from 0 */
+    att_looking look;
 } writer;
 
 #define SAY(w, ...)                                                                                \
@@ -38,7 +36,7 @@ static const char *part_name(att_head_part part)
 
 static bool across(const writer *w)
 {
-    return w->which->part == ATT_PART_CROSS;
+    return w->look.part == ATT_PART_CROSS;
 }
 
 /* ---- pieces of the language */
@@ -57,7 +55,7 @@ static void say_load(writer *w, const char *side, const char *name)
     SAY(w, "(load ");
     say_string(w, w->file);
     if (side)
-        SAY(w, " \"%s.%lld.%s\")", side, (long long)w->layer, name);
+        SAY(w, " \"%s.%lld.%s\")", side, (long long)w->look.layer, name);
     else
         SAY(w, " \"%s\")", name);
 }
@@ -89,13 +87,13 @@ static void say_labels(writer *w, const char *name, const att_vocab *words, cons
 
 static const att_ids *tokens_of(const writer *w)
 {
-    return w->which->part == ATT_PART_ENCODER ? &w->source : &w->target;
+    return w->look.part == ATT_PART_ENCODER ? &w->look.source : &w->look.target;
 }
 
 static void say_embeddings(writer *w)
 {
     const att_transformer_parts *parts = w->model->parts;
-    bool encoder = w->which->part == ATT_PART_ENCODER;
+    bool encoder = w->look.part == ATT_PART_ENCODER;
     const att_embedding *embedding = encoder ? &parts->source : &parts->target;
     const att_ids *ids = tokens_of(w);
     bool shared = encoder && w->model->settings->tie == ATT_TIE_ALL;
@@ -135,21 +133,21 @@ static void say_given(writer *w, const char *name, const att_node *x)
 
 static void say_inputs(writer *w)
 {
-    bool first = w->layer == 0 && !across(w);
+    bool first = w->look.layer == 0 && !across(w);
     SAY(w, "\n## What goes in\n\n");
     if (first) {
         say_embeddings(w);
     } else {
         SAY(w, "What the layers before made of the tokens, as the model worked it out.\n\n");
-        say_given(w, "x", w->watch.x);
+        say_given(w, "x", w->look.watch.x);
     }
     say_labels(w, "x",
-               w->which->part == ATT_PART_ENCODER ? w->model->source_words : w->model->target_words,
+               w->look.part == ATT_PART_ENCODER ? w->model->source_words : w->model->target_words,
                tokens_of(w));
     if (across(w)) {
         SAY(w, "\nAnd what the encoder made of the source.\n\n");
-        say_given(w, "y", w->watch.memory);
-        say_labels(w, "y", w->model->source_words, &w->source);
+        say_given(w, "y", w->look.watch.memory);
+        say_labels(w, "y", w->model->source_words, &w->look.source);
     }
 }
 
@@ -157,7 +155,7 @@ static void say_inputs(writer *w)
 
 static const char *side_of(const writer *w)
 {
-    return w->which->part == ATT_PART_ENCODER ? "encoder" : "decoder";
+    return w->look.part == ATT_PART_ENCODER ? "encoder" : "decoder";
 }
 
 /* The row that the matrices meet: normalised, where norms stand before. */
@@ -237,7 +235,7 @@ static void say_head(writer *w)
         say_turns(w, width);
     SAY(w, "\n## Attention\n\na = attention(%s, %s, v, score = %s%s)\n", rotary ? "q_turned" : "q",
         rotary ? "k_turned" : "k", settings->scale ? "scaled" : "dot",
-        w->which->part == ATT_PART_DECODER ? ", mask = causal" : "");
+        w->look.part == ATT_PART_DECODER ? ", mask = causal" : "");
 }
 
 /* The model's own weights of the head, from [1,H,N,S]. */
@@ -255,8 +253,8 @@ static void say_result(writer *w)
 {
     const att_settings *settings = w->model->settings;
     int64_t width = settings->width / settings->heads;
-    SAY(w, "plot a.weights \"%s layer %lld, head %lld\"\n", part_name(w->which->part),
-        (long long)w->layer + 1, (long long)w->head + 1);
+    SAY(w, "plot a.weights \"%s layer %lld, head %lld\"\n", part_name(w->look.part),
+        (long long)w->look.layer + 1, (long long)w->head + 1);
     SAY(w,
         "\n## What the head adds\n\nThe head has some rows of the last matrix to itself. What all "
         "heads give by theirs is added up%s%s.\n\nout = a * ",
@@ -267,93 +265,15 @@ static void say_result(writer *w)
         (long long)((w->head + 1) * width));
 }
 
-/* ---- the model at work */
+/* ---- all of it */
 
-static att_status fail_choice(const char *what, int64_t asked, int64_t most, att_error *err)
+static att_status write_sheet(writer *w, att_error *err)
 {
-    return att_fail(err, ATT_BAD_INPUT, NULL, "there is no %s %lld: the model has %lld", what,
-                    (long long)asked, (long long)most);
-}
-
-static att_status check(writer *w, att_error *err)
-{
-    const att_settings *settings = w->model->settings;
-    if (w->model->family != &att_transformer_family)
-        return att_fail(err, ATT_BAD_INPUT, NULL,
-                        "is a %s model: only a transformer has heads to explain",
-                        w->model->family->name);
-    int64_t layers =
-        w->which->part == ATT_PART_ENCODER ? settings->layers : settings->decoder_layers;
-    w->layer = w->which->layer > 0 ? w->which->layer - 1 : 0;
-    w->head = w->which->head > 0 ? w->which->head - 1 : 0;
-    if (w->layer >= layers)
-        return fail_choice("layer", w->layer + 1, layers, err);
-    if (w->head >= settings->heads)
-        return fail_choice("head", w->head + 1, settings->heads, err);
-    return ATT_OK;
-}
-
-/* The target as the decoder is fed it: the start, and all that was said. */
-static att_status take_target(writer *w, att_model *model, att_error *err)
-{
-    if (att_ids_add(&w->target, ATT_ID_START) != ATT_OK)
-        return att_fail_memory(err);
-    if (w->which->part == ATT_PART_ENCODER)
-        return ATT_OK;
-    if (w->which->target)
-        return att_vocab_encode(model->target_words, &w->target, w->which->target,
-                                strlen(w->which->target), err);
-    att_answers *answers;
-    const att_answer_how how = { 0 };
-    ATT_TRY(att_model_answer(&answers, model, &w->which->input, 1, &how, err));
-    const char *text = att_answers_get(answers, 0)->text;
-    att_status status = att_vocab_encode(model->target_words, &w->target, text, strlen(text), err);
-    att_answers_free(answers);
-    return status;
-}
-
-static att_status take_tokens(writer *w, att_model *model, att_error *err)
-{
-    ATT_TRY(att_vocab_encode(model->source_words, &w->source, w->which->input,
-                             strlen(w->which->input), err));
-    ATT_TRY(take_target(w, model, err));
-    if (w->source.count == 0)
-        return att_fail(err, ATT_BAD_INPUT, NULL, "the input has no tokens");
-    if (w->source.count > MOST_TOKENS || w->target.count > MOST_TOKENS)
-        return att_fail(err, ATT_BAD_INPUT, NULL,
-                        "the line has %zu source and %zu target tokens, too many for a sheet: at "
-                        "most %d",
-                        w->source.count, w->target.count, MOST_TOKENS);
-    return ATT_OK;
-}
-
-/* Runs the model once over the line, with an eye on the head's layer. */
-static att_status run_model(writer *w, att_tape *tape, att_node **weights, att_error *err)
-{
-    const int64_t lengths[] = { (int64_t)w->source.count, (int64_t)w->target.count };
-    att_run run = { .parts = w->model->parts, .tape = tape, .watch = &w->watch };
-    w->watch = (att_watch){ .part = w->which->part, .layer = (int)w->layer };
-    att_transformer_encode(&run,
-                           att_stretch_new(tape, 1, lengths[0], &lengths[0], w->source.items));
-    const att_stretch *target = att_stretch_new(tape, 1, lengths[1], &lengths[1], w->target.items);
-    if (target && w->which->part != ATT_PART_ENCODER) {
-        run.query_offsets = target->offsets;
-        (void)att_transformer_decode(&run, target);
-    }
-    *weights = att_attend_weights(tape, w->watch.attended);
-    return att_tape_status(tape, err);
-}
-
-static att_status write_sheet(writer *w, att_model *model, att_tape *tape, att_error *err)
-{
-    att_node *weights;
-    ATT_TRY(take_tokens(w, model, err));
-    ATT_TRY(run_model(w, tape, &weights, err));
     SAY(w, "# %s layer %lld, head %lld\n\nOne head of a trained model, worked out step by step.\n",
-        part_name(w->which->part), (long long)w->layer + 1, (long long)w->head + 1);
+        part_name(w->look.part), (long long)w->look.layer + 1, (long long)w->head + 1);
     say_inputs(w);
     say_head(w);
-    say_claim(w, weights);
+    say_claim(w, w->look.weights);
     say_result(w);
     return w->status == ATT_OK ? ATT_OK : att_fail_memory(err);
 }
@@ -361,15 +281,14 @@ static att_status write_sheet(writer *w, att_model *model, att_tape *tape, att_e
 att_status att_model_explain(att_text *out, att_model *model, const char *file,
                              const att_head_choice *which, att_error *err)
 {
-    writer w = { .out = out, .model = model, .file = file, .which = which };
+    writer w = {
+        .out = out, .model = model, .file = file, .head = which->head > 0 ? which->head - 1 : 0
+    };
     size_t before = out->length;
-    att_tape *tape;
-    ATT_TRY(check(&w, err));
-    ATT_TRY(att_tape_new(&tape, &model->params, err));
-    att_status status = write_sheet(&w, model, tape, err);
-    att_tape_free(tape);
-    att_ids_free(&w.source);
-    att_ids_free(&w.target);
+    att_status status = att_looking_begin(&w.look, model, which, 1, MOST_TOKENS, err);
+    if (status == ATT_OK)
+        status = write_sheet(&w, err);
+    att_looking_end(&w.look);
     if (status != ATT_OK)
         out->length = before;
     return status;

@@ -10,11 +10,14 @@
 
 const char show_details[] =
     "Answers INPUT and draws the attention: a row for each token of the answer, a column for each\n"
-    "of the input. With --target, draws it for an answer that is given, right or wrong.\n"
+    "of the input. With --target, draws it for an answer that is given, right or wrong. A\n"
+    "Transformer looks at the input (--part encoder) and at its answer (--part decoder) likewise.\n"
     "\n"
     "With --cell, lets a recurrent model read INPUT (- for standard input) and colours each token\n"
     "by what one unit does after it. With --gradients, plots how far the loss of the last token\n"
     "reaches back: the norm of its gradient with respect to each state before.\n";
+
+static const char *const part_words[] = { "cross", "encoder", "decoder", NULL };
 
 #define ROW(NAME, LETTER, KIND, MEMBER, TAKES, SAYS, ...)                                          \
     {                                                                                              \
@@ -26,6 +29,9 @@ const option show_options[] = {
     ROW("target", 't', TEXT, target, "TEXT", "follow this answer instead of the model's own",
         .kinds = KINDS_WRITE_LINES),
     DECODING_OPTIONS(show_settings),
+    ROW("part", 0, WORD, part, "WHICH",
+        "cross: the answer to the input (default); encoder or decoder: either to itself",
+        .words = part_words, .kinds = KINDS_WRITE_LINES),
     ROW("layer", 0, NUMBER, layer, "N", "draw this layer of the model (default: the last)",
         .least = 1, .most = 1000, .kinds = KINDS_WRITE_LINES),
     ROW("head", 0, NUMBER, head, "N", "draw this head of the layer (default: the mean of all)",
@@ -107,6 +113,8 @@ exit_code show_run(const struct verb *verb, int count, char **args)
         wrong = "--head draws one head and --heads all of them";
     if (!wrong && (set.json || set.signal) && !show_looks_inside(&set))
         wrong = "--json and --signal are for --cell and --gradients";
+    if (!wrong && set.html && set.part != SHOW_CROSS)
+        wrong = "--html is for the attention of the answer to the input";
     if (!wrong)
         wrong = decoding_bad(&set.decoding);
     if (!wrong && operands != 2)

@@ -6,6 +6,9 @@
 
 #include "decoding.h"
 
+/* Whose attention is drawn, in the order of the words. */
+typedef enum show_part { SHOW_CROSS, SHOW_ENCODER, SHOW_DECODER } show_part;
+
 typedef struct show_settings {
     decoding_options decoding;
     const char *target;
@@ -14,6 +17,7 @@ typedef struct show_settings {
     const char *pdf;
     const char *html;
     double scale; /* 0: not given */
+    int part;     /* show_part */
     long layer;   /* 0: not given */
     long head;
     bool heads;

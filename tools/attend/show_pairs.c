@@ -30,24 +30,18 @@ static att_status make_page(output_list *files, const att_answer *answer, const 
     return file ? att_answer_html(&file->bytes, answer, map, err) : error_memory(err);
 }
 
-static att_status show_answer(const att_answer *answer, const show_settings *set, att_error *err)
+/* Draws a map of an answer, everywhere that it was asked for. */
+static att_status show_map(const att_answer *answer, const att_map *map, const show_settings *set,
+                           att_error *err)
 {
     const picture_files asked = { set->svg, set->png, set->pdf, set->scale };
-    att_map map;
-    if (answer->source_count == 0)
-        return error_set(err, ATT_BAD_INPUT, "", "the input has no tokens");
-    if (!(set->heads ? att_answer_layer_map(&map, answer, set->layer)
-                     : att_answer_map(&map, answer)))
-        return error_set(err, ATT_BAD_INPUT, "",
-                         "the model has no attention to show: it was trained with none, or with a "
-                         "fixed context");
     att_text text = { 0 };
     output_list files = { 0 };
-    att_status status = pictures_make(&files, (const att_map *[]){ &map }, 1, &asked, err);
+    att_status status = pictures_make(&files, (const att_map *[]){ map }, 1, &asked, err);
     if (status == ATT_OK && set->html)
-        status = make_page(&files, answer, &map, set->html, err);
+        status = make_page(&files, answer, map, set->html, err);
     if (status == ATT_OK && !set->quiet)
-        status = make_text(&text, answer, &map, set, err);
+        status = make_text(&text, answer, map, set, err);
     if (status == ATT_OK)
         status = output_check(&files, err);
     if (status == ATT_OK)
@@ -59,20 +53,55 @@ static att_status show_answer(const att_answer *answer, const show_settings *set
     return status;
 }
 
+/* Where in the source the model looked for each token of the answer. */
+static att_status show_cross(const att_answer *answer, const show_settings *set, att_error *err)
+{
+    att_map map;
+    if (!(set->heads ? att_answer_layer_map(&map, answer, set->layer)
+                     : att_answer_map(&map, answer)))
+        return error_set(err, ATT_BAD_INPUT, "",
+                         "the model has no attention to show: it was trained with none, or with a "
+                         "fixed context");
+    return show_map(answer, &map, set, err);
+}
+
+/* Where the input or the answer looked in itself. */
+static att_status show_self(att_model *model, const char *input, const att_answer *answer,
+                            const show_settings *set, att_error *err)
+{
+    const att_head_choice which = { .part = set->part == SHOW_ENCODER ? ATT_PART_ENCODER
+                                                                      : ATT_PART_DECODER,
+                                    .layer = set->layer,
+                                    .head = set->head,
+                                    .input = input,
+                                    .target = answer->text };
+    att_gaze *gaze;
+    att_status status = att_model_gaze(&gaze, model, &which, set->heads, err);
+    if (status == ATT_OK)
+        status = show_map(answer, att_gaze_map(gaze), set, err);
+    att_gaze_free(gaze);
+    return status;
+}
+
 att_status show_pairs(const show_settings *set, const decoding *models, const char *input,
                       att_error *err)
 {
+    bool cross = set->part == SHOW_CROSS;
     att_answers *answers = NULL;
     const att_answer_how how = { .decoding = models->how,
-                                 .attention = true,
-                                 .every_head = set->heads,
-                                 .layer = set->layer,
-                                 .head = set->head,
+                                 .attention = cross,
+                                 .every_head = cross && set->heads,
+                                 .layer = cross ? set->layer : 0,
+                                 .head = cross ? set->head : 0,
                                  .targets = set->target ? &set->target : NULL };
     att_status status = att_model_answer(&answers, models->model, &input, 1, &how, err);
     err->line = 0; /* there is but one line */
-    if (status == ATT_OK)
-        status = show_answer(att_answers_get(answers, 0), set, err);
+    const att_answer *answer = status == ATT_OK ? att_answers_get(answers, 0) : NULL;
+    if (answer && answer->source_count == 0)
+        status = error_set(err, ATT_BAD_INPUT, "", "the input has no tokens");
+    else if (answer)
+        status = cross ? show_cross(answer, set, err)
+                       : show_self(models->model, input, answer, set, err);
     att_answers_free(answers);
     return status;
 }

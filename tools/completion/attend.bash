@@ -21,7 +21,7 @@ _attend_run="$_attend_decoding --json --attention --heads --score --alignments -
 --layer --head --prefix --prefixes --prompt --length --longest --too-long --batch --help"
 _attend_eval="$_attend_decoding --json --hyp --ref --metric --tokenizer --lower --resamples --help"
 _attend_score='--json --with --help'
-_attend_show="$_attend_decoding --target --layer --head --heads --cell --signal --gradients --json --svg --png --pdf --html
+_attend_show="$_attend_decoding --target --part --layer --head --heads --cell --signal --gradients --json --svg --png --pdf --html
 --scale --digits --colour --ascii --quiet --help"
 _attend_cells='--text --html --json --signal --held-out --most --best --colour --ascii --help'
 _attend_info='--json --help'
@@ -167,6 +167,7 @@ _attend() {
         ;;
     show)
         case $prev in
+        --part) _attend_words 'cross encoder decoder' ;;
         --colour) _attend_words 'auto always never' ;;
         --length-norm) _attend_words 'mean gnmt none' ;;
         --with) _attend_files safetensors ;;

@@ -28,7 +28,7 @@ static void put_row(att_writer *out, const att_cells_row *row)
     const att_cell_found *best = row->found;
     if (row->found_count == 0) {
         att_putf(out,
-                 "<tr class=\"none\"><td>%s</td><td colspan=\"4\">does not change in this text",
+                 "<tr class=\"none\"><td>%s</td><td colspan=\"5\">does not change in this text",
                  row->property);
     } else {
         att_putf(out, "<tr><td><a href=\"#%s\">%s</a></td>", row->property, row->property);

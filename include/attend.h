@@ -723,8 +723,9 @@ typedef struct att_token_list {
     size_t count;
 } att_token_list;
 
-/* Makes a model by hand: of the kind that `settings` say, which are copied, for these tokens. Its
- * parameters start as for training, and can be set. */
+/* Makes a model by hand: of the kind that `settings` say, which are copied, for these tokens; a
+ * kind that reads none has no source, which may be NULL then. Its parameters start as for training,
+ * and can be set. */
 ATT_API att_status att_model_make(att_model **out, const att_settings *settings,
                                   const att_token_list *source, const att_token_list *target,
                                   att_error *err);

@@ -32,14 +32,34 @@ typedef struct owned {
     att_vocab *source, *target;
 } owned;
 
+/* What a target token is. */
+static att_tokens target_tokens(const att_settings *settings)
+{
+    switch (att_settings_kind(settings)) {
+    case ATT_KIND_TEXT:
+        return (att_tokens)settings->tokens;
+    case ATT_KIND_LABEL:
+        return ATT_TOKENS_LINE;
+    case ATT_KIND_PAIRS:
+    case ATT_KIND_PICTURE:
+        break;
+    }
+    return (att_tokens)settings->target_tokens;
+}
+
 static att_status make_owned(owned *own, const att_settings *settings, const att_token_list *source,
                              const att_token_list *target, att_error *err)
 {
+    att_kind kind = att_settings_kind(settings);
     ATT_TRY(copy_settings(&own->settings, settings, err));
-    ATT_TRY(att_vocab_of_tokens(&own->source, (att_tokens)settings->source_tokens, settings->lower,
-                                source->tokens, source->count, err));
-    return att_vocab_of_tokens(&own->target, (att_tokens)settings->target_tokens, settings->lower,
-                               target->tokens, target->count, err);
+    if (att_kind_reads(kind))
+        ATT_TRY(att_vocab_of_tokens(&own->source, (att_tokens)settings->source_tokens,
+                                    settings->lower, source->tokens, source->count, err));
+    ATT_TRY(att_vocab_of_tokens(&own->target, target_tokens(settings), settings->lower,
+                                target->tokens, target->count, err));
+    if (kind == ATT_KIND_TEXT)
+        att_vocab_take_texts(own->target);
+    return ATT_OK;
 }
 
 att_status att_model_make(att_model **out, const att_settings *settings,

@@ -56,6 +56,37 @@ static inline att_settings *small_new(const char *folder)
     return settings;
 }
 
+/* The same for a language model of the text in `folder`: the state that it carries from batch to
+ * batch is in the checkpoint too. */
+static inline att_settings *small_text_new(const char *folder, const char *family)
+{
+    static const char text[] = "abc abd abe. acb adb aeb! bca bda bea? cab dab eab; ";
+    static const char *const all[][2] = {
+        { "width", "16" },         { "layers", "2" },         { "chunk", "6" },
+        { "batch", "18" },         { "hold-out", "0.2" },     { "epochs", "2" },
+        { "dropout", "0.3" },      { "accumulate", "2" },     { "average", "2" },
+        { "schedule", "plateau" }, { "validate-every", "5" }, { "save-every", "0" },
+    };
+    att_settings *settings;
+    char path[256];
+    snprintf(path, sizeof path, "%s/text", folder);
+    FILE *file = fopen(path, "w");
+    assert_non_null(file);
+    for (int i = 0; i < 8; i++)
+        fputs(text, file);
+    fclose(file);
+    assert_int_equal(att_settings_new(&settings, "lm", NULL), ATT_OK);
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++)
+        small_set(settings, all[i][0], all[i][1]);
+    small_set(settings, "family", family);
+    if (strcmp(family, "recurrent") == 0) /* feed it what it foretold itself, too */
+        small_set(settings, "own", "0.5");
+    small_set(settings, "train", path);
+    snprintf(path, sizeof path, "%s/m.safetensors", folder);
+    small_set(settings, "out", path);
+    return settings;
+}
+
 /* A new folder, to be removed by folder_remove(). */
 static inline void folder_new(char folder[64])
 {

@@ -18,6 +18,7 @@ typedef struct attempt {
     const char *cpu;        /* or NULL: the best */
     int64_t die_after;      /* events until it kills itself; 0: never */
     const char *changes[2]; /* a setting other than those of small_run.h */
+    const char *text;       /* the family of a language model; NULL: pairs */
 } attempt;
 
 typedef struct countdown {
@@ -43,7 +44,8 @@ static int train(const attempt *how)
     if (how->cpu)
         setenv("ATTEND_CPU", how->cpu, 1);
     att_threads_set(how->threads);
-    att_settings *settings = small_new(how->folder);
+    att_settings *settings =
+        how->text ? small_text_new(how->folder, how->text) : small_new(how->folder);
     if (how->changes[0])
         small_set(settings, how->changes[0], how->changes[1]);
     snprintf(last, sizeof last, "%s/m.last.safetensors", how->folder);
@@ -203,9 +205,64 @@ static void every_optimiser_resumes_to_the_same_bytes(void **state)
     }
 }
 
+/* Models are named after the folder of their text, and differ in that alone: the checkpoint, with
+ * parameters, moments and what is carried, is compared without its settings by running on. */
+static void text_models_equal(const char *a, const char *b, const char *what)
+{
+    att_model *models[2];
+    const char *const folders[] = { a, b };
+    for (int i = 0; i < 2; i++) {
+        char path[256];
+        snprintf(path, sizeof path, "%s/m.safetensors", folders[i]);
+        assert_int_equal(att_model_load(&models[i], path, NULL), ATT_OK);
+    }
+    for (size_t i = 0; i < att_model_tensor_count(models[0]); i++) {
+        att_tensor one, other;
+        const char *name = att_model_tensor_name(models[0], i);
+        assert_int_equal(att_model_tensor_get(&one, models[0], name, NULL), ATT_OK);
+        assert_int_equal(att_model_tensor_get(&other, models[1], name, NULL), ATT_OK);
+        size_t bytes = (size_t)att_tensor_count(&one) * sizeof(float);
+        if (memcmp(one.data, other.data, bytes) != 0)
+            fail_msg("%s: %s differs", what, name);
+        att_tensor_free(&one);
+        att_tensor_free(&other);
+    }
+    att_model_free(models[0]);
+    att_model_free(models[1]);
+}
+
+/* A language model that is killed in the middle of an epoch takes its state up again. */
+static void a_text_is_taken_up_where_it_was_left(void **state)
+{
+    (void)state;
+    static const char *const families[] = { "recurrent", "transformer" };
+    for (size_t f = 0; f < 2; f++) {
+        char whole[64], broken[64], what[64];
+        folder_new(whole);
+        attempt how = { whole, .threads = 1, .text = families[f] };
+        assert_true(finished(start(&how)));
+        bool reached = false;
+        for (int64_t n = 1; !reached; n += 3) {
+            folder_new(broken);
+            how.folder = broken;
+            how.die_after = n;
+            reached = finished(start(&how));
+            how.die_after = 0;
+            how.threads = 1 + (int)(n % 2);
+            if (!reached)
+                assert_true(finished(start(&how)));
+            snprintf(what, sizeof what, "%s, killed after event %d", families[f], (int)n);
+            text_models_equal(whole, broken, what);
+            folder_remove(broken);
+        }
+        folder_remove(whole);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_text_is_taken_up_where_it_was_left),
         cmocka_unit_test(killed_after_every_event_it_ends_the_same),
         cmocka_unit_test(killed_again_and_again_it_ends_the_same),
         cmocka_unit_test(killed_at_any_moment_it_ends_the_same),

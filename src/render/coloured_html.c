@@ -70,22 +70,23 @@ static void put_content(att_writer *out, const att_glyph *glyph, bool marked)
     att_put(out, marked ? "</u>" : "");
 }
 
+/* Glyphs of one token stand in one element. */
 static void put_glyph(att_writer *out, const att_coloured *coloured, const att_scale *scale,
-                      const att_glyph *glyph)
+                      const att_glyphs *glyphs, int64_t index)
 {
+    const att_glyph *glyph = &glyphs->all[index];
     int level = att_glyph_level(coloured, scale, glyph);
     bool ends = glyph->kind == ATT_GLYPH_NEWLINE;
-    bool marked = att_glyph_marked(coloured, glyph);
-    if (level < 0) {
-        put_content(out, glyph, marked);
-    } else {
+    bool first = index == 0 || glyph[-1].token != glyph->token;
+    bool last = index + 1 == glyphs->count || glyph[1].token != glyph->token;
+    if (level >= 0 && first) {
         att_putf(out, "<i class=\"%c%d%s\" title=\"", families[scale->diverging].letter,
                  step_of(level), ends ? " end" : "");
         put_number(out, coloured->values[glyph->token]);
         att_put(out, "\">");
-        put_content(out, glyph, marked);
-        att_put(out, "</i>");
     }
+    put_content(out, glyph, att_glyph_marked(coloured, glyph));
+    att_put(out, level >= 0 && last ? "</i>" : "");
     att_put(out, ends ? "\n" : "");
 }
 
@@ -111,7 +112,7 @@ void att_put_coloured_html(att_writer *out, const att_coloured *coloured)
     } else {
         att_put(out, "<div class=\"coloured\">");
         for (int64_t i = 0; i < glyphs.count && out->status == ATT_OK; i++)
-            put_glyph(out, coloured, &scale, &glyphs.all[i]);
+            put_glyph(out, coloured, &scale, &glyphs, i);
         att_put(out, "</div>\n");
         put_bar(out, &scale);
     }
@@ -127,7 +128,7 @@ att_status att_coloured_html(att_text *text, const att_coloured *coloured, att_e
     att_put_html_body(&out);
     att_put(&out, "<h1>");
     att_put_xml(&out, title);
-    att_put(&out, "</h1>\n<p>Point at a character to see its value.</p>\n");
+    att_put(&out, "</h1>\n<p>Point at a character or a word to see its value.</p>\n");
     att_put_coloured_html(&out, coloured);
     att_put_html_end(&out);
     return att_writer_finish(&out, err);

@@ -1,0 +1,166 @@
+/* Training models that sort: a run that stops and goes on leaves the bytes of one that did not, and
+ * what it leaves is calibrated on the sentences that validated it. */
+#include "train/small_run.h"
+
+#include "metrics/judge_corpus.h"
+#include "train/training.h"
+
+#include <math.h>
+
+/* Sentences of a few words; some labels are wrong, so that nothing can be sure. */
+static void write_data(const char *folder)
+{
+    static const char *const words[] = { "good", "bad", "so", "film", "very", "dull" };
+    char path[256];
+    snprintf(path, sizeof path, "%s/data.tsv", folder);
+    FILE *file = fopen(path, "w");
+    assert_non_null(file);
+    for (int i = 0; i < 120; i++) {
+        int first = i * 7 % 6, second = i * 5 % 4;
+        bool wrong = i % 9 == 4;
+        fprintf(file, "%s %s %s\t%s\n", words[first], words[second + 1], words[i % 6],
+                (first % 2 == 0) != wrong ? "up" : "down");
+    }
+    assert_int_equal(fclose(file), 0);
+}
+
+static att_settings *label_settings(const char *folder, const char *family)
+{
+    static const char *const set[][2] = {
+        { "width", "12" },         { "dropout", "0.3" },     { "word-dropout", "0.2" },
+        { "hold-out", "0.3" },     { "batch", "60" },        { "epochs", "4" },
+        { "accumulate", "2" },     { "rate", "0.02" },       { "label-smoothing", "0.1" },
+        { "validate-every", "3" }, { "schedule", "cosine" }, { "average", "2" },
+    };
+    att_settings *settings;
+    char path[256];
+    assert_int_equal(att_settings_new(&settings, "classify", NULL), ATT_OK);
+    small_set(settings, "family", family);
+    for (size_t i = 0; i < sizeof set / sizeof *set; i++)
+        small_set(settings, set[i][0], set[i][1]);
+    snprintf(path, sizeof path, "%s/data.tsv", folder);
+    small_set(settings, "train", path);
+    snprintf(path, sizeof path, "%s/m.safetensors", folder);
+    small_set(settings, "out", path);
+    return settings;
+}
+
+#ifdef ATT_HAVE_JANSSON
+
+/* Stops after so many events; 0: never. */
+static bool stop_after(void *context, const att_training_progress *progress)
+{
+    int *left = context;
+    (void)progress;
+    return *left == 0 || --*left > 0;
+}
+
+/* Runs in `folder`, from its checkpoint if there is one; gives whether the run is over. */
+static bool run(const char *folder, const char *family, int events)
+{
+    char last[256];
+    att_error err = { 0 };
+    att_training *training;
+    att_settings *settings = label_settings(folder, family);
+    snprintf(last, sizeof last, "%s/m.last.safetensors", folder);
+    if (access(last, F_OK) == 0)
+        small_set(settings, "resume", last);
+    if (att_training_new(&training, settings, &err) != ATT_OK ||
+        att_training_run(training, stop_after, &events, &err) != ATT_OK)
+        fail_msg("%s: %s", err.place, err.message);
+    bool over = att_training_over(training);
+    att_training_free(training);
+    att_settings_free(settings);
+    return over;
+}
+
+/* Both runs read the same file, so that their settings are the same. */
+static void a_run_that_stops_often_leaves_the_bytes_of_one_that_does_not(void **state)
+{
+    (void)state;
+    static const char *const families[] = { "recurrent", "transformer" };
+    for (int f = 0; f < 2; f++) {
+        char folder[64], kept[128], command[512];
+        folder_new(folder);
+        write_data(folder);
+        assert_true(run(folder, families[f], 0));
+        snprintf(kept, sizeof kept, "%s/whole", folder);
+        snprintf(command, sizeof command, "mkdir %s && mv %s/m.*safetensors %s", kept, folder,
+                 kept);
+        assert_int_equal(system(command), 0);
+        int parts = 1;
+        while (!run(folder, families[f], 4))
+            parts++;
+        assert_true(parts > 3);
+        folders_equal(kept, folder, families[f]);
+        folder_remove(folder);
+    }
+}
+
+static void the_model_that_is_left_has_the_best_temperature_for_what_validated_it(void **state)
+{
+    (void)state;
+    char folder[64], path[256];
+    folder_new(folder);
+    write_data(folder);
+    run(folder, "recurrent", 0);
+    snprintf(path, sizeof path, "%s/m.safetensors", folder);
+    att_model *model;
+    assert_int_equal(att_model_load(&model, path, NULL), ATT_OK);
+    double fitted = model->temperature;
+    assert_true(fitted != 1);
+    att_corpus corpus;
+    const att_data_reading reading = { .settings = model->settings,
+                                       .source = model->source_words,
+                                       .target = model->target_words };
+    assert_int_equal(att_data_read(&corpus, &reading, NULL), ATT_OK);
+    double loss[3];
+    for (int i = 0; i < 3; i++) {
+        att_judged_corpus judged;
+        model->temperature = fitted * (1 + 0.05 * (i - 1));
+        assert_int_equal(att_judge_corpus(&judged, model, NULL, 0, &corpus, NULL), ATT_OK);
+        loss[i] = att_judged_loss(&judged.judged, 1);
+        att_judged_corpus_free(&judged);
+    }
+    assert_true(loss[1] < loss[0] && loss[1] < loss[2]);
+    att_corpus_free(&corpus);
+    att_model_free(model);
+    folder_remove(folder);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_run_that_stops_often_leaves_the_bytes_of_one_that_does_not),
+        cmocka_unit_test(the_model_that_is_left_has_the_best_temperature_for_what_validated_it),
+    };
+    return cmocka_run_group_tests_name("train labels", tests, NULL, NULL);
+}
+
+#else
+
+static void a_build_without_jansson_refuses_before_the_first_step(void **state)
+{
+    (void)state;
+    char folder[64];
+    att_error err = { 0 };
+    att_training *training;
+    folder_new(folder);
+    write_data(folder);
+    att_settings *settings = label_settings(folder, "recurrent");
+    assert_int_equal(att_training_new(&training, settings, NULL), ATT_OK);
+    assert_int_equal(att_training_run(training, NULL, NULL, &err), ATT_UNSUPPORTED);
+    att_training_free(training);
+    att_settings_free(settings);
+    folder_remove(folder);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_build_without_jansson_refuses_before_the_first_step),
+    };
+    return cmocka_run_group_tests_name("train labels", tests, NULL, NULL);
+}
+
+#endif

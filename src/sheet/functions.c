@@ -186,7 +186,8 @@ static att_status run_reduce(const att_call *call, att_value *out)
                 out);
 }
 
-/* ---- Layer normalisation: each row to mean 0 and variance 1, then gain and bias */
+/* ---- Norms: each row to mean 0 and variance 1, or to a mean square of 1 alone; then gain and bias
+ */
 
 /* An optional row of weights: argument `index`, or NULL. */
 static att_status row_argument(const att_call *call, size_t index, const char *what, int64_t cols,
@@ -199,16 +200,16 @@ static att_status row_argument(const att_call *call, size_t index, const char *w
     ATT_TRY(att_call_matrix(call, index, &row));
     if (row->rows != 1 || row->cols != cols)
         return att_call_fail(call, call->node->child[index],
-                             "layernorm: the %s must be 1 × %lld like the rows, found %lld × %lld",
-                             what, (long long)cols, (long long)row->rows, (long long)row->cols);
+                             "%s: the %s must be 1 × %lld like the rows, found %lld × %lld",
+                             call->function->name, what, (long long)cols, (long long)row->rows,
+                             (long long)row->cols);
     *out = row->data;
     return ATT_OK;
 }
 
-static void layernorm_row(const double *from, double *to, int64_t count, double eps,
-                          const double *gain, const double *bias)
+static void norm_row(const double *from, double *to, int64_t count, double mean, double eps,
+                     const double *gain, const double *bias)
 {
-    double mean = mean_of(from, count);
     double variance = 0;
     for (int64_t j = 0; j < count; j++)
         variance += (from[j] - mean) * (from[j] - mean);
@@ -217,8 +218,9 @@ static void layernorm_row(const double *from, double *to, int64_t count, double 
         to[j] = (from[j] - mean) * scale * (gain ? gain[j] : 1) + (bias ? bias[j] : 0);
 }
 
-static att_status run_layernorm(const att_call *call, att_value *out)
+static att_status run_norm(const att_call *call, att_value *out)
 {
+    bool centred = strcmp(call->function->name, "layernorm") == 0;
     const att_matrix *of;
     const double *gain;
     const double *bias;
@@ -228,8 +230,11 @@ static att_status run_layernorm(const att_call *call, att_value *out)
     ATT_TRY(row_argument(call, 2, "bias", of->cols, &bias));
     ATT_TRY(att_option_number(call, "eps", &eps));
     att_matrix *to = att_matrix_like(call->arena, of);
-    for (int64_t i = 0; to && i < of->rows; i++)
-        layernorm_row(of->data + i * of->cols, to->data + i * of->cols, of->cols, eps, gain, bias);
+    for (int64_t i = 0; to && i < of->rows; i++) {
+        const double *row = of->data + i * of->cols;
+        double mean = centred ? mean_of(row, of->cols) : 0;
+        norm_row(row, to->data + i * of->cols, of->cols, mean, eps, gain, bias);
+    }
     return give(call, to, out);
 }
 
@@ -365,7 +370,7 @@ static att_status run_round(const att_call *call, att_value *out)
 /* ---- The table */
 
 static const att_option_row along[] = { { "rows", NULL }, { "cols", NULL }, { NULL, NULL } };
-static const att_option_row layernorm_options[] = { { "eps", "a number" }, { NULL, NULL } };
+static const att_option_row norm_options[] = { { "eps", "a number" }, { NULL, NULL } };
 
 const att_function att_plain_functions[] = {
     { "softmax", "softmax(X), each row, or softmax(X, cols)", 1, 1, along, run_softmax },
@@ -384,7 +389,8 @@ const att_function att_plain_functions[] = {
     { "max", "max(X), max(X, rows) or max(X, cols)", 1, 1, along, run_reduce },
     { "min", "min(X), min(X, rows) or min(X, cols)", 1, 1, along, run_reduce },
     { "argmax", "argmax(X), of each row, or argmax(X, cols)", 1, 1, along, run_reduce },
-    { "layernorm", "layernorm(X, gain, bias, eps = 1e-5)", 1, 3, layernorm_options, run_layernorm },
+    { "layernorm", "layernorm(X, gain, bias, eps = 1e-5)", 1, 3, norm_options, run_norm },
+    { "rmsnorm", "rmsnorm(X, gain, eps = 1e-5)", 1, 2, norm_options, run_norm },
     { "permute", "permute(X, [3 1 2]), or permute(X, [3 1 2], cols)", 2, 2, along, run_permute },
     { "transpose", "transpose(X)", 1, 1, NULL, run_transpose },
     { "zeros", "zeros(rows, cols)", 1, 2, NULL, run_filled },

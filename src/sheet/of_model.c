@@ -165,12 +165,15 @@ static const char *say_norm(writer *w)
     char full[64];
     if (w->model->settings->norm != ATT_NORM_BEFORE)
         return "x";
-    SAY(w, "n = layernorm(x, ");
+    bool centred = w->model->settings->norm_kind == ATT_NORM_LAYER;
+    SAY(w, "n = %s(x, ", centred ? "layernorm" : "rmsnorm");
     snprintf(full, sizeof full, "%s.gain", name);
     say_load(w, side, full);
-    SAY(w, ", ");
-    snprintf(full, sizeof full, "%s.bias", name);
-    say_load(w, side, full);
+    if (centred) {
+        SAY(w, ", ");
+        snprintf(full, sizeof full, "%s.bias", name);
+        say_load(w, side, full);
+    }
     SAY(w, ", eps = 1e-5)\n");
     return "n";
 }

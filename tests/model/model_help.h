@@ -82,6 +82,7 @@ static const variant variants[] = {
     { "transformer, no norm, attention alone",
       { TRANSFORMER, { "norm", "none" }, { "feed-forward", "0" } } },
     { "transformer, no residuals", { TRANSFORMER, { "residuals", "no" } } },
+    { "transformer, norms by the mean square", { TRANSFORMER, { "norm-kind", "rms" } } },
     { NULL, { { 0 } } },
 };
 

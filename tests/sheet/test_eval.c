@@ -161,7 +161,9 @@ static void layernorm_gives_rows_of_mean_0_and_variance_1_then_gain_and_bias(voi
         "expect mean(Y .* Y, rows) = [1; 1]\n"
         "expect layernorm(X) = [-1.3416354 -0.4472118 0.4472118 1.3416354\n"
         "                       -0.5773500 -0.5773500 -0.5773500 1.7320501] to 6 decimals\n"
-        "expect layernorm(X, [2 2 2 2], [1 1 1 1], eps = 0) = 2 * Y + 1\n");
+        "expect layernorm(X, [2 2 2 2], [1 1 1 1], eps = 0) = 2 * Y + 1\n"
+        "expect rmsnorm([3 -4], eps = 0) = [3 -4] / sqrt(12.5)\n"
+        "expect rmsnorm([3 -4], [2 10], eps = 1) = [6 -40] / sqrt(13.5)\n");
 }
 
 static void matrices_are_made_rearranged_and_rounded(void **state)

@@ -184,29 +184,8 @@ static void threads_and_instruction_sets_do_not_show(void **state)
     folder_remove(whole);
 }
 
-static void every_optimiser_resumes_to_the_same_bytes(void **state)
-{
-    (void)state;
-    static const char *const names[] = { "sgd", "adamw", "adadelta" };
-    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
-        char whole[64], broken[64];
-        folder_new(whole);
-        folder_new(broken);
-        attempt how = { whole, .threads = 1, .changes = { "optimiser", names[i] } };
-        assert_true(finished(start(&how)));
-        how.folder = broken;
-        how.die_after = 7;
-        assert_false(finished(start(&how)));
-        how.die_after = 0;
-        assert_true(finished(start(&how)));
-        folders_equal(whole, broken, names[i]);
-        folder_remove(whole);
-        folder_remove(broken);
-    }
-}
-
-/* Models are named after the folder of their text, and differ in that alone: the checkpoint, with
- * parameters, moments and what is carried, is compared without its settings by running on. */
+/* Files of texts differ in the folder that their settings name: so their parameters are compared.
+ */
 static void text_models_equal(const char *a, const char *b, const char *what)
 {
     att_model *models[2];
@@ -229,6 +208,49 @@ static void text_models_equal(const char *a, const char *b, const char *what)
     }
     att_model_free(models[0]);
     att_model_free(models[1]);
+}
+
+static void texts_too_give_the_same_bits_everywhere(void **state)
+{
+    (void)state;
+    static const char *const cpus[] = { "ref", "avx2", "avx512" };
+    static const char *const families[] = { "recurrent", "transformer" };
+    for (size_t i = 0; i < 6; i++) {
+        char whole[64], other[64], what[64];
+        folder_new(whole);
+        folder_new(other);
+        attempt how = { whole, .threads = 1, .text = families[i % 2] };
+        assert_true(finished(start(&how)));
+        how.folder = other;
+        how.threads = 3;
+        how.cpu = cpus[i / 2];
+        assert_true(finished(start(&how)));
+        snprintf(what, sizeof what, "%s, %s", how.text, how.cpu);
+        text_models_equal(whole, other, what);
+        folder_remove(whole);
+        folder_remove(other);
+    }
+}
+
+static void every_optimiser_resumes_to_the_same_bytes(void **state)
+{
+    (void)state;
+    static const char *const names[] = { "sgd", "adamw", "adadelta" };
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        char whole[64], broken[64];
+        folder_new(whole);
+        folder_new(broken);
+        attempt how = { whole, .threads = 1, .changes = { "optimiser", names[i] } };
+        assert_true(finished(start(&how)));
+        how.folder = broken;
+        how.die_after = 7;
+        assert_false(finished(start(&how)));
+        how.die_after = 0;
+        assert_true(finished(start(&how)));
+        folders_equal(whole, broken, names[i]);
+        folder_remove(whole);
+        folder_remove(broken);
+    }
 }
 
 /* A language model that is killed in the middle of an epoch takes its state up again. */
@@ -263,6 +285,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_text_is_taken_up_where_it_was_left),
+        cmocka_unit_test(texts_too_give_the_same_bits_everywhere),
         cmocka_unit_test(killed_after_every_event_it_ends_the_same),
         cmocka_unit_test(killed_again_and_again_it_ends_the_same),
         cmocka_unit_test(killed_at_any_moment_it_ends_the_same),

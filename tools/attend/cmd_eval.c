@@ -15,6 +15,9 @@ const char eval_details[] =
     "model's own answers. Token accuracy and perplexity are of the next token where the model is\n"
     "told the reference so far. Where answers are words or subwords, BLEU and chrF follow.\n"
     "\n"
+    "For a language model DATA is a text; told are the loss in nats a token, bits a character and\n"
+    "perplexity, of every token but the first.\n"
+    "\n"
     "With --hyp, scores the lines of a file against those of one or more references, line by "
     "line.\n"
     "\n"
@@ -65,8 +68,9 @@ const option eval_options[] = {
       .takes = "N",
       .says = "draws for the intervals (default 1000; 0: no intervals)",
       .least = 0,
-      .most = 1e6 },
-    DECODING_OPTIONS(eval_settings),
+      .most = 1e6,
+      .kinds = KINDS_ASKED },
+    DECODING_OPTIONS(eval_settings, KINDS_WRITE_LINES),
     { 0 },
 };
 

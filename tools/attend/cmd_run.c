@@ -55,7 +55,7 @@ const option run_options[] = {
         .kinds = KINDS_WRITE_LINES),
     ROW("prefixes", TEXT, prefixes, "FILE", "a line for each answer to begin with",
         .kinds = KINDS_WRITE_LINES),
-    DECODING_OPTIONS(run_settings),
+    DECODING_OPTIONS(run_settings, KINDS_WRITE),
     ROW("longest", NUMBER, longest, "N",
         "tokens of a line at most (default: as many as the model can take)", .least = 1,
         .most = 1e9, .kinds = KINDS_ASKED),

@@ -28,7 +28,7 @@ static const char *const part_words[] = { "cross", "encoder", "decoder", NULL };
 const option show_options[] = {
     ROW("target", 't', TEXT, target, "TEXT", "follow this answer instead of the model's own",
         .kinds = KINDS_WRITE_LINES),
-    DECODING_OPTIONS(show_settings),
+    DECODING_OPTIONS(show_settings, KINDS_WRITE_LINES),
     ROW("part", 0, WORD, part, "WHICH",
         "cross: the answer to the input (default); encoder or decoder: either to itself",
         .words = part_words, .kinds = KINDS_WRITE_LINES),

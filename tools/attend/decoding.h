@@ -33,10 +33,11 @@ extern const char *const length_norm_words[]; /* NULL-ended, in the order of att
         .takes = TAKES, .says = SAYS, ##__VA_ARGS__                                                \
     }
 
-/* The rows, for the table of a verb whose settings are of TYPE. */
-#define DECODING_OPTIONS(TYPE)                                                                     \
+/* The rows, for the table of a verb whose settings are of TYPE. Models of the kinds WRITES write
+ * tokens for it, one after another. */
+#define DECODING_OPTIONS(TYPE, WRITES)                                                             \
     DECODING_ROW(TYPE, "beam", NUMBER, beam, "N", "answers followed at a time (default 1)",        \
-                 .least = 1, .most = 1000, .kinds = KINDS_WRITE),                                  \
+                 .least = 1, .most = 1000, .kinds = WRITES),                                       \
         DECODING_ROW(TYPE, "length-norm", WORD, length_norm, "WORD",                               \
                      "how length counts in a beam: mean (default), gnmt or none",                  \
                      .words = length_norm_words, .kinds = KINDS_WRITE_LINES),                      \
@@ -48,7 +49,7 @@ extern const char *const length_norm_words[]; /* NULL-ended, in the order of att
                      .most = 100, .kinds = KINDS_WRITE_LINES),                                     \
         DECODING_ROW(TYPE, "no-repeat", NUMBER, no_repeat, "N",                                    \
                      "no N tokens in a row come twice in an answer", .least = 1, .most = 1000,     \
-                     .kinds = KINDS_WRITE),                                                        \
+                     .kinds = WRITES),                                                             \
         DECODING_ROW(TYPE, "least", NUMBER, least, "N", "tokens in an answer at least",            \
                      .least = 1, .most = 1e6, .kinds = KINDS_WRITE_LINES),                         \
         DECODING_ROW(TYPE, "most", NUMBER, most, "N",                                              \
@@ -60,20 +61,21 @@ extern const char *const length_norm_words[]; /* NULL-ended, in the order of att
         DECODING_ROW(TYPE, "most-factor", REAL, most_factor, "X", "and at most", .least = 0.001,   \
                      .most = 1000, .kinds = KINDS_WRITE_LINES),                                    \
         DECODING_ROW(TYPE, "sample", FLAG, sample, NULL,                                           \
-                     "draw each token instead of taking the most probable", .kinds = KINDS_WRITE), \
+                     "draw each token instead of taking the most probable", .kinds = WRITES),      \
         DECODING_ROW(TYPE, "temperature", REAL, temperature, "X",                                  \
                      "with --sample: below 1 surer, above 1 wilder (default 1)", .least = 0.01,    \
-                     .most = 100, .kinds = KINDS_WRITE),                                           \
+                     .most = 100, .kinds = WRITES),                                                \
         DECODING_ROW(TYPE, "top-k", NUMBER, top_k, "N",                                            \
                      "with --sample: draw from the N most probable alone", .least = 1,             \
-                     .most = 1e6, .kinds = KINDS_WRITE),                                           \
+                     .most = 1e6, .kinds = WRITES),                                                \
         DECODING_ROW(TYPE, "top-p", REAL, top_p, "X",                                              \
                      "with --sample: from those that have this probability together",              \
-                     .least = 0.001, .most = 1, .kinds = KINDS_WRITE),                             \
+                     .least = 0.001, .most = 1, .kinds = WRITES),                                  \
         DECODING_ROW(TYPE, "seed", NUMBER, seed, "N", "with --sample: another seed, other draws",  \
-                     .least = 0, .most = 1e15, .kinds = KINDS_WRITE),                              \
+                     .least = 0, .most = 1e15, .kinds = WRITES),                                   \
         DECODING_ROW(TYPE, "with", TEXT, with, "MODELS",                                           \
-                     "other models, with commas between them, that answer together with it")
+                     "other models, with commas between them, that answer together with it",       \
+                     .kinds = (WRITES) | KIND_LABEL)
 
 /* What contradicts what; NULL: nothing. */
 const char *decoding_bad(const decoding_options *options);

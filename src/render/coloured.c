@@ -20,21 +20,21 @@ static att_glyph_kind kind_of(char first)
     }
 }
 
-/* The cluster at *cursor, which moves past it. A newline is one whatever stands before it: Unicode
- * has CR LF for one cluster. */
+/* The cluster at *cursor, which moves past it. The end of a line of DOS is one, whatever the build
+ * knows of Unicode. */
 static att_glyph take_glyph(const char **cursor, int64_t token)
 {
     const char *start = *cursor;
-    int columns = att_width_next(cursor);
-    const char *newline = memchr(start, '\n', (size_t)(*cursor - start));
-    if (newline && newline > start)
-        *cursor = newline;
+    bool dos = start[0] == '\r' && start[1] == '\n';
+    int columns = dos ? 1 : att_width_next(cursor);
+    if (dos)
+        *cursor += 2;
     size_t bytes = (size_t)(*cursor - start);
     return (att_glyph){ .text = start,
                         .token = token,
                         .columns = columns,
                         .bytes = bytes < UINT16_MAX ? (uint16_t)bytes : UINT16_MAX,
-                        .kind = (uint8_t)kind_of(*start) };
+                        .kind = (uint8_t)(dos ? ATT_GLYPH_NEWLINE : kind_of(*start)) };
 }
 
 static bool split(att_glyphs *out, const att_coloured *coloured, att_arena *arena)

@@ -37,7 +37,11 @@ static int64_t look_along(const att_scan *scan)
     size_t most = left < LONGEST_LOOK ? left : LONGEST_LOOK;
     const char *end = memchr(start, '\n', most);
     int64_t count = 0;
-    for (const char *at = start; at < (end ? end : start + most); at++)
+    if (!end)
+        end = start + most;
+    else if (end > start && end[-1] == '\r')
+        end--;
+    for (const char *at = start; at < end; at++)
         count += ((unsigned char)*at & 0xC0) != 0x80;
     return count;
 }
@@ -52,6 +56,7 @@ static void begin_line(att_scan *scan)
 
 static void read_line(att_scan *scan)
 {
+    scan->empty_line = scan->code == '\n' && scan->indenting;
     if (scan->code == '\n') {
         begin_line(scan);
         return;
@@ -114,11 +119,6 @@ static void read_url(att_scan *scan, size_t here)
 /* ---- prose */
 
 /* An empty line ends what was left open. */
-static bool is_empty_line(const att_scan *scan)
-{
-    return scan->code == '\n' && scan->before == '\n';
-}
-
 static void read_quotes(att_scan *scan)
 {
     switch (scan->code) {
@@ -134,7 +134,7 @@ static void read_quotes(att_scan *scan)
         scan->quoted = false;
         break; /* » */
     default:
-        scan->quoted = scan->quoted && !is_empty_line(scan);
+        scan->quoted = scan->quoted && !scan->empty_line;
     }
 }
 
@@ -142,12 +142,24 @@ static void read_quotes(att_scan *scan)
 static void read_sentence(att_scan *scan)
 {
     bool stop = scan->code == '.' || scan->code == '!' || scan->code == '?';
-    if (is_empty_line(scan) || (scan->sentence_over && att_scan_blank(scan->code)))
+    if (scan->empty_line || (scan->sentence_over && att_scan_blank(scan->code)))
         scan->sentence_words = 0;
     if (stop)
         scan->sentence_over = true;
     else if (att_utf8_name_part(scan->code) || att_scan_blank(scan->code))
         scan->sentence_over = false; /* quotation marks and brackets may stand between */
+}
+
+/* The character at `here`; the end of a line of DOS is one, and an end like any other. */
+static size_t take(const att_scan *scan, size_t here, uint32_t *code)
+{
+    const char *text = scan->text + here;
+    size_t left = scan->length - here;
+    if (left > 1 && text[0] == '\r' && text[1] == '\n') {
+        *code = '\n';
+        return 2;
+    }
+    return att_utf8_take(text, left, code);
 }
 
 void att_scan_start(att_scan *scan, const char *text, size_t length)
@@ -163,7 +175,7 @@ size_t att_scan_next(att_scan *scan)
     if (here >= scan->length)
         return 0;
     scan->before = scan->code;
-    scan->at += att_utf8_take(scan->text + here, scan->length - here, &scan->code);
+    scan->at += take(scan, here, &scan->code);
     scan->after = peek(scan);
     read_line(scan);
     read_word(scan);

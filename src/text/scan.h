@@ -32,6 +32,7 @@ typedef struct att_scan {
     int64_t line_length; /* that it will have, without its end; lines are looked along once */
     int64_t indent;      /* columns of the white space that it begins with, as far as read */
     bool indenting;      /* nothing else was read of it */
+    bool empty_line;     /* the character just read ended a line with nothing on it */
 
     int64_t word;   /* characters of the word read; 0: in none */
     bool capitals;  /* of which all are capitals */
@@ -55,7 +56,7 @@ typedef struct att_scan {
 /* Before the first character of a text, which is lent and need not be UTF-8 throughout. */
 void att_scan_start(att_scan *scan, const char *text, size_t length);
 
-/* Reads one character; gives its bytes, 0 at the end. */
+/* Reads one character, an end of a line of DOS as one; gives its bytes, 0 at the end. */
 size_t att_scan_next(att_scan *scan);
 
 /* The part of it that concerns C; scan_code.c. */

@@ -105,7 +105,7 @@ static void read_code(att_scan *scan)
     read_bracket(scan);
     read_condition(scan);
     read_assignment(scan);
-    if (scan->code == '\n' && scan->before == '\n') {
+    if (scan->empty_line) {
         scan->round = scan->square = scan->condition = 0;
         scan->assigned = false;
     }

@@ -78,6 +78,16 @@ static void in_colour_each_value_has_its_background_and_marks_are_underlined(voi
     att_text_free(&text);
 }
 
+static void the_end_of_a_line_of_dos_is_one_end(void **state)
+{
+    (void)state;
+    static const char *const dos[] = { "a", "\r\n" };
+    const att_coloured coloured = { .count = 2, .tokens = dos, .values = (double[]){ 1, 0 } };
+    att_text text = text_of(&coloured, (att_render_options){ 0 });
+    assert_string_equal(text.data, "a↵\n█▁\n0 ▁▁▂▂▃▃▄▄▅▅▆▆▇▇██ 1\n");
+    att_text_free(&text);
+}
+
 static void one_colour_is_told_to_the_terminal_once(void **state)
 {
     (void)state;
@@ -144,6 +154,7 @@ static void lines_break_after_a_blank_that_is_near_and_else_where_they_are_full(
     assert_lines("123456789\nx", 9, (const char *[]){ "123456789\n", "x" }, 2); /* it hangs over */
     assert_lines("a\n\nb\n", 9, (const char *[]){ "a\n", "\n", "b\n" }, 3);
     assert_lines("日", 1, (const char *[]){ "日" }, 1); /* a line has a glyph, fit or not */
+    assert_lines("a\r\n\r\nb", 9, (const char *[]){ "a\r\n", "\r\n", "b" }, 3);
     assert_lines("", 9, NULL, 0);
 }
 
@@ -243,6 +254,7 @@ int main(void)
         cmocka_unit_test(without_colours_blocks_beneath_each_line_tell_the_values),
         cmocka_unit_test(ascii_draws_with_nothing_else),
         cmocka_unit_test(in_colour_each_value_has_its_background_and_marks_are_underlined),
+        cmocka_unit_test(the_end_of_a_line_of_dos_is_one_end),
         cmocka_unit_test(one_colour_is_told_to_the_terminal_once),
         cmocka_unit_test(what_a_user_wrote_cannot_speak_to_the_terminal),
         cmocka_unit_test(values_that_are_never_negative_have_a_scale_from_zero_to_the_largest),

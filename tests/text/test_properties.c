@@ -43,6 +43,9 @@ static void columns_count_characters_and_begin_again_after_a_line(void **state)
     assert_marks("column", "ab\n\né日\n", "12..12.");
     assert_marks("line-end", "1234567890\n12\nx", "....11111111111");
     assert_marks("newline", "a\n\nb", ".11.");
+    assert_marks("column", "ab\r\n\r\nc", "12..1");
+    assert_marks("line-end", "1234567\r\n1", ".11111111");
+    assert_marks("directive", "#a\\\r\nb\r\nc", "11111..");
 }
 
 static void indentation_is_the_lines_own_from_the_first_letter_to_the_end(void **state)
@@ -58,6 +61,8 @@ static void quotations_open_and_close_and_end_with_the_paragraph(void **state)
     assert_marks("quotes", "a \"bc\" d", "..111...");
     assert_marks("quotes", "“é” «x»", "11..11.");
     assert_marks("quotes", "\"a\nb\n\nc", "11111..");
+    assert_marks("quotes", "\"a\r\nb\r\n\r\nc", "11111.."); /* a line of DOS has one end */
+    assert_marks("quotes", "\"a\n \t\nc", "11111..");
 }
 
 static void comments_of_both_kinds_are_known_and_their_signs_in_strings_are_not(void **state)

@@ -17,6 +17,7 @@ typedef struct telling {
     void *context;
     int64_t passed_over; /* tokens of the prompt still to come: they are not told */
     bool readable;       /* whole characters alone */
+    bool led;            /* the next token is the first of its text: the space before it is not */
     att_text held;       /* what is no whole character yet */
     att_continued *sums;
     bool failed; /* no memory */
@@ -80,6 +81,11 @@ static bool tell_token(void *context, int32_t token, float log_prob)
         return true;
     }
     const char *bytes = att_vocab_bytes(t->words, token, &length);
+    if (t->led && length > 0 && bytes[0] == ' ') {
+        bytes++;
+        length--;
+    }
+    t->led = false;
     t->sums->tokens++;
     t->sums->score += (double)log_prob;
     return t->readable ? tell_readable(t, bytes, length, log_prob)
@@ -138,6 +144,7 @@ static att_status search_on(telling *t, att_model *model, const att_decoding *ho
                                    .forced = &forced,
                                    .after = ids->items[0],
                                    .known = true,
+                                   .delimited = att_vocab_begins(t->words),
                                    .told = tell_token,
                                    .context = t };
     att_search *search;
@@ -168,7 +175,8 @@ att_status att_model_continue(att_continued *out, att_model *model, const char *
     if (status == ATT_OK && how->tokens > 0) {
         t.passed_over = (int64_t)ids.count - 1;
         decoding.most_tokens = t.passed_over + how->tokens;
-        decoding.least_tokens = INT64_MAX; /* it has no end of its own */
+        t.led = att_vocab_begins(t.words) && ids.count == 1;
+        decoding.least_tokens = att_vocab_begins(t.words) ? 0 : INT64_MAX; /* else without an end */
         decoding.most_factor = decoding.least_factor = decoding.coverage_penalty = 0;
         status = search_on(&t, model, &decoding, &ids, err);
     }

@@ -69,17 +69,18 @@ static int64_t ban_repeats(int32_t *bans, int64_t count, const int32_t *path, in
     return count;
 }
 
-/* What may not follow a hypothesis: never the start; the end not too early. The path is followed by
- * room for as many tokens, and three. */
+/* What may not follow a hypothesis: never the start, unless it ends one; the end not too early. The
+ * path is followed by room for as many tokens, and three. */
 static att_bans bans_of(const att_group *group, const att_stage *stage, const att_live *live,
                         int32_t few[3])
 {
     int64_t count = 0, length = stage->position;
     bool repeats = stage->how->no_repeat > 0 && length > 0;
     int32_t *bans = repeats ? group->path + length : few;
-    bans[count++] = ATT_ID_START;
+    if (stage->end != ATT_ID_START)
+        bans[count++] = ATT_ID_START;
     if (length < group->least)
-        bans[count++] = ATT_ID_END;
+        bans[count++] = stage->end;
     if (stage->known)
         bans[count++] = ATT_ID_UNKNOWN;
     if (repeats) {
@@ -197,7 +198,7 @@ static att_status take(att_group *group, const att_stage *stage, const att_candi
                           err));
     if (over)
         end(group, stage, link, candidate->score, stage->position + 1,
-            candidate->token != ATT_ID_END);
+            candidate->token != stage->end);
     else
         group->next[(*rows)++] = (att_live){ .link = link,
                                              .row = row,
@@ -234,7 +235,7 @@ att_status att_group_settle(att_group *group, const att_stage *stage, att_error 
     bool last = stage->position + 1 >= group->most;
     int64_t rows = 0;
     for (int64_t i = 0; i < group->chosen_count && rows < stage->width; i++) {
-        bool over = last || group->chosen[i].token == ATT_ID_END;
+        bool over = last || group->chosen[i].token == stage->end;
         if (over && i >= stage->width)
             continue; /* an end counts only where it is among the best ways on */
         ATT_TRY(take(group, stage, &group->chosen[i], over, &rows, err));

@@ -55,6 +55,7 @@ typedef struct att_stage {
     const float *log_probs; /* [rows,V] */
     int64_t vocabulary;
     int64_t look;   /* the trail's number of row 0 */
+    int32_t end;    /* the token that ends a hypothesis */
     bool known;     /* an unknown token never follows */
     float *weights; /* [rows,V] scratch, where tokens are drawn */
 } att_stage;

@@ -110,6 +110,7 @@ static att_status begin_batch(att_search *search, const att_search_task *task, a
     search->sources = sources->rows;
     search->stage.position = 0;
     search->stage.known = task->known;
+    search->stage.end = task->delimited ? ATT_ID_START : ATT_ID_END;
     search->told = 0;
     search->path_room = 0;
     att_trail_begin(&search->trail, &keep, sources->length);

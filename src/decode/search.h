@@ -29,6 +29,7 @@ typedef struct att_search_task {
 
     int32_t after;         /* the token that all begin after; 0: ATT_ID_START */
     bool known;            /* an unknown token never follows */
+    bool delimited;        /* texts end where the next begins: in ATT_ID_START */
     att_search_told *told; /* of the first row's tokens, as they come; or NULL */
     void *context;         /* of `told` */
 } att_search_task;

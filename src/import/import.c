@@ -16,6 +16,11 @@ static const att_importer importers[] = {
         .takes = "checkpoint20.npz",
         .says = "the GRU by which g2p_en pronounces English words" },
       att_import_g2p },
+    { { .name = "llama2c",
+        .takes = "stories260K.bin",
+        .says = "a checkpoint of llama2.c; its tokeniser lies beside it, or is given",
+        .tokeniser = true },
+      att_import_llama2c },
 };
 
 enum { IMPORTERS = sizeof importers / sizeof *importers };

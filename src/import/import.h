@@ -16,6 +16,8 @@ typedef struct att_importer {
 
 att_status att_import_ctranslate2(att_bundle **out, const char *path, const att_import_how *how,
                                   att_error *err);
+att_status att_import_llama2c(att_bundle **out, const char *path, const att_import_how *how,
+                              att_error *err);
 att_status att_import_g2p(att_bundle **out, const char *path, const att_import_how *how,
                           att_error *err);
 

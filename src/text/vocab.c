@@ -180,6 +180,8 @@ static att_status split_prepared(att_vocab *vocab, bool count, size_t most, att_
     const char *token;
     size_t length, start = ids->count;
     count = count && !vocab->subwords; /* bytes are numbered from the start */
+    if (vocab->begins && att_ids_add(ids, ATT_ID_START) != ATT_OK)
+        return att_fail_memory(err);
     if (vocab->parts &&
         att_parts_apply(vocab->parts, ids, ATT_ID_FIRST, line->data, line->length) != ATT_OK)
         return att_fail_memory(err);
@@ -198,7 +200,7 @@ att_status att_vocab_split(att_vocab *vocab, bool count, size_t most, att_ids *i
     if (!vocab->whole || vocab->tokens != ATT_TOKENS_BYTE)
         ATT_TRY(att_line_check(line, length, err));
     att_text prepared = { 0 };
-    att_status status = (vocab->whole ? att_text_prepare : att_line_prepare)(
+    att_status status = (vocab->whole && !vocab->begins ? att_text_prepare : att_line_prepare)(
         &prepared, vocab->tokens, line, length, vocab->lower, err);
     if (status == ATT_OK)
         status = split_prepared(vocab, count, most, ids, &prepared, err);
@@ -273,14 +275,24 @@ static bool same_merges(const att_subwords *a, const att_subwords *b)
 bool att_vocab_same(const att_vocab *a, const att_vocab *b)
 {
     if (a->tokens != b->tokens || a->lower != b->lower || a->whole != b->whole ||
-        a->ends != b->ends || a->count != b->count || !same_merges(a->subwords, b->subwords) ||
-        !att_parts_same(a->parts, b->parts))
+        a->ends != b->ends || a->begins != b->begins || a->count != b->count ||
+        !same_merges(a->subwords, b->subwords) || !att_parts_same(a->parts, b->parts))
         return false;
     for (size_t i = 0; i < a->count; i++)
         if (a->words[i].length != b->words[i].length ||
             memcmp(a->words[i].text, b->words[i].text, a->words[i].length) != 0)
             return false;
     return true;
+}
+
+void att_vocab_begin_texts(att_vocab *vocab)
+{
+    vocab->begins = true;
+}
+
+bool att_vocab_begins(const att_vocab *vocab)
+{
+    return vocab->begins;
 }
 
 void att_vocab_end_lines(att_vocab *vocab)

@@ -48,6 +48,11 @@ att_status att_vocab_of_parts(att_vocab **out, att_parts *parts, att_error *err)
 /* Lets each line that has tokens end in ATT_ID_END: some models were taught to read so. */
 void att_vocab_end_lines(att_vocab *vocab);
 
+/* Lets each text begin with ATT_ID_START, which then stands between texts too, and a space, so that
+ * its first word is spelt like any other. */
+void att_vocab_begin_texts(att_vocab *vocab);
+bool att_vocab_begins(const att_vocab *vocab);
+
 /* Splits a line, counts its tokens and appends to *ids the provisional number of each: the order of
  * first appearance, from 0. */
 att_status att_vocab_count(att_vocab *vocab, att_ids *ids, const char *line, size_t length,
@@ -103,8 +108,8 @@ att_status att_vocab_decode(const att_vocab *vocab, att_text *out, const int32_t
 /* As JSON, for the metadata of a model: {"tokens":"char","lower":false,"words":["a",…]}, or for
  * subwords {"tokens":"subword","lower":false,"letters":"äö…","merges":[104,101,…]}, two tokens for
  * each merge (subwords.h), or for subwords learned elsewhere "parts":[" t","he",…] (parts.h). Where
- * lines end in ATT_ID_END, "ends":true as well; where it splits texts, "texts":true.
- * Bytes are {"tokens":"byte","lower":false}. */
+ * lines end in ATT_ID_END, "ends":true as well; where it splits texts, "texts":true, and where
+ * these begin with ATT_ID_START "begins":true. Bytes are {"tokens":"byte","lower":false}. */
 att_status att_vocab_to_json(att_text *out, const att_vocab *vocab, att_error *err);
 att_status att_vocab_from_json(att_vocab **out, const char *json, const char *name, att_error *err);
 

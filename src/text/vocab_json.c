@@ -102,6 +102,7 @@ att_status att_vocab_to_json(att_text *out, const att_vocab *vocab, att_error *e
         object &&
         json_object_set_new(object, "tokens", json_string(token_words()[vocab->tokens])) == 0 &&
         json_object_set_new(object, "lower", json_boolean(vocab->lower)) == 0 &&
+        (!vocab->begins || json_object_set_new(object, "begins", json_true()) == 0) &&
         (!vocab->whole || json_object_set_new(object, "texts", json_true()) == 0) &&
         (!vocab->ends || json_object_set_new(object, "ends", json_true()) == 0) &&
         set_tokens(object, vocab) &&
@@ -226,6 +227,7 @@ static att_status read_vocab(att_vocab **out, const json_t *root, const char *na
     ATT_TRY(att_vocab_new(out, tokens, json_is_true(lower), err));
     if (json_is_true(json_object_get(root, "ends")))
         att_vocab_end_lines(*out);
+    (*out)->begins = json_is_true(json_object_get(root, "begins"));
     (*out)->whole = json_is_true(json_object_get(root, "texts"));
     if (tokens == ATT_TOKENS_BYTE)
         return ATT_OK;

@@ -152,7 +152,7 @@ att_status att_words_spell(const att_vocab *vocab, att_text *out, const int32_t 
 {
     att_text spelt = { 0 };
     att_status status = spell_all(vocab, &spelt, ids, count);
-    bool led = vocab->tokens == ATT_TOKENS_SUBWORD && !vocab->whole;
+    bool led = vocab->tokens == ATT_TOKENS_SUBWORD && (!vocab->whole || vocab->begins);
     size_t lead = led && spelt.length > 0 && spelt.data[0] == ' ';
     if (status == ATT_OK && spelt.length > lead)
         status = add_readable(out, spelt.data + lead, spelt.length - lead, vocab->whole);

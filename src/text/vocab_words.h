@@ -20,6 +20,7 @@ struct att_vocab {
     bool lower;
     bool whole;      /* splits texts, not lines: drops nothing, and adds nothing */
     bool ends;       /* lines end in ATT_ID_END */
+    bool begins;     /* texts begin with ATT_ID_START and a space */
     att_word *words; /* [count] */
     size_t count;
     size_t capacity;

@@ -131,6 +131,76 @@ static void english_words_are_pronounced_as_known(void **state)
     att_model_free(model);
 }
 
+/* ---- llama2.c: the text that its documentation shows for these weights, to its end; and what the
+ * same arrays give in NumPy, in double precision */
+
+static const char story[] =
+    "Once upon a time, there was a little girl named Lily. She loved to play outside in the park. "
+    "One day, she saw a big, red ball. She wanted to play with it, but it was too high.\n"
+    "Lily's mom said, \"Lily, let's go to the park.\" Lily was sad and didn't know what to do. She "
+    "said, \"I want to play with your ball, but I can't find it.\"\n"
+    "Lily was sad and didn't know what to do. She said, \"I'm sorry, Lily. I didn't know what to "
+    "do.\"\n"
+    "Lily didn't want to help her mom, so she said, \"I'm sorry, mom. I didn't know what to do.\" "
+    "Her mom said, \"Don't worry, Lily. We can help you.\"\n"
+    "Lily and her mom went to the park to play. They played together and had fun. After a while, "
+    "Lily's mom came into the room and saw the park. She was so happy and said, \"Thank you, Lily! "
+    "You are a good friend.\"";
+
+typedef struct heard {
+    char text[2048];
+    double scores[512];
+    int tokens;
+} heard;
+
+static bool hear(void *context, const char *text, size_t length, double score)
+{
+    heard *h = context;
+    strncat(h->text, text, length);
+    h->scores[h->tokens++] = score;
+    return h->tokens < 512;
+}
+
+static void a_story_goes_as_known_to_its_end(void **state)
+{
+    (void)state;
+    static heard h;
+    const att_continuing how = { .tokens = 400 };
+    att_continued found;
+    att_error err = { 0 };
+    att_model *model = import("llama2c", "weights_stories260K/stories260K.bin");
+    if (att_model_continue(&found, model, "", 0, &how, hear, &h, &err) != ATT_OK)
+        fail_msg("%s", err.message);
+    assert_string_equal(h.text, story);
+    assert_int_equal(found.tokens, 346); /* the start of the next is told with nothing */
+    att_model_free(model);
+}
+
+static void its_tokens_and_log_probabilities_are_those_of_llama2c(void **state)
+{
+    (void)state;
+    static const char line[] = "Once upon a time, there was a caf\xC3\xA9{";
+    static const int32_t ids[] = { ATT_ID_START, 403, 407, 261, 378, 432, 383,
+                                   286,          261, 280, 412, 431, 485, 126 };
+    static const double scores[] = { -0.2437434, -0.0175127, -0.0121104, -0.0007239, -0.0317029,
+                                     -0.0684235, -0.0159549, -0.0007842, -0.4939787, -0.4458666 };
+    static heard h;
+    att_ids found = { 0 };
+    att_continued sums;
+    att_model *model = import("llama2c", "weights_stories260K/stories260K.bin");
+    assert_int_equal(att_vocab_encode(model->target_words, &found, line, strlen(line), NULL),
+                     ATT_OK);
+    assert_int_equal(found.count, sizeof ids / sizeof *ids);
+    assert_memory_equal(found.items, ids, sizeof ids);
+    att_ids_free(&found);
+    assert_int_equal(att_model_score_text(&sums, model, story, strlen(story), NULL, hear, &h, NULL),
+                     ATT_OK);
+    for (size_t i = 0; i < sizeof scores / sizeof *scores;
+         i++) /* five layers in single precision */
+        assert_true(h.scores[i] - scores[i] < 1e-5 && scores[i] - h.scores[i] < 1e-5);
+    att_model_free(model);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -139,6 +209,8 @@ int main(void)
         cmocka_unit_test(arabic_names_in_8_bits_are_written_as_known),
         cmocka_unit_test(the_log_probabilities_are_those_of_ctranslate2),
         cmocka_unit_test(english_words_are_pronounced_as_known),
+        cmocka_unit_test(a_story_goes_as_known_to_its_end),
+        cmocka_unit_test(its_tokens_and_log_probabilities_are_those_of_llama2c),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -26,7 +26,7 @@ _attend_show="$_attend_decoding --target --part --layer --head --heads --cell --
 _attend_cells='--text --html --json --signal --held-out --most --best --colour --ascii --help'
 _attend_info='--json --help'
 _attend_import='--output --tokens --tokeniser --help'
-_attend_formats='ctranslate2 g2p'
+_attend_formats='ctranslate2 g2p llama2c'
 _attend_bench='--cpu --threads --time --quick --json --list --ascii --help'
 _attend_gradcheck='--samples --json --list --help'
 

@@ -1,0 +1,239 @@
+/* llama2.c's checkpoints: where each number goes in ours, how texts begin and end, and what is
+ * refused. */
+#include "import/llama2c_model.h"
+
+#include "import/llama2c.h"
+#include "model/model.h"
+#include "tensor/files.h"
+
+static att_status convert(att_bundle **out, const att_text *weights, att_error *err)
+{
+    att_text tokens = llama_good_tokeniser();
+    const att_llama_bytes tokeniser = { "tokenizer.bin", tokens.data, tokens.length };
+    const att_llama_bytes bytes = { "model.bin", weights->data, weights->length };
+    att_status status = att_llama_convert(out, &bytes, &tokeniser, err);
+    att_text_free(&tokens);
+    return status;
+}
+
+#ifdef ATT_HAVE_JANSSON /* a model file holds JSON */
+
+static att_bundle *convert_good(const att_text *weights)
+{
+    att_bundle *bundle;
+    att_error err = { 0 };
+    if (convert(&bundle, weights, &err) != ATT_OK)
+        fail_msg("%s", err.message);
+    return bundle;
+}
+
+static float entry(const att_bundle *bundle, const char *name, int64_t row, int64_t column)
+{
+    const att_tensor *tensor = att_bundle_get(bundle, name);
+    assert_non_null(tensor);
+    assert_true(row < tensor->shape[0] && (tensor->rank < 2 || column < tensor->shape[1]));
+    return (float)att_tensor_get(tensor, (const int64_t[]){ row, column });
+}
+
+/* In a head of four, our rows 0 1 2 3 are theirs 0 2 1 3: those that turn together are a pair. */
+static void queries_and_keys_are_in_our_order_and_values_in_theirs(void **state)
+{
+    (void)state;
+    static const int64_t order[] = { 0, 2, 1, 3 };
+    enum { LAYER = 1, D = LLAMA_WIDTH, K = LLAMA_HEAD };
+    att_text weights = llama_weights(llama_header, false);
+    att_bundle *bundle = convert_good(&weights);
+    for (int64_t in = 0; in < D; in++) {
+        for (int64_t i = 0; i < D; i++)
+            assert_true(
+                entry(bundle, "decoder.1.self.query_key_value", in, i) ==
+                llama_value(LLAMA_AT_QUERY + LAYER * D * D + (i / K * K + order[i % K]) * D + in));
+        for (int64_t i = 0; i < LLAMA_KEYS; i++) {
+            assert_true(entry(bundle, "decoder.1.self.query_key_value", in, D + i) ==
+                        llama_value(LLAMA_AT_KEY + LAYER * LLAMA_KEYS * D + order[i] * D + in));
+            assert_true(entry(bundle, "decoder.1.self.query_key_value", in, D + LLAMA_KEYS + i) ==
+                        llama_value(LLAMA_AT_VALUE + LAYER * LLAMA_KEYS * D + i * D + in));
+        }
+    }
+    att_bundle_free(bundle);
+    att_text_free(&weights);
+}
+
+static void other_matrices_are_turned_and_the_gate_stands_first(void **state)
+{
+    (void)state;
+    enum { D = LLAMA_WIDTH, F = LLAMA_FEED };
+    att_text weights = llama_weights(llama_header, false);
+    att_bundle *bundle = convert_good(&weights);
+    for (int64_t d = 0; d < D; d++) {
+        for (int64_t i = 0; i < F; i++) {
+            assert_true(entry(bundle, "decoder.0.feed.first", d, i) ==
+                        llama_value(LLAMA_AT_W1 + i * D + d));
+            assert_true(entry(bundle, "decoder.0.feed.first", d, F + i) ==
+                        llama_value(LLAMA_AT_W3 + i * D + d));
+            assert_true(entry(bundle, "decoder.0.feed.second", i, d) ==
+                        llama_value(LLAMA_AT_W2 + d * F + i));
+        }
+        assert_true(entry(bundle, "decoder.1.self.out", 2, d) ==
+                    llama_value(LLAMA_AT_OUT + D * D + d * D + 2));
+        assert_true(entry(bundle, "decoder.1.self.norm.gain", d, 0) ==
+                    llama_value(LLAMA_AT_SELF_NORM + D + d));
+        assert_true(entry(bundle, "decoder.norm.gain", d, 0) ==
+                    llama_value(LLAMA_AT_LAST_NORM + d));
+        assert_true(entry(bundle, "target.embed", 264, d) == llama_value(264 * D + d));
+    }
+    assert_null(att_bundle_get(bundle, "output.w")); /* the embedding is that too */
+    att_bundle_free(bundle);
+    att_text_free(&weights);
+}
+
+static att_text untied_weights(void)
+{
+    int32_t header[LLAMA_FIELDS];
+    memcpy(header, llama_header, sizeof header);
+    header[5] = -LLAMA_TOKENS;
+    return llama_weights(header, true);
+}
+
+static void an_output_layer_of_its_own_is_kept(void **state)
+{
+    (void)state;
+    att_text weights = untied_weights();
+    att_bundle *bundle = convert_good(&weights);
+    for (int64_t d = 0; d < LLAMA_WIDTH; d++)
+        assert_true(entry(bundle, "output.w", d, 264) ==
+                    llama_value(LLAMA_AT_OUTPUT + 264 * LLAMA_WIDTH + d));
+    att_bundle_free(bundle);
+    att_text_free(&weights);
+}
+
+typedef struct heard {
+    char text[256];
+    int tokens;
+} heard;
+
+static bool hear(void *context, const char *text, size_t length, double score)
+{
+    heard *h = context;
+    (void)score;
+    strncat(h->text, text, length);
+    h->tokens++;
+    return true;
+}
+
+static heard go_on(const att_text *weights, const char *prompt)
+{
+    att_bundle *bundle = convert_good(weights);
+    att_model *model;
+    att_continued found;
+    heard h = { .tokens = 0 };
+    const att_continuing how = { .tokens = 5 };
+    att_error err = { 0 };
+    assert_int_equal(att_model_from_bundle(&model, bundle, "llama", &err), ATT_OK);
+    if (att_model_continue(&found, model, prompt, strlen(prompt), &how, hear, &h, &err) != ATT_OK)
+        fail_msg("%s", err.message);
+    assert_int_equal(found.tokens, h.tokens);
+    att_model_free(model);
+    att_bundle_free(bundle);
+    return h;
+}
+
+/* Weights of an output layer that is zero: every token is as probable as any other. */
+static att_text even_weights(void)
+{
+    att_text weights = untied_weights();
+    size_t output = (LLAMA_FIELDS + LLAMA_AT_OUTPUT) * sizeof(float);
+    memset(weights.data + output, 0, weights.length - output);
+    return weights;
+}
+
+/* Of equals the first that may follow does, which is the start. */
+static void a_text_ends_where_the_next_begins(void **state)
+{
+    (void)state;
+    att_text weights = even_weights();
+    heard h = go_on(&weights, "ab");
+    assert_int_equal(h.tokens, 1);
+    assert_string_equal(h.text, "");
+    att_text_free(&weights);
+}
+
+/* " a" and " ab" look at one column with opposite signs: one of them follows, whatever stands
+ * there. */
+static void a_text_begins_without_the_space_before_its_first_word(void **state)
+{
+    (void)state;
+    static const float large[] = { 1000, -1000 };
+    att_text weights = even_weights();
+    for (int i = 0; i < 2; i++)
+        memcpy(weights.data + (LLAMA_FIELDS + LLAMA_AT_OUTPUT + (259 + 2 * i) * LLAMA_WIDTH) *
+                                  (int)sizeof(float),
+               &large[i], sizeof(float));
+    heard alone = go_on(&weights, ""), after = go_on(&weights, "b");
+    assert_int_equal(alone.tokens, 5);
+    assert_memory_equal(alone.text, "a", 1);
+    assert_non_null(strstr(alone.text, " a")); /* those after it keep theirs */
+    assert_memory_equal(after.text, " a", 2);
+    att_text_free(&weights);
+}
+
+#endif
+
+static void assert_refused(const att_text *weights, const char *message)
+{
+    att_bundle *bundle;
+    att_error err = { 0 };
+    assert_int_equal(convert(&bundle, weights, &err), ATT_BAD_INPUT);
+    assert_message(err.message, message, "weights");
+    assert_string_equal(err.place, "model.bin");
+    assert_null(bundle);
+}
+
+static void what_is_not_understood_is_refused(void **state)
+{
+    (void)state;
+    static const struct {
+        int field;
+        int32_t value;
+        const char *message;
+    } rows[] = {
+        { 0, 0, "is no checkpoint of llama2.c: its dim would be 0" },
+        { 1, -6, "is no checkpoint of llama2.c: its hidden_dim would be -6" },
+        { 2, 1 << 21, "is no checkpoint of llama2.c: its n_layers would be 2097152" },
+        { 3, 3,
+          "is no checkpoint of llama2.c: 8 columns, 3 heads and 1 heads of keys do not go "
+          "together" },
+        { 2, 3, "has 11584 bytes after its header, which asks for …" },
+        { 5, 1 << 20, "has 11584 bytes after its header, which asks for …" },
+        { 0, 0x616B3432, /* and 6 as the version */
+          "is a checkpoint of llama2.c in version 6; the format without a version is read "
+          "(export.py --version 0)" },
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        int32_t header[LLAMA_FIELDS];
+        memcpy(header, llama_header, sizeof header);
+        header[rows[i].field] = rows[i].value;
+        att_text weights = llama_weights(header, false);
+        assert_refused(&weights, rows[i].message);
+        att_text_free(&weights);
+    }
+    att_text weights = llama_weights(llama_header, false);
+    weights.length = 17;
+    assert_refused(&weights, "ends after 17 bytes, in its header: 3 bytes of it are missing");
+    att_text_free(&weights);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+#ifdef ATT_HAVE_JANSSON
+        cmocka_unit_test(queries_and_keys_are_in_our_order_and_values_in_theirs),
+        cmocka_unit_test(other_matrices_are_turned_and_the_gate_stands_first),
+        cmocka_unit_test(an_output_layer_of_its_own_is_kept),
+        cmocka_unit_test(a_text_ends_where_the_next_begins),
+        cmocka_unit_test(a_text_begins_without_the_space_before_its_first_word),
+#endif
+        cmocka_unit_test(what_is_not_understood_is_refused),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

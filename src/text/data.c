@@ -2,6 +2,7 @@
 #include "text/data.h"
 
 #include "base/error.h"
+#include "settings/rows.h"
 #include "text/data_kinds.h"
 
 static const att_data_kind *const kinds[ATT_KINDS] = {
@@ -34,7 +35,11 @@ att_status att_data_load(att_data *out, const att_settings *settings, att_error 
 
 att_status att_data_read(att_corpus *out, const att_data_reading *how, att_error *err)
 {
+    const att_settings *settings = how->settings;
     *out = (att_corpus){ 0 };
+    if (!how->path && !settings->train && !settings->source && att_task_rows[settings->task].lacks)
+        return att_fail(err, ATT_BAD_INPUT, NULL,
+                        "what the model was validated on is not known; name a file");
     att_status status = kinds[att_settings_kind(how->settings)]->read(out, how, err);
     if (status != ATT_OK)
         att_corpus_free(out);

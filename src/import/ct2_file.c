@@ -11,6 +11,7 @@
 
 enum {
     VERSION = 2,
+    MOST_VERSIONS = 64,                 /* a larger number at the start is no version */
     LEAST_VARIABLE = 2 + 1 + 1 + 1 + 4, /* bytes: an empty name, no dimensions, no elements */
     NAME_ROOM = 256,
 };
@@ -94,11 +95,13 @@ static att_status sort_variables(att_ct2_file *file, att_error *err)
 static att_status read_head(att_ct2_file *file, att_bytes *bytes, uint32_t *count, att_error *err)
 {
     ATT_TRY(att_bytes_number(bytes, &file->version, 4, "the version", err));
+    if (file->version < 1 || file->version > MOST_VERSIONS)
+        return att_fail(err, ATT_BAD_INPUT, file->name,
+                        "is no model.bin of CTranslate2: it does not begin with a version");
     if (file->version != VERSION)
         return att_fail(err, ATT_BAD_INPUT, file->name,
-                        "is no model.bin of CTranslate2 version %d: its first number is %u, and "
-                        "should be the version",
-                        VERSION, file->version);
+                        "is a model of CTranslate2 in version %u; version %d is read",
+                        file->version, VERSION);
     ATT_TRY(read_name(bytes, &file->kind, "the kind of model", err));
     ATT_TRY(att_bytes_number(bytes, &file->revision, 4, "the revision", err));
     ATT_TRY(att_bytes_number(bytes, count, 4, "the number of variables", err));

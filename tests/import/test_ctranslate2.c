@@ -132,9 +132,8 @@ static void what_is_not_understood_is_refused_by_name(void **state)
         ct2_how how;
         const char *message;
     } rows[] = {
-        { { .version = 6 },
-          "is no model.bin of CTranslate2 version 2: its first number is 6, and should be the "
-          "version" },
+        { { .version = 6 }, "is a model of CTranslate2 in version 6; version 2 is read" },
+        { { .version = 65 }, "is no model.bin of CTranslate2: it does not begin with a version" },
         { { .kind = "WhisperSpec" },
           "is a 'WhisperSpec'; of CTranslate2's models, those that translate with a Transformer "
           "can be imported" },

@@ -16,6 +16,8 @@ const char run_details[] =
     "A line that is not UTF-8, or too long, ends the run with exit code 2; those before it have\n"
     "been answered.\n"
     "\n"
+    "A model that sorts answers with a label; --json has the probabilities of all.\n"
+    "\n"
     "A language model goes on with a text instead, from --prompt, and writes it as it is made. It\n"
     "takes the most probable tokens unless --sample or --beam is given. Ctrl-C ends it.\n";
 

@@ -17,31 +17,34 @@ typedef struct marked {
     att_coloured coloured;
 } marked;
 
+/* The most probable label that comes after `last` (-1: the first) in the order of probabilities. */
+static int64_t label_after(const att_verdict *verdict, int64_t last)
+{
+    const double *p = verdict->probabilities;
+    int64_t next = -1;
+    for (int64_t i = 0; i < verdict->label_count; i++) {
+        bool after = last < 0 || p[i] < p[last] || (p[i] == p[last] && i > last);
+        if (after && (next < 0 || p[i] > p[next]))
+            next = i;
+    }
+    return next;
+}
+
 /* "positive 93.1 %, negative 6.9 %", the most probable first; not all of many. */
 static att_status write_title(att_text *out, const att_verdict *verdict, const att_model *model)
 {
     enum { MOST_TOLD = 5 };
     att_status status = ATT_OK;
-    double before = INFINITY;
-    int64_t last = -1;
-    for (int told = 0; told < MOST_TOLD && told < verdict->label_count && status == ATT_OK;
-         told++) {
-        int64_t next = -1;
-        for (int64_t i = 0; i < verdict->label_count; i++) {
-            double p = verdict->probabilities[i];
-            bool open = p < before || (p == before && i > last);
-            if (open && (next < 0 || p > verdict->probabilities[next]))
-                next = i;
-        }
+    int64_t at = label_after(verdict, -1);
+    for (int told = 0; told < MOST_TOLD && at >= 0 && status == ATT_OK; told++) {
+        const char *label = att_model_label(model, (size_t)at);
         char percent[32];
-        last = next;
-        before = verdict->probabilities[next];
-        const char *label = att_model_label(model, (size_t)next);
-        snprintf(percent, sizeof percent, " %.1f %%", 100 * before);
+        snprintf(percent, sizeof percent, " %.1f %%", 100 * verdict->probabilities[at]);
         status = text_join(out, (text_piece[]){ { ", ", told > 0 ? 2 : 0 },
                                                 { label, strlen(label) },
                                                 { percent, strlen(percent) },
                                                 { 0 } });
+        at = label_after(verdict, at);
     }
     return status;
 }

@@ -85,12 +85,13 @@ typedef struct import {
 static int64_t count_layers(import *in, const char *side)
 {
     char name[NAME_ROOM];
-    int64_t count = 0;
-    do
-        snprintf(name, sizeof name, "%s/layer_%d/self_attention/linear_0/weight", side,
-                 (int)count++);
-    while (count <= MOST_LAYERS && att_ct2_find(in->file, name));
-    return count - 1;
+    int count = 0;
+    for (; count < MOST_LAYERS; count++) { /* those beyond are refused as not known */
+        snprintf(name, sizeof name, "%s/layer_%d/self_attention/linear_0/weight", side, count);
+        if (!att_ct2_find(in->file, name))
+            break;
+    }
+    return count;
 }
 
 static att_status find_heads(import *in)

@@ -177,6 +177,29 @@ static void a_text_begins_without_the_space_before_its_first_word(void **state)
     att_text_free(&weights);
 }
 
+static void running_out_of_memory_anywhere_loses_nothing(void **state)
+{
+    (void)state;
+    att_text weights = llama_weights(llama_header, false), tokens = llama_good_tokeniser();
+    const att_llama_bytes tokeniser = { "tokenizer.bin", tokens.data, tokens.length };
+    const att_llama_bytes bytes = { "model.bin", weights.data, weights.length };
+    size_t live = att_alloc_live();
+    att_status status = ATT_NO_MEMORY;
+    for (size_t n = 1; status != ATT_OK; n += 3) {
+        att_bundle *bundle;
+        att_error err = { 0 };
+        att_alloc_fail_at(n);
+        status = att_llama_convert(&bundle, &bytes, &tokeniser, &err);
+        att_alloc_fail_at(0);
+        if (status != ATT_OK)
+            assert_int_equal(status, ATT_NO_MEMORY);
+        att_bundle_free(bundle);
+        assert_int_equal(att_alloc_live(), live);
+    }
+    att_text_free(&weights);
+    att_text_free(&tokens);
+}
+
 #endif
 
 static void assert_refused(const att_text *weights, const char *message)
@@ -232,6 +255,7 @@ int main(void)
         cmocka_unit_test(an_output_layer_of_its_own_is_kept),
         cmocka_unit_test(a_text_ends_where_the_next_begins),
         cmocka_unit_test(a_text_begins_without_the_space_before_its_first_word),
+        cmocka_unit_test(running_out_of_memory_anywhere_loses_nothing),
 #endif
         cmocka_unit_test(what_is_not_understood_is_refused),
     };

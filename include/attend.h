@@ -18,7 +18,7 @@
  *  13. Training               a model from settings and data
  *  14. Measuring              how fast all of this is here, and how fast it could be
  *  15. Gradient check         every operation of the models against its formula
- *  16. Pictures               photographs from JPEG and PNG files
+ *  16. Pictures               photographs from JPEG and PNG files; what a network sees in them
  *
  * Conventions. The library never prints, exits or aborts. A call that can fail returns an
  * att_status and, where an att_error is given, says in it what was wrong and what was expected.
@@ -1343,6 +1343,39 @@ ATT_API void att_picture_free(att_picture *picture);
 /* The largest square in the middle of a picture, scaled to `pixels` on a side: a new picture. */
 ATT_API att_status att_picture_square(att_picture *out, const att_picture *in, int64_t pixels,
                                       att_error *err);
+
+/* A network that looks at photographs, SqueezeNet v1.0, from a file that att_import() made of its
+ * published weights. It tells what is on a photograph, and it gives features: what it saw in each
+ * cell of a grid, which models of captions learn from. It looks at the middle square of a picture.
+ * Not from several threads at once. */
+typedef struct att_eyes att_eyes;
+
+ATT_API att_status att_eyes_load(att_eyes **out, const char *path, att_error *err);
+ATT_API void att_eyes_free(att_eyes *eyes);
+ATT_API att_status att_eyes_save(const att_eyes *eyes, const char *path, att_error *err);
+
+/* The names of what it knows; NULL past the last. */
+ATT_API size_t att_eyes_label_count(const att_eyes *eyes);
+ATT_API const char *att_eyes_label(const att_eyes *eyes, size_t index);
+
+/* The probability of each label, [att_eyes_label_count()], for one picture. */
+ATT_API att_status att_eyes_name(float *out, att_eyes *eyes, const att_picture *picture,
+                                 att_error *err);
+
+/* Numbers in a cell of its features. */
+ATT_API int64_t att_eyes_depth(const att_eyes *eyes);
+
+/* The features of one picture, float [rows,columns,depth]: a new tensor. */
+ATT_API att_status att_eyes_features(att_tensor *out, att_eyes *eyes, const att_picture *picture,
+                                     att_error *err);
+
+/* Teaches the eyes to give features as others have made them from the same network: `seen` [N,C]
+ * are features of N cells as these eyes give them, `wanted` [N,D] those that should come out. From
+ * then on features are the linear map of C to D numbers that fits best (least squares, with a
+ * pull towards 0 of `ridge` times the mean variance of the numbers seen). *error receives the
+ * deviation that is left, as a part of that of `wanted`. Eyes can be taught once. */
+ATT_API att_status att_eyes_teach(att_eyes *eyes, const att_tensor *seen, const att_tensor *wanted,
+                                  double ridge, double *error, att_error *err);
 
 #ifdef __cplusplus
 }

@@ -21,6 +21,10 @@ static const att_importer importers[] = {
         .says = "a checkpoint of llama2.c; its tokeniser lies beside it, or is given",
         .tokeniser = true },
       att_import_llama2c },
+    { { .name = "squeezenet",
+        .takes = "squeezenet_v1.0.f32",
+        .says = "SqueezeNet v1.0, which looks at photographs; two lists lie beside it" },
+      att_import_squeezenet },
 };
 
 enum { IMPORTERS = sizeof importers / sizeof *importers };

@@ -20,5 +20,7 @@ att_status att_import_llama2c(att_bundle **out, const char *path, const att_impo
                               att_error *err);
 att_status att_import_g2p(att_bundle **out, const char *path, const att_import_how *how,
                           att_error *err);
+att_status att_import_squeezenet(att_bundle **out, const char *path, const att_import_how *how,
+                                 att_error *err);
 
 #endif

@@ -12,8 +12,8 @@
 
 #include <string.h>
 
-#define KEY_FORMAT      "attend.format"
-#define KEY_FAMILY      "attend.family"
+#define KEY_FORMAT      ATT_KEY_FORMAT
+#define KEY_FAMILY      ATT_KEY_FAMILY
 #define KEY_SETTINGS    "attend.settings"
 #define KEY_SOURCE      "attend.source"
 #define KEY_TARGET      "attend.target"
@@ -77,14 +77,9 @@ att_status att_model_to_bundle(att_bundle *bundle, const att_model *model, const
                                   .target_words = model->target_words,
                                   .training = training,
                                   .imported = model->imported };
-    att_status status = att_model_set_meta(bundle, &meta, err);
-    if (status == ATT_OK)
-        status = set_temperature(bundle, model, err);
-    for (int i = 0; i < model->params.count && status == ATT_OK; i++) {
-        att_tensor view = att_param_view(&model->params, i);
-        status = att_bundle_add(bundle, model->params.items[i].name, &view, err);
-    }
-    return status;
+    ATT_TRY(att_model_set_meta(bundle, &meta, err));
+    ATT_TRY(set_temperature(bundle, model, err));
+    return att_params_write(bundle, &model->params, err);
 }
 
 att_status att_model_save(const att_model *model, const char *path, att_error *err)
@@ -161,6 +156,25 @@ att_status att_model_take_values(att_model *model, const att_bundle *bundle, con
     return copy_values(&model->params, bundle, err);
 }
 
+/* Shapes are compared before anything of their size is allocated: what a file claims costs no more
+ * than the file has. */
+att_status att_params_read(att_params *params, const att_bundle *bundle, const char *name,
+                           att_error *err)
+{
+    ATT_TRY(check_tensors(bundle, params, name, err));
+    ATT_TRY(att_params_allot(params, err));
+    return copy_values(params, bundle, err);
+}
+
+att_status att_params_write(att_bundle *bundle, const att_params *params, att_error *err)
+{
+    for (int i = 0; i < params->count; i++) {
+        att_tensor view = att_param_view(params, i);
+        ATT_TRY(att_bundle_add(bundle, params->items[i].name, &view, err));
+    }
+    return ATT_OK;
+}
+
 static att_status need_meta(const char **out, const att_bundle *bundle, const char *key,
                             const char *name, att_error *err)
 {
@@ -188,6 +202,10 @@ static att_status find_family(const att_family **out, const att_bundle *bundle, 
         if (*out && strcmp((*out)->name, family) == 0)
             return ATT_OK;
     }
+    if (strcmp(family, ATT_EYES_FAMILY) == 0)
+        return att_fail(err, ATT_BAD_INPUT, name,
+                        "is a network that looks at photographs (%s) and has no answers to lines",
+                        family);
     return att_fail(err, ATT_BAD_INPUT, name, "is a model of an unknown family '%s'",
                     att_quote(quoted, family, strlen(family)));
 }
@@ -261,8 +279,6 @@ static att_status read_meta(att_model *model, const att_bundle *bundle, const ch
     return read_notes(&model->imported, model, bundle, KEY_IMPORTED, name, err);
 }
 
-/* Shapes are compared before anything of their size is allocated: what a file claims costs no more
- * than the file has. */
 static att_status fill(att_model *model, const att_bundle *bundle, const char *name, att_error *err)
 {
     att_error inner = { 0 };
@@ -271,9 +287,7 @@ static att_status fill(att_model *model, const att_bundle *bundle, const char *n
     att_status status = model->family->build(model, &inner);
     if (status != ATT_OK)
         return att_fail(err, status, name, "%s", inner.message);
-    ATT_TRY(check_tensors(bundle, &model->params, name, err));
-    ATT_TRY(att_params_allot(&model->params, err));
-    return copy_values(&model->params, bundle, err);
+    return att_params_read(&model->params, bundle, name, err);
 }
 
 att_status att_model_from_bundle(att_model **out, const att_bundle *bundle, const char *name,

@@ -4,8 +4,20 @@
 
 #include "model/model.h"
 
+#define ATT_KEY_FORMAT "attend.format"
+#define ATT_KEY_FAMILY "attend.family"
+
+/* The family in files of att_eyes, which are no models. */
+#define ATT_EYES_FAMILY "squeezenet"
+
 /* A model with nothing in it, to be filled; NULL when memory is out. */
 att_model *att_model_blank(void);
+
+/* Makes room for parameters and fills them with the tensors of their names. One that is missing,
+ * too much or misshapen is ATT_BAD_INPUT; `name` stands for the file. And the way back. */
+att_status att_params_read(att_params *params, const att_bundle *bundle, const char *name,
+                           att_error *err);
+att_status att_params_write(att_bundle *bundle, const att_params *params, att_error *err);
 
 /* Whether `json`, the metadata `key` of the file `name`, is an object as a training loop or an
  * import leaves it. */

@@ -188,7 +188,7 @@ att_node *att_grid_max(att_tape *tape, att_node *x, int64_t size, int64_t stride
 /* ---------------------------------------------------------------- mean */
 
 typedef struct cells {
-    int64_t rows, columns;
+    int64_t height, width; /* of one */
 } cells;
 
 static bool mean_shape(att_tape *tape, att_node *node)
@@ -197,21 +197,26 @@ static bool mean_shape(att_tape *tape, att_node *node)
     const int64_t *in = node->in[0]->shape;
     if (!picture_fits(tape, node))
         return false;
-    if (how->rows < 1 || how->columns < 1 || in[1] < 1 || in[2] < 1)
-        return att_tape_fail(tape, "grid-mean", "there must be a cell, and a number to each");
-    att_node_set_shape(node, 4, (const int64_t[]){ in[0], how->rows, how->columns, in[3] });
+    if (how->height < 1 || how->width < 1)
+        return att_tape_fail(tape, "grid-mean", "a cell must have a height and a width");
+    att_node_set_shape(node, 4,
+                       (const int64_t[]){ in[0], (in[1] + how->height - 1) / how->height,
+                                          (in[2] + how->width - 1) / how->width, in[3] });
     return true;
 }
 
-static span cell_span(int64_t index, int64_t count, int64_t size)
+static span cell_span(int64_t index, int64_t length, int64_t size)
 {
-    return (span){ index * size / count, ((index + 1) * size + count - 1) / count };
+    int64_t end = (index + 1) * length;
+    return (span){ index * length, end < size ? end : size };
 }
 
 static region cell_of(const att_node *node, int64_t line, int64_t ox)
 {
-    const int64_t *in = node->in[0]->shape, *out = node->shape;
-    return (region){ cell_span(line % out[1], out[1], in[1]), cell_span(ox, out[2], in[2]) };
+    const cells *how = node->how;
+    const int64_t *in = node->in[0]->shape;
+    return (region){ cell_span(line % node->shape[1], how->height, in[1]),
+                     cell_span(ox, how->width, in[2]) };
 }
 
 static float share_of(region r)
@@ -281,12 +286,12 @@ static void mean_truth(double *value, const att_node *node, const double *const 
     }
 }
 
-#define CELLS(rows, columns) (&(const cells){ rows, columns })
+#define CELLS(height, width) (&(const cells){ height, width })
 
 static const att_op_sample mean_samples[] = {
-    { "one cell", 1, { { 4, { 2, 3, 5, 4 } } }, CELLS(1, 1), 0, 0 },
-    { "cells that share lines", 1, { { 4, { 1, 13, 7, 3 } } }, CELLS(7, 3), 0, 0 },
-    { "more cells than numbers", 1, { { 4, { 1, 2, 3, 17 } } }, CELLS(4, 5), 0, 0 },
+    { "one cell", 1, { { 4, { 2, 3, 5, 4 } } }, CELLS(3, 5), 0, 0 },
+    { "cells cut at the border", 1, { { 4, { 1, 13, 7, 3 } } }, CELLS(2, 3), 0, 0 },
+    { "a cell beyond the picture", 1, { { 4, { 1, 2, 3, 17 } } }, CELLS(4, 1), 0, 0 },
     { "no pictures", 1, { { 4, { 0, 3, 5, 4 } } }, CELLS(2, 2), 0, 0 },
 };
 
@@ -302,7 +307,7 @@ const att_op att_op_grid_mean = {
     .sample_count = sizeof mean_samples / sizeof *mean_samples,
 };
 
-att_node *att_grid_mean(att_tape *tape, att_node *x, int64_t rows, int64_t columns)
+att_node *att_grid_mean(att_tape *tape, att_node *x, int64_t height, int64_t width)
 {
-    return att_op_apply(tape, &att_op_grid_mean, &x, 1, &(cells){ rows, columns });
+    return att_op_apply(tape, &att_op_grid_mean, &x, 1, &(cells){ height, width });
 }

@@ -84,10 +84,9 @@ att_node *att_convolve(att_tape *tape, att_node *x, att_node *w, att_node *bias,
  * line may reach beyond the border, where there is nothing; without, it ends within. */
 att_node *att_grid_max(att_tape *tape, att_node *x, int64_t size, int64_t stride, bool ceil);
 
-/* Means over rows x columns cells, [B,rows,columns,C]: cell i takes the lines from floor(i H /
- * rows) up to ceil((i + 1) H / rows), so that neighbours share a line where H is no multiple of
- * rows. */
-att_node *att_grid_mean(att_tape *tape, att_node *x, int64_t rows, int64_t columns);
+/* Means of cells height x width that lie side by side, [B,OH,OW,C]; those at the right and the
+ * lower border are cut there, and are the mean of what is left. */
+att_node *att_grid_mean(att_tape *tape, att_node *x, int64_t height, int64_t width);
 
 /* ---- recurrent */
 typedef enum att_cell { ATT_CELL_RNN, ATT_CELL_GRU, ATT_CELL_LSTM } att_cell;

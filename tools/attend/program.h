@@ -78,6 +78,10 @@ extern const option cells_options[];
 extern const char cells_details[];
 extern const char *const signal_words[]; /* NULL-ended, in the order of att_signal */
 
+exit_code features_run(const struct verb *verb, int count, char **args);
+extern const option features_options[];
+extern const char features_details[];
+
 exit_code help_run(const struct verb *verb, int count, char **args);
 
 /* Writes the help of one verb, or the list of verbs, to standard output. */

@@ -1,0 +1,162 @@
+/* SqueezeNet v1.0 as one flat file of floats. Beside it lie manifest.tsv, a line for each tensor:
+ * its name, its shape (96x3x7x7: columns, channels, height, width) and where it begins, in floats;
+ * and synset_words.txt, a line for each label: its number in WordNet and its names. */
+#include "import/import.h"
+
+#include "base/error.h"
+#include "base/file.h"
+#include "base/quote.h"
+#include "base/text.h"
+#include "import/bytes.h"
+#include "model/eyes.h"
+#include "tensor/bundle.h"
+
+#include <stdio.h>
+#include <string.h>
+
+enum { LARGEST_FILE = 1 << 26, LONGEST_LINE = 256, NAME = 32, DIMENSIONS = 4 };
+
+typedef struct files {
+    const char *weights_path;
+    att_text weights, manifest_path, manifest, labels_path, labels;
+} files;
+
+static void files_free(files *f)
+{
+    att_text_free(&f->weights);
+    att_text_free(&f->manifest_path);
+    att_text_free(&f->manifest);
+    att_text_free(&f->labels_path);
+    att_text_free(&f->labels);
+}
+
+/* Reads the file `name` that lies beside the weights. */
+static att_status read_beside(att_text *path, att_text *out, const files *f, const char *name,
+                              att_error *err)
+{
+    const char *slash = strrchr(f->weights_path, '/');
+    int folder = slash ? (int)(slash - f->weights_path) + 1 : 0;
+    if (att_text_print(path, "%.*s%s", folder, f->weights_path, name) != ATT_OK)
+        return att_fail_memory(err);
+    return att_file_read(out, path->data, LARGEST_FILE, err);
+}
+
+/* ---------------------------------------------------------------- tensors */
+
+typedef struct entry {
+    char name[NAME];
+    int64_t shape[DIMENSIONS]; /* 1 where there are fewer */
+    int rank;
+    size_t first;
+} entry;
+
+static bool read_entry(entry *out, const char *line)
+{
+    char shape[NAME];
+    if (sscanf(line, "%31s %31s %zu", out->name, shape, &out->first) != 3)
+        return false;
+    long long d[DIMENSIONS] = { 1, 1, 1, 1 };
+    out->rank = sscanf(shape, "%lldx%lldx%lldx%lld", &d[0], &d[1], &d[2], &d[3]);
+    for (int i = 0; i < DIMENSIONS; i++) {
+        out->shape[i] = d[i];
+        if (d[i] < 1 || d[i] > 1 << 16)
+            return false;
+    }
+    return out->rank == 1 || out->rank == DIMENSIONS;
+}
+
+/* [columns,channels,height,width] becomes [height width channels, columns]. */
+static void turn(float *out, const unsigned char *from, const int64_t *shape)
+{
+    int64_t N = shape[0], C = shape[1], places = shape[2] * shape[3];
+    for (int64_t n = 0; n < N; n++)
+        for (int64_t c = 0; c < C; c++)
+            for (int64_t p = 0; p < places; p++)
+                out[(p * C + c) * N + n] =
+                    att_float_at(from + ((n * C + c) * places + p) * (int64_t)sizeof(float));
+}
+
+static att_status add_entry(att_bundle *bundle, const files *f, const entry *e, att_error *err)
+{
+    const int64_t *s = e->shape;
+    uint64_t count = (uint64_t)s[0] * (uint64_t)s[1] * (uint64_t)(s[2] * s[3]);
+    size_t there = f->weights.length / sizeof(float);
+    if (e->first > there || count > there - e->first)
+        return att_fail(err, ATT_BAD_INPUT, f->weights_path,
+                        "ends before '%s', which is to begin at float %zu", e->name, e->first);
+    att_tensor tensor;
+    const int64_t shape[2] = { e->rank == 1 ? s[0] : s[1] * s[2] * s[3], s[0] };
+    ATT_TRY(att_tensor_new(&tensor, ATT_F32, e->rank == 1 ? 1 : 2, shape, err));
+    turn(tensor.data, (const unsigned char *)f->weights.data + e->first * sizeof(float), s);
+    att_status status = att_bundle_take(bundle, e->name, &tensor, err);
+    if (status != ATT_OK)
+        att_tensor_free(&tensor);
+    return status;
+}
+
+static att_status add_tensors(att_bundle *bundle, files *f, att_error *err)
+{
+    char *at = f->manifest.data, quoted[ATT_QUOTED];
+    int number = 0;
+    for (char *line; (line = strsep(&at, "\n"));) {
+        entry e;
+        number++;
+        if (line[0] == '\0')
+            continue;
+        if (strlen(line) > LONGEST_LINE || !read_entry(&e, line))
+            return att_fail_at(err, ATT_BAD_INPUT, f->manifest_path.data, number, 0, NULL,
+                               "'%s' is no tensor; expected its name, shape and place",
+                               att_quote(quoted, line, strlen(line)));
+        ATT_TRY(add_entry(bundle, f, &e, err));
+    }
+    return ATT_OK;
+}
+
+/* ---------------------------------------------------------------- all of it */
+
+/* The names alone: what follows the number of each line. */
+static att_status add_labels(att_bundle *bundle, files *f, att_error *err)
+{
+    att_text labels = { 0 };
+    att_status status = ATT_OK;
+    char *at = f->labels.data;
+    for (char *line; status == ATT_OK && (line = strsep(&at, "\n"));) {
+        char *space = strchr(line, ' ');
+        if (line[0] != '\0')
+            status = att_text_print(&labels, "%s\n", space ? space + 1 : line);
+    }
+    status = status == ATT_OK ? att_eyes_set_meta(bundle, labels.data ? labels.data : "", err)
+                              : att_fail_memory(err);
+    att_text_free(&labels);
+    return status;
+}
+
+static att_status convert(att_bundle *bundle, files *f, att_error *err)
+{
+    att_eyes *eyes = NULL;
+    ATT_TRY(att_file_read(&f->weights, f->weights_path, LARGEST_FILE, err));
+    ATT_TRY(read_beside(&f->manifest_path, &f->manifest, f, "manifest.tsv", err));
+    ATT_TRY(read_beside(&f->labels_path, &f->labels, f, "synset_words.txt", err));
+    ATT_TRY(add_tensors(bundle, f, err));
+    ATT_TRY(add_labels(bundle, f, err));
+    att_status status = att_eyes_from_bundle(&eyes, bundle, f->weights_path, err);
+    att_eyes_free(eyes);
+    return status;
+}
+
+att_status att_import_squeezenet(att_bundle **out, const char *path, const att_import_how *how,
+                                 att_error *err)
+{
+    (void)how;
+    *out = NULL;
+    files f = { .weights_path = path };
+    att_bundle *bundle;
+    ATT_TRY(att_bundle_new(&bundle, err));
+    att_status status = convert(bundle, &f, err);
+    files_free(&f);
+    if (status == ATT_OK)
+        *out = bundle;
+    else
+        att_bundle_free(bundle);
+    return status;
+}

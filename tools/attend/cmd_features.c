@@ -1,0 +1,221 @@
+/* attend features: what a network sees in photographs, for captions to be learnt from. */
+#include "program.h"
+
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "photos.h"
+
+typedef struct settings {
+    const char *output;
+    const char *like;
+    const char *rows;
+    const char *scale;
+    double ridge;
+} settings;
+
+const char features_details[] =
+    "Looks at photographs (JPEG or PNG) with EYES, a network that 'attend import squeezenet' "
+    "made,\n"
+    "and writes what it sees in each cell of a grid to a .npy file, [photographs,7,7,512]: "
+    "features\n"
+    "for 'attend train caption'. Rows are in the order of the photographs.\n"
+    "\n"
+    "With --like, teaches the eyes instead: FILE has the features of these photographs as others\n"
+    "have made them from the same grid, of any depth. What is written is the eyes with the linear\n"
+    "map that gives these best, so that models trained on such features can be shown "
+    "photographs.\n";
+
+const option features_options[] = {
+    { .name = "output",
+      .letter = 'o',
+      .kind = OPTION_TEXT,
+      .offset = offsetof(settings, output),
+      .takes = "FILE",
+      .says = "where the features go (.npy), or the eyes with --like; must be given" },
+    { .name = "like",
+      .kind = OPTION_TEXT,
+      .offset = offsetof(settings, like),
+      .takes = "FILE",
+      .says = "features to learn to give, .npy of [rows,cells,depth]" },
+    { .name = "rows",
+      .kind = OPTION_TEXT,
+      .offset = offsetof(settings, rows),
+      .takes = "FILE",
+      .says = "with --like: the name of the photograph of each row, a line each (default: those\n"
+              "given, in order)" },
+    { .name = "scale",
+      .kind = OPTION_TEXT,
+      .offset = offsetof(settings, scale),
+      .takes = "FILE",
+      .says =
+          "with --like: .npy of what its numbers are multiplied by, one for each of the depth" },
+    { .name = "ridge",
+      .kind = OPTION_REAL,
+      .offset = offsetof(settings, ridge),
+      .takes = "X",
+      .says = "with --like: pull of the map towards 0, in mean variances (default 0.003)",
+      .least = 0,
+      .most = 1e6 },
+    { 0 },
+};
+
+/* ---- teaching: which row is of which photograph */
+
+static const char *file_name(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+    return slash ? slash + 1 : path;
+}
+
+/* The line, from 0, on which `name` stands in a file; -1: on none. */
+static long find_line(FILE *list, const char *name)
+{
+    char line[4096];
+    rewind(list);
+    for (long number = 0; fgets(line, sizeof line, list); number++) {
+        line[strcspn(line, "\r\n")] = '\0';
+        if (strcmp(line, name) == 0)
+            return number;
+    }
+    return -1;
+}
+
+static att_status find_rows(int64_t *rows, const char *path, char **photos, size_t count,
+                            att_error *err)
+{
+    FILE *list = path ? fopen(path, "r") : NULL;
+    att_status status = ATT_OK;
+    if (path && !list)
+        return error_set(err, ATT_BAD_INPUT, path, "cannot be read");
+    for (size_t i = 0; i < count && status == ATT_OK; i++) {
+        rows[i] = list ? find_line(list, file_name(photos[i])) : (long)i;
+        if (rows[i] < 0)
+            status = error_set(err, ATT_BAD_INPUT, path, "has no line '%s'", file_name(photos[i]));
+    }
+    if (list)
+        fclose(list);
+    return status;
+}
+
+/* ---- teaching: what is wanted of each cell */
+
+/* All features as others made them. */
+typedef struct wanted {
+    att_tensor all;   /* [rows,cells,depth] */
+    att_tensor scale; /* [depth], or nothing */
+    int64_t depth;
+} wanted;
+
+static att_status load_wanted(wanted *out, const settings *set, int64_t cells, att_error *err)
+{
+    att_status status = att_npy_load(&out->all, set->like, err);
+    if (status == ATT_OK && set->scale)
+        status = att_npy_load(&out->scale, set->scale, err);
+    if (status != ATT_OK)
+        return status;
+    if (out->all.rank != 3 || out->all.shape[1] != cells || out->all.shape[2] < 1)
+        return error_set(err, ATT_BAD_INPUT, set->like,
+                         "must have 3 dimensions, [rows,%lld,depth]: the grid has %lld cells",
+                         (long long)cells, (long long)cells);
+    out->depth = out->all.shape[2];
+    if (set->scale && (out->scale.rank != 1 || out->scale.shape[0] != out->depth))
+        return error_set(err, ATT_BAD_INPUT, set->scale, "must have %lld numbers",
+                         (long long)out->depth);
+    return ATT_OK;
+}
+
+static void wanted_free(wanted *w)
+{
+    att_tensor_free(&w->all);
+    att_tensor_free(&w->scale);
+}
+
+/* Those of the photographs' cells, [count cells, depth]. */
+static att_status choose(att_tensor *out, const wanted *w, const int64_t *rows, int64_t count,
+                         const char *name, att_error *err)
+{
+    int64_t cells = w->all.shape[1];
+    att_status status =
+        att_tensor_new(out, ATT_F64, 2, (int64_t[]){ count * cells, w->depth }, err);
+    for (int64_t i = 0; i < count * cells && status == ATT_OK; i++) {
+        if (rows[i / cells] >= w->all.shape[0])
+            return error_set(err, ATT_BAD_INPUT, name, "has %lld rows, and row %lld is wanted",
+                             (long long)w->all.shape[0], (long long)rows[i / cells]);
+        for (int64_t d = 0; d < w->depth; d++) {
+            double value = att_tensor_get(&w->all, (int64_t[]){ rows[i / cells], i % cells, d });
+            double by = w->scale.rank ? att_tensor_get(&w->scale, &d) : 1;
+            att_tensor_set(out, (int64_t[]){ i, d }, value * by);
+        }
+    }
+    return status;
+}
+
+static att_status teach(att_eyes *eyes, const settings *set, char **photos, size_t count,
+                        const att_tensor *features, att_error *err)
+{
+    int64_t cells = features->shape[1] * features->shape[2], depth = features->shape[3];
+    wanted w = { 0 };
+    att_tensor seen, chosen = { 0 };
+    double left = 0;
+    int64_t *rows = malloc(count * sizeof *rows);
+    att_status status = rows ? find_rows(rows, set->rows, photos, count, err) : error_memory(err);
+    if (status == ATT_OK)
+        status = load_wanted(&w, set, cells, err);
+    if (status == ATT_OK)
+        status = choose(&chosen, &w, rows, (int64_t)count, set->like, err);
+    if (status == ATT_OK)
+        status = att_tensor_reshape(&seen, features, 2,
+                                    (int64_t[]){ (int64_t)count * cells, depth }, err);
+    if (status == ATT_OK)
+        status = att_eyes_teach(eyes, &seen, &chosen, set->ridge, &left, err);
+    if (status == ATT_OK)
+        status = att_eyes_save(eyes, set->output, err);
+    if (status == ATT_OK)
+        printf("taught by %lld cells to give %lld numbers for %lld; %.1f %% of the deviation is "
+               "left\n",
+               (long long)((int64_t)count * cells), (long long)w.depth, (long long)depth,
+               100 * left);
+    att_tensor_free(&chosen);
+    wanted_free(&w);
+    free(rows);
+    return status;
+}
+
+/* ---- all of it */
+
+static att_status make(const settings *set, const char *path, char **photos, size_t count,
+                       att_error *err)
+{
+    att_eyes *eyes = NULL;
+    att_tensor features = { 0 };
+    att_status status = att_eyes_load(&eyes, path, err);
+    if (status == ATT_OK)
+        status = photos_features(&features, eyes, (const char *const *)photos, count, err);
+    if (status == ATT_OK)
+        status = set->like ? teach(eyes, set, photos, count, &features, err)
+                           : att_npy_save(&features, set->output, err);
+    att_tensor_free(&features);
+    att_eyes_free(eyes);
+    return status;
+}
+
+exit_code features_run(const struct verb *verb, int count, char **args)
+{
+    settings set = { .ridge = 0.003 };
+    int operands = 0;
+    parse_result parsed = options_parse(verb, count, args, &set, &operands);
+    if (parsed != PARSE_OK)
+        return parsed == PARSE_HELP ? help_verb(verb) : EXIT_BAD_INPUT;
+    if (operands < 2)
+        return report_usage(verb, "expects the eyes and a photograph");
+    if (!set.output)
+        return report_usage(verb, "needs --output: where the features go");
+    if (!set.like && (set.rows || set.scale))
+        return report_usage(verb, "--rows and --scale are for --like");
+    att_error err = { 0 };
+    att_status status = make(&set, args[0], args + 1, (size_t)operands - 1, &err);
+    return status == ATT_OK ? EXIT_DONE : report(status, &err);
+}

@@ -1,0 +1,138 @@
+/* What a network sees in photographs; see photos.h. */
+#include "photos.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "output.h"
+
+enum { BEST_LABELS = 5 };
+
+/* ---- features */
+
+static att_status look_at(att_tensor *out, att_eyes *eyes, const char *path, att_error *err)
+{
+    att_picture picture;
+    att_status status = att_picture_load(&picture, path, err);
+    if (status != ATT_OK)
+        return status;
+    status = att_eyes_features(out, eyes, &picture, err);
+    att_picture_free(&picture);
+    return status;
+}
+
+/* Adds one photograph's to those of all, which are made when the first is known. */
+static att_status add_features(att_tensor *all, const att_tensor *one, size_t index, size_t count,
+                               att_error *err)
+{
+    const int64_t shape[] = { (int64_t)count, one->shape[0], one->shape[1], one->shape[2] };
+    size_t size = (size_t)att_tensor_count(one) * sizeof(float);
+    att_status status = index == 0 ? att_tensor_new(all, ATT_F32, 4, shape, err) : ATT_OK;
+    if (status == ATT_OK)
+        memcpy((char *)all->data + index * size, one->data, size);
+    return status;
+}
+
+att_status photos_features(att_tensor *out, att_eyes *eyes, const char *const *paths, size_t count,
+                           att_error *err)
+{
+    att_status status = ATT_OK;
+    *out = (att_tensor){ 0 };
+    for (size_t i = 0; i < count && status == ATT_OK; i++) {
+        att_tensor one = { 0 };
+        status = look_at(&one, eyes, paths[i], err);
+        if (status == ATT_OK)
+            status = add_features(out, &one, i, count, err);
+        att_tensor_free(&one);
+    }
+    if (status != ATT_OK)
+        att_tensor_free(out);
+    return status;
+}
+
+/* ---- labels */
+
+typedef struct labelled {
+    const char *path;
+    const float *probabilities;
+    size_t best[BEST_LABELS]; /* labels, the most probable first */
+} labelled;
+
+static void find_best(labelled *photo, size_t labels)
+{
+    size_t kept = 0;
+    for (size_t label = 0; label < labels; label++) {
+        size_t at = kept < BEST_LABELS ? kept++ : BEST_LABELS;
+        for (; at > 0 && photo->probabilities[label] > photo->probabilities[photo->best[at - 1]];
+             at--)
+            if (at < BEST_LABELS)
+                photo->best[at] = photo->best[at - 1];
+        if (at < BEST_LABELS)
+            photo->best[at] = label;
+    }
+}
+
+static void print_lines(const labelled *photo, const att_eyes *eyes)
+{
+    for (size_t i = 0; i < BEST_LABELS; i++)
+        printf("%s\t%.3f\t%s\n", photo->path, (double)photo->probabilities[photo->best[i]],
+               att_eyes_label(eyes, photo->best[i]));
+}
+
+/* A string of JSON; what is in a name of a file or a label is taken for UTF-8. */
+static void print_string(const char *text)
+{
+    putchar('"');
+    for (const char *c = text; *c; c++)
+        if (*c == '"' || *c == '\\')
+            printf("\\%c", *c);
+        else if ((unsigned char)*c < ' ')
+            printf("\\u%04x", (unsigned)(unsigned char)*c);
+        else
+            putchar(*c);
+    putchar('"');
+}
+
+static void print_json(const labelled *photo, const att_eyes *eyes)
+{
+    printf("{\"photo\":");
+    print_string(photo->path);
+    printf(",\"labels\":[");
+    for (size_t i = 0; i < BEST_LABELS; i++) {
+        printf("%s{\"label\":", i > 0 ? "," : "");
+        print_string(att_eyes_label(eyes, photo->best[i]));
+        printf(",\"probability\":%.6f}", (double)photo->probabilities[photo->best[i]]);
+    }
+    printf("]}\n");
+}
+
+static att_status name_one(att_eyes *eyes, const char *path, float *probabilities, bool json,
+                           att_error *err)
+{
+    att_picture picture;
+    att_status status = att_picture_load(&picture, path, err);
+    if (status != ATT_OK)
+        return status;
+    status = att_eyes_name(probabilities, eyes, &picture, err);
+    att_picture_free(&picture);
+    if (status != ATT_OK)
+        return status;
+    labelled photo = { .path = path, .probabilities = probabilities };
+    find_best(&photo, att_eyes_label_count(eyes));
+    (json ? print_json : print_lines)(&photo, eyes);
+    return output_flush(err);
+}
+
+att_status photos_name(att_eyes *eyes, const char *const *paths, size_t count, bool json,
+                       att_error *err)
+{
+    float *probabilities = malloc(att_eyes_label_count(eyes) * sizeof *probabilities);
+    if (!probabilities)
+        return error_memory(err);
+    att_status status = ATT_OK;
+    for (size_t i = 0; i < count && status == ATT_OK; i++)
+        status = name_one(eyes, paths[i], probabilities, json, err);
+    free(probabilities);
+    return status;
+}

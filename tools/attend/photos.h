@@ -1,0 +1,15 @@
+/* Photographs, and the network that looks at them. */
+#ifndef PHOTOS_H
+#define PHOTOS_H
+
+#include "program.h"
+
+/* What eyes see in photographs, float [count,rows,columns,depth]: a new tensor. */
+att_status photos_features(att_tensor *out, att_eyes *eyes, const char *const *paths, size_t count,
+                           att_error *err);
+
+/* The most probable labels of each photograph, on standard output: as lines, or an object each. */
+att_status photos_name(att_eyes *eyes, const char *const *paths, size_t count, bool json,
+                       att_error *err);
+
+#endif

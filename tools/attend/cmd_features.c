@@ -56,7 +56,7 @@ const option features_options[] = {
       .kind = OPTION_REAL,
       .offset = offsetof(settings, ridge),
       .takes = "X",
-      .says = "with --like: pull of the map towards 0, in mean variances (default 0.003)",
+      .says = "with --like: pull of the map towards 0, in mean variances (default 0.01)",
       .least = 0,
       .most = 1e6 },
     { 0 },
@@ -204,7 +204,7 @@ static att_status make(const settings *set, const char *path, char **photos, siz
 
 exit_code features_run(const struct verb *verb, int count, char **args)
 {
-    settings set = { .ridge = 0.003 };
+    settings set = { .ridge = 0.01 };
     int operands = 0;
     parse_result parsed = options_parse(verb, count, args, &set, &operands);
     if (parsed != PARSE_OK)

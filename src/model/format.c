@@ -204,7 +204,7 @@ static att_status find_family(const att_family **out, const att_bundle *bundle, 
     }
     if (strcmp(family, ATT_EYES_FAMILY) == 0)
         return att_fail(err, ATT_BAD_INPUT, name,
-                        "is a network that looks at photographs (%s) and has no answers to lines",
+                        "is a network that looks at photographs (%s), not a model that answers",
                         family);
     return att_fail(err, ATT_BAD_INPUT, name, "is a model of an unknown family '%s'",
                     att_quote(quoted, family, strlen(family)));

@@ -3,6 +3,7 @@
  * are skipped and say which folder they want. */
 #include "attend.h"
 
+#include "model/eyes.h"
 #include "model/model.h"
 
 #include <setjmp.h>
@@ -205,6 +206,51 @@ static void its_tokens_and_log_probabilities_are_those_of_llama2c(void **state)
     att_model_free(model);
 }
 
+/* ---- SqueezeNet: what its photographs are known by */
+
+#ifdef ATT_HAVE_JPEG
+/* The most probable label of a photograph, and how probable it is. */
+static double best_label(char label[PATH_ROOM], att_eyes *eyes, const char *photograph)
+{
+    char path[PATH_ROOM];
+    att_picture picture;
+    size_t count = att_eyes_label_count(eyes), best = 0;
+    float *probabilities = calloc(count, sizeof *probabilities);
+    find_data(path, photograph);
+    assert_non_null(probabilities);
+    assert_int_equal(att_picture_load(&picture, path, NULL), ATT_OK);
+    assert_int_equal(att_eyes_name(probabilities, eyes, &picture, NULL), ATT_OK);
+    for (size_t i = 1; i < count; i++)
+        best = probabilities[i] > probabilities[best] ? i : best;
+    double probability = (double)probabilities[best];
+    snprintf(label, PATH_ROOM, "%s", att_eyes_label(eyes, best));
+    att_picture_free(&picture);
+    free(probabilities);
+    return probability;
+}
+
+static void photographs_are_told_as_known(void **state)
+{
+    (void)state;
+    char path[PATH_ROOM], label[PATH_ROOM];
+    att_error err = { 0 };
+    att_bundle *bundle;
+    att_eyes *eyes;
+    find_data(path, "weights_squeezenet_v1.0/squeezenet_v1.0.f32");
+    if (att_import(&bundle, "squeezenet", path, NULL, &err) != ATT_OK ||
+        att_eyes_from_bundle(&eyes, bundle, path, &err) != ATT_OK)
+        fail_msg("%s: %s", err.place, err.message);
+    att_bundle_free(bundle);
+    double hippo = best_label(label, eyes, "weights_squeezenet_v1.0/hippo.jpg");
+    assert_string_equal(label, "hippopotamus, hippo, river horse, Hippopotamus amphibius");
+    assert_true(hippo >= 0.9995 && hippo <= 1);
+    double cat = best_label(label, eyes, "weights_squeezenet_v1.0/cat.jpg");
+    assert_string_equal(label, "tabby, tabby cat");
+    assert_true(cat >= 0.9415 && cat < 0.9425); /* 0.942 is known of it */
+    att_eyes_free(eyes);
+}
+#endif
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -215,6 +261,9 @@ int main(void)
         cmocka_unit_test(english_words_are_pronounced_as_known),
         cmocka_unit_test(a_story_goes_as_known_to_its_end),
         cmocka_unit_test(its_tokens_and_log_probabilities_are_those_of_llama2c),
+#ifdef ATT_HAVE_JPEG
+        cmocka_unit_test(photographs_are_told_as_known),
+#endif
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -2,6 +2,7 @@
 #include "run.h"
 
 #include <stddef.h>
+#include <string.h>
 
 #include "kinds.h"
 
@@ -19,7 +20,11 @@ const char run_details[] =
     "A model that sorts answers with a label; --json has the probabilities of all.\n"
     "\n"
     "A language model goes on with a text instead, from --prompt, and writes it as it is made. It\n"
-    "takes the most probable tokens unless --sample or --beam is given. Ctrl-C ends it.\n";
+    "takes the most probable tokens unless --sample or --beam is given. Ctrl-C ends it.\n"
+    "\n"
+    "Where MODEL is a network that 'attend import squeezenet' made, photographs come after it, "
+    "and\n"
+    "for each its five most probable labels are told: the file, the probability and the label.\n";
 
 #define ROW(NAME, KIND, MEMBER, TAKES, SAYS, ...)                                                  \
     {                                                                                              \
@@ -104,11 +109,15 @@ static const char *contradiction(const run_settings *set)
 
 exit_code run_run(const struct verb *verb, int count, char **args)
 {
-    run_settings set = { 0 };
+    run_settings set;
+    memset(&set, 0, sizeof set); /* run_photos() compares all of it */
+    exit_code code;
     int operands = 0;
     parse_result parsed = options_parse(verb, count, args, &set, &operands);
     if (parsed != PARSE_OK)
         return parsed == PARSE_HELP ? help_verb(verb) : EXIT_BAD_INPUT;
+    if (operands > 1 && run_photos(&code, verb, &set, args, operands))
+        return code;
     if (operands != 1)
         return report_usage(verb, operands < 1 ? "expects a model" : "expects one model");
     const char *wrong = contradiction(&set);

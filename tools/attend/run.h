@@ -31,4 +31,9 @@ typedef att_status run_kind(const run_settings *set, const decoding *models, att
 
 run_kind run_pairs, run_text, run_labels;
 
+/* Tells what is on the photographs after args[0], where that is a network that looks at such; false
+ * where it is not, and nothing was told. */
+bool run_photos(exit_code *code, const struct verb *verb, const run_settings *set, char **args,
+                int count);
+
 #endif

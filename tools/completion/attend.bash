@@ -1,6 +1,6 @@
 # bash completion for attend(1)
 
-_attend_verbs='explain train run eval score show cells info import bench gradcheck help'
+_attend_verbs='explain train run eval score show cells info import features bench gradcheck help'
 _attend_explain='--format --output --digits --only --row --head --input --target --part --layer
 --colour --ascii --svg --png --pdf --scale --quiet --help'
 _attend_train='--config --quiet --train --source --target --valid --valid-source
@@ -26,7 +26,8 @@ _attend_show="$_attend_decoding --target --part --layer --head --heads --cell --
 _attend_cells='--text --html --json --signal --held-out --most --best --colour --ascii --help'
 _attend_info='--json --help'
 _attend_import='--output --tokens --tokeniser --help'
-_attend_formats='ctranslate2 g2p llama2c'
+_attend_features='--output --like --rows --scale --ridge --help'
+_attend_formats='ctranslate2 g2p llama2c squeezenet'
 _attend_bench='--cpu --threads --time --quick --json --list --ascii --help'
 _attend_gradcheck='--samples --json --list --help'
 
@@ -220,6 +221,13 @@ _attend() {
             fi
             ;;
         esac
+        ;;
+    features)
+        if [[ $cur == -* ]]; then
+            _attend_words "$_attend_features"
+        else
+            _attend_files ''
+        fi
         ;;
     bench)
         case $prev in

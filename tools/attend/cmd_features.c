@@ -160,7 +160,7 @@ static att_status teach(att_eyes *eyes, const settings *set, char **photos, size
     wanted w = { 0 };
     att_tensor seen, chosen = { 0 };
     double left = 0;
-    int64_t *rows = malloc(count * sizeof *rows);
+    int64_t *rows = calloc(count, sizeof *rows);
     att_status status = rows ? find_rows(rows, set->rows, photos, count, err) : error_memory(err);
     if (status == ATT_OK)
         status = load_wanted(&w, set, cells, err);

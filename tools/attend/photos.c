@@ -127,7 +127,7 @@ static att_status name_one(att_eyes *eyes, const char *path, float *probabilitie
 att_status photos_name(att_eyes *eyes, const char *const *paths, size_t count, bool json,
                        att_error *err)
 {
-    float *probabilities = malloc(att_eyes_label_count(eyes) * sizeof *probabilities);
+    float *probabilities = calloc(att_eyes_label_count(eyes), sizeof *probabilities);
     if (!probabilities)
         return error_memory(err);
     att_status status = ATT_OK;

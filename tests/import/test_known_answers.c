@@ -35,8 +35,12 @@ static att_model *import(const char *format, const char *file)
     att_bundle *bundle;
     att_model *model;
     find_data(path, file);
-    if (att_import(&bundle, format, path, NULL, &err) != ATT_OK ||
-        att_model_from_bundle(&model, bundle, file, &err) != ATT_OK)
+    att_status status = att_import(&bundle, format, path, NULL, &err);
+    if (status == ATT_UNSUPPORTED) {
+        print_message("# skipped: %s\n", err.message);
+        skip();
+    }
+    if (status != ATT_OK || att_model_from_bundle(&model, bundle, file, &err) != ATT_OK)
         fail_msg("%s: %s", err.place, err.message);
     att_bundle_free(bundle);
     return model;

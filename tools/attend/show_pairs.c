@@ -4,6 +4,7 @@
 
 #include <string.h>
 
+#include "labels.h"
 #include "output.h"
 #include "pictures.h"
 
@@ -31,7 +32,7 @@ static att_status make_page(output_list *files, const att_answer *answer, const 
 }
 
 /* Draws a map of an answer, everywhere that it was asked for. */
-static att_status show_map(const att_answer *answer, const att_map *map, const show_settings *set,
+static att_status draw_map(const att_answer *answer, const att_map *map, const show_settings *set,
                            att_error *err)
 {
     const picture_files asked = { set->svg, set->png, set->pdf, set->scale };
@@ -50,6 +51,26 @@ static att_status show_map(const att_answer *answer, const att_map *map, const s
         status = output_stdout(text.data, text.length, err);
     output_free(&files);
     att_text_free(&text);
+    return status;
+}
+
+/* The same, with labels for people. */
+static att_status show_map(const att_answer *answer, const att_map *map, const show_settings *set,
+                           att_error *err)
+{
+    att_map shown = *map;
+    labels queries, keys = { 0 };
+    att_status status = labels_plain(&queries, map->query_labels, map->queries, err);
+    if (status == ATT_OK)
+        status = labels_plain(&keys, map->key_labels, map->keys, err);
+    if (queries.items)
+        shown.query_labels = queries.items;
+    if (keys.items)
+        shown.key_labels = keys.items;
+    if (status == ATT_OK)
+        status = draw_map(answer, &shown, set, err);
+    labels_free(&queries);
+    labels_free(&keys);
     return status;
 }
 

@@ -126,6 +126,7 @@ static void a_file_without_a_label_for_each_result_is_refused(void **state)
     att_bundle_free(bundle);
 }
 
+#ifdef ATT_HAVE_JANSSON
 static void eyes_and_models_are_told_apart(void **state)
 {
     (void)state;
@@ -145,6 +146,7 @@ static void eyes_and_models_are_told_apart(void **state)
     att_eyes_free(again);
     att_eyes_free(eyes);
 }
+#endif
 
 /* ---- teaching */
 

@@ -6,6 +6,7 @@
 
 #include <math.h>
 
+#if defined(ATT_HAVE_JPEG) || defined(ATT_HAVE_PNG)
 /* The pixel is this colour, but for what JPEG loses. */
 static void expect_pixel(const att_picture *p, int64_t x, int64_t y, const uint8_t *colour)
 {
@@ -57,6 +58,7 @@ static void expect_cuts_refused(const void *bytes, size_t size)
     }
     assert_int_equal(att_alloc_live(), live);
 }
+#endif
 
 /* ---------------------------------------------------------------- JPEG */
 

@@ -1,0 +1,187 @@
+/* SqueezeNet's flat file: where each number goes, and what is refused. The files are made in a
+ * folder of their own. */
+#include "attend.h"
+
+#include "base/alloc.h"
+#include "model/eyes.h"
+#include "nn/squeezenet.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+enum { PATH_ROOM = 256, FILES = 3 };
+static const char *const file_names[FILES] = { "net.f32", "manifest.tsv", "synset_words.txt" };
+
+typedef struct place {
+    char folder[PATH_ROOM];
+    char paths[FILES][PATH_ROOM + 32];
+    att_params params;
+} place;
+
+/* Height and width of a convolution's kernel, by the names of the network. */
+static int kernel_of(const char *name)
+{
+    if (strncmp(name, "conv1.", 6) == 0)
+        return 7;
+    return name[0] == 'f' && name[2] == 'b' ? 3 : 1;
+}
+
+/* A number that tells where in the file it stands. */
+static float number_at(size_t index)
+{
+    return (float)(index % 4093) - 2046;
+}
+
+static void write_manifest(FILE *out, const att_params *params)
+{
+    size_t at = 0;
+    for (int i = 0; i < params->count; i++) {
+        const att_param *p = &params->items[i];
+        int kernel = kernel_of(p->name);
+        if (p->rank == 1)
+            fprintf(out, "%s\t%lld\t%zu\n", p->name, (long long)p->shape[0], at);
+        else
+            fprintf(out, "%s\t%lldx%lldx%dx%d\t%zu\n", p->name, (long long)p->shape[1],
+                    (long long)p->shape[0] / (kernel * kernel), kernel, kernel, at);
+        at += p->count;
+    }
+}
+
+static void write_weights(FILE *out, const att_params *params)
+{
+    size_t count = 0;
+    for (int i = 0; i < params->count; i++)
+        count += params->items[i].count;
+    for (size_t i = 0; i < count; i++) {
+        float number = number_at(i);
+        assert_int_equal(fwrite(&number, sizeof number, 1, out), 1);
+    }
+}
+
+static void write_labels(FILE *out)
+{
+    for (int i = 0; i < ATT_SQUEEZENET_LABELS; i++)
+        fprintf(out, "n%08d thing, number %d\n", i, i);
+}
+
+static FILE *open_file(place *p, int which)
+{
+    FILE *file = fopen(p->paths[which], "w");
+    assert_non_null(file);
+    return file;
+}
+
+static place place_new(void)
+{
+    place p = { .folder = "/tmp/attend-squeezenet-XXXXXX" };
+    att_builder builder = { .params = &p.params };
+    FILE *files[FILES];
+    assert_non_null(mkdtemp(p.folder));
+    att_squeezenet_build(&builder);
+    assert_int_equal(builder.status, ATT_OK);
+    for (int i = 0; i < FILES; i++) {
+        snprintf(p.paths[i], sizeof p.paths[i], "%s/%s", p.folder, file_names[i]);
+        files[i] = open_file(&p, i);
+    }
+    write_weights(files[0], &p.params);
+    write_manifest(files[1], &p.params);
+    write_labels(files[2]);
+    for (int i = 0; i < FILES; i++)
+        assert_int_equal(fclose(files[i]), 0);
+    return p;
+}
+
+static void place_free(place *p)
+{
+    for (int i = 0; i < FILES; i++)
+        unlink(p->paths[i]);
+    rmdir(p->folder);
+    att_params_free(&p->params);
+}
+
+/* Element (column, channel, y, x) of the file is at row (y kernel + x) channels + channel. */
+static void weights_are_turned_to_the_order_of_patches(void **state)
+{
+    (void)state;
+    place p = place_new();
+    att_error err = { 0 };
+    att_bundle *bundle;
+    if (att_import(&bundle, "squeezenet", p.paths[0], NULL, &err) != ATT_OK)
+        fail_msg("%s: %s", err.place, err.message);
+    size_t at = 0;
+    for (int i = 0; i < p.params.count; i++) {
+        const att_param *param = &p.params.items[i];
+        const float *values = att_bundle_get(bundle, param->name)->data;
+        int64_t k = kernel_of(param->name), N = param->shape[param->rank - 1];
+        int64_t C = param->rank == 1 ? 1 : param->shape[0] / (k * k);
+        int64_t places = param->rank == 1 ? 1 : k * k;
+        for (int64_t n = 0; n < N; n++)
+            for (int64_t c = 0; c < C; c++)
+                for (int64_t xy = 0; xy < places; xy++, at++)
+                    assert_true(values[(xy * C + c) * N + n] == number_at(at));
+    }
+    att_bundle_free(bundle);
+    place_free(&p);
+}
+
+static void labels_lose_their_numbers(void **state)
+{
+    (void)state;
+    place p = place_new();
+    att_bundle *bundle;
+    att_eyes *eyes;
+    assert_int_equal(att_import(&bundle, "squeezenet", p.paths[0], NULL, NULL), ATT_OK);
+    assert_int_equal(att_eyes_from_bundle(&eyes, bundle, "eyes", NULL), ATT_OK);
+    assert_string_equal(att_eyes_label(eyes, 0), "thing, number 0");
+    assert_string_equal(att_eyes_label(eyes, 999), "thing, number 999");
+    att_eyes_free(eyes);
+    att_bundle_free(bundle);
+    place_free(&p);
+}
+
+/* Imports after file `which` was replaced by `text`; the message, and whether nothing is lost. */
+static void expect_refused(int which, const char *text, const char *says)
+{
+    place p = place_new();
+    att_error err = { 0 };
+    att_bundle *bundle;
+    FILE *file = open_file(&p, which);
+    fputs(text, file);
+    fclose(file);
+    size_t live = att_alloc_live();
+    assert_int_equal(att_import(&bundle, "squeezenet", p.paths[0], NULL, &err), ATT_BAD_INPUT);
+    assert_null(bundle);
+    assert_int_equal(att_alloc_live(), live);
+    if (!strstr(err.message, says))
+        fail_msg("%s", err.message);
+    place_free(&p);
+}
+
+static void what_is_missing_or_misshapen_is_refused(void **state)
+{
+    (void)state;
+    expect_refused(0, "abcd", "ends before the end of 'conv1.weight'");
+    expect_refused(1, "", "the tensor 'conv1.weight' of the model is missing");
+    expect_refused(1, "conv1.weight\t96x3x7x6\t0\n", "the tensor 'conv1.weight' is");
+    expect_refused(1, "conv1.weight\t96x3x7x7\t99999999999\n", "ends before the end");
+    expect_refused(1, "conv1.weight\t96x3\t0\n", "is no tensor");
+    expect_refused(1, "conv1.weight\t96x3x7x-7\t0\n", "is no tensor");
+    expect_refused(1, "x\t1\t0\nx\t1\t0\n", "x");
+    expect_refused(2, "n1 a cat\n", "has 1 labels, and the network knows 1000");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(weights_are_turned_to_the_order_of_patches),
+        cmocka_unit_test(labels_lose_their_numbers),
+        cmocka_unit_test(what_is_missing_or_misshapen_is_refused),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -2,6 +2,7 @@
 #include "program.h"
 
 #include <stddef.h>
+#include <stdio.h>
 
 #include "output.h"
 
@@ -21,6 +22,21 @@ const option info_options[] = {
     { 0 },
 };
 
+/* A network that looks at photographs; false where the file is none, and nothing was told. */
+static bool tell_eyes(const char *path, bool json)
+{
+    att_eyes *eyes = NULL;
+    if (att_eyes_load(&eyes, path, NULL) != ATT_OK)
+        return false;
+    printf(json ? "{\"family\":\"squeezenet\",\"labels\":%zu,\"depth\":%lld}\n"
+                : "a squeezenet, which looks at photographs\n"
+                  "  labels             %zu\n"
+                  "  features           7 x 7 cells of %lld numbers\n",
+           att_eyes_label_count(eyes), (long long)att_eyes_depth(eyes));
+    att_eyes_free(eyes);
+    return true;
+}
+
 exit_code info_run(const struct verb *verb, int count, char **args)
 {
     settings set = { 0 };
@@ -34,6 +50,8 @@ exit_code info_run(const struct verb *verb, int count, char **args)
     att_model *model = NULL;
     att_text text = { 0 };
     att_status status = att_model_load(&model, args[0], &err);
+    if (status == ATT_BAD_INPUT && tell_eyes(args[0], set.json))
+        return output_flush(&err) == ATT_OK ? EXIT_DONE : report(err.status, &err);
     if (status == ATT_OK)
         status = att_model_info(&text, model, set.json, &err);
     if (status == ATT_OK)

@@ -837,6 +837,7 @@ typedef struct att_answer {
     const char *const *target_tokens; /* [target_count] the end as "<end>" */
     const double *token_scores;       /* [target_count] log-probability of each */
     const double *weights;            /* [target_count, source_count] attention; NULL: none */
+    int64_t grid_rows, grid_columns;  /* of a picture: its cells are the source, row by row; or 0 */
     int64_t layers, heads;            /* that look at the source; 1 and 1 in a recurrent model */
     const double *head_weights; /* [layers, heads, target_count, source_count]; NULL: not asked */
     const struct att_answer *others; /* [other_count] the next best */
@@ -852,6 +853,19 @@ typedef struct att_answers att_answers;
 ATT_API att_status att_model_answer(att_answers **out, att_model *model, const char *const *lines,
                                     size_t count, const att_answer_how *how, att_error *err);
 ATT_API void att_answers_free(att_answers *answers);
+
+/* Says what is in pictures, with a model of captions: float [count,cells,depth] or
+ * [count,rows,columns,depth] of the size that the model was trained on, as att_model_pictures()
+ * gives them. An answer's source is the cells, row by row. */
+ATT_API att_status att_model_describe(att_answers **out, att_model *model,
+                                      const att_tensor *pictures, const att_answer_how *how,
+                                      att_error *err);
+
+/* Reads a .npy file of pictures for a model, multiplied as those it was trained on (setting
+ * features-scale); `path` NULL: those that it was validated on, read or made up again. Release with
+ * att_tensor_free(). */
+ATT_API att_status att_model_pictures(att_tensor *out, const att_model *model, const char *path,
+                                      att_error *err);
 
 ATT_API size_t att_answers_count(const att_answers *answers);
 ATT_API const att_answer *att_answers_get(const att_answers *answers, size_t index);
@@ -880,6 +894,25 @@ ATT_API att_status att_answer_json(att_text *out, const att_answer *answer, att_
 ATT_API att_status att_answer_html(att_text *out, const att_answer *answer, const att_map *map,
                                    att_error *err);
 
+/* What attention to a picture is laid over: a JPEG or PNG file as it is, or pixels. */
+typedef struct att_backdrop {
+    const void *file; /* [size] bytes, or NULL */
+    size_t size;
+    const uint8_t *pixels; /* [rows,columns,3] red, green, blue; or NULL */
+    int64_t rows, columns; /* of either, in pixels */
+    bool crop;             /* the model saw the largest square in its middle; else all of it */
+} att_backdrop;
+
+/* Adds the strip of a picture's answer to *out: for each word a copy of the picture, bright where
+ * the model looked for it; as SVG or as an HTML page that needs nothing else. Without `backdrop`
+ * the copies are blank paper. In a terminal, the grid in shades for each word. */
+ATT_API att_status att_answer_strip_svg(att_text *out, const att_answer *answer,
+                                        const att_backdrop *backdrop, att_error *err);
+ATT_API att_status att_answer_strip_html(att_text *out, const att_answer *answer,
+                                         const att_backdrop *backdrop, att_error *err);
+ATT_API att_status att_answer_strip_text(att_text *out, const att_answer *answer,
+                                         const att_render_options *options, att_error *err);
+
 /* A model measured on pairs. Rates are between 0 and 1 (error rates may exceed 1), NaN where there
  * was nothing to count. */
 typedef struct att_scores {
@@ -902,6 +935,8 @@ typedef struct att_measuring {
     const char *const *metrics;   /* [metric_count] that the answers' text is scored by as well, */
     size_t metric_count;          /* against the targets as they stand in the file */
     att_metric_how text;          /* how; small letters where the model knows no others */
+    const char *features;         /* .npy of the pictures that captions are of; NULL: those that the
+                                     model was validated on */
 } att_measuring;
 
 /* Measures on the pairs of a file (source<TAB>target lines; "-": standard input), or where `path`
@@ -1185,7 +1220,8 @@ typedef struct att_validation {
     double accuracy; /* target tokens that were the most probable after those before them */
     double exact;    /* part of the lines that the model, on its own, gets right in every token */
     double errors;   /* wrong, missing and surplus tokens to a token of the reference, likewise */
-    double bleu;     /* of 100, of its own answers; NaN unless that makes a model the best */
+    double bleu;     /* of 100, of its own answers, BLEU-4 where these are captions; NaN unless that
+                        makes a model the best */
     double bits;     /* of a text, to a character of it, and `exact` and `errors` are 0; else NaN */
 } att_validation;
 

@@ -11,12 +11,6 @@
  * the products busy. */
 enum { BATCH_TOKENS = 4096 };
 
-struct att_answers {
-    att_answer *items; /* [count] */
-    size_t count;
-    att_arena arena;
-};
-
 typedef struct session {
     att_model *model;
     const att_answer_how *how;

@@ -39,6 +39,15 @@ att_status att_answer_source(att_answer_maker *maker, att_answer *answer, const 
     return ATT_OK;
 }
 
+/* The cells of a picture. */
+static void source_cells(const att_answer_maker *maker, att_answer *answer)
+{
+    answer->grid_rows = maker->grid_rows;
+    answer->grid_columns = maker->grid_columns;
+    answer->source_count = maker->grid_rows * maker->grid_columns;
+    answer->source_tokens = maker->cells;
+}
+
 /* The source token that step t looked at most, the first of equals. */
 static int64_t most_looked_at(const att_hypothesis *found, int64_t t, int64_t length)
 {
@@ -166,7 +175,10 @@ static att_status make_one(att_answer_maker *maker, att_answer *answer, const at
 att_status att_answer_make(att_answer_maker *maker, att_answer *out, const att_question *question,
                            const att_hypothesis *found, int64_t count, att_error *err)
 {
-    ATT_TRY(att_answer_source(maker, out, question, err));
+    if (maker->grid_rows > 0)
+        source_cells(maker, out);
+    else
+        ATT_TRY(att_answer_source(maker, out, question, err));
     att_answer *others = att_arena_take(maker->memory, (size_t)(count - 1), sizeof *others);
     if (!others)
         return att_fail_memory(err);

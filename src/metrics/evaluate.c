@@ -5,6 +5,7 @@
 #include "base/error.h"
 #include "decode/search.h"
 #include "metrics/follow.h"
+#include "metrics/gallery.h"
 #include "text/data.h"
 
 #include <string.h>
@@ -139,10 +140,13 @@ att_status att_evaluate(att_tally *tally, att_model *model, const att_corpus *co
                                   how->decoding->with_count, err);
     if (status == ATT_OK)
         status = att_carried_make(&e.carried, model, att_batches_limits(e.batches).rows, err);
-    if (status == ATT_OK && how->answers)
+    bool pictures = att_model_kind(model) == ATT_KIND_PICTURE;
+    if (status == ATT_OK && how->answers && !pictures)
         status = open_search(&e, how->decoding, err);
     if (status == ATT_OK)
         status = measure(&e, how, err);
+    if (status == ATT_OK && how->answers && pictures)
+        status = att_gallery_answer(tally, model, &part, how, err);
     att_free(e.numbers);
     att_free(e.rows);
     att_ensemble_free(e.together);

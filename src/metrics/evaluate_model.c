@@ -4,6 +4,7 @@
 #include "base/alloc.h"
 #include "base/error.h"
 #include "metrics/bootstrap.h"
+#include "metrics/gallery.h"
 #include "text/data.h"
 
 #include <math.h>
@@ -22,6 +23,11 @@ typedef struct measurement {
 const char *const *att_model_metrics(const att_model *model, size_t *count)
 {
     static const char *const of_words[] = { "bleu", "chrf" };
+    static const char *const of_captions[] = { "bleu-1", "bleu-2", "bleu-3", "bleu-4", "cider" };
+    if (att_model_kind(model) == ATT_KIND_PICTURE) {
+        *count = sizeof of_captions / sizeof *of_captions;
+        return of_captions;
+    }
     att_tokens tokens = att_vocab_tokens(model->target_words);
     *count = tokens == ATT_TOKENS_WORD || tokens == ATT_TOKENS_SUBWORD ? 2 : 0;
     return of_words;
@@ -31,13 +37,14 @@ const char *const *att_model_metrics(const att_model *model, size_t *count)
 
 /* Those of a file, or those that the model was validated on, read or made up again. */
 static att_status get_data(att_corpus *out, const att_model *model, const char *path,
-                           bool keep_text, att_error *err)
+                           const att_measuring *measuring, att_error *err)
 {
     const att_data_reading how = { .path = path,
                                    .settings = model->settings,
                                    .source = model->source_words,
                                    .target = model->target_words,
-                                   .keep_text = keep_text };
+                                   .keep_text = measuring->metric_count > 0,
+                                   .features = measuring->features };
     return att_data_read(out, &how, err);
 }
 
@@ -108,7 +115,7 @@ static const rate rates[] = {
 static att_status find_interval(att_scores *out, const measurement *m, const rate *row,
                                 double *numbers, att_error *err)
 {
-    size_t lines = (size_t)m->corpus.pairs;
+    size_t lines = (size_t)m->tally.lines;
     for (size_t i = 0; i < lines; i++) {
         double columns[COLUMNS];
         columns_of(columns, &m->each[i]);
@@ -149,12 +156,11 @@ static att_status score_tokens(att_scores *out, const measurement *m, att_error 
 
 /* ---- figures of text */
 
-att_status att_evaluate_texts(att_metric_score *out, const att_model *model,
-                              const att_corpus *corpus, const att_answer_texts *answers,
-                              const att_measuring *measuring, att_error *err)
+/* Each answer against its target. */
+static att_status score_pairs(att_metric_score *out, const att_corpus *corpus,
+                              const att_answer_texts *answers, const att_measuring *measuring,
+                              const att_metric_how *how, att_error *err)
 {
-    if (measuring->metric_count == 0)
-        return ATT_OK;
     size_t lines = (size_t)corpus->pairs;
     const char **targets = att_alloc(lines, sizeof *targets);
     if (!targets)
@@ -163,12 +169,24 @@ att_status att_evaluate_texts(att_metric_score *out, const att_model *model,
         targets[i] = att_corpus_target_text(corpus, (int64_t)i);
     const char *const *references[] = { targets };
     const att_scored_texts texts = { answers->lines, references, lines, 1 };
-    att_metric_how how = measuring->text;
-    how.lower = how.lower || model->settings->lower;
     att_status status =
-        att_metrics_score(out, measuring->metrics, measuring->metric_count, &texts, &how, err);
+        att_metrics_score(out, measuring->metrics, measuring->metric_count, &texts, how, err);
     att_free(targets);
     return status;
+}
+
+att_status att_evaluate_texts(att_metric_score *out, const att_model *model,
+                              const att_corpus *corpus, const att_answer_texts *answers,
+                              const att_measuring *measuring, att_error *err)
+{
+    if (measuring->metric_count == 0)
+        return ATT_OK;
+    att_metric_how how = measuring->text;
+    how.lower = how.lower || model->settings->lower;
+    if (att_model_kind(model) != ATT_KIND_PICTURE)
+        return score_pairs(out, corpus, answers, measuring, &how, err);
+    return att_gallery_score(out, measuring->metrics, measuring->metric_count, answers->lines,
+                             corpus, &how, err);
 }
 
 /* ---- all of it */
@@ -193,7 +211,7 @@ att_status att_model_evaluate(att_scores *out, att_metric_score *texts, att_mode
 {
     static const att_measuring plain = { 0 };
     measurement m = { .model = model, .how = how ? how : &plain };
-    att_status status = get_data(&m.corpus, model, path, m.how->metric_count > 0, err);
+    att_status status = get_data(&m.corpus, model, path, m.how, err);
     if (status == ATT_OK)
         status = tell(notes, path, &m.corpus, err);
     if (status == ATT_OK)

@@ -15,6 +15,8 @@ const att_family *const att_families[ATT_KINDS][ATT_FAMILIES] = {
                         [ATT_FAMILY_TRANSFORMER] = &att_transformer_text_family },
     [ATT_KIND_LABEL] = { [ATT_FAMILY_RECURRENT] = &att_recurrent_label_family,
                          [ATT_FAMILY_TRANSFORMER] = &att_transformer_label_family },
+    [ATT_KIND_PICTURE] = { [ATT_FAMILY_RECURRENT] = &att_recurrent_picture_family,
+                           [ATT_FAMILY_TRANSFORMER] = &att_transformer_picture_family },
 };
 
 att_model *att_model_blank(void)

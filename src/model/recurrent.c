@@ -44,6 +44,10 @@ static att_status check(const att_settings *settings, att_error *err)
     ATT_TRY(att_reader_check(settings, err));
     if (settings->tie == ATT_TIE_ALL)
         return att_fail(err, ATT_BAD_INPUT, NULL, "tie all needs family transformer");
+    if (att_settings_kind(settings) == ATT_KIND_PICTURE &&
+        settings->attention == ATT_MECHANISM_LOCAL)
+        return att_fail(err, ATT_BAD_INPUT, NULL,
+                        "attention local has a window in a line, and pictures have no line");
     if (settings->attention == ATT_MECHANISM_LOCATION && settings->max_length < 1)
         return att_fail(err, ATT_BAD_INPUT, NULL,
                         "attention location needs a max-length: so many positions are learned");
@@ -52,6 +56,8 @@ static att_status check(const att_settings *settings, att_error *err)
 
 static void choose(att_recurrent_parts *parts, const att_settings *settings)
 {
+    bool pictures = att_settings_kind(settings) == ATT_KIND_PICTURE;
+    parts->read = pictures ? att_recurrent_see : att_recurrent_encode;
     parts->layers = (int)settings->layers;
     parts->reads = true;
     parts->fixed = settings->attention == ATT_MECHANISM_FIXED;
@@ -63,6 +69,16 @@ static void choose(att_recurrent_parts *parts, const att_settings *settings)
     parts->readout_width = settings->tie ? settings->embed : settings->width;
     parts->dropout = (float)settings->dropout;
     parts->align_weight = (float)settings->align_weight;
+}
+
+/* What turns a source into vectors: tokens are looked up, pictures seen. */
+static void build_source(att_recurrent_parts *parts, att_builder *builder, const att_model *model)
+{
+    if (parts->read == att_recurrent_see)
+        att_recurrent_build_sight(parts, builder, model->settings);
+    else
+        att_reader_build_embedding(&parts->reader, builder, model->settings,
+                                   att_vocab_size(model->source_words));
 }
 
 static att_status build(att_model *model, att_error *err)
@@ -77,11 +93,11 @@ static att_status build(att_model *model, att_error *err)
                             .err = err };
     int64_t targets = att_vocab_size(model->target_words);
     choose(parts, settings);
-    att_reader_build_embedding(&parts->reader, &builder, settings,
-                               att_vocab_size(model->source_words));
+    build_source(parts, &builder, model);
     att_embedding_build(&parts->target, &builder, settings, targets, "target",
                         att_drop_place(ATT_DROP_TARGET, 0));
-    att_reader_build_layers(&parts->reader, &builder, settings, true);
+    if (parts->read == att_recurrent_encode)
+        att_reader_build_layers(&parts->reader, &builder, settings, true);
     build_decoder(parts, &builder, (att_cell)settings->cell);
     att_glimpse_build(&parts->glimpse, &builder, settings);
     build_output(parts, &builder, settings->tie != ATT_TIE_NO, targets);
@@ -93,7 +109,8 @@ static att_status build(att_model *model, att_error *err)
 static void choose_text(att_recurrent_parts *parts, const att_settings *settings)
 {
     *parts =
-        (att_recurrent_parts){ .layers = (int)settings->layers,
+        (att_recurrent_parts){ .read = att_recurrent_encode,
+                               .layers = (int)settings->layers,
                                .width = settings->width,
                                .readout_width = settings->tie ? settings->embed : settings->width,
                                .dropout = (float)settings->dropout };
@@ -159,4 +176,14 @@ const att_family att_recurrent_text_family = {
     .start = att_recurrent_start,
     .step = att_recurrent_step,
     .carries = att_recurrent_carries,
+};
+
+const att_family att_recurrent_picture_family = {
+    .name = "recurrent-picture",
+    .build = build,
+    .loss = att_recurrent_loss,
+    .open = att_recurrent_open,
+    .close = att_recurrent_close,
+    .start = att_recurrent_start,
+    .step = att_recurrent_step,
 };

@@ -4,6 +4,7 @@
  *   recurrent.c         its parameters, and the row of the table
  *   reader.c            an encoder
  *   recurrent_encode.c  a source read by it, for the decoder
+ *   recurrent_see.c     a picture seen, in its place
  *   recurrent_walk.c    a decoder going along a target, many steps at once where nothing it needs
  *                       depends on the step before, else one by one
  *   recurrent_loss.c    learning
@@ -15,9 +16,16 @@
 #include "model/model.h"
 #include "model/output.h"
 #include "model/reader.h"
+#include "nn/eye.h"
 #include "nn/glimpse.h"
+#include "nn/heads.h"
+
+typedef struct att_walk att_walk;
 
 typedef struct att_recurrent_parts {
+    /* Reads sources, whatever they are: sets `rows`, `memory`, `last` and `state` of the walk. */
+    void (*read)(att_walk *walk, const att_sources *sources);
+
     int layers;
     bool reads;    /* there is an encoder; else the decoder stands alone and goes on with a text */
     bool fixed;    /* the context is the encoder's last state */
@@ -29,7 +37,9 @@ typedef struct att_recurrent_parts {
     float dropout;
     float align_weight;
 
-    att_reader reader; /* the encoder */
+    att_reader reader;               /* the encoder */
+    att_eye eye;                     /* in its place, where sources are pictures */
+    att_affine see[ATT_MOST_LAYERS]; /* from the mean of a picture to each layer's start */
     att_embedding target;
     att_cell_layer decoder[ATT_MOST_LAYERS];
     att_glimpse glimpse;
@@ -40,7 +50,7 @@ typedef struct att_recurrent_parts {
 } att_recurrent_parts;
 
 /* A decoder under way. */
-typedef struct att_walk {
+struct att_walk {
     const att_recurrent_parts *parts;
     att_tape *tape;
     int64_t rows;           /* B */
@@ -56,10 +66,15 @@ typedef struct att_walk {
     att_node *covered;                /* [B,S] weights so far; NULL: zeros */
     int64_t position;                 /* steps taken */
     att_node *weights;                /* [B,T,S] of the steps just taken; NULL if unwanted */
-} att_walk;
+};
 
-/* Reads sources, where there are any: sets `rows`, `memory`, `last` and `state`. */
+/* The two ways to read: tokens by an encoder, where there are any, and pictures. */
 void att_recurrent_encode(att_walk *walk, const att_sources *sources);
+void att_recurrent_see(att_walk *walk, const att_sources *sources);
+
+/* Adds the parameters of the latter. */
+void att_recurrent_build_sight(att_recurrent_parts *parts, att_builder *builder,
+                               const att_settings *settings);
 
 /* Takes `count` steps on tokens [B,count]: readouts [B,count,R]. */
 att_node *att_walk_on(att_walk *walk, const int32_t *tokens, int64_t count);
@@ -79,6 +94,7 @@ att_status att_recurrent_start(att_decoder *decoder, const att_sources *sources,
 att_status att_recurrent_step(att_decoder *decoder, int64_t rows, const int32_t *tokens,
                               const int64_t *order, att_decoded *out, att_error *err);
 
-extern const att_family att_recurrent_family, att_recurrent_text_family;
+extern const att_family att_recurrent_family, att_recurrent_text_family,
+    att_recurrent_picture_family;
 
 #endif

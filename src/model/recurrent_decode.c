@@ -119,7 +119,7 @@ att_status att_recurrent_start(att_decoder *decoder, const att_sources *sources,
     stepper *s = decoder->state;
     ATT_TRY(make_room(s, sources->rows, err));
     att_walk walk = { .parts = decoder->model->parts, .tape = decoder->tape };
-    att_recurrent_encode(&walk, sources);
+    walk.parts->read(&walk, sources);
     ATT_TRY(att_tape_status(decoder->tape, err));
     s->sources = sources->rows;
     s->length = sources->length;

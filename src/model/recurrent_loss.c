@@ -78,7 +78,7 @@ att_node *att_recurrent_loss(att_model *model, att_tape *tape, const att_batch *
                       .pair = batch->pair };
     const att_sources sources = att_batch_sources(batch);
     att_carried *carried = lesson ? lesson->carried : NULL;
-    att_recurrent_encode(&walk, &sources);
+    walk.parts->read(&walk, &sources);
     if (carried && batch->follows)
         take_up(&walk, carried);
     att_node *readouts = att_walk_on(&walk, batch->target_in, batch->target_length);

@@ -78,6 +78,9 @@ static att_status check(const att_model *model, att_error *err)
 {
     const att_settings *settings = model->settings;
     ATT_TRY(att_transformer_check(settings, err));
+    if (att_settings_kind(settings) == ATT_KIND_PICTURE && settings->tie == ATT_TIE_ALL)
+        return att_fail(err, ATT_BAD_INPUT, NULL,
+                        "tie all needs source tokens: pictures have none");
     if (settings->tie == ATT_TIE_ALL && !same_words(model->source_words, model->target_words))
         return att_fail(err, ATT_BAD_INPUT, NULL,
                         "tie all needs one vocabulary for both sides, and they have different "
@@ -116,8 +119,11 @@ static void build_embeddings(att_transformer_parts *parts, att_builder *builder,
                       "target");
     if (model->settings->tie == ATT_TIE_ALL)
         parts->source.table = parts->target.table;
-    att_embedding_add(&parts->source, builder, att_vocab_size(model->source_words), start,
-                      "source");
+    if (parts->read == att_transformer_see)
+        att_eye_build(&parts->eye, builder, model->settings, 0);
+    else
+        att_embedding_add(&parts->source, builder, att_vocab_size(model->source_words), start,
+                          "source");
 }
 
 /* Draws of layers are at places of their own; those before the first are of the embeddings. */
@@ -202,6 +208,8 @@ static att_status build(att_model *model, att_error *err)
                             .err = err };
     int64_t targets = att_vocab_size(model->target_words);
     *parts = parts_of(settings);
+    parts->read = att_settings_kind(settings) == ATT_KIND_PICTURE ? att_transformer_see
+                                                                  : att_transformer_take;
     build_embeddings(parts, &builder, model);
     build_encoder_layers(parts, &builder, settings);
     build_decoder_layers(parts, &builder, settings);
@@ -254,6 +262,16 @@ const att_family att_transformer_family = {
 const att_family att_transformer_text_family = {
     .name = "transformer-text",
     .build = build_text,
+    .loss = att_transformer_loss,
+    .open = att_transformer_open,
+    .close = att_transformer_close,
+    .start = att_transformer_start,
+    .step = att_transformer_step,
+};
+
+const att_family att_transformer_picture_family = {
+    .name = "transformer-picture",
+    .build = build,
     .loss = att_transformer_loss,
     .open = att_transformer_open,
     .close = att_transformer_close,

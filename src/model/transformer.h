@@ -13,12 +13,19 @@
 
 #include "model/model.h"
 #include "model/pages.h"
-#include "nn/layer.h"
 #include "nn/embedding.h"
+#include "nn/eye.h"
+#include "nn/layer.h"
 
 enum { ATT_MOST_DEEP = 64 };
 
+typedef struct att_run att_run;
+
 typedef struct att_transformer_parts {
+    /* Reads sources, whatever they are: sets `memory`, `sources` and `source_offsets` of the run.
+     */
+    void (*read)(att_run *run, const att_sources *sources);
+
     bool reads; /* there is an encoder; else the decoder stands alone and goes on with a text */
     int encoder_layers, decoder_layers;
     int64_t context;  /* of a text: tokens that are seen at a time; else 0 */
@@ -26,6 +33,7 @@ typedef struct att_transformer_parts {
     int64_t heads;    /* H */
     int64_t kv_width; /* 2 G K: keys and values of a token in one layer */
     att_embedding source, target;
+    att_eye eye; /* in the place of `source`, where sources are pictures */
     att_layer encoder[ATT_MOST_DEEP], decoder[ATT_MOST_DEEP];
     att_norm encoder_norm, decoder_norm; /* after the last layer, where norms stand before */
     int output_w;                        /* [D,V], or none: the target embedding */
@@ -62,7 +70,7 @@ typedef struct att_watch {
 } att_watch;
 
 /* What a decoder sees. */
-typedef struct att_run {
+struct att_run {
     const att_transformer_parts *parts;
     att_tape *tape;
 
@@ -79,13 +87,17 @@ typedef struct att_run {
     att_watch *watch; /* or NULL */
     bool want_weights;
     att_node *weights[ATT_MOST_DEEP]; /* [1,H,N,S] of attention to the sources */
-} att_run;
+};
 
 /* Takes sources through the encoder, [1,N,D]: sets `sources` and `source_offsets`. */
 att_node *att_transformer_read(att_run *run, const att_stretch *sources);
 
 /* The same for a decoder, where there is an encoder: sets `memory` too. */
 void att_transformer_encode(att_run *run, const att_stretch *sources);
+
+/* The two ways to do so with the sources of a batch: tokens, and pictures. */
+void att_transformer_take(att_run *run, const att_sources *sources);
+void att_transformer_see(att_run *run, const att_sources *sources);
 
 /* Takes targets through the decoder, [1,N,D]. */
 att_node *att_transformer_decode(att_run *run, const att_stretch *targets);
@@ -102,6 +114,7 @@ att_status att_transformer_start(att_decoder *decoder, const att_sources *source
 att_status att_transformer_step(att_decoder *decoder, int64_t rows, const int32_t *tokens,
                                 const int64_t *order, att_decoded *out, att_error *err);
 
-extern const att_family att_transformer_family, att_transformer_text_family;
+extern const att_family att_transformer_family, att_transformer_text_family,
+    att_transformer_picture_family;
 
 #endif

@@ -111,8 +111,7 @@ static att_status keep_memory(stepper *s, const att_run *run, att_error *err)
 static att_status read_sources(att_decoder *decoder, const att_sources *sources, att_error *err)
 {
     att_run run = { .parts = decoder->model->parts, .tape = decoder->tape };
-    att_transformer_encode(&run, att_stretch_new(decoder->tape, sources->rows, sources->length,
-                                                 sources->lengths, sources->ids));
+    run.parts->read(&run, sources);
     ATT_TRY(att_tape_status(decoder->tape, err));
     return keep_memory(decoder->state, &run, err);
 }

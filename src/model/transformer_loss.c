@@ -14,9 +14,9 @@ att_node *att_transformer_loss(att_model *model, att_tape *tape, const att_batch
 {
     att_run run = { .parts = model->parts, .tape = tape };
     int64_t rows = batch->rows, length = batch->target_length;
+    const att_sources sources = att_batch_sources(batch);
     if (run.parts->reads)
-        att_transformer_encode(&run, att_stretch_new(tape, rows, batch->source_length,
-                                                     batch->source_lengths, batch->source));
+        run.parts->read(&run, &sources);
     const att_stretch *before =
         att_stretch_new(tape, rows, length, batch->target_lengths, batch->target_in);
     const att_stretch *next =

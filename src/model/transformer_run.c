@@ -39,19 +39,16 @@ static void notice(const att_run *run, att_head_part part, int layer, att_node *
 
 /* ---- encoder */
 
-att_node *att_transformer_read(att_run *run, const att_stretch *sources)
+/* Takes the vectors of sources, x [1,N,D], through the layers. */
+static att_node *run_encoder(att_run *run, att_node *x, const att_stretch *sources)
 {
     const att_transformer_parts *parts = run->parts;
     att_tape *tape = run->tape;
-    if (!sources)
-        return NULL;
     run->sources = sources->sequences;
     run->source_offsets = sources->offsets;
     const att_sight sight = { .sequences = sources->sequences,
                               .query_offsets = sources->offsets,
                               .key_offsets = sources->offsets };
-    att_node *x = att_embedding_run_rows(&parts->source, tape, sources->tokens, sources->ids,
-                                         sources->positions);
     for (int i = 0; i < parts->encoder_layers; i++) {
         const att_layer *layer = &parts->encoder[i];
         att_node *inner = att_frame_enter(&layer->self_frame, tape, x);
@@ -64,13 +61,57 @@ att_node *att_transformer_read(att_run *run, const att_stretch *sources)
     return att_norm_run(&parts->encoder_norm, tape, x);
 }
 
-void att_transformer_encode(att_run *run, const att_stretch *sources)
+/* Keys and values of what the encoder said, for each layer of the decoder. */
+static void remember(att_run *run, att_node *x)
 {
-    att_node *x = att_transformer_read(run, sources);
     if (run->watch)
         run->watch->memory = x;
     for (int i = 0; i < run->parts->decoder_layers; i++)
         run->memory[i] = att_heads_keys(&run->parts->decoder[i].cross, run->tape, x);
+}
+
+att_node *att_transformer_read(att_run *run, const att_stretch *sources)
+{
+    if (!sources)
+        return NULL;
+    att_node *x = att_embedding_run_rows(&run->parts->source, run->tape, sources->tokens,
+                                         sources->ids, sources->positions);
+    return run_encoder(run, x, sources);
+}
+
+void att_transformer_encode(att_run *run, const att_stretch *sources)
+{
+    if (sources)
+        remember(run, att_transformer_read(run, sources));
+}
+
+void att_transformer_take(att_run *run, const att_sources *sources)
+{
+    att_transformer_encode(run, att_stretch_new(run->tape, sources->rows, sources->length,
+                                                sources->lengths, sources->ids));
+}
+
+/* A picture is a sequence of cells. */
+void att_transformer_see(att_run *run, const att_sources *sources)
+{
+    const att_eye *eye = &run->parts->eye;
+    att_tape *tape = run->tape;
+    int64_t rows = sources->rows, cells = att_eye_cells(eye), all = rows * cells;
+    int64_t *offsets = att_tape_take(tape, rows + 1, sizeof *offsets);
+    int32_t *positions = att_tape_take(tape, all, sizeof *positions);
+    att_stretch *lie = att_tape_take(tape, 1, sizeof *lie);
+    if (!offsets || !positions || !lie)
+        return;
+    for (int64_t r = 0; r <= rows; r++)
+        offsets[r] = r * cells;
+    for (int64_t i = 0; i < all; i++)
+        positions[i] = (int32_t)(i % cells);
+    *lie = (att_stretch){
+        .sequences = rows, .tokens = all, .offsets = offsets, .positions = positions
+    };
+    att_node *x = att_eye_run(eye, tape, rows, sources->grid);
+    x = att_reshape(tape, x, 3, (int64_t[]){ 1, all, eye->width });
+    remember(run, run_encoder(run, x, lie));
 }
 
 /* ---- decoder */

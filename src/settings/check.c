@@ -54,6 +54,7 @@ static const couple couples[] = {
     { "hold-out", "valid-source", false },
     { "align-weight", "align", true },
     { "own-from", "own", true },
+    { "valid-features", "valid", true },
 };
 
 static att_status value_of(att_text *out, const att_settings *settings, const char *key,
@@ -145,6 +146,17 @@ static att_status check_vocabularies(const att_settings *settings, att_error *er
     return ATT_OK;
 }
 
+static att_status check_pictures(const att_settings *settings, att_error *err)
+{
+    if (settings->task == ATT_TASK_CAPTION && !settings->features && !settings->resume)
+        return att_fail(err, ATT_BAD_INPUT, NULL, "task caption needs %s",
+                        att_task_rows[settings->task].lacks);
+    if (att_settings_given(settings, "channels") && settings->convolutions == 0)
+        return att_fail(err, ATT_BAD_INPUT, NULL,
+                        "channels contradicts convolutions 0: there is nothing to have them");
+    return ATT_OK;
+}
+
 static att_status check_numbers(const att_settings *settings, att_error *err)
 {
     if (att_settings_given(settings, "activation") && settings->feed_forward == 0)
@@ -164,7 +176,7 @@ static att_status check_numbers(const att_settings *settings, att_error *err)
     if (lacks && !settings->train && !settings->source && !settings->resume)
         return att_fail(err, ATT_BAD_INPUT, NULL, "task %s needs %s",
                         word_of("task", settings->task), lacks);
-    return ATT_OK;
+    return check_pictures(settings, err);
 }
 
 static att_status check_tables(const att_settings *settings, att_text *scratch, att_error *err)

@@ -7,13 +7,14 @@
 
 /* Whom a row concerns: tasks and families. LINES: pairs of lines from files; ENCODER: those that
  * read tokens; WRITING: that write them; LOOKING: whose decoder may look at a source; TWO_STACKS:
- * that have an encoder and a decoder. */
+ * that have an encoder and a decoder; SENTENCES: of lines from files; WORDED: that write those;
+ * COUNTED: that make up as many examples as they are told. */
 /* clang-format off */
 #define CONCERNS_FILES           { ATT_TASKS_FILES, ATT_FAMILIES_ALL }
 #define CONCERNS_DATA            { ATT_TASKS_DATA, ATT_FAMILIES_ALL }
 #define CONCERNS_ONE_TEXT        { ATT_TASKS_TEXT, ATT_FAMILIES_ALL }
 #define CONCERNS_CHUNKS          { ATT_TASKS_TEXT, ATT_FAMILIES_ALL }
-#define CONCERNS_ANSWERS         { ATT_TASKS_PAIRS, ATT_FAMILIES_ALL }
+#define CONCERNS_ANSWERS         { ATT_TASKS_PAIRS | ATT_TASKS_PICTURES, ATT_FAMILIES_ALL }
 #define CONCERNS_MADE            { ATT_TASKS_MADE, ATT_FAMILIES_ALL }
 #define CONCERNS_ALL             { ATT_TASKS_ALL, ATT_FAMILIES_ALL }
 #define CONCERNS_RECURRENT       { ATT_TASKS_ALL, ATT_FAMILIES_RECURRENT }
@@ -22,10 +23,16 @@
 #define CONCERNS_WRITING         { ATT_TASKS_WRITE, ATT_FAMILIES_ALL }
 #define CONCERNS_OWN             { ATT_TASKS_WRITE, ATT_FAMILIES_RECURRENT }
 #define CONCERNS_ENCODER         { ATT_TASKS_READ, ATT_FAMILIES_RECURRENT }
-#define CONCERNS_LOOKING         { ATT_TASKS_PAIRS, ATT_FAMILIES_RECURRENT }
+#define CONCERNS_LOOKING         { ATT_TASKS_PAIRS | ATT_TASKS_PICTURES, ATT_FAMILIES_RECURRENT }
 #define CONCERNS_RECURRENT_LINES { ATT_TASKS_LINES, ATT_FAMILIES_RECURRENT }
 #define CONCERNS_TRANSFORMER     { ATT_TASKS_ALL, ATT_FAMILIES_TRANSFORMER }
-#define CONCERNS_TWO_STACKS      { ATT_TASKS_PAIRS, ATT_FAMILIES_TRANSFORMER }
+#define CONCERNS_TWO_STACKS      { ATT_TASKS_PAIRS | ATT_TASKS_PICTURES, ATT_FAMILIES_TRANSFORMER }
+#define CONCERNS_SENTENCES       { ATT_TASKS_FILES | ATT_TASKS_CAPTION, ATT_FAMILIES_ALL }
+#define CONCERNS_WORDED          { ATT_TASKS_LINES | ATT_TASKS_CAPTION, ATT_FAMILIES_ALL }
+#define CONCERNS_COUNTED         { ATT_TASKS_MADE | ATT_TASKS_SHAPES, ATT_FAMILIES_ALL }
+#define CONCERNS_CAPTION         { ATT_TASKS_CAPTION, ATT_FAMILIES_ALL }
+#define CONCERNS_SHAPES          { ATT_TASKS_SHAPES, ATT_FAMILIES_ALL }
+#define CONCERNS_PICTURES        { ATT_TASKS_PICTURES, ATT_FAMILIES_ALL }
 /* clang-format on */
 
 /* Limits where any sensible value would do. A double holds each exactly. */
@@ -58,8 +65,8 @@
 #define FLAG(group_, key_, member_, concerns_, start_, says_)                                      \
     ROW(group_, key_, member_, concerns_, start_, FLAG, NULL, says_, .words = NULL)
 
-static const char *const tasks[] = { "pairs", "translate", "reverse", "copy",
-                                     "sort",  "classify",  "lm",      NULL };
+static const char *const tasks[] = { "pairs",    "translate", "reverse", "copy",   "sort",
+                                     "classify", "lm",        "caption", "shapes", NULL };
 static const char *const tokens[] = { "char", "word", "space", "subword", "line", "byte", NULL };
 static const char *const cells[] = { "rnn", "gru", "lstm", NULL };
 static const char *const mechanisms[] = { "none",    "fixed",    "dot",    "scaled",
@@ -94,15 +101,19 @@ const att_task_row att_task_rows[ATT_TASKS] = {
                             "train: a file of lines sentence<TAB>label" },
     [ATT_TASK_LM] = { ATT_KIND_TEXT, "it learns from one text, which has no source",
                       "train: the text to learn from" },
+    [ATT_TASK_CAPTION] = { ATT_KIND_PICTURE, "its sources are pictures, which come from files",
+                           "train and features: captions, and the pictures they are of" },
+    [ATT_TASK_SHAPES] = { ATT_KIND_PICTURE, "its pictures are made up", NULL },
 };
 
 const att_row att_rows[] = {
     WORD("task", "task", task, ALL, "pairs", tasks, "TASK",
          "what to learn: pairs from files (translate: sentences), to sort sentences (classify), "
-         "how a text goes on (lm), or a task made up"),
+         "how a text goes on (lm), captions of pictures, or a task made up"),
 
     TEXT("files", "train", train, DATA, NULL, "FILE",
-         "what to train on: lines source<TAB>target (or label); lm: a text; '-' is standard input"),
+         "what to train on: lines source<TAB>target (or label), or number<TAB>caption; lm: a text; "
+         "'-' is standard input"),
     TEXT("files", "source", source, FILES, NULL, "FILE",
          "instead of --train: the sources, a line each"),
     TEXT("files", "target", target, FILES, NULL, "FILE", "their targets, line by line"),
@@ -115,20 +126,42 @@ const att_row att_rows[] = {
     TEXT("files", "align", align, RECURRENT_LINES, NULL, "FILE",
          "alignments to teach attention, a line 0-0 1-2 … per training pair"),
 
+    TEXT("pictures", "features", features, CAPTION, NULL, "FILE",
+         "pictures as .npy, [pictures,cells,depth] or [pictures,rows,columns,depth]"),
+    TEXT("pictures", "valid-features", valid_features, CAPTION, NULL, "FILE",
+         "those that are validated on, where they are others"),
+    TEXT(
+        "pictures", "features-scale", features_scale, CAPTION, NULL, "WHAT",
+        "what all values are multiplied by: a number, or a .npy file of one for each of the depth"),
+    NUMBER("pictures", "picture-rows", picture_rows, PICTURES, "0", 0, 4096, "N",
+           "rows of cells; 0: as the features say, or the root of the cells"),
+    NUMBER("pictures", "picture-columns", picture_columns, PICTURES, "0", 0, 4096, "N",
+           "columns of cells; 0: as the features say"),
+    NUMBER("pictures", "picture-depth", picture_depth, PICTURES, "0", 0, 1e6, "N",
+           "numbers in a cell; 0: as the features say"),
+    NUMBER("pictures", "picture-size", picture_size, SHAPES, "32", 24, 256, "N",
+           "pixels on each side of the pictures made up"),
+    NUMBER("pictures", "convolutions", convolutions, PICTURES, "0", 0, 8, "N",
+           "convolutions that see a picture, each halving its sides; 0: features as they are"),
+    NUMBER("pictures", "channels", channels, PICTURES, "16", 1, 1024, "N",
+           "channels of the first; each further has twice as many"),
+    FLAG("pictures", "picture-positions", picture_positions, PICTURES, "yes",
+         "add what is learned of each row and column to the cells"),
+
     TEXT("strings", "alphabet", alphabet, MADE, "abcd", "LETTERS",
          "the letters of the strings made up"),
     NUMBER("strings", "least-length", least_length, MADE, "1", 1, 1000, "N",
            "letters in the shortest string"),
     NUMBER("strings", "most-length", most_length, MADE, "20", 1, 1000, "N",
            "letters in the longest string"),
-    NUMBER("strings", "train-count", train_count, MADE, "10000", 1, 1e8, "N",
-           "strings to train on"),
-    NUMBER("strings", "valid-count", valid_count, MADE, "1000", 1, 1e8, "N",
-           "strings to validate on, none of them trained on"),
+    NUMBER("strings", "train-count", train_count, COUNTED, "10000", 1, 1e8, "N",
+           "strings or scenes to train on"),
+    NUMBER("strings", "valid-count", valid_count, COUNTED, "1000", 1, 1e8, "N",
+           "strings or scenes to validate on, none of them trained on"),
 
     WORD("tokens", "source-tokens", source_tokens, FILES, "char", tokens, "HOW",
          "what a source token is"),
-    WORD("tokens", "target-tokens", target_tokens, LINES, "char", tokens, "HOW",
+    WORD("tokens", "target-tokens", target_tokens, WORDED, "char", tokens, "HOW",
          "what a target token is"),
     WORD("tokens", "tokens", tokens, ONE_TEXT, "char", tokens, "HOW",
          "what a token of the text is"),
@@ -138,7 +171,7 @@ const att_row att_rows[] = {
     FLAG("tokens", "lower", lower, DATA, "no", "turn capitals into small letters"),
     NUMBER("tokens", "min-count", min_count, DATA, "1", 1, MANY, "N",
            "times a token must occur in training to be known"),
-    NUMBER("tokens", "max-length", max_length, FILES, "500", 0, MANY, "N",
+    NUMBER("tokens", "max-length", max_length, SENTENCES, "500", 0, MANY, "N",
            "leave out pairs with a side of more tokens; 0: none"),
     NUMBER("tokens", "chunk", chunk, CHUNKS, "128", 1, 1e6, "TOKENS",
            "tokens learned from at a time: how far gradients go back, or attention sees"),
@@ -256,7 +289,7 @@ const att_row att_rows[] = {
            "steps between validations; 0: after each epoch"),
     WORD("run", "best-by", best_by, ANSWERS, "tokens", judges, "WHAT",
          "what makes a model the best: fewest wrong tokens, wrong lines, the least loss or the "
-         "highest BLEU"),
+         "highest BLEU (of captions BLEU-4)"),
     NUMBER("run", "patience", patience, ALL, "0", 0, MANY, "N",
            "validations without progress before stopping; 0: never"),
     NUMBER("run", "average", average, ALL, "0", 0, 1000, "N",
@@ -304,8 +337,24 @@ const att_row att_rows[] = {
 #define LM(key, start) WHEN("task", "lm", key, start)
 #define LM_TRANSFORMER(key, start)                                                                 \
     WHEN("task", "lm", key, start, .also = "family", .has = "transformer")
+/* Captions: those of docs/recipes.md. Scenes made up are small, and seen by convolutions. */
+#define CAPTION(key, start) WHEN("task", "caption", key, start)
+#define SHAPES(key, start)  WHEN("task", "shapes", key, start)
 
 const att_other_default att_other_defaults[] = {
+    CAPTION("target-tokens", "word"),
+    CAPTION("lower", "yes"),
+    CAPTION("min-count", "4"),
+    CAPTION("dropout", "0.4"),
+    CAPTION("best-by", "bleu"),
+    SHAPES("target-tokens", "word"),
+    SHAPES("width", "64"),
+    SHAPES("embed", "32"),
+    SHAPES("dropout", "0"),
+    SHAPES("convolutions", "2"),
+    SHAPES("train-count", "4000"),
+    SHAPES("valid-count", "500"),
+    SHAPES("best-by", "lines"),
     SMALL("reverse"),
     SMALL("copy"),
     SMALL("sort"),

@@ -17,9 +17,11 @@ typedef enum att_task {
     ATT_TASK_SORT,
     ATT_TASK_CLASSIFY, /* sentences into labels */
     ATT_TASK_LM,       /* a text that goes on */
+    ATT_TASK_CAPTION,  /* features of pictures, and captions, from files */
+    ATT_TASK_SHAPES,   /* pictures made up */
 } att_task;
 
-enum { ATT_TASKS = ATT_TASK_LM + 1 };
+enum { ATT_TASKS = ATT_TASK_SHAPES + 1 };
 
 typedef enum att_tokens {
     ATT_TOKENS_CHAR,    /* grapheme clusters */
@@ -123,6 +125,13 @@ struct att_settings {
     const char *valid, *valid_source, *valid_target;
     const char *align;
     double hold_out;
+
+    /* pictures */
+    const char *features, *valid_features, *features_scale;
+    int64_t picture_rows, picture_columns, picture_depth; /* 0: not known before the data are */
+    int64_t picture_size;                                 /* of those made up */
+    int64_t convolutions, channels;
+    bool picture_positions;
 
     /* data made up */
     const char *alphabet;

@@ -351,12 +351,18 @@ void att_corpus_free(att_corpus *corpus)
     att_free(corpus->align);
     att_free(corpus->target_text);
     att_free(corpus->target_text_at);
+    att_grids_free(&corpus->grids);
     *corpus = (att_corpus){ 0 };
 }
 
 const char *att_corpus_target_text(const att_corpus *corpus, int64_t pair)
 {
     return corpus->target_text + corpus->target_text_at[pair];
+}
+
+int64_t att_corpus_picture(const att_corpus *corpus, int64_t pair)
+{
+    return corpus->source.ids[corpus->source.at[pair]] - ATT_ID_FIRST;
 }
 
 const int32_t *att_side_get(const att_side *side, int64_t pair, int64_t *length)

@@ -2,6 +2,7 @@
 #ifndef ATT_TEXT_CORPUS_H
 #define ATT_TEXT_CORPUS_H
 
+#include "text/grids.h"
 #include "text/vocab.h"
 
 /* One side of all pairs, end to end: pair p has tokens ids[at[p]] … ids[at[p + 1] - 1]. */
@@ -48,6 +49,8 @@ typedef struct att_corpus {
     int32_t *align;    /* beside target.ids: the source token each comes from, or -1; may be NULL */
     char *target_text; /* the targets as they stand in the file, each ended by a zero byte, */
     int64_t *target_text_at; /* [pairs] and where each begins; NULL: not asked for */
+    att_grids
+        grids; /* the pictures, where sources are the numbers of those: att_corpus_picture() */
     att_corpus_facts facts;
 } att_corpus;
 
@@ -104,6 +107,9 @@ void att_corpus_free(att_corpus *corpus);
 
 /* The target of a pair as it stands in the file, lent, where that was asked for. */
 const char *att_corpus_target_text(const att_corpus *corpus, int64_t pair);
+
+/* Which picture a pair's target is about, from 0. */
+int64_t att_corpus_picture(const att_corpus *corpus, int64_t pair);
 
 /* The tokens of one side of a pair, lent. */
 const int32_t *att_side_get(const att_side *side, int64_t pair, int64_t *length);

@@ -9,6 +9,7 @@ static const att_data_kind *const kinds[ATT_KINDS] = {
     [ATT_KIND_PAIRS] = &att_data_of_pairs,
     [ATT_KIND_TEXT] = &att_data_of_text,
     [ATT_KIND_LABEL] = &att_data_of_labels,
+    [ATT_KIND_PICTURE] = &att_data_of_pictures,
 };
 
 att_status att_data_close_words(att_vocab *vocab, int32_t **final, const att_settings *settings,

@@ -23,7 +23,8 @@ typedef struct att_data_reading {
     const char *path; /* "-": standard input; NULL: what the settings say is validated on */
     const att_settings *settings;
     const att_vocab *source, *target;
-    bool keep_text; /* of the targets */
+    bool keep_text;       /* of the targets */
+    const char *features; /* the pictures of `path`; NULL: those of the settings */
 } att_data_reading;
 
 att_status att_data_read(att_corpus *out, const att_data_reading *how, att_error *err);

@@ -12,7 +12,8 @@ typedef struct att_data_kind {
     att_status (*report)(att_text *out, const att_data *data);
 } att_data_kind;
 
-extern const att_data_kind att_data_of_pairs, att_data_of_text, att_data_of_labels;
+extern const att_data_kind att_data_of_pairs, att_data_of_text, att_data_of_labels,
+    att_data_of_pictures;
 
 /* Closes a vocabulary after counting. *final receives the numbers that its tokens have now; NULL
  * where what was counted has to be read again: a word becomes several subwords. */
@@ -27,5 +28,9 @@ att_status att_pairs_report(att_text *out, const att_data *data);
 
 /* The same of sentences and labels. */
 att_status att_labels_report(att_text *out, const att_data *data);
+
+/* What is known of one side's tokens, likewise. */
+att_status att_report_side(att_text *out, const char *name, const att_vocab *vocab,
+                           const att_side_facts *train, const att_side_facts *valid, int64_t pairs);
 
 #endif

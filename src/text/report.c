@@ -47,9 +47,8 @@ static att_status report_pairs(att_text *out, const char *name, const att_corpus
         corpus->facts.target.tokens);
 }
 
-static att_status report_side(att_text *out, const char *name, const att_vocab *vocab,
-                              const att_side_facts *train, const att_side_facts *valid,
-                              int64_t pairs)
+att_status att_report_side(att_text *out, const char *name, const att_vocab *vocab,
+                           const att_side_facts *train, const att_side_facts *valid, int64_t pairs)
 {
     ATT_TRY(att_text_print(
         out, "%-12s%s, %d known; %" PRId64 " to %" PRId64 " a line, %.1f on average\n", name,
@@ -163,7 +162,7 @@ att_status att_labels_report(att_text *out, const att_data *data)
         out->length--; /* goes on in the same line */
         ATT_TRY(att_text_puts(out, ", held out of the training file\n"));
     }
-    ATT_TRY(report_side(out, "tokens", data->source_words, &data->train.facts.source,
+    ATT_TRY(att_report_side(out, "tokens", data->source_words, &data->train.facts.source,
                         &data->valid.facts.source, data->train.pairs));
     ATT_TRY(report_labels(out, data));
     ATT_TRY(att_corpus_remarks(out, "training", &data->train));
@@ -178,10 +177,10 @@ att_status att_pairs_report(att_text *out, const att_data *data)
     const att_corpus_facts *train = &data->train.facts, *valid = &data->valid.facts;
     ATT_TRY(report_pairs(out, "training", &data->train));
     ATT_TRY(report_validation(out, data));
-    ATT_TRY(report_side(out, "source", data->source_words, &train->source, &valid->source,
-                        data->train.pairs));
-    ATT_TRY(report_side(out, "target", data->target_words, &train->target, &valid->target,
-                        data->train.pairs));
+    ATT_TRY(att_report_side(out, "source", data->source_words, &train->source, &valid->source,
+                            data->train.pairs));
+    ATT_TRY(att_report_side(out, "target", data->target_words, &train->target, &valid->target,
+                            data->train.pairs));
     ATT_TRY(att_corpus_remarks(out, "training", &data->train));
     ATT_TRY(att_corpus_remarks(out, "validation", &data->valid));
     return report_overlap(out, data);

@@ -24,7 +24,9 @@ static double megabytes(size_t bytes)
 static size_t corpus_bytes(const att_corpus *corpus)
 {
     size_t tokens = (size_t)(corpus->source.at[corpus->pairs] + corpus->target.at[corpus->pairs]);
-    return tokens * sizeof(int32_t) + (size_t)corpus->pairs * 3 * sizeof(int64_t);
+    size_t pictures = (size_t)(corpus->grids.count * att_grids_width(&corpus->grids));
+    return pictures * sizeof(float) + tokens * sizeof(int32_t) +
+           (size_t)corpus->pairs * 3 * sizeof(int64_t);
 }
 
 static att_status add_run(att_text *out, const att_training *training)

@@ -92,7 +92,8 @@ static uint64_t hash_corpus(uint64_t hash, const att_corpus *corpus)
     if (corpus->align)
         hash = hash_bytes(hash, corpus->align,
                           (size_t)corpus->target.at[corpus->pairs] * sizeof *corpus->align);
-    return hash;
+    size_t pixels = (size_t)(corpus->grids.count * att_grids_width(&corpus->grids));
+    return hash_bytes(hash, corpus->grids.values, pixels * sizeof *corpus->grids.values);
 }
 
 static uint64_t hash_words(uint64_t hash, const att_vocab *vocab)

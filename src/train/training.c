@@ -6,6 +6,7 @@
 #include "base/text.h"
 #include "tensor/bundle.h"
 
+#include <stdio.h>
 #include <string.h>
 
 /* ---- where files go */
@@ -53,10 +54,35 @@ static att_status choose_paths(att_training *training, att_error *err)
 
 /* ---- the parts */
 
+/* What a model must know of its pictures is found in the data, and kept among the settings. */
+static att_status take_pictures(att_training *training, att_error *err)
+{
+    const att_grids *grids = &training->data.train.grids;
+    const struct {
+        const char *key;
+        int64_t found;
+        const int64_t *setting;
+    } rows[] = {
+        { "picture-rows", grids->rows, &training->settings->picture_rows },
+        { "picture-columns", grids->columns, &training->settings->picture_columns },
+        { "picture-depth", grids->depth, &training->settings->picture_depth },
+    };
+    for (size_t i = 0; grids->count > 0 && i < sizeof rows / sizeof *rows; i++) {
+        char value[32];
+        snprintf(value, sizeof value, "%lld", (long long)rows[i].found);
+        ATT_TRY(att_settings_put(training->settings, rows[i].key, value, ATT_FROM_MODEL, err));
+        if (*rows[i].setting != rows[i].found)
+            return att_fail(err, ATT_BAD_INPUT, NULL, "%s is %lld, and the features have %s",
+                            rows[i].key, (long long)*rows[i].setting, value);
+    }
+    return ATT_OK;
+}
+
 static att_status load_data(att_training *training, att_error *err)
 {
     att_data *data = &training->data;
     ATT_TRY(att_data_load(data, training->settings, err));
+    ATT_TRY(take_pictures(training, err));
     if (data->valid.pairs == 0)
         return att_fail(err, ATT_BAD_INPUT, NULL,
                         "there are no pairs to validate on: give valid, or a hold-out above 0");

@@ -4,6 +4,7 @@
 #include "base/alloc.h"
 #include "base/error.h"
 #include "metrics/evaluate.h"
+#include "metrics/gallery.h"
 #include "metrics/judge_corpus.h"
 
 #include <math.h>
@@ -13,11 +14,15 @@
 static att_status find_bleu(att_validation *out, const att_training *training,
                             const att_answer_texts *texts, att_error *err)
 {
-    static const char *const metric = "bleu";
+    bool pictures = training->data.kind == ATT_KIND_PICTURE;
+    const char *metric = pictures ? "bleu-4" : "bleu";
     const att_measuring how = { .metrics = &metric, .metric_count = 1 };
     const att_corpus *valid = &training->data.valid;
     att_metric_score score;
-    for (int64_t i = 0; i < valid->pairs; i++)
+    int64_t answers = valid->pairs;
+    if (pictures)
+        ATT_TRY(att_gallery_size(&answers, valid, err));
+    for (int64_t i = 0; i < answers; i++)
         if (!texts->lines[i])
             return ATT_OK;
     ATT_TRY(att_evaluate_texts(&score, training->model, valid, texts, &how, err));

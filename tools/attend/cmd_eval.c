@@ -73,15 +73,22 @@ const option eval_options[] = {
       .least = 0,
       .most = 1e6,
       .kinds = KINDS_ASKED },
+    { .name = "features",
+      .kind = OPTION_TEXT,
+      .offset = offsetof(eval_settings, features),
+      .takes = "FILE",
+      .says = "the pictures that the captions in DATA are of, as .npy",
+      .kinds = KIND_PICTURE },
     DECODING_OPTIONS(eval_settings, KINDS_WRITE_LINES),
     { 0 },
 };
 
 static const eval_settings usual = { .resamples = 1000 };
 
-static eval_kind *const evals[ATT_KINDS] = {
-    [ATT_KIND_PAIRS] = eval_pairs, [ATT_KIND_TEXT] = eval_text, [ATT_KIND_LABEL] = eval_labels
-};
+static eval_kind *const evals[ATT_KINDS] = { [ATT_KIND_PAIRS] = eval_pairs,
+                                             [ATT_KIND_TEXT] = eval_text,
+                                             [ATT_KIND_LABEL] = eval_labels,
+                                             [ATT_KIND_PICTURE] = eval_pairs };
 
 static exit_code eval_model(const struct verb *verb, const eval_settings *set, const char *path,
                             const char *data)

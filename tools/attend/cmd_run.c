@@ -73,9 +73,13 @@ const option run_options[] = {
     { 0 },
 };
 
-static run_kind *const runs[ATT_KINDS] = {
-    [ATT_KIND_PAIRS] = run_pairs, [ATT_KIND_TEXT] = run_text, [ATT_KIND_LABEL] = run_labels
-};
+static run_kind *const runs[ATT_KINDS] = { [ATT_KIND_PAIRS] = run_pairs,
+                                           [ATT_KIND_TEXT] = run_text,
+                                           [ATT_KIND_LABEL] = run_labels,
+                                           [ATT_KIND_PICTURE] = run_pictures };
+
+/* Operands after the model: others read standard input. */
+static const int most_inputs[ATT_KINDS] = { [ATT_KIND_PICTURE] = 1 };
 
 static exit_code run_model(const struct verb *verb, const run_settings *set, const char *path)
 {
@@ -86,6 +90,10 @@ static exit_code run_model(const struct verb *verb, const run_settings *set, con
     if (status == ATT_OK) {
         att_kind kind = att_model_kind(models.model);
         code = kinds_check(verb, kind, runs[kind] != NULL, set, &(run_settings){ 0 });
+        if (code == EXIT_DONE && set->input_count > most_inputs[kind])
+            code = report_usage(verb, "%s",
+                                most_inputs[kind] > 0 ? "expects one file of pictures"
+                                                      : "expects one model");
         if (code == EXIT_DONE)
             status = runs[kind](set, &models, &err);
     }
@@ -118,8 +126,10 @@ exit_code run_run(const struct verb *verb, int count, char **args)
         return parsed == PARSE_HELP ? help_verb(verb) : EXIT_BAD_INPUT;
     if (operands > 1 && run_photos(&code, verb, &set, args, operands))
         return code;
-    if (operands != 1)
-        return report_usage(verb, operands < 1 ? "expects a model" : "expects one model");
+    if (operands < 1)
+        return report_usage(verb, "expects a model");
+    set.inputs = (const char *const *)args + 1;
+    set.input_count = operands - 1;
     const char *wrong = contradiction(&set);
     if (wrong)
         return report_usage(verb, "%s", wrong);

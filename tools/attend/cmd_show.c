@@ -15,7 +15,13 @@ const char show_details[] =
     "\n"
     "With --cell, lets a recurrent model read INPUT (- for standard input) and colours each token\n"
     "by what one unit does after it. With --gradients, plots how far the loss of the last token\n"
-    "reaches back: the norm of its gradient with respect to each state before.\n";
+    "reaches back: the norm of its gradient with respect to each state before.\n"
+    "\n"
+    "Of a model of pictures, shows what it says of picture N and a strip: a copy of the picture "
+    "for\n"
+    "each word, bright where the model looked. INPUT is then the photograph to lay it over, and "
+    "may\n"
+    "be left out.\n";
 
 static const char *const part_words[] = { "cross", "encoder", "decoder", NULL };
 
@@ -56,6 +62,11 @@ const option show_options[] = {
     ROW("color", 0, WORD, colour, "WHEN", NULL, .words = colour_words),
     ROW("ascii", 0, FLAG, ascii, NULL, "draw with ASCII characters alone"),
     ROW("quiet", 'q', FLAG, quiet, NULL, "no map in the terminal, only files"),
+    ROW("picture", 0, NUMBER, picture, "N", "which of the pictures to show, from 0 (default 0)",
+        .least = 0, .most = 1e9, .kinds = KIND_PICTURE),
+    ROW("features", 0, TEXT, features, "FILE",
+        "the pictures as .npy (default: those that the model was validated on)",
+        .kinds = KIND_PICTURE),
     { 0 },
 };
 
@@ -73,9 +84,10 @@ static att_status show_text(const show_settings *set, const decoding *models, co
                      "a recurrent one");
 }
 
-static show_kind *const shows[ATT_KINDS] = {
-    [ATT_KIND_PAIRS] = show_pairs, [ATT_KIND_TEXT] = show_text, [ATT_KIND_LABEL] = show_labels
-};
+static show_kind *const shows[ATT_KINDS] = { [ATT_KIND_PAIRS] = show_pairs,
+                                             [ATT_KIND_TEXT] = show_text,
+                                             [ATT_KIND_LABEL] = show_labels,
+                                             [ATT_KIND_PICTURE] = show_pictures };
 
 static exit_code show(const struct verb *verb, const show_settings *set, const char *path,
                       const char *input)
@@ -89,6 +101,8 @@ static exit_code show(const struct verb *verb, const show_settings *set, const c
         show_kind *way = set->cell ? show_cell : set->gradients ? show_gradients : shows[kind];
         code = show_looks_inside(set) ? show_inside_check(verb, set, &usual)
                                       : kinds_check(verb, kind, way != NULL, set, &usual);
+        if (code == EXIT_DONE && !input && kind != ATT_KIND_PICTURE)
+            code = report_usage(verb, "expects a model and an input");
         if (code == EXIT_DONE)
             status = way(set, &models, input, &err);
     }
@@ -117,9 +131,9 @@ exit_code show_run(const struct verb *verb, int count, char **args)
         wrong = "--html is for the attention of the answer to the input";
     if (!wrong)
         wrong = decoding_bad(&set.decoding);
-    if (!wrong && operands != 2)
+    if (!wrong && (operands < 1 || operands > 2))
         wrong = "expects a model and an input";
     if (wrong)
         return report_usage(verb, "%s", wrong);
-    return show(verb, &set, args[0], args[1]);
+    return show(verb, &set, args[0], operands > 1 ? args[1] : NULL);
 }

@@ -18,6 +18,7 @@ typedef struct eval_settings {
     int tokenizer;         /* of eval_tokenizers */
     bool lower;
     long resamples;
+    const char *features;
 } eval_settings;
 
 extern const char *const eval_tokenizers[]; /* NULL-ended */

@@ -1,4 +1,5 @@
-/* attend eval, on pairs: a model's answers against the targets. */
+/* attend eval, on pairs: a model's answers against the targets; and on pictures, against all that
+ * is said of each. */
 #include "eval.h"
 
 #include <stdio.h>
@@ -19,7 +20,8 @@ att_status eval_pairs(const eval_settings *set, const decoding *models, const ch
     const att_measuring how = { .decoding = &models->how,
                                 .metrics = list.names,
                                 .metric_count = list.count,
-                                .text = eval_text_how(set) };
+                                .text = eval_text_how(set),
+                                .features = set->features };
     if (status == ATT_OK)
         status = att_model_evaluate(&scores, texts, models->model, data, &how, &notes, err);
     if (status == ATT_OK && notes.length > 0)
@@ -27,6 +29,9 @@ att_status eval_pairs(const eval_settings *set, const decoding *models, const ch
     if (status == ATT_OK)
         status = figures_print(&(figures){ .scores = &scores,
                                            .lines = scores.lines,
+                                           .what = att_model_kind(models->model) == ATT_KIND_PICTURE
+                                                       ? "pictures"
+                                                       : "pairs",
                                            .texts = texts,
                                            .text_count = list.count,
                                            .texts_alone = set->metrics != NULL },

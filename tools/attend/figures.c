@@ -57,7 +57,7 @@ static void print_value(const figure *row, double value)
 
 static void print_text(const figures *found, const figure *rows, size_t count)
 {
-    printf("%-20s %" PRId64 "\n", found->scores ? "pairs" : "lines", found->lines);
+    printf("%-20s %" PRId64 "\n", found->what ? found->what : "lines", found->lines);
     if (found->scores && !found->texts_alone)
         printf("%-20s %" PRId64 "\n", "target tokens", found->scores->tokens);
     for (const figure *row = rows; row < rows + count; row++) {
@@ -88,7 +88,7 @@ static void print_number(double value)
 
 static void print_json(const figures *found, const figure *rows, size_t count)
 {
-    printf("{\"%s\":%" PRId64, found->scores ? "pairs" : "lines", found->lines);
+    printf("{\"%s\":%" PRId64, found->what ? found->what : "lines", found->lines);
     if (found->scores)
         printf(",\"tokens\":%" PRId64, found->scores->tokens);
     for (const figure *row = rows; row < rows + count; row++) {

@@ -8,6 +8,7 @@
 typedef struct figures {
     const att_scores *scores;
     int64_t lines;
+    const char *what;              /* they are: "pairs"; NULL: lines */
     const att_metric_score *texts; /* [text_count] */
     size_t text_count;
     bool texts_alone; /* the user asked for these and no others */

@@ -21,15 +21,25 @@ typedef struct run_settings {
     int too_long; /* att_too_long */
     long batch;
     const char *prefix;
-    const char *prefixes; /* a file of them */
-    const char *prompt;   /* "-": standard input */
-    long length;          /* 0: not given */
+    const char *prefixes;      /* a file of them */
+    const char *prompt;        /* "-": standard input */
+    long length;               /* 0: not given */
+    const char *const *inputs; /* [input_count] the operands after the model */
+    int input_count;
 } run_settings;
 
 /* Runs models of one kind. */
 typedef att_status run_kind(const run_settings *set, const decoding *models, att_error *err);
 
-run_kind run_pairs, run_text, run_labels;
+run_kind run_pairs, run_text, run_labels, run_pictures;
+
+/* Adds an answer to *out in the form that was asked for; `number` is its line's, from 1. */
+att_status run_write(att_text *out, const att_answer *answer, size_t number,
+                     const run_settings *set, att_error *err);
+
+/* How answers are to be made; each begins with its text of `begin`, NULL: with nothing. */
+att_answer_how run_how(const run_settings *set, const decoding *models, size_t before,
+                       const char *const *begin);
 
 /* Tells what is on the photographs after args[0], where that is a network that looks at such; false
  * where it is not, and nothing was told. */

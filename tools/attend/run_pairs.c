@@ -52,8 +52,8 @@ static att_status write_best(att_text *out, const att_answer *answer, size_t num
     return ATT_OK;
 }
 
-static att_status write_answer(att_text *out, const att_answer *answer, size_t number,
-                               const run_settings *set, att_error *err)
+att_status run_write(att_text *out, const att_answer *answer, size_t number,
+                     const run_settings *set, att_error *err)
 {
     if (set->json)
         return att_answer_json(out, answer, err);
@@ -73,16 +73,16 @@ static void tell_cut(const att_answers *answers, size_t before)
     }
 }
 
-static att_answer_how how_of(const runner *r, size_t before, const char *const *begin)
+att_answer_how run_how(const run_settings *set, const decoding *models, size_t before,
+                       const char *const *begin)
 {
-    const run_settings *set = r->set;
-    att_answer_how how = { .decoding = r->models->how,
+    att_answer_how how = { .decoding = models->how,
                            .attention = set->attention || set->heads || set->alignments,
                            .every_head = set->heads,
                            .layer = set->layer,
                            .head = set->head,
                            .copy_unknown = set->copy_unknown,
-                           .prefixes = prefixes_any(&r->given) ? begin : NULL,
+                           .prefixes = begin,
                            .longest = set->longest,
                            .too_long = (att_too_long)set->too_long,
                            .batch = set->batch,
@@ -101,11 +101,12 @@ static att_status answer_lines(void *context, const char *const *lines, size_t c
     if (!begin)
         return error_memory(err);
     att_status status = prefixes_get(begin, &r->given, before, count, err);
-    const att_answer_how how = how_of(r, before, begin);
+    const att_answer_how how =
+        run_how(r->set, r->models, before, prefixes_any(&r->given) ? begin : NULL);
     if (status == ATT_OK)
         status = att_model_answer(&answers, r->models->model, lines, count, &how, err);
     for (size_t i = 0; i < count && status == ATT_OK; i++)
-        status = write_answer(&out, att_answers_get(answers, i), before + i + 1, r->set, err);
+        status = run_write(&out, att_answers_get(answers, i), before + i + 1, r->set, err);
     if (status == ATT_OK) {
         tell_cut(answers, before);
         status = output_stdout(out.data, out.length, err);

@@ -29,13 +29,15 @@ typedef struct show_settings {
     int signal;       /* att_signal */
     bool gradients;
     bool json;
+    const char *features;
+    long picture; /* from 0 */
 } show_settings;
 
-/* Shows what models of one kind make of an input. */
+/* Shows what models of one kind make of an input; NULL: none was given. */
 typedef att_status show_kind(const show_settings *set, const decoding *models, const char *input,
                              att_error *err);
 
-show_kind show_pairs, show_labels;
+show_kind show_pairs, show_labels, show_pictures;
 
 /* What goes on inside a recurrent model of any kind: one unit, or how far a loss reaches back.
  * Whether the settings ask for one of them; what contradicts it, told on standard error. */

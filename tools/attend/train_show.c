@@ -85,7 +85,16 @@ static void labels_end(const att_validation *best)
            best->loss, (long long)best->epoch);
 }
 
+static void pictures_end(const att_validation *best)
+{
+    if (!isnan(best->bleu))
+        printf("BLEU-4 %.2f, ", best->bleu);
+    printf("%.2f %% of the pictures described as a caption does, loss %.4f (epoch %lld)\n",
+           100 * best->exact, best->loss, (long long)best->epoch);
+}
+
 static const kind_figures figures_of[ATT_KINDS] = {
+    [ATT_KIND_PICTURE] = { "      exact     errors", pairs_columns, pairs_log, pictures_end },
     [ATT_KIND_PAIRS] = { "      exact     errors", pairs_columns, pairs_log, pairs_end },
     [ATT_KIND_TEXT] = { "  bits/char perplexity", text_columns, text_log, text_end },
     [ATT_KIND_LABEL] = { "   accuracy", labels_columns, labels_log, labels_end },

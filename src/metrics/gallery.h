@@ -1,0 +1,22 @@
+/* The pictures of a corpus and all that is said of each: what a model's one answer to a picture is
+ * measured against. */
+#ifndef ATT_METRICS_GALLERY_H
+#define ATT_METRICS_GALLERY_H
+
+#include "metrics/evaluate.h"
+
+/* How many pictures something is said of. */
+att_status att_gallery_size(int64_t *out, const att_corpus *corpus, att_error *err);
+
+/* Lets the model answer every picture that something is said of, in their order. Of the captions of
+ * a picture the one with the fewest edits counts. Adds to *tally; how->texts is by place in that
+ * order, and so is how->each afterwards: what it had of each caption is added up. */
+att_status att_gallery_answer(att_tally *tally, att_model *model, const att_corpus *corpus,
+                              const att_evaluate_how *how, att_error *err);
+
+/* Scores those answers against all captions, whose text the corpus has kept. */
+att_status att_gallery_score(att_metric_score *out, const char *const *names, size_t count,
+                             const char *const *answers, const att_corpus *corpus,
+                             const att_metric_how *how, att_error *err);
+
+#endif

@@ -1,0 +1,171 @@
+/* Scenes drawn, painted and said; see shapes.h. Everything is whole numbers, so that a seed gives
+ * the same pictures on every machine. */
+#include "text/shapes.h"
+
+#include "base/error.h"
+#include "base/random.h"
+#include "base/text.h"
+
+#include <stdlib.h>
+
+/* Scenes are drawn from streams of their own, counted from these: 32 draws to an attempt. */
+#define TRAIN_STREAM (UINT64_C(1) << 44)
+#define HELD_STREAM  (UINT64_C(1) << 45)
+#define PAIRS_STREAM (UINT64_C(1) << 46)
+
+static const struct {
+    const char *word;
+    uint8_t red, green, blue;
+} colours[] = {
+    { "red", 220, 40, 40 },     { "green", 40, 180, 60 },   { "blue", 50, 80, 225 },
+    { "yellow", 235, 215, 50 }, { "purple", 150, 60, 190 }, { "white", 245, 245, 245 },
+};
+
+/* Whether a place is part of a form whose centre is (0, 0). */
+static bool in_circle(int64_t x, int64_t y, int64_t reach)
+{
+    return x * x + y * y <= reach * reach;
+}
+
+static bool in_square(int64_t x, int64_t y, int64_t reach)
+{
+    return llabs(x) < reach && llabs(y) < reach;
+}
+
+static bool in_triangle(int64_t x, int64_t y, int64_t reach)
+{
+    return llabs(y) <= reach && 2 * llabs(x) <= y + reach;
+}
+
+static bool in_cross(int64_t x, int64_t y, int64_t reach)
+{
+    return (3 * llabs(x) <= reach && llabs(y) <= reach) ||
+           (3 * llabs(y) <= reach && llabs(x) <= reach);
+}
+
+static const struct {
+    const char *word;
+    bool (*covers)(int64_t x, int64_t y, int64_t reach);
+} forms[] = {
+    { "circle", in_circle },
+    { "square", in_square },
+    { "triangle", in_triangle },
+    { "cross", in_cross },
+};
+
+enum {
+    COLOURS = sizeof colours / sizeof *colours,
+    FORMS = sizeof forms / sizeof *forms,
+    KINDS = COLOURS * FORMS,
+    HELD_OF = 5, /* one pair of kinds in so many is held out */
+};
+
+/* ---- drawing */
+
+typedef struct draws {
+    uint64_t seed, stream, next;
+} draws;
+
+/* A whole number from `least` to `most`. */
+static int64_t draw(draws *from, int64_t least, int64_t most)
+{
+    uint64_t bits = att_random_bits(from->seed, from->stream, from->next++);
+    return least + (int64_t)(bits * (uint64_t)(most - least + 1) >> 32);
+}
+
+/* Whether scenes of these two kinds are held out, in whatever order. */
+static bool is_held(uint64_t seed, int64_t a, int64_t b)
+{
+    uint64_t pair = (uint64_t)(a < b ? a * KINDS + b : b * KINDS + a);
+    return att_random_bits(seed, PAIRS_STREAM, pair) % HELD_OF == 0;
+}
+
+/* A shape on one side of the picture: `far` tells which. */
+static att_shape draw_shape(draws *from, int64_t kind, bool far, bool upright, int64_t size)
+{
+    att_shape out = { .colour = (int)(kind % COLOURS), .form = (int)(kind / COLOURS) };
+    out.reach = draw(from, size / 8, size / 6);
+    int64_t half = (size - 1) / 2 - out.reach; /* beyond it the other might be met */
+    int64_t along = draw(from, out.reach, half < size / 3 ? half : size / 3);
+    int64_t beside = draw(from, size / 3, 2 * size / 3);
+    if (far)
+        along = size - 1 - along;
+    out.x = upright ? beside : along;
+    out.y = upright ? along : beside;
+    return out;
+}
+
+void att_scene_draw(att_scene *out, uint64_t seed, int64_t number, bool held, int64_t size)
+{
+    draws from = { seed, (held ? HELD_STREAM : TRAIN_STREAM) + (uint64_t)number, 0 };
+    int64_t first, second;
+    do {
+        first = draw(&from, 0, KINDS - 1);
+        second = draw(&from, 0, KINDS - 1);
+    } while (first == second || is_held(seed, first, second) != held);
+    out->upright = draw(&from, 0, 1);
+    out->ground = (int)draw(&from, 30, 110);
+    out->first = draw_shape(&from, first, false, out->upright, size);
+    out->second = draw_shape(&from, second, true, out->upright, size);
+}
+
+static void paint_pixel(float *pixel, const att_scene *scene, int64_t x, int64_t y)
+{
+    const att_shape *const shapes[] = { &scene->first, &scene->second };
+    pixel[0] = pixel[1] = pixel[2] = (float)scene->ground / 255;
+    for (int i = 0; i < 2; i++) {
+        const att_shape *shape = shapes[i];
+        if (!forms[shape->form].covers(x - shape->x, y - shape->y, shape->reach))
+            continue;
+        pixel[0] = (float)colours[shape->colour].red / 255;
+        pixel[1] = (float)colours[shape->colour].green / 255;
+        pixel[2] = (float)colours[shape->colour].blue / 255;
+    }
+}
+
+void att_scene_paint(float *pixels, const att_scene *scene, int64_t size)
+{
+    for (int64_t y = 0; y < size; y++)
+        for (int64_t x = 0; x < size; x++)
+            paint_pixel(pixels + 3 * (y * size + x), scene, x, y);
+}
+
+/* ---- saying */
+
+att_status att_scene_say(att_text *out, const att_scene *scene, bool turned)
+{
+    static const char *const relations[2][2] = { { "left of", "right of" }, { "above", "below" } };
+    const att_shape *a = turned ? &scene->second : &scene->first;
+    const att_shape *b = turned ? &scene->first : &scene->second;
+    return att_text_print(out, "a %s %s %s a %s %s", colours[a->colour].word, forms[a->form].word,
+                          relations[scene->upright][turned], colours[b->colour].word,
+                          forms[b->form].word);
+}
+
+/* ---- all of them */
+
+static att_status add_lines(att_text *out, const att_scene *scene, int64_t number)
+{
+    for (int turned = 0; turned < 2; turned++) {
+        ATT_TRY(att_text_print(out, "%lld\t", (long long)number));
+        ATT_TRY(att_scene_say(out, scene, turned));
+        ATT_TRY(att_text_puts(out, "\n"));
+    }
+    return ATT_OK;
+}
+
+att_status att_shapes_make(att_grids *pictures, att_text *captions, const att_settings *settings,
+                           bool held, att_error *err)
+{
+    int64_t size = settings->picture_size;
+    int64_t count = held ? settings->valid_count : settings->train_count;
+    ATT_TRY(att_grids_new(pictures, count, size, size, 3, err));
+    for (int64_t i = 0; i < count; i++) {
+        att_scene scene;
+        att_scene_draw(&scene, (uint64_t)settings->data_seed, i, held, size);
+        att_scene_paint(pictures->values + i * att_grids_width(pictures), &scene, size);
+        if (add_lines(captions, &scene, i) != ATT_OK)
+            return att_fail_memory(err);
+    }
+    return ATT_OK;
+}

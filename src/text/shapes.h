@@ -1,0 +1,36 @@
+/* Pictures made up: two coloured shapes on a grey ground, and what is to be said of them. */
+#ifndef ATT_TEXT_SHAPES_H
+#define ATT_TEXT_SHAPES_H
+
+#include "settings/settings.h"
+#include "text/grids.h"
+
+typedef struct att_shape {
+    int colour, form; /* of the words in shapes.c */
+    int64_t x, y;     /* the centre, in pixels */
+    int64_t reach;    /* from it to the sides */
+} att_shape;
+
+/* Two shapes side by side, or one above the other. */
+typedef struct att_scene {
+    att_shape first, second; /* the first is the left one, or the upper */
+    bool upright;            /* one above the other */
+    int ground;              /* grey, of 255 */
+} att_scene;
+
+/* Scene `number` of those that are trained on, or of those held out: a pair of shapes that is in
+ * the one is never in the other. */
+void att_scene_draw(att_scene *out, uint64_t seed, int64_t number, bool held, int64_t size);
+
+/* Paints it, [size,size,3] from 0 to 1. */
+void att_scene_paint(float *pixels, const att_scene *scene, int64_t size);
+
+/* Appends "a red circle left of a blue square", or the same from the second on: "a blue square
+ * right of a red circle". */
+att_status att_scene_say(att_text *out, const att_scene *scene, bool turned);
+
+/* Everything that the settings ask for: pictures, and lines number<TAB>caption, two of each. */
+att_status att_shapes_make(att_grids *pictures, att_text *captions, const att_settings *settings,
+                           bool held, att_error *err);
+
+#endif

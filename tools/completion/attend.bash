@@ -9,7 +9,9 @@ _attend_train='--config --quiet --train --source --target --valid --valid-source
 --max-length --tokens --chunk --family --layers --width --positions --positions-join --tie --start --cell
 --embed --bidirectional --attention --normaliser --feed --window --preset --decoder-layers
 --heads --key-heads --feed-forward --norm --norm-kind --activation --residuals --scale --embed-scale
---biases --attention-dropout --embed-dropout --pool --pool-score --pool-heads --word-dropout
+--biases --attention-dropout --embed-dropout --features --valid-features --features-scale --picture-rows
+--picture-columns --picture-depth --picture-size --convolutions --channels --picture-positions
+--pool --pool-score --pool-heads --word-dropout
 --dropout --label-smoothing --own --own-from
 --align-weight --optimiser --rate --momentum --beta1 --beta2 --rho --epsilon --decay --clip
 --schedule --warmup --least-rate --plateau-factor --plateau-patience --epochs --steps
@@ -19,10 +21,10 @@ _attend_decoding='--beam --length-norm --length-penalty --coverage-penalty --no-
 --least-factor --most-factor --sample --temperature --top-k --top-p --seed --with'
 _attend_run="$_attend_decoding --json --attention --heads --score --alignments --n-best --copy-unknown
 --layer --head --prefix --prefixes --prompt --length --longest --too-long --batch --help"
-_attend_eval="$_attend_decoding --json --hyp --ref --metric --tokenizer --lower --resamples --help"
+_attend_eval="$_attend_decoding --json --hyp --ref --metric --tokenizer --lower --resamples --features --help"
 _attend_score='--json --with --help'
 _attend_show="$_attend_decoding --target --part --layer --head --heads --cell --signal --gradients --json --svg --png --pdf --html
---scale --digits --colour --ascii --quiet --help"
+--scale --digits --colour --ascii --quiet --help --picture --features"
 _attend_cells='--text --html --json --signal --held-out --most --best --colour --ascii --help'
 _attend_info='--json --help'
 _attend_import='--output --tokens --tokeniser --help'
@@ -108,7 +110,7 @@ _attend() {
             --valid-target | --align | --out | --log | --resume) _attend_files '' ;;
         --hold-out | --alphabet | --least-length | --most-length | --train-count | \
             --valid-count | --subwords | --chunk | --min-count | --max-length | --layers | --width | --embed | \
-            --window | --start | --pool-heads | --word-dropout | --dropout | --label-smoothing | --own | --own-from | \
+            --window | --start | --pool-heads | --picture-rows | --picture-columns | --picture-depth | --picture-size | --convolutions | --channels | --word-dropout | --dropout | --label-smoothing | --own | --own-from | \
             --align-weight | --rate | --momentum | --beta1 | --beta2 | --rho | --epsilon | \
             --decay | --clip | --warmup | --least-rate | --plateau-factor | \
             --plateau-patience | --epochs | --steps | --batch | --accumulate | \
@@ -117,7 +119,7 @@ _attend() {
             if [[ $cur == -* ]]; then
                 _attend_words "$_attend_train"
             else
-                _attend_words 'pairs translate reverse copy sort classify lm'
+                _attend_words 'pairs translate reverse copy sort classify lm caption shapes'
             fi
             ;;
         esac

@@ -163,7 +163,7 @@ att_status att_labels_report(att_text *out, const att_data *data)
         ATT_TRY(att_text_puts(out, ", held out of the training file\n"));
     }
     ATT_TRY(att_report_side(out, "tokens", data->source_words, &data->train.facts.source,
-                        &data->valid.facts.source, data->train.pairs));
+                            &data->valid.facts.source, data->train.pairs));
     ATT_TRY(report_labels(out, data));
     ATT_TRY(att_corpus_remarks(out, "training", &data->train));
     ATT_TRY(att_corpus_remarks(out, "validation", &data->valid));

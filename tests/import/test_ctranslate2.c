@@ -19,6 +19,8 @@ static att_status convert_words(att_bundle **out, const att_text *bytes, const c
     return status;
 }
 
+#ifdef ATT_HAVE_JANSSON /* a model file holds JSON */
+
 static att_bundle *convert(const ct2_how *how)
 {
     att_error err = { 0 };
@@ -125,6 +127,8 @@ static void quantised_weights_become_the_same_floats(void **state)
     att_bundle_free(whole);
 }
 
+#endif
+
 static void what_is_not_understood_is_refused_by_name(void **state)
 {
     (void)state;
@@ -229,6 +233,7 @@ static void a_file_cut_anywhere_is_refused(void **state)
     att_text_free(&file);
 }
 
+#ifdef ATT_HAVE_JANSSON
 static void running_out_of_memory_anywhere_loses_nothing(void **state)
 {
     (void)state;
@@ -248,18 +253,19 @@ static void running_out_of_memory_anywhere_loses_nothing(void **state)
     }
     att_text_free(&file);
 }
+#endif
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(what_is_not_understood_is_refused_by_name),
-#ifdef ATT_HAVE_JANSSON /* a model file holds JSON */
+        cmocka_unit_test(vocabularies_that_do_not_fit_are_refused),
+        cmocka_unit_test(a_file_cut_anywhere_is_refused),
+#ifdef ATT_HAVE_JANSSON
         cmocka_unit_test(each_matrix_is_turned_and_each_vector_kept),
         cmocka_unit_test(rows_of_tokens_follow_our_numbers),
         cmocka_unit_test(positions_are_sines_before_cosines_counted_from_one),
         cmocka_unit_test(quantised_weights_become_the_same_floats),
-        cmocka_unit_test(vocabularies_that_do_not_fit_are_refused),
-        cmocka_unit_test(a_file_cut_anywhere_is_refused),
         cmocka_unit_test(running_out_of_memory_anywhere_loses_nothing),
 #endif
     };

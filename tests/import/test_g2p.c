@@ -22,6 +22,8 @@ static att_bundle *arrays(int without, int other, const g2p_array *instead, att_
     return bundle;
 }
 
+#ifdef ATT_HAVE_JANSSON /* a model file holds JSON */
+
 static att_bundle *convert(void)
 {
     att_error err = { 0 };
@@ -106,6 +108,42 @@ static void words_are_read_in_small_letters_to_their_end(void **state)
     att_bundle_free(bundle);
 }
 
+static void it_is_measured_on_a_file_alone(void **state)
+{
+    (void)state;
+    att_bundle *bundle = convert();
+    att_model *model;
+    att_scores scores;
+    att_error err = { 0 };
+    assert_int_equal(att_model_from_bundle(&model, bundle, "g2p", NULL), ATT_OK);
+    assert_int_equal(att_model_evaluate(&scores, NULL, model, NULL, NULL, NULL, &err),
+                     ATT_BAD_INPUT);
+    assert_string_equal(err.message, "what the model was validated on is not known; name a file");
+    att_model_free(model);
+    att_bundle_free(bundle);
+}
+
+static void info_tells_where_it_came_from_and_not_how_it_was_trained(void **state)
+{
+    (void)state;
+    att_bundle *bundle = convert();
+    att_model *model;
+    att_text text = { 0 };
+    assert_int_equal(att_model_from_bundle(&model, bundle, "g2p", NULL), ATT_OK);
+    assert_int_equal(att_model_info(&text, model, false, NULL), ATT_OK);
+    assert_non_null(strstr(text.data, "imported\n  format             g2p\n"));
+    assert_non_null(strstr(text.data, "  cell               gru\n"));
+    assert_null(strstr(text.data, "optimiser"));
+    text.length = 0;
+    assert_int_equal(att_model_info(&text, model, true, NULL), ATT_OK);
+    assert_non_null(strstr(text.data, "\"imported\":{\"format\":\"g2p\",\"weights\":\"float32\"}"));
+    att_text_free(&text);
+    att_model_free(model);
+    att_bundle_free(bundle);
+}
+
+#endif
+
 static void assert_refused(att_bundle *weights, const char *message)
 {
     att_bundle *bundle;
@@ -147,6 +185,8 @@ int main(void)
         cmocka_unit_test(products_are_turned_and_both_biases_kept),
         cmocka_unit_test(rows_follow_our_numbers),
         cmocka_unit_test(words_are_read_in_small_letters_to_their_end),
+        cmocka_unit_test(it_is_measured_on_a_file_alone),
+        cmocka_unit_test(info_tells_where_it_came_from_and_not_how_it_was_trained),
 #endif
         cmocka_unit_test(what_is_not_understood_is_refused_by_name),
     };

@@ -83,7 +83,8 @@ static att_status add_entry(att_bundle *bundle, const files *f, const entry *e, 
     size_t there = f->weights.length / sizeof(float);
     if (e->first > there || count > there - e->first)
         return att_fail(err, ATT_BAD_INPUT, f->weights_path,
-                        "ends before the end of '%s', which begins at float %zu", e->name, e->first);
+                        "ends before the end of '%s', which begins at float %zu", e->name,
+                        e->first);
     att_tensor tensor;
     const int64_t shape[2] = { e->rank == 1 ? s[0] : s[1] * s[2] * s[3], s[0] };
     ATT_TRY(att_tensor_new(&tensor, ATT_F32, e->rank == 1 ? 1 : 2, shape, err));

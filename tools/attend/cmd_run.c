@@ -58,6 +58,9 @@ const option run_options[] = {
         .least = 1, .most = 1000, .kinds = KINDS_WRITE_LINES),
     ROW("head", NUMBER, head, "N", "likewise (default: the mean of the layer's heads)", .least = 1,
         .most = 1000, .kinds = KINDS_WRITE_LINES),
+    ROW("eyes", TEXT, eyes, "FILE",
+        "look at photographs, which come after the model, with this network",
+        .kinds = KIND_PICTURE),
     ROW("prefix", TEXT, prefix, "TEXT", "what every answer begins with",
         .kinds = KINDS_WRITE_LINES),
     ROW("prefixes", TEXT, prefixes, "FILE", "a line for each answer to begin with",
@@ -90,7 +93,7 @@ static exit_code run_model(const struct verb *verb, const run_settings *set, con
     if (status == ATT_OK) {
         att_kind kind = att_model_kind(models.model);
         code = kinds_check(verb, kind, runs[kind] != NULL, set, &(run_settings){ 0 });
-        if (code == EXIT_DONE && set->input_count > most_inputs[kind])
+        if (code == EXIT_DONE && !set->eyes && set->input_count > most_inputs[kind])
             code = report_usage(verb, "%s",
                                 most_inputs[kind] > 0 ? "expects one file of pictures"
                                                       : "expects one model");
@@ -108,6 +111,8 @@ static const char *contradiction(const run_settings *set)
         return set->heads ? "--heads is for --json" : "--attention is for --json";
     if (set->prefix && set->prefixes)
         return "--prefix is for all answers and --prefixes for each: only one of them can be";
+    if (set->eyes && set->input_count == 0)
+        return "--eyes is for photographs, which come after the model";
     if (set->score && set->json)
         return "--json has the score already";
     if (set->alignments && set->json)

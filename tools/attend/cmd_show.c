@@ -64,6 +64,8 @@ const option show_options[] = {
     ROW("quiet", 'q', FLAG, quiet, NULL, "no map in the terminal, only files"),
     ROW("picture", 0, NUMBER, picture, "N", "which of the pictures to show, from 0 (default 0)",
         .least = 0, .most = 1e9, .kinds = KIND_PICTURE),
+    ROW("eyes", 0, TEXT, eyes, "FILE", "look at the photograph INPUT with this network",
+        .kinds = KIND_PICTURE),
     ROW("features", 0, TEXT, features, "FILE",
         "the pictures as .npy (default: those that the model was validated on)",
         .kinds = KIND_PICTURE),

@@ -51,6 +51,17 @@ att_status photos_features(att_tensor *out, att_eyes *eyes, const char *const *p
     return status;
 }
 
+att_status photos_seen(att_tensor *out, const char *eyes, const char *const *paths, size_t count,
+                       att_error *err)
+{
+    att_eyes *loaded = NULL;
+    att_status status = att_eyes_load(&loaded, eyes, err);
+    if (status == ATT_OK)
+        status = photos_features(out, loaded, paths, count, err);
+    att_eyes_free(loaded);
+    return status;
+}
+
 /* ---- labels */
 
 typedef struct labelled {

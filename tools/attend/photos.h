@@ -8,6 +8,10 @@
 att_status photos_features(att_tensor *out, att_eyes *eyes, const char *const *paths, size_t count,
                            att_error *err);
 
+/* The same with the eyes in a file. */
+att_status photos_seen(att_tensor *out, const char *eyes, const char *const *paths, size_t count,
+                       att_error *err);
+
 /* The most probable labels of each photograph, on standard output: as lines, or an object each. */
 att_status photos_name(att_eyes *eyes, const char *const *paths, size_t count, bool json,
                        att_error *err);

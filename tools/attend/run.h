@@ -24,6 +24,7 @@ typedef struct run_settings {
     const char *prefixes;      /* a file of them */
     const char *prompt;        /* "-": standard input */
     long length;               /* 0: not given */
+    const char *eyes;          /* a file of them, to look at photographs with */
     const char *const *inputs; /* [input_count] the operands after the model */
     int input_count;
 } run_settings;

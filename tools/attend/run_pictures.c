@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "output.h"
+#include "photos.h"
 #include "prefixes.h"
 
 static att_status describe(const run_settings *set, const decoding *models,
@@ -38,12 +39,21 @@ static att_status describe_all(const run_settings *set, const decoding *models,
     return status;
 }
 
+/* Photographs, or features in a file. */
+static att_status open_pictures(att_tensor *out, const run_settings *set, const decoding *models,
+                                att_error *err)
+{
+    if (set->eyes)
+        return photos_seen(out, set->eyes, set->inputs, (size_t)set->input_count, err);
+    return att_model_pictures(out, models->model, set->input_count > 0 ? set->inputs[0] : NULL,
+                              err);
+}
+
 att_status run_pictures(const run_settings *set, const decoding *models, att_error *err)
 {
     att_tensor pictures;
     prefixes given = { 0 };
-    const char *file = set->input_count > 0 ? set->inputs[0] : NULL;
-    att_status status = att_model_pictures(&pictures, models->model, file, err);
+    att_status status = open_pictures(&pictures, set, models, err);
     if (status != ATT_OK)
         return status;
     status = prefixes_open(&given, set->prefix, set->prefixes, err);

@@ -30,7 +30,8 @@ typedef struct show_settings {
     bool gradients;
     bool json;
     const char *features;
-    long picture; /* from 0 */
+    const char *eyes; /* a file of them, to look at the input with */
+    long picture;     /* from 0 */
 } show_settings;
 
 /* Shows what models of one kind make of an input; NULL: none was given. */

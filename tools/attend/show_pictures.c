@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "output.h"
+#include "photos.h"
 #include "pictures.h"
 
 /* What the strip is drawn of. */
@@ -152,10 +153,30 @@ static att_status show_one(const show_settings *set, const decoding *models, con
     return status;
 }
 
+/* A photograph, looked at as it is. */
+static att_status show_photograph(const show_settings *set, const decoding *models,
+                                  const char *path, att_error *err)
+{
+    att_tensor seen;
+    if (!path || set->features || set->picture > 0)
+        return error_set(err, ATT_BAD_INPUT, "--eyes",
+                         path ? "the photograph itself is looked at: --features and --picture are "
+                                "for pictures that were seen before"
+                              : "looks at a photograph, and none is given");
+    att_status status = photos_seen(&seen, set->eyes, &path, 1, err);
+    if (status != ATT_OK)
+        return status;
+    status = show_one(set, models, &seen, path, err);
+    att_tensor_free(&seen);
+    return status;
+}
+
 att_status show_pictures(const show_settings *set, const decoding *models, const char *input,
                          att_error *err)
 {
     att_tensor all, one;
+    if (set->eyes)
+        return show_photograph(set, models, input, err);
     att_status status = att_model_pictures(&all, models->model, set->features, err);
     if (status != ATT_OK)
         return status;

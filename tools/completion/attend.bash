@@ -20,11 +20,11 @@ _attend_train='--config --quiet --train --source --target --valid --valid-source
 _attend_decoding='--beam --length-norm --length-penalty --coverage-penalty --no-repeat --least --most
 --least-factor --most-factor --sample --temperature --top-k --top-p --seed --with'
 _attend_run="$_attend_decoding --json --attention --heads --score --alignments --n-best --copy-unknown
---layer --head --prefix --prefixes --prompt --length --longest --too-long --batch --help"
+--layer --head --eyes --prefix --prefixes --prompt --length --longest --too-long --batch --help"
 _attend_eval="$_attend_decoding --json --hyp --ref --metric --tokenizer --lower --resamples --features --help"
 _attend_score='--json --with --help'
 _attend_show="$_attend_decoding --target --part --layer --head --heads --cell --signal --gradients --json --svg --png --pdf --html
---scale --digits --colour --ascii --quiet --help --picture --features"
+--scale --digits --colour --ascii --quiet --help --picture --features --eyes"
 _attend_cells='--text --html --json --signal --held-out --most --best --colour --ascii --help'
 _attend_info='--json --help'
 _attend_import='--output --tokens --tokeniser --help'

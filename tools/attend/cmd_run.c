@@ -34,7 +34,7 @@ const char run_details[] =
 
 const option run_options[] = {
     ROW("prompt", TEXT, prompt, "TEXT", "what a language model goes on from; '-': standard input",
-        .kinds = KIND_TEXT),
+        .kinds = KIND_TEXT, .empty = true),
     ROW("length", NUMBER, length, "N", "tokens that it adds (default 500)", .least = 1, .most = 1e9,
         .kinds = KIND_TEXT),
     ROW("json", FLAG, json, NULL, "an object a line: text, scores, tokens of both sides"),

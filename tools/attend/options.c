@@ -102,7 +102,7 @@ static parse_result set_word(cursor *at, const option *row, const char *value)
 
 static parse_result set_text(cursor *at, const option *row, const char *value)
 {
-    if (!value[0]) {
+    if (!value[0] && !row->empty) {
         report_usage(at->verb, "--%s expects %s, but it is empty", row->name, row->takes);
         return PARSE_BAD;
     }

@@ -23,6 +23,7 @@ typedef struct option {
     double least;
     double most;
     const char *const *words; /* NULL-ended */
+    bool empty;               /* a text may be */
     unsigned kinds;           /* of models that it is for, KIND_… together; 0: all (kinds.h) */
 } option;
 

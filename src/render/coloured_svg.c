@@ -174,7 +174,8 @@ static void put_document(const drawing *d)
         att_put(d->out, "</text>\n");
     }
     att_putf(d->out,
-             "<g font-family=\"DejaVu Sans Mono, Noto Sans Mono, monospace\" font-size=\"%d\">\n",
+             "<g font-family=\"DejaVu Sans Mono, Noto Sans Mono, monospace\" font-size=\"%d\" "
+             "shape-rendering=\"crispEdges\">\n",
              FONT);
     for (int64_t i = 0; i < d->glyphs->line_count && d->out->status == ATT_OK; i++) {
         put_backgrounds(d, &d->glyphs->lines[i], top + i * LINE);

@@ -7,7 +7,8 @@
  * the reference is wrong there.
  * - Each round makes the move that saves most edits; of equal ones the longest, then the one from
  *   furthest left, then to furthest left; until none saves any, or 1000 have been tried.
- * - The table of edits is worked out only within 25 places of the diagonal. */
+ * - The table of edits is worked out only within 25 places of the diagonal, and no more of it is
+ *   kept: memory grows with the line, not with its square. */
 #include "metrics/measure.h"
 
 #include "base/alloc.h"
@@ -26,10 +27,11 @@ typedef struct moving {
     const int32_t *reference;
     int32_t *answer, *moved; /* as it is now, and as a move would make it */
     size_t rows, columns;    /* words of the answer, and of the reference */
-    int32_t *costs;          /* [rows + 1, columns + 1] for `answer` */
-    uint8_t *edits;          /* beside it: the last edit of each */
-    int32_t *scratch;        /* [2, columns + 1] */
-    ptrdiff_t *aligned;      /* [columns] the word of the answer beside each of the reference */
+    size_t *at;         /* [rows + 2] where the cells of each row's band begin; row 0 has none */
+    int32_t *costs;     /* cells for `answer`, band after band */
+    uint8_t *edits;     /* beside them: the last edit of each */
+    int32_t *scratch;   /* [2, columns + 1] the row in work, and the one above it */
+    ptrdiff_t *aligned; /* [columns] the word of the answer beside each of the reference */
     bool *answer_wrong, *reference_wrong;
     int tried;
 } moving;
@@ -76,45 +78,64 @@ static void work_row(const moving *m, int32_t word, size_t row, const int32_t *a
         }
         costs[j] = least < FAR ? least : FAR;
         if (edits)
-            edits[j] = (uint8_t)(least < FAR ? last : EDIT_NONE);
+            edits[j - in.first] = (uint8_t)(least < FAR ? last : EDIT_NONE);
     }
+}
+
+static int32_t *row_in_work(const moving *m, size_t row)
+{
+    return m->scratch + (row % 2) * (m->columns + 1);
+}
+
+/* Puts a row of the table back into the place where it was in work. */
+static void recall_row(const moving *m, size_t row)
+{
+    int32_t *out = row_in_work(m, row);
+    for (size_t j = 0; j <= m->columns; j++)
+        out[j] = row == 0 ? (int32_t)j : FAR;
+    if (row > 0)
+        memcpy(out + band_of(m, row).first, m->costs + m->at[row],
+               (m->at[row + 1] - m->at[row]) * sizeof *out);
 }
 
 static int32_t work_table(moving *m)
 {
-    size_t width = m->columns + 1;
-    for (size_t j = 0; j < width; j++) {
-        m->costs[j] = (int32_t)j;
-        m->edits[j] = EDIT_ADD;
+    recall_row(m, 0);
+    for (size_t i = 1; i <= m->rows; i++) {
+        int32_t *row = row_in_work(m, i);
+        work_row(m, m->answer[i - 1], i, row_in_work(m, i - 1), row, m->edits + m->at[i]);
+        memcpy(m->costs + m->at[i], row + band_of(m, i).first,
+               (m->at[i + 1] - m->at[i]) * sizeof *row);
     }
-    for (size_t i = 1; i <= m->rows; i++)
-        work_row(m, m->answer[i - 1], i, m->costs + (i - 1) * width, m->costs + i * width,
-                 m->edits + i * width);
-    return m->costs[m->rows * width + m->columns];
+    return row_in_work(m, m->rows)[m->columns];
 }
 
 /* The cost after a move, which leaves the rows before `from` as they are. */
 static int32_t cost_of_moved(const moving *m, size_t from)
 {
-    size_t width = m->columns + 1;
-    const int32_t *above = m->costs + from * width;
-    for (size_t i = from + 1; i <= m->rows; i++) {
-        int32_t *row = m->scratch + (i % 2) * width;
-        work_row(m, m->moved[i - 1], i, above, row, NULL);
-        above = row;
-    }
-    return above[m->columns];
+    recall_row(m, from);
+    for (size_t i = from + 1; i <= m->rows; i++)
+        work_row(m, m->moved[i - 1], i, row_in_work(m, i - 1), row_in_work(m, i), NULL);
+    return row_in_work(m, m->rows)[m->columns];
+}
+
+/* The last edit of a cell; beyond its row's band there is none, and in row 0 words are added. */
+static edit last_edit(const moving *m, size_t row, size_t column)
+{
+    if (row == 0)
+        return EDIT_ADD;
+    const band in = band_of(m, row);
+    bool kept = column >= in.first && column < in.end;
+    return kept ? (edit)m->edits[m->at[row] + column - in.first] : EDIT_NONE;
 }
 
 /* Reads the table backwards: what stands beside what, and which words are wrong. */
 static void align(moving *m)
 {
-    size_t i = m->rows, j = m->columns, width = m->columns + 1;
+    size_t i = m->rows, j = m->columns;
     while (i > 0 || j > 0) {
-        edit last = (edit)m->edits[i * width + j];
+        edit last = last_edit(m, i, j);
         bool both = last == EDIT_KEEP || last == EDIT_REPLACE;
-        if (!both && last != EDIT_ADD && i == 0)
-            last = EDIT_ADD;
         if (last != EDIT_ADD)
             m->answer_wrong[--i] = last != EDIT_KEEP;
         if (both || last == EDIT_ADD) {
@@ -229,6 +250,7 @@ static void free_moving(moving *m)
 {
     att_free(m->answer);
     att_free(m->moved);
+    att_free(m->at);
     att_free(m->costs);
     att_free(m->edits);
     att_free(m->scratch);
@@ -237,28 +259,39 @@ static void free_moving(moving *m)
     att_free(m->reference_wrong);
 }
 
+/* Gives each row's band its cells, and all of them their memory. */
+static bool take_table(moving *m)
+{
+    m->at = att_alloc(m->rows + 2, sizeof *m->at);
+    if (!m->at)
+        return false;
+    m->at[0] = m->at[1] = 0;
+    for (size_t i = 1; i <= m->rows; i++) {
+        const band in = band_of(m, i);
+        m->at[i + 1] = m->at[i] + (in.end - in.first);
+    }
+    m->costs = att_alloc(m->at[m->rows + 1], sizeof *m->costs);
+    m->edits = att_alloc(m->at[m->rows + 1], sizeof *m->edits);
+    return m->costs && m->edits;
+}
+
 static att_status edits_to(double *edits, const att_symbols *answer, const att_symbols *reference)
 {
     size_t rows = answer->count, columns = reference->count;
     *edits = (double)rows;
     if (columns == 0)
         return ATT_OK;
-    if (rows + 1 > SIZE_MAX / (columns + 1))
-        return ATT_NO_MEMORY;
-    size_t cells = (rows + 1) * (columns + 1);
     moving m = { .reference = reference->items,
                  .answer = att_alloc(rows, sizeof *m.answer),
                  .moved = att_alloc(rows, sizeof *m.moved),
                  .rows = rows,
                  .columns = columns,
-                 .costs = att_alloc(cells, sizeof *m.costs),
-                 .edits = att_alloc_zero(cells, sizeof *m.edits),
                  .scratch = att_alloc(2 * (columns + 1), sizeof *m.scratch),
                  .aligned = att_alloc(columns, sizeof *m.aligned),
                  .answer_wrong = att_alloc(rows, sizeof *m.answer_wrong),
                  .reference_wrong = att_alloc(columns, sizeof *m.reference_wrong) };
-    bool good = m.answer && m.moved && m.costs && m.edits && m.scratch && m.aligned &&
-                m.answer_wrong && m.reference_wrong;
+    bool good = m.answer && m.moved && m.scratch && m.aligned && m.answer_wrong &&
+                m.reference_wrong && take_table(&m);
     if (good) {
         if (rows > 0)
             memcpy(m.answer, answer->items, rows * sizeof *m.answer);

@@ -3,7 +3,6 @@
 
 #include "base/error.h"
 
-#include <math.h>
 #include <stdio.h>
 
 #define PREFIX "eye"
@@ -74,7 +73,7 @@ void att_eye_build(att_eye *out, att_builder *builder, const att_settings *setti
     out->project_b = att_build_zeros(builder, out->width, PREFIX, "project_bias");
     if (!settings->picture_positions)
         return;
-    float spread = 1 / sqrtf((float)out->width);
+    const float spread = 0.5f; /* as large as what is seen: where it stands tells as much */
     out->row_places = att_build_table(builder, out->rows, out->width, spread, PREFIX, "rows");
     out->column_places =
         att_build_table(builder, out->columns, out->width, spread, PREFIX, "columns");
@@ -118,6 +117,8 @@ static att_node *places(const att_eye *eye, att_tape *tape)
     return att_reshape(tape, sum, 2, (int64_t[]){ cells, eye->width });
 }
 
+/* What is seen and where are bent together, so that even the mean of all cells tells which of two
+ * things is on the left. */
 att_node *att_eye_run(const att_eye *eye, att_tape *tape, int64_t count, const float *pictures)
 {
     int64_t cells = att_eye_cells(eye);
@@ -134,7 +135,9 @@ att_node *att_eye_run(const att_eye *eye, att_tape *tape, int64_t count, const f
     x = att_dropout(tape, x, eye->dropout, eye->drop_place);
     x = att_linear(tape, x, att_tape_param(tape, eye->project_w),
                    att_tape_param(tape, eye->project_b), ATT_ACTIVATION_NONE, false);
-    return eye->row_places == ATT_NO_PARAM ? x : att_add(tape, x, places(eye, tape));
+    if (eye->row_places != ATT_NO_PARAM)
+        x = att_add(tape, x, places(eye, tape));
+    return att_activate(tape, x, ATT_ACTIVATION_TANH);
 }
 
 att_node *att_eye_mean(const att_eye *eye, att_tape *tape, att_node *x)

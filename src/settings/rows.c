@@ -356,7 +356,7 @@ const att_other_default att_other_defaults[] = {
     SHAPES("batch", "512"),
     SHAPES("rate", "0.004"),
     SHAPES("schedule", "cosine"),
-    SHAPES("epochs", "14"),
+    SHAPES("epochs", "24"),
     SHAPES("convolutions", "2"),
     SHAPES("train-count", "4000"),
     SHAPES("valid-count", "500"),

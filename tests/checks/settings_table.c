@@ -30,15 +30,18 @@ static void print_value(const att_setting *row)
 }
 
 /* Tasks with defaults of their own. */
-static const char *const others[] = { "translate", "lm", NULL };
+static const char *const others[] = { "translate", "lm", "caption", "shapes", NULL };
 
 static void print_others(const att_setting *row, const char *usual)
 {
+    bool first = !usual[0];
     for (size_t i = 0; others[i]; i++) {
         char other[64];
         default_of(other, sizeof other, row, others[i]);
-        if (other[0] && strcmp(usual, other) != 0)
-            printf("%s%s for `%s`", usual[0] ? "; " : "", other, others[i]);
+        if (!other[0] || strcmp(usual, other) == 0)
+            continue;
+        printf("%s%s for `%s`", first ? "" : "; ", other, others[i]);
+        first = false;
     }
 }
 

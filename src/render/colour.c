@@ -110,11 +110,19 @@ static int nearest_256(att_rgb c)
 
 int att_ramp_256(att_ramp ramp, int level)
 {
-    /* The nearest colours would make grey stripes of the screen's ramp; these were chosen by eye.
-     */
+    /* The nearest colours would make stripes of the screen's ramps, grey or olive; these were
+     * chosen by eye. */
     static const int screen[] = { 17, 54, 60, 61, 31, 37, 36, 42, 78, 113, 149, 185, 227 };
-    const int steps = sizeof screen / sizeof *screen;
-    if (ramp == ATT_RAMP_SCREEN)
-        return screen[(level * (steps - 1) + ATT_LEVELS / 2) / (ATT_LEVELS - 1)];
-    return nearest_256(att_ramp_colour(ramp, level));
+    static const int diverging[] = { 215, 208, 172, 130, 94, 235, 23, 24, 31, 38, 117 };
+    static const struct {
+        const int *colours;
+        int steps;
+    } chosen[] = {
+        [ATT_RAMP_SCREEN] = { screen, sizeof screen / sizeof *screen },
+        [ATT_RAMP_SCREEN_DIVERGING] = { diverging, sizeof diverging / sizeof *diverging },
+    };
+    int steps = chosen[ramp].steps;
+    if (steps == 0)
+        return nearest_256(att_ramp_colour(ramp, level));
+    return chosen[ramp].colours[(level * (steps - 1) + ATT_LEVELS / 2) / (ATT_LEVELS - 1)];
 }

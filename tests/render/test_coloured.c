@@ -78,6 +78,16 @@ static void in_colour_each_value_has_its_background_and_marks_are_underlined(voi
     att_text_free(&text);
 }
 
+static void of_256_colours_the_ends_are_orange_and_blue_and_zero_is_dark(void **state)
+{
+    (void)state;
+    att_text text = text_of(&sample, (att_render_options){ .colour = ATT_COLOUR_256 });
+    assert_holds(&text, "\033[48;5;215;38;5;16mi");
+    assert_holds(&text, "\033[48;5;235;38;5;231m ");
+    assert_holds(&text, "\033[48;5;117;38;5;16mé");
+    att_text_free(&text);
+}
+
 static void the_end_of_a_line_of_dos_is_one_end(void **state)
 {
     (void)state;
@@ -254,6 +264,7 @@ int main(void)
         cmocka_unit_test(without_colours_blocks_beneath_each_line_tell_the_values),
         cmocka_unit_test(ascii_draws_with_nothing_else),
         cmocka_unit_test(in_colour_each_value_has_its_background_and_marks_are_underlined),
+        cmocka_unit_test(of_256_colours_the_ends_are_orange_and_blue_and_zero_is_dark),
         cmocka_unit_test(the_end_of_a_line_of_dos_is_one_end),
         cmocka_unit_test(one_colour_is_told_to_the_terminal_once),
         cmocka_unit_test(what_a_user_wrote_cannot_speak_to_the_terminal),

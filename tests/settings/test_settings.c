@@ -1,5 +1,6 @@
 /* The table of settings, its defaults, and values set one by one. */
 #include "settings/settings_help.h"
+#include "failing_memory.h"
 
 static void assert_refused(const char *key, const char *value, const char *message)
 {
@@ -323,25 +324,21 @@ static void an_unknown_task_is_refused_with_the_nearest(void **state)
                         "or shapes, not 'revers'; did you mean reverse?");
 }
 
+static att_status make_settings(void *context)
+{
+    (void)context;
+    att_settings *settings;
+    att_status status = att_settings_new(&settings, "pairs", NULL);
+    if (status == ATT_OK)
+        status = att_settings_set(settings, "train", "f", NULL);
+    att_settings_free(settings);
+    return status;
+}
+
 static void every_allocation_may_fail(void **state)
 {
     (void)state;
-    size_t live = att_alloc_live();
-    for (size_t n = 1;; n++) {
-        att_alloc_fail_at(n);
-        att_settings *settings;
-        att_error err = { 0 };
-        att_status status = att_settings_new(&settings, "pairs", &err);
-        if (status == ATT_OK)
-            status = att_settings_set(settings, "train", "f", &err);
-        att_settings_free(settings);
-        att_alloc_fail_at(0);
-        assert_int_equal(att_alloc_live(), live);
-        if (status == ATT_OK)
-            break;
-        assert_int_equal(status, ATT_NO_MEMORY);
-        assert_true(n < 10);
-    }
+    every_allocation_fails(make_settings, NULL, 10);
 }
 
 int main(void)

@@ -1,6 +1,7 @@
 /* Batches: what is in them, in which order, and how large they get. */
 #include "text/batch.h"
 #include "text/pairs_help.h"
+#include "failing_memory.h"
 
 /* Pairs of many lengths: source "aa…" of i % 13 + 1, target "bb…" of i * 7 % 11 + 1. */
 static pairs many_pairs(int count)
@@ -243,23 +244,19 @@ static void arranging_and_filling_need_no_memory(void **state)
     free_pairs(&from);
 }
 
+static att_status make_batches(void *corpus)
+{
+    att_batches *batches;
+    att_status status = att_batches_new(&batches, corpus, 64, 1, NULL);
+    att_batches_free(batches);
+    return status;
+}
+
 static void every_allocation_may_fail(void **state)
 {
     (void)state;
     pairs from = many_pairs(30);
-    size_t live = att_alloc_live();
-    for (size_t n = 1;; n++) {
-        att_batches *batches;
-        att_alloc_fail_at(n);
-        att_status status = att_batches_new(&batches, &from.corpus, 64, 1, NULL);
-        att_alloc_fail_at(0);
-        att_batches_free(batches);
-        assert_int_equal(att_alloc_live(), live);
-        if (status == ATT_OK)
-            break;
-        assert_int_equal(status, ATT_NO_MEMORY);
-        assert_true(n < 30);
-    }
+    every_allocation_fails(make_batches, &from.corpus, 30);
     free_pairs(&from);
 }
 

@@ -3,6 +3,7 @@
 
 #include "base/alloc.h"
 #include "text/lines.h"
+#include "failing_memory.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -234,23 +235,19 @@ static void more_strings_than_there_are_are_refused(void **state)
     free_made(&got);
 }
 
+static att_status make_strings(void *settings)
+{
+    made out = { 0 };
+    att_status status = att_task_make(&out.train, &out.valid, settings, NULL);
+    free_made(&out);
+    return status;
+}
+
 static void every_allocation_may_fail(void **state)
 {
     (void)state;
     att_settings *settings = settings_of(GIVEN("sort", "train-count", "3", "valid-count", "1"));
-    size_t live = att_alloc_live();
-    for (size_t n = 1;; n++) {
-        made out = { 0 };
-        att_alloc_fail_at(n);
-        att_status status = att_task_make(&out.train, &out.valid, settings, NULL);
-        att_alloc_fail_at(0);
-        free_made(&out);
-        assert_int_equal(att_alloc_live(), live);
-        if (status == ATT_OK)
-            break;
-        assert_int_equal(status, ATT_NO_MEMORY);
-        assert_true(n < 50);
-    }
+    every_allocation_fails(make_strings, settings, 50);
     att_settings_free(settings);
 }
 

@@ -79,14 +79,16 @@ static FILE *open_file(place *p, int which)
 
 static place place_new(void)
 {
-    place p = { .folder = "/tmp/attend-squeezenet-XXXXXX" };
+    char folder[] = "/tmp/attend-squeezenet-XXXXXX";
+    place p = { 0 };
     att_builder builder = { .params = &p.params };
     FILE *files[FILES];
-    assert_non_null(mkdtemp(p.folder));
+    assert_non_null(mkdtemp(folder));
+    memcpy(p.folder, folder, sizeof folder);
     att_squeezenet_build(&builder);
     assert_int_equal(builder.status, ATT_OK);
     for (int i = 0; i < FILES; i++) {
-        snprintf(p.paths[i], sizeof p.paths[i], "%s/%s", p.folder, file_names[i]);
+        snprintf(p.paths[i], sizeof p.paths[i], "%s/%s", folder, file_names[i]);
         files[i] = open_file(&p, i);
     }
     write_weights(files[0], &p.params);

@@ -332,6 +332,8 @@ const att_row att_rows[] = {
 
 /* Few sentences and many words: what is learned by heart must be kept down. */
 #define CLASSIFY(key, start) WHEN("task", "classify", key, start)
+#define CLASSIFY_TRANSFORMER(key, start)                                                           \
+    WHEN("task", "classify", key, start, .also = "family", .has = "transformer")
 
 /* A small model of letters, and a context that a Transformer fills. */
 #define LM(key, start) WHEN("task", "lm", key, start)
@@ -387,7 +389,17 @@ const att_other_default att_other_defaults[] = {
     CLASSIFY("source-tokens", "word"),
     CLASSIFY("target-tokens", "line"),
     CLASSIFY("lower", "yes"),
+    CLASSIFY("width", "128"),
+    CLASSIFY("embed", "96"),
     CLASSIFY("dropout", "0.5"),
+    CLASSIFY("label-smoothing", "0"),
+    CLASSIFY("rate", "0.004"),
+    CLASSIFY("schedule", "cosine"),
+    CLASSIFY("batch", "512"),
+    CLASSIFY_TRANSFORMER("layers", "2"),
+    CLASSIFY_TRANSFORMER("dropout", "0.3"),
+    CLASSIFY_TRANSFORMER("rate", "0.002"),
+    CLASSIFY_TRANSFORMER("warmup", "100"),
     WHEN("pool", "stop", "bidirectional", "no"),
     TRANSLATE_TRANSFORMER("tie", "all"),
     TRANSLATE_TRANSFORMER("attention-dropout", "0.1"),

@@ -97,7 +97,7 @@ static void what_cannot_be_measured_is_refused(void **state)
     assert_int_equal(att_model_evaluate_text(&found, model, path, NULL, &err), ATT_BAD_INPUT);
     assert_string_equal(err.message, "has 1 token to measure on, and two are the least");
     assert_int_equal(att_model_evaluate_text(&found, model, NULL, NULL, &err), ATT_BAD_INPUT);
-    assert_string_equal(err.message, "there is no text to measure on: give a file");
+    assert_string_equal(err.message, "what the model was validated on is not known; name a file");
     att_model_free(model);
     text_remove(path);
 }

@@ -180,6 +180,11 @@ static att_status drain(att_text *out, int fd, const char *name, size_t limit, a
     return ATT_OK;
 }
 
+const char *att_stream_name(const char *path)
+{
+    return strcmp(path, "-") == 0 ? "<stdin>" : path;
+}
+
 att_status att_file_read_stream(att_text *out, const char *path, size_t limit, att_error *err)
 {
     struct stat info;
@@ -187,7 +192,7 @@ att_status att_file_read_stream(att_text *out, const char *path, size_t limit, a
     if (!standard && (stat(path, &info) != 0 || !S_ISFIFO(info.st_mode)))
         return att_file_read(out, path, limit, err);
     int fd = standard ? dup(STDIN_FILENO) : open_retrying(path, O_RDONLY, 0);
-    const char *name = standard ? "<stdin>" : path;
+    const char *name = att_stream_name(path);
     if (fd < 0)
         return fail_errno(err, name, "open", errno);
     out->length = 0;

@@ -14,6 +14,9 @@ att_status att_file_read(att_text *out, const char *path, size_t limit, att_erro
  * in a shell, which is read to its end, and "-" is standard input. */
 att_status att_file_read_stream(att_text *out, const char *path, size_t limit, att_error *err);
 
+/* What stands for such a path in errors. */
+const char *att_stream_name(const char *path);
+
 /* The name under which att_file_save() writes beside the place of a file, of the process and a
  * number of its own. The file is locked (flock) while it is being written. */
 #define ATT_BESIDE_FORMAT ".attend-%ld-%u.tmp"

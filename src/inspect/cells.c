@@ -8,6 +8,7 @@
 #include "base/file.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 
 enum {
@@ -217,6 +218,14 @@ static att_status prepare(att_search *search, const att_cells_how *how, att_erro
     return att_states_signal(&cells->facts.signal, &search->tower, err);
 }
 
+/* What is wrong with the text is told of its file. */
+static att_status of_file(att_status status, const char *path, att_error *err)
+{
+    if (status == ATT_BAD_INPUT && err && err->place[0] == '\0')
+        snprintf(err->place, sizeof err->place, "%s", att_stream_name(path));
+    return status;
+}
+
 static att_status run_search(att_search *search, const char *path, const att_cells_how *how,
                              att_error *err)
 {
@@ -225,7 +234,7 @@ static att_status run_search(att_search *search, const char *path, const att_cel
     if (status == ATT_OK)
         status = att_spell(&search->text, search->tower.words, file.data, file.length, err);
     att_text_free(&file);
-    ATT_TRY(status);
+    ATT_TRY(of_file(status, path, err));
     ATT_TRY(prepare(search, how, err));
     ATT_TRY(search_first_part(search, err));
     ATT_TRY(measure_the_rest(search, err));

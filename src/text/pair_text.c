@@ -41,7 +41,7 @@ att_status att_named_text_load(struct att_named_text *out, const char *path, att
     *out = (struct att_named_text){ 0 };
     if (!path)
         return ATT_OK;
-    out->name = strcmp(path, "-") == 0 ? "<stdin>" : path;
+    out->name = att_stream_name(path);
     ATT_TRY(att_file_read_stream(&out->text, path, LARGEST_FILE, err));
     return refuse_foreign(out, err);
 }

@@ -135,25 +135,20 @@ static att_status check_tensors(const att_bundle *bundle, const att_params *para
     return ATT_OK;
 }
 
-static att_status copy_values(att_params *params, const att_bundle *bundle, att_error *err)
+static void copy_values(att_params *params, const att_bundle *bundle)
 {
-    for (int i = 0; i < params->count; i++) {
-        att_tensor values;
-        ATT_TRY(
-            att_tensor_copy(&values, att_bundle_get(bundle, params->items[i].name), ATT_F32, err));
-        memcpy(params->value + params->items[i].offset, values.data,
-               params->items[i].count * sizeof *params->value);
-        att_tensor_free(&values);
-    }
+    for (int i = 0; i < params->count; i++)
+        att_tensor_store(params->value + params->items[i].offset, ATT_F32,
+                         att_bundle_get(bundle, params->items[i].name));
     att_params_changed(params);
-    return ATT_OK;
 }
 
 att_status att_model_take_values(att_model *model, const att_bundle *bundle, const char *name,
                                  att_error *err)
 {
     ATT_TRY(check_tensors(bundle, &model->params, name, err));
-    return copy_values(&model->params, bundle, err);
+    copy_values(&model->params, bundle);
+    return ATT_OK;
 }
 
 /* Shapes are compared before anything of their size is allocated: what a file claims costs no more
@@ -163,7 +158,8 @@ att_status att_params_read(att_params *params, const att_bundle *bundle, const c
 {
     ATT_TRY(check_tensors(bundle, params, name, err));
     ATT_TRY(att_params_allot(params, err));
-    return copy_values(params, bundle, err);
+    copy_values(params, bundle);
+    return ATT_OK;
 }
 
 att_status att_params_write(att_bundle *bundle, const att_params *params, att_error *err)
@@ -313,7 +309,7 @@ att_status att_model_read_bundle(att_bundle **out, const char *path, att_error *
     att_file_kind kind = att_file_kind_of(bytes.data, bytes.length);
     att_status status =
         kind == ATT_FILE_SAFETENSORS
-            ? att_safetensors_read(out, bytes.data, bytes.length, path, err)
+            ? att_safetensors_adopt(out, &bytes, path, err)
             : att_fail(err, ATT_BAD_INPUT, path, "is %s (%zu bytes), expected a model",
                        att_file_kind_name(kind), bytes.length);
     att_text_free(&bytes);

@@ -93,7 +93,7 @@ static att_status put(att_settings *settings, const char *key, const json_t *val
         return att_fail(err, ATT_BAD_INPUT, name, "the setting '%s' is no plain value",
                         att_quote(quoted, key, strlen(key)));
     att_error inner = { 0 };
-    att_status status = att_settings_put(settings, key, written, ATT_FROM_MODEL, &inner);
+    att_status status = att_settings_put_unsettled(settings, key, written, ATT_FROM_MODEL, &inner);
     if (status == ATT_OK)
         return ATT_OK;
     return att_fail(err, status, name, "%s", inner.message);
@@ -118,6 +118,7 @@ att_status att_settings_from_json(att_settings *settings, const char *json, cons
             break;
     }
     json_decref(root);
+    att_settings_settle(settings);
     return status;
 }
 

@@ -94,8 +94,7 @@ static bool has_other_default(const att_settings *settings, size_t row)
     return false;
 }
 
-/* Gives every row that nobody has set its default, which may depend on those that were. */
-static void settle(att_settings *settings)
+void att_settings_settle(att_settings *settings)
 {
     for (size_t i = 0; i < att_row_count; i++)
         if (settings->origin[i] == ATT_FROM_DEFAULT && !follows(&att_rows[i]))
@@ -128,8 +127,8 @@ static att_status fail_unknown(const char *key, att_error *err)
     return att_fail(err, ATT_BAD_INPUT, NULL, "unknown setting '%s'", quoted);
 }
 
-att_status att_settings_put(att_settings *settings, const char *key, const char *value,
-                            att_origin origin, att_error *err)
+att_status att_settings_put_unsettled(att_settings *settings, const char *key, const char *value,
+                                      att_origin origin, att_error *err)
 {
     int row = att_row_find(key);
     if (row < 0)
@@ -143,7 +142,14 @@ att_status att_settings_put(att_settings *settings, const char *key, const char 
     }
     ATT_TRY(att_row_set(&att_rows[row], settings, value, err));
     settings->origin[row] = (uint8_t)origin;
-    settle(settings);
+    return ATT_OK;
+}
+
+att_status att_settings_put(att_settings *settings, const char *key, const char *value,
+                            att_origin origin, att_error *err)
+{
+    ATT_TRY(att_settings_put_unsettled(settings, key, value, origin, err));
+    att_settings_settle(settings);
     return ATT_OK;
 }
 
@@ -187,7 +193,7 @@ att_status att_settings_new(att_settings **out, const char *task, att_error *err
     att_settings *settings = att_alloc_zero(1, sizeof *settings);
     if (!settings)
         return att_fail_memory(err);
-    settle(settings);
+    att_settings_settle(settings);
     att_status status = task ? att_settings_set(settings, "task", task, err) : ATT_OK;
     if (status == ATT_OK)
         *out = settings;

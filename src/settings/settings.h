@@ -217,6 +217,12 @@ bool att_kind_reads(att_kind kind);
 att_status att_settings_put(att_settings *settings, const char *key, const char *value,
                             att_origin origin, att_error *err);
 
+/* The same in two steps, for many keys at once: defaults that depend on what was set are given by
+ * the second. */
+att_status att_settings_put_unsettled(att_settings *settings, const char *key, const char *value,
+                                      att_origin origin, att_error *err);
+void att_settings_settle(att_settings *settings);
+
 /* Whether the user has set a key, by a config file or as the caller. */
 bool att_settings_given(const att_settings *settings, const char *key);
 

@@ -17,6 +17,7 @@ struct att_bundle {
     const char **values; /* [value_capacity] in `texts` */
     size_t value_capacity;
     att_arena texts;
+    att_text kept; /* the file that tensors are views of, or nothing */
 };
 
 /* Makes room for one item more in an array of `count`. */
@@ -50,7 +51,15 @@ void att_bundle_free(att_bundle *bundle)
     att_name_table_free(&bundle->names);
     att_name_table_free(&bundle->keys);
     att_arena_free(&bundle->texts);
+    att_text_free(&bundle->kept);
     att_free(bundle);
+}
+
+void att_bundle_keep(att_bundle *bundle, att_text *bytes)
+{
+    att_text_free(&bundle->kept);
+    bundle->kept = *bytes;
+    *bytes = (att_text){ 0 };
 }
 
 /* ---- tensors */
@@ -147,9 +156,6 @@ att_status att_bundle_meta_set(att_bundle *bundle, const char *key, const char *
 /* So much of a file tells text from other data. */
 enum { TEXT_SEEN = 4096 };
 
-typedef att_status read_function(att_bundle **out, const void *bytes, size_t size, const char *name,
-                                 att_error *err);
-
 /* Whether there are no control characters but those of text: white space and escapes. */
 static bool is_text(const unsigned char *bytes, size_t size)
 {
@@ -188,20 +194,20 @@ const char *att_file_kind_name(att_file_kind kind)
     return names[kind];
 }
 
-static att_status read_any(att_bundle **out, const att_text *bytes, const char *path,
-                           att_error *err)
+static att_status read_any(att_bundle **out, att_text *bytes, const char *path, att_error *err)
 {
-    static read_function *const readers[] = { [ATT_FILE_SAFETENSORS] = att_safetensors_read,
-                                              [ATT_FILE_ZIP] = att_npz_read,
-                                              [ATT_FILE_EMPTY] = NULL };
-    att_file_kind kind = att_file_kind_of(bytes->data, bytes->length);
-    if (kind == ATT_FILE_NPY)
+    switch (att_file_kind_of(bytes->data, bytes->length)) {
+    case ATT_FILE_SAFETENSORS:
+        return att_safetensors_adopt(out, bytes, path, err);
+    case ATT_FILE_ZIP:
+        return att_npz_read(out, bytes->data, bytes->length, path, err);
+    case ATT_FILE_NPY:
         return att_fail(err, ATT_BAD_INPUT, path,
                         "is a .npy file with a single array, expected .npz or .safetensors");
-    if (!readers[kind])
+    default:
         return att_fail(err, ATT_BAD_INPUT, path,
                         "is no .npy, .npz or .safetensors file (%zu bytes)", bytes->length);
-    return readers[kind](out, bytes->data, bytes->length, path, err);
+    }
 }
 
 att_status att_bundle_load(att_bundle **out, const char *path, att_error *err)

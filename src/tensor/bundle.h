@@ -29,6 +29,15 @@ att_file_kind att_file_kind_of(const void *bytes, size_t size);
 /* In words, for "is …": "text", "a .npy file". */
 const char *att_file_kind_name(att_file_kind kind);
 
+/* Reads a .safetensors file, as att_safetensors_read(), without copying what is stored as tensors
+ * are: on success `bytes` belongs to the bundle (*bytes is cleared), and its tensors may be views of
+ * them. On failure it stays the caller's. */
+att_status att_safetensors_adopt(att_bundle **out, att_text *bytes, const char *name,
+                                 att_error *err);
+
+/* Bytes that tensors of the bundle are views of: freed with it (*bytes is cleared). */
+void att_bundle_keep(att_bundle *bundle, att_text *bytes);
+
 /* The bytes of a .safetensors file, added to `out`; `name` stands for the file in errors. */
 att_status att_safetensors_write(att_text *out, const att_bundle *bundle, const char *name,
                                  att_error *err);

@@ -46,6 +46,7 @@ typedef struct reading {
     json_t *root;
     entry *entries; /* [entry_count] */
     size_t entry_count;
+    bool lent; /* the bytes outlive the bundle: tensors may be views of them */
 } reading;
 
 static att_status fail(const reading *in, const char *format, ...)
@@ -312,9 +313,23 @@ static att_status check_cover(const reading *in)
     return ATT_OK;
 }
 
+/* Whether a tensor may lie where the file has it. */
+static bool may_stay(const reading *in, const entry *one)
+{
+    const att_element *element = one->element;
+    return in->lent && element == att_element_of(element->becomes) &&
+           att_byte_order_here() == ATT_LITTLE_ENDIAN &&
+           (uintptr_t)(in->data + one->begin) % element->size == 0;
+}
+
 static att_status add_tensor(const reading *in, att_bundle *bundle, const entry *one)
 {
     att_tensor tensor;
+    if (may_stay(in, one)) {
+        tensor =
+            att_tensor_view(in->data + one->begin, one->element->becomes, one->rank, one->shape);
+        return att_bundle_take(bundle, one->name, &tensor, in->err);
+    }
     ATT_TRY(att_tensor_new_raw(&tensor, one->element->becomes, one->rank, one->shape, in->err));
     int64_t unfit = att_element_decode(tensor.data, one->element, in->data + one->begin, one->count,
                                        ATT_LITTLE_ENDIAN);
@@ -339,17 +354,15 @@ static att_status read_all(reading *in, att_bundle *bundle)
     return ATT_OK;
 }
 
-att_status att_safetensors_read(att_bundle **out, const void *bytes, size_t size, const char *name,
-                                att_error *err)
+static att_status read_bundle(att_bundle **out, reading *in, const void *bytes, size_t size)
 {
     *out = NULL;
-    reading in = { .file = name, .err = err };
-    ATT_TRY(find_header(&in, bytes, size));
+    ATT_TRY(find_header(in, bytes, size));
     att_bundle *bundle;
-    ATT_TRY(att_bundle_new(&bundle, err));
-    att_status status = read_all(&in, bundle);
-    json_decref(in.root);
-    att_free(in.entries);
+    ATT_TRY(att_bundle_new(&bundle, in->err));
+    att_status status = read_all(in, bundle);
+    json_decref(in->root);
+    att_free(in->entries);
     if (status == ATT_OK)
         *out = bundle;
     else
@@ -357,7 +370,28 @@ att_status att_safetensors_read(att_bundle **out, const void *bytes, size_t size
     return status;
 }
 
+att_status att_safetensors_read(att_bundle **out, const void *bytes, size_t size, const char *name,
+                                att_error *err)
+{
+    return read_bundle(out, &(reading){ .file = name, .err = err }, bytes, size);
+}
+
+att_status att_safetensors_adopt(att_bundle **out, att_text *bytes, const char *name,
+                                 att_error *err)
+{
+    reading in = { .file = name, .err = err, .lent = true };
+    ATT_TRY(read_bundle(out, &in, bytes->data, bytes->length));
+    att_bundle_keep(*out, bytes);
+    return ATT_OK;
+}
+
 #else
+
+att_status att_safetensors_adopt(att_bundle **out, att_text *bytes, const char *name,
+                                 att_error *err)
+{
+    return att_safetensors_read(out, bytes->data, bytes->length, name, err);
+}
 
 att_status att_safetensors_read(att_bundle **out, const void *bytes, size_t size, const char *name,
                                 att_error *err)

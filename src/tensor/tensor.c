@@ -254,21 +254,27 @@ static int64_t advance(const att_tensor *in, int64_t *index, int64_t offset)
     return offset;
 }
 
+void att_tensor_store(void *out, att_dtype dtype, const att_tensor *in)
+{
+    int64_t count = att_tensor_count(in);
+    if (count > 0 && in->dtype == dtype && att_tensor_is_dense(in)) {
+        memcpy(out, in->data, (size_t)count * att_dtype_size(dtype));
+        return;
+    }
+    att_tensor to = { .data = out, .dtype = dtype };
+    int64_t index[ATT_MAX_RANK] = { 0 };
+    int64_t offset = 0;
+    for (int64_t i = 0; i < count; i++) {
+        store(&to, i, load(in, offset));
+        offset = advance(in, index, offset);
+    }
+}
+
 att_status att_tensor_copy(att_tensor *out, const att_tensor *in, att_dtype dtype, att_error *err)
 {
     att_tensor copy;
     ATT_TRY(att_tensor_new_raw(&copy, dtype, in->rank, in->shape, err));
-    int64_t count = att_tensor_count(in);
-    if (count > 0 && in->dtype == dtype && att_tensor_is_dense(in)) {
-        memcpy(copy.data, in->data, (size_t)count * att_dtype_size(dtype));
-    } else {
-        int64_t index[ATT_MAX_RANK] = { 0 };
-        int64_t offset = 0;
-        for (int64_t i = 0; i < count; i++) {
-            store(&copy, i, load(in, offset));
-            offset = advance(in, index, offset);
-        }
-    }
+    att_tensor_store(copy.data, dtype, in);
     *out = copy;
     return ATT_OK;
 }

@@ -29,4 +29,7 @@ int64_t att_tensor_offset(const att_tensor *tensor, const int64_t *index);
 att_status att_tensor_new_raw(att_tensor *out, att_dtype dtype, int rank, const int64_t *shape,
                               att_error *err);
 
+/* Writes the elements, row-major and as that type, to `out`, which has room for them. */
+void att_tensor_store(void *out, att_dtype dtype, const att_tensor *in);
+
 #endif

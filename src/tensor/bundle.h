@@ -30,8 +30,8 @@ att_file_kind att_file_kind_of(const void *bytes, size_t size);
 const char *att_file_kind_name(att_file_kind kind);
 
 /* Reads a .safetensors file, as att_safetensors_read(), without copying what is stored as tensors
- * are: on success `bytes` belongs to the bundle (*bytes is cleared), and its tensors may be views of
- * them. On failure it stays the caller's. */
+ * are: on success `bytes` belongs to the bundle (*bytes is cleared), and its tensors may be views
+ * of them. On failure it stays the caller's. */
 att_status att_safetensors_adopt(att_bundle **out, att_text *bytes, const char *name,
                                  att_error *err);
 

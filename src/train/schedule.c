@@ -57,7 +57,7 @@ static double cosine_rate(const att_settings *settings, const att_plan *plan,
     (void)plateau;
     const double half_pi = 0x1.921fb54442d18p+0;
     double s = sine(half_pi * part_of_way(settings->warmup, step, plan->total));
-    return settings->least_rate + (settings->rate - settings->least_rate) * (1 - s * s);
+    return settings->least_rate + (settings->rate - settings->least_rate) * fmax(1 - s * s, 0);
 }
 
 static double plateau_rate(const att_settings *settings, const att_plan *plan,

@@ -180,6 +180,13 @@ static att_status drain(att_text *out, int fd, const char *name, size_t limit, a
     return ATT_OK;
 }
 
+bool att_file_same(const char *a, const char *b)
+{
+    struct stat one, other;
+    return stat(a, &one) == 0 && stat(b, &other) == 0 && S_ISREG(one.st_mode) &&
+           one.st_dev == other.st_dev && one.st_ino == other.st_ino;
+}
+
 const char *att_stream_name(const char *path)
 {
     return strcmp(path, "-") == 0 ? "<stdin>" : path;

@@ -14,6 +14,10 @@ att_status att_file_read(att_text *out, const char *path, size_t limit, att_erro
  * in a shell, which is read to its end, and "-" is standard input. */
 att_status att_file_read_stream(att_text *out, const char *path, size_t limit, att_error *err);
 
+/* Whether both names reach one regular file that is there: a result must not take the place of what
+ * it is made from. */
+bool att_file_same(const char *a, const char *b);
+
 /* What stands for such a path in errors. */
 const char *att_stream_name(const char *path);
 

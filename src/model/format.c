@@ -10,6 +10,7 @@
 #include "tensor/bundle.h"
 #include "tensor/tensor.h"
 
+#include <math.h>
 #include <string.h>
 
 #define KEY_FORMAT      ATT_KEY_FORMAT
@@ -135,20 +136,52 @@ static att_status check_tensors(const att_bundle *bundle, const att_params *para
     return ATT_OK;
 }
 
-static void copy_values(att_params *params, const att_bundle *bundle)
+/* Asked of whole tensors by their bits, which compilers turn into a few vectors at a time. */
+static bool all_finite(const float *values, size_t count)
 {
-    for (int i = 0; i < params->count; i++)
-        att_tensor_store(params->value + params->items[i].offset, ATT_F32,
-                         att_bundle_get(bundle, params->items[i].name));
+    const uint32_t exponent = 0x7F800000;
+    uint32_t odd = 0;
+    for (size_t i = 0; i < count; i++) {
+        uint32_t bits;
+        memcpy(&bits, &values[i], sizeof bits);
+        odd |= (bits & exponent) == exponent;
+    }
+    return odd == 0;
+}
+
+/* One number that is none would make nonsense of every answer, without a word. */
+static att_status check_numbers(const att_params *params, const att_param *param, const char *name,
+                                att_error *err)
+{
+    const float *values = params->value + param->offset;
+    size_t i = 0;
+    if (all_finite(values, param->count))
+        return ATT_OK;
+    while (isfinite(values[i]))
+        i++;
+    return att_fail(err, ATT_BAD_INPUT, name,
+                    "the tensor '%s' holds %g as its number %zu, expected finite numbers",
+                    param->name, (double)values[i], i + 1);
+}
+
+static att_status copy_values(att_params *params, const att_bundle *bundle, const char *name,
+                              att_error *err)
+{
+    for (int i = 0; i < params->count; i++) {
+        const att_param *param = &params->items[i];
+        att_tensor_store(params->value + param->offset, ATT_F32,
+                         att_bundle_get(bundle, param->name));
+        ATT_TRY(check_numbers(params, param, name, err));
+    }
     att_params_changed(params);
+    return ATT_OK;
 }
 
 att_status att_model_take_values(att_model *model, const att_bundle *bundle, const char *name,
                                  att_error *err)
 {
     ATT_TRY(check_tensors(bundle, &model->params, name, err));
-    copy_values(&model->params, bundle);
-    return ATT_OK;
+    return copy_values(&model->params, bundle, name, err);
 }
 
 /* Shapes are compared before anything of their size is allocated: what a file claims costs no more
@@ -158,8 +191,7 @@ att_status att_params_read(att_params *params, const att_bundle *bundle, const c
 {
     ATT_TRY(check_tensors(bundle, params, name, err));
     ATT_TRY(att_params_allot(params, err));
-    copy_values(params, bundle);
-    return ATT_OK;
+    return copy_values(params, bundle, name, err);
 }
 
 att_status att_params_write(att_bundle *bundle, const att_params *params, att_error *err)

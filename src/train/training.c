@@ -3,7 +3,9 @@
 
 #include "base/alloc.h"
 #include "base/error.h"
+#include "base/file.h"
 #include "base/text.h"
+#include "settings/rows.h"
 #include "tensor/bundle.h"
 
 #include <stdio.h>
@@ -50,6 +52,27 @@ static att_status choose_paths(att_training *training, att_error *err)
         att_text_puts(last, out->data + stem) != ATT_OK)
         return att_fail_memory(err);
     return ATT_OK;
+}
+
+/* No file of a run may take the place of one that it reads. */
+static att_status spare_inputs(const att_training *training, att_error *err)
+{
+    const char *const written[] = { training->out.data, training->last.data,
+                                    training->settings->log };
+    const att_setting *row;
+    att_status status = ATT_OK;
+    for (size_t i = 0; status == ATT_OK && (row = att_setting_get(i)) != NULL; i++) {
+        att_text input = { 0 };
+        if (row->kind != ATT_SETTING_TEXT || strcmp(row->group, ATT_GROUP_OUTPUT) == 0)
+            continue;
+        status = att_settings_get(&input, training->settings, row->key, err);
+        for (size_t k = 0; status == ATT_OK && k < sizeof written / sizeof *written; k++)
+            if (input.length > 0 && written[k] && att_file_same(input.data, written[k]))
+                status = att_fail(err, ATT_BAD_INPUT, written[k],
+                                  "is what '%s' names: it would be written over", row->key);
+        att_text_free(&input);
+    }
+    return status;
 }
 
 /* ---- the parts */
@@ -144,6 +167,7 @@ static att_status make_parts(att_training *training, const att_bundle *checkpoin
         ATT_TRY(att_resume_settings(settings, checkpoint, settings->resume, err));
     ATT_TRY(att_settings_check(settings, err));
     ATT_TRY(choose_paths(training, err));
+    ATT_TRY(spare_inputs(training, err));
     ATT_TRY(load_data(training, err));
     ATT_TRY(make_model(training, err));
     ATT_TRY(make_blocks(training, err));

@@ -244,6 +244,22 @@ static void a_missing_file_is_bad_input(void **state)
     assert_read_fails("f/g", 100, ATT_BAD_INPUT, "cannot open: Not a directory");
 }
 
+static void one_file_is_known_by_all_of_its_names(void **state)
+{
+    (void)state;
+    put("f", "x");
+    put("g", "x");
+    assert_int_equal(link("f", "hard"), 0);
+    assert_int_equal(symlink("f", "soft"), 0);
+    assert_true(att_file_same("f", "./f"));
+    assert_true(att_file_same("f", "hard"));
+    assert_true(att_file_same("soft", "f"));
+    assert_false(att_file_same("f", "g"));
+    assert_false(att_file_same("f", "none"));
+    assert_false(att_file_same("none", "none"));
+    assert_false(att_file_same("/dev/null", "/dev/null"));
+}
+
 static void a_file_that_may_not_be_read_is_bad_input(void **state)
 {
     (void)state;
@@ -540,6 +556,7 @@ int main(void)
         IN_FOLDER(short_and_interrupted_reads_are_continued),
         IN_FOLDER(what_is_no_file_is_refused_by_its_kind),
         IN_FOLDER(a_missing_file_is_bad_input),
+        IN_FOLDER(one_file_is_known_by_all_of_its_names),
         IN_FOLDER(a_file_that_may_not_be_read_is_bad_input),
         IN_FOLDER(a_file_beyond_the_limit_is_refused_with_both_sizes),
         IN_FOLDER(a_file_that_shrinks_while_being_read_is_refused),

@@ -3,6 +3,7 @@
 #include "base/cpu.h"
 #include "model/model_help.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <unistd.h>
 
@@ -176,6 +177,26 @@ static void what_is_misshapen_or_too_much_is_named(void **state)
     scene_free(&s);
 }
 
+static void a_number_that_is_none_is_named_by_its_tensor_and_place(void **state)
+{
+    (void)state;
+    scene s;
+    scene_new(&s, NULL, 0);
+    int bias = att_params_find(&s.model->params, "output.bias");
+    float *values = s.model->params.value + s.model->params.items[bias].offset;
+    values[1] = NAN;
+    att_bundle *bad = bundle_of(&s);
+    assert_bundle_refused(
+        bad, "the tensor 'output.bias' holds nan as its number 2, expected finite numbers");
+    att_bundle_free(bad);
+    values[1] = -INFINITY;
+    bad = bundle_of(&s);
+    assert_bundle_refused(
+        bad, "the tensor 'output.bias' holds -inf as its number 2, expected finite numbers");
+    att_bundle_free(bad);
+    scene_free(&s);
+}
+
 static void another_format_family_or_nonsense_is_refused(void **state)
 {
     (void)state;
@@ -299,6 +320,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(a_file_that_is_no_model_is_said_to_be_what_it_is, make_path,
                                         remove_path),
         cmocka_unit_test(what_is_misshapen_or_too_much_is_named),
+        cmocka_unit_test(a_number_that_is_none_is_named_by_its_tensor_and_place),
         cmocka_unit_test(another_format_family_or_nonsense_is_refused),
         cmocka_unit_test(a_file_that_claims_to_be_huge_is_refused_at_once),
         cmocka_unit_test(tensors_of_the_training_loop_are_passed_over),

@@ -91,7 +91,11 @@ static exit_code search(const settings *set, const char *path)
     att_error err = { 0 };
     att_model *model = NULL;
     att_cells *cells = NULL;
-    att_status status = att_model_load(&model, path, &err);
+    att_status status =
+        output_apart((output_names){ &set->html, 1 },
+                     (output_names){ (const char *[]){ path, set->text }, 2 }, &err);
+    if (status == ATT_OK)
+        status = att_model_load(&model, path, &err);
     if (status == ATT_OK)
         status = att_model_cells(&cells, model, set->text, &how, &err);
     if (status == ATT_OK)

@@ -107,6 +107,22 @@ static exit_code eval_model(const struct verb *verb, const eval_settings *set, c
     return status == ATT_OK ? code : report(status, &err);
 }
 
+/* Without a model, nothing of how one answers means anything. */
+static exit_code eval_lines(const struct verb *verb, const eval_settings *set, int count,
+                            char **more)
+{
+    static const char *const of_lines[] = { "hyp",       "ref",   "json",      "metric",
+                                            "tokenizer", "lower", "resamples", NULL };
+    if (!set->answers || !set->reference)
+        return report_usage(verb, "--hyp and --ref belong together");
+    const option *other = options_beyond(verb, of_lines, set, &usual);
+    if (other)
+        return report_usage(verb, "--%s is for a model, and --hyp has none", other->name);
+    att_error err = { 0 };
+    att_status status = eval_files(set, count, more, &err);
+    return status == ATT_OK ? EXIT_DONE : report(status, &err);
+}
+
 exit_code eval_run(const struct verb *verb, int count, char **args)
 {
     eval_settings set = usual;
@@ -117,13 +133,8 @@ exit_code eval_run(const struct verb *verb, int count, char **args)
     const char *wrong = decoding_bad(&set.decoding);
     if (wrong)
         return report_usage(verb, "%s", wrong);
-    if (set.answers || set.reference) {
-        att_error err = { 0 };
-        if (!set.answers || !set.reference)
-            return report_usage(verb, "--hyp and --ref belong together");
-        att_status status = eval_files(&set, operands, args, &err);
-        return status == ATT_OK ? EXIT_DONE : report(status, &err);
-    }
+    if (set.answers || set.reference)
+        return eval_lines(verb, &set, operands, args);
     if (operands < 1 || operands > 2)
         return report_usage(verb, "expects a model, and a file of pairs or nothing");
     return eval_model(verb, &set, args[0], operands > 1 ? args[1] : NULL);

@@ -6,7 +6,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "lines.h"
+#include "output.h"
 #include "photos.h"
+
+#define USUAL_RIDGE 0.01
 
 typedef struct settings {
     const char *output;
@@ -70,33 +74,33 @@ static const char *file_name(const char *path)
     return slash ? slash + 1 : path;
 }
 
-/* The line, from 0, on which `name` stands in a file; -1: on none. */
-static long find_line(FILE *list, const char *name)
+/* The line, from 0, on which `name` stands in a list; -1: on none. */
+static int64_t find_line(const char *list, const char *name)
 {
-    char line[4096];
-    rewind(list);
-    for (long number = 0; fgets(line, sizeof line, list); number++) {
-        line[strcspn(line, "\r\n")] = '\0';
-        if (strcmp(line, name) == 0)
+    size_t wanted = strlen(name);
+    int64_t number = 0;
+    for (const char *line = list; *line; number++) {
+        size_t length = strcspn(line, "\n"), shown = strcspn(line, "\r\n");
+        if (shown == wanted && memcmp(line, name, wanted) == 0)
             return number;
+        line += length + (line[length] != 0);
     }
     return -1;
 }
 
+/* Which row is of which photograph: by the list, or in their order. */
 static att_status find_rows(int64_t *rows, const char *path, char **photos, size_t count,
                             att_error *err)
 {
-    FILE *list = path ? fopen(path, "r") : NULL;
-    att_status status = ATT_OK;
-    if (path && !list)
-        return error_set(err, ATT_BAD_INPUT, path, "cannot be read");
+    att_text list = { 0 };
+    att_status status = path ? lines_whole(&list, path, err) : ATT_OK;
     for (size_t i = 0; i < count && status == ATT_OK; i++) {
-        rows[i] = list ? find_line(list, file_name(photos[i])) : (long)i;
+        const char *name = file_name(photos[i]);
+        rows[i] = path ? find_line(list.data ? list.data : "", name) : (int64_t)i;
         if (rows[i] < 0)
-            status = error_set(err, ATT_BAD_INPUT, path, "has no line '%s'", file_name(photos[i]));
+            status = error_set(err, ATT_BAD_INPUT, path, "has no line '%s'", name);
     }
-    if (list)
-        fclose(list);
+    att_text_free(&list);
     return status;
 }
 
@@ -173,11 +177,13 @@ static att_status teach(att_eyes *eyes, const settings *set, char **photos, size
         status = att_eyes_teach(eyes, &seen, &chosen, set->ridge, &left, err);
     if (status == ATT_OK)
         status = att_eyes_save(eyes, set->output, err);
-    if (status == ATT_OK)
+    if (status == ATT_OK) {
         printf("taught by %lld cells to give %lld numbers for %lld; %.1f %% of the deviation is "
                "left\n",
                (long long)((int64_t)count * cells), (long long)w.depth, (long long)depth,
                100 * left);
+        status = output_flush(err);
+    }
     att_tensor_free(&chosen);
     wanted_free(&w);
     free(rows);
@@ -185,6 +191,16 @@ static att_status teach(att_eyes *eyes, const settings *set, char **photos, size
 }
 
 /* ---- all of it */
+
+/* Photographs and eyes are read as well as what --like and its like name. */
+static att_status check_output(const settings *set, char **args, size_t count, att_error *err)
+{
+    const output_names output = { &set->output, 1 };
+    const char *const others[] = { set->like, set->rows, set->scale };
+    att_status status =
+        output_apart(output, (output_names){ (const char *const *)args, count }, err);
+    return status == ATT_OK ? output_apart(output, (output_names){ others, 3 }, err) : status;
+}
 
 static att_status make(const settings *set, const char *path, char **photos, size_t count,
                        att_error *err)
@@ -204,7 +220,7 @@ static att_status make(const settings *set, const char *path, char **photos, siz
 
 exit_code features_run(const struct verb *verb, int count, char **args)
 {
-    settings set = { .ridge = 0.01 };
+    settings set = { .ridge = USUAL_RIDGE };
     int operands = 0;
     parse_result parsed = options_parse(verb, count, args, &set, &operands);
     if (parsed != PARSE_OK)
@@ -213,9 +229,11 @@ exit_code features_run(const struct verb *verb, int count, char **args)
         return report_usage(verb, "expects the eyes and a photograph");
     if (!set.output)
         return report_usage(verb, "needs --output: where the features go");
-    if (!set.like && (set.rows || set.scale))
-        return report_usage(verb, "--rows and --scale are for --like");
+    if (!set.like && (set.rows || set.scale || set.ridge != USUAL_RIDGE))
+        return report_usage(verb, "--rows, --scale and --ridge are for --like");
     att_error err = { 0 };
-    att_status status = make(&set, args[0], args + 1, (size_t)operands - 1, &err);
+    att_status status = check_output(&set, args, (size_t)operands, &err);
+    if (status == ATT_OK)
+        status = make(&set, args[0], args + 1, (size_t)operands - 1, &err);
     return status == ATT_OK ? EXIT_DONE : report(status, &err);
 }

@@ -55,7 +55,11 @@ static exit_code import_file(const char *format, const char *path, const setting
     att_bundle *bundle = NULL;
     const att_import_how how = { .tokens = set->tokens < 0 ? NULL : token_words[set->tokens],
                                  .tokeniser = set->tokeniser };
-    att_status status = att_import(&bundle, format, path, &how, &err);
+    att_status status =
+        output_apart((output_names){ &set->output, 1 },
+                     (output_names){ (const char *[]){ path, set->tokeniser }, 2 }, &err);
+    if (status == ATT_OK)
+        status = att_import(&bundle, format, path, &how, &err);
     if (status == ATT_OK)
         status = att_safetensors_save(bundle, set->output, &err);
     att_bundle_free(bundle);

@@ -91,13 +91,25 @@ static show_kind *const shows[ATT_KINDS] = { [ATT_KIND_PAIRS] = show_pairs,
                                              [ATT_KIND_LABEL] = show_labels,
                                              [ATT_KIND_PICTURE] = show_pictures };
 
+static att_status spare_inputs(const show_settings *set, const char *path, const char *input,
+                               att_error *err)
+{
+    const char *const written[] = { set->svg, set->png, set->pdf, set->html };
+    const char *const read[] = { path, input, set->features, set->eyes };
+    return output_apart((output_names){ written, sizeof written / sizeof *written },
+                        (output_names){ read, sizeof read / sizeof *read }, err);
+}
+
 static exit_code show(const struct verb *verb, const show_settings *set, const char *path,
                       const char *input)
 {
     att_error err = { 0 };
     decoding models;
     exit_code code = EXIT_DONE;
-    att_status status = decoding_open(&models, &set->decoding, path, &err);
+    att_status status = spare_inputs(set, path, input, &err);
+    if (status != ATT_OK)
+        return report(status, &err);
+    status = decoding_open(&models, &set->decoding, path, &err);
     if (status == ATT_OK) {
         att_kind kind = att_model_kind(models.model);
         show_kind *way = set->cell ? show_cell : set->gradients ? show_gradients : shows[kind];

@@ -14,26 +14,7 @@ static att_status put_letter(att_text *out, char letter)
     return att_text_add(out, (char[]){ '\\', letter }, 2);
 }
 
-att_status escape_json(att_text *out, const char *text, size_t length)
-{
-    att_status status = att_text_add(out, "\"", 1);
-    for (size_t i = 0; i < length && status == ATT_OK; i++) {
-        unsigned char byte = (unsigned char)text[i];
-        char code[8];
-        if (byte == '"' || byte == '\\')
-            status = put_letter(out, text[i]);
-        else if (letter_of(byte))
-            status = put_letter(out, letter_of(byte));
-        else if (byte < ' ')
-            status = att_text_add(out, code, (size_t)snprintf(code, sizeof code, "\\u%04X", byte));
-        else
-            status = att_text_add(out, text + i, 1);
-    }
-    return status == ATT_OK ? att_text_add(out, "\"", 1) : status;
-}
-
-/* Bytes of the character that stands first, 0 where it is none. Tokens come from a vocabulary:
- * beyond the shape of UTF-8 nothing can be wrong with them. */
+/* Bytes of the character that stands first, 0 where it is none: by the shape of UTF-8. */
 static size_t character(const char *text, size_t length)
 {
     unsigned char lead = (unsigned char)text[0];
@@ -44,6 +25,27 @@ static size_t character(const char *text, size_t length)
         if (((unsigned char)text[i] & 0xC0) != 0x80)
             return 0;
     return wanted;
+}
+
+att_status escape_json(att_text *out, const char *text, size_t length)
+{
+    att_status status = att_text_add(out, "\"", 1);
+    for (size_t i = 0, bytes; i < length && status == ATT_OK; i += bytes > 0 ? bytes : 1) {
+        unsigned char byte = (unsigned char)text[i];
+        char code[8];
+        bytes = character(text + i, length - i);
+        if (byte == '"' || byte == '\\')
+            status = put_letter(out, text[i]);
+        else if (letter_of(byte))
+            status = put_letter(out, letter_of(byte));
+        else if (byte < ' ')
+            status = att_text_add(out, code, (size_t)snprintf(code, sizeof code, "\\u%04X", byte));
+        else if (bytes == 0)
+            status = att_text_add(out, "\xEF\xBF\xBD", 3);
+        else
+            status = att_text_add(out, text + i, bytes);
+    }
+    return status == ATT_OK ? att_text_add(out, "\"", 1) : status;
 }
 
 att_status escape_token(att_text *out, const char *text, size_t length)

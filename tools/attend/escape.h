@@ -4,7 +4,8 @@
 
 #include "attend.h"
 
-/* Appends UTF-8 as a JSON string, in its quotes. */
+/* Appends UTF-8 as a JSON string, in its quotes; bytes that are none, as in names of files, become
+ * U+FFFD. */
 att_status escape_json(att_text *out, const char *text, size_t length);
 
 /* Appends a token so that it shows on a line: ends of lines, tabs, backslashes, control characters

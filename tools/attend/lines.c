@@ -11,6 +11,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "output.h"
+
 /* Bytes to a read, and to go together at most: some thousand lines, so that those of about the same
  * length make full batches. */
 enum { CHUNK = 1 << 16, TOGETHER = 1 << 19 };
@@ -19,6 +21,7 @@ typedef struct reader {
     int file;
     const char *name;
     att_text input; /* read and not worked on yet */
+    bool complete;  /* it holds the end of a line */
     bool ended;     /* there is no more to read */
     size_t before;  /* lines worked on */
 } reader;
@@ -31,14 +34,16 @@ static att_status read_once(reader *r, att_error *err)
         got = read(r->file, chunk, sizeof chunk);
     while (got < 0 && errno == EINTR);
     if (got < 0)
-        return error_set(err, ATT_SYSTEM, r->name, "cannot read: %s", strerror(errno));
+        return error_set(err, errno == EISDIR || errno == EBADF ? ATT_BAD_INPUT : ATT_SYSTEM,
+                         r->name, "cannot read: %s", strerror(errno));
     r->ended = got == 0;
+    r->complete |= memchr(chunk, '\n', (size_t)got) != NULL;
     if (att_text_add(&r->input, chunk, (size_t)got) != ATT_OK)
         return error_memory(err);
     return ATT_OK;
 }
 
-/* Reads what is there, waiting only where there is nothing. */
+/* Reads what is there, waiting only where there is no line. */
 static att_status read_more(reader *r, att_error *err)
 {
     struct pollfd waiting = { .fd = r->file, .events = POLLIN };
@@ -46,7 +51,8 @@ static att_status read_more(reader *r, att_error *err)
         att_status status = read_once(r, err);
         if (status != ATT_OK)
             return status;
-    } while (!r->ended && r->input.length < TOGETHER && poll(&waiting, 1, 0) > 0);
+    } while (!r->ended &&
+             (!r->complete || (r->input.length < TOGETHER && poll(&waiting, 1, 0) > 0)));
     return ATT_OK;
 }
 
@@ -98,18 +104,17 @@ static att_status work_on(reader *r, lines_work *work, void *context, const char
     return ATT_BAD_INPUT;
 }
 
-/* Keeps what follows the lines just worked on. */
+/* Keeps what follows the lines just worked on: the beginning of one at most. */
 static void drop_used(reader *r, size_t used)
 {
-    if (used == 0)
-        return;
+    r->complete = false;
     memmove(r->input.data, r->input.data + used, r->input.length - used);
     r->input.length -= used;
 }
 
 static att_status each(reader *r, lines_work *work, void *context, att_error *err)
 {
-    while (!r->ended) {
+    while (!r->ended && !output_unread()) {
         const char **lines = NULL;
         size_t count = 0, used = 0;
         att_status status = read_more(r, err);
@@ -130,16 +135,25 @@ static att_status each(reader *r, lines_work *work, void *context, att_error *er
     return ATT_OK;
 }
 
+static bool is_standard(const char *path)
+{
+    return strcmp(path, "-") == 0;
+}
+
+const char *lines_name(const char *path)
+{
+    return is_standard(path) ? "standard input" : path;
+}
+
 static att_status open_file(reader *r, const char *path, att_error *err)
 {
-    bool standard = strcmp(path, "-") == 0;
-    *r = (reader){ .file = STDIN_FILENO, .name = standard ? "standard input" : path };
-    if (!standard)
+    *r = (reader){ .file = STDIN_FILENO, .name = lines_name(path) };
+    if (!is_standard(path))
         r->file = open(path, O_RDONLY | O_CLOEXEC);
     if (r->file >= 0)
         return ATT_OK;
     return error_set(err, errno == ENOENT || errno == EACCES ? ATT_BAD_INPUT : ATT_SYSTEM, path,
-                     "cannot read: %s", strerror(errno));
+                     "cannot open: %s", strerror(errno));
 }
 
 static void close_file(reader *r)

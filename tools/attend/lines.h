@@ -13,10 +13,13 @@ typedef att_status lines_work(void *context, const char *const *lines, size_t co
                               att_error *err);
 
 /* Works through the file at `path` ("-": standard input). A bad line ends this, after those before
- * it; *err then names the file and the line. */
+ * it, and so does a reader of the answers that has gone away; *err names the file and the line. */
 att_status lines_each(const char *path, lines_work *work, void *context, att_error *err);
 
 /* All of a file at once, for what has no lines. */
 att_status lines_whole(att_text *out, const char *path, att_error *err);
+
+/* What stands for a file in errors: its name, or "standard input". */
+const char *lines_name(const char *path);
 
 #endif

@@ -12,13 +12,21 @@
 
 #include "program.h"
 
+static bool unread;
+
+bool output_unread(void)
+{
+    return unread;
+}
+
 /* Decides about a failed write. What is left in the buffer must not come out later. */
 static att_status write_failed(att_error *err)
 {
     int reason = errno;
     __fpurge(stdout);
     clearerr(stdout);
-    if (reason == EPIPE)
+    unread = reason == EPIPE;
+    if (unread)
         return ATT_OK;
     return error_set(err, ATT_SYSTEM, "standard output", "cannot write: %s", strerror(reason));
 }
@@ -143,6 +151,21 @@ static att_status check_place(const char *path, att_error *err)
     return refused == 0
                ? ATT_OK
                : error_set(err, ATT_BAD_INPUT, path, "cannot create: %s", strerror(refused));
+}
+
+att_status output_apart(output_names written, output_names read, att_error *err)
+{
+    for (size_t i = 0; i < written.count; i++) {
+        const char *path = written.names[i];
+        att_status status = path ? check_place(path, err) : ATT_OK;
+        if (status != ATT_OK)
+            return status;
+        for (size_t j = 0; j < read.count && path; j++)
+            if (read.names[j] && same_file(path, read.names[j]))
+                return error_set(err, ATT_BAD_INPUT, path,
+                                 "is read as well; write the result somewhere else");
+    }
+    return ATT_OK;
 }
 
 att_status output_check(const output_list *list, att_error *err)

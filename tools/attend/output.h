@@ -7,6 +7,9 @@
 /* Writes to standard output at once. A reader that has gone away (`| head`) is no failure. */
 att_status output_stdout(const char *bytes, size_t length, att_error *err);
 
+/* Whether it has: what writes as it goes has nothing left to do then. */
+bool output_unread(void);
+
 /* Flushes what printf left there, with the same meaning. */
 att_status output_flush(att_error *err);
 
@@ -49,6 +52,14 @@ void output_free(output_list *list);
  */
 att_status output_spare(const output_list *list, const char *input, const char *what,
                         att_error *err);
+
+/* Fails if one of the files to write is one of those that are read, or cannot be made where it is
+ * wanted: asked before work that takes its time. NULLs among the names are passed over. */
+typedef struct output_names {
+    const char *const *names;
+    size_t count;
+} output_names;
+att_status output_apart(output_names written, output_names read, att_error *err);
 
 /* Fails if a file would be written twice, or where none can be: so that, with several, none is
  * written. */

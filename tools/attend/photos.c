@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "escape.h"
 #include "output.h"
 
 enum { BEST_LABELS = 5 };
@@ -84,38 +85,52 @@ static void find_best(labelled *photo, size_t labels)
     }
 }
 
-static void print_lines(const labelled *photo, const att_eyes *eyes)
+static att_status print_lines(const labelled *photo, const att_eyes *eyes, att_error *err)
 {
     for (size_t i = 0; i < BEST_LABELS; i++)
         printf("%s\t%.3f\t%s\n", photo->path, (double)photo->probabilities[photo->best[i]],
                att_eyes_label(eyes, photo->best[i]));
+    return output_flush(err);
 }
 
-/* A string of JSON; what is in a name of a file or a label is taken for UTF-8. */
-static void print_string(const char *text)
+static att_status add_string(att_text *out, const char *text)
 {
-    putchar('"');
-    for (const char *c = text; *c; c++)
-        if (*c == '"' || *c == '\\')
-            printf("\\%c", *c);
-        else if ((unsigned char)*c < ' ')
-            printf("\\u%04x", (unsigned)(unsigned char)*c);
-        else
-            putchar(*c);
-    putchar('"');
+    return escape_json(out, text, strlen(text));
 }
 
-static void print_json(const labelled *photo, const att_eyes *eyes)
+static att_status add_label(att_text *out, const labelled *photo, size_t rank, const att_eyes *eyes)
 {
-    printf("{\"photo\":");
-    print_string(photo->path);
-    printf(",\"labels\":[");
-    for (size_t i = 0; i < BEST_LABELS; i++) {
-        printf("%s{\"label\":", i > 0 ? "," : "");
-        print_string(att_eyes_label(eyes, photo->best[i]));
-        printf(",\"probability\":%.6f}", (double)photo->probabilities[photo->best[i]]);
-    }
-    printf("]}\n");
+    char end[48];
+    size_t label = photo->best[rank];
+    int length = snprintf(end, sizeof end, ",\"probability\":%.6f}%s",
+                          (double)photo->probabilities[label], rank + 1 < BEST_LABELS ? "," : "");
+    att_status status = att_text_add(out, "{\"label\":", 9);
+    if (status == ATT_OK)
+        status = add_string(out, att_eyes_label(eyes, label));
+    return status == ATT_OK ? att_text_add(out, end, (size_t)length) : status;
+}
+
+/* {"photo","labels":[{"label","probability"}]} */
+static att_status add_json(att_text *out, const labelled *photo, const att_eyes *eyes)
+{
+    att_status status = att_text_add(out, "{\"photo\":", 9);
+    if (status == ATT_OK)
+        status = add_string(out, photo->path);
+    if (status == ATT_OK)
+        status = att_text_add(out, ",\"labels\":[", 11);
+    for (size_t i = 0; i < BEST_LABELS && status == ATT_OK; i++)
+        status = add_label(out, photo, i, eyes);
+    return status == ATT_OK ? att_text_add(out, "]}\n", 3) : status;
+}
+
+static att_status print_json(const labelled *photo, const att_eyes *eyes, att_error *err)
+{
+    att_text line = { 0 };
+    att_status status = add_json(&line, photo, eyes) == ATT_OK
+                            ? output_stdout(line.data, line.length, err)
+                            : error_memory(err);
+    att_text_free(&line);
+    return status;
 }
 
 static att_status name_one(att_eyes *eyes, const char *path, float *probabilities, bool json,
@@ -131,8 +146,7 @@ static att_status name_one(att_eyes *eyes, const char *path, float *probabilitie
         return status;
     labelled photo = { .path = path, .probabilities = probabilities };
     find_best(&photo, att_eyes_label_count(eyes));
-    (json ? print_json : print_lines)(&photo, eyes);
-    return output_flush(err);
+    return (json ? print_json : print_lines)(&photo, eyes, err);
 }
 
 att_status photos_name(att_eyes *eyes, const char *const *paths, size_t count, bool json,
@@ -142,7 +156,7 @@ att_status photos_name(att_eyes *eyes, const char *const *paths, size_t count, b
     if (!probabilities)
         return error_memory(err);
     att_status status = ATT_OK;
-    for (size_t i = 0; i < count && status == ATT_OK; i++)
+    for (size_t i = 0; i < count && status == ATT_OK && !output_unread(); i++)
         status = name_one(eyes, paths[i], probabilities, json, err);
     free(probabilities);
     return status;

@@ -3,22 +3,10 @@
 
 #include "program.h"
 
-#include <errno.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-static att_status read_all(att_text *out, FILE *file, const char *path, att_error *err)
-{
-    char chunk[1 << 14];
-    size_t got;
-    while ((got = fread(chunk, 1, sizeof chunk, file)) > 0)
-        if (att_text_add(out, chunk, got) != ATT_OK)
-            return error_memory(err);
-    if (ferror(file))
-        return error_set(err, ATT_SYSTEM, path, "cannot read: %s", strerror(errno));
-    return ATT_OK;
-}
+#include "lines.h"
 
 /* Cuts the text into lines. */
 static att_status cut(prefixes *out, size_t length, att_error *err)
@@ -47,12 +35,11 @@ att_status prefixes_open(prefixes *out, const char *every, const char *path, att
     *out = (prefixes){ .every = every, .path = path };
     if (!path)
         return ATT_OK;
-    FILE *file = fopen(path, "r");
-    if (!file)
-        return error_set(err, ATT_BAD_INPUT, path, "cannot open: %s", strerror(errno));
+    if (strcmp(path, "-") == 0)
+        return error_set(err, ATT_BAD_INPUT, "--prefixes",
+                         "names a file: standard input has what is to be answered");
     att_text text = { 0 };
-    att_status status = read_all(&text, file, path, err);
-    fclose(file);
+    att_status status = lines_whole(&text, path, err);
     out->text = text.data;
     return status == ATT_OK && text.length > 0 ? cut(out, text.length, err) : status;
 }

@@ -2,6 +2,7 @@
 #include "run.h"
 
 #include <inttypes.h>
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -13,12 +14,12 @@ typedef struct sorter {
     const decoding *models;
 } sorter;
 
-/* The label, after its probability where that was asked for. */
+/* The label, after its log-probability where that was asked for. */
 static att_status write_label(att_text *out, const att_verdict *verdict, bool score, att_error *err)
 {
     char before[32] = "";
     if (score && verdict->label >= 0)
-        snprintf(before, sizeof before, "%.4f\t", verdict->probabilities[verdict->label]);
+        snprintf(before, sizeof before, "%.4f\t", log(verdict->probabilities[verdict->label]));
     if (text_join(out, (text_piece[]){ { before, strlen(before) },
                                        { verdict->text, strlen(verdict->text) },
                                        { "\n", 1 },

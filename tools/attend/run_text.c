@@ -57,7 +57,7 @@ static bool told(void *context, const char *text, size_t length, double score)
     (void)score;
     writing *w = context;
     put(w, text, length);
-    return w->status == ATT_OK && !caught;
+    return w->status == ATT_OK && !caught && !output_unread();
 }
 
 static att_status end_json(writing *w, const att_continued *found)
@@ -94,8 +94,8 @@ static att_status go_on(const run_settings *set, const decoding *models, const a
     att_status status = att_model_continue(&found, models->model, prompt->data, prompt->length,
                                            &how, told, &w, err);
     if (status == ATT_OK && w.status == ATT_OK && found.unknown > 0)
-        fprintf(stderr, "%" PRId64 " of %" PRId64 " tokens of the prompt are unknown\n",
-                found.unknown, found.prompt_tokens);
+        fprintf(stderr, "%" PRId64 " of %" PRId64 " tokens of the prompt %s unknown\n",
+                found.unknown, found.prompt_tokens, found.unknown == 1 ? "is" : "are");
     if (status == ATT_OK)
         status = w.status == ATT_OK ? end(&w, &found) : w.status;
     att_text_free(&w.all);

@@ -150,7 +150,7 @@ att_status score_pairs(const score_settings *set, const decoding *models, const 
     scorer s = { .set = set, .models = models };
     att_status status = lines_each(file, score_lines, &s, err);
     if (status == ATT_OK && s.pairs == 0)
-        status = error_set(err, ATT_BAD_INPUT, strcmp(file, "-") == 0 ? "standard input" : file,
+        status = error_set(err, ATT_BAD_INPUT, lines_name(file),
                            "has no pairs to score: expected lines source<TAB>target");
-    return status == ATT_OK ? print_end(&s, err) : status;
+    return status == ATT_OK && !output_unread() ? print_end(&s, err) : status;
 }

@@ -9,40 +9,67 @@
 #include "lines.h"
 #include "output.h"
 
+/* Bytes that are written at a time. */
+enum { TOGETHER = 1 << 14 };
+
 typedef struct writing {
     const score_settings *set;
-    att_text line;
+    att_text out;   /* lines not written yet */
+    att_text token; /* the last, as it is shown */
     att_status status;
     att_error *err;
 } writing;
 
-/* A line for each token, or an object. */
+static att_status write_out(writing *w)
+{
+    att_status status = output_stdout(w->out.data, w->out.length, w->err);
+    w->out.length = 0;
+    return status;
+}
+
+/* log-probability<TAB>token, or {"token","score"}. */
+static att_status add_line(writing *w, const char *text, size_t length, double score)
+{
+    char number[64];
+    w->token.length = 0;
+    if (escape_token(&w->token, text, length) != ATT_OK)
+        return ATT_NO_MEMORY;
+    if (!w->set->json) {
+        size_t size = (size_t)snprintf(number, sizeof number, "%.4f\t", score);
+        return text_join(
+            &w->out, (text_piece[]){ { number, size },
+                                     { w->token.length > 0 ? w->token.data : "", w->token.length },
+                                     { "\n", 1 },
+                                     { 0 } });
+    }
+    size_t size = (size_t)snprintf(number, sizeof number, ",\"score\":%.9g}\n", score);
+    att_status status = att_text_add(&w->out, "{\"token\":", 9);
+    if (status == ATT_OK)
+        status = escape_json(&w->out, w->token.data, w->token.length);
+    return status == ATT_OK ? att_text_add(&w->out, number, size) : status;
+}
+
 static bool told(void *context, const char *text, size_t length, double score)
 {
     writing *w = context;
-    w->line.length = 0;
-    att_status status = escape_token(&w->line, text, length);
-    att_text shown = { 0 };
-    if (status == ATT_OK && w->set->json)
-        status = escape_json(&shown, w->line.data, w->line.length);
-    if (status != ATT_OK)
+    if (add_line(w, text, length, score) != ATT_OK)
         w->status = error_memory(w->err);
-    else if (w->set->json)
-        printf("{\"token\":%s,\"score\":%.9g}\n", shown.data, score);
-    else
-        printf("%.4f\t%.*s\n", score, (int)w->line.length, w->line.data);
-    att_text_free(&shown);
-    return w->status == ATT_OK;
+    else if (w->out.length >= TOGETHER)
+        w->status = write_out(w);
+    return w->status == ATT_OK && !output_unread();
 }
 
-static att_status print_end(const writing *w, const att_continued *found)
+static att_status print_end(writing *w, const att_continued *found)
 {
+    att_status status = write_out(w);
+    if (status != ATT_OK)
+        return status;
     double perplexity = exp(-found->score / (double)found->tokens);
     if (w->set->json)
         printf("{\"tokens\":%" PRId64 ",\"score\":%.17g,\"perplexity\":%.17g}\n", found->tokens,
                found->score, perplexity);
-    att_status status = output_flush(w->err);
-    if (status == ATT_OK && !w->set->json)
+    status = output_flush(w->err);
+    if (status == ATT_OK && !w->set->json && !output_unread())
         fprintf(stderr, "%" PRId64 " tokens: log-probability %.4f, perplexity %.4f\n",
                 found->tokens, found->score, perplexity);
     return status;
@@ -61,11 +88,12 @@ att_status score_text(const score_settings *set, const decoding *models, const c
     if (status == ATT_OK)
         status = w.status;
     if (status == ATT_OK && found.tokens == 0)
-        status =
-            error_set(err, ATT_BAD_INPUT, file, "has no tokens to score: the first is only told");
+        status = error_set(err, ATT_BAD_INPUT, lines_name(file),
+                           "has no tokens to score: the first is only told");
     if (status == ATT_OK)
         status = print_end(&w, &found);
     att_text_free(&text);
-    att_text_free(&w.line);
+    att_text_free(&w.out);
+    att_text_free(&w.token);
     return status;
 }

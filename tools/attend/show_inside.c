@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "lines.h"
 #include "output.h"
 #include "pictures.h"
 
@@ -44,22 +45,11 @@ static att_render_options options_of(const show_settings *set)
                                  .width = output_width() };
 }
 
-/* Reads standard input to its end. */
-static att_status read_input(att_text *out, att_error *err)
-{
-    char block[1 << 16];
-    size_t got;
-    while ((got = fread(block, 1, sizeof block, stdin)) > 0)
-        if (att_text_add(out, block, got) != ATT_OK)
-            return error_memory(err);
-    return ferror(stdin) ? error_set(err, ATT_SYSTEM, "standard input", "cannot be read") : ATT_OK;
-}
-
 /* The text that is meant: the operand, or what comes in. */
 static att_status take_input(att_text *out, const char *input, att_error *err)
 {
     if (strcmp(input, "-") == 0)
-        return read_input(out, err);
+        return lines_whole(out, "-", err);
     return att_text_add(out, input, strlen(input)) == ATT_OK ? ATT_OK : error_memory(err);
 }
 

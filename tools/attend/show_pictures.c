@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "lines.h"
 #include "output.h"
 #include "photos.h"
 #include "pictures.h"
@@ -23,17 +24,7 @@ typedef struct strip {
 
 static att_status read_photograph(strip *s, const char *path, att_error *err)
 {
-    char block[1 << 16];
-    FILE *file = fopen(path, "rb");
-    if (!file)
-        return error_set(err, ATT_BAD_INPUT, path, "cannot be read");
-    att_status status = ATT_OK;
-    for (size_t got; status == ATT_OK && (got = fread(block, 1, sizeof block, file)) > 0;)
-        if (att_text_add(&s->file, block, got) != ATT_OK)
-            status = error_memory(err);
-    if (status == ATT_OK && ferror(file))
-        status = error_set(err, ATT_SYSTEM, path, "cannot be read");
-    fclose(file);
+    att_status status = lines_whole(&s->file, path, err);
     const char *bytes = s->file.data;
     bool known = s->file.length > 3 &&
                  (memcmp(bytes, "\xFF\xD8\xFF", 3) == 0 || memcmp(bytes, "\x89PNG", 4) == 0);

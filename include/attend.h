@@ -1238,7 +1238,7 @@ typedef struct att_training_progress {
     double loss;           /* of training since the last validation */
     double rate;
     double gradient_norm;              /* before clipping */
-    double tokens_per_second;          /* target tokens learnt from, in this run */
+    double tokens_per_second;          /* targets learnt from, in this run: tokens, or labels */
     double seconds, seconds_left;      /* of this run; NaN where not known yet */
     const att_validation *last, *best; /* NULL before the first */
     bool better;                       /* the last is the best */

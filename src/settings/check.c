@@ -132,11 +132,6 @@ static att_status check_vocabularies(const att_settings *settings, att_error *er
         settings->target_tokens != ATT_TOKENS_SUBWORD && settings->tokens != ATT_TOKENS_SUBWORD)
         return att_fail(err, ATT_BAD_INPUT, NULL, "subwords needs %s to be subword",
                         text ? "tokens" : "source-tokens or target-tokens");
-    if (text && (settings->tokens == ATT_TOKENS_SPACE || settings->tokens == ATT_TOKENS_LINE))
-        return att_fail(err, ATT_BAD_INPUT, NULL,
-                        "tokens %s contradicts task %s: a text keeps its spaces and ends of lines; "
-                        "take word",
-                        word_of("tokens", settings->tokens), word_of("task", settings->task));
     bool bytes = text ? settings->tokens == ATT_TOKENS_BYTE
                       : settings->source_tokens == ATT_TOKENS_BYTE ||
                             settings->target_tokens == ATT_TOKENS_BYTE;

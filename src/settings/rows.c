@@ -67,7 +67,8 @@
 
 static const char *const tasks[] = { "pairs",    "translate", "reverse", "copy",   "sort",
                                      "classify", "lm",        "caption", "shapes", NULL };
-static const char *const tokens[] = { "char", "word", "space", "subword", "line", "byte", NULL };
+static const char *const tokens[] = { "char", "word", "subword", "byte", "space", "line", NULL };
+static const char *const text_tokens[] = { "char", "word", "subword", "byte", NULL };
 static const char *const cells[] = { "rnn", "gru", "lstm", NULL };
 static const char *const mechanisms[] = { "none",    "fixed",    "dot",    "scaled",
                                           "general", "additive", "concat", "location",
@@ -163,7 +164,7 @@ const att_row att_rows[] = {
          "what a source token is"),
     WORD("tokens", "target-tokens", target_tokens, WORDED, "char", tokens, "HOW",
          "what a target token is"),
-    WORD("tokens", "tokens", tokens, ONE_TEXT, "char", tokens, "HOW",
+    WORD("tokens", "tokens", tokens, ONE_TEXT, "char", text_tokens, "HOW",
          "what a token of the text is"),
     NUMBER("tokens", "subwords", subwords, DATA, "8000", 0, 1e6, "N",
            "merges to learn for subword tokens; letters and bytes come on top"),

@@ -23,13 +23,14 @@ typedef enum att_task {
 
 enum { ATT_TASKS = ATT_TASK_SHAPES + 1 };
 
+/* Those that a text may be split into come first: they keep its spaces and ends of lines. */
 typedef enum att_tokens {
     ATT_TOKENS_CHAR,    /* grapheme clusters */
     ATT_TOKENS_WORD,    /* words and punctuation marks */
-    ATT_TOKENS_SPACE,   /* whatever stands between spaces */
     ATT_TOKENS_SUBWORD, /* parts of words, learned */
-    ATT_TOKENS_LINE,    /* all of a line, as where it is a label */
     ATT_TOKENS_BYTE,
+    ATT_TOKENS_SPACE, /* whatever stands between spaces */
+    ATT_TOKENS_LINE,  /* all of a line, as where it is a label */
 } att_tokens;
 
 /* The columns of att_families; its rows are kinds. */

@@ -14,8 +14,8 @@ const char show_details[] =
     "Transformer looks at the input (--part encoder) and at its answer (--part decoder) likewise.\n"
     "\n"
     "With --cell, lets a recurrent model read INPUT (- for standard input) and colours each token\n"
-    "by what one unit does after it. With --gradients, plots how far the loss of the last token\n"
-    "reaches back: the norm of its gradient with respect to each state before.\n"
+    "by what one unit does after it. With --gradients, plots how far a recurrent language model's\n"
+    "loss of the last token reaches back: the norm of its gradient for each state before.\n"
     "\n"
     "Of a model of pictures, shows what it says of picture N and a strip: a copy of the picture "
     "for\n"
@@ -47,7 +47,7 @@ const option show_options[] = {
     ROW("cell", 0, TEXT, cell, "LAYER:UNIT", "colour the input by one unit of a recurrent model"),
     ROW("signal", 0, WORD, signal, "WHAT",
         "what is read off it: hidden, or cell (default where there is one)", .words = signal_words),
-    ROW("gradients", 0, FLAG, gradients, NULL, "plot how far the last loss reaches back"),
+    ROW("gradients", 0, FLAG, gradients, NULL, "of a language model: plot how far the last loss reaches back"),
     ROW("json", 0, FLAG, json, NULL, "with --cell or --gradients: the numbers as a JSON object"),
     ROW("svg", 0, TEXT, svg, "FILE", "draw the map as SVG"),
     ROW("png", 0, TEXT, png, "FILE", "the same as PNG"),

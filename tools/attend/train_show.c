@@ -16,6 +16,7 @@ enum { LOG_STEPS = 50 };
 
 typedef struct kind_figures {
     const char *heads;                                 /* of the columns after the losses */
+    const char *pace, *pace_key;                       /* what is learnt from in a second */
     void (*columns)(const att_validation *row);        /* under them */
     void (*log)(FILE *log, const att_validation *row); /* members of an object */
     void (*end)(const att_validation *best);           /* the last line but one of a run */
@@ -93,11 +94,15 @@ static void pictures_end(const att_validation *best)
            100 * best->exact, best->loss, (long long)best->epoch);
 }
 
+#define TOKENS    "tokens/s", "tokens_per_second"
+#define SENTENCES "sentences/s", "sentences_per_second"
+
 static const kind_figures figures_of[ATT_KINDS] = {
-    [ATT_KIND_PICTURE] = { "      exact     errors", pairs_columns, pairs_log, pictures_end },
-    [ATT_KIND_PAIRS] = { "      exact     errors", pairs_columns, pairs_log, pairs_end },
-    [ATT_KIND_TEXT] = { "  bits/char perplexity", text_columns, text_log, text_end },
-    [ATT_KIND_LABEL] = { "   accuracy", labels_columns, labels_log, labels_end },
+    [ATT_KIND_PICTURE] = { "      exact     errors", TOKENS, pairs_columns, pairs_log,
+                           pictures_end },
+    [ATT_KIND_PAIRS] = { "      exact     errors", TOKENS, pairs_columns, pairs_log, pairs_end },
+    [ATT_KIND_TEXT] = { "  bits/char perplexity", TOKENS, text_columns, text_log, text_end },
+    [ATT_KIND_LABEL] = { "   accuracy", SENTENCES, labels_columns, labels_log, labels_end },
 };
 
 /* ---- the log */
@@ -117,7 +122,7 @@ static void log_event(train_show *show, const att_training_progress *at)
         fprintf(log, ",\"better\":%s", at->better ? "true" : "false");
     }
     log_real(log, "gradient_norm", at->gradient_norm);
-    log_real(log, "tokens_per_second", at->tokens_per_second);
+    log_real(log, figures_of[show->kind].pace_key, at->tokens_per_second);
     log_real(log, "seconds", at->seconds);
     fputs("}\n", log);
     if (fflush(log) != 0 && show->status == ATT_OK)
@@ -156,11 +161,11 @@ static void show_live(train_show *show, const att_training_progress *at)
                  (long long)at->epoch, (long long)at->epochs, (long long)at->step,
                  (long long)at->steps);
     else
-        snprintf(
-            line, sizeof line,
-            "epoch %lld/%lld  step %lld/%lld  loss %.4f  gradient %.3g  %.0f tokens/s  %s left",
-            (long long)at->epoch, (long long)at->epochs, (long long)at->step, (long long)at->steps,
-            at->loss, at->gradient_norm, at->tokens_per_second, duration(left, at->seconds_left));
+        snprintf(line, sizeof line,
+                 "epoch %lld/%lld  step %lld/%lld  loss %.4f  gradient %.3g  %.0f %s  %s left",
+                 (long long)at->epoch, (long long)at->epochs, (long long)at->step,
+                 (long long)at->steps, at->loss, at->gradient_norm, at->tokens_per_second,
+                 figures_of[show->kind].pace, duration(left, at->seconds_left));
     if (width > 0 && (size_t)width < sizeof line)
         line[width - 1] = '\0';
     printf("\r\033[K%s", line);
@@ -175,13 +180,14 @@ static void show_validation(train_show *show, const att_training_progress *at)
     char left[32];
     clear_line(show);
     if (!show->headed)
-        printf("%7s %8s %11s %8s%s%s %10s %9s\n", "epoch", "step", "train loss", "loss",
-               figures_of[show->kind].heads, isnan(row->bleu) ? "" : "   BLEU", "tokens/s", "left");
+        printf("%7s %8s %11s %8s%s%s %11s %9s\n", "epoch", "step", "train loss", "loss",
+               figures_of[show->kind].heads, isnan(row->bleu) ? "" : "   BLEU",
+               figures_of[show->kind].pace, "left");
     show->headed = true;
     printf("%7lld %8lld %11.4f %8.4f", (long long)row->epoch, (long long)row->step, row->train_loss,
            row->loss);
     figures_of[show->kind].columns(row);
-    printf(" %10.0f %9s%s\n", at->tokens_per_second, duration(left, at->seconds_left),
+    printf(" %11.0f %9s%s\n", at->tokens_per_second, duration(left, at->seconds_left),
            at->better ? "  best" : "");
     fflush(stdout);
 }

@@ -89,8 +89,8 @@ _attend() {
         ;;
     train)
         case $prev in
-        --source-tokens) _attend_words 'char word space subword line' ;;
-        --target-tokens) _attend_words 'char word space subword line' ;;
+        --source-tokens) _attend_words 'char word subword byte space line' ;;
+        --target-tokens) _attend_words 'char word subword byte space line' ;;
         --cell) _attend_words 'rnn gru lstm' ;;
         --attention)
             _attend_words 'none fixed dot scaled general additive concat location local coverage'

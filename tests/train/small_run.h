@@ -87,6 +87,46 @@ static inline att_settings *small_text_new(const char *folder, const char *famil
     return settings;
 }
 
+/* The same for sentences that are sorted: some labels are wrong, so that nothing can be sure. */
+static inline void small_sentences_write(const char *folder)
+{
+    static const char *const words[] = { "good", "bad", "so", "film", "very", "dull" };
+    char path[256];
+    snprintf(path, sizeof path, "%s/data.tsv", folder);
+    FILE *file = fopen(path, "w");
+    assert_non_null(file);
+    for (int i = 0; i < 120; i++) {
+        int first = i * 7 % 6, second = i * 5 % 4;
+        bool wrong = i % 9 == 4;
+        fprintf(file, "%s %s %s\t%s\n", words[first], words[second + 1], words[i % 6],
+                (first % 2 == 0) != wrong ? "up" : "down");
+    }
+    assert_int_equal(fclose(file), 0);
+}
+
+static inline att_settings *small_label_new(const char *folder, const char *family)
+{
+    static const char *const set[][2] = {
+        { "width", "12" },         { "dropout", "0.3" },     { "word-dropout", "0.2" },
+        { "hold-out", "0.3" },     { "batch", "60" },        { "epochs", "4" },
+        { "accumulate", "2" },     { "rate", "0.02" },       { "label-smoothing", "0.1" },
+        { "validate-every", "3" }, { "schedule", "cosine" }, { "average", "2" },
+        { "save-every", "0" },
+    };
+    att_settings *settings;
+    char path[256];
+    small_sentences_write(folder);
+    assert_int_equal(att_settings_new(&settings, "classify", NULL), ATT_OK);
+    small_set(settings, "family", family);
+    for (size_t i = 0; i < sizeof set / sizeof *set; i++)
+        small_set(settings, set[i][0], set[i][1]);
+    snprintf(path, sizeof path, "%s/data.tsv", folder);
+    small_set(settings, "train", path);
+    snprintf(path, sizeof path, "%s/m.safetensors", folder);
+    small_set(settings, "out", path);
+    return settings;
+}
+
 /* A new folder, to be removed by folder_remove(). */
 static inline void folder_new(char folder[64])
 {

@@ -3,6 +3,7 @@
 #include "train/small_run.h"
 
 #include "base/random.h"
+#include "model/model.h"
 
 #include <dirent.h>
 #include <signal.h>
@@ -18,8 +19,25 @@ typedef struct attempt {
     const char *cpu;        /* or NULL: the best */
     int64_t die_after;      /* events until it kills itself; 0: never */
     const char *changes[2]; /* a setting other than those of small_run.h */
-    const char *text;       /* the family of a language model; NULL: pairs */
+    const char *task;       /* of a model of `family`; NULL: pairs */
+    const char *family;
 } attempt;
+
+/* The settings of an attempt, and the files that they name. */
+static att_settings *settings_of(const attempt *how)
+{
+    if (!how->task)
+        return small_new(how->folder);
+    return (strcmp(how->task, "lm") == 0 ? small_text_new : small_label_new)(how->folder,
+                                                                             how->family);
+}
+
+/* What learns from files, beside pairs. */
+static const char *const others[][2] = { { "lm", "recurrent" },
+                                         { "lm", "transformer" },
+                                         { "classify", "recurrent" },
+                                         { "classify", "transformer" } };
+enum { OTHERS = sizeof others / sizeof *others };
 
 typedef struct countdown {
     int64_t left;
@@ -44,8 +62,7 @@ static int train(const attempt *how)
     if (how->cpu)
         setenv("ATTEND_CPU", how->cpu, 1);
     att_threads_set(how->threads);
-    att_settings *settings =
-        how->text ? small_text_new(how->folder, how->text) : small_new(how->folder);
+    att_settings *settings = settings_of(how);
     if (how->changes[0])
         small_set(settings, how->changes[0], how->changes[1]);
     snprintf(last, sizeof last, "%s/m.last.safetensors", how->folder);
@@ -184,9 +201,9 @@ static void threads_and_instruction_sets_do_not_show(void **state)
     folder_remove(whole);
 }
 
-/* Files of texts differ in the folder that their settings name: so their parameters are compared.
- */
-static void text_models_equal(const char *a, const char *b, const char *what)
+/* Where files are learnt from, models differ in the folder that their settings name: so what they
+ * learned is compared. */
+static void models_equal(const char *a, const char *b, const char *what)
 {
     att_model *models[2];
     const char *const folders[] = { a, b };
@@ -195,6 +212,8 @@ static void text_models_equal(const char *a, const char *b, const char *what)
         snprintf(path, sizeof path, "%s/m.safetensors", folders[i]);
         assert_int_equal(att_model_load(&models[i], path, NULL), ATT_OK);
     }
+    if (models[0]->temperature != models[1]->temperature)
+        fail_msg("%s: the temperature differs", what);
     for (size_t i = 0; i < att_model_tensor_count(models[0]); i++) {
         att_tensor one, other;
         const char *name = att_model_tensor_name(models[0], i);
@@ -210,25 +229,27 @@ static void text_models_equal(const char *a, const char *b, const char *what)
     att_model_free(models[1]);
 }
 
-static void texts_too_give_the_same_bits_everywhere(void **state)
+static void texts_and_labels_too_give_the_same_bits_everywhere(void **state)
 {
     (void)state;
     static const char *const cpus[] = { "ref", "avx2", "avx512" };
-    static const char *const families[] = { "recurrent", "transformer" };
-    for (size_t i = 0; i < 6; i++) {
+    static const int threads[] = { 2, 3, 8 };
+    for (size_t i = 0; i < OTHERS; i++) {
         char whole[64], other[64], what[64];
         folder_new(whole);
-        folder_new(other);
-        attempt how = { whole, .threads = 1, .text = families[i % 2] };
+        attempt how = { whole, .threads = 1, .task = others[i][0], .family = others[i][1] };
         assert_true(finished(start(&how)));
-        how.folder = other;
-        how.threads = 3;
-        how.cpu = cpus[i / 2];
-        assert_true(finished(start(&how)));
-        snprintf(what, sizeof what, "%s, %s", how.text, how.cpu);
-        text_models_equal(whole, other, what);
+        for (size_t c = 0; c < sizeof cpus / sizeof *cpus; c++) {
+            folder_new(other);
+            how.folder = other;
+            how.threads = threads[c];
+            how.cpu = cpus[c];
+            assert_true(finished(start(&how)));
+            snprintf(what, sizeof what, "%s, %s, %s", how.task, how.family, how.cpu);
+            models_equal(whole, other, what);
+            folder_remove(other);
+        }
         folder_remove(whole);
-        folder_remove(other);
     }
 }
 
@@ -253,15 +274,15 @@ static void every_optimiser_resumes_to_the_same_bytes(void **state)
     }
 }
 
-/* A language model that is killed in the middle of an epoch takes its state up again. */
-static void a_text_is_taken_up_where_it_was_left(void **state)
+/* A language model that is killed in the middle of an epoch takes its state up again, one that
+ * sorts the draws of the words it drops. */
+static void texts_and_labels_are_taken_up_where_they_were_left(void **state)
 {
     (void)state;
-    static const char *const families[] = { "recurrent", "transformer" };
-    for (size_t f = 0; f < 2; f++) {
+    for (size_t i = 0; i < OTHERS; i++) {
         char whole[64], broken[64], what[64];
         folder_new(whole);
-        attempt how = { whole, .threads = 1, .text = families[f] };
+        attempt how = { whole, .threads = 1, .task = others[i][0], .family = others[i][1] };
         assert_true(finished(start(&how)));
         bool reached = false;
         for (int64_t n = 1; !reached; n += 3) {
@@ -273,8 +294,9 @@ static void a_text_is_taken_up_where_it_was_left(void **state)
             how.threads = 1 + (int)(n % 2);
             if (!reached)
                 assert_true(finished(start(&how)));
-            snprintf(what, sizeof what, "%s, killed after event %d", families[f], (int)n);
-            text_models_equal(whole, broken, what);
+            snprintf(what, sizeof what, "%s, %s, killed after event %d", how.task, how.family,
+                     (int)n);
+            models_equal(whole, broken, what);
             folder_remove(broken);
         }
         folder_remove(whole);
@@ -284,8 +306,8 @@ static void a_text_is_taken_up_where_it_was_left(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_text_is_taken_up_where_it_was_left),
-        cmocka_unit_test(texts_too_give_the_same_bits_everywhere),
+        cmocka_unit_test(texts_and_labels_are_taken_up_where_they_were_left),
+        cmocka_unit_test(texts_and_labels_too_give_the_same_bits_everywhere),
         cmocka_unit_test(killed_after_every_event_it_ends_the_same),
         cmocka_unit_test(killed_again_and_again_it_ends_the_same),
         cmocka_unit_test(killed_at_any_moment_it_ends_the_same),

@@ -7,44 +7,6 @@
 
 #include <math.h>
 
-/* Sentences of a few words; some labels are wrong, so that nothing can be sure. */
-static void write_data(const char *folder)
-{
-    static const char *const words[] = { "good", "bad", "so", "film", "very", "dull" };
-    char path[256];
-    snprintf(path, sizeof path, "%s/data.tsv", folder);
-    FILE *file = fopen(path, "w");
-    assert_non_null(file);
-    for (int i = 0; i < 120; i++) {
-        int first = i * 7 % 6, second = i * 5 % 4;
-        bool wrong = i % 9 == 4;
-        fprintf(file, "%s %s %s\t%s\n", words[first], words[second + 1], words[i % 6],
-                (first % 2 == 0) != wrong ? "up" : "down");
-    }
-    assert_int_equal(fclose(file), 0);
-}
-
-static att_settings *label_settings(const char *folder, const char *family)
-{
-    static const char *const set[][2] = {
-        { "width", "12" },         { "dropout", "0.3" },     { "word-dropout", "0.2" },
-        { "hold-out", "0.3" },     { "batch", "60" },        { "epochs", "4" },
-        { "accumulate", "2" },     { "rate", "0.02" },       { "label-smoothing", "0.1" },
-        { "validate-every", "3" }, { "schedule", "cosine" }, { "average", "2" },
-    };
-    att_settings *settings;
-    char path[256];
-    assert_int_equal(att_settings_new(&settings, "classify", NULL), ATT_OK);
-    small_set(settings, "family", family);
-    for (size_t i = 0; i < sizeof set / sizeof *set; i++)
-        small_set(settings, set[i][0], set[i][1]);
-    snprintf(path, sizeof path, "%s/data.tsv", folder);
-    small_set(settings, "train", path);
-    snprintf(path, sizeof path, "%s/m.safetensors", folder);
-    small_set(settings, "out", path);
-    return settings;
-}
-
 #ifdef ATT_HAVE_JANSSON
 
 /* Stops after so many events; 0: never. */
@@ -61,7 +23,7 @@ static bool run(const char *folder, const char *family, int events)
     char last[256];
     att_error err = { 0 };
     att_training *training;
-    att_settings *settings = label_settings(folder, family);
+    att_settings *settings = small_label_new(folder, family);
     snprintf(last, sizeof last, "%s/m.last.safetensors", folder);
     if (access(last, F_OK) == 0)
         small_set(settings, "resume", last);
@@ -82,7 +44,6 @@ static void a_run_that_stops_often_leaves_the_bytes_of_one_that_does_not(void **
     for (int f = 0; f < 2; f++) {
         char folder[64], kept[128], command[512];
         folder_new(folder);
-        write_data(folder);
         assert_true(run(folder, families[f], 0));
         snprintf(kept, sizeof kept, "%s/whole", folder);
         snprintf(command, sizeof command, "mkdir %s && mv %s/m.*safetensors %s", kept, folder,
@@ -102,7 +63,6 @@ static void the_model_that_is_left_has_the_best_temperature_for_what_validated_i
     (void)state;
     char folder[64], path[256];
     folder_new(folder);
-    write_data(folder);
     run(folder, "recurrent", 0);
     snprintf(path, sizeof path, "%s/m.safetensors", folder);
     att_model *model;
@@ -146,8 +106,7 @@ static void a_build_without_jansson_refuses_before_the_first_step(void **state)
     att_error err = { 0 };
     att_training *training;
     folder_new(folder);
-    write_data(folder);
-    att_settings *settings = label_settings(folder, "recurrent");
+    att_settings *settings = small_label_new(folder, "recurrent");
     assert_int_equal(att_training_new(&training, settings, NULL), ATT_OK);
     assert_int_equal(att_training_run(training, NULL, NULL, &err), ATT_UNSUPPORTED);
     att_training_free(training);

@@ -1380,6 +1380,9 @@ ATT_API void att_picture_free(att_picture *picture);
 ATT_API att_status att_picture_square(att_picture *out, const att_picture *in, int64_t pixels,
                                       att_error *err);
 
+/* Adds the bytes of a PNG file of the picture to *out. */
+ATT_API att_status att_picture_png(att_text *out, const att_picture *picture, att_error *err);
+
 /* A network that looks at photographs, SqueezeNet v1.0, from a file that att_import() made of its
  * published weights. It tells what is on a photograph, and it gives features: what it saw in each
  * cell of a grid, which models of captions learn from. It looks at the middle square of a picture.

@@ -47,8 +47,7 @@ void att_picture_free(att_picture *picture)
     *picture = (att_picture){ 0 };
 }
 
-att_status att_picture_room(att_picture *out, uint64_t width, uint64_t height, uint64_t most,
-                            const char *name, att_error *err)
+att_status att_picture_check(uint64_t width, uint64_t height, const char *name, att_error *err)
 {
     if (width == 0 || height == 0)
         return att_fail(err, ATT_BAD_INPUT, name, "has a picture without pixels");
@@ -58,6 +57,13 @@ att_status att_picture_room(att_picture *out, uint64_t width, uint64_t height, u
                         "has a picture of %" PRIu64 " x %" PRIu64
                         " pixels; at most %d on a side and %d in all are read",
                         width, height, ATT_PICTURE_SIDE, ATT_PICTURE_PIXELS);
+    return ATT_OK;
+}
+
+att_status att_picture_room(att_picture *out, uint64_t width, uint64_t height, uint64_t most,
+                            const char *name, att_error *err)
+{
+    ATT_TRY(att_picture_check(width, height, name, err));
     if (width * height > most)
         return att_fail(err, ATT_BAD_INPUT, name,
                         "claims to have %" PRIu64 " x %" PRIu64

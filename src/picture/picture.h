@@ -9,6 +9,9 @@ enum { ATT_PICTURE_SIDE = 65535, ATT_PICTURE_PIXELS = 100000000 };
 
 enum { ATT_RGB = 3 };
 
+/* Refuses a picture without pixels, or beyond those limits. */
+att_status att_picture_check(uint64_t width, uint64_t height, const char *name, att_error *err);
+
 /* Makes room for a picture, after checking its size; `most` is the number of pixels that the file
  * can possibly hold. */
 att_status att_picture_room(att_picture *out, uint64_t width, uint64_t height, uint64_t most,

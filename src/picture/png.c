@@ -1,8 +1,9 @@
-/* PNG files, by libpng: grey, palettes, alpha (on white), 16 bits and interlacing all become 8-bit
- * red, green and blue. */
+/* PNG files, by libpng. Read: grey, palettes, alpha (on white), 16 bits and interlacing all become
+ * 8-bit red, green and blue. Written: those. */
 #include "picture/picture.h"
 
 #include "base/error.h"
+#include "base/text.h"
 
 #ifdef ATT_HAVE_PNG
 #include <png.h>
@@ -11,12 +12,14 @@
 /* Deflate packs no more than 1032 to 1, and a byte holds 8 pixels of a bit. */
 enum { PIXELS_PER_BYTE = 1032 * 8 };
 
+static const char unreadable[] = "is no proper PNG file";
+
 /* Why libpng gave up. It tells of memory in words alone. */
-static att_status fail(const png_image *image, const char *name, att_error *err)
+static att_status fail(const png_image *image, const char *name, const char *what, att_error *err)
 {
     if (strstr(image->message, "memory"))
         return att_fail_memory(err);
-    return att_fail(err, ATT_BAD_INPUT, name, "is no proper PNG file: %s", image->message);
+    return att_fail(err, ATT_BAD_INPUT, name, "%s: %s", what, image->message);
 }
 
 static att_status read_pixels(att_picture *out, png_image *image, size_t size, const char *name,
@@ -30,7 +33,7 @@ static att_status read_pixels(att_picture *out, png_image *image, size_t size, c
     if (png_image_finish_read(image, &white, out->pixels, 0, NULL))
         return ATT_OK;
     att_picture_free(out);
-    return fail(image, name, err);
+    return fail(image, name, unreadable, err);
 }
 
 att_status att_png_read(att_picture *out, const void *bytes, size_t size, const char *name,
@@ -38,10 +41,30 @@ att_status att_png_read(att_picture *out, const void *bytes, size_t size, const 
 {
     png_image image = { .version = PNG_IMAGE_VERSION };
     if (!png_image_begin_read_from_memory(&image, bytes, size))
-        return fail(&image, name, err);
+        return fail(&image, name, unreadable, err);
     att_status status = read_pixels(out, &image, size, name, err);
     png_image_free(&image);
     return status;
+}
+
+/* libpng writes into room for the largest file that the picture can become; what is over is given
+ * back to the text. */
+att_status att_picture_png(att_text *out, const att_picture *picture, att_error *err)
+{
+    png_image image = { .version = PNG_IMAGE_VERSION,
+                        .width = (png_uint_32)picture->width,
+                        .height = (png_uint_32)picture->height,
+                        .format = PNG_FORMAT_RGB };
+    ATT_TRY(att_picture_check((uint64_t)picture->width, (uint64_t)picture->height, "picture", err));
+    png_alloc_size_t size = PNG_IMAGE_PNG_SIZE_MAX(image);
+    if (att_text_reserve(out, size) != ATT_OK)
+        return att_fail_memory(err);
+    if (!png_image_write_to_memory(&image, out->data + out->length, &size, 0, picture->pixels, 0,
+                                   NULL))
+        return fail(&image, "picture", "cannot be written as PNG", err);
+    out->length += size;
+    out->data[out->length] = '\0';
+    return ATT_OK;
 }
 
 #else
@@ -52,6 +75,13 @@ att_status att_png_read(att_picture *out, const void *bytes, size_t size, const 
     (void)out, (void)bytes, (void)size;
     return att_fail(err, ATT_UNSUPPORTED, name,
                     "is a PNG file, which this build cannot read: it lacks libpng");
+}
+
+att_status att_picture_png(att_text *out, const att_picture *picture, att_error *err)
+{
+    (void)out, (void)picture;
+    return att_fail(err, ATT_UNSUPPORTED, "picture",
+                    "this build cannot write PNG files: it lacks libpng");
 }
 
 #endif

@@ -102,10 +102,11 @@ typedef struct png_kind {
     bool interlaced;
 } png_kind;
 
-/* Sample i of a line. Alpha is none in the right half: what is there must become white. */
+/* A sample of a pixel. Alpha is none in the right half: what is there must become white. */
 static inline int png_sample(png_kind kind, int x, int y, int c)
 {
-    bool alpha = kind.colours == PNG_COLOR_TYPE_RGB_ALPHA && c == 3;
+    int colours = kind.colours & PNG_COLOR_MASK_COLOR ? 3 : 1;
+    bool alpha = c == colours;
     if (kind.colours == PNG_COLOR_TYPE_PALETTE)
         return (y >= TALL / 2) * 2 + (x >= WIDE / 2);
     return alpha ? (x >= WIDE / 2 ? 0 : 255) : colour_at(x, y, c);

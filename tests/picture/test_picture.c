@@ -17,7 +17,7 @@ static void expect_pixel(const att_picture *p, int64_t x, int64_t y, const uint8
 }
 
 static const uint8_t RED[] = { 255, 0, 0 }, GREEN[] = { 0, 255, 0 }, BLUE[] = { 0, 0, 255 },
-                     WHITE[] = { 255, 255, 255 };
+                     WHITE[] = { 255, 255, 255 }, BLACK[] = { 0, 0, 0 };
 
 /* The four quarters, looked at away from their borders. */
 static void expect_quarters(const att_picture *p, const uint8_t *const quarters[4])
@@ -66,8 +66,7 @@ static void expect_cuts_refused(const void *bytes, size_t size)
 static void jpeg_files_of_every_kind_are_read(void **state)
 {
     (void)state;
-    static const uint8_t black[] = { 0, 0, 0 };
-    static const uint8_t *const grey[4] = { black, WHITE, black, WHITE };
+    static const uint8_t *const grey[4] = { BLACK, WHITE, BLACK, WHITE };
     static const jpeg_kind kinds[] = { { JCS_RGB, false, 0 },
                                        { JCS_RGB, true, 0 },
                                        { JCS_GRAYSCALE, false, 0 },
@@ -178,15 +177,26 @@ static void png_files_of_every_kind_are_read(void **state)
 {
     (void)state;
     static const uint8_t *const on_white[4] = { RED, WHITE, BLUE, WHITE };
-    static const png_kind kinds[] = { { PNG_COLOR_TYPE_RGB, 8, false },
-                                      { PNG_COLOR_TYPE_RGB, 8, true },
-                                      { PNG_COLOR_TYPE_RGB, 16, false },
-                                      { PNG_COLOR_TYPE_RGB_ALPHA, 8, true },
-                                      { PNG_COLOR_TYPE_PALETTE, 8, false } };
-    for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) {
-        att_text bytes = make_png(kinds[i]);
-        bool alpha = kinds[i].colours == PNG_COLOR_TYPE_RGB_ALPHA;
-        expect_scene(bytes.data, bytes.length, alpha ? on_white : as_made, false);
+    static const uint8_t *const grey[4] = { WHITE, BLACK, BLACK, WHITE };
+    static const uint8_t *const grey_on_white[4] = { WHITE, WHITE, BLACK, WHITE };
+    static const struct {
+        png_kind kind;
+        const uint8_t *const *quarters;
+    } rows[] = {
+        { { PNG_COLOR_TYPE_RGB, 8, false }, as_made },
+        { { PNG_COLOR_TYPE_RGB, 8, true }, as_made },
+        { { PNG_COLOR_TYPE_RGB, 16, false }, as_made },
+        { { PNG_COLOR_TYPE_PALETTE, 8, false }, as_made },
+        { { PNG_COLOR_TYPE_RGB_ALPHA, 8, true }, on_white },
+        { { PNG_COLOR_TYPE_RGB_ALPHA, 16, false }, on_white },
+        { { PNG_COLOR_TYPE_GRAY, 8, false }, grey },
+        { { PNG_COLOR_TYPE_GRAY, 16, true }, grey },
+        { { PNG_COLOR_TYPE_GRAY_ALPHA, 8, false }, grey_on_white },
+        { { PNG_COLOR_TYPE_GRAY_ALPHA, 16, false }, grey_on_white },
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        att_text bytes = make_png(rows[i].kind);
+        expect_scene(bytes.data, bytes.length, rows[i].quarters, false);
         att_text_free(&bytes);
     }
 }
@@ -197,6 +207,54 @@ static void a_png_file_that_ends_early_is_refused(void **state)
     att_text bytes = make_png((png_kind){ PNG_COLOR_TYPE_RGB, 8, false });
     expect_cuts_refused(bytes.data, bytes.length);
     att_text_free(&bytes);
+}
+
+/* The header's width and height, whose sum is mended: libpng looks at that first. */
+static void claim_size(att_text *png, uint32_t width, uint32_t height)
+{
+    enum { CHUNK = 12, SIZES = 16, LENGTH = 17 };
+    uint8_t *bytes = (uint8_t *)png->data;
+    uint32_t sum = 0xffffffff;
+    for (int i = 0; i < 4; i++) {
+        bytes[SIZES + i] = (uint8_t)(width >> (24 - 8 * i));
+        bytes[SIZES + 4 + i] = (uint8_t)(height >> (24 - 8 * i));
+    }
+    for (int i = 0; i < LENGTH; i++) {
+        sum ^= bytes[CHUNK + i];
+        for (int bit = 0; bit < 8; bit++)
+            sum = sum >> 1 ^ (sum & 1 ? 0xedb88320 : 0);
+    }
+    for (int i = 0; i < 4; i++)
+        bytes[CHUNK + LENGTH + i] = (uint8_t)(~sum >> (24 - 8 * i));
+}
+
+static void a_png_file_that_claims_a_wrong_size_is_refused_before_memory_is_taken(void **state)
+{
+    (void)state;
+    static const struct {
+        uint32_t width, height;
+        const char *says;
+    } claims[] = {
+        { 40000, 40000, "has a picture of 40000 x 40000 pixels; at most 65535 on a side" },
+        { 70000, 2, "has a picture of 70000 x 2 pixels; at most 65535 on a side" },
+        { 9000, 9000, "more than a file of its size can hold" },
+        { 0, 0, "is no proper PNG file: " },
+        { 0, 16, "is no proper PNG file: " },
+        { 25, 16, "is no proper PNG file: " },
+    };
+    for (size_t i = 0; i < sizeof claims / sizeof *claims; i++) {
+        att_picture p;
+        att_error err = { 0 };
+        size_t live = att_alloc_live();
+        att_text bytes = make_png((png_kind){ PNG_COLOR_TYPE_RGB, 8, false });
+        claim_size(&bytes, claims[i].width, claims[i].height);
+        assert_int_equal(att_picture_read(&p, bytes.data, bytes.length, "lie.png", &err),
+                         ATT_BAD_INPUT);
+        assert_string_equal(err.place, "lie.png");
+        assert_non_null(strstr(err.message, claims[i].says));
+        att_text_free(&bytes);
+        assert_int_equal(att_alloc_live(), live);
+    }
 }
 
 static void a_damaged_png_file_is_refused(void **state)
@@ -297,6 +355,42 @@ static void memory_may_run_out_while_a_picture_is_scaled(void **state)
     att_picture_free(&p);
 }
 
+#ifdef ATT_HAVE_PNG
+static void a_picture_written_as_png_is_read_back_as_it_was(void **state)
+{
+    (void)state;
+    att_picture p = ramp(37, 23), back;
+    att_text bytes = { 0 };
+    assert_int_equal(att_text_add(&bytes, "before", 6), ATT_OK);
+    assert_int_equal(att_picture_png(&bytes, &p, NULL), ATT_OK);
+    assert_memory_equal(bytes.data, "before", 6);
+    assert_int_equal(att_picture_read(&back, bytes.data + 6, bytes.length - 6, "back", NULL),
+                     ATT_OK);
+    assert_int_equal(back.width, 37);
+    assert_int_equal(back.height, 23);
+    assert_memory_equal(back.pixels, p.pixels, 37 * 23 * 3);
+    att_picture_free(&back);
+    att_text_free(&bytes);
+    att_picture_free(&p);
+}
+
+static void a_picture_that_cannot_be_written_is_refused(void **state)
+{
+    (void)state;
+    att_picture p = ramp(5, 4);
+    const att_picture empty = { 0 };
+    att_text bytes = { 0 };
+    att_error err = { 0 };
+    assert_int_equal(att_picture_png(&bytes, &empty, &err), ATT_BAD_INPUT);
+    assert_string_equal(err.message, "has a picture without pixels");
+    att_alloc_fail_at(1);
+    assert_int_equal(att_picture_png(&bytes, &p, &err), ATT_NO_MEMORY);
+    att_alloc_fail_at(0);
+    assert_int_equal(bytes.length, 0);
+    att_picture_free(&p);
+}
+#endif
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -311,7 +405,10 @@ int main(void)
 #ifdef ATT_HAVE_PNG
         cmocka_unit_test(png_files_of_every_kind_are_read),
         cmocka_unit_test(a_png_file_that_ends_early_is_refused),
+        cmocka_unit_test(a_png_file_that_claims_a_wrong_size_is_refused_before_memory_is_taken),
         cmocka_unit_test(a_damaged_png_file_is_refused),
+        cmocka_unit_test(a_picture_written_as_png_is_read_back_as_it_was),
+        cmocka_unit_test(a_picture_that_cannot_be_written_is_refused),
 #endif
         cmocka_unit_test(other_files_are_refused_by_name),
         cmocka_unit_test(a_square_of_its_own_size_is_the_middle_as_it_is),

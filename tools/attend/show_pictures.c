@@ -3,11 +3,9 @@
 
 #include <inttypes.h>
 #include <math.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "lines.h"
 #include "output.h"
 #include "photos.h"
 #include "pictures.h"
@@ -16,21 +14,30 @@
 typedef struct strip {
     const att_answer *answer;
     att_backdrop backdrop;
-    att_text file;   /* the photograph's bytes */
+    att_text file;   /* of a photograph, as PNG */
     uint8_t *pixels; /* of a picture made up */
 } strip;
 
 /* ---- what it is laid over */
 
+/* A photograph is laid beneath as the model saw it: upright, the square in its middle. Viewers
+ * differ in whether they heed how the camera was held, so the turned pixels themselves go into the
+ * file. */
 static att_status read_photograph(strip *s, const char *path, att_error *err)
 {
-    att_status status = lines_whole(&s->file, path, err);
-    const char *bytes = s->file.data;
-    bool known = s->file.length > 3 &&
-                 (memcmp(bytes, "\xFF\xD8\xFF", 3) == 0 || memcmp(bytes, "\x89PNG", 4) == 0);
-    if (status == ATT_OK && !known)
-        status = error_set(err, ATT_BAD_INPUT, path, "is no JPEG or PNG file");
-    s->backdrop = (att_backdrop){ .file = s->file.data, .size = s->file.length, .crop = true };
+    enum { SIDE = 336 }; /* twice a copy's side in the SVG */
+    att_picture all, square = { 0 };
+    att_status status = att_picture_load(&all, path, err);
+    if (status != ATT_OK)
+        return status;
+    status = att_picture_square(&square, &all, SIDE, err);
+    if (status == ATT_OK)
+        status = att_picture_png(&s->file, &square, err);
+    s->backdrop = (att_backdrop){
+        .file = s->file.data, .size = s->file.length, .rows = SIDE, .columns = SIDE
+    };
+    att_picture_free(&all);
+    att_picture_free(&square);
     return status;
 }
 
@@ -48,7 +55,7 @@ static att_status paint(strip *s, const att_tensor *seen, att_error *err)
 {
     const float *values = seen->data;
     int64_t count = att_tensor_count(seen);
-    s->pixels = malloc((size_t)count);
+    s->pixels = calloc((size_t)count, sizeof *s->pixels);
     if (!s->pixels)
         return error_memory(err);
     for (int64_t i = 0; i < count; i++)

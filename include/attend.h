@@ -1093,7 +1093,7 @@ typedef struct att_text_scores {
     double loss;       /* nats to a token */
     double bits;       /* to a character */
     double perplexity; /* of a token */
-    double accuracy;   /* tokens that were the most probable */
+    double accuracy;   /* tokens that were the most probable; an unknown one is never right */
 } att_text_scores;
 
 /* Measures on the text of a file ("-": standard input), or where `path` is NULL on what the model

@@ -36,7 +36,7 @@ static void add_step(att_lesson_result *result, const following *f, int64_t t,
     for (int64_t i = 0; i < f->rows; i++) {
         const float *of_row = log_probs + i * vocabulary;
         int32_t target = f->batch->target_out[f->row[i] * f->batch->target_length + t];
-        att_lesson_add(result, f->row[i], -of_row[target],
+        att_lesson_add(result, f->row[i], -of_row[target], target,
                        att_largest_place(of_row, vocabulary) == target);
     }
 }

@@ -116,13 +116,16 @@ typedef struct att_row_result {
 typedef struct att_lesson_result {
     double loss; /* -log probability, in nats, without smoothing and alignments */
     int64_t tokens;
-    int64_t right;        /* tokens that were the most probable */
+    int64_t right;        /* tokens that were the most probable, and are known */
     att_row_result *rows; /* [B] added to likewise; NULL: not wanted */
 } att_lesson_result;
 
-/* Adds what came of one token of row `row`. */
-static inline void att_lesson_add(att_lesson_result *result, int64_t row, float loss, bool right)
+/* Adds what came of one token of row `row`. That a token is unknown can be foreseen, but not which
+ * it is: it is never right. */
+static inline void att_lesson_add(att_lesson_result *result, int64_t row, float loss,
+                                  int32_t target, bool foreseen)
 {
+    bool right = foreseen && target != ATT_ID_UNKNOWN;
     result->loss += (double)loss;
     result->tokens++;
     result->right += right;

@@ -13,7 +13,7 @@ static void add_up(att_lesson_result *result, const att_batch *batch, const att_
         int32_t target = batch->target_out[i];
         if (target < 0)
             continue;
-        att_lesson_add(result, i / batch->target_length, losses[i],
+        att_lesson_add(result, i / batch->target_length, losses[i], target,
                        att_largest_place(scores->value + i * vocabulary, vocabulary) == target);
     }
 }

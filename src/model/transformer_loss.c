@@ -6,7 +6,7 @@ static void add_up(att_lesson_result *result, const att_row_loss *losses, const 
 {
     for (int64_t r = 0; r < next->sequences; r++)
         for (int64_t i = next->offsets[r]; i < next->offsets[r + 1]; i++)
-            att_lesson_add(result, r, losses[i].loss, losses[i].foreseen);
+            att_lesson_add(result, r, losses[i].loss, next->ids[i], losses[i].foreseen);
 }
 
 att_node *att_transformer_loss(att_model *model, att_tape *tape, const att_batch *batch,

@@ -61,6 +61,36 @@ static void a_text_costs_what_its_tokens_cost(void **state)
     text_remove(path);
 }
 
+/* Lets the model say one token, by its number, wherever it is asked. */
+static void insist(att_model *model, int64_t token)
+{
+    att_tensor bias;
+    assert_int_equal(att_model_tensor_get(&bias, model, "output.bias", NULL), ATT_OK);
+    att_tensor_set(&bias, &token, 1000);
+    assert_int_equal(att_model_tensor_set(model, "output.bias", &bias, NULL), ATT_OK);
+    att_tensor_free(&bias);
+}
+
+static void an_unknown_token_is_never_right(void **state)
+{
+    (void)state;
+    char path[64];
+    const char unknown[] = "a....a";
+    text_file(path, unknown, strlen(unknown));
+    static const char *const families[] = { "recurrent", "transformer" };
+    static const double accuracy[] = { 0, 0.2 }; /* saying it is unknown, and saying a */
+    for (int k = 0; k < 4; k++) {
+        att_model *model = make(families[k / 2], "100");
+        att_text_scores found;
+        insist(model, k % 2 == 0 ? 0 : 3);
+        assert_int_equal(att_model_evaluate_text(&found, model, path, NULL, NULL), ATT_OK);
+        assert_int_equal(found.unknown, 4);
+        assert_true(found.accuracy == accuracy[k % 2]);
+        att_model_free(model);
+    }
+    text_remove(path);
+}
+
 static void a_transformer_is_measured_chunk_by_chunk(void **state)
 {
     (void)state;
@@ -106,6 +136,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_text_costs_what_its_tokens_cost),
+        cmocka_unit_test(an_unknown_token_is_never_right),
         cmocka_unit_test(a_transformer_is_measured_chunk_by_chunk),
         cmocka_unit_test(what_cannot_be_measured_is_refused),
     };

@@ -1093,14 +1093,18 @@ typedef struct att_text_scores {
     double loss;       /* nats to a token */
     double bits;       /* to a character */
     double perplexity; /* of a token */
-    double accuracy;   /* tokens that were the most probable; an unknown one is never right */
+    double accuracy;   /* tokens that were the most probable; an unknown one is never right; NaN
+                          where several models foretell */
 } att_text_scores;
 
 /* Measures on the text of a file ("-": standard input), or where `path` is NULL on what the model
  * was validated on. A recurrent model reads it in as many streams as it was trained on at a time,
- * each from its start to its end; a Transformer in chunks of its context, end to end. */
+ * each from its start to its end; a Transformer in chunks of its context, end to end. Of `how`,
+ * which may be NULL, `decoding->with` counts: the probability of a token is then the mean of what
+ * the models give it, each reading the text in its own way. */
 ATT_API att_status att_model_evaluate_text(att_text_scores *out, att_model *model, const char *path,
-                                           att_text *notes, att_error *err);
+                                           const att_measuring *how, att_text *notes,
+                                           att_error *err);
 
 /* ---- Looking into recurrent models: what single units do while a text is read (docs/cells.md). */
 

@@ -31,7 +31,7 @@ static att_status same_words(const att_vocab *a, const att_vocab *b, const char 
                     which, side);
 }
 
-static att_status check_words(const att_model *model, att_model *const *with, size_t count,
+att_status att_ensemble_check(const att_model *model, att_model *const *with, size_t count,
                               att_error *err)
 {
     for (size_t i = 0; i < count; i++) {
@@ -66,7 +66,7 @@ att_status att_ensemble_new(att_ensemble **out, att_model *model, att_model *con
                             size_t with_count, att_error *err)
 {
     *out = NULL;
-    ATT_TRY(check_words(model, with, with_count, err));
+    ATT_TRY(att_ensemble_check(model, with, with_count, err));
     att_ensemble *e = att_alloc_zero(1, sizeof *e);
     if (!e)
         return att_fail_memory(err);

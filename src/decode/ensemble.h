@@ -7,8 +7,13 @@
 
 typedef struct att_ensemble att_ensemble;
 
-/* A model and those that it decodes with; all are borrowed, and each decodes for nobody else
- * meanwhile. Where their vocabularies differ, ATT_BAD_INPUT says which model's. */
+/* Whether models can work together; where their kinds or vocabularies differ, ATT_BAD_INPUT says
+ * which model's. */
+att_status att_ensemble_check(const att_model *model, att_model *const *with, size_t count,
+                              att_error *err);
+
+/* A model and those that it decodes with, under that check; all are borrowed, and each decodes for
+ * nobody else meanwhile. */
 att_status att_ensemble_new(att_ensemble **out, att_model *model, att_model *const *with,
                             size_t with_count, att_error *err);
 void att_ensemble_free(att_ensemble *ensemble);

@@ -30,6 +30,8 @@ static att_status measure_steps(evaluation *e, const att_batch *batch, att_error
     const att_lesson lesson = { .carried = &e->carried };
     att_lesson_result result = { .rows = e->rows };
     memset(e->rows, 0, (size_t)batch->rows * sizeof *e->rows);
+    for (int64_t r = 0; e->how->losses && r < batch->rows; r++)
+        e->rows[r].losses = e->how->losses + batch->pair[r];
     if (e->together) {
         ATT_TRY(att_follow(&result, e->together, batch, err));
     } else {

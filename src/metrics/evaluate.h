@@ -20,6 +20,7 @@ typedef struct att_evaluate_how {
     const att_decoding *decoding; /* how, and with which models; NULL: the most probable token */
     int64_t most;                 /* pairs, from the first on; 0: all */
 
+    float *losses;           /* [tokens but the first] of a text: each one's; NULL: not wanted */
     att_tally *each;         /* [pairs] added to for each pair likewise; NULL: not wanted */
     att_answer_texts *texts; /* the answers; NULL: not wanted */
 

@@ -24,20 +24,22 @@ att_status att_label_check(const att_settings *settings, att_error *err)
     return ATT_OK;
 }
 
-att_label_parts *att_label_build(att_model *model, att_builder *builder, int64_t width)
+att_status att_label_build(att_model *model, att_builder *builder, att_label_read *read,
+                           void *encoder, int64_t width)
 {
     const att_settings *settings = model->settings;
     att_label_parts *parts = att_arena_take(&model->memory, 1, sizeof *parts);
-    if (!parts) {
-        builder->status = att_fail_memory(builder->err);
-        return NULL;
-    }
-    *parts = (att_label_parts){ .labels = att_vocab_size(model->target_words) - ATT_ID_FIRST,
+    if (!parts)
+        return att_fail_memory(builder->err);
+    *parts = (att_label_parts){ .read = read,
+                                .encoder = encoder,
+                                .labels = att_vocab_size(model->target_words) - ATT_ID_FIRST,
                                 .dropout = (float)settings->dropout,
                                 .word_dropout = (float)settings->word_dropout };
     att_pooling_build(&parts->pooling, builder, settings, width);
     att_affine_build(&parts->output, builder, width, parts->labels, true, "output", "w");
-    return parts;
+    model->parts = parts;
+    return builder->status;
 }
 
 /* ---- from sentences to scores */

@@ -13,10 +13,12 @@
 
 typedef struct att_label_parts att_label_parts;
 
+/* Reads sentences. */
+typedef void att_label_read(const att_label_parts *parts, att_tape *tape,
+                            const att_sources *sources, att_read *out);
+
 struct att_label_parts {
-    /* Reads sentences. */
-    void (*read)(const att_label_parts *parts, att_tape *tape, const att_sources *sources,
-                 att_read *out);
+    att_label_read *read;
     void *encoder; /* the family's */
     att_pooling pooling;
     att_affine output; /* [N, labels] */
@@ -25,9 +27,10 @@ struct att_label_parts {
     float word_dropout;
 };
 
-/* The parts of a model for an encoder that gives rows of `width`; NULL on failure, which the
- * builder keeps. */
-att_label_parts *att_label_build(att_model *model, att_builder *builder, int64_t width);
+/* Ends the making of a model whose sentences `read` reads with `encoder`, in rows of `width`: adds
+ * what comes after, and gives the builder's status. */
+att_status att_label_build(att_model *model, att_builder *builder, att_label_read *read,
+                           void *encoder, int64_t width);
 
 /* What can be said of the settings by any of them. */
 att_status att_label_check(const att_settings *settings, att_error *err);

@@ -62,6 +62,13 @@ void att_model_free(att_model *model)
     att_free(model);
 }
 
+att_builder att_model_builder(att_model *model, att_error *err)
+{
+    return (att_builder){ .params = &model->params,
+                          .spread = (float)model->settings->start,
+                          .err = err };
+}
+
 att_kind att_model_kind(const att_model *model)
 {
     return att_settings_kind(model->settings);

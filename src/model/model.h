@@ -8,6 +8,7 @@
 
 #include "attend.h"
 #include "base/arena.h"
+#include "nn/build.h"
 #include "settings/settings.h"
 #include "tape/ops.h"
 #include "text/batch.h"
@@ -110,6 +111,7 @@ typedef struct att_lesson {
 typedef struct att_row_result {
     double loss;
     int64_t tokens, right;
+    float *losses; /* receives each token's, one after the other; NULL: not wanted */
 } att_row_result;
 
 /* What came of it, summed over the target tokens of the batch, ends included. */
@@ -134,6 +136,8 @@ static inline void att_lesson_add(att_lesson_result *result, int64_t row, float 
     result->rows[row].loss += (double)loss;
     result->rows[row].tokens++;
     result->rows[row].right += right;
+    if (result->rows[row].losses)
+        *result->rows[row].losses++ = loss;
 }
 
 /* The loss of a batch, a single number summed over its target tokens, to be differentiated by
@@ -208,6 +212,9 @@ struct att_family {
     int64_t (*longest)(const att_model *model); /* source; NULL: any */
     int64_t (*carries)(const att_model *model); /* floats to a row of a text; NULL: none */
 };
+
+/* What a family adds the parameters of a model with, as its settings say. */
+att_builder att_model_builder(att_model *model, att_error *err);
 
 /* All families by kind; NULL where there is none. */
 extern const att_family *const att_families[ATT_KINDS][ATT_FAMILIES];

@@ -88,9 +88,7 @@ static att_status build(att_model *model, att_error *err)
     att_recurrent_parts *parts = att_arena_take(&model->memory, 1, sizeof *parts);
     if (!parts)
         return att_fail_memory(err);
-    att_builder builder = { .params = &model->params,
-                            .spread = (float)settings->start,
-                            .err = err };
+    att_builder builder = att_model_builder(model, err);
     int64_t targets = att_vocab_size(model->target_words);
     choose(parts, settings);
     build_source(parts, &builder, model);
@@ -136,9 +134,7 @@ static att_status build_text(att_model *model, att_error *err)
     att_recurrent_parts *parts = att_arena_take(&model->memory, 1, sizeof *parts);
     if (!parts)
         return att_fail_memory(err);
-    att_builder builder = { .params = &model->params,
-                            .spread = (float)settings->start,
-                            .err = err };
+    att_builder builder = att_model_builder(model, err);
     int64_t words = att_vocab_size(model->target_words);
     choose_text(parts, settings);
     att_embedding_build(&parts->target, &builder, settings, words, "target",

@@ -38,18 +38,10 @@ static att_status build(att_model *model, att_error *err)
     att_reader *reader = att_arena_take(&model->memory, 1, sizeof *reader);
     if (!reader)
         return att_fail_memory(err);
-    att_builder builder = { .params = &model->params,
-                            .spread = (float)settings->start,
-                            .err = err };
+    att_builder builder = att_model_builder(model, err);
     att_reader_build_embedding(reader, &builder, settings, att_vocab_size(model->source_words));
     att_reader_build_layers(reader, &builder, settings, false);
-    att_label_parts *parts = att_label_build(model, &builder, reader->width);
-    if (!parts)
-        return builder.status;
-    parts->read = read_sentences;
-    parts->encoder = reader;
-    model->parts = parts;
-    return builder.status;
+    return att_label_build(model, &builder, read_sentences, reader, reader->width);
 }
 
 const att_family att_recurrent_label_family = {

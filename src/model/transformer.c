@@ -203,9 +203,7 @@ static att_status build(att_model *model, att_error *err)
     att_transformer_parts *parts = att_arena_take(&model->memory, 1, sizeof *parts);
     if (!parts)
         return att_fail_memory(err);
-    att_builder builder = { .params = &model->params,
-                            .spread = (float)settings->start,
-                            .err = err };
+    att_builder builder = att_model_builder(model, err);
     int64_t targets = att_vocab_size(model->target_words);
     *parts = parts_of(settings);
     parts->read = att_settings_kind(settings) == ATT_KIND_PICTURE ? att_transformer_see
@@ -230,9 +228,7 @@ static att_status build_text(att_model *model, att_error *err)
     att_transformer_parts *parts = att_arena_take(&model->memory, 1, sizeof *parts);
     if (!parts)
         return att_fail_memory(err);
-    att_builder builder = { .params = &model->params,
-                            .spread = (float)settings->start,
-                            .err = err };
+    att_builder builder = att_model_builder(model, err);
     int64_t words = att_vocab_size(model->target_words);
     *parts = parts_of(settings);
     parts->reads = false;

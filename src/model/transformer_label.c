@@ -29,17 +29,9 @@ static att_status build(att_model *model, att_error *err)
     att_transformer_parts *encoder = att_arena_take(&model->memory, 1, sizeof *encoder);
     if (!encoder)
         return att_fail_memory(err);
-    att_builder builder = { .params = &model->params,
-                            .spread = (float)settings->start,
-                            .err = err };
+    att_builder builder = att_model_builder(model, err);
     att_transformer_build_encoder(encoder, &builder, settings, att_vocab_size(model->source_words));
-    att_label_parts *parts = att_label_build(model, &builder, encoder->width);
-    if (!parts)
-        return builder.status;
-    parts->read = read_sentences;
-    parts->encoder = encoder;
-    model->parts = parts;
-    return builder.status;
+    return att_label_build(model, &builder, read_sentences, encoder, encoder->width);
 }
 
 const att_family att_transformer_label_family = {

@@ -1,5 +1,6 @@
 /* Pairs of lines, from good files and bad ones. */
 #include "text/pairs_help.h"
+#include "failing_memory.h"
 
 #include <fcntl.h>
 #include <sys/stat.h>
@@ -409,28 +410,26 @@ static void a_dash_is_standard_input(void **state)
 
 /* ---- without memory */
 
+static att_status read_aligned(void *context)
+{
+    (void)context;
+    pairs got;
+    att_error err = { 0 };
+    att_status status = try_pairs(&got, &(att_pair_files){ .both = "f", .align = "align" },
+                                  ATT_TOKENS_CHAR, (att_pair_reading){ 0 }, &err);
+    if (status == ATT_OK)
+        free_pairs(&got);
+    else
+        assert_string_equal(err.message, "out of memory");
+    return status;
+}
+
 static void every_allocation_may_fail(void **state)
 {
     (void)state;
     put("f", "ab\tx\né\tyz\n\n");
     put("align", "0-0\n0-1\n\n");
-    size_t live = att_alloc_live();
-    for (size_t n = 1;; n++) {
-        pairs got;
-        att_error err = { 0 };
-        att_alloc_fail_at(n);
-        att_status status = try_pairs(&got, &(att_pair_files){ .both = "f", .align = "align" },
-                                      ATT_TOKENS_CHAR, (att_pair_reading){ 0 }, &err);
-        att_alloc_fail_at(0);
-        if (status == ATT_OK)
-            free_pairs(&got);
-        assert_int_equal(att_alloc_live(), live);
-        if (status == ATT_OK)
-            break;
-        assert_int_equal(status, ATT_NO_MEMORY);
-        assert_string_equal(err.message, "out of memory");
-        assert_true(n < 100);
-    }
+    every_allocation_fails(read_aligned, NULL, 100);
 }
 
 static void targets_are_kept_as_they_stand_on_request(void **state)

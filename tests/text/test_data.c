@@ -1,5 +1,6 @@
 /* What a run learns from, as settings ask for it, and the report of it. */
 #include "text/data.h"
+#include "failing_memory.h"
 #include "text/pairs_help.h"
 
 /* Keys and values in turn, ended by NULL; the first is the task. */
@@ -238,24 +239,20 @@ static void where_all_is_well_the_report_is_four_lines(void **state)
     att_data_free(&data);
 }
 
+static att_status load_data(void *context)
+{
+    att_data data;
+    att_status status = att_data_load(&data, context, NULL);
+    att_data_free(&data);
+    return status;
+}
+
 static void every_allocation_may_fail(void **state)
 {
     (void)state;
     put("t", "ab\txy\nba\tyx\n");
     att_settings *settings = settings_of(GIVEN("pairs", "train", "t", "valid", "t"));
-    size_t live = att_alloc_live();
-    for (size_t n = 1;; n++) {
-        att_data data;
-        att_alloc_fail_at(n);
-        att_status status = att_data_load(&data, settings, NULL);
-        att_alloc_fail_at(0);
-        att_data_free(&data);
-        assert_int_equal(att_alloc_live(), live);
-        if (status == ATT_OK)
-            break;
-        assert_int_equal(status, ATT_NO_MEMORY);
-        assert_true(n < 100);
-    }
+    every_allocation_fails(load_data, settings, 100);
     att_settings_free(settings);
 }
 

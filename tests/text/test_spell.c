@@ -6,6 +6,7 @@
 #include <cmocka.h>
 
 #include "base/alloc.h"
+#include "failing_memory.h"
 #include "text/spell.h"
 
 #include <string.h>
@@ -92,22 +93,20 @@ static void what_is_no_text_is_refused_but_by_bytes(void **state)
     att_vocab_free(any);
 }
 
+static att_status spell(void *context)
+{
+    att_spelt spelt = { 0 };
+    att_status status = att_spell(&spelt, context, "ab\nba", 5, NULL);
+    att_spelt_free(&spelt);
+    return status;
+}
+
 static void running_out_of_memory_leaves_nothing_behind(void **state)
 {
     (void)state;
     att_vocab *both[] = { letters(true), bytes() };
     for (int i = 0; i < 2; i++) {
-        size_t live = att_alloc_live();
-        att_status status = ATT_NO_MEMORY;
-        for (size_t n = 1; status != ATT_OK; n++) {
-            att_spelt spelt = { 0 };
-            assert_true(n < 100);
-            att_alloc_fail_at(n);
-            status = att_spell(&spelt, both[i], "ab\nba", 5, NULL);
-            att_alloc_fail_at(0);
-            att_spelt_free(&spelt);
-            assert_int_equal(att_alloc_live(), live);
-        }
+        every_allocation_fails(spell, both[i], 100);
         att_vocab_free(both[i]);
     }
 }

@@ -3,6 +3,7 @@
 
 #include "base/alloc.h"
 #include "base/error.h"
+#include "failing_memory.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -306,8 +307,9 @@ static void a_damaged_vocabulary_is_refused(void **state)
 
 #endif
 
-static att_status build_one(void)
+static att_status build_one(void *context)
 {
+    (void)context;
     att_vocab *vocab;
     att_ids ids = { 0 };
     int32_t *final = NULL;
@@ -325,17 +327,7 @@ static att_status build_one(void)
 static void every_allocation_may_fail(void **state)
 {
     (void)state;
-    size_t live = att_alloc_live();
-    for (size_t n = 1;; n++) {
-        att_alloc_fail_at(n);
-        att_status status = build_one();
-        att_alloc_fail_at(0);
-        assert_int_equal(att_alloc_live(), live);
-        if (status == ATT_OK)
-            break;
-        assert_int_equal(status, ATT_NO_MEMORY);
-        assert_true(n < 30);
-    }
+    every_allocation_fails(build_one, NULL, 30);
 }
 
 int main(void)

@@ -74,8 +74,7 @@ extern const char *const length_norm_words[]; /* NULL-ended, in the order of att
         DECODING_ROW(TYPE, "seed", NUMBER, seed, "N", "with --sample: another seed, other draws",  \
                      .least = 0, .most = 1e15, .kinds = WRITES),                                   \
         DECODING_ROW(TYPE, "with", TEXT, with, "MODELS",                                           \
-                     "other models, with commas between them, that answer together with it",       \
-                     .kinds = (WRITES) | KIND_LABEL)
+                     "other models, with commas between them, that answer together with it")
 
 /* What contradicts what; NULL: nothing. */
 const char *decoding_bad(const decoding_options *options);

@@ -22,16 +22,23 @@ typedef struct session {
 
 /* ---- questions */
 
-/* What answers are to be, or to begin with. */
+/* What an answer is to be, or to begin with: an error says that it is there, not in the line. */
+static att_status encode_given(att_ids *out, const session *s, const char *text, att_error *err)
+{
+    att_error inner = { 0 };
+    att_status status = att_vocab_encode(s->model->target_words, out, text, strlen(text), &inner);
+    if (status != ATT_BAD_INPUT)
+        return status == ATT_OK ? ATT_OK : att_fail_memory(err);
+    return att_fail(err, status, NULL, "the %s: %s", s->how->targets ? "target" : "prefix",
+                    inner.message);
+}
+
 static att_status read_given(session *s, att_error *err)
 {
     const char *const *given = s->how->targets ? s->how->targets : s->how->prefixes;
     for (size_t i = 0; given && i < s->questions.count; i++) {
         att_question *q = &s->questions.items[i];
-        const char *text = given[q->index];
-        ATT_TRY(att_in_line(
-            att_vocab_encode(s->model->target_words, &q->given, text, strlen(text), err), q->index,
-            err));
+        ATT_TRY(att_in_line(encode_given(&q->given, s, given[q->index], err), q->index, err));
     }
     return ATT_OK;
 }

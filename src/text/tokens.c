@@ -6,6 +6,7 @@
 #include "base/text.h"
 #include "text/utf8.h"
 
+#include <stdio.h>
 #include <string.h>
 
 #ifdef ATT_HAVE_UTF8PROC
@@ -30,12 +31,19 @@ size_t att_line_good(const char *line, size_t length)
 
 att_status att_line_check(const char *line, size_t length, att_error *err)
 {
-    size_t good = att_line_good(line, length);
+    size_t good = att_line_good(line, length), start = 0, number = 1;
     if (good == length)
         return ATT_OK;
-    const char *why = line[good] ? "not UTF-8" : "no text";
-    return att_fail(err, ATT_BAD_INPUT, NULL, "byte %zu of the line, 0x%02X, is %s", good + 1,
-                    (unsigned char)line[good], why);
+    for (size_t i = 0; i < good; i++)
+        if (line[i] == '\n') {
+            start = i + 1;
+            number++;
+        }
+    char where[32] = "the line"; /* of a text, which it is */
+    if (memchr(line, '\n', length))
+        snprintf(where, sizeof where, "line %zu", number);
+    return att_fail(err, ATT_BAD_INPUT, NULL, "byte %zu of %s, 0x%02X, is %s", good - start + 1,
+                    where, (unsigned char)line[good], line[good] ? "not UTF-8" : "no text");
 }
 
 /* ---- what depends on Unicode's tables */

@@ -112,6 +112,8 @@ static void bytes_that_are_no_text_are_named(void **state)
     assert_string_equal(err.message, "byte 2 of the line, 0xC3, is not UTF-8");
     assert_int_equal(att_line_check("a\0\xFF", 3, &err), ATT_BAD_INPUT);
     assert_string_equal(err.message, "byte 2 of the line, 0x00, is no text");
+    assert_int_equal(att_line_check("ab\nc\nd\xFF\n", 8, &err), ATT_BAD_INPUT);
+    assert_string_equal(err.message, "byte 2 of line 3, 0xFF, is not UTF-8");
     assert_int_equal(att_line_check("\xED\xA0\x80", 3, NULL), ATT_BAD_INPUT); /* a surrogate */
     assert_int_equal(att_line_check("", 0, &err), ATT_OK);
 }

@@ -75,9 +75,11 @@ static att_status cut_lines(reader *r, const char ***lines, size_t *count, size_
         if (!end && !r->ended)
             break;
         size_t size = end ? (size_t)(end - start) : length - *used;
-        if (memchr(start, 0, size))
-            return error_set(err, ATT_BAD_INPUT, r->name,
-                             "line %zu holds a zero byte: it is no text", r->before + *count + 1);
+        if (memchr(start, 0, size)) {
+            error_set(err, ATT_BAD_INPUT, r->name, "holds a zero byte: it is no text");
+            err->line = (int)(r->before + *count + 1);
+            return ATT_BAD_INPUT;
+        }
         start[size] = 0; /* where the text's own terminator is, for a last line without an end */
         (*lines)[(*count)++] = start;
         *used += size + (end ? 1 : 0);

@@ -20,9 +20,11 @@ static att_status cut(prefixes *out, size_t length, att_error *err)
     for (char *at = out->text, *end = at + length; at < end; out->count++) {
         char *stop = memchr(at, '\n', (size_t)(end - at));
         stop = stop ? stop : end;
-        if (memchr(at, 0, (size_t)(stop - at)))
-            return error_set(err, ATT_BAD_INPUT, out->path,
-                             "line %zu holds a zero byte: it is no text", out->count + 1);
+        if (memchr(at, 0, (size_t)(stop - at))) {
+            error_set(err, ATT_BAD_INPUT, out->path, "holds a zero byte: it is no text");
+            err->line = (int)(out->count + 1);
+            return ATT_BAD_INPUT;
+        }
         *stop = 0; /* the text has a terminator of its own behind a last line without an end */
         out->lines[out->count] = at;
         at = stop + 1;

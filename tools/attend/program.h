@@ -103,6 +103,9 @@ att_status error_set(att_error *err, att_status status, const char *place, const
 
 att_status error_memory(att_error *err);
 
+/* Names the place of bad input where the library, which was given a text, could not. */
+void error_name(att_error *err, att_status status, const char *place);
+
 /* The worse of two outcomes. */
 exit_code worse(exit_code a, exit_code b);
 

@@ -35,8 +35,9 @@ static void catch_signals(void)
 
 typedef struct writing {
     const run_settings *set;
-    att_text all; /* for --json */
-    char last;    /* byte written */
+    const att_text *prompt; /* NULL once it is written */
+    att_text all;           /* for --json */
+    char last;              /* byte written */
     att_status status;
     att_error *err;
 } writing;
@@ -52,10 +53,19 @@ static void put(writing *w, const char *bytes, size_t length)
         w->status = error_memory(w->err);
 }
 
+/* Before the first token, when it is known to be text that the model takes. */
+static void put_prompt(writing *w)
+{
+    if (w->prompt)
+        put(w, w->prompt->data, w->prompt->length);
+    w->prompt = NULL;
+}
+
 static bool told(void *context, const char *text, size_t length, double score)
 {
     (void)score;
     writing *w = context;
+    put_prompt(w);
     put(w, text, length);
     return w->status == ATT_OK && !caught && !output_unread();
 }
@@ -76,6 +86,7 @@ static att_status end_json(writing *w, const att_continued *found)
 
 static att_status end(writing *w, const att_continued *found)
 {
+    put_prompt(w);
     if (w->set->json)
         return end_json(w, found);
     if (w->last != '\n')
@@ -88,9 +99,8 @@ static att_status go_on(const run_settings *set, const decoding *models, const a
 {
     const att_continuing how = { .decoding = models->how,
                                  .tokens = set->length > 0 ? set->length : USUAL_LENGTH };
-    writing w = { .set = set, .err = err };
+    writing w = { .set = set, .prompt = prompt, .err = err };
     att_continued found;
-    put(&w, prompt->data, prompt->length);
     att_status status = att_model_continue(&found, models->model, prompt->data, prompt->length,
                                            &how, told, &w, err);
     if (status == ATT_OK && w.status == ATT_OK && found.unknown > 0)
@@ -113,6 +123,8 @@ att_status run_text(const run_settings *set, const decoding *models, att_error *
     catch_signals();
     if (status == ATT_OK)
         status = go_on(set, models, &prompt, err);
+    if (models->how.with_count == 0 && set->prompt) /* then it must be the prompt */
+        error_name(err, status, strcmp(set->prompt, "-") == 0 ? "standard input" : "--prompt");
     att_text_free(&prompt);
     if (caught) {
         signal(caught, SIG_DFL);

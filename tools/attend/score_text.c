@@ -85,8 +85,9 @@ att_status score_text(const score_settings *set, const decoding *models, const c
     if (status == ATT_OK)
         status = att_model_score_text(&found, models->model, text.data, text.length, &models->how,
                                       told, &w, err);
-    if (status == ATT_OK)
-        status = w.status;
+    if (models->how.with_count == 0) /* then it must be the text */
+        error_name(err, status, lines_name(file));
+    status = status == ATT_OK ? w.status : status;
     if (status == ATT_OK && found.tokens == 0)
         status = error_set(err, ATT_BAD_INPUT, lines_name(file),
                            "has no tokens to score: the first is only told");

@@ -14,11 +14,16 @@
  *   9. Rendering              traces and attention maps
  *  10. Settings               every choice of training, by name
  *  11. Metrics                how well lines of text agree with references
- *  12. Models                 trained models: running and looking into them
- *  13. Training               a model from settings and data
- *  14. Measuring              how fast all of this is here, and how fast it could be
- *  15. Gradient check         every operation of the models against its formula
- *  16. Pictures               photographs from JPEG and PNG files; what a network sees in them
+ *  12. Models                 model files: loading, making by hand, what is inside
+ *  13. Answers                lines answered, pictures described, and how well
+ *  14. Labels                 lines sorted, and how well
+ *  15. Language models        texts that go on, and how well they are foreseen
+ *  16. Looking inside         heads of Transformers, units of recurrent models
+ *  17. Training               a model from settings and data
+ *  18. Importing              weights of other programs
+ *  19. Pictures               photographs from JPEG and PNG files; what a network sees in them
+ *  20. Measuring              how fast all of this is here, and how fast it could be
+ *  21. Gradient check         every operation of the models against its formula
  *
  * Conventions. The library never prints, exits or aborts. A call that can fail returns an
  * att_status and, where an att_error is given, says in it what was wrong and what was expected.
@@ -686,14 +691,6 @@ ATT_API att_status att_metrics_score_files(att_metric_score *out, size_t *lines,
                                            size_t reference_count, const att_metric_how *how,
                                            att_error *err);
 
-/* One label against all others. */
-typedef struct att_label_rates {
-    int64_t there, given; /* sentences that have it, and that a model gave it */
-    double precision;     /* of those given it, the part that has it */
-    double recall;        /* of those that have it, the part given it */
-    double f1;            /* the harmonic mean of both */
-} att_label_rates;
-
 /* ---------------------------------------------------------------- 12. Models */
 
 /* A model: settings, vocabularies and parameters, as trained and kept in one .safetensors file. */
@@ -712,6 +709,7 @@ enum { ATT_KINDS = ATT_KIND_PICTURE + 1 };
 ATT_API att_status att_model_load(att_model **out, const char *path, att_error *err);
 ATT_API void att_model_free(att_model *model);
 
+/* Its kind, which says what of the sections below is for it. */
 ATT_API att_kind att_model_kind(const att_model *model);
 
 /* Writes it beside `path` and renames it into place. */
@@ -742,36 +740,11 @@ ATT_API att_status att_model_tensor_set(att_model *model, const char *name,
 /* Adds what is inside and how it was trained to *out: lines of text, or one line of JSON. */
 ATT_API att_status att_model_info(att_text *out, const att_model *model, bool json, att_error *err);
 
-/* Where a Transformer attends: sources to themselves, targets to themselves, targets to sources. */
-typedef enum att_head_part { ATT_PART_ENCODER, ATT_PART_DECODER, ATT_PART_CROSS } att_head_part;
+/* ---------------------------------------------------------------- 13. Answers */
 
-/* One head of a model, at work on a line. */
-typedef struct att_head_choice {
-    att_head_part part;
-    int64_t layer, head; /* from 1; 0: the first */
-    const char *input;   /* the source */
-    const char *target;  /* what the decoder has said; NULL: the model's own answer */
-} att_head_choice;
-
-/* Adds a worksheet to *out that works this head out, from embeddings or what the layers before gave
- * to what it adds, and expects of its weights what the model found in single precision. It loads
- * parameters from `file`, the model's name in the sheet's folder. Transformers alone have heads. */
-ATT_API att_status att_model_explain(att_text *out, att_model *model, const char *file,
-                                     const att_head_choice *which, att_error *err);
-
-/* What heads look at in a line, to draw. */
-typedef struct att_gaze att_gaze;
-
-/* Runs a Transformer over which->input and keeps the weights of one part and layer (0: the last):
- * those of which->head, or of all heads (0), each in a panel or their mean. Rows and columns of the
- * decoder are the start and what was said, each row being what the next token is found from.
- * Release with att_gaze_free(). */
-ATT_API att_status att_model_gaze(att_gaze **out, att_model *model, const att_head_choice *which,
-                                  bool every_head, att_error *err);
-ATT_API void att_gaze_free(att_gaze *look);
-
-/* The map, lent. */
-ATT_API const att_map *att_gaze_map(const att_gaze *look);
+/* Models that answer lines (ATT_KIND_PAIRS) and that say what is in pictures (ATT_KIND_PICTURE):
+ * how they are asked, what they give, and how that is drawn and measured. One search serves all
+ * (docs/running.md). */
 
 /* By what the sum of an answer's log-probabilities is divided, n its tokens with the end: longer
  * answers are less probable, and would always lose. */
@@ -853,6 +826,8 @@ typedef struct att_answers att_answers;
 ATT_API att_status att_model_answer(att_answers **out, att_model *model, const char *const *lines,
                                     size_t count, const att_answer_how *how, att_error *err);
 ATT_API void att_answers_free(att_answers *answers);
+ATT_API size_t att_answers_count(const att_answers *answers);
+ATT_API const att_answer *att_answers_get(const att_answers *answers, size_t index);
 
 /* Says what is in pictures, with a model of captions: float [count,cells,depth] or
  * [count,rows,columns,depth] of the size that the model was trained on, as att_model_pictures()
@@ -866,9 +841,6 @@ ATT_API att_status att_model_describe(att_answers **out, att_model *model,
  * att_tensor_free(). */
 ATT_API att_status att_model_pictures(att_tensor *out, const att_model *model, const char *path,
                                       att_error *err);
-
-ATT_API size_t att_answers_count(const att_answers *answers);
-ATT_API const att_answer *att_answers_get(const att_answers *answers, size_t index);
 
 /* The map of an answer's attention, with both sides' tokens as labels, lent. false where there are
  * no weights. */
@@ -950,7 +922,9 @@ ATT_API att_status att_model_evaluate(att_scores *out, att_metric_score *texts, 
 /* The metrics that suit the text a model answers in: BLEU and chrF for words; often none. */
 ATT_API const char *const *att_model_metrics(const att_model *model, size_t *count);
 
-/* ---- models that sort: of the kind ATT_KIND_LABEL */
+/* ---------------------------------------------------------------- 14. Labels */
+
+/* Models that sort, of the kind ATT_KIND_LABEL: one of a list of labels for each line. */
 
 /* The labels that a model tells apart, numbered from 0, the most frequent in training first. Models
  * of other kinds have none; past the last, NULL. */
@@ -999,6 +973,14 @@ ATT_API const att_verdict *att_verdicts_get(const att_verdicts *verdicts, size_t
 ATT_API att_status att_verdict_json(att_text *out, const att_verdict *verdict,
                                     const att_model *model, att_error *err);
 
+/* One label against all others. */
+typedef struct att_label_rates {
+    int64_t there, given; /* sentences that have it, and that a model gave it */
+    double precision;     /* of those given it, the part that has it */
+    double recall;        /* of those that have it, the part given it */
+    double f1;            /* the harmonic mean of both */
+} att_label_rates;
+
 /* A model measured on sentences and their labels. Rates are between 0 and 1. */
 typedef struct att_label_scores {
     int64_t lines;
@@ -1026,29 +1008,9 @@ ATT_API void att_label_scores_free(att_label_scores *scores);
 ATT_API att_status att_label_scores_json(att_text *out, const att_label_scores *scores,
                                          const att_model *model, att_error *err);
 
-/* Weights of other programs. A format is a row of a table. */
-typedef struct att_import_format {
-    const char *name;  /* "ctranslate2" */
-    const char *takes; /* the file that it is read from: "model.bin" */
-    const char *says;  /* what becomes of it, in one line */
-    bool splits;       /* lines can be split into its tokens in several ways */
-    bool tokeniser;    /* its tokeniser is another file */
-} att_import_format;
+/* ---------------------------------------------------------------- 15. Language models */
 
-/* Format `index`, from 0, lent for good; NULL past the last. */
-ATT_API const att_import_format *att_import_format_get(size_t index);
-
-/* All-zero means: as the format has it. */
-typedef struct att_import_how {
-    const char *tokens;    /* what a token is: "space" (what stands between spaces) or "char" */
-    const char *tokeniser; /* the file that has it; NULL: looked for beside the weights */
-} att_import_how;
-
-/* Reads weights of another program: *out is what a model file holds, to be saved by
- * att_safetensors_save(). What is not understood (a version, a tensor, a shape, a way to quantise)
- * is ATT_BAD_INPUT and named in *err. `how` may be NULL. */
-ATT_API att_status att_import(att_bundle **out, const char *format, const char *path,
-                              const att_import_how *how, att_error *err);
+/* Models of the kind ATT_KIND_TEXT: what comes next. */
 
 /* How a text goes on. */
 typedef struct att_continuing {
@@ -1106,7 +1068,40 @@ ATT_API att_status att_model_evaluate_text(att_text_scores *out, att_model *mode
                                            const att_measuring *how, att_text *notes,
                                            att_error *err);
 
-/* ---- Looking into recurrent models: what single units do while a text is read (docs/cells.md). */
+/* ---------------------------------------------------------------- 16. Looking inside */
+
+/* Where a Transformer attends: sources to themselves, targets to themselves, targets to sources. */
+typedef enum att_head_part { ATT_PART_ENCODER, ATT_PART_DECODER, ATT_PART_CROSS } att_head_part;
+
+/* One head of a model, at work on a line. */
+typedef struct att_head_choice {
+    att_head_part part;
+    int64_t layer, head; /* from 1; 0: the first */
+    const char *input;   /* the source */
+    const char *target;  /* what the decoder has said; NULL: the model's own answer */
+} att_head_choice;
+
+/* Adds a worksheet to *out that works this head out, from embeddings or what the layers before gave
+ * to what it adds, and expects of its weights what the model found in single precision. It loads
+ * parameters from `file`, the model's name in the sheet's folder. Transformers alone have heads. */
+ATT_API att_status att_model_explain(att_text *out, att_model *model, const char *file,
+                                     const att_head_choice *which, att_error *err);
+
+/* What heads look at in a line, to draw. */
+typedef struct att_gaze att_gaze;
+
+/* Runs a Transformer over which->input and keeps the weights of one part and layer (0: the last):
+ * those of which->head, or of all heads (0), each in a panel or their mean. Rows and columns of the
+ * decoder are the start and what was said, each row being what the next token is found from.
+ * Release with att_gaze_free(). */
+ATT_API att_status att_model_gaze(att_gaze **out, att_model *model, const att_head_choice *which,
+                                  bool every_head, att_error *err);
+ATT_API void att_gaze_free(att_gaze *look);
+
+/* The map, lent. */
+ATT_API const att_map *att_gaze_map(const att_gaze *look);
+
+/* Of recurrent models: what single units do while a text is read (docs/cells.md). */
 
 /* What is read off a unit. */
 typedef enum att_signal {
@@ -1196,7 +1191,7 @@ ATT_API size_t att_flow_layers(const att_flow *flow);
 /* Of one layer, from 0, lent; its name tells the kind of cell: "LSTM, layer 1". */
 ATT_API att_curve att_flow_get(const att_flow *flow, size_t layer);
 
-/* ---------------------------------------------------------------- 13. Training */
+/* ---------------------------------------------------------------- 17. Training */
 
 /* A run: data, a model and where its training stands. */
 typedef struct att_training att_training;
@@ -1275,7 +1270,93 @@ ATT_API size_t att_training_best(const att_training *training);
 ATT_API const char *att_training_model_path(const att_training *training);
 ATT_API const char *att_training_checkpoint_path(const att_training *training);
 
-/* ---------------------------------------------------------------- 14. Measuring */
+/* ---------------------------------------------------------------- 18. Importing */
+
+/* Weights of other programs. A format is a row of a table. */
+typedef struct att_import_format {
+    const char *name;  /* "ctranslate2" */
+    const char *takes; /* the file that it is read from: "model.bin" */
+    const char *says;  /* what becomes of it, in one line */
+    bool splits;       /* lines can be split into its tokens in several ways */
+    bool tokeniser;    /* its tokeniser is another file */
+} att_import_format;
+
+/* Format `index`, from 0, lent for good; NULL past the last. */
+ATT_API const att_import_format *att_import_format_get(size_t index);
+
+/* All-zero means: as the format has it. */
+typedef struct att_import_how {
+    const char *tokens;    /* what a token is: "space" (what stands between spaces) or "char" */
+    const char *tokeniser; /* the file that has it; NULL: looked for beside the weights */
+} att_import_how;
+
+/* Reads weights of another program: *out is what a model file holds, to be saved by
+ * att_safetensors_save(). What is not understood (a version, a tensor, a shape, a way to quantise)
+ * is ATT_BAD_INPUT and named in *err. `how` may be NULL. */
+ATT_API att_status att_import(att_bundle **out, const char *format, const char *path,
+                              const att_import_how *how, att_error *err);
+
+/* ---------------------------------------------------------------- 19. Pictures */
+
+/* Pixels of 8-bit red, green and blue, [height,width,3], line by line from the top. */
+typedef struct att_picture {
+    int64_t width, height;
+    uint8_t *pixels;
+} att_picture;
+
+/* Reads a JPEG or PNG file; which it is shows from its first bytes. Grey, palettes, 16 bits, the
+ * colours of print and interlacing become plain pixels, what is transparent lies on white, and a
+ * photograph is put upright where the camera tells how it was held. At most 65535 pixels on a side
+ * and 100 million in all; a file that ends early or is damaged is refused. Release with
+ * att_picture_free(). */
+ATT_API att_status att_picture_load(att_picture *out, const char *path, att_error *err);
+
+/* The same from memory; `name` stands for the file in errors. */
+ATT_API att_status att_picture_read(att_picture *out, const void *bytes, size_t size,
+                                    const char *name, att_error *err);
+ATT_API void att_picture_free(att_picture *picture);
+
+/* The largest square in the middle of a picture, scaled to `pixels` on a side: a new picture. */
+ATT_API att_status att_picture_square(att_picture *out, const att_picture *in, int64_t pixels,
+                                      att_error *err);
+
+/* Adds the bytes of a PNG file of the picture to *out. */
+ATT_API att_status att_picture_png(att_text *out, const att_picture *picture, att_error *err);
+
+/* A network that looks at photographs, SqueezeNet v1.0, from a file that att_import() made of its
+ * published weights. It tells what is on a photograph, and it gives features: what it saw in each
+ * cell of a grid, which models of captions learn from. It looks at the middle square of a picture.
+ * Not from several threads at once. */
+typedef struct att_eyes att_eyes;
+
+ATT_API att_status att_eyes_load(att_eyes **out, const char *path, att_error *err);
+ATT_API void att_eyes_free(att_eyes *eyes);
+ATT_API att_status att_eyes_save(const att_eyes *eyes, const char *path, att_error *err);
+
+/* The names of what it knows; NULL past the last. */
+ATT_API size_t att_eyes_label_count(const att_eyes *eyes);
+ATT_API const char *att_eyes_label(const att_eyes *eyes, size_t index);
+
+/* The probability of each label, [att_eyes_label_count()], for one picture. */
+ATT_API att_status att_eyes_name(float *out, att_eyes *eyes, const att_picture *picture,
+                                 att_error *err);
+
+/* Numbers in a cell of its features. */
+ATT_API int64_t att_eyes_depth(const att_eyes *eyes);
+
+/* The features of one picture, float [rows,columns,depth]: a new tensor. */
+ATT_API att_status att_eyes_features(att_tensor *out, att_eyes *eyes, const att_picture *picture,
+                                     att_error *err);
+
+/* Teaches the eyes to give features as others have made them from the same network: `seen` [N,C]
+ * are features of N cells as these eyes give them, `wanted` [N,D] those that should come out. From
+ * then on features are the linear map of C to D numbers that fits best (least squares, with a
+ * pull towards 0 of `ridge` times the mean variance of the numbers seen). *error receives the
+ * deviation that is left, as a part of that of `wanted`. Eyes can be taught once. */
+ATT_API att_status att_eyes_teach(att_eyes *eyes, const att_tensor *seen, const att_tensor *wanted,
+                                  double ridge, double *error, att_error *err);
+
+/* ---------------------------------------------------------------- 20. Measuring */
 
 /* The machine, as far as it tells. */
 typedef struct att_machine {
@@ -1337,7 +1418,7 @@ ATT_API att_status att_bench_run(att_bench_times *out, size_t index, const att_b
 ATT_API att_status att_limit_measure(double *out, att_limit limit, const att_bench_how *how,
                                      att_error *err);
 
-/* ---------------------------------------------------------------- 15. Gradient check */
+/* ---------------------------------------------------------------- 21. Gradient check */
 
 /* Models are built from operations, each with a forward and a backward of its own. Every one of
  * them states its formula in double precision as well, and samples: shapes and settings to try, odd
@@ -1359,66 +1440,6 @@ ATT_API int att_gradcheck_samples(int op);
 
 /* Checks an operation on one of its samples. */
 ATT_API att_status att_gradcheck_run(att_gradcheck *out, int op, int sample, att_error *err);
-
-/* ---------------------------------------------------------------- 16. Pictures */
-
-/* Pixels of 8-bit red, green and blue, [height,width,3], line by line from the top. */
-typedef struct att_picture {
-    int64_t width, height;
-    uint8_t *pixels;
-} att_picture;
-
-/* Reads a JPEG or PNG file; which it is shows from its first bytes. Grey, palettes, 16 bits, the
- * colours of print and interlacing become plain pixels, what is transparent lies on white, and a
- * photograph is put upright where the camera tells how it was held. At most 65535 pixels on a side
- * and 100 million in all; a file that ends early or is damaged is refused. Release with
- * att_picture_free(). */
-ATT_API att_status att_picture_load(att_picture *out, const char *path, att_error *err);
-
-/* The same from memory; `name` stands for the file in errors. */
-ATT_API att_status att_picture_read(att_picture *out, const void *bytes, size_t size,
-                                    const char *name, att_error *err);
-ATT_API void att_picture_free(att_picture *picture);
-
-/* The largest square in the middle of a picture, scaled to `pixels` on a side: a new picture. */
-ATT_API att_status att_picture_square(att_picture *out, const att_picture *in, int64_t pixels,
-                                      att_error *err);
-
-/* Adds the bytes of a PNG file of the picture to *out. */
-ATT_API att_status att_picture_png(att_text *out, const att_picture *picture, att_error *err);
-
-/* A network that looks at photographs, SqueezeNet v1.0, from a file that att_import() made of its
- * published weights. It tells what is on a photograph, and it gives features: what it saw in each
- * cell of a grid, which models of captions learn from. It looks at the middle square of a picture.
- * Not from several threads at once. */
-typedef struct att_eyes att_eyes;
-
-ATT_API att_status att_eyes_load(att_eyes **out, const char *path, att_error *err);
-ATT_API void att_eyes_free(att_eyes *eyes);
-ATT_API att_status att_eyes_save(const att_eyes *eyes, const char *path, att_error *err);
-
-/* The names of what it knows; NULL past the last. */
-ATT_API size_t att_eyes_label_count(const att_eyes *eyes);
-ATT_API const char *att_eyes_label(const att_eyes *eyes, size_t index);
-
-/* The probability of each label, [att_eyes_label_count()], for one picture. */
-ATT_API att_status att_eyes_name(float *out, att_eyes *eyes, const att_picture *picture,
-                                 att_error *err);
-
-/* Numbers in a cell of its features. */
-ATT_API int64_t att_eyes_depth(const att_eyes *eyes);
-
-/* The features of one picture, float [rows,columns,depth]: a new tensor. */
-ATT_API att_status att_eyes_features(att_tensor *out, att_eyes *eyes, const att_picture *picture,
-                                     att_error *err);
-
-/* Teaches the eyes to give features as others have made them from the same network: `seen` [N,C]
- * are features of N cells as these eyes give them, `wanted` [N,D] those that should come out. From
- * then on features are the linear map of C to D numbers that fits best (least squares, with a
- * pull towards 0 of `ridge` times the mean variance of the numbers seen). *error receives the
- * deviation that is left, as a part of that of `wanted`. Eyes can be taught once. */
-ATT_API att_status att_eyes_teach(att_eyes *eyes, const att_tensor *seen, const att_tensor *wanted,
-                                  double ridge, double *error, att_error *err);
 
 #ifdef __cplusplus
 }

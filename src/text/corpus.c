@@ -234,9 +234,11 @@ static att_status cut_line(const reading *in, const att_line *line, att_line sid
         tabs += line->text[i] == '\t';
     if (tabs != 1 && !is_blank(line)) {
         const char *found = tabs == 0 ? "no tab" : "more than one tab";
+        const char *expected = in->how->labels     ? "sentence<TAB>label"
+                               : in->how->captions ? "number<TAB>caption"
+                                                   : "source<TAB>target";
         return att_fail_at(in->err, ATT_BAD_INPUT, in->sides[SOURCE].file->name, (int)line->number,
-                           0, NULL, "expected %s, found %s",
-                           in->how->labels ? "sentence<TAB>label" : "source<TAB>target", found);
+                           0, NULL, "expected %s, found %s", expected, found);
     }
     const char *tab = memchr(line->text, '\t', line->length);
     size_t length = tab ? (size_t)(tab - line->text) : line->length;

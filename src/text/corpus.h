@@ -90,6 +90,7 @@ typedef struct att_pair_reading {
     uint64_t seed;      /* of that choice */
     bool held;          /* read those held out; else the others */
     bool keep_text;     /* of the targets */
+    bool captions;      /* sources are numbers of pictures */
     bool labels;        /* targets are labels: one that is not known is refused, or where pairs are
                          * held out, the pair is left out */
 } att_pair_reading;

@@ -165,7 +165,8 @@ static att_pair_reading reading_of(const att_settings *settings, att_vocab *numb
                                .target = (att_vocab *)(uintptr_t)words,
                                .max_length = settings->max_length,
                                .hold_out = holds_out(settings) ? settings->hold_out : 0,
-                               .seed = (uint64_t)settings->data_seed };
+                               .seed = (uint64_t)settings->data_seed,
+                               .captions = true };
 }
 
 /* The corpus takes the album's pictures over. */

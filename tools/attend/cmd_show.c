@@ -116,7 +116,7 @@ static exit_code show(const struct verb *verb, const show_settings *set, const c
         show_kind *way = set->cell ? show_cell : set->gradients ? show_gradients : shows[kind];
         code = show_looks_inside(set) ? show_inside_check(verb, set, &usual)
                                       : kinds_check(verb, kind, way != NULL, set, &usual);
-        if (code == EXIT_DONE && !input && kind != ATT_KIND_PICTURE)
+        if (code == EXIT_DONE && !input && (kind != ATT_KIND_PICTURE || show_looks_inside(set)))
             code = report_usage(verb, "expects a model and an input");
         if (code == EXIT_DONE)
             status = way(set, &models, input, &err);

@@ -3,7 +3,6 @@
 
 #include "base/alloc.h"
 #include "base/error.h"
-#include "base/random.h"
 #include "model/output.h"
 
 #include <assert.h>
@@ -44,19 +43,6 @@ att_status att_label_build(att_model *model, att_builder *builder, att_label_rea
 
 /* ---- from sentences to scores */
 
-/* Replaces words by the unknown one, each with the probability that the settings give, so that no
- * single word decides and words that are not known mean something. A pair's draws are its own,
- * whatever the batch. */
-static void drop_words(int32_t *ids, int64_t length, float probability, const att_lesson *lesson,
-                       int64_t pair)
-{
-    uint64_t stream = UINT64_C(0x776f726400000000) + lesson->step; /* "word" */
-    for (int64_t i = 0; i < length; i++)
-        if (att_random_float(lesson->seed, stream, ((uint64_t)pair << 24) + (uint64_t)i) <
-            probability)
-            ids[i] = ATT_ID_UNKNOWN;
-}
-
 /* The sources as they are read: some words dropped where `batch` is learnt from, and ended by a
  * stop token where that stands for the sentence. In the tape's memory; NULL on failure. */
 static const att_sources *prepare(const att_label_parts *parts, att_tape *tape,
@@ -75,7 +61,7 @@ static const att_sources *prepare(const att_label_parts *parts, att_tape *tape,
         for (int64_t i = 0; i < length; i++)
             row[i] = i < lengths[r] ? from->ids[r * from->length + i] : ATT_ID_NONE;
         if (lesson && parts->word_dropout > 0 && att_tape_learns(tape))
-            drop_words(row, lengths[r], parts->word_dropout, lesson, pair[r]);
+            att_lesson_drop_words(lesson, row, lengths[r], parts->word_dropout, pair[r]);
         if (stop)
             row[lengths[r]++] = ATT_ID_END;
     }

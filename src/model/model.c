@@ -3,10 +3,13 @@
 
 #include "base/alloc.h"
 #include "base/error.h"
+#include "base/random.h"
 #include "model/format.h"
 #include "model/label.h"
 #include "model/recurrent.h"
 #include "model/transformer.h"
+
+#include <string.h>
 
 const att_family *const att_families[ATT_KINDS][ATT_FAMILIES] = {
     [ATT_KIND_PAIRS] = { [ATT_FAMILY_RECURRENT] = &att_recurrent_family,
@@ -102,10 +105,47 @@ att_status att_carried_make(att_carried *out, const att_model *model, int64_t mo
     return out->states ? ATT_OK : att_fail_memory(err);
 }
 
+void att_lesson_drop_words(const att_lesson *lesson, int32_t *ids, int64_t length,
+                           float probability, int64_t pair)
+{
+    uint64_t stream = UINT64_C(0x776f726400000000) + lesson->step; /* "word" */
+    for (int64_t i = 0; i < length; i++) {
+        uint64_t index = ((uint64_t)pair << 24) + (uint64_t)i;
+        if (ids[i] != ATT_ID_START && att_random_float(lesson->seed, stream, index) < probability)
+            ids[i] = ATT_ID_UNKNOWN;
+    }
+}
+
+/* The tokens that a decoder is fed, some of them dropped (Bowman et al. 2016, "Generating sentences
+ * from a continuous space"): it cannot learn by heart what follows what, and has to look. In the
+ * tape's memory; NULL on failure. */
+static const int32_t *fed_tokens(att_tape *tape, const att_batch *batch, const att_lesson *lesson,
+                                 float probability)
+{
+    int64_t length = batch->target_length, count = batch->rows * length;
+    int32_t *ids = att_tape_take(tape, count, sizeof *ids);
+    if (!ids)
+        return NULL;
+    memcpy(ids, batch->target_in, (size_t)count * sizeof *ids);
+    for (int64_t r = 0; r < batch->rows; r++)
+        att_lesson_drop_words(lesson, ids + r * length, batch->target_lengths[r], probability,
+                              batch->pair[r]);
+    return ids;
+}
+
 att_node *att_model_loss(att_model *model, att_tape *tape, const att_batch *batch,
                          const att_lesson *lesson, att_lesson_result *result)
 {
-    return model->family->loss(model, tape, batch, lesson, result);
+    att_batch fed = *batch;
+    bool writes =
+        att_settings_kind(model->settings) != ATT_KIND_LABEL; /* which drops what it reads */
+    float dropped = writes ? (float)model->settings->word_dropout : 0;
+    if (lesson && dropped > 0 && att_tape_learns(tape)) {
+        fed.target_in = fed_tokens(tape, batch, lesson, dropped);
+        if (!fed.target_in)
+            return NULL;
+    }
+    return model->family->loss(model, tape, &fed, lesson, result);
 }
 
 att_status att_decoder_new(att_decoder **out, att_model *model, att_error *err)

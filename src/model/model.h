@@ -140,6 +140,12 @@ static inline void att_lesson_add(att_lesson_result *result, int64_t row, float 
         *result->rows[row].losses++ = loss;
 }
 
+/* Takes tokens for the unknown one, each with this probability, so that no single word decides and
+ * words that are not known mean something; the start stays. A pair's draws are its own, whatever
+ * the batch. */
+void att_lesson_drop_words(const att_lesson *lesson, int32_t *ids, int64_t length,
+                           float probability, int64_t pair);
+
 /* The loss of a batch, a single number summed over its target tokens, to be differentiated by
  * att_tape_backward(tape, loss, scale). Smoothing and the loss of given alignments are in it. NULL
  * on failure, which the tape keeps. `result` may be NULL. The tape has begun. */

@@ -39,7 +39,8 @@ typedef struct att_recurrent_parts {
 
     att_reader reader;               /* the encoder */
     att_eye eye;                     /* in its place, where sources are pictures */
-    att_affine see[ATT_MOST_LAYERS]; /* from the mean of a picture to each layer's start */
+    bool starts_seeing;              /* the mean of a picture starts each layer; else nothing */
+    att_affine see[ATT_MOST_LAYERS]; /* from that mean to the start */
     att_embedding target;
     att_cell_layer decoder[ATT_MOST_LAYERS];
     att_glimpse glimpse;

@@ -22,6 +22,7 @@ static const need needs[] = {
     { "normaliser", "attention", SCORED, "there are no weights to normalise" },
     { "feed", "attention", "fixed " SCORED, "there is no context to feed" },
     { "window", "attention", "local", "only local attention has a window" },
+    { "picture-start", "attention", "fixed " SCORED, "the start is all that the decoder sees" },
     { "align", "attention", SCORED, "there are no weights to teach" },
     { "positions-join", "positions", "sinusoidal learned", "there are no positions to join" },
     { "pool-score", "pool", "attention", "only pool attention has scores" },

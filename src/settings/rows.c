@@ -8,7 +8,8 @@
 /* Whom a row concerns: tasks and families. LINES: pairs of lines from files; ENCODER: those that
  * read tokens; WRITING: that write them; LOOKING: whose decoder may look at a source; TWO_STACKS:
  * that have an encoder and a decoder; SENTENCES: of lines from files; WORDED: that write those;
- * COUNTED: that make up as many examples as they are told. */
+ * COUNTED: that make up as many examples as they are told; DROPPING: that may be kept from some of
+ * the words; SEEING: whose decoder goes from word to word and looks at pictures. */
 /* clang-format off */
 #define CONCERNS_FILES           { ATT_TASKS_FILES, ATT_FAMILIES_ALL }
 #define CONCERNS_DATA            { ATT_TASKS_DATA, ATT_FAMILIES_ALL }
@@ -33,6 +34,8 @@
 #define CONCERNS_CAPTION         { ATT_TASKS_CAPTION, ATT_FAMILIES_ALL }
 #define CONCERNS_SHAPES          { ATT_TASKS_SHAPES, ATT_FAMILIES_ALL }
 #define CONCERNS_PICTURES        { ATT_TASKS_PICTURES, ATT_FAMILIES_ALL }
+#define CONCERNS_SEEING          { ATT_TASKS_PICTURES, ATT_FAMILIES_RECURRENT }
+#define CONCERNS_DROPPING        { ATT_TASKS_LABEL | ATT_TASKS_PICTURES, ATT_FAMILIES_ALL }
 /* clang-format on */
 
 /* Limits where any sensible value would do. A double holds each exactly. */
@@ -148,6 +151,8 @@ const att_row att_rows[] = {
            "channels of the first; each further has twice as many"),
     FLAG("pictures", "picture-positions", picture_positions, PICTURES, "yes",
          "add what is learned of each row and column to the cells"),
+    FLAG("pictures", "picture-start", picture_start, SEEING, "yes",
+         "start the decoder from the mean of the picture; without, it sees what it looks at alone"),
 
     TEXT("strings", "alphabet", alphabet, MADE, "abcd", "LETTERS",
          "the letters of the strings made up"),
@@ -240,11 +245,12 @@ const att_row att_rows[] = {
          "how pool attention scores a token"),
     NUMBER("labels", "pool-heads", pool_heads, LABEL, "1", 1, 1024, "N",
            "heads of pool attention, which share the width"),
-    REAL("labels", "word-dropout", word_dropout, LABEL, "0.1", 0, 0.95, "P",
-         "probability that a token is taken for an unknown one in training"),
 
     REAL("teaching", "dropout", dropout, ALL, "0.2", 0, 0.95, "P",
          "probability that a unit is dropped"),
+    REAL("teaching", "word-dropout", word_dropout, DROPPING, "0", 0, 0.95, "P",
+         "probability that a token that is read, or fed to a decoder, is taken for an unknown one "
+         "in training"),
     REAL("teaching", "label-smoothing", label_smoothing, ALL, "0", 0, 0.9, "P",
          "probability spread over all tokens"),
     REAL("teaching", "own", own, OWN, "0", 0, 1, "P",
@@ -354,15 +360,18 @@ const att_other_default att_other_defaults[] = {
     SHAPES("width", "64"),
     SHAPES("embed", "32"),
     SHAPES("dropout", "0"),
+    SHAPES("word-dropout", "0.5"),
+    SHAPES("picture-start", "no"),
     SHAPES("attention", "additive"),
     SHAPES("batch", "512"),
     SHAPES("rate", "0.005"),
     SHAPES("schedule", "cosine"),
-    SHAPES("epochs", "10"),
+    SHAPES("epochs", "16"),
     SHAPES("convolutions", "2"),
     SHAPES("train-count", "12000"),
     SHAPES("valid-count", "500"),
     SHAPES("best-by", "lines"),
+    WHEN("attention", "none", "picture-start", "yes"),
     SMALL("reverse"),
     SMALL("copy"),
     SMALL("sort"),
@@ -392,6 +401,7 @@ const att_other_default att_other_defaults[] = {
     CLASSIFY("width", "128"),
     CLASSIFY("embed", "96"),
     CLASSIFY("dropout", "0.5"),
+    CLASSIFY("word-dropout", "0.1"),
     CLASSIFY("label-smoothing", "0"),
     CLASSIFY("rate", "0.004"),
     CLASSIFY("schedule", "cosine"),

@@ -132,7 +132,7 @@ struct att_settings {
     int64_t picture_rows, picture_columns, picture_depth; /* 0: not known before the data are */
     int64_t picture_size;                                 /* of those made up */
     int64_t convolutions, channels;
-    bool picture_positions;
+    bool picture_positions, picture_start;
 
     /* data made up */
     const char *alphabet;
@@ -175,10 +175,9 @@ struct att_settings {
     /* labels */
     int pool, pool_score; /* att_pool_kind, att_pool_score */
     int64_t pool_heads;
-    double word_dropout;
 
     /* regularisation and teaching */
-    double dropout, label_smoothing;
+    double dropout, word_dropout, label_smoothing;
     double own;
     int64_t own_from;
     double align_weight;

@@ -80,11 +80,12 @@ static bool is_held(uint64_t seed, int64_t a, int64_t b)
     return att_random_bits(seed, PAIRS_STREAM, pair) % HELD_OF == 0;
 }
 
-/* A shape on one side of the picture: `far` tells which. */
-static att_shape draw_shape(draws *from, int64_t kind, bool far, bool upright, int64_t size)
+/* A shape of `kind` and size on one side of the picture: `far` tells which. */
+static att_shape draw_shape(draws *from, int64_t kind, int64_t reach, bool far, bool upright,
+                            int64_t size)
 {
     att_shape out = { .colour = (int)(kind % COLOURS), .form = (int)(kind / COLOURS) };
-    out.reach = draw(from, size / 8, size / 6);
+    out.reach = reach;
     int64_t half = (size - 1) / 2 - out.reach; /* beyond it the other might be met */
     int64_t along = draw(from, out.reach, half < size / 3 ? half : size / 3);
     int64_t beside = draw(from, size / 3, 2 * size / 3);
@@ -104,9 +105,11 @@ void att_scene_draw(att_scene *out, uint64_t seed, int64_t number, bool held, in
         second = draw(&from, 0, KINDS - 1);
     } while (first == second || is_held(seed, first, second) != held);
     out->upright = draw(&from, 0, 1);
+    out->far = draw(&from, 0, 1);
     out->ground = (int)draw(&from, 30, 110);
-    out->first = draw_shape(&from, first, false, out->upright, size);
-    out->second = draw_shape(&from, second, true, out->upright, size);
+    int64_t large = draw(&from, size / 5, 2 * size / 9), small = draw(&from, size / 8, size / 7);
+    out->first = draw_shape(&from, first, large, out->far, out->upright, size);
+    out->second = draw_shape(&from, second, small, !out->far, out->upright, size);
 }
 
 static void paint_pixel(float *pixel, const att_scene *scene, int64_t x, int64_t y)
@@ -132,26 +135,22 @@ void att_scene_paint(float *pixels, const att_scene *scene, int64_t size)
 
 /* ---- saying */
 
-att_status att_scene_say(att_text *out, const att_scene *scene, bool turned)
+att_status att_scene_say(att_text *out, const att_scene *scene)
 {
     static const char *const relations[2][2] = { { "left of", "right of" }, { "above", "below" } };
-    const att_shape *a = turned ? &scene->second : &scene->first;
-    const att_shape *b = turned ? &scene->first : &scene->second;
+    const att_shape *a = &scene->first, *b = &scene->second;
     return att_text_print(out, "a %s %s %s a %s %s", colours[a->colour].word, forms[a->form].word,
-                          relations[scene->upright][turned], colours[b->colour].word,
+                          relations[scene->upright][scene->far], colours[b->colour].word,
                           forms[b->form].word);
 }
 
 /* ---- all of them */
 
-static att_status add_lines(att_text *out, const att_scene *scene, int64_t number)
+static att_status add_line(att_text *out, const att_scene *scene, int64_t number)
 {
-    for (int turned = 0; turned < 2; turned++) {
-        ATT_TRY(att_text_print(out, "%lld\t", (long long)number));
-        ATT_TRY(att_scene_say(out, scene, turned));
-        ATT_TRY(att_text_puts(out, "\n"));
-    }
-    return ATT_OK;
+    ATT_TRY(att_text_print(out, "%lld\t", (long long)number));
+    ATT_TRY(att_scene_say(out, scene));
+    return att_text_puts(out, "\n");
 }
 
 att_status att_shapes_make(att_grids *pictures, att_text *captions, const att_settings *settings,
@@ -164,7 +163,7 @@ att_status att_shapes_make(att_grids *pictures, att_text *captions, const att_se
         att_scene scene;
         att_scene_draw(&scene, (uint64_t)settings->data_seed, i, held, size);
         att_scene_paint(pictures->values + i * att_grids_width(pictures), &scene, size);
-        if (add_lines(captions, &scene, i) != ATT_OK)
+        if (add_line(captions, &scene, i) != ATT_OK)
             return att_fail_memory(err);
     }
     return ATT_OK;

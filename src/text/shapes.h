@@ -13,8 +13,9 @@ typedef struct att_shape {
 
 /* Two shapes side by side, or one above the other. */
 typedef struct att_scene {
-    att_shape first, second; /* the first is the left one, or the upper */
+    att_shape first, second; /* the first is the larger one */
     bool upright;            /* one above the other */
+    bool far;                /* the first is the right one, or the lower */
     int ground;              /* grey, of 255 */
 } att_scene;
 
@@ -25,11 +26,10 @@ void att_scene_draw(att_scene *out, uint64_t seed, int64_t number, bool held, in
 /* Paints it, [size,size,3] from 0 to 1. */
 void att_scene_paint(float *pixels, const att_scene *scene, int64_t size);
 
-/* Appends "a red circle left of a blue square", or the same from the second on: "a blue square
- * right of a red circle". */
-att_status att_scene_say(att_text *out, const att_scene *scene, bool turned);
+/* Appends "a red circle left of a blue square": the larger one first. */
+att_status att_scene_say(att_text *out, const att_scene *scene);
 
-/* Everything that the settings ask for: pictures, and lines number<TAB>caption, two of each. */
+/* Everything that the settings ask for: pictures, and lines number<TAB>caption, one of each. */
 att_status att_shapes_make(att_grids *pictures, att_text *captions, const att_settings *settings,
                            bool held, att_error *err);
 

@@ -25,8 +25,17 @@ static const variant variants[] = {
     { "start alone", { { "attention", "none" } } },
     { "fixed at the state", { { "attention", "fixed" }, { "feed", "state" } } },
     { "general", { { "attention", "general" } } },
+    { "general, starting from the picture",
+      { { "attention", "general" }, { "picture-start", "yes" } } },
+    { "fixed, starting from nothing", { { "attention", "fixed" }, { "picture-start", "no" } } },
     { "additive at both, gru, two layers",
       { { "attention", "additive" }, { "feed", "both" }, { "cell", "gru" }, { "layers", "2" } } },
+    { "additive at the state, starting from the picture, gru, two layers",
+      { { "attention", "additive" },
+        { "feed", "state" },
+        { "picture-start", "yes" },
+        { "cell", "gru" },
+        { "layers", "2" } } },
     { "coverage, rnn", { { "attention", "coverage" }, { "cell", "rnn" } } },
     { "location, no places", { { "attention", "location" }, { "picture-positions", "no" } } },
     { "pixels as they are", { { "convolutions", "0" } } },
@@ -55,7 +64,8 @@ static void set(att_settings *settings, const char *key, const char *value)
         fail_msg("%s = %s: %s", key, value, err.message);
 }
 
-static void scene_of(scene *s, const variant *row)
+/* A model of the variant, learning with or without dropout of units. */
+static void scene_with(scene *s, const variant *row, const char *dropout)
 {
     static const char *const small[][2] = { { "width", "12" },
                                             { "layers", "1" },
@@ -69,6 +79,8 @@ static void scene_of(scene *s, const variant *row)
         set(s->settings, small[i][0], small[i][1]);
     for (int i = 0; row->set[i][0]; i++)
         set(s->settings, row->set[i][0], row->set[i][1]);
+    if (dropout)
+        set(s->settings, "dropout", dropout);
     if (s->settings->convolutions > 0)
         set(s->settings, "channels", "4");
     set(s->settings, "picture-rows", "24");
@@ -83,6 +95,11 @@ static void scene_of(scene *s, const variant *row)
         att_tape_new(&s->tape, &s->model->params, &err) != ATT_OK ||
         att_data_batches(&s->batches, &s->data.train, s->settings, 64, 1, &err) != ATT_OK)
         fail_msg("%s: %s", row->name, err.message);
+}
+
+static void scene_of(scene *s, const variant *row)
+{
+    scene_with(s, row, NULL);
 }
 
 static void scene_free(scene *s)
@@ -223,6 +240,65 @@ static void gradients_do_not_depend_on_threads(void **state)
     }
 }
 
+/* Row r of a batch, on its own. */
+static att_batch row_of(const att_batch *batch, int64_t r)
+{
+    att_batch one = *batch;
+    one.rows = 1;
+    one.grid += r * batch->cells * batch->depth;
+    one.source_lengths += r;
+    one.target_in += r * batch->target_length;
+    one.target_out += r * batch->target_length;
+    one.target_lengths += r;
+    one.pair += r;
+    return one;
+}
+
+static double loss_of(scene *s, const att_batch *batch, bool learn)
+{
+    const att_lesson lesson = { .seed = 3, .step = 5 };
+    att_lesson_result told = { 0 };
+    att_tape_begin(s->tape, learn, 3, 5);
+    assert_non_null(att_model_loss(s->model, s->tape, batch, &lesson, &told));
+    return told.loss;
+}
+
+static void words_are_kept_from_the_decoder_while_learning_alone_and_alike_in_any_batch(
+    void **state)
+{
+    (void)state;
+    EACH_VARIANT(row)
+    {
+        scene s;
+        scene_with(&s, row, "0");
+        const att_batch *batch = att_batches_get(s.batches, 0);
+        double dropped = loss_of(&s, batch, true), whole = loss_of(&s, batch, false), alone = 0;
+        for (int64_t r = 0; r < batch->rows; r++) {
+            const att_batch one = row_of(batch, r);
+            alone += loss_of(&s, &one, true);
+        }
+        assert_true(s.settings->word_dropout > 0);
+        if (dropped == whole || fabs(dropped - alone) > 1e-12 * dropped)
+            fail_msg("%s: %.17g learning, %.17g alone, %.17g otherwise", row->name, dropped, alone,
+                     whole);
+        s.settings->word_dropout = 0;
+        assert_true(loss_of(&s, batch, true) == whole);
+        scene_free(&s);
+    }
+}
+
+static void a_decoder_that_starts_from_nothing_has_no_parameters_for_it(void **state)
+{
+    (void)state;
+    for (int starts = 0; starts < 2; starts++) {
+        const variant row = { "start", { { "picture-start", starts ? "yes" : "no" } } };
+        scene s;
+        scene_of(&s, &row);
+        assert_int_equal(att_params_find(&s.model->params, "start.0.w") >= 0, starts);
+        scene_free(&s);
+    }
+}
+
 static void assert_refused(const char *const given[][2], const char *message)
 {
     att_settings *settings;
@@ -281,6 +357,9 @@ int main(void)
         cmocka_unit_test(an_answer_is_the_same_alone_and_in_company),
         cmocka_unit_test(attention_is_spread_over_the_cells),
         cmocka_unit_test(gradients_do_not_depend_on_threads),
+        cmocka_unit_test(
+            words_are_kept_from_the_decoder_while_learning_alone_and_alike_in_any_batch),
+        cmocka_unit_test(a_decoder_that_starts_from_nothing_has_no_parameters_for_it),
         cmocka_unit_test(what_cannot_be_is_refused),
         cmocka_unit_test(pictures_of_another_size_are_refused),
     };

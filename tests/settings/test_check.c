@@ -37,6 +37,7 @@ static void defaults_agree_with_each_other(void **state)
     assert_good(GIVEN("reverse"));
     assert_good(GIVEN("copy"));
     assert_good(GIVEN("sort"));
+    assert_good(GIVEN("shapes"));
     assert_good(GIVEN("pairs", "train", "f"));
     assert_good(GIVEN("pairs", "source", "f", "target", "g"));
 }
@@ -65,6 +66,12 @@ static void what_needs_attention_is_refused_without_it(void **state)
                        "window contradicts attention dot: only local attention has a window");
     assert_contradicts(GIVEN("pairs", "train", "f", "align", "g", "attention", "none"),
                        "align contradicts attention none: there are no weights to teach");
+    for (int starts = 0; starts < 2; starts++)
+        assert_contradicts(
+            GIVEN("shapes", "attention", "none", "picture-start", starts ? "yes" : "no"),
+            "picture-start contradicts attention none: the start is all that the decoder sees");
+    assert_good(GIVEN("shapes", "attention", "none"));
+    assert_good(GIVEN("shapes", "attention", "fixed", "picture-start", "no"));
     assert_good(GIVEN("reverse", "attention", "fixed", "feed", "state"));
     assert_good(GIVEN("reverse", "attention", "local", "window", "3"));
     assert_good(GIVEN("reverse", "attention", "additive", "normaliser", "sparsemax"));
@@ -121,6 +128,8 @@ static void a_setting_of_another_task_is_refused(void **state)
                        "alphabet contradicts task pairs: its pairs come from files");
     assert_contradicts(GIVEN("reverse", "train", "f"),
                        "train contradicts task reverse: its strings are made up");
+    assert_contradicts(GIVEN("reverse", "word-dropout", "0.1"),
+                       "word-dropout contradicts task reverse: its strings are made up");
 }
 
 static void numbers_out_of_order_are_refused(void **state)

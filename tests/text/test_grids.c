@@ -223,23 +223,29 @@ static void shapes_lie_apart_and_within_the_picture(void **state)
                             both[k]->x + both[k]->reach < size &&
                             both[k]->y + both[k]->reach < size);
             int64_t apart = s.upright ? s.second.y - s.first.y : s.second.x - s.first.x;
-            assert_true(apart >= s.first.reach + s.second.reach);
+            assert_true((s.far ? -apart : apart) >= s.first.reach + s.second.reach);
+            assert_true(s.first.reach > s.second.reach);
         }
 }
 
-static void a_scene_is_said_from_both_sides(void **state)
+static void a_scene_is_said_from_the_larger_shape_on(void **state)
 {
     (void)state;
-    const att_scene scene = { .first = { .colour = 0, .form = 0 },
-                              .second = { .colour = 2, .form = 1 },
-                              .upright = false };
-    att_text text = { 0 };
-    assert_int_equal(att_scene_say(&text, &scene, false), ATT_OK);
-    assert_string_equal(text.data, "a red circle left of a blue square");
-    text.length = 0;
-    assert_int_equal(att_scene_say(&text, &scene, true), ATT_OK);
-    assert_string_equal(text.data, "a blue square right of a red circle");
-    att_text_free(&text);
+    static const char *const said[2][2] = {
+        { "a red circle left of a blue square", "a red circle right of a blue square" },
+        { "a red circle above a blue square", "a red circle below a blue square" },
+    };
+    for (int upright = 0; upright < 2; upright++)
+        for (int far = 0; far < 2; far++) {
+            const att_scene scene = { .first = { .colour = 0, .form = 0, .reach = 5 },
+                                      .second = { .colour = 2, .form = 1, .reach = 3 },
+                                      .upright = upright,
+                                      .far = far };
+            att_text text = { 0 };
+            assert_int_equal(att_scene_say(&text, &scene), ATT_OK);
+            assert_string_equal(text.data, said[upright][far]);
+            att_text_free(&text);
+        }
 }
 
 static void a_shape_has_its_colour_where_it_is(void **state)
@@ -269,7 +275,7 @@ int main(void)
         cmocka_unit_test(captions_without_pictures_are_refused),
         cmocka_unit_test(scenes_held_out_are_of_other_pairs),
         cmocka_unit_test(shapes_lie_apart_and_within_the_picture),
-        cmocka_unit_test(a_scene_is_said_from_both_sides),
+        cmocka_unit_test(a_scene_is_said_from_the_larger_shape_on),
         cmocka_unit_test(a_shape_has_its_colour_where_it_is),
     };
     return cmocka_run_group_tests(tests, make_folder, remove_folder);

@@ -10,9 +10,9 @@ _attend_train='--config --quiet --train --source --target --valid --valid-source
 --embed --bidirectional --attention --normaliser --feed --window --preset --decoder-layers
 --heads --key-heads --feed-forward --norm --norm-kind --activation --residuals --scale --embed-scale
 --biases --attention-dropout --embed-dropout --features --valid-features --features-scale --picture-rows
---picture-columns --picture-depth --picture-size --convolutions --channels --picture-positions
---pool --pool-score --pool-heads --word-dropout
---dropout --label-smoothing --own --own-from
+--picture-columns --picture-depth --picture-size --convolutions --channels --picture-positions --picture-start
+--pool --pool-score --pool-heads
+--dropout --word-dropout --label-smoothing --own --own-from
 --align-weight --optimiser --rate --momentum --beta1 --beta2 --rho --epsilon --decay --clip
 --schedule --warmup --least-rate --plateau-factor --plateau-patience --epochs --steps
 --batch --accumulate --validate-every --best-by --patience --average --seed --data-seed

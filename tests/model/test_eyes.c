@@ -18,6 +18,8 @@
 
 #include <cmocka.h>
 
+#include "failing_memory.h"
+
 /* A bundle of eyes with starting values, and the labels "thing 0", … */
 static att_bundle *some_bundle(int labels)
 {
@@ -220,6 +222,50 @@ static void too_few_cells_determine_no_map(void **state)
     att_eyes_free(eyes);
 }
 
+/* ---- memory */
+
+/* What eyes are made of and asked, in turn. */
+typedef struct task {
+    const att_bundle *bundle;
+    const att_picture *picture;      /* to be looked at, or NULL */
+    const att_tensor *seen, *wanted; /* to be taught, or NULL */
+} task;
+
+static att_status open_and_use(void *context)
+{
+    const task *t = context;
+    att_eyes *eyes;
+    att_tensor features = { 0 };
+    float probabilities[ATT_SQUEEZENET_LABELS];
+    double left;
+    att_status status = att_eyes_from_bundle(&eyes, t->bundle, "eyes", NULL);
+    if (status == ATT_OK && t->seen)
+        status = att_eyes_teach(eyes, t->seen, t->wanted, 0.01, &left, NULL);
+    if (status == ATT_OK && t->picture)
+        status = att_eyes_features(&features, eyes, t->picture, NULL);
+    if (status == ATT_OK && t->picture)
+        status = att_eyes_name(probabilities, eyes, t->picture, NULL);
+    att_tensor_free(&features);
+    att_eyes_free(eyes);
+    return status;
+}
+
+static void memory_may_run_out_wherever_eyes_are_opened_taught_or_used(void **state)
+{
+    (void)state;
+    att_bundle *bundle = some_bundle(ATT_SQUEEZENET_LABELS);
+    att_picture p = some_picture();
+    att_tensor seen, wanted;
+    make_lesson(&seen, &wanted);
+    every_allocation_fails(open_and_use, &(task){ .bundle = bundle, .picture = &p }, 1000);
+    every_allocation_fails(open_and_use,
+                           &(task){ .bundle = bundle, .seen = &seen, .wanted = &wanted }, 1000);
+    att_tensor_free(&seen);
+    att_tensor_free(&wanted);
+    att_picture_free(&p);
+    att_bundle_free(bundle);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -231,6 +277,7 @@ int main(void)
 #endif
         cmocka_unit_test(a_map_that_there_is_is_found),
         cmocka_unit_test(too_few_cells_determine_no_map),
+        cmocka_unit_test(memory_may_run_out_wherever_eyes_are_opened_taught_or_used),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

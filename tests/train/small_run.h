@@ -127,6 +127,65 @@ static inline att_settings *small_label_new(const char *folder, const char *fami
     return settings;
 }
 
+/* The same for pictures: words are kept from the decoder as well. */
+static inline att_settings *small_picture_new(const char *folder, const char *task,
+                                              const char *family)
+{
+    static const char *const all[][2] = {
+        { "width", "12" },         { "dropout", "0.3" },  { "word-dropout", "0.3" },
+        { "batch", "64" },         { "epochs", "2" },     { "accumulate", "2" },
+        { "average", "2" },        { "rate", "0.01" },    { "warmup", "3" },
+        { "validate-every", "3" }, { "save-every", "0" }, { "schedule", "plateau" },
+        { "convolutions", "1" },   { "channels", "4" },
+    };
+    att_settings *settings;
+    char path[256];
+    assert_int_equal(att_settings_new(&settings, task, NULL), ATT_OK);
+    small_set(settings, "family", family);
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++)
+        small_set(settings, all[i][0], all[i][1]);
+    if (strcmp(family, "recurrent") == 0)
+        small_set(settings, "own", "0.5");
+    snprintf(path, sizeof path, "%s/m.safetensors", folder);
+    small_set(settings, "out", path);
+    return settings;
+}
+
+static inline att_settings *small_scenes_new(const char *folder, const char *family)
+{
+    att_settings *settings = small_picture_new(folder, "shapes", family);
+    small_set(settings, "picture-size", "24");
+    small_set(settings, "train-count", "40");
+    small_set(settings, "valid-count", "6");
+    return settings;
+}
+
+/* Pictures of 4 x 5 cells, each with two captions, in files. */
+static inline att_settings *small_captions_new(const char *folder, const char *family)
+{
+    enum { PICTURES = 20, NUMBERS = 4 * 5 * 2 };
+    static const char *const words[] = { "dog", "man", "ball", "runs", "jumps" };
+    static float values[PICTURES * NUMBERS];
+    char path[256];
+    att_settings *settings = small_picture_new(folder, "caption", family);
+    for (int i = 0; i < PICTURES * NUMBERS; i++)
+        values[i] = (float)(i * 37 % 101) / 50 - 1;
+    const att_tensor grids = att_tensor_view(values, ATT_F32, 4, (int64_t[]){ PICTURES, 4, 5, 2 });
+    snprintf(path, sizeof path, "%s/features.npy", folder);
+    assert_int_equal(att_npy_save(&grids, path, NULL), ATT_OK);
+    small_set(settings, "features", path);
+    snprintf(path, sizeof path, "%s/captions", folder);
+    FILE *file = fopen(path, "w");
+    assert_non_null(file);
+    for (int i = 0; i < 2 * PICTURES; i++)
+        fprintf(file, "%d\ta %s %s .\n", i / 2, words[i * 3 % 5], words[i * i % 5]);
+    assert_int_equal(fclose(file), 0);
+    small_set(settings, "train", path);
+    small_set(settings, "hold-out", "0.2");
+    small_set(settings, "min-count", "1");
+    return settings;
+}
+
 /* A new folder, to be removed by folder_remove(). */
 static inline void folder_new(char folder[64])
 {

@@ -16,28 +16,35 @@
 typedef struct attempt {
     const char *folder;
     int threads;
-    const char *cpu;        /* or NULL: the best */
-    int64_t die_after;      /* events until it kills itself; 0: never */
-    const char *changes[2]; /* a setting other than those of small_run.h */
-    const char *task;       /* of a model of `family`; NULL: pairs */
-    const char *family;
+    const char *cpu;                /* or NULL: the best */
+    int64_t die_after;              /* events until it kills itself; 0: never */
+    const char *changes[2];         /* a setting other than those of small_run.h */
+    const struct other_task *other; /* a model of something else than pairs, or NULL */
 } attempt;
 
-/* The settings of an attempt, and the files that they name. */
+/* What is learnt beside pairs. */
+typedef struct other_task {
+    const char *task, *family;
+    att_settings *(*settings)(const char *folder, const char *family); /* and the files they name */
+} other_task;
+
+static const other_task others[] = {
+    { "lm", "recurrent", small_text_new },
+    { "lm", "transformer", small_text_new },
+    { "classify", "recurrent", small_label_new },
+    { "classify", "transformer", small_label_new },
+    { "caption", "recurrent", small_captions_new },
+    { "caption", "transformer", small_captions_new },
+    { "shapes", "recurrent", small_scenes_new },
+    { "shapes", "transformer", small_scenes_new },
+};
+enum { OTHERS = sizeof others / sizeof *others };
+
 static att_settings *settings_of(const attempt *how)
 {
-    if (!how->task)
-        return small_new(how->folder);
-    return (strcmp(how->task, "lm") == 0 ? small_text_new : small_label_new)(how->folder,
-                                                                             how->family);
+    return how->other ? how->other->settings(how->folder, how->other->family)
+                      : small_new(how->folder);
 }
-
-/* What learns from files, beside pairs. */
-static const char *const others[][2] = { { "lm", "recurrent" },
-                                         { "lm", "transformer" },
-                                         { "classify", "recurrent" },
-                                         { "classify", "transformer" } };
-enum { OTHERS = sizeof others / sizeof *others };
 
 typedef struct countdown {
     int64_t left;
@@ -229,7 +236,7 @@ static void models_equal(const char *a, const char *b, const char *what)
     att_model_free(models[1]);
 }
 
-static void texts_and_labels_too_give_the_same_bits_everywhere(void **state)
+static void what_is_no_pairs_gives_the_same_bits_everywhere_too(void **state)
 {
     (void)state;
     static const char *const cpus[] = { "ref", "avx2", "avx512" };
@@ -237,7 +244,7 @@ static void texts_and_labels_too_give_the_same_bits_everywhere(void **state)
     for (size_t i = 0; i < OTHERS; i++) {
         char whole[64], other[64], what[64];
         folder_new(whole);
-        attempt how = { whole, .threads = 1, .task = others[i][0], .family = others[i][1] };
+        attempt how = { whole, .threads = 1, .other = &others[i] };
         assert_true(finished(start(&how)));
         for (size_t c = 0; c < sizeof cpus / sizeof *cpus; c++) {
             folder_new(other);
@@ -245,7 +252,7 @@ static void texts_and_labels_too_give_the_same_bits_everywhere(void **state)
             how.threads = threads[c];
             how.cpu = cpus[c];
             assert_true(finished(start(&how)));
-            snprintf(what, sizeof what, "%s, %s, %s", how.task, how.family, how.cpu);
+            snprintf(what, sizeof what, "%s, %s, %s", others[i].task, others[i].family, how.cpu);
             models_equal(whole, other, what);
             folder_remove(other);
         }
@@ -275,14 +282,14 @@ static void every_optimiser_resumes_to_the_same_bytes(void **state)
 }
 
 /* A language model that is killed in the middle of an epoch takes its state up again, one that
- * sorts the draws of the words it drops. */
-static void texts_and_labels_are_taken_up_where_they_were_left(void **state)
+ * sorts or describes the draws of the words it drops. */
+static void what_is_no_pairs_is_taken_up_where_it_was_left(void **state)
 {
     (void)state;
     for (size_t i = 0; i < OTHERS; i++) {
         char whole[64], broken[64], what[64];
         folder_new(whole);
-        attempt how = { whole, .threads = 1, .task = others[i][0], .family = others[i][1] };
+        attempt how = { whole, .threads = 1, .other = &others[i] };
         assert_true(finished(start(&how)));
         bool reached = false;
         for (int64_t n = 1; !reached; n += 3) {
@@ -294,8 +301,8 @@ static void texts_and_labels_are_taken_up_where_they_were_left(void **state)
             how.threads = 1 + (int)(n % 2);
             if (!reached)
                 assert_true(finished(start(&how)));
-            snprintf(what, sizeof what, "%s, %s, killed after event %d", how.task, how.family,
-                     (int)n);
+            snprintf(what, sizeof what, "%s, %s, killed after event %d", others[i].task,
+                     others[i].family, (int)n);
             models_equal(whole, broken, what);
             folder_remove(broken);
         }
@@ -306,8 +313,8 @@ static void texts_and_labels_are_taken_up_where_they_were_left(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(texts_and_labels_are_taken_up_where_they_were_left),
-        cmocka_unit_test(texts_and_labels_too_give_the_same_bits_everywhere),
+        cmocka_unit_test(what_is_no_pairs_is_taken_up_where_it_was_left),
+        cmocka_unit_test(what_is_no_pairs_gives_the_same_bits_everywhere_too),
         cmocka_unit_test(killed_after_every_event_it_ends_the_same),
         cmocka_unit_test(killed_again_and_again_it_ends_the_same),
         cmocka_unit_test(killed_at_any_moment_it_ends_the_same),

@@ -20,9 +20,10 @@ static att_status choose(att_looking *l, const att_head_choice *which, int64_t u
 {
     const att_settings *settings = l->model->settings;
     if (l->model->family != &att_transformer_family)
-        return att_fail(err, ATT_BAD_INPUT, NULL,
-                        "is a %s model: only a transformer has heads to look at",
-                        l->model->family->name);
+        return att_fail(
+            err, ATT_BAD_INPUT, NULL,
+            "the model is %s: heads can be looked at in a transformer that answers lines",
+            l->model->family->name);
     int64_t layers = l->part == ATT_PART_ENCODER ? settings->layers : settings->decoder_layers;
     int64_t layer = which->layer > 0 ? which->layer : usual > 0 ? usual : layers;
     if (layer > layers)

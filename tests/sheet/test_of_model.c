@@ -107,7 +107,8 @@ static void heads_that_there_are_not_are_refused(void **state)
         scene_of(&s, row);
         if (!last)
             assert_refused(s.model, (att_head_choice){ .input = "ab" },
-                           "is a recurrent model: only a transformer has heads to look at");
+                           "the model is recurrent: heads can be looked at in a transformer that "
+                           "answers lines");
         else {
             assert_refused(s.model, (att_head_choice){ .input = "ab", .layer = 2 },
                            "there is no layer 2: the model has 1");

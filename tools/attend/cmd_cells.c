@@ -72,11 +72,7 @@ static att_status tell(const att_cells *cells, const settings *set, att_error *e
     if (status == ATT_OK && set->html)
         status = make_page(&files, cells, set->html, err);
     if (status == ATT_OK)
-        status = output_check(&files, err);
-    if (status == ATT_OK)
-        status = output_save(&files, err);
-    if (status == ATT_OK)
-        status = output_stdout(text.data, text.length, err);
+        status = output_all(&files, &text, err);
     output_free(&files);
     att_text_free(&text);
     return status;

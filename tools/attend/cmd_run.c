@@ -109,6 +109,10 @@ static const char *contradiction(const run_settings *set)
 {
     if ((set->attention || set->heads) && !set->json)
         return set->heads ? "--heads is for --json" : "--attention is for --json";
+    bool looks = set->attention || set->heads || set->alignments || set->copy_unknown ||
+                 set->decoding.coverage_penalty > 0;
+    if ((set->layer > 0 || set->head > 0) && !looks)
+        return "--layer and --head say whose attention is meant, and nothing asks for any";
     if (set->prefix && set->prefixes)
         return "--prefix is for all answers and --prefixes for each: only one of them can be";
     if (set->eyes && set->input_count == 0)

@@ -52,9 +52,10 @@ static att_status load_list(decoding *out, const char *list, att_error *err)
     char *names = strdup(list), *rest = names, *name;
     att_status status = out->with && names ? ATT_OK : error_memory(err);
     while (status == ATT_OK && (name = strsep(&rest, ",")) != NULL) {
-        if (*name)
-            status = att_model_load(&out->with[out->how.with_count], name, err);
-        if (*name && status == ATT_OK)
+        status = *name ? att_model_load(&out->with[out->how.with_count], name, err)
+                       : error_set(err, ATT_BAD_INPUT, "--with",
+                                   "expects models with commas between them, not '%s'", list);
+        if (status == ATT_OK)
             out->how.with_count++;
     }
     out->how.with = out->with;

@@ -68,7 +68,7 @@ static parse_result set_number(cursor *at, const option *row, const char *value)
     bool whole = row->kind == OPTION_REAL || (real == floor(real) && !strpbrk(value, ".eExX"));
     bool plain = end != value && *end == '\0' && isfinite(real) && !strpbrk(value, " \t\n");
     if (!plain || !whole || real < row->least || real > row->most) {
-        report_usage(at->verb, "--%s expects a %snumber from %g to %g, not '%s'", row->name,
+        report_usage(at->verb, "--%s expects a %snumber from %.16g to %.16g, not '%s'", row->name,
                      row->kind == OPTION_NUMBER ? "whole " : "", row->least, row->most, value);
         return PARSE_BAD;
     }

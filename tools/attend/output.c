@@ -193,3 +193,11 @@ att_status output_save(const output_list *list, att_error *err)
     }
     return ATT_OK;
 }
+
+att_status output_all(const output_list *list, const att_text *text, att_error *err)
+{
+    att_status status = output_check(list, err);
+    if (status == ATT_OK)
+        status = output_save(list, err);
+    return status == ATT_OK ? output_stdout(text->data, text->length, err) : status;
+}

@@ -68,4 +68,8 @@ att_status output_check(const output_list *list, att_error *err);
 /* Writes the files, each beside its place and renamed into it, and says so on standard error. */
 att_status output_save(const output_list *list, att_error *err);
 
+/* All three: checks and writes the files, then `text` to standard output, which may be a pipe that
+ * closes early. */
+att_status output_all(const output_list *list, const att_text *text, att_error *err);
+
 #endif

@@ -129,39 +129,15 @@ att_status pictures_make(output_list *files, const att_map *const *maps, size_t 
     return status;
 }
 
-static att_status copy_svg(att_text *out, const att_text *svg, double scale, att_error *err)
+static att_status copy_svg(att_text *out, const void *svg, bool flat, att_error *err)
 {
-    (void)scale;
-    return att_text_add(out, svg->data, svg->length) == ATT_OK ? ATT_OK : error_memory(err);
-}
-
-static att_status scale_png(att_text *out, const att_text *svg, double scale, att_error *err)
-{
-    return picture_png(out, svg, scale > 0 ? scale : usual_scale, err);
-}
-
-static att_status page_pdf(att_text *out, const att_text *svg, double scale, att_error *err)
-{
-    (void)scale;
-    return picture_pdf(out, svg, err);
+    const att_text *made = svg;
+    (void)flat;
+    return att_text_add(out, made->data, made->length) == ATT_OK ? ATT_OK : error_memory(err);
 }
 
 att_status pictures_of_svg(output_list *files, const att_text *svg, const char *what,
                            const picture_files *asked, att_error *err)
 {
-    const struct {
-        const char *path;
-        att_status (*draw)(att_text *out, const att_text *svg, double scale, att_error *err);
-    } kinds[] = { { asked->svg, copy_svg }, { asked->png, scale_png }, { asked->pdf, page_pdf } };
-    for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) {
-        if (!kinds[i].path)
-            continue;
-        output_file *file = output_add(files, kinds[i].path, what);
-        if (!file)
-            return error_memory(err);
-        att_status status = kinds[i].draw(&file->bytes, svg, asked->scale, err);
-        if (status != ATT_OK)
-            return status;
-    }
-    return ATT_OK;
+    return pictures_draw(files, &(picture){ what, copy_svg, svg }, 1, asked, err);
 }

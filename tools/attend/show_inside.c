@@ -56,15 +56,11 @@ static att_status take_input(att_text *out, const char *input, att_error *err)
 /* Pictures of the SVG, then everything to its place. */
 static att_status write_out(shown *what, const show_settings *set, const char *name, att_error *err)
 {
+    static const att_text nothing;
     const picture_files asked = { set->svg, set->png, set->pdf, set->scale };
     att_status status = pictures_of_svg(&what->files, &what->svg, name, &asked, err);
-    if (status == ATT_OK)
-        status = output_check(&what->files, err);
-    if (status == ATT_OK)
-        status = output_save(&what->files, err);
-    if (status == ATT_OK && !set->quiet)
-        status = output_stdout(what->text.data, what->text.length, err);
-    return status;
+    return status == ATT_OK ? output_all(&what->files, set->quiet ? &nothing : &what->text, err)
+                            : status;
 }
 
 static void free_shown(shown *what)

@@ -122,9 +122,8 @@ static att_status check(const att_verdict *verdict, long head, att_error *err)
                          "than attention; it says %s",
                          verdict->text);
     if (head > verdict->heads)
-        return error_set(err, ATT_BAD_INPUT, "",
-                         "the model has %lld heads, and --head asks for %ld",
-                         (long long)verdict->heads, head);
+        return error_set(err, ATT_BAD_INPUT, "", "there is no head %ld: the model has %lld", head,
+                         (long long)verdict->heads);
     return ATT_OK;
 }
 

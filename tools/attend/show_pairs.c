@@ -44,11 +44,7 @@ static att_status draw_map(const att_answer *answer, const att_map *map, const s
     if (status == ATT_OK && !set->quiet)
         status = make_text(&text, answer, map, set, err);
     if (status == ATT_OK)
-        status = output_check(&files, err);
-    if (status == ATT_OK)
-        status = output_save(&files, err);
-    if (status == ATT_OK)
-        status = output_stdout(text.data, text.length, err);
+        status = output_all(&files, &text, err);
     output_free(&files);
     att_text_free(&text);
     return status;

@@ -115,11 +115,7 @@ static att_status draw(const strip *s, const show_settings *set, att_error *err)
     if (status == ATT_OK && !set->quiet)
         status = make_text(&text, s, set, err);
     if (status == ATT_OK)
-        status = output_check(&files, err);
-    if (status == ATT_OK)
-        status = output_save(&files, err);
-    if (status == ATT_OK)
-        status = output_stdout(text.data, text.length, err);
+        status = output_all(&files, &text, err);
     output_free(&files);
     att_text_free(&text);
     return status;

@@ -19,38 +19,13 @@
 #include <cmocka.h>
 
 #include "failing_memory.h"
-
-/* A bundle of eyes with starting values, and the labels "thing 0", … */
-static att_bundle *some_bundle(int labels)
-{
-    att_bundle *bundle;
-    att_params params = { 0 };
-    att_builder builder = { .params = &params };
-    att_text names = { 0 };
-    att_squeezenet_build(&builder);
-    assert_int_equal(builder.status, ATT_OK);
-    assert_int_equal(att_params_build(&params, 1, NULL), ATT_OK);
-    assert_int_equal(att_bundle_new(&bundle, NULL), ATT_OK);
-    for (int i = 0; i < params.count; i++) {
-        att_tensor view = att_param_view(&params, i);
-        assert_int_equal(att_bundle_add(bundle, params.items[i].name, &view, NULL), ATT_OK);
-    }
-    for (int i = 0; i < labels; i++) {
-        char line[32];
-        int length = snprintf(line, sizeof line, "thing %d\n", i);
-        assert_int_equal(att_text_add(&names, line, (size_t)length), ATT_OK);
-    }
-    assert_int_equal(att_eyes_set_meta(bundle, names.data, NULL), ATT_OK);
-    att_text_free(&names);
-    att_params_free(&params);
-    return bundle;
-}
+#include "model/eyes_help.h"
 
 static att_eyes *some_eyes(void)
 {
     att_error err = { 0 };
     att_eyes *eyes;
-    att_bundle *bundle = some_bundle(ATT_SQUEEZENET_LABELS);
+    att_bundle *bundle = eyes_bundle(ATT_SQUEEZENET_LABELS);
     if (att_eyes_from_bundle(&eyes, bundle, "eyes", &err) != ATT_OK)
         fail_msg("%s", err.message);
     att_bundle_free(bundle);
@@ -121,7 +96,7 @@ static void a_file_without_a_label_for_each_result_is_refused(void **state)
     (void)state;
     att_error err = { 0 };
     att_eyes *eyes;
-    att_bundle *bundle = some_bundle(999);
+    att_bundle *bundle = eyes_bundle(999);
     assert_int_equal(att_eyes_from_bundle(&eyes, bundle, "short", &err), ATT_BAD_INPUT);
     assert_string_equal(err.message, "has 999 labels, and the network knows 1000");
     assert_null(eyes);
@@ -253,7 +228,7 @@ static att_status open_and_use(void *context)
 static void memory_may_run_out_wherever_eyes_are_opened_taught_or_used(void **state)
 {
     (void)state;
-    att_bundle *bundle = some_bundle(ATT_SQUEEZENET_LABELS);
+    att_bundle *bundle = eyes_bundle(ATT_SQUEEZENET_LABELS);
     att_picture p = some_picture();
     att_tensor seen, wanted;
     make_lesson(&seen, &wanted);

@@ -1,12 +1,13 @@
 /* `attend show` laid over a photograph: whichever way the camera was held, what is drawn beneath
  * the attention is the upright square that the model would see; what is no picture is refused by
  * name; and with every allocation failing in turn nothing is written and nothing lost. */
+#include "model/eyes_help.h"
 #include "picture/make.h"
 #include "program/in_process.h"
 
 #if defined(ATT_HAVE_JANSSON) && defined(ATT_HAVE_JPEG) && defined(ATT_HAVE_PNG)
 
-static char photo_path[64], model_path[64], last_path[64];
+static char photo_path[64], model_path[64], last_path[64], eyes_path[64];
 
 static void write_photo(const void *bytes, size_t size)
 {
@@ -89,24 +90,66 @@ static void a_strip_lies_over_the_photograph_put_upright(void **state)
     }
 }
 
+/* The verbs that read photographs, each writing to file_path or standard output. */
+static void refused_by_every_verb(void)
+{
+    const char *const verbs[][8] = {
+        { "show", model_path, "--svg", file_path, photo_path, NULL },
+        { "run", eyes_path, photo_path, NULL },
+        { "run", model_path, "--eyes", eyes_path, photo_path, NULL },
+        { "show", model_path, photo_path, "--eyes", eyes_path, "--svg", file_path, NULL },
+        { "features", eyes_path, photo_path, "-o", file_path, NULL },
+    };
+    for (size_t i = 0; i < sizeof verbs / sizeof *verbs; i++) {
+        outcome refused = run(verbs[i], 0);
+        if (refused.code != 2 || refused.printed != 0 || access(file_path, F_OK) == 0)
+            fail_msg("%s, verb %zu: exit code %d", verbs[i][0], i, refused.code);
+    }
+}
+
 static void what_is_no_picture_is_refused_and_nothing_written(void **state)
 {
     (void)state;
     size_t size;
     uint8_t *jpeg = make_jpeg((jpeg_kind){ JCS_RGB, false, 0 }, &size);
+    att_text png = make_png((png_kind){ PNG_COLOR_TYPE_RGB, 8, false });
     const struct {
         const void *bytes;
         size_t size;
-    } bad[] = { { "a line of text\n", 15 }, { "", 0 }, { jpeg, size / 2 }, { jpeg, 3 } };
+    } bad[] = { { "a line of text\n", 15 },
+                { "", 0 },
+                { jpeg, size / 2 },
+                { jpeg, 3 },
+                { png.data, png.length / 2 } };
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
         write_photo(bad[i].bytes, bad[i].size);
-        const char *const words[] = { "show", model_path, "--svg", file_path, photo_path, NULL };
-        outcome refused = run(words, 0);
-        assert_int_equal(refused.code, 2);
-        assert_int_equal(refused.printed, 0);
-        assert_int_not_equal(access(file_path, F_OK), 0);
+        refused_by_every_verb();
     }
+    att_text_free(&png);
     free(jpeg);
+}
+
+static void photographs_of_every_kind_are_named(void **state)
+{
+    (void)state;
+    static const png_kind kinds[] = { { PNG_COLOR_TYPE_RGB, 16, false },
+                                      { PNG_COLOR_TYPE_PALETTE, 8, false },
+                                      { PNG_COLOR_TYPE_GRAY, 8, true },
+                                      { PNG_COLOR_TYPE_GRAY_ALPHA, 8, false } };
+    const char *const words[] = { "run", eyes_path, photo_path, NULL };
+    for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) {
+        att_text png = make_png(kinds[i]);
+        write_photo(png.data, png.length);
+        att_text_free(&png);
+        outcome named = run(words, 0);
+        assert_int_equal(named.code, 0);
+        assert_true(named.printed > 0);
+    }
+    size_t size;
+    uint8_t *print = make_jpeg((jpeg_kind){ JCS_CMYK, false, 0 }, &size);
+    write_photo(print, size);
+    free(print);
+    assert_int_equal(run(words, 0).code, 0);
 }
 
 static void memory_may_run_out_while_a_strip_is_drawn(void **state)
@@ -119,7 +162,19 @@ static void memory_may_run_out_while_a_strip_is_drawn(void **state)
     fails_cleanly(scene);
 }
 
-/* A model of one step: what it says does not matter here. */
+static int save_eyes(void)
+{
+    att_eyes *eyes = NULL;
+    att_bundle *bundle = eyes_bundle(ATT_SQUEEZENET_LABELS);
+    att_status status = att_eyes_from_bundle(&eyes, bundle, "eyes", NULL);
+    if (status == ATT_OK)
+        status = att_eyes_save(eyes, eyes_path, NULL);
+    att_eyes_free(eyes);
+    att_bundle_free(bundle);
+    return (int)status;
+}
+
+/* A model of one step, and eyes of any weights: what they say does not matter here. */
 static int begin(void **state)
 {
     if (make_folder(state) != 0)
@@ -131,7 +186,8 @@ static int begin(void **state)
                                   "--valid-count", "2",      "--steps",       "1",
                                   "--width",       "8",      "--quiet",       "--out",
                                   model_path,      NULL };
-    return run(words, 0).code;
+    snprintf(eyes_path, sizeof eyes_path, "%s/eyes.safetensors", folder);
+    return run(words, 0).code + save_eyes();
 }
 
 static int end(void **state)
@@ -139,6 +195,7 @@ static int end(void **state)
     unlink(photo_path);
     unlink(model_path);
     unlink(last_path);
+    unlink(eyes_path);
     return remove_folder(state);
 }
 
@@ -147,6 +204,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_strip_lies_over_the_photograph_put_upright),
         cmocka_unit_test(what_is_no_picture_is_refused_and_nothing_written),
+        cmocka_unit_test(photographs_of_every_kind_are_named),
         cmocka_unit_test(memory_may_run_out_while_a_strip_is_drawn),
     };
     return cmocka_run_group_tests(tests, begin, end);

@@ -4,6 +4,7 @@
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "output.h"
 
@@ -22,32 +23,62 @@ static void print_figures(const att_label_scores *scores)
     printf("%-20s %.2f %%\n", "calibration error", 100 * scores->calibration_error);
 }
 
-/* Labels end their lines, so that nothing depends on how wide they are. */
-static void print_rates(const att_label_scores *scores, const att_model *model)
+/* How wide the columns of the matrix are that labels head themselves; 0: they do not fit, and are
+ * numbered. */
+static int head_width(const att_label_scores *scores, const att_model *model)
 {
-    printf("\n%5s %10s %10s %10s %10s  label\n", "", "precision", "recall", "F1", "sentences");
+    enum { NARROWEST = 6, WIDEST = 16, LINE = 100 };
+    int64_t widest = NARROWEST;
+    for (int64_t i = 0; i < scores->labels; i++) {
+        const char *label = att_model_label(model, (size_t)i);
+        int64_t length = (int64_t)strlen(label);
+        for (const char *c = label; *c; c++)
+            if (*c < ' ' || *c > '~')
+                return 0; /* how wide such are depends on the terminal */
+        widest = length > widest ? length : widest;
+    }
+    return widest <= WIDEST && (scores->labels + 1) * (widest + 1) <= LINE ? (int)widest : 0;
+}
+
+/* What a label is called in the matrix: itself, or its number. */
+static const char *name_of(char out[24], const att_model *model, int64_t label, bool itself)
+{
+    snprintf(out, 24, "#%" PRId64, label + 1);
+    return itself ? att_model_label(model, (size_t)label) : out;
+}
+
+/* Labels end their lines, so that nothing depends on how wide they are. */
+static void print_rates(const att_label_scores *scores, const att_model *model, bool numbered)
+{
+    char name[24];
+    printf("\n%*s%10s %10s %10s %10s  label\n", numbered ? 6 : 0, "", "precision", "recall", "F1",
+           "sentences");
     for (int64_t i = 0; i < scores->labels; i++) {
         const att_label_rates *rates = &scores->rates[i];
-        printf("%5" PRId64 " %8.2f %% %8.2f %% %8.2f %% %10" PRId64 "  %s\n", i + 1,
-               100 * rates->precision, 100 * rates->recall, 100 * rates->f1, rates->there,
+        if (numbered)
+            printf("%5s ", name_of(name, model, i, false));
+        printf("%8.2f %% %8.2f %% %8.2f %% %10" PRId64 "  %s\n", 100 * rates->precision,
+               100 * rates->recall, 100 * rates->f1, rates->there,
                att_model_label(model, (size_t)i));
     }
 }
 
-static void print_confusion(const att_label_scores *scores, const att_model *model)
+static void print_confusion(const att_label_scores *scores, const att_model *model, int heads)
 {
     int64_t labels = scores->labels;
+    int width = heads > 0 ? heads : 6;
+    char name[24];
     if (labels > MOST_SHOWN)
         return;
-    printf("\ntrue (rows) and given (columns)\n%5s", "");
+    printf("\ntrue (rows) and given (columns)\n%*s", width, "");
     for (int64_t j = 0; j < labels; j++)
-        printf(" %6" PRId64, j + 1);
+        printf(" %*s", width, name_of(name, model, j, heads > 0));
     printf("\n");
     for (int64_t i = 0; i < labels; i++) {
-        printf("%5" PRId64, i + 1);
+        printf("%*s", width, name_of(name, model, i, heads > 0));
         for (int64_t j = 0; j < labels; j++)
-            printf(" %6" PRId64, scores->confusion[i * labels + j]);
-        printf("  %s\n", att_model_label(model, (size_t)i));
+            printf(" %*" PRId64, width, scores->confusion[i * labels + j]);
+        printf("\n");
     }
 }
 
@@ -63,8 +94,9 @@ static att_status print_scores(const att_label_scores *scores, const att_model *
         return status;
     }
     print_figures(scores);
-    print_rates(scores, model);
-    print_confusion(scores, model);
+    int heads = head_width(scores, model);
+    print_rates(scores, model, heads == 0);
+    print_confusion(scores, model, heads);
     return output_flush(err);
 }
 

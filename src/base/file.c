@@ -187,6 +187,16 @@ bool att_file_same(const char *a, const char *b)
            one.st_dev == other.st_dev && one.st_ino == other.st_ino;
 }
 
+att_status att_file_check_place(const char *path, att_error *err)
+{
+    struct stat info;
+    size_t length = strlen(path);
+    bool folder = stat(path, &info) == 0 && S_ISDIR(info.st_mode);
+    if (folder || (length > 0 && path[length - 1] == '/'))
+        return att_fail(err, ATT_BAD_INPUT, path, "is a directory, expected a file");
+    return ATT_OK;
+}
+
 const char *att_stream_name(const char *path)
 {
     return strcmp(path, "-") == 0 ? "<stdin>" : path;

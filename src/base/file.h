@@ -18,6 +18,9 @@ att_status att_file_read_stream(att_text *out, const char *path, size_t limit, a
  * it is made from. */
 bool att_file_same(const char *a, const char *b);
 
+/* Refuses a place where a folder is, or one is meant: asked before work whose result goes there. */
+att_status att_file_check_place(const char *path, att_error *err);
+
 /* What stands for such a path in errors. */
 const char *att_stream_name(const char *path);
 

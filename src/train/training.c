@@ -167,6 +167,7 @@ static att_status make_parts(att_training *training, const att_bundle *checkpoin
         ATT_TRY(att_resume_settings(settings, checkpoint, settings->resume, err));
     ATT_TRY(att_settings_check(settings, err));
     ATT_TRY(choose_paths(training, err));
+    ATT_TRY(att_file_check_place(training->out.data, err));
     ATT_TRY(spare_inputs(training, err));
     ATT_TRY(load_data(training, err));
     ATT_TRY(make_model(training, err));

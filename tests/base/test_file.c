@@ -260,6 +260,18 @@ static void one_file_is_known_by_all_of_its_names(void **state)
     assert_false(att_file_same("/dev/null", "/dev/null"));
 }
 
+static void a_place_for_a_file_is_no_folder(void **state)
+{
+    (void)state;
+    att_error err = { 0 };
+    put("f", "x");
+    assert_int_equal(att_file_check_place("f", &err), ATT_OK);
+    assert_int_equal(att_file_check_place("none", &err), ATT_OK);
+    assert_int_equal(att_file_check_place(".", &err), ATT_BAD_INPUT);
+    assert_string_equal(err.message, "is a directory, expected a file");
+    assert_int_equal(att_file_check_place("none/", &err), ATT_BAD_INPUT);
+}
+
 static void a_file_that_may_not_be_read_is_bad_input(void **state)
 {
     (void)state;
@@ -557,6 +569,7 @@ int main(void)
         IN_FOLDER(what_is_no_file_is_refused_by_its_kind),
         IN_FOLDER(a_missing_file_is_bad_input),
         IN_FOLDER(one_file_is_known_by_all_of_its_names),
+        IN_FOLDER(a_place_for_a_file_is_no_folder),
         IN_FOLDER(a_file_that_may_not_be_read_is_bad_input),
         IN_FOLDER(a_file_beyond_the_limit_is_refused_with_both_sizes),
         IN_FOLDER(a_file_that_shrinks_while_being_read_is_refused),

@@ -4,6 +4,7 @@
 #include "base/error.h"
 #include "base/quote.h"
 
+#include <stdio.h>
 #include <string.h>
 
 static const att_importer importers[] = {
@@ -45,7 +46,11 @@ static att_status unknown_format(const char *format, att_error *err)
     if (nearest)
         return att_fail(err, ATT_BAD_INPUT, NULL, "unknown format '%s'; did you mean %s?", quoted,
                         nearest);
-    return att_fail(err, ATT_BAD_INPUT, NULL, "unknown format '%s'", quoted);
+    char all[256] = "";
+    for (size_t i = 0, length = 0; i < IMPORTERS && length < sizeof all; i++)
+        length += (size_t)snprintf(all + length, sizeof all - length, "%s%s", i > 0 ? ", " : "",
+                                   known[i]);
+    return att_fail(err, ATT_BAD_INPUT, NULL, "unknown format '%s'; there are %s", quoted, all);
 }
 
 static att_status check_how(const att_import_format *format, const att_import_how *how,

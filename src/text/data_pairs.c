@@ -207,7 +207,8 @@ static att_status read_file(att_corpus *out, const att_data_reading *how, att_er
     if (status == ATT_OK)
         status = att_corpus_read(out, &text, &reading, err);
     if (status == ATT_OK && out->pairs == 0)
-        status = att_fail(err, ATT_BAD_INPUT, how->path, "has no pairs to measure on");
+        status = att_fail(err, ATT_BAD_INPUT, how->path, "has no %s to measure on",
+                          reading.labels ? "sentences" : "pairs");
     att_pair_text_free(&text);
     return status;
 }

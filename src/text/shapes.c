@@ -107,6 +107,7 @@ void att_scene_draw(att_scene *out, uint64_t seed, int64_t number, bool held, in
     out->upright = draw(&from, 0, 1);
     out->far = draw(&from, 0, 1);
     out->ground = (int)draw(&from, 30, 110);
+    /* A quarter wider at least: whether a shape is the larger one shows without the other. */
     int64_t large = draw(&from, size / 5, 2 * size / 9), small = draw(&from, size / 8, size / 7);
     out->first = draw_shape(&from, first, large, out->far, out->upright, size);
     out->second = draw_shape(&from, second, small, !out->far, out->upright, size);

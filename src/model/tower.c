@@ -71,5 +71,5 @@ att_status att_model_tower(att_tower *out, const att_model *model, att_error *er
     for (size_t i = 0; i < sizeof ways / sizeof *ways; i++)
         if (ways[i].family == model->family)
             return ways[i].find(out, model, err);
-    return att_fail(err, ATT_BAD_INPUT, NULL, "the model has no recurrent layers to look into");
+    return att_fail(err, ATT_BAD_INPUT, NULL, "the model has no recurrent layers that read a text");
 }

@@ -1132,6 +1132,9 @@ typedef struct att_cells_how {
     double held_out; /* part of the text, its end, that the units found are measured on; 0: 0.25 */
     int64_t most;    /* tokens to read at most; 0: a million */
     int64_t best;    /* units to tell of each property; 0: 3 */
+    /* Told now and then how many tokens have been read, of all that will be; or NULL. */
+    void (*told)(void *context, int64_t read, int64_t all);
+    void *context;
 } att_cells_how;
 
 /* A unit, and how it goes along with a property: correlations between -1 and 1 on the part of the

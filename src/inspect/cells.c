@@ -16,7 +16,8 @@ enum {
     LEAST_TOKENS = 1000, /* of a text to be searched */
     BEST = 3,
     MOST_ROWS = 16,
-    ROW_TOKENS = 2048, /* at least, of a stretch that is read beside others */
+    ROW_TOKENS = 2048,  /* at least, of a stretch that is read beside others */
+    TOLD_TOKENS = 1024, /* from one word of how far it is to the next */
     WARM = 256,
     MOST_BYTES = 1 << 30,
 };
@@ -37,7 +38,7 @@ void att_scan_token(att_scan *scan, const att_spelt *text, int64_t token, double
 
 /* What is counted for one unit found, on the text held out. */
 typedef struct comparison {
-    const att_search *search;
+    att_search *search;
     att_correlation sums;
     att_scan *scans;             /* [rows] each at its stretch's next token */
     double *properties;          /* [P] */
@@ -56,9 +57,16 @@ static void separate(comparison *c, const float *units)
     }
 }
 
+static void tell(att_search *search)
+{
+    if (search->how->told && ++search->read % TOLD_TOKENS == 0)
+        search->how->told(search->how->context, search->read, search->held.end);
+}
+
 static void compare(void *context, int64_t stretch, int64_t token, const float *units)
 {
     comparison *c = context;
+    tell(c->search);
     att_scan_token(&c->scans[stretch], &c->search->text, token, c->properties);
     att_correlation_add(&c->sums, units, c->properties);
     if (c->separations)
@@ -84,7 +92,7 @@ static int64_t divide(const att_search *search, const att_stretch *part, att_str
     return rows;
 }
 
-static att_status compare_part(comparison *c, const att_search *search, const att_stretch *part,
+static att_status compare_part(comparison *c, att_search *search, const att_stretch *part,
                                att_error *err)
 {
     att_stretch stretches[MOST_ROWS];
@@ -244,7 +252,7 @@ static att_status run_search(att_search *search, const char *path, const att_cel
 att_status att_model_cells(att_cells **out, att_model *model, const char *path,
                            const att_cells_how *how, att_error *err)
 {
-    att_search search = { .model = model, .best = how->best > 0 ? how->best : BEST };
+    att_search search = { .model = model, .best = how->best > 0 ? how->best : BEST, .how = how };
     *out = NULL;
     ATT_TRY(att_model_tower(&search.tower, model, err));
     search.cells = att_alloc_zero(1, sizeof *search.cells);

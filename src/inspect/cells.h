@@ -23,6 +23,8 @@ typedef struct att_search {
     att_stretch searched, held; /* parts of the text */
     int64_t best;               /* units to keep of a property */
     att_cells *cells;           /* what comes of it */
+    const att_cells_how *how;
+    int64_t read; /* tokens of both parts */
 } att_search;
 
 /* The unit of `found` among those of all layers, from 0. */

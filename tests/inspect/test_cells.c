@@ -158,6 +158,34 @@ static void a_text_that_is_short_is_refused(void **state)
     att_model_free(model);
 }
 
+typedef struct news {
+    int64_t count, read, all;
+} news;
+
+static void hear(void *context, int64_t read, int64_t all)
+{
+    news *heard = context;
+    assert_true(read > heard->read && read <= all);
+    assert_true(heard->count == 0 || all == heard->all);
+    *heard = (news){ heard->count + 1, read, all };
+}
+
+static void how_far_it_is_is_told_until_the_text_ends(void **state)
+{
+    (void)state;
+    write_text(4000);
+    news heard = { 0 };
+    att_model *model = reader_model();
+    att_cells *cells;
+    att_error err = { 0 };
+    const att_cells_how how = { .most = 9000, .told = hear, .context = &heard };
+    reader_must(att_model_cells(&cells, model, path, &how, &err), &err);
+    assert_int_equal(heard.all, 9000);
+    assert_true(heard.count > 4 && heard.all - heard.read < heard.all / 4);
+    att_cells_free(cells);
+    att_model_free(model);
+}
+
 static void running_out_of_memory_leaves_nothing_behind(void **state)
 {
     (void)state;
@@ -187,6 +215,7 @@ int main(void)
         cmocka_unit_test(a_sample_shows_the_unit_and_underlines_where_the_property_holds),
         cmocka_unit_test(what_was_found_is_told_as_a_table_as_json_and_as_a_page),
         cmocka_unit_test(a_text_that_is_short_is_refused),
+        cmocka_unit_test(how_far_it_is_is_told_until_the_text_ends),
         cmocka_unit_test(running_out_of_memory_leaves_nothing_behind),
     };
     return cmocka_run_group_tests(tests, make_file, remove_file);

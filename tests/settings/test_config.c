@@ -1,5 +1,6 @@
 /* Config files. */
 #include "settings/settings_help.h"
+#include "failing_memory.h"
 
 #include <stdlib.h>
 #include <unistd.h>
@@ -163,24 +164,24 @@ static void a_file_is_loaded_by_its_name(void **state)
     att_settings_free(settings);
 }
 
+static att_status make_from_config(void *context)
+{
+    (void)context;
+    att_error err = { 0 };
+    att_settings *settings;
+    att_status status = att_settings_new(&settings, NULL, &err);
+    if (status == ATT_OK)
+        status = read_config(settings, "train = a\nvalid = b # c\n", &err);
+    if (status != ATT_OK)
+        assert_string_equal(err.message, "out of memory");
+    att_settings_free(settings);
+    return status;
+}
+
 static void every_allocation_may_fail(void **state)
 {
     (void)state;
-    size_t live = att_alloc_live();
-    for (size_t n = 1;; n++) {
-        att_settings *settings = settings_of(NULL);
-        att_alloc_fail_at(n);
-        att_error err = { 0 };
-        att_status status = read_config(settings, "train = a\nvalid = b # c\n", &err);
-        att_alloc_fail_at(0);
-        att_settings_free(settings);
-        assert_int_equal(att_alloc_live(), live);
-        if (status == ATT_OK)
-            break;
-        assert_int_equal(status, ATT_NO_MEMORY);
-        assert_string_equal(err.message, "out of memory");
-        assert_true(n < 20);
-    }
+    every_allocation_fails(make_from_config, NULL, 30);
 }
 
 int main(void)

@@ -63,6 +63,5 @@ void bench_progress_begin(void); /* the limits come first */
 bench_progress bench_progress_new(const bench_plan *plan);
 void bench_progress_show(const bench_progress *progress, const bench_plan *plan);
 void bench_progress_step(bench_progress *progress, const bench_plan *plan);
-void bench_progress_clear(void);
 
 #endif

@@ -1,12 +1,11 @@
 /* How far attend bench is; see bench.h. */
 #include "bench.h"
 
-#include <limits.h>
 #include <math.h>
 #include <stdio.h>
-#include <sys/ioctl.h>
 #include <time.h>
-#include <unistd.h>
+
+#include "output.h"
 
 static double now(void)
 {
@@ -15,22 +14,9 @@ static double now(void)
     return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
 
-/* Puts a line of ASCII in the place of the one before. It is cut where the terminal ends: of a line
- * that went on below, bench_progress_clear() would leave a part. */
-static void show_line(const char *text)
-{
-    struct winsize size = { 0 };
-    int room = INT_MAX;
-    if (ioctl(STDERR_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0)
-        room = size.ws_col - 1;
-    fprintf(stderr, "\r\033[K%.*s", room, text);
-    fflush(stderr);
-}
-
 void bench_progress_begin(void)
 {
-    if (isatty(STDERR_FILENO))
-        show_line("measuring what the machine can do at best");
+    output_live("measuring what the machine can do at best");
 }
 
 /* A guess: the time given to a measurement, or a few calls at half the limit. */
@@ -57,24 +43,17 @@ static double seconds_left(const bench_progress *progress)
 
 void bench_progress_show(const bench_progress *progress, const bench_plan *plan)
 {
-    if (!isatty(STDERR_FILENO) || plan->measured == plan->count)
+    if (plan->measured == plan->count)
         return;
     const bench_result *next = &plan->results[plan->measured];
     char text[160];
     snprintf(text, sizeof text, "%zu of %zu, %.0f s left: %s on %s, %d thread%s",
              plan->measured + 1, plan->count, ceil(seconds_left(progress)), next->about.name,
              next->on->cpu, next->on->threads, next->on->threads == 1 ? "" : "s");
-    show_line(text);
+    output_live(text);
 }
 
 void bench_progress_step(bench_progress *progress, const bench_plan *plan)
 {
     progress->done += expected(plan, &plan->results[plan->measured - 1]);
-}
-
-void bench_progress_clear(void)
-{
-    if (isatty(STDERR_FILENO))
-        fputs("\r\033[K", stderr);
-    fflush(stderr);
 }

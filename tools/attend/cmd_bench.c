@@ -120,7 +120,7 @@ static att_status measure(bench_plan *plan, const bench_table *table, att_error 
         att_bench_how how = { next->on->cpu, next->on->threads, plan->seconds };
         bench_progress_show(&progress, plan);
         status = att_bench_run(&next->times, next->index, &how, err);
-        bench_progress_clear();
+        output_live_clear();
         if (status != ATT_OK)
             break;
         plan->measured++;
@@ -172,7 +172,7 @@ static exit_code run(const settings *set, const bench_wish *wish)
     catch_interrupts();
     bench_progress_begin();
     att_status status = bench_plan_new(&plan, wish, &err);
-    bench_progress_clear();
+    output_live_clear();
     if (status == ATT_OK && set->json) {
         status = measure(&plan, NULL, &err);
         if (status == ATT_OK)

@@ -1,8 +1,11 @@
 /* attend cells: which units of a recurrent model keep track of something in the text it reads. */
 #include "program.h"
 
+#include <math.h>
 #include <stddef.h>
+#include <stdio.h>
 #include <string.h>
+#include <time.h>
 
 #include "output.h"
 
@@ -78,12 +81,44 @@ static att_status tell(const att_cells *cells, const settings *set, att_error *e
     return status;
 }
 
+/* ---- how far it is */
+
+typedef struct reading {
+    double begin, shown; /* seconds */
+} reading;
+
+static double now(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+/* A text that is read in a moment says nothing. */
+static void show_progress(void *context, int64_t read, int64_t all)
+{
+    enum { NEWS_A_SECOND = 5 };
+    reading *r = context;
+    double at = now();
+    if (at - r->shown < 1.0 / NEWS_A_SECOND)
+        return;
+    char text[96];
+    r->shown = at;
+    snprintf(text, sizeof text, "read %lld of %lld tokens, %.0f s left", (long long)read,
+             (long long)all, ceil((at - r->begin) * (double)(all - read) / (double)read));
+    output_live(text);
+}
+
 static exit_code search(const settings *set, const char *path)
 {
+    double begin = now();
+    reading progress = { begin, begin };
     const att_cells_how how = { .signal = (att_signal)set->signal,
                                 .held_out = set->held_out,
                                 .most = set->most,
-                                .best = set->best };
+                                .best = set->best,
+                                .told = show_progress,
+                                .context = &progress };
     att_error err = { 0 };
     att_model *model = NULL;
     att_cells *cells = NULL;
@@ -94,6 +129,7 @@ static exit_code search(const settings *set, const char *path)
         status = att_model_load(&model, path, &err);
     if (status == ATT_OK)
         status = att_model_cells(&cells, model, set->text, &how, &err);
+    output_live_clear();
     if (status == ATT_OK)
         status = tell(cells, set, &err);
     att_cells_free(cells);

@@ -2,6 +2,7 @@
 #include "output.h"
 
 #include <errno.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdio_ext.h>
 #include <stdlib.h>
@@ -87,6 +88,26 @@ int output_width(void)
     if (ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0)
         return size.ws_col;
     return 0;
+}
+
+/* It is cut where the terminal ends: of a line that went on below, a part would stay. */
+void output_live(const char *text)
+{
+    struct winsize size = { 0 };
+    int room = INT_MAX;
+    if (!isatty(STDERR_FILENO))
+        return;
+    if (ioctl(STDERR_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0)
+        room = size.ws_col - 1;
+    fprintf(stderr, "\r\033[K%.*s", room, text);
+    fflush(stderr);
+}
+
+void output_live_clear(void)
+{
+    if (isatty(STDERR_FILENO))
+        fputs("\r\033[K", stderr);
+    fflush(stderr);
 }
 
 output_file *output_add(output_list *list, const char *path, const char *what)

@@ -32,6 +32,11 @@ att_colour output_colour(colour_choice choice);
 /* The columns of the terminal on standard output; 0 where it is none. */
 int output_width(void);
 
+/* A line of ASCII on standard error in the place of the one before, and nothing in its place; where
+ * that is no terminal, neither does anything. */
+void output_live(const char *text);
+void output_live_clear(void);
+
 /* Results are made completely before the first is written, so that a failure writes nothing. */
 typedef struct output_file {
     char *path;

@@ -3,7 +3,8 @@
  *
  *   label.c              what both do: loss, decoding (which is a single step), the output layer
  *   recurrent_label.c    sentences read by recurrent layers
- *   transformer_label.c  … and by the encoder of a Transformer
+ *   transformer_label.c  … by the encoder of a Transformer
+ *   convolution_label.c  … and by convolutions
  */
 #ifndef ATT_MODEL_LABEL_H
 #define ATT_MODEL_LABEL_H
@@ -44,6 +45,7 @@ att_status att_label_start(att_decoder *decoder, const att_sources *sources, att
 att_status att_label_step(att_decoder *decoder, int64_t rows, const int32_t *tokens,
                           const int64_t *order, att_decoded *out, att_error *err);
 
-extern const att_family att_recurrent_label_family, att_transformer_label_family;
+extern const att_family att_recurrent_label_family, att_transformer_label_family,
+    att_convolution_label_family;
 
 #endif

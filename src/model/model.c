@@ -17,7 +17,8 @@ const att_family *const att_families[ATT_KINDS][ATT_FAMILIES] = {
     [ATT_KIND_TEXT] = { [ATT_FAMILY_RECURRENT] = &att_recurrent_text_family,
                         [ATT_FAMILY_TRANSFORMER] = &att_transformer_text_family },
     [ATT_KIND_LABEL] = { [ATT_FAMILY_RECURRENT] = &att_recurrent_label_family,
-                         [ATT_FAMILY_TRANSFORMER] = &att_transformer_label_family },
+                         [ATT_FAMILY_TRANSFORMER] = &att_transformer_label_family,
+                         [ATT_FAMILY_CONVOLUTION] = &att_convolution_label_family },
     [ATT_KIND_PICTURE] = { [ATT_FAMILY_RECURRENT] = &att_recurrent_picture_family,
                            [ATT_FAMILY_TRANSFORMER] = &att_transformer_picture_family },
 };
@@ -42,7 +43,10 @@ att_status att_model_new(att_model **out, const att_settings *settings,
     model->source_words = source_words;
     model->target_words = target_words;
     model->family = att_families[att_settings_kind(settings)][settings->family];
-    att_status status = model->family->build(model, err);
+    att_status status = model->family
+                            ? model->family->build(model, err)
+                            : att_fail(err, ATT_BAD_INPUT, NULL,
+                                       "there is no family of models that do this task so");
     if (status == ATT_OK)
         status = att_params_build(&model->params, (uint64_t)settings->seed, err);
     if (status != ATT_OK) {

@@ -11,9 +11,7 @@ enum { PREFIX_ROOM = 64 };
 
 att_status att_reader_check(const att_settings *settings, att_error *err)
 {
-    if (settings->positions == ATT_POSITIONS_ROTARY)
-        return att_fail(err, ATT_BAD_INPUT, NULL,
-                        "positions rotary turns queries and keys: it needs family transformer");
+    ATT_TRY(att_embedding_check(settings, err));
     if (settings->layers > ATT_MOST_LAYERS)
         return att_fail(err, ATT_BAD_INPUT, NULL, "layers is %lld, at most %d",
                         (long long)settings->layers, ATT_MOST_LAYERS);
@@ -21,9 +19,6 @@ att_status att_reader_check(const att_settings *settings, att_error *err)
         return att_fail(err, ATT_BAD_INPUT, NULL,
                         "width %lld is odd, and bidirectional shares it between two directions",
                         (long long)settings->width);
-    if (settings->positions == ATT_POSITIONS_LEARNED && settings->max_length < 1)
-        return att_fail(err, ATT_BAD_INPUT, NULL,
-                        "positions learned needs a max-length: so many positions are learned");
     return ATT_OK;
 }
 

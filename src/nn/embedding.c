@@ -5,10 +5,13 @@
 
 #include <math.h>
 
-/* Rows of deviation 1 set tokens well apart. A table that is the output layer too has to keep
- * scores of about 1 instead. */
+/* Rows of deviation 1 set tokens well apart. Convolutions take the largest of what they see: there
+ * a word that was hardly met in training, and is still where it started, must not stand out. A
+ * table that is the output layer too has to keep scores of about 1 instead. */
 static float row_spread(const att_settings *settings)
 {
+    if (settings->family == ATT_FAMILY_CONVOLUTION)
+        return 0.3f;
     return settings->tie ? 1 / sqrtf((float)settings->embed) : 1;
 }
 
@@ -26,6 +29,17 @@ void att_embedding_add(att_embedding *embedding, att_builder *builder, int64_t v
     if (embedding->positions == ATT_POSITIONS_LEARNED)
         embedding->places =
             att_build_table(builder, embedding->place_count, embed, spread, prefix, "positions");
+}
+
+att_status att_embedding_check(const att_settings *settings, att_error *err)
+{
+    if (settings->positions == ATT_POSITIONS_ROTARY)
+        return att_fail(err, ATT_BAD_INPUT, NULL,
+                        "positions rotary turns queries and keys: it needs family transformer");
+    if (settings->positions == ATT_POSITIONS_LEARNED && settings->max_length < 1)
+        return att_fail(err, ATT_BAD_INPUT, NULL,
+                        "positions learned needs a max-length: so many positions are learned");
+    return ATT_OK;
 }
 
 void att_embedding_build(att_embedding *out, att_builder *builder, const att_settings *settings,

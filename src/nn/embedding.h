@@ -24,7 +24,11 @@ typedef struct att_embedding {
 void att_embedding_add(att_embedding *embedding, att_builder *builder, int64_t vocabulary,
                        float spread, const char *prefix);
 
-/* The recurrent family's, by the settings. */
+/* What can be said of the settings of one that counts from the first token on: that of the
+ * recurrent family and of convolutions. */
+att_status att_embedding_check(const att_settings *settings, att_error *err);
+
+/* Such a one, by the settings. */
 void att_embedding_build(att_embedding *out, att_builder *builder, const att_settings *settings,
                          int64_t vocabulary, const char *prefix, uint64_t drop_place);
 

@@ -105,6 +105,15 @@ static const char *word_of(const char *key, int value)
     return att_rows[att_row_find(key)].shown.words[value];
 }
 
+/* The first family of several. */
+static int first_of(unsigned families)
+{
+    int family = 0;
+    while (!(families >> family & 1))
+        family++;
+    return family;
+}
+
 /* Refuses what was given for another task or another family. */
 static att_status check_concerns(const att_settings *settings, att_error *err)
 {
@@ -118,7 +127,7 @@ static att_status check_concerns(const att_settings *settings, att_error *err)
         if (!(row->concerns.families >> settings->family & 1))
             return att_fail(err, ATT_BAD_INPUT, NULL, "%s contradicts family %s: it belongs to %s",
                             row->shown.key, word_of("family", settings->family),
-                            word_of("family", !settings->family));
+                            word_of("family", first_of(row->concerns.families)));
     }
     return ATT_OK;
 }
@@ -162,6 +171,14 @@ static att_status check_numbers(const att_settings *settings, att_error *err)
         return att_fail(err, ATT_BAD_INPUT, NULL,
                         "best-by bleu contradicts task %s: labels are no text to compare",
                         word_of("task", settings->task));
+    if (settings->family == ATT_FAMILY_CONVOLUTION && att_settings_kind(settings) != ATT_KIND_LABEL)
+        return att_fail(err, ATT_BAD_INPUT, NULL,
+                        "family convolution contradicts task %s: it sorts sentences, and nothing "
+                        "else",
+                        word_of("task", settings->task));
+    if (settings->least_window > settings->most_window)
+        return att_fail(err, ATT_BAD_INPUT, NULL, "least-window %lld exceeds most-window %lld",
+                        (long long)settings->least_window, (long long)settings->most_window);
     if (settings->least_length > settings->most_length)
         return att_fail(err, ATT_BAD_INPUT, NULL, "least-length %lld exceeds most-length %lld",
                         (long long)settings->least_length, (long long)settings->most_length);

@@ -19,6 +19,8 @@
 #define CONCERNS_MADE            { ATT_TASKS_MADE, ATT_FAMILIES_ALL }
 #define CONCERNS_ALL             { ATT_TASKS_ALL, ATT_FAMILIES_ALL }
 #define CONCERNS_RECURRENT       { ATT_TASKS_ALL, ATT_FAMILIES_RECURRENT }
+#define CONCERNS_EMBEDDED        { ATT_TASKS_ALL, ATT_FAMILIES_EMBED }
+#define CONCERNS_CONVOLUTION     { ATT_TASKS_LABEL, ATT_FAMILIES_CONVOLUTION }
 #define CONCERNS_LINES           { ATT_TASKS_LINES, ATT_FAMILIES_ALL }
 #define CONCERNS_LABEL           { ATT_TASKS_LABEL, ATT_FAMILIES_ALL }
 #define CONCERNS_WRITING         { ATT_TASKS_WRITE, ATT_FAMILIES_ALL }
@@ -79,7 +81,7 @@ static const char *const mechanisms[] = { "none",    "fixed",    "dot",    "scal
 static const char *const normalisers[] = { "softmax", "mean", "sparsemax", "entmax",
                                            "sigmoid", "sum",  "none",      NULL };
 static const char *const feeds[] = { "output", "state", "both", NULL };
-static const char *const families[] = { "recurrent", "transformer", NULL };
+static const char *const families[] = { "recurrent", "transformer", "convolution", NULL };
 static const char *const positions[] = { "none", "sinusoidal", "learned", "rotary", NULL };
 static const char *const joins[] = { "add", "concat", NULL };
 static const char *const ties[] = { "no", "output", "all", NULL };
@@ -183,7 +185,8 @@ const att_row att_rows[] = {
            "tokens learned from at a time: how far gradients go back, or attention sees"),
 
     WORD("model", "family", family, ALL, "recurrent", families, "KIND",
-         "layers that go from token to token, or that look at all of them at once"),
+         "layers that go from token to token, that look at all of them at once, or at some "
+         "neighbours (convolution: to sort sentences)"),
     NUMBER("model", "layers", layers, ALL, "1", 1, 64, "N", "layers of encoder and decoder"),
     NUMBER("model", "width", width, ALL, "256", 1, 65536, "N",
            "units of a layer, shared by the directions where there are two"),
@@ -197,7 +200,7 @@ const att_row att_rows[] = {
          "weights start between -X and X; 0: by the size of each matrix"),
 
     WORD("recurrent", "cell", cell, RECURRENT, "lstm", cells, "CELL", "the recurrent cell"),
-    NUMBER("recurrent", "embed", embed, RECURRENT, "128", 1, 65536, "N",
+    NUMBER("recurrent", "embed", embed, EMBEDDED, "128", 1, 65536, "N",
            "width of an embedded token"),
     FLAG("recurrent", "bidirectional", bidirectional, ENCODER, "yes",
          "let the encoder read in both directions"),
@@ -237,6 +240,11 @@ const att_row att_rows[] = {
          "P", "probability that a weight is dropped; as dropout unless given"),
     REAL("transformer", "embed-dropout", embed_dropout, TRANSFORMER, "=dropout", 0, 0.95, "P",
          "probability that a unit of an embedding is; as dropout unless given"),
+
+    NUMBER("convolution", "least-window", least_window, CONVOLUTION, "3", 1, 16, "N",
+           "tokens in the narrowest window"),
+    NUMBER("convolution", "most-window", most_window, CONVOLUTION, "5", 1, 16, "N",
+           "tokens in the widest; all sizes between them share the width"),
 
     WORD("labels", "pool", pool, LABEL, "attention", pools, "HOW",
          "what stands for a sentence: the vector of a stop token, where reading ends, the mean or "
@@ -342,6 +350,9 @@ const att_row att_rows[] = {
 #define CLASSIFY_TRANSFORMER(key, start)                                                           \
     WHEN("task", "classify", key, start, .also = "family", .has = "transformer")
 
+#define CLASSIFY_CONVOLUTION(key, start)                                                           \
+    WHEN("task", "classify", key, start, .also = "family", .has = "convolution")
+
 /* A small model of letters, and a context that a Transformer fills. */
 #define LM(key, start) WHEN("task", "lm", key, start)
 #define LM_TRANSFORMER(key, start)                                                                 \
@@ -410,6 +421,8 @@ const att_other_default att_other_defaults[] = {
     CLASSIFY_TRANSFORMER("dropout", "0.3"),
     CLASSIFY_TRANSFORMER("rate", "0.002"),
     CLASSIFY_TRANSFORMER("warmup", "100"),
+    CLASSIFY_CONVOLUTION("pool", "max"),
+    CLASSIFY_CONVOLUTION("width", "300"),
     WHEN("pool", "stop", "bidirectional", "no"),
     TRANSLATE_TRANSFORMER("tie", "all"),
     TRANSLATE_TRANSFORMER("attention-dropout", "0.1"),

@@ -34,8 +34,12 @@ typedef enum att_tokens {
 } att_tokens;
 
 /* The columns of att_families; its rows are kinds. */
-typedef enum att_family_kind { ATT_FAMILY_RECURRENT, ATT_FAMILY_TRANSFORMER } att_family_kind;
-enum { ATT_FAMILIES = ATT_FAMILY_TRANSFORMER + 1 };
+typedef enum att_family_kind {
+    ATT_FAMILY_RECURRENT,
+    ATT_FAMILY_TRANSFORMER,
+    ATT_FAMILY_CONVOLUTION, /* of labels alone */
+} att_family_kind;
+enum { ATT_FAMILIES = ATT_FAMILY_CONVOLUTION + 1 };
 
 typedef enum att_mechanism {
     ATT_MECHANISM_NONE,  /* the decoder has its start state alone */
@@ -171,6 +175,9 @@ struct att_settings {
     int norm, norm_kind, activation; /* att_norm_place, att_norm_kind, att_between */
     bool residuals, scale, embed_scale, biases;
     double attention_dropout, embed_dropout;
+
+    /* convolution */
+    int64_t least_window, most_window;
 
     /* labels */
     int pool, pool_score; /* att_pool_kind, att_pool_score */

@@ -9,6 +9,11 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#define CONVOLUTION                                                                                \
+    {                                                                                              \
+        "family", "convolution"                                                                    \
+    }
+
 /* Each row is what differs from an LSTM of one layer that reads both ways, summed up by attention.
  */
 static const variant label_variants[] = {
@@ -33,6 +38,16 @@ static const variant label_variants[] = {
     { "transformer, last, two layers", { TRANSFORMER, { "pool", "last" }, { "layers", "2" } } },
     { "transformer, mean, norm after", { TRANSFORMER, { "pool", "mean" }, { "norm", "after" } } },
     { "transformer, max", { TRANSFORMER, { "pool", "max" } } },
+    { "convolution, max", { CONVOLUTION } },
+    { "convolution, one size, attention, two heads",
+      { CONVOLUTION, { "least-window", "5" }, { "pool", "attention" }, { "pool-heads", "2" } } },
+    { "convolution, stop, two layers", { CONVOLUTION, { "pool", "stop" }, { "layers", "2" } } },
+    { "convolution, mean, positions",
+      { CONVOLUTION,
+        { "least-window", "1" },
+        { "most-window", "4" },
+        { "pool", "mean" },
+        { "positions", "sinusoidal" } } },
     { NULL, { { 0 } } },
 };
 

@@ -11,7 +11,7 @@ _attend_train='--config --quiet --train --source --target --valid --valid-source
 --heads --key-heads --feed-forward --norm --norm-kind --activation --residuals --scale --embed-scale
 --biases --attention-dropout --embed-dropout --features --valid-features --features-scale --picture-rows
 --picture-columns --picture-depth --picture-size --convolutions --channels --picture-positions --picture-start
---pool --pool-score --pool-heads
+--least-window --most-window --pool --pool-score --pool-heads
 --dropout --word-dropout --label-smoothing --own --own-from
 --align-weight --optimiser --rate --momentum --beta1 --beta2 --rho --epsilon --decay --clip
 --schedule --warmup --least-rate --plateau-factor --plateau-patience --epochs --steps
@@ -99,6 +99,7 @@ _attend() {
         --feed) _attend_words 'output state both' ;;
         --positions) _attend_words 'none sinusoidal learned' ;;
         --positions-join) _attend_words 'add concat' ;;
+        --family) _attend_words 'recurrent transformer convolution' ;;
         --pool) _attend_words 'stop last mean max attention' ;;
         --pool-score) _attend_words 'dot scaled additive' ;;
         --tokens) _attend_words 'char word subword byte' ;;
@@ -110,7 +111,7 @@ _attend() {
             --valid-target | --align | --out | --log | --resume) _attend_files '' ;;
         --hold-out | --alphabet | --least-length | --most-length | --train-count | \
             --valid-count | --subwords | --chunk | --min-count | --max-length | --layers | --width | --embed | \
-            --window | --start | --pool-heads | --picture-rows | --picture-columns | --picture-depth | --picture-size | --convolutions | --channels | --word-dropout | --dropout | --label-smoothing | --own | --own-from | \
+            --window | --least-window | --most-window | --start | --pool-heads | --picture-rows | --picture-columns | --picture-depth | --picture-size | --convolutions | --channels | --word-dropout | --dropout | --label-smoothing | --own | --own-from | \
             --align-weight | --rate | --momentum | --beta1 | --beta2 | --rho | --epsilon | \
             --decay | --clip | --warmup | --least-rate | --plateau-factor | \
             --plateau-patience | --epochs | --steps | --batch | --accumulate | \

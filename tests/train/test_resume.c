@@ -33,6 +33,7 @@ static const other_task others[] = {
     { "lm", "transformer", small_text_new },
     { "classify", "recurrent", small_label_new },
     { "classify", "transformer", small_label_new },
+    { "classify", "convolution", small_label_new },
     { "caption", "recurrent", small_captions_new },
     { "caption", "transformer", small_captions_new },
     { "shapes", "recurrent", small_scenes_new },

@@ -105,7 +105,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     add_text(&text.both, "pairs", data, first);
     if (end)
         add_text(&text.align, "align", end + 1, size - first - 1);
-    scene in = { .tokens = (att_tokens)((choice & 3) % 3) };
+    static const att_tokens tokens[] = { ATT_TOKENS_CHAR, ATT_TOKENS_WORD, ATT_TOKENS_SPACE };
+    scene in = { .tokens = tokens[(choice & 3) % 3] };
     att_error err = { 0 };
     PROMISE(att_vocab_new(&in.source, in.tokens, choice & LOWER, &err) == ATT_OK);
     PROMISE(att_vocab_new(&in.target, in.tokens, choice & LOWER, &err) == ATT_OK);

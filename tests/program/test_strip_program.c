@@ -1,11 +1,11 @@
 /* `attend show` laid over a photograph: whichever way the camera was held, what is drawn beneath
  * the attention is the upright square that the model would see; what is no picture is refused by
  * name; and with every allocation failing in turn nothing is written and nothing lost. */
-#if defined(ATT_HAVE_JANSSON) && defined(ATT_HAVE_JPEG) && defined(ATT_HAVE_PNG)
-
 #include "model/eyes_help.h"
 #include "picture/make.h"
 #include "program/in_process.h"
+
+#if defined(ATT_HAVE_JANSSON) && defined(ATT_HAVE_JPEG) && defined(ATT_HAVE_PNG)
 
 static char photo_path[64], model_path[64], last_path[64], eyes_path[64];
 

@@ -1,7 +1,7 @@
 /* Families that sort sentences: a source is read, summed up as one vector (nn/pooling.h), and its
  * label told from that. Shared by their own files alone:
  *
- *   label.c              what both do: loss, decoding (which is a single step), the output layer
+ *   label.c              what all do: loss, decoding (which is a single step), the output layer
  *   recurrent_label.c    sentences read by recurrent layers
  *   transformer_label.c  … by the encoder of a Transformer
  *   convolution_label.c  … and by convolutions

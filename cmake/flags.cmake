@@ -2,8 +2,10 @@
 #
 # -ffp-contract=off: a result must not depend on which multiplications the compiler chose to fuse.
 # -ffile-prefix-map: the same source gives the same bytes wherever it was unpacked.
+# -g1: lines for backtraces and profiles; a debugger wants CMAKE_BUILD_TYPE=Debug, and gets it all.
 add_compile_options(-Wall -Wextra -Wshadow -Wconversion -Wstrict-prototypes -Wmissing-prototypes
-  -Wvla -ffp-contract=off -ffile-prefix-map=${CMAKE_SOURCE_DIR}=. -g)
+  -Wvla -ffp-contract=off -ffile-prefix-map=${CMAKE_SOURCE_DIR}=.
+  $<IF:$<CONFIG:Debug>,-g,-g1>)
 
 if(ATTEND_WERROR)
   add_compile_options(-Werror)

@@ -71,7 +71,7 @@ static inline void promise_same_grad_bits(choice c, size_t count)
     ASSERT_OK(att_attention_forward(&b.s.how, &b.s.in, &forward.out, NULL, err));
     uint64_t plain = backward_hash(&b, &forward, ATT_CPU_REF, 1, NULL);
     for (int cpu = ATT_CPU_REF; cpu <= (int)att_cpu_best(); cpu++)
-        for (size_t t = c.seed; t < c.seed + count; t++) {
+        for (size_t t = c.seed; t < c.seed + count; t += THIN) {
             int threads = thread_numbers[t % COUNT(thread_numbers)];
             const results *before = t % 2 ? &forward : NULL;
             if (backward_hash(&b, before, (att_cpu)cpu, threads, NULL) != plain)

@@ -54,7 +54,7 @@ static inline void promise_same_bits(choice c, size_t count)
     scene_new(&s, c);
     uint64_t plain = forward_hash(&s, ATT_CPU_REF, 1, NULL);
     for (int cpu = ATT_CPU_REF; cpu <= (int)att_cpu_best(); cpu++)
-        for (size_t t = c.seed; t < c.seed + count; t++) {
+        for (size_t t = c.seed; t < c.seed + count; t += THIN) {
             int threads = thread_numbers[t % COUNT(thread_numbers)];
             if (forward_hash(&s, (att_cpu)cpu, threads, NULL) != plain)
                 fail_msg("other bits on set %d with %d threads: %s", cpu, threads, choice_name(&c));

@@ -9,6 +9,7 @@
 #include "base/alloc.h"
 #include "base/cpu.h"
 #include "base/random.h"
+#include "thin.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -136,7 +136,7 @@ static inline att_settings *small_picture_new(const char *folder, const char *ta
         { "batch", "64" },         { "epochs", "2" },     { "accumulate", "2" },
         { "average", "2" },        { "rate", "0.01" },    { "warmup", "3" },
         { "validate-every", "3" }, { "save-every", "0" }, { "schedule", "plateau" },
-        { "convolutions", "1" },   { "channels", "4" },
+        { "convolutions", "1" },   { "channels", "4" },   { "layers", "1" },
     };
     att_settings *settings;
     char path[256];

@@ -4,6 +4,7 @@
 
 #include "base/random.h"
 #include "model/model.h"
+#include "thin.h"
 
 #include <dirent.h>
 #include <signal.h>
@@ -135,7 +136,7 @@ static void killed_after_every_event_it_ends_the_same(void **state)
     folder_new(whole);
     run_whole(whole);
     bool reached = false; /* the end, without being killed */
-    for (int64_t n = 1; !reached; n++) {
+    for (int64_t n = 1; !reached; n += THIN) {
         folder_new(broken);
         reached = finished(start(&(attempt){ broken, .threads = 1, .die_after = n }));
         if (!reached)
@@ -169,7 +170,7 @@ static void killed_again_and_again_it_ends_the_same(void **state)
 static void killed_at_any_moment_it_ends_the_same(void **state)
 {
     (void)state;
-    enum { TRIALS = 25 };
+    enum { TRIALS = 24 / THIN };
     char whole[64], broken[64], what[64];
     folder_new(whole);
     double seconds = run_whole(whole);
@@ -198,7 +199,7 @@ static void threads_and_instruction_sets_do_not_show(void **state)
     folder_new(whole);
     run_whole(whole);
     for (size_t i = 0; i < sizeof cpus / sizeof *cpus; i++) {
-        for (int threads = 1; threads <= 8; threads *= 2) {
+        for (int threads = 1; threads <= 8; threads *= 2 * THIN) {
             folder_new(other);
             assert_true(finished(start(&(attempt){ other, .threads = threads, .cpu = cpus[i] })));
             snprintf(what, sizeof what, "%s, %d threads", cpus[i], threads);
@@ -247,7 +248,7 @@ static void what_is_no_pairs_gives_the_same_bits_everywhere_too(void **state)
         folder_new(whole);
         attempt how = { whole, .threads = 1, .other = &others[i] };
         assert_true(finished(start(&how)));
-        for (size_t c = 0; c < sizeof cpus / sizeof *cpus; c++) {
+        for (size_t c = i % THIN % 3; c < sizeof cpus / sizeof *cpus; c += THIN) {
             folder_new(other);
             how.folder = other;
             how.threads = threads[c];
@@ -293,7 +294,7 @@ static void what_is_no_pairs_is_taken_up_where_it_was_left(void **state)
         attempt how = { whole, .threads = 1, .other = &others[i] };
         assert_true(finished(start(&how)));
         bool reached = false;
-        for (int64_t n = 1; !reached; n += 3) {
+        for (int64_t n = 1; !reached; n += 3 * THIN) {
             folder_new(broken);
             how.folder = broken;
             how.die_after = n;

@@ -13,9 +13,9 @@
 
 #include "output.h"
 
-/* Bytes to a read, and to go together at most: some thousand lines, so that those of about the same
- * length make full batches. */
-enum { CHUNK = 1 << 16, TOGETHER = 1 << 19 };
+/* Bytes to a read, bytes to hold, and lines to go together at most: enough that those of about the
+ * same length make full batches, and that the first answers do not wait for many others. */
+enum { CHUNK = 1 << 16, HELD = 1 << 19, TOGETHER = 1 << 12 };
 
 typedef struct reader {
     int file;
@@ -47,18 +47,16 @@ static att_status read_once(reader *r, att_error *err)
 static att_status read_more(reader *r, att_error *err)
 {
     struct pollfd waiting = { .fd = r->file, .events = POLLIN };
-    do {
-        att_status status = read_once(r, err);
-        if (status != ATT_OK)
-            return status;
-    } while (!r->ended &&
-             (!r->complete || (r->input.length < TOGETHER && poll(&waiting, 1, 0) > 0)));
-    return ATT_OK;
+    att_status status = ATT_OK;
+    while (status == ATT_OK && !r->ended &&
+           (!r->complete || (r->input.length < HELD && poll(&waiting, 1, 0) > 0)))
+        status = read_once(r, err);
+    return status;
 }
 
-/* Cuts the complete lines off the input (at its end, the last one too) and gives how many there
- * are; *used receives their bytes. The ends of lines become zero bytes. A line that holds a zero
- * byte already is no text and ends this. */
+/* Cuts complete lines off the input (at its end, the last one too) and gives how many; *used
+ * receives their bytes. The ends of lines become zero bytes. A line that holds a zero byte already
+ * is no text and ends this. */
 static att_status cut_lines(reader *r, const char ***lines, size_t *count, size_t *used,
                             att_error *err)
 {
@@ -69,7 +67,7 @@ static att_status cut_lines(reader *r, const char ***lines, size_t *count, size_
     if (!*lines)
         return error_memory(err);
     *count = *used = 0;
-    while (*used < length) {
+    while (*used < length && *count < TOGETHER) {
         char *start = r->input.data + *used;
         char *end = memchr(start, '\n', length - *used);
         if (!end && !r->ended)
@@ -106,17 +104,19 @@ static att_status work_on(reader *r, lines_work *work, void *context, const char
     return ATT_BAD_INPUT;
 }
 
-/* Keeps what follows the lines just worked on: the beginning of one at most. */
+/* Keeps what follows the lines just worked on. */
 static void drop_used(reader *r, size_t used)
 {
-    r->complete = false;
-    memmove(r->input.data, r->input.data + used, r->input.length - used);
-    r->input.length -= used;
+    size_t rest = r->input.length - used;
+    if (rest > 0)
+        memmove(r->input.data, r->input.data + used, rest);
+    r->complete = rest > 0 && memchr(r->input.data, '\n', rest);
+    r->input.length = rest;
 }
 
 static att_status each(reader *r, lines_work *work, void *context, att_error *err)
 {
-    while (!r->ended && !output_unread()) {
+    while ((!r->ended || r->input.length > 0) && !output_unread()) {
         const char **lines = NULL;
         size_t count = 0, used = 0;
         att_status status = read_more(r, err);

@@ -3,6 +3,7 @@
 
 #include "base/alloc.h"
 #include "base/error.h"
+#include "base/file.h"
 #include "metrics/bootstrap.h"
 #include "metrics/judge_corpus.h"
 
@@ -65,9 +66,8 @@ static att_status count_up(scored *out, const att_judged *judged, att_error *err
 
 static att_status tell(att_text *notes, const char *name, const att_corpus *corpus, att_error *err)
 {
-    if (name && strcmp(name, "-") == 0)
-        name = "standard input";
-    if (!notes || att_corpus_remarks(notes, name ? name : "validation", corpus) == ATT_OK)
+    name = name ? att_stream_name(name) : "validation";
+    if (!notes || att_corpus_remarks(notes, name, corpus) == ATT_OK)
         return ATT_OK;
     return att_fail_memory(err);
 }

@@ -3,6 +3,7 @@
 
 #include "base/alloc.h"
 #include "base/error.h"
+#include "base/file.h"
 #include "metrics/bootstrap.h"
 #include "metrics/gallery.h"
 #include "text/data.h"
@@ -50,9 +51,8 @@ static att_status get_data(att_corpus *out, const att_model *model, const char *
 
 static att_status tell(att_text *notes, const char *name, const att_corpus *corpus, att_error *err)
 {
-    if (name && strcmp(name, "-") == 0)
-        name = "standard input";
-    if (!notes || att_corpus_remarks(notes, name ? name : "validation", corpus) == ATT_OK)
+    name = name ? att_stream_name(name) : "validation";
+    if (!notes || att_corpus_remarks(notes, name, corpus) == ATT_OK)
         return ATT_OK;
     return att_fail_memory(err);
 }

@@ -51,7 +51,7 @@ static att_status cut_lines(line_file *file, att_error *err)
 
 static att_status load(line_file *file, const char *path, att_error *err)
 {
-    file->name = strcmp(path, "-") == 0 ? "<stdin>" : path;
+    file->name = att_stream_name(path);
     ATT_TRY(att_file_read_stream(&file->text, path, LARGEST_FILE, err));
     int64_t count = att_lines_count(file->text.data, file->text.length);
     file->lines = att_alloc((size_t)count, sizeof *file->lines);

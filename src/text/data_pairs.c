@@ -62,17 +62,22 @@ static att_status close_vocabularies(att_data *out, const att_settings *settings
     return status;
 }
 
-static att_status refuse_empty(const att_corpus *corpus, const char *name, const char *what,
-                               att_error *err)
+static const char *noun(const att_pair_reading *reading)
+{
+    return reading->labels ? "sentences" : "pairs";
+}
+
+static att_status refuse_empty(const att_corpus *corpus, const att_pair_reading *reading,
+                               const char *name, const char *what, att_error *err)
 {
     if (corpus->pairs > 0)
         return ATT_OK;
     if (corpus->facts.lines == 0)
-        return att_fail(err, ATT_BAD_INPUT, name, "has no pairs to %s on", what);
+        return att_fail(err, ATT_BAD_INPUT, name, "has no %s to %s on", noun(reading), what);
     return att_fail(err, ATT_BAD_INPUT, name,
-                    "has no pairs to %s on: all %lld lines have an empty side or more tokens than "
+                    "has no %s to %s on: all %lld lines have an empty side or more tokens than "
                     "max-length",
-                    what, (long long)corpus->facts.lines);
+                    noun(reading), what, (long long)corpus->facts.lines);
 }
 
 static att_pair_reading reading_of(const texts *from, const att_settings *settings,
@@ -93,7 +98,7 @@ static att_status read_train(att_data *out, const texts *from, const att_setting
     att_pair_reading how = reading_of(from, settings, out->source_words, out->target_words);
     how.count = true;
     ATT_TRY(att_corpus_read(&out->train, &from->train, &how, err));
-    ATT_TRY(refuse_empty(&out->train, name_of(&from->train), "train", err));
+    ATT_TRY(refuse_empty(&out->train, &how, name_of(&from->train), "train", err));
     bool again;
     ATT_TRY(close_vocabularies(out, settings, &again, err));
     if (!again)
@@ -101,7 +106,7 @@ static att_status read_train(att_data *out, const texts *from, const att_setting
     att_corpus_free(&out->train);
     how.count = false;
     ATT_TRY(att_corpus_read(&out->train, &from->train, &how, err));
-    return refuse_empty(&out->train, name_of(&from->train), "train", err);
+    return refuse_empty(&out->train, &how, name_of(&from->train), "train", err);
 }
 
 static att_status read_valid(att_corpus *out, const texts *from, const att_settings *settings,
@@ -114,9 +119,9 @@ static att_status read_valid(att_corpus *out, const texts *from, const att_setti
     ATT_TRY(att_corpus_read(out, valid, &how, err));
     if (from->held && out->facts.lines == 0)
         return att_fail(err, ATT_BAD_INPUT, name_of(valid),
-                        "is too small to hold pairs out of: hold-out %g left none; give valid",
-                        settings->hold_out);
-    return refuse_empty(out, name_of(valid), "validate", err);
+                        "is too small to hold %s out of: hold-out %g left none; give valid",
+                        noun(&how), settings->hold_out);
+    return refuse_empty(out, &how, name_of(valid), "validate", err);
 }
 
 /* ---- what both corpora share */
@@ -207,8 +212,7 @@ static att_status read_file(att_corpus *out, const att_data_reading *how, att_er
     if (status == ATT_OK)
         status = att_corpus_read(out, &text, &reading, err);
     if (status == ATT_OK && out->pairs == 0)
-        status = att_fail(err, ATT_BAD_INPUT, how->path, "has no %s to measure on",
-                          reading.labels ? "sentences" : "pairs");
+        status = att_fail(err, ATT_BAD_INPUT, how->path, "has no %s to measure on", noun(&reading));
     att_pair_text_free(&text);
     return status;
 }

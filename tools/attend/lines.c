@@ -144,7 +144,7 @@ static bool is_standard(const char *path)
 
 const char *lines_name(const char *path)
 {
-    return is_standard(path) ? "standard input" : path;
+    return is_standard(path) ? "<stdin>" : path;
 }
 
 static att_status open_file(reader *r, const char *path, att_error *err)

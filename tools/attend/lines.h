@@ -19,7 +19,7 @@ att_status lines_each(const char *path, lines_work *work, void *context, att_err
 /* All of a file at once, for what has no lines. */
 att_status lines_whole(att_text *out, const char *path, att_error *err);
 
-/* What stands for a file in errors: its name, or "standard input". */
+/* What stands for a file in errors: its name, or "<stdin>". */
 const char *lines_name(const char *path);
 
 #endif

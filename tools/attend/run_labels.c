@@ -42,7 +42,7 @@ static void tell_cut(const att_verdicts *verdicts, size_t before)
     for (size_t i = 0; i < att_verdicts_count(verdicts); i++) {
         const att_verdict *verdict = att_verdicts_get(verdicts, i);
         if (verdict->left_over > 0)
-            fprintf(stderr, "standard input:%zu: cut after %" PRId64 " of %" PRId64 " tokens\n",
+            fprintf(stderr, "<stdin>:%zu: cut after %" PRId64 " of %" PRId64 " tokens\n",
                     before + i + 1, verdict->token_count,
                     verdict->token_count + verdict->left_over);
     }

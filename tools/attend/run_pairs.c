@@ -68,7 +68,7 @@ static void tell_cut(const att_answers *answers, size_t before)
     for (size_t i = 0; i < att_answers_count(answers); i++) {
         const att_answer *answer = att_answers_get(answers, i);
         if (answer->left_over > 0)
-            fprintf(stderr, "standard input:%zu: cut after %" PRId64 " of %" PRId64 " tokens\n",
+            fprintf(stderr, "<stdin>:%zu: cut after %" PRId64 " of %" PRId64 " tokens\n",
                     before + i + 1, answer->source_count, answer->source_count + answer->left_over);
     }
 }

@@ -124,7 +124,7 @@ att_status run_text(const run_settings *set, const decoding *models, att_error *
     if (status == ATT_OK)
         status = go_on(set, models, &prompt, err);
     if (models->how.with_count == 0 && set->prompt) /* then it must be the prompt */
-        error_name(err, status, strcmp(set->prompt, "-") == 0 ? "standard input" : "--prompt");
+        error_name(err, status, strcmp(set->prompt, "-") == 0 ? "<stdin>" : "--prompt");
     att_text_free(&prompt);
     if (caught) {
         signal(caught, SIG_DFL);

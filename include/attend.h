@@ -766,7 +766,7 @@ typedef struct att_decoding {
     int64_t least_tokens; /* before the end; the larger of both counts */
     double least_factor;  /* tokens to one of the source */
     int64_t most_tokens;  /* the end included; the smaller of both counts; */
-    double most_factor;   /* both 0: 50 more than twice the source's */
+    double most_factor;   /* both 0: 50 more than twice the source's; of a picture, 50 */
 
     bool sample;        /* draw tokens instead of taking the most probable */
     double temperature; /* log-probabilities are divided by it; 0: 1 */

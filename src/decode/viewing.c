@@ -7,6 +7,10 @@
 
 #include <string.h>
 
+/* Tokens of a caption at most, where nothing else is asked for: cells are no words, and how many
+ * there are says nothing of how much there is to tell. */
+enum { USUAL_MOST = 50 };
+
 static att_status check_size(const att_settings *settings, const att_grids *grids, att_error *err)
 {
     if (grids->rows == settings->picture_rows && grids->columns == settings->picture_columns &&
@@ -26,6 +30,8 @@ att_status att_viewing_open(att_viewing *out, att_model *model, const att_grids 
 {
     *out = (att_viewing){ .grids = grids, .how = how ? *how : (att_decoding){ 0 } };
     ATT_TRY(check_size(model->settings, grids, err));
+    if (out->how.most_tokens == 0 && out->how.most_factor == 0)
+        out->how.most_tokens = USUAL_MOST;
     out->cells = att_picture_cells(model->settings, grids);
     out->batch = att_alloc(ATT_VIEWED, (size_t)att_grids_width(grids) * sizeof *out->batch);
     if (!out->batch)

@@ -53,7 +53,7 @@ extern const char *const length_norm_words[]; /* NULL-ended, in the order of att
         DECODING_ROW(TYPE, "least", NUMBER, least, "N", "tokens in an answer at least",            \
                      .least = 1, .most = 1e6, .kinds = KINDS_WRITE_LINES),                         \
         DECODING_ROW(TYPE, "most", NUMBER, most, "N",                                              \
-                     "and at most, the end included (default: 50 + 2 for each of the source)",     \
+                     "and at most, the end included (default: 50 + 2 for each of the line)",       \
                      .least = 1, .most = 1e6, .kinds = KINDS_WRITE_LINES),                         \
         DECODING_ROW(TYPE, "least-factor", REAL, least_factor, "X",                                \
                      "so many at least for each token of the source", .least = 0, .most = 1000,    \

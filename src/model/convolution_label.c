@@ -24,9 +24,6 @@ static void read_sentences(const att_label_parts *parts, att_tape *tape, const a
                            att_read *out)
 {
     const convolutions *encoder = parts->encoder;
-    int64_t *first = att_tape_take(tape, sources->rows, sizeof *first);
-    for (int64_t r = 0; first && r < sources->rows; r++)
-        first[r] = r * sources->length;
     att_node *x = att_embedding_run(&encoder->embedding, tape, sources->rows, sources->length,
                                     sources->ids, 0);
     for (int i = 0; i < encoder->layers; i++) {
@@ -34,11 +31,7 @@ static void read_sentences(const att_label_parts *parts, att_tape *tape, const a
             x = att_dropout(tape, x, encoder->dropout, DROP_LAYER(i));
         x = att_windows_run(&encoder->layer[i], tape, x, sources->lengths);
     }
-    *out = (att_read){ .rows = x,
-                       .sequences = sources->rows,
-                       .first = first,
-                       .lengths = sources->lengths,
-                       .longest = sources->length };
+    *out = att_label_padded(tape, sources, x);
 }
 
 static att_status check(const att_settings *settings, att_error *err)
@@ -84,12 +77,4 @@ static att_status build(att_model *model, att_error *err)
     return att_label_build(model, &builder, read_sentences, encoder, settings->width);
 }
 
-const att_family att_convolution_label_family = {
-    .name = "convolution-label",
-    .build = build,
-    .loss = att_label_loss,
-    .open = att_label_open,
-    .close = att_label_close,
-    .start = att_label_start,
-    .step = att_label_step,
-};
+const att_family att_convolution_label_family = ATT_LABEL_FAMILY("convolution-label", build);

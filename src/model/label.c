@@ -23,6 +23,18 @@ att_status att_label_check(const att_settings *settings, att_error *err)
     return ATT_OK;
 }
 
+att_read att_label_padded(att_tape *tape, const att_sources *sources, att_node *rows)
+{
+    int64_t *first = att_tape_take(tape, sources->rows, sizeof *first);
+    for (int64_t r = 0; first && r < sources->rows; r++)
+        first[r] = r * sources->length;
+    return (att_read){ .rows = rows,
+                       .sequences = sources->rows,
+                       .first = first,
+                       .lengths = sources->lengths,
+                       .longest = sources->length };
+}
+
 att_status att_label_build(att_model *model, att_builder *builder, att_label_read *read,
                            void *encoder, int64_t width)
 {

@@ -28,6 +28,9 @@ struct att_label_parts {
     float word_dropout;
 };
 
+/* What a reader of padded rows, [sequences * length, N], gives. */
+att_read att_label_padded(att_tape *tape, const att_sources *sources, att_node *rows);
+
 /* Ends the making of a model whose sentences `read` reads with `encoder`, in rows of `width`: adds
  * what comes after, and gives the builder's status. */
 att_status att_label_build(att_model *model, att_builder *builder, att_label_read *read,
@@ -44,6 +47,13 @@ void att_label_close(att_decoder *decoder);
 att_status att_label_start(att_decoder *decoder, const att_sources *sources, att_error *err);
 att_status att_label_step(att_decoder *decoder, int64_t rows, const int32_t *tokens,
                           const int64_t *order, att_decoded *out, att_error *err);
+
+/* A family of these: they differ in how they are built alone. */
+#define ATT_LABEL_FAMILY(NAME, BUILD)                                                              \
+    {                                                                                              \
+        .name = NAME, .build = BUILD, .loss = att_label_loss, .open = att_label_open,              \
+        .close = att_label_close, .start = att_label_start, .step = att_label_step                 \
+    }
 
 extern const att_family att_recurrent_label_family, att_transformer_label_family,
     att_convolution_label_family;

@@ -9,14 +9,7 @@ static void read_sentences(const att_label_parts *parts, att_tape *tape, const a
 {
     const att_reader *reader = parts->encoder;
     att_reader_ends ends = { 0 };
-    int64_t *first = att_tape_take(tape, sources->rows, sizeof *first);
-    for (int64_t r = 0; first && r < sources->rows; r++)
-        first[r] = r * sources->length;
-    *out = (att_read){ .rows = att_reader_run(reader, tape, sources, &ends),
-                       .sequences = sources->rows,
-                       .first = first,
-                       .lengths = sources->lengths,
-                       .longest = sources->length };
+    *out = att_label_padded(tape, sources, att_reader_run(reader, tape, sources, &ends));
     if (parts->pooling.kind == ATT_POOL_LAST)
         out->ends = att_part(tape, ends.last, 0, reader->width);
 }
@@ -44,12 +37,4 @@ static att_status build(att_model *model, att_error *err)
     return att_label_build(model, &builder, read_sentences, reader, reader->width);
 }
 
-const att_family att_recurrent_label_family = {
-    .name = "recurrent-label",
-    .build = build,
-    .loss = att_label_loss,
-    .open = att_label_open,
-    .close = att_label_close,
-    .start = att_label_start,
-    .step = att_label_step,
-};
+const att_family att_recurrent_label_family = ATT_LABEL_FAMILY("recurrent-label", build);

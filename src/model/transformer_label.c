@@ -34,12 +34,4 @@ static att_status build(att_model *model, att_error *err)
     return att_label_build(model, &builder, read_sentences, encoder, encoder->width);
 }
 
-const att_family att_transformer_label_family = {
-    .name = "transformer-label",
-    .build = build,
-    .loss = att_label_loss,
-    .open = att_label_open,
-    .close = att_label_close,
-    .start = att_label_start,
-    .step = att_label_step,
-};
+const att_family att_transformer_label_family = ATT_LABEL_FAMILY("transformer-label", build);

@@ -139,8 +139,8 @@ static att_status print_end(const scorer *s, att_error *err)
         return output_flush(err);
     }
     fprintf(stderr,
-            "%" PRId64 " pairs, %" PRId64 " tokens: log-probability %.4f, perplexity %.4f\n",
-            s->pairs, s->tokens, s->sum, perplexity);
+            "%" PRId64 " pair%s, %" PRId64 " tokens: log-probability %.4f, perplexity %.4f\n",
+            s->pairs, s->pairs == 1 ? "" : "s", s->tokens, s->sum, perplexity);
     return ATT_OK;
 }
 

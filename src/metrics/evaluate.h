@@ -42,4 +42,9 @@ att_status att_evaluate_texts(att_metric_score *out, const att_model *model,
 /* Bits to a character of a text, from nats to a token of it. */
 double att_text_bits(double loss, const att_corpus *text);
 
+/* Tells in `notes`, unless NULL, what was left out of the corpus in the file at `path`; NULL: the
+ * validation data that a model was trained with. */
+att_status att_evaluate_notes(att_text *notes, const char *path, const att_corpus *corpus,
+                              att_error *err);
+
 #endif

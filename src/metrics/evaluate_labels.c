@@ -3,8 +3,8 @@
 
 #include "base/alloc.h"
 #include "base/error.h"
-#include "base/file.h"
 #include "metrics/bootstrap.h"
+#include "metrics/evaluate.h"
 #include "metrics/judge_corpus.h"
 
 #include <string.h>
@@ -64,14 +64,6 @@ static att_status count_up(scored *out, const att_judged *judged, att_error *err
     return ATT_OK;
 }
 
-static att_status tell(att_text *notes, const char *name, const att_corpus *corpus, att_error *err)
-{
-    name = name ? att_stream_name(name) : "validation";
-    if (!notes || att_corpus_remarks(notes, name, corpus) == ATT_OK)
-        return ATT_OK;
-    return att_fail_memory(err);
-}
-
 static att_status measure(scored *out, att_model *model, const char *path, const att_measuring *how,
                           att_text *notes, att_error *err)
 {
@@ -83,7 +75,7 @@ static att_status measure(scored *out, att_model *model, const char *path, const
     att_corpus corpus;
     att_judged_corpus judged = { 0 };
     ATT_TRY(att_data_read(&corpus, &reading, err));
-    att_status status = tell(notes, path, &corpus, err);
+    att_status status = att_evaluate_notes(notes, path, &corpus, err);
     if (status == ATT_OK)
         status =
             att_judge_corpus(&judged, model, decoding->with, decoding->with_count, &corpus, err);

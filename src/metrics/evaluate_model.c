@@ -49,9 +49,10 @@ static att_status get_data(att_corpus *out, const att_model *model, const char *
     return att_data_read(out, &how, err);
 }
 
-static att_status tell(att_text *notes, const char *name, const att_corpus *corpus, att_error *err)
+att_status att_evaluate_notes(att_text *notes, const char *path, const att_corpus *corpus,
+                              att_error *err)
 {
-    name = name ? att_stream_name(name) : "validation";
+    const char *name = path ? att_stream_name(path) : "validation";
     if (!notes || att_corpus_remarks(notes, name, corpus) == ATT_OK)
         return ATT_OK;
     return att_fail_memory(err);
@@ -213,7 +214,7 @@ att_status att_model_evaluate(att_scores *out, att_metric_score *texts, att_mode
     measurement m = { .model = model, .how = how ? how : &plain };
     att_status status = get_data(&m.corpus, model, path, m.how, err);
     if (status == ATT_OK)
-        status = tell(notes, path, &m.corpus, err);
+        status = att_evaluate_notes(notes, path, &m.corpus, err);
     if (status == ATT_OK)
         status = measure(&m, err);
     if (status == ATT_OK)

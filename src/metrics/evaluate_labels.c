@@ -7,7 +7,6 @@
 #include "metrics/evaluate.h"
 #include "metrics/judge_corpus.h"
 
-#include <string.h>
 
 /* What is given out, with the room of its arrays. */
 typedef struct scored {

@@ -7,7 +7,6 @@
 #include "metrics/evaluate.h"
 #include "metrics/judge_corpus.h"
 
-
 /* What is given out, with the room of its arrays. */
 typedef struct scored {
     att_label_scores shown;

@@ -18,3 +18,9 @@ attend_test(check_settings ${checks}/settings $<TARGET_FILE:settings_table>)
 attend_test(check_setup ${checks}/setup)
 attend_test(check_examples ${checks}/examples ${CMAKE_BINARY_DIR}/examples)
 attend_test(check_install ${checks}/install ${CMAKE_BINARY_DIR})
+
+# Results to the last bit. Plain C is slow: one number of threads there, both on the vector sets.
+attend_test(bits_vector ${PROJECT_SOURCE_DIR}/tests/bits/run $<TARGET_FILE:attend_program>
+  --cpu vector)
+attend_test(bits_scalar ${PROJECT_SOURCE_DIR}/tests/bits/run $<TARGET_FILE:attend_program>
+  --cpu ref --threads 2)

@@ -1,8 +1,8 @@
 /* Matrix products, ours and oneDNN's, in turns in one process; writes JSON for bench/peers/run.
  *
- * Packed: weights are laid out once, ours with att_packed_new(), oneDNN's in the format it chooses
- * itself. Plain: both get them row by row, or transposed column by column. oneDNN runs on OpenMP,
- * ours on its own threads; the two never run at the same time. */
+ * Packed: weights are laid out once, ours with att_packed_matrix_new(), oneDNN's in the format it
+ * chooses itself. Plain: both get them row by row, or transposed column by column. oneDNN runs on
+ * OpenMP, ours on its own threads; the two never run at the same time. */
 #include <attend.h>
 #include <dnnl.h>
 
@@ -92,7 +92,7 @@ typedef struct problem {
     const way *way;
     float *a, *b, *ours, *theirs;
     att_tensor a_view, b_view, c_view;
-    att_packed *packed; /* NULL: plain */
+    att_packed_matrix *packed; /* NULL: plain */
     dnnl_engine_t engine;
     dnnl_stream_t stream;
     dnnl_memory_t a_memory, b_memory, c_memory, packed_memory;
@@ -178,7 +178,7 @@ static problem problem_new(shape of, const way *by)
     p.b_view = view_weights(&p);
     p.c_view = att_tensor_view(p.ours, ATT_F32, 2, (int64_t[]){ of.rows, of.columns });
     if (by->packed)
-        check_ours(att_packed_new(&p.packed, &p.b_view, NULL));
+        check_ours(att_packed_matrix_new(&p.packed, &p.b_view, NULL));
     check(dnnl_engine_create(&p.engine, dnnl_cpu, 0), "making an engine");
     check(dnnl_stream_create(&p.stream, p.engine, dnnl_stream_default_flags), "making a stream");
     p.a_memory = matrix(&p, of.rows, of.depth, false, p.a);
@@ -202,7 +202,7 @@ static void problem_free(problem *p)
         dnnl_memory_destroy(p->packed_memory);
     dnnl_stream_destroy(p->stream);
     dnnl_engine_destroy(p->engine);
-    att_packed_free(p->packed);
+    att_packed_matrix_free(p->packed);
     free(p->a);
     free(p->b);
     free(p->ours);
@@ -211,8 +211,8 @@ static void problem_free(problem *p)
 
 static void run_ours(problem *p)
 {
-    check_ours(p->packed ? att_product_packed(&p->c_view, &p->a_view, p->packed, NULL, NULL)
-                         : att_product(&p->c_view, &p->a_view, &p->b_view, NULL, NULL));
+    check_ours(p->packed ? att_matmul_packed(&p->c_view, &p->a_view, p->packed, NULL, NULL)
+                         : att_matmul(&p->c_view, &p->a_view, &p->b_view, NULL, NULL));
 }
 
 static void run_theirs(problem *p)

@@ -25,32 +25,32 @@ static void need(att_status status, const att_error *err)
     exit(1);
 }
 
-static att_vocab *learn(const att_text *text, int64_t merges)
+static att_vocab *learn(const att_string *text, int64_t merges)
 {
     att_vocab *vocab;
     att_error err = { 0 };
     att_ids ids = { 0 };
-    att_lines lines = att_lines_start(text->data, text->length);
+    att_line_reader lines = att_line_reader_start(text->data, text->length);
     att_line line;
-    need(att_vocab_new(&vocab, ATT_TOKENS_SUBWORD, false, &err), &err);
-    while (att_lines_next(&lines, &line)) {
-        need(att_vocab_count(vocab, &ids, line.text, line.length, &err), &err);
+    need(att_vocab_new(&vocab, ATT_TOKENIZER_BPE, false, &err), &err);
+    while (att_line_reader_next(&lines, &line)) {
+        need(att_vocab_count_line(vocab, &ids, line.text, line.length, &err), &err);
         ids.count = 0;
     }
-    need(att_vocab_learn(vocab, merges, 1, &err), &err);
+    need(att_vocab_train_bpe(vocab, merges, 1, &err), &err);
     att_ids_free(&ids);
     return vocab;
 }
 
 /* Gives the number of tokens. */
-static size_t apply(const att_text *text, const att_vocab *vocab)
+static size_t apply(const att_string *text, const att_vocab *vocab)
 {
     att_error err = { 0 };
     att_ids ids = { 0 };
     size_t tokens = 0;
-    att_lines lines = att_lines_start(text->data, text->length);
+    att_line_reader lines = att_line_reader_start(text->data, text->length);
     att_line line;
-    while (att_lines_next(&lines, &line)) {
+    while (att_line_reader_next(&lines, &line)) {
         need(att_vocab_encode(vocab, &ids, line.text, line.length, &err), &err);
         tokens += ids.count;
         ids.count = 0;
@@ -61,7 +61,7 @@ static size_t apply(const att_text *text, const att_vocab *vocab)
 
 int main(int count, char **args)
 {
-    att_text text = { 0 };
+    att_string text = { 0 };
     att_error err = { 0 };
     if (count != 3)
         return 2;
@@ -80,9 +80,9 @@ int main(int count, char **args)
         applying = applied - learned < applying ? applied - learned : applying;
         att_vocab_free(vocab);
     }
-    double lines = (double)att_lines_count(text.data, text.length);
+    double lines = (double)att_line_reader_count(text.data, text.length);
     printf("%-14s learned from %.0f lines in %.2f s (%.0f lines/s), applied in %.2f s "
            "(%.0f lines/s): %zu tokens, vocabulary %d\n",
            "attend", lines, learning, lines / learning, applying, lines / applying, tokens, size);
-    att_text_free(&text);
+    att_string_free(&text);
 }

@@ -3,39 +3,40 @@
  * gradient to the bias's own shape. */
 #include "attention/bias.h"
 
-#include "attention/element.h"
+#include "attention/tensor_element.h"
 
 /* A dimension of size 1 is shared: every index falls on its only element. */
-static int64_t shared(const att_tensor *tensor, int dim, int64_t index)
+static int64_t broadcast_index(const att_tensor *tensor, int dim, int64_t index)
 {
     return tensor->shape[dim] == 1 ? 0 : index;
 }
 
-static int64_t bias_at(const att_tensor *bias, const att_pair *pair)
+static int64_t bias_at(const att_tensor *bias, const att_qk_pair *pair)
 {
-    return att_element_at(bias, shared(bias, 0, pair->b), shared(bias, 1, pair->h),
-                          shared(bias, 2, pair->i), shared(bias, 3, pair->j));
+    return att_element_offset(bias, broadcast_index(bias, 0, pair->b),
+                              broadcast_index(bias, 1, pair->h), broadcast_index(bias, 2, pair->i),
+                              broadcast_index(bias, 3, pair->j));
 }
 
-static int64_t alibi_at(const att_tensor *alibi, const att_pair *pair)
+static int64_t alibi_at(const att_tensor *alibi, const att_qk_pair *pair)
 {
-    return att_element_at(alibi, shared(alibi, 0, pair->h), 0, 0, 0);
+    return att_element_offset(alibi, broadcast_index(alibi, 0, pair->h), 0, 0, 0);
 }
 
-static double alibi_slope(const att_pair *pair)
+static double alibi_slope(const att_qk_pair *pair)
 {
     return pair->distance > 0 ? -(double)pair->distance : (double)pair->distance;
 }
 
-static int64_t relative_at(const att_tensor *relative, const att_pair *pair)
+static int64_t relative_at(const att_tensor *relative, const att_qk_pair *pair)
 {
     int64_t reach = relative->shape[1] / 2;
     int64_t step = pair->distance;
     step = step < -reach ? -reach : step > reach ? reach : step;
-    return att_element_at(relative, shared(relative, 0, pair->h), step + reach, 0, 0);
+    return att_element_offset(relative, broadcast_index(relative, 0, pair->h), step + reach, 0, 0);
 }
 
-double att_bias_get(const att_attention_inputs *in, const att_pair *pair)
+double att_bias_get(const att_attention_inputs *in, const att_qk_pair *pair)
 {
     double sum = 0;
     if (in->bias)
@@ -47,8 +48,8 @@ double att_bias_get(const att_attention_inputs *in, const att_pair *pair)
     return sum;
 }
 
-void att_bias_back(const att_tensor *bias, const att_tensor *alibi, const att_tensor *relative,
-                   const att_pair *pair, double grad)
+void att_bias_backward(const att_tensor *bias, const att_tensor *alibi, const att_tensor *relative,
+                       const att_qk_pair *pair, double grad)
 {
     if (bias->data)
         att_element_add(bias, bias_at(bias, pair), grad);

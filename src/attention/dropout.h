@@ -5,15 +5,16 @@
 
 #include "attend.h"
 
-typedef struct att_drop_mask {
+typedef struct att_attention_dropout {
     uint32_t key[2];
     uint64_t threshold; /* a weight is dropped where its 32 bits are below; 0: none is */
-    double kept;        /* factor of a kept weight, 1/(1-p) */
-} att_drop_mask;
+    double keep_scale;  /* factor of a kept weight, 1/(1-p) */
+} att_attention_dropout;
 
-att_drop_mask att_drop_mask_new(const att_attention *how);
+att_attention_dropout att_attention_dropout_new(const att_attention_options *options);
 
 /* The factor of one weight: 0 or 1/(1-p). */
-double att_drop_mask_factor(const att_drop_mask *drop, int64_t b, int64_t h, int64_t i, int64_t j);
+double att_attention_dropout_factor(const att_attention_dropout *drop, int64_t b, int64_t h,
+                                    int64_t i, int64_t j);
 
 #endif

@@ -8,9 +8,9 @@
 #include <string.h>
 
 /* Positions far beyond any tensor, yet safe to add to one another. */
-#define FAR ((int64_t)1 << 53)
+#define MAX_OFFSET ((int64_t)1 << 53)
 
-static int64_t blocks_in(int64_t length, int64_t block)
+static int64_t ceil_div(int64_t length, int64_t block)
 {
     return length / block + (length % block != 0);
 }
@@ -50,39 +50,40 @@ static att_status check_offsets(const char *name, const int64_t *offsets, int64_
 
 static att_status check_packing(const att_problem *p, att_error *err)
 {
-    const att_attention *how = p->how;
-    if (how->sequences < 0)
+    const att_attention_options *options = p->options;
+    if (options->sequences < 0)
         return att_fail(err, ATT_BAD_INPUT, "attention", "sequences is %lld, expected 0 or more",
-                        (long long)how->sequences);
-    if (how->sequences == 0) {
-        if (how->query_offsets || how->key_offsets)
+                        (long long)options->sequences);
+    if (options->sequences == 0) {
+        if (options->query_offsets || options->key_offsets)
             return att_fail(err, ATT_BAD_INPUT, "attention", "%s is given, but sequences is 0",
-                            how->query_offsets ? "query_offsets" : "key_offsets");
+                            options->query_offsets ? "query_offsets" : "key_offsets");
         return ATT_OK;
     }
     if (p->B != 1)
         return att_fail(err, ATT_BAD_INPUT, "attention",
                         "packed sequences need a batch of 1, but B = %lld", (long long)p->B);
-    ATT_TRY(check_offsets("query_offsets", how->query_offsets, how->sequences, "T", p->T, err));
-    return check_offsets("key_offsets", how->key_offsets, how->sequences, "S", p->S, err);
+    ATT_TRY(
+        check_offsets("query_offsets", options->query_offsets, options->sequences, "T", p->T, err));
+    return check_offsets("key_offsets", options->key_offsets, options->sequences, "S", p->S, err);
 }
 
 static att_status check_blocks(const att_problem *p, att_error *err)
 {
-    const att_attention *how = p->how;
-    if (!how->blocks && how->block_count == 0)
+    const att_attention_options *options = p->options;
+    if (!options->blocks && options->block_count == 0)
         return ATT_OK;
-    if (!how->blocks || how->block_count < 0)
+    if (!options->blocks || options->block_count < 0)
         return att_fail(err, ATT_BAD_INPUT, "attention", "block_count is %lld, but blocks is %s",
-                        (long long)how->block_count, how->blocks ? "given" : "missing");
-    if (how->block_queries < 1 || how->block_keys < 1)
+                        (long long)options->block_count, options->blocks ? "given" : "missing");
+    if (options->block_queries < 1 || options->block_keys < 1)
         return att_fail(err, ATT_BAD_INPUT, "attention",
                         "blocks of %lld queries and %lld keys: both must be at least 1",
-                        (long long)how->block_queries, (long long)how->block_keys);
-    int64_t rows = blocks_in(p->T, how->block_queries);
-    int64_t cols = blocks_in(p->S, how->block_keys);
-    for (int64_t n = 0; n < how->block_count; n++) {
-        att_block block = how->blocks[n];
+                        (long long)options->block_queries, (long long)options->block_keys);
+    int64_t rows = ceil_div(p->T, options->block_queries);
+    int64_t cols = ceil_div(p->S, options->block_keys);
+    for (int64_t n = 0; n < options->block_count; n++) {
+        att_block block = options->blocks[n];
         if (block.query < 0 || block.query >= rows || block.key < 0 || block.key >= cols)
             return att_fail(err, ATT_BAD_INPUT, "attention",
                             "blocks[%lld] is (%lld, %lld), but there are %lld × %lld blocks",
@@ -94,26 +95,27 @@ static att_status check_blocks(const att_problem *p, att_error *err)
 
 att_status att_mask_check(const att_problem *p, att_error *err)
 {
-    const att_attention *how = p->how;
-    if (how->offset < -FAR || how->offset > FAR)
+    const att_attention_options *options = p->options;
+    if (options->offset < -MAX_OFFSET || options->offset > MAX_OFFSET)
         return att_fail(err, ATT_BAD_INPUT, "attention",
-                        "offset is %lld, expected at most 2^53 either way", (long long)how->offset);
-    ATT_TRY(check_lengths("query_lengths", how->query_lengths, p->B, "T", p->T, err));
-    ATT_TRY(check_lengths("key_lengths", how->key_lengths, p->B, "S", p->S, err));
+                        "offset is %lld, expected at most 2^53 either way",
+                        (long long)options->offset);
+    ATT_TRY(check_lengths("query_lengths", options->query_lengths, p->B, "T", p->T, err));
+    ATT_TRY(check_lengths("key_lengths", options->key_lengths, p->B, "S", p->S, err));
     ATT_TRY(check_packing(p, err));
     return check_blocks(p, err);
 }
 
 int64_t att_mask_positions(const att_problem *p)
 {
-    if (p->how->sequences == 0)
+    if (p->options->sequences == 0)
         return p->S;
-    int64_t longest = 0;
-    for (int64_t s = 0; s < p->how->sequences; s++) {
-        int64_t length = p->how->key_offsets[s + 1] - p->how->key_offsets[s];
-        longest = length > longest ? length : longest;
+    int64_t max_length = 0;
+    for (int64_t s = 0; s < p->options->sequences; s++) {
+        int64_t length = p->options->key_offsets[s + 1] - p->options->key_offsets[s];
+        max_length = length > max_length ? length : max_length;
     }
-    return longest;
+    return max_length;
 }
 
 static int compare_blocks(const void *left, const void *right)
@@ -128,14 +130,14 @@ static int compare_blocks(const void *left, const void *right)
 att_status att_mask_new(att_mask *out, const att_problem *p, att_error *err)
 {
     *out = (att_mask){ .problem = p };
-    if (!p->how->blocks)
+    if (!p->options->blocks)
         return ATT_OK;
-    size_t count = (size_t)p->how->block_count;
+    size_t count = (size_t)p->options->block_count;
     out->blocks = att_alloc(count, sizeof *out->blocks);
     if (!out->blocks)
         return att_fail_memory(err);
     if (count > 0) {
-        memcpy(out->blocks, p->how->blocks, count * sizeof *out->blocks);
+        memcpy(out->blocks, p->options->blocks, count * sizeof *out->blocks);
         qsort(out->blocks, count, sizeof *out->blocks, compare_blocks);
     }
     return ATT_OK;
@@ -148,13 +150,13 @@ void att_mask_free(att_mask *mask)
 }
 
 /* The packed sequence that query i belongs to; empty sequences hold no query. */
-static int64_t find_sequence(const att_attention *how, int64_t i)
+static int64_t find_sequence(const att_attention_options *options, int64_t i)
 {
     int64_t low = 0;
-    int64_t high = how->sequences - 1;
+    int64_t high = options->sequences - 1;
     while (low < high) {
         int64_t middle = low + (high - low) / 2;
-        if (how->query_offsets[middle + 1] <= i)
+        if (options->query_offsets[middle + 1] <= i)
             low = middle + 1;
         else
             high = middle;
@@ -162,38 +164,38 @@ static int64_t find_sequence(const att_attention *how, int64_t i)
     return low;
 }
 
-static int64_t smaller(int64_t a, int64_t b)
+static int64_t min_int64(int64_t a, int64_t b)
 {
     return a < b ? a : b;
 }
 
-static int64_t larger(int64_t a, int64_t b)
+static int64_t max_int64(int64_t a, int64_t b)
 {
     return a > b ? a : b;
 }
 
-att_span att_mask_span(const att_problem *p, int64_t b, int64_t i)
+att_key_range att_mask_key_range(const att_problem *p, int64_t b, int64_t i)
 {
-    const att_attention *how = p->how;
-    att_span span = { .end = p->S, .query_position = i };
-    if (how->sequences > 0) {
-        int64_t s = find_sequence(how, i);
-        span.query_position = i - how->query_offsets[s];
-        span.key_start = span.begin = how->key_offsets[s];
-        span.end = how->key_offsets[s + 1];
+    const att_attention_options *options = p->options;
+    att_key_range span = { .end = p->S, .query_position = i };
+    if (options->sequences > 0) {
+        int64_t s = find_sequence(options, i);
+        span.query_position = i - options->query_offsets[s];
+        span.key_start = span.begin = options->key_offsets[s];
+        span.end = options->key_offsets[s + 1];
     }
-    span.query_position += how->offset;
+    span.query_position += options->offset;
     int64_t own = span.key_start + span.query_position; /* the key where the query stands */
-    if (how->query_lengths && i >= how->query_lengths[b])
+    if (options->query_lengths && i >= options->query_lengths[b])
         span.end = span.begin;
-    if (how->key_lengths)
-        span.end = smaller(span.end, how->key_lengths[b]);
-    if (how->causal)
-        span.end = smaller(span.end, own + 1);
-    if (how->window && how->window_left >= 0)
-        span.begin = larger(span.begin, own - smaller(how->window_left, FAR));
-    if (how->window && how->window_right >= 0)
-        span.end = smaller(span.end, own + smaller(how->window_right, FAR) + 1);
+    if (options->key_lengths)
+        span.end = min_int64(span.end, options->key_lengths[b]);
+    if (options->causal)
+        span.end = min_int64(span.end, own + 1);
+    if (options->window && options->window_left >= 0)
+        span.begin = max_int64(span.begin, own - min_int64(options->window_left, MAX_OFFSET));
+    if (options->window && options->window_right >= 0)
+        span.end = min_int64(span.end, own + min_int64(options->window_right, MAX_OFFSET) + 1);
     return span;
 }
 
@@ -201,7 +203,7 @@ att_span att_mask_span(const att_problem *p, int64_t b, int64_t i)
 static int64_t find_block(const att_mask *mask, att_block wanted)
 {
     int64_t low = 0;
-    int64_t high = mask->problem->how->block_count;
+    int64_t high = mask->problem->options->block_count;
     while (low < high) {
         int64_t middle = low + (high - low) / 2;
         if (compare_blocks(&mask->blocks[middle], &wanted) < 0)
@@ -213,39 +215,39 @@ static int64_t find_block(const att_mask *mask, att_block wanted)
 }
 
 /* Keeps of keys begin … end-1 those that the dense mask allows. */
-static int64_t keep_allowed(const att_attention *how, int64_t b, int64_t h, int64_t i,
-                            int64_t begin, int64_t end, int64_t *keys)
+static int64_t apply_dense_mask(const att_attention_options *options, int64_t b, int64_t h,
+                                int64_t i, int64_t begin, int64_t end, int64_t *keys)
 {
     int64_t count = 0;
-    const int64_t *stride = how->allow_stride;
+    const int64_t *stride = options->mask_stride;
     const uint8_t *row =
-        how->allow ? how->allow + b * stride[0] + h * stride[1] + i * stride[2] : NULL;
+        options->mask ? options->mask + b * stride[0] + h * stride[1] + i * stride[2] : NULL;
     for (int64_t j = begin; j < end; j++)
         if (!row || row[j * stride[3]])
             keys[count++] = j;
     return count;
 }
 
-int64_t att_mask_keys(const att_mask *mask, att_span span, int64_t b, int64_t h, int64_t i,
+int64_t att_mask_keys(const att_mask *mask, att_key_range span, int64_t b, int64_t h, int64_t i,
                       int64_t *keys)
 {
-    const att_attention *how = mask->problem->how;
+    const att_attention_options *options = mask->problem->options;
     if (span.end <= span.begin)
         return 0;
     if (!mask->blocks)
-        return keep_allowed(how, b, h, i, span.begin, span.end, keys);
+        return apply_dense_mask(options, b, h, i, span.begin, span.end, keys);
     int64_t count = 0;
     int64_t done = span.begin; /* keys before it are decided: a block listed twice counts once */
-    att_block first = { i / how->block_queries, span.begin / how->block_keys };
-    for (int64_t n = find_block(mask, first); n < how->block_count; n++) {
+    att_block first = { i / options->block_queries, span.begin / options->block_keys };
+    for (int64_t n = find_block(mask, first); n < options->block_count; n++) {
         att_block block = mask->blocks[n];
-        int64_t begin = larger(done, block.key * how->block_keys);
+        int64_t begin = max_int64(done, block.key * options->block_keys);
         if (block.query != first.query || begin >= span.end)
             break;
-        int64_t size = smaller(how->block_keys, span.end - block.key * how->block_keys);
-        int64_t end = block.key * how->block_keys + size;
-        count += keep_allowed(how, b, h, i, begin, end, keys + count);
-        done = larger(done, end);
+        int64_t size = min_int64(options->block_keys, span.end - block.key * options->block_keys);
+        int64_t end = block.key * options->block_keys + size;
+        count += apply_dense_mask(options, b, h, i, begin, end, keys + count);
+        done = max_int64(done, end);
     }
     return count;
 }

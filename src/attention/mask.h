@@ -7,12 +7,12 @@
 
 /* The keys that one query could see by lengths, packing, causality and window, and where the
  * query stands. Positions count from the start of the query's sequence. */
-typedef struct att_span {
+typedef struct att_key_range {
     int64_t begin; /* keys begin … end-1; none where end ≤ begin */
     int64_t end;
     int64_t key_start;      /* key j has position j - key_start */
     int64_t query_position; /* with the offset added */
-} att_span;
+} att_key_range;
 
 typedef struct att_mask {
     const att_problem *problem;
@@ -29,10 +29,10 @@ int64_t att_mask_positions(const att_problem *problem);
 att_status att_mask_new(att_mask *out, const att_problem *problem, att_error *err);
 void att_mask_free(att_mask *mask);
 
-att_span att_mask_span(const att_problem *problem, int64_t b, int64_t i);
+att_key_range att_mask_key_range(const att_problem *problem, int64_t b, int64_t i);
 
 /* Writes the keys that query (b, h, i) may attend, ascending, into keys[S]; gives their count. */
-int64_t att_mask_keys(const att_mask *mask, att_span span, int64_t b, int64_t h, int64_t i,
+int64_t att_mask_keys(const att_mask *mask, att_key_range span, int64_t b, int64_t h, int64_t i,
                       int64_t *keys);
 
 #endif

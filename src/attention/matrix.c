@@ -2,30 +2,30 @@
  * double. It stands beside the reference to be compared with it, and differs from it in two ways
  * that are the form's own: it needs room for T·S numbers, and a masked key has the weight 0, so
  * that NaN or infinity in its value shows. */
-#include "attention/element.h"
-#include "attention/normalise.h"
-#include "attention/work.h"
+#include "attention/tensor_element.h"
+#include "attention/normalize.h"
+#include "attention/reference_row.h"
 #include "base/error.h"
 
 #include <math.h>
 
 /* One head's matrices, all row-major. */
-typedef struct matrices {
-    double *query;   /* [T,Kq] */
-    double *key;     /* [S,Kk] */
-    double *value;   /* [S,M] */
-    double *score_w; /* [Kq,Kk], general score only */
-    double *turned;  /* [T,Kk] Q W, general score only */
-    double *scores;  /* [T,S] */
-    double *weights; /* [T,S] */
-    double *output;  /* [T,M] */
-    double *totals;  /* [S] */
-    double *row;     /* [3,S] scores, weights and scratch of the keys a query may attend */
-    int64_t *keys;   /* [S] */
-} matrices;
+typedef struct head_matrices {
+    double *query;           /* [T,Kq] */
+    double *key;             /* [S,Kk] */
+    double *value;           /* [S,M] */
+    double *score_w;         /* [Kq,Kk], general score only */
+    double *projected_query; /* [T,Kk] Q W, general score only */
+    double *scores;          /* [T,S] */
+    double *weights;         /* [T,S] */
+    double *output;          /* [T,M] */
+    double *totals;          /* [S] */
+    double *row;             /* [3,S] scores, weights and scratch of the keys a query may attend */
+    int64_t *keys;           /* [S] */
+} head_matrices;
 
 /* c [n,m] = a [n,k] b [k,m] */
-static void product(double *c, const double *a, const double *b, int64_t n, int64_t k, int64_t m)
+static void matmul(double *c, const double *a, const double *b, int64_t n, int64_t k, int64_t m)
 {
     for (int64_t i = 0; i < n; i++) {
         for (int64_t j = 0; j < m; j++)
@@ -37,8 +37,8 @@ static void product(double *c, const double *a, const double *b, int64_t n, int6
 }
 
 /* c [n,m] = a [n,k] bᵀ, b [m,k] */
-static void product_transposed(double *c, const double *a, const double *b, int64_t n, int64_t k,
-                               int64_t m)
+static void matmul_transposed(double *c, const double *a, const double *b, int64_t n, int64_t k,
+                              int64_t m)
 {
     for (int64_t i = 0; i < n; i++)
         for (int64_t j = 0; j < m; j++) {
@@ -53,27 +53,27 @@ static void product_transposed(double *c, const double *a, const double *b, int6
 static void get_matrix(double *to, const att_tensor *tensor, int64_t b, int64_t head)
 {
     for (int64_t n = 0; n < tensor->shape[1]; n++)
-        att_row_get(to + n * tensor->shape[3], tensor, att_element_at(tensor, b, n, head, 0));
+        att_row_get(to + n * tensor->shape[3], tensor, att_element_offset(tensor, b, n, head, 0));
 }
 
 static void get_weights(double *to, const att_tensor *tensor, int64_t h)
 {
     int64_t head = tensor->shape[0] == 1 ? 0 : h;
     for (int64_t r = 0; r < tensor->shape[1]; r++)
-        att_row_get(to + r * tensor->shape[2], tensor, att_element_at(tensor, head, r, 0, 0));
+        att_row_get(to + r * tensor->shape[2], tensor, att_element_offset(tensor, head, r, 0, 0));
 }
 
 /* Q Kᵀ or Q W Kᵀ, scaled and capped, not yet biased or masked. */
-static void make_scores(const att_problem *p, const matrices *m, int64_t h)
+static void make_scores(const att_problem *p, const head_matrices *m, int64_t h)
 {
     const double *left = m->query;
-    if (p->how->score == ATT_SCORE_GENERAL) {
+    if (p->options->score == ATT_SCORE_GENERAL) {
         get_weights(m->score_w, p->in->score_w, h);
-        product(m->turned, m->query, m->score_w, p->T, p->Kq, p->Kk);
-        left = m->turned;
+        matmul(m->projected_query, m->query, m->score_w, p->T, p->Kq, p->Kk);
+        left = m->projected_query;
     }
-    product_transposed(m->scores, left, m->key, p->T, p->Kk, p->S);
-    double cap = p->how->soft_cap;
+    matmul_transposed(m->scores, left, m->key, p->T, p->Kk, p->S);
+    double cap = p->options->soft_cap;
     for (int64_t n = 0; n < p->T * p->S; n++) {
         m->scores[n] *= p->scale;
         if (cap > 0)
@@ -82,18 +82,19 @@ static void make_scores(const att_problem *p, const matrices *m, int64_t h)
 }
 
 /* Adds the biases, sets masked scores to -inf and normalises row i; gives its log-sum-exp. */
-static double finish_row(const att_mask *mask, const matrices *m, int64_t b, int64_t h, int64_t i)
+static double finish_row(const att_mask *mask, const head_matrices *m, int64_t b, int64_t h,
+                         int64_t i)
 {
     const att_problem *p = mask->problem;
     double *scores = m->scores + i * p->S;
     double *weights = m->weights + i * p->S;
     double *own_scores = m->row;
     double *own_weights = m->row + p->S;
-    att_span span = att_mask_span(p, b, i);
+    att_key_range span = att_mask_key_range(p, b, i);
     int64_t count = att_mask_keys(mask, span, b, h, i, m->keys);
     for (int64_t n = 0; n < count; n++) {
         int64_t j = m->keys[n];
-        att_pair pair = { b, h, i, j, j - span.key_start - span.query_position };
+        att_qk_pair pair = { b, h, i, j, j - span.key_start - span.query_position };
         own_scores[n] = scores[j] + att_bias_get(p->in, &pair);
     }
     for (int64_t j = 0; j < p->S; j++) {
@@ -101,7 +102,7 @@ static double finish_row(const att_mask *mask, const matrices *m, int64_t b, int
         weights[j] = 0;
     }
     if (count > 0)
-        p->normaliser->forward(own_weights, own_scores, count, m->row + 2 * p->S);
+        p->normalizer->forward(own_weights, own_scores, count, m->row + 2 * p->S);
     for (int64_t n = 0; n < count; n++) {
         scores[m->keys[n]] = own_scores[n];
         weights[m->keys[n]] = own_weights[n];
@@ -110,37 +111,41 @@ static double finish_row(const att_mask *mask, const matrices *m, int64_t b, int
 }
 
 /* What is asked for besides the output; dropout has not touched the weights yet. */
-static void write_maps(const att_problem *p, const matrices *m, const att_attention_outputs *out,
-                       int64_t b, int64_t h)
+static void write_maps(const att_problem *p, const head_matrices *m,
+                       const att_attention_outputs *out, int64_t b, int64_t h)
 {
     for (int64_t j = 0; j < p->S; j++)
         m->totals[j] = 0;
     for (int64_t i = 0; i < p->T; i++) {
         const double *weights = m->weights + i * p->S;
         if (out->scores)
-            att_row_set(out->scores, att_element_at(out->scores, b, h, i, 0), m->scores + i * p->S);
+            att_setting_spec_set(out->scores, att_element_offset(out->scores, b, h, i, 0),
+                                 m->scores + i * p->S);
         if (out->weights)
-            att_row_set(out->weights, att_element_at(out->weights, b, h, i, 0), weights);
+            att_setting_spec_set(out->weights, att_element_offset(out->weights, b, h, i, 0),
+                                 weights);
         if (out->entropy)
-            att_element_set(out->entropy, att_element_at(out->entropy, b, h, i, 0),
+            att_element_set(out->entropy, att_element_offset(out->entropy, b, h, i, 0),
                             att_entropy(weights, p->S));
         for (int64_t j = 0; j < p->S; j++)
             m->totals[j] += weights[j];
     }
     if (out->key_totals)
-        att_row_set(out->key_totals, att_element_at(out->key_totals, b, h, 0, 0), m->totals);
+        att_setting_spec_set(out->key_totals, att_element_offset(out->key_totals, b, h, 0, 0),
+                             m->totals);
 }
 
-static void drop_weights(const att_problem *p, const att_drop_mask *drop, const matrices *m,
-                         int64_t b, int64_t h)
+static void apply_dropout(const att_problem *p, const att_attention_dropout *drop,
+                          const head_matrices *m, int64_t b, int64_t h)
 {
     for (int64_t i = 0; i < p->T; i++)
         for (int64_t j = 0; j < p->S; j++)
-            m->weights[i * p->S + j] *= att_drop_mask_factor(drop, b, h, i, j);
+            m->weights[i * p->S + j] *= att_attention_dropout_factor(drop, b, h, i, j);
 }
 
-static void forward_head(const att_mask *mask, const att_drop_mask *drop, const matrices *m,
-                         const att_attention_outputs *out, int64_t b, int64_t h)
+static void forward_head(const att_mask *mask, const att_attention_dropout *drop,
+                         const head_matrices *m, const att_attention_outputs *out, int64_t b,
+                         int64_t h)
 {
     const att_problem *p = mask->problem;
     int64_t group = h / (p->H / p->G);
@@ -151,42 +156,43 @@ static void forward_head(const att_mask *mask, const att_drop_mask *drop, const 
     for (int64_t i = 0; i < p->T; i++) {
         double log_sum_exp = finish_row(mask, m, b, h, i);
         if (out->log_sum_exp)
-            att_element_set(out->log_sum_exp, att_element_at(out->log_sum_exp, b, h, i, 0),
+            att_element_set(out->log_sum_exp, att_element_offset(out->log_sum_exp, b, h, i, 0),
                             log_sum_exp);
     }
     write_maps(p, m, out, b, h);
-    drop_weights(p, drop, m, b, h);
-    product(m->output, m->weights, m->value, p->T, p->S, p->M);
+    apply_dropout(p, drop, m, b, h);
+    matmul(m->output, m->weights, m->value, p->T, p->S, p->M);
     for (int64_t i = 0; i < p->T; i++)
-        att_row_set(out->output, att_element_at(out->output, b, i, h, 0), m->output + i * p->M);
+        att_setting_spec_set(out->output, att_element_offset(out->output, b, i, h, 0),
+                             m->output + i * p->M);
 }
 
 /* Stops at the first refusal: what follows may be far too large. */
-static bool take_matrices(matrices *m, att_arena *arena, const att_problem *p)
+static bool alloc_matrices(head_matrices *m, att_arena *arena, const att_problem *p)
 {
-    bool general = p->how->score == ATT_SCORE_GENERAL;
-    return (m->query = att_take_numbers(arena, p->T, p->Kq)) &&
-           (m->key = att_take_numbers(arena, p->S, p->Kk)) &&
-           (m->value = att_take_numbers(arena, p->S, p->M)) &&
-           (m->score_w = att_take_numbers(arena, general ? p->Kq : 0, p->Kk)) &&
-           (m->turned = att_take_numbers(arena, general ? p->T : 0, p->Kk)) &&
-           (m->scores = att_take_numbers(arena, p->T, p->S)) &&
-           (m->weights = att_take_numbers(arena, p->T, p->S)) &&
-           (m->output = att_take_numbers(arena, p->T, p->M)) &&
-           (m->totals = att_take_numbers(arena, p->S, 1)) &&
-           (m->row = att_take_numbers(arena, p->S, 3)) &&
-           (m->keys = att_arena_take(arena, (size_t)p->S, sizeof *m->keys));
+    bool general = p->options->score == ATT_SCORE_GENERAL;
+    return (m->query = att_arena_alloc_doubles(arena, p->T, p->Kq)) &&
+           (m->key = att_arena_alloc_doubles(arena, p->S, p->Kk)) &&
+           (m->value = att_arena_alloc_doubles(arena, p->S, p->M)) &&
+           (m->score_w = att_arena_alloc_doubles(arena, general ? p->Kq : 0, p->Kk)) &&
+           (m->projected_query = att_arena_alloc_doubles(arena, general ? p->T : 0, p->Kk)) &&
+           (m->scores = att_arena_alloc_doubles(arena, p->T, p->S)) &&
+           (m->weights = att_arena_alloc_doubles(arena, p->T, p->S)) &&
+           (m->output = att_arena_alloc_doubles(arena, p->T, p->M)) &&
+           (m->totals = att_arena_alloc_doubles(arena, p->S, 1)) &&
+           (m->row = att_arena_alloc_doubles(arena, p->S, 3)) &&
+           (m->keys = att_arena_alloc(arena, (size_t)p->S, sizeof *m->keys));
 }
 
 static att_status forward(const att_problem *p, const att_attention_outputs *out, att_error *err)
 {
     att_mask mask;
     att_arena arena = { 0 };
-    matrices m;
-    att_drop_mask drop = att_drop_mask_new(p->how);
+    head_matrices m;
+    att_attention_dropout drop = att_attention_dropout_new(p->options);
     ATT_TRY(att_mask_new(&mask, p, err));
     att_status status = ATT_OK;
-    if (!take_matrices(&m, &arena, p)) {
+    if (!alloc_matrices(&m, &arena, p)) {
         status = att_fail_memory(err);
         goto done;
     }
@@ -199,13 +205,14 @@ done:
     return status;
 }
 
-att_status att_attention_forward_matrix(const att_attention *how, const att_attention_inputs *in,
+att_status att_attention_forward_matrix(const att_attention_options *options,
+                                        const att_attention_inputs *in,
                                         const att_attention_outputs *out, att_error *err)
 {
     att_problem problem;
-    ATT_TRY(att_problem_new(&problem, how, in, err));
+    ATT_TRY(att_problem_new(&problem, options, in, err));
     ATT_TRY(att_problem_check_outputs(&problem, out, err));
-    if (how->score > ATT_SCORE_GENERAL)
+    if (options->score > ATT_SCORE_GENERAL)
         return att_fail(err, ATT_BAD_INPUT, "attention",
                         "the %s score is no matrix product: dot, scaled and general are",
                         problem.score->name);

@@ -3,7 +3,7 @@
 #include "attention/problem.h"
 
 #include "attention/mask.h"
-#include "attention/normalise.h"
+#include "attention/normalize.h"
 #include "attention/score.h"
 #include "attention/shape.h"
 #include "base/error.h"
@@ -17,7 +17,7 @@ static const struct slot_row {
     const char *grad_name;
     size_t input; /* offset in att_attention_inputs */
     size_t grad;  /* offset in att_attention_grads */
-} slots[ATT_SLOTS] = {
+} slots[ATT_SLOT_COUNT] = {
 #define SLOT(field)                                                                                \
     {                                                                                              \
 #field, "gradient of " #field, offsetof(att_attention_inputs, field),                      \
@@ -62,7 +62,7 @@ att_tensor *att_problem_grad(const att_attention_grads *grads, att_slot slot)
 }
 
 /* query, key and value: they fix the sizes that all else is measured by. */
-static att_status check_core(att_shapes *shapes, const att_problem *p, att_error *err)
+static att_status check_core(att_shape_bindings *shapes, const att_problem *p, att_error *err)
 {
     const struct {
         att_slot slot;
@@ -81,22 +81,22 @@ static att_status check_core(att_shapes *shapes, const att_problem *p, att_error
     }
     int64_t heads = shapes->dim[ATT_DIM_H].size;
     int64_t groups = shapes->dim[ATT_DIM_G].size;
-    char first[ATT_SHAPE_TEXT];
-    char second[ATT_SHAPE_TEXT];
+    char first[ATT_SHAPE_STRING_SIZE];
+    char second[ATT_SHAPE_STRING_SIZE];
     if (heads < 1 || groups < 1 || heads % groups != 0)
         return att_fail(err, ATT_BAD_INPUT, "attention",
                         "query %s and key %s: the query's heads must be a multiple of the key's "
                         "and neither may be 0, but they are %lld and %lld",
-                        att_shape_text(first, p->in->query->rank, p->in->query->shape),
-                        att_shape_text(second, p->in->key->rank, p->in->key->shape),
+                        att_shape_to_string(first, p->in->query->rank, p->in->query->shape),
+                        att_shape_to_string(second, p->in->key->rank, p->in->key->shape),
                         (long long)heads, (long long)groups);
     return ATT_OK;
 }
 
 /* The score's own parameters: those its row lists, no others. */
-static att_status check_parameters(att_shapes *shapes, const att_problem *p, att_error *err)
+static att_status check_parameters(att_shape_bindings *shapes, const att_problem *p, att_error *err)
 {
-    bool listed[ATT_SLOTS] = { false };
+    bool listed[ATT_SLOT_COUNT] = { false };
     for (const att_score_parameter *want = p->score->parameters; want->shape; want++) {
         const char *name = slots[want->slot].name;
         const att_tensor *tensor = att_problem_input(p->in, want->slot);
@@ -119,8 +119,8 @@ static att_status check_parameters(att_shapes *shapes, const att_problem *p, att
 /* A query or key whose matrix is not given is its product already, and so as wide as v. */
 static att_status check_projected(const att_problem *p, att_error *err)
 {
-    char first[ATT_SHAPE_TEXT];
-    char second[ATT_SHAPE_TEXT];
+    char first[ATT_SHAPE_STRING_SIZE];
+    char second[ATT_SHAPE_STRING_SIZE];
     const att_tensor *v = p->in->score_v;
     for (const att_score_parameter *want = p->score->parameters; want->shape; want++) {
         const att_tensor *input = att_problem_input(p->in, want->input);
@@ -129,14 +129,14 @@ static att_status check_projected(const att_problem *p, att_error *err)
                             "%s %s and score_v %s: without %s the %s must be as wide as score_v, "
                             "but %lld ≠ %lld",
                             slots[want->input].name,
-                            att_shape_text(first, input->rank, input->shape),
-                            att_shape_text(second, v->rank, v->shape), slots[want->slot].name,
+                            att_shape_to_string(first, input->rank, input->shape),
+                            att_shape_to_string(second, v->rank, v->shape), slots[want->slot].name,
                             slots[want->input].name, (long long)input->shape[3], (long long)p->A);
     }
     return ATT_OK;
 }
 
-static att_status check_biases(att_shapes *shapes, const att_problem *p, att_error *err)
+static att_status check_biases(att_shape_bindings *shapes, const att_problem *p, att_error *err)
 {
     for (size_t r = 0; r < sizeof bias_shapes / sizeof *bias_shapes; r++) {
         const att_tensor *tensor = att_problem_input(p->in, bias_shapes[r].slot);
@@ -144,47 +144,47 @@ static att_status check_biases(att_shapes *shapes, const att_problem *p, att_err
             ATT_TRY(att_shape_match(shapes, slots[bias_shapes[r].slot].name, tensor,
                                     bias_shapes[r].shape, p->score->name, err));
     }
-    char text[ATT_SHAPE_TEXT];
+    char text[ATT_SHAPE_STRING_SIZE];
     if (p->in->relative && p->in->relative->shape[1] % 2 == 0)
         return att_fail(err, ATT_BAD_INPUT, "attention",
                         "relative %s: the table is [H|1,2R+1], but %lld is even",
-                        att_shape_text(text, p->in->relative->rank, p->in->relative->shape),
+                        att_shape_to_string(text, p->in->relative->rank, p->in->relative->shape),
                         (long long)p->in->relative->shape[1]);
     return ATT_OK;
 }
 
-static att_status check_numbers(const att_attention *how, att_error *err)
+static att_status check_numbers(const att_attention_options *options, att_error *err)
 {
-    if (!isfinite(how->scale))
+    if (!isfinite(options->scale))
         return att_fail(err, ATT_BAD_INPUT, "attention", "scale is %g, expected a finite number",
-                        how->scale);
+                        options->scale);
     /* Its inverse, and it times log2(e), must be floats. */
-    if (how->soft_cap != 0 && !(how->soft_cap >= 1e-30 && how->soft_cap <= 1e30))
+    if (options->soft_cap != 0 && !(options->soft_cap >= 1e-30 && options->soft_cap <= 1e30))
         return att_fail(err, ATT_BAD_INPUT, "attention",
                         "soft_cap is %g, expected a number from 1e-30 to 1e30, or 0 for none",
-                        how->soft_cap);
-    if (!(how->dropout >= 0 && how->dropout < 1))
+                        options->soft_cap);
+    if (!(options->dropout >= 0 && options->dropout < 1))
         return att_fail(err, ATT_BAD_INPUT, "attention",
                         "dropout is %g, expected a probability of at least 0 and below 1",
-                        how->dropout);
+                        options->dropout);
     return ATT_OK;
 }
 
 /* The kinds chosen must be rows of their tables. */
-static att_status check_kinds(att_problem *p, att_error *err)
+static att_status check_score_and_normalizer(att_problem *p, att_error *err)
 {
-    p->score = att_score_get(p->how->score);
+    p->score = att_score_get(p->options->score);
     if (!p->score)
         return att_fail(err, ATT_BAD_INPUT, "attention", "there is no score number %d",
-                        (int)p->how->score);
-    p->normaliser = att_normaliser_get(p->how->normaliser);
-    if (!p->normaliser)
+                        (int)p->options->score);
+    p->normalizer = att_normalizer_get(p->options->normalizer);
+    if (!p->normalizer)
         return att_fail(err, ATT_BAD_INPUT, "attention", "there is no normaliser number %d",
-                        (int)p->how->normaliser);
+                        (int)p->options->normalizer);
     return ATT_OK;
 }
 
-static void take_sizes(att_problem *p, const att_shapes *shapes)
+static void set_sizes(att_problem *p, const att_shape_bindings *shapes)
 {
     p->B = shapes->dim[ATT_DIM_B].size;
     p->T = shapes->dim[ATT_DIM_T].size;
@@ -202,36 +202,36 @@ static void take_sizes(att_problem *p, const att_shapes *shapes)
  * sum 0, which no scale may turn into NaN. */
 static double choose_scale(const att_problem *p)
 {
-    if (p->how->scale != 0)
-        return p->how->scale;
-    return p->how->score == ATT_SCORE_SCALED && p->Kq > 0 ? 1 / sqrt((double)p->Kq) : 1;
+    if (p->options->scale != 0)
+        return p->options->scale;
+    return p->options->score == ATT_SCORE_SCALED && p->Kq > 0 ? 1 / sqrt((double)p->Kq) : 1;
 }
 
-att_status att_problem_new(att_problem *out, const att_attention *how,
+att_status att_problem_new(att_problem *out, const att_attention_options *options,
                            const att_attention_inputs *in, att_error *err)
 {
-    *out = (att_problem){ .how = how, .in = in };
-    att_shapes shapes = { 0 };
-    ATT_TRY(check_kinds(out, err));
-    ATT_TRY(check_numbers(how, err));
+    *out = (att_problem){ .options = options, .in = in };
+    att_shape_bindings shapes = { 0 };
+    ATT_TRY(check_score_and_normalizer(out, err));
+    ATT_TRY(check_numbers(options, err));
     ATT_TRY(check_core(&shapes, out, err));
-    take_sizes(out, &shapes);
+    set_sizes(out, &shapes);
     ATT_TRY(att_mask_check(out, err));
     out->P = att_mask_positions(out);
     att_shape_set(&shapes, ATT_DIM_C, out->Kq + out->Kk, "key", in->key);
     att_shape_set(&shapes, ATT_DIM_P, out->P, "key", in->key);
     ATT_TRY(check_parameters(&shapes, out, err));
     ATT_TRY(check_biases(&shapes, out, err));
-    take_sizes(out, &shapes);
+    set_sizes(out, &shapes);
     ATT_TRY(check_projected(out, err));
     out->scale = choose_scale(out);
     return ATT_OK;
 }
 
 /* The sizes of a checked problem, to match results against. */
-static att_shapes known_shapes(const att_problem *p)
+static att_shape_bindings known_shapes(const att_problem *p)
 {
-    att_shapes shapes = { 0 };
+    att_shape_bindings shapes = { 0 };
     att_shape_set(&shapes, ATT_DIM_B, p->B, "query", p->in->query);
     att_shape_set(&shapes, ATT_DIM_T, p->T, "query", p->in->query);
     att_shape_set(&shapes, ATT_DIM_H, p->H, "query", p->in->query);
@@ -243,7 +243,7 @@ static att_shapes known_shapes(const att_problem *p)
 att_status att_problem_check_outputs(const att_problem *p, const att_attention_outputs *out,
                                      att_error *err)
 {
-    att_shapes shapes = known_shapes(p);
+    att_shape_bindings shapes = known_shapes(p);
     if (!out || !out->output)
         return att_fail(err, ATT_BAD_INPUT, "attention", "output is missing");
     for (size_t r = 0; r < sizeof outputs / sizeof *outputs; r++) {
@@ -257,9 +257,9 @@ att_status att_problem_check_outputs(const att_problem *p, const att_attention_o
     return ATT_OK;
 }
 
-bool att_problem_wants(const att_attention_grads *grads)
+bool att_problem_wants_grads(const att_attention_grads *grads)
 {
-    for (int s = 0; s < ATT_SLOTS; s++)
+    for (int s = 0; s < ATT_SLOT_COUNT; s++)
         if (att_problem_grad(grads, (att_slot)s))
             return true;
     return false;
@@ -268,13 +268,13 @@ bool att_problem_wants(const att_attention_grads *grads)
 att_status att_problem_check_grads(const att_problem *p, const att_tensor *output_grad,
                                    const att_attention_grads *grads, att_error *err)
 {
-    att_shapes shapes = known_shapes(p);
+    att_shape_bindings shapes = known_shapes(p);
     if (!output_grad)
         return att_fail(err, ATT_BAD_INPUT, "attention", "output_grad is missing");
     if (!grads)
         return att_fail(err, ATT_BAD_INPUT, "attention", "grads is missing");
     ATT_TRY(att_shape_match(&shapes, "output_grad", output_grad, "B,T,H,M", p->score->name, err));
-    for (int s = 0; s < ATT_SLOTS; s++) {
+    for (int s = 0; s < ATT_SLOT_COUNT; s++) {
         const att_tensor *grad = att_problem_grad(grads, (att_slot)s);
         const att_tensor *input = att_problem_input(p->in, (att_slot)s);
         if (!grad)

@@ -17,14 +17,14 @@ typedef enum att_slot {
     ATT_SLOT_BIAS,
     ATT_SLOT_ALIBI,
     ATT_SLOT_RELATIVE,
-    ATT_SLOTS
+    ATT_SLOT_COUNT
 } att_slot;
 
 typedef struct att_problem {
-    const att_attention *how;
+    const att_attention_options *options;
     const att_attention_inputs *in;
-    const struct att_score_kind *score;
-    const struct att_normaliser_kind *normaliser;
+    const struct att_score_impl *score;
+    const struct att_normalizer_impl *normalizer;
     double scale; /* the one given, or what 0 stands for */
     int64_t B, T, S, H, G, Kq, Kk, M;
     int64_t A; /* additive: hidden width; else 0 */
@@ -33,7 +33,7 @@ typedef struct att_problem {
 } att_problem;
 
 /* Checks everything that goes in and fills *out, which borrows `how` and `in`. */
-att_status att_problem_new(att_problem *out, const att_attention *how,
+att_status att_problem_new(att_problem *out, const att_attention_options *options,
                            const att_attention_inputs *in, att_error *err);
 
 /* Checks what comes out: shapes, types, no element that stands for two. */
@@ -43,7 +43,7 @@ att_status att_problem_check_grads(const att_problem *problem, const att_tensor 
                                    const att_attention_grads *grads, att_error *err);
 
 /* Whether any gradient is wanted. */
-bool att_problem_wants(const att_attention_grads *grads);
+bool att_problem_wants_grads(const att_attention_grads *grads);
 
 /* The tensor in a slot, or NULL. */
 const att_tensor *att_problem_input(const att_attention_inputs *in, att_slot slot);

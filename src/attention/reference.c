@@ -1,29 +1,29 @@
 /* The truth: attention forward in double precision, one query and one key at a time, without a
  * matrix product (handout 003, question 2). Every other implementation is tested against this one.
  */
-#include "attention/element.h"
-#include "attention/normalise.h"
-#include "attention/work.h"
+#include "attention/tensor_element.h"
+#include "attention/normalize.h"
+#include "attention/reference_row.h"
 #include "base/error.h"
 
 #include <math.h>
 
 /* What the forward adds to the working area: one output row and the keys' totals. */
-typedef struct results {
+typedef struct reference_outputs {
     const att_attention_outputs *out;
     double *output; /* [M] */
     double *totals; /* [S] of the head at hand */
-} results;
+} reference_outputs;
 
 /* output = Σ weight · value over the keys of the row. */
-static void combine(const att_work *work, double *output)
+static void combine(const att_reference_state *work, double *output)
 {
-    const att_row *row = &work->row;
+    const att_reference_row *row = &work->row;
     int64_t M = work->problem->M;
     for (int64_t m = 0; m < M; m++)
         output[m] = 0;
     for (int64_t n = 0; n < row->count; n++) {
-        double weight = row->weights[n] * row->factors[n];
+        double weight = row->weights[n] * row->dropout_factors[n];
         const double *value = work->values + row->keys[n] * M;
         for (int64_t m = 0; m < M; m++)
             output[m] += weight * value[m];
@@ -31,29 +31,30 @@ static void combine(const att_work *work, double *output)
 }
 
 /* Writes one row of a [B,H,T,S] result: `masked` everywhere but at the keys of the row. */
-static void write_map(const att_work *work, const att_tensor *map, const double *numbers,
+static void write_map(const att_reference_state *work, const att_tensor *map, const double *numbers,
                       double masked)
 {
     if (!map)
         return;
-    int64_t at = att_element_at(map, work->b, work->h, work->i, 0);
+    int64_t at = att_element_offset(map, work->b, work->h, work->i, 0);
     att_row_fill(map, at, masked);
     for (int64_t n = 0; n < work->row.count; n++)
         att_element_set(map, at + work->row.keys[n] * map->stride[3], numbers[n]);
 }
 
 /* Writes one element of a [B,H,T] result. */
-static void write_number(const att_work *work, const att_tensor *tensor, double number)
+static void write_number(const att_reference_state *work, const att_tensor *tensor, double number)
 {
-    att_element_set(tensor, att_element_at(tensor, work->b, work->h, work->i, 0), number);
+    att_element_set(tensor, att_element_offset(tensor, work->b, work->h, work->i, 0), number);
 }
 
-static void write_query(const att_work *work, const results *r)
+static void write_query(const att_reference_state *work, const reference_outputs *r)
 {
-    const att_row *row = &work->row;
+    const att_reference_row *row = &work->row;
     combine(work, r->output);
-    att_row_set(r->out->output, att_element_at(r->out->output, work->b, work->i, work->h, 0),
-                r->output);
+    att_setting_spec_set(r->out->output,
+                         att_element_offset(r->out->output, work->b, work->i, work->h, 0),
+                         r->output);
     write_map(work, r->out->scores, row->scores, -INFINITY);
     write_map(work, r->out->weights, row->weights, 0);
     if (r->out->log_sum_exp)
@@ -64,49 +65,51 @@ static void write_query(const att_work *work, const results *r)
         r->totals[row->keys[n]] += row->weights[n];
 }
 
-static void forward_head(att_work *work, int64_t h, const results *r)
+static void forward_head(att_reference_state *work, int64_t h, const reference_outputs *r)
 {
     const att_problem *p = work->problem;
-    att_work_head(work, h);
+    att_reference_load_head(work, h);
     for (int64_t j = 0; j < p->S; j++)
         r->totals[j] = 0;
     for (int64_t i = 0; i < p->T; i++) {
-        att_work_query(work, i);
+        att_reference_compute_row(work, i);
         write_query(work, r);
     }
     if (r->out->key_totals)
-        att_row_set(r->out->key_totals, att_element_at(r->out->key_totals, work->b, h, 0, 0),
-                    r->totals);
+        att_setting_spec_set(r->out->key_totals,
+                             att_element_offset(r->out->key_totals, work->b, h, 0, 0), r->totals);
 }
 
-static att_status forward(att_work *work, const att_attention_outputs *out, att_error *err)
+static att_status forward(att_reference_state *work, const att_attention_outputs *out,
+                          att_error *err)
 {
     const att_problem *p = work->problem;
-    results r = { .out = out,
-                  .output = att_take_numbers(&work->arena, p->M, 1),
-                  .totals = att_take_numbers(&work->arena, p->S, 1) };
+    reference_outputs r = { .out = out,
+                            .output = att_arena_alloc_doubles(&work->arena, p->M, 1),
+                            .totals = att_arena_alloc_doubles(&work->arena, p->S, 1) };
     if (!r.output || !r.totals)
         return att_fail_memory(err);
     int64_t heads = p->H / p->G;
     for (int64_t b = 0; b < p->B; b++)
         for (int64_t g = 0; g < p->G; g++) {
-            att_work_group(work, b, g);
+            att_reference_load_group(work, b, g);
             for (int64_t h = g * heads; h < (g + 1) * heads; h++)
                 forward_head(work, h, &r);
         }
     return ATT_OK;
 }
 
-att_status att_attention_forward_ref(const att_attention *how, const att_attention_inputs *in,
-                                     const att_attention_outputs *out, att_error *err)
+att_status att_attention_forward_reference(const att_attention_options *options,
+                                           const att_attention_inputs *in,
+                                           const att_attention_outputs *out, att_error *err)
 {
     att_problem problem;
-    ATT_TRY(att_problem_new(&problem, how, in, err));
+    ATT_TRY(att_problem_new(&problem, options, in, err));
     ATT_TRY(att_problem_check_outputs(&problem, out, err));
-    att_work work;
-    att_status status = att_work_new(&work, &problem, err);
+    att_reference_state work;
+    att_status status = att_reference_state_new(&work, &problem, err);
     if (status == ATT_OK)
         status = forward(&work, out, err);
-    att_work_free(&work);
+    att_reference_state_free(&work);
     return status;
 }

@@ -19,38 +19,38 @@ static void add(double *to, double factor, const double *from, int64_t count)
         to[c] += factor * from[c];
 }
 
-static int64_t room_one(const att_problem *p)
+static int64_t size_one(const att_problem *p)
 {
     (void)p;
     return 1;
 }
 
-static int64_t room_hidden(const att_problem *p)
+static int64_t size_hidden(const att_problem *p)
 {
     return p->A;
 }
 
-static int64_t room_key(const att_problem *p)
+static int64_t size_key(const att_problem *p)
 {
     return p->Kk;
 }
 
 /* A unit vector, then the length it was divided by. */
-static int64_t room_unit(const att_problem *p)
+static int64_t size_unit_vector(const att_problem *p)
 {
     return p->Kk + 1;
 }
 
 /* ---- dot and scaled: q·k; the scale is applied by the caller, as for every score */
 
-static double dot_pair(const att_problem *p, const att_score_vars *x, int64_t j, int64_t position)
+static double dot_score(const att_problem *p, const att_score_vars *x, int64_t j, int64_t position)
 {
     (void)position;
     return dot(x->q, x->k + j * p->Kk, p->Kk);
 }
 
-static void dot_pair_back(const att_problem *p, const att_score_vars *x, const att_score_vars *g,
-                          int64_t j, int64_t position, double grad)
+static void dot_score_backward(const att_problem *p, const att_score_vars *x,
+                               const att_score_vars *g, int64_t j, int64_t position, double grad)
 {
     (void)position;
     add(g->q, grad, x->k + j * p->Kk, p->Kk);
@@ -62,32 +62,33 @@ static void dot_pair_back(const att_problem *p, const att_score_vars *x, const a
 static void general_query(const att_problem *p, const att_score_vars *x)
 {
     for (int64_t c = 0; c < p->Kk; c++)
-        x->of_query[c] = 0;
+        x->projected_query[c] = 0;
     for (int64_t r = 0; r < p->Kq; r++)
-        add(x->of_query, x->q[r], x->w + r * p->Kk, p->Kk);
+        add(x->projected_query, x->q[r], x->w + r * p->Kk, p->Kk);
 }
 
-static double general_pair(const att_problem *p, const att_score_vars *x, int64_t j,
-                           int64_t position)
+static double general_score(const att_problem *p, const att_score_vars *x, int64_t j,
+                            int64_t position)
 {
     (void)position;
-    return dot(x->of_query, x->k + j * p->Kk, p->Kk);
+    return dot(x->projected_query, x->k + j * p->Kk, p->Kk);
 }
 
-static void general_pair_back(const att_problem *p, const att_score_vars *x,
-                              const att_score_vars *g, int64_t j, int64_t position, double grad)
+static void general_score_backward(const att_problem *p, const att_score_vars *x,
+                                   const att_score_vars *g, int64_t j, int64_t position,
+                                   double grad)
 {
     (void)position;
-    add(g->of_query, grad, x->k + j * p->Kk, p->Kk);
-    add(g->k + j * p->Kk, grad, x->of_query, p->Kk);
+    add(g->projected_query, grad, x->k + j * p->Kk, p->Kk);
+    add(g->k + j * p->Kk, grad, x->projected_query, p->Kk);
 }
 
-static void general_query_back(const att_problem *p, const att_score_vars *x,
-                               const att_score_vars *g)
+static void general_query_backward(const att_problem *p, const att_score_vars *x,
+                                   const att_score_vars *g)
 {
     for (int64_t r = 0; r < p->Kq; r++) {
-        g->q[r] += dot(x->w + r * p->Kk, g->of_query, p->Kk);
-        add(g->w + r * p->Kk, x->q[r], g->of_query, p->Kk);
+        g->q[r] += dot(x->w + r * p->Kk, g->projected_query, p->Kk);
+        add(g->w + r * p->Kk, x->q[r], g->projected_query, p->Kk);
     }
 }
 
@@ -103,43 +104,44 @@ static double projected(const double *matrix, const double *vector, int64_t widt
 static void additive_query(const att_problem *p, const att_score_vars *x)
 {
     for (int64_t a = 0; a < p->A; a++)
-        x->of_query[a] = projected(x->w, x->q, p->Kq, a) + (x->b ? x->b[a] : 0);
+        x->projected_query[a] = projected(x->w, x->q, p->Kq, a) + (x->b ? x->b[a] : 0);
 }
 
 static void additive_key(const att_problem *p, const att_score_vars *x, int64_t j)
 {
     for (int64_t a = 0; a < p->A; a++)
-        x->of_keys[j * p->A + a] = projected(x->u, x->k + j * p->Kk, p->Kk, a);
+        x->projected_keys[j * p->A + a] = projected(x->u, x->k + j * p->Kk, p->Kk, a);
 }
 
-static double additive_pair(const att_problem *p, const att_score_vars *x, int64_t j,
-                            int64_t position)
+static double additive_score(const att_problem *p, const att_score_vars *x, int64_t j,
+                             int64_t position)
 {
     (void)position;
     double sum = 0;
     for (int64_t a = 0; a < p->A; a++)
-        sum += x->v[a] * tanh(x->of_query[a] + x->of_keys[j * p->A + a]);
+        sum += x->v[a] * tanh(x->projected_query[a] + x->projected_keys[j * p->A + a]);
     return sum;
 }
 
 /* 1/cosh² is 1 - tanh² without the cancellation where tanh is near 1. */
-static void additive_pair_back(const att_problem *p, const att_score_vars *x,
-                               const att_score_vars *g, int64_t j, int64_t position, double grad)
+static void additive_score_backward(const att_problem *p, const att_score_vars *x,
+                                    const att_score_vars *g, int64_t j, int64_t position,
+                                    double grad)
 {
     (void)position;
     for (int64_t a = 0; a < p->A; a++) {
-        double inner = x->of_query[a] + x->of_keys[j * p->A + a];
+        double inner = x->projected_query[a] + x->projected_keys[j * p->A + a];
         double cosine = cosh(inner);
         double inner_grad = grad * x->v[a] / cosine / cosine;
         g->v[a] += grad * tanh(inner);
-        g->of_query[a] += inner_grad;
-        g->of_keys[j * p->A + a] += inner_grad;
+        g->projected_query[a] += inner_grad;
+        g->projected_keys[j * p->A + a] += inner_grad;
     }
 }
 
 /* Carries the gradient of element `a` on to the vector and the matrix. */
-static void projected_back(double *matrix_grad, double *vector_grad, const double *matrix,
-                           const double *vector, int64_t width, int64_t a, double grad)
+static void projected_backward(double *matrix_grad, double *vector_grad, const double *matrix,
+                               const double *vector, int64_t width, int64_t a, double grad)
 {
     if (!matrix) {
         vector_grad[a] += grad;
@@ -149,89 +151,90 @@ static void projected_back(double *matrix_grad, double *vector_grad, const doubl
     add(matrix_grad + a * width, grad, vector, width);
 }
 
-static void additive_query_back(const att_problem *p, const att_score_vars *x,
-                                const att_score_vars *g)
+static void additive_query_backward(const att_problem *p, const att_score_vars *x,
+                                    const att_score_vars *g)
 {
     for (int64_t a = 0; a < p->A; a++) {
-        projected_back(g->w, g->q, x->w, x->q, p->Kq, a, g->of_query[a]);
+        projected_backward(g->w, g->q, x->w, x->q, p->Kq, a, g->projected_query[a]);
         if (g->b)
-            g->b[a] += g->of_query[a];
+            g->b[a] += g->projected_query[a];
     }
 }
 
-static void additive_key_back(const att_problem *p, const att_score_vars *x,
-                              const att_score_vars *g, int64_t j)
+static void additive_key_backward(const att_problem *p, const att_score_vars *x,
+                                  const att_score_vars *g, int64_t j)
 {
     for (int64_t a = 0; a < p->A; a++)
-        projected_back(g->u, g->k + j * p->Kk, x->u, x->k + j * p->Kk, p->Kk, a,
-                       g->of_keys[j * p->A + a]);
+        projected_backward(g->u, g->k + j * p->Kk, x->u, x->k + j * p->Kk, p->Kk, a,
+                           g->projected_keys[j * p->A + a]);
 }
 
 /* ---- concat: relu(vᵀ [q;k]), the first Kq of v for the query, the rest for the key */
 
 static void concat_query(const att_problem *p, const att_score_vars *x)
 {
-    x->of_query[0] = dot(x->v, x->q, p->Kq);
+    x->projected_query[0] = dot(x->v, x->q, p->Kq);
 }
 
 static void concat_key(const att_problem *p, const att_score_vars *x, int64_t j)
 {
-    x->of_keys[j] = dot(x->v + p->Kq, x->k + j * p->Kk, p->Kk);
+    x->projected_keys[j] = dot(x->v + p->Kq, x->k + j * p->Kk, p->Kk);
 }
 
-static double concat_pair(const att_problem *p, const att_score_vars *x, int64_t j,
-                          int64_t position)
+static double concat_score(const att_problem *p, const att_score_vars *x, int64_t j,
+                           int64_t position)
 {
     (void)p;
     (void)position;
-    double inner = x->of_query[0] + x->of_keys[j];
+    double inner = x->projected_query[0] + x->projected_keys[j];
     return inner <= 0 ? 0 : inner;
 }
 
-static void concat_pair_back(const att_problem *p, const att_score_vars *x, const att_score_vars *g,
-                             int64_t j, int64_t position, double grad)
+static void concat_score_backward(const att_problem *p, const att_score_vars *x,
+                                  const att_score_vars *g, int64_t j, int64_t position, double grad)
 {
     (void)p;
     (void)position;
-    if (x->of_query[0] + x->of_keys[j] <= 0)
+    if (x->projected_query[0] + x->projected_keys[j] <= 0)
         return; /* the derivative at 0 is taken as 0 */
-    g->of_query[0] += grad;
-    g->of_keys[j] += grad;
+    g->projected_query[0] += grad;
+    g->projected_keys[j] += grad;
 }
 
-static void concat_query_back(const att_problem *p, const att_score_vars *x,
-                              const att_score_vars *g)
+static void concat_query_backward(const att_problem *p, const att_score_vars *x,
+                                  const att_score_vars *g)
 {
-    add(g->q, g->of_query[0], x->v, p->Kq);
-    add(g->v, g->of_query[0], x->q, p->Kq);
+    add(g->q, g->projected_query[0], x->v, p->Kq);
+    add(g->v, g->projected_query[0], x->q, p->Kq);
 }
 
-static void concat_key_back(const att_problem *p, const att_score_vars *x, const att_score_vars *g,
-                            int64_t j)
+static void concat_key_backward(const att_problem *p, const att_score_vars *x,
+                                const att_score_vars *g, int64_t j)
 {
-    add(g->k + j * p->Kk, g->of_keys[j], x->v + p->Kq, p->Kk);
-    add(g->v + p->Kq, g->of_keys[j], x->k + j * p->Kk, p->Kk);
+    add(g->k + j * p->Kk, g->projected_keys[j], x->v + p->Kq, p->Kk);
+    add(g->v + p->Kq, g->projected_keys[j], x->k + j * p->Kk, p->Kk);
 }
 
 /* ---- gaussian: exp(q·k) */
 
-static double gaussian_pair(const att_problem *p, const att_score_vars *x, int64_t j,
-                            int64_t position)
+static double gaussian_score(const att_problem *p, const att_score_vars *x, int64_t j,
+                             int64_t position)
 {
-    return exp(dot_pair(p, x, j, position));
+    return exp(dot_score(p, x, j, position));
 }
 
-static void gaussian_pair_back(const att_problem *p, const att_score_vars *x,
-                               const att_score_vars *g, int64_t j, int64_t position, double grad)
+static void gaussian_score_backward(const att_problem *p, const att_score_vars *x,
+                                    const att_score_vars *g, int64_t j, int64_t position,
+                                    double grad)
 {
-    dot_pair_back(p, x, g, j, position, grad * gaussian_pair(p, x, j, position));
+    dot_score_backward(p, x, g, j, position, grad * gaussian_score(p, x, j, position));
 }
 
 /* ---- cosine: the dot product of unit vectors; a zero vector stays zero */
 
 /* Writes the unit vector and, after it, the length. Dividing by the largest element first keeps
  * the squares from overflowing or vanishing. */
-static void make_unit(double *unit, const double *from, int64_t count)
+static void make_unit_vector(double *unit, const double *from, int64_t count)
 {
     double largest = 0;
     for (int64_t c = 0; c < count; c++)
@@ -252,7 +255,8 @@ static void make_unit(double *unit, const double *from, int64_t count)
 }
 
 /* Carries the gradient of a unit vector on to the vector: the part across it, over its length. */
-static void unit_back(double *grad, const double *unit_grad, const double *unit, int64_t count)
+static void unit_vector_backward(double *grad, const double *unit_grad, const double *unit,
+                                 int64_t count)
 {
     if (unit[count] == 0)
         return;
@@ -263,54 +267,56 @@ static void unit_back(double *grad, const double *unit_grad, const double *unit,
 
 static void cosine_query(const att_problem *p, const att_score_vars *x)
 {
-    make_unit(x->of_query, x->q, p->Kq);
+    make_unit_vector(x->projected_query, x->q, p->Kq);
 }
 
 static void cosine_key(const att_problem *p, const att_score_vars *x, int64_t j)
 {
-    make_unit(x->of_keys + j * (p->Kk + 1), x->k + j * p->Kk, p->Kk);
+    make_unit_vector(x->projected_keys + j * (p->Kk + 1), x->k + j * p->Kk, p->Kk);
 }
 
-static double cosine_pair(const att_problem *p, const att_score_vars *x, int64_t j,
-                          int64_t position)
+static double cosine_score(const att_problem *p, const att_score_vars *x, int64_t j,
+                           int64_t position)
 {
     (void)position;
-    return dot(x->of_query, x->of_keys + j * (p->Kk + 1), p->Kk);
+    return dot(x->projected_query, x->projected_keys + j * (p->Kk + 1), p->Kk);
 }
 
 /* The unit of a zero vector is zero, so the other side gets no gradient from it; unit_back() gives
  * it none itself. */
-static void cosine_pair_back(const att_problem *p, const att_score_vars *x, const att_score_vars *g,
-                             int64_t j, int64_t position, double grad)
+static void cosine_score_backward(const att_problem *p, const att_score_vars *x,
+                                  const att_score_vars *g, int64_t j, int64_t position, double grad)
 {
     (void)position;
-    add(g->of_query, grad, x->of_keys + j * (p->Kk + 1), p->Kk);
-    add(g->of_keys + j * (p->Kk + 1), grad, x->of_query, p->Kk);
+    add(g->projected_query, grad, x->projected_keys + j * (p->Kk + 1), p->Kk);
+    add(g->projected_keys + j * (p->Kk + 1), grad, x->projected_query, p->Kk);
 }
 
-static void cosine_query_back(const att_problem *p, const att_score_vars *x,
-                              const att_score_vars *g)
+static void cosine_query_backward(const att_problem *p, const att_score_vars *x,
+                                  const att_score_vars *g)
 {
-    unit_back(g->q, g->of_query, x->of_query, p->Kq);
+    unit_vector_backward(g->q, g->projected_query, x->projected_query, p->Kq);
 }
 
-static void cosine_key_back(const att_problem *p, const att_score_vars *x, const att_score_vars *g,
-                            int64_t j)
+static void cosine_key_backward(const att_problem *p, const att_score_vars *x,
+                                const att_score_vars *g, int64_t j)
 {
-    unit_back(g->k + j * p->Kk, g->of_keys + j * (p->Kk + 1), x->of_keys + j * (p->Kk + 1), p->Kk);
+    unit_vector_backward(g->k + j * p->Kk, g->projected_keys + j * (p->Kk + 1),
+                         x->projected_keys + j * (p->Kk + 1), p->Kk);
 }
 
 /* ---- location: (W q + b) at the key's position; what the key holds does not matter */
 
-static double location_pair(const att_problem *p, const att_score_vars *x, int64_t j,
-                            int64_t position)
+static double location_score(const att_problem *p, const att_score_vars *x, int64_t j,
+                             int64_t position)
 {
     (void)j;
     return dot(x->w + position * p->Kq, x->q, p->Kq) + (x->b ? x->b[position] : 0);
 }
 
-static void location_pair_back(const att_problem *p, const att_score_vars *x,
-                               const att_score_vars *g, int64_t j, int64_t position, double grad)
+static void location_score_backward(const att_problem *p, const att_score_vars *x,
+                                    const att_score_vars *g, int64_t j, int64_t position,
+                                    double grad)
 {
     (void)j;
     add(g->q, grad, x->w + position * p->Kq, p->Kq);
@@ -321,22 +327,22 @@ static void location_pair_back(const att_problem *p, const att_score_vars *x,
 
 /* ---- the table */
 
-static const att_score_kind scores[] = {
+static const att_score_impl scores[] = {
     [ATT_SCORE_DOT] = { .name = "dot",
                         .same_width = true,
-                        .pair = dot_pair,
-                        .pair_back = dot_pair_back },
+                        .score = dot_score,
+                        .score_backward = dot_score_backward },
     [ATT_SCORE_SCALED] = { .name = "scaled",
                            .same_width = true,
-                           .pair = dot_pair,
-                           .pair_back = dot_pair_back },
+                           .score = dot_score,
+                           .score_backward = dot_score_backward },
     [ATT_SCORE_GENERAL] = { .name = "general",
                             .parameters = { { ATT_SLOT_SCORE_W, "H|1,Kq,Kk", false } },
-                            .query_room = room_key,
-                            .query = general_query,
-                            .pair = general_pair,
-                            .pair_back = general_pair_back,
-                            .query_back = general_query_back },
+                            .projected_query_size = size_key,
+                            .project_query = general_query,
+                            .score = general_score,
+                            .score_backward = general_score_backward,
+                            .project_query_backward = general_query_backward },
     [ATT_SCORE_ADDITIVE] = { .name = "additive",
                              .parameters = { { ATT_SLOT_SCORE_W, "H|1,A,Kq", true, true,
                                                ATT_SLOT_QUERY },
@@ -344,63 +350,63 @@ static const att_score_kind scores[] = {
                                                ATT_SLOT_KEY },
                                              { ATT_SLOT_SCORE_B, "H|1,A", true },
                                              { ATT_SLOT_SCORE_V, "H|1,A", false } },
-                             .query_room = room_hidden,
-                             .key_room = room_hidden,
-                             .query = additive_query,
-                             .key = additive_key,
-                             .pair = additive_pair,
-                             .pair_back = additive_pair_back,
-                             .query_back = additive_query_back,
-                             .key_back = additive_key_back },
+                             .projected_query_size = size_hidden,
+                             .projected_key_size = size_hidden,
+                             .project_query = additive_query,
+                             .project_key = additive_key,
+                             .score = additive_score,
+                             .score_backward = additive_score_backward,
+                             .project_query_backward = additive_query_backward,
+                             .project_key_backward = additive_key_backward },
     [ATT_SCORE_CONCAT] = { .name = "concat",
                            .parameters = { { ATT_SLOT_SCORE_V, "H|1,Kq+Kk", false } },
-                           .query_room = room_one,
-                           .key_room = room_one,
-                           .query = concat_query,
-                           .key = concat_key,
-                           .pair = concat_pair,
-                           .pair_back = concat_pair_back,
-                           .query_back = concat_query_back,
-                           .key_back = concat_key_back },
+                           .projected_query_size = size_one,
+                           .projected_key_size = size_one,
+                           .project_query = concat_query,
+                           .project_key = concat_key,
+                           .score = concat_score,
+                           .score_backward = concat_score_backward,
+                           .project_query_backward = concat_query_backward,
+                           .project_key_backward = concat_key_backward },
     [ATT_SCORE_GAUSSIAN] = { .name = "gaussian",
                              .same_width = true,
-                             .pair = gaussian_pair,
-                             .pair_back = gaussian_pair_back },
+                             .score = gaussian_score,
+                             .score_backward = gaussian_score_backward },
     [ATT_SCORE_COSINE] = { .name = "cosine",
                            .same_width = true,
-                           .query_room = room_unit,
-                           .key_room = room_unit,
-                           .query = cosine_query,
-                           .key = cosine_key,
-                           .pair = cosine_pair,
-                           .pair_back = cosine_pair_back,
-                           .query_back = cosine_query_back,
-                           .key_back = cosine_key_back },
+                           .projected_query_size = size_unit_vector,
+                           .projected_key_size = size_unit_vector,
+                           .project_query = cosine_query,
+                           .project_key = cosine_key,
+                           .score = cosine_score,
+                           .score_backward = cosine_score_backward,
+                           .project_query_backward = cosine_query_backward,
+                           .project_key_backward = cosine_key_backward },
     [ATT_SCORE_LOCATION] = { .name = "location",
                              .parameters = { { ATT_SLOT_SCORE_W, "H|1,>=P,Kq", false },
                                              { ATT_SLOT_SCORE_B, "H|1,>=P", true } },
-                             .pair = location_pair,
-                             .pair_back = location_pair_back },
+                             .score = location_score,
+                             .score_backward = location_score_backward },
 };
 
-const att_score_kind *att_score_get(att_score score)
+const att_score_impl *att_score_get(att_score score)
 {
     size_t row = (size_t)score;
     return row < sizeof scores / sizeof *scores ? &scores[row] : NULL;
 }
 
-int64_t att_query_room(const att_problem *p)
+int64_t att_score_projected_query_size(const att_problem *p)
 {
-    return p->score->query_room ? p->score->query_room(p) : 0;
+    return p->score->projected_query_size ? p->score->projected_query_size(p) : 0;
 }
 
-int64_t att_key_room(const att_problem *p)
+int64_t att_score_projected_key_size(const att_problem *p)
 {
-    return p->score->key_room ? p->score->key_room(p) : 0;
+    return p->score->projected_key_size ? p->score->projected_key_size(p) : 0;
 }
 
 const char *att_score_name(att_score score)
 {
-    const att_score_kind *kind = att_score_get(score);
+    const att_score_impl *kind = att_score_get(score);
     return kind ? kind->name : NULL;
 }

@@ -15,10 +15,10 @@ typedef struct att_score_vars {
     double *u;
     double *b; /* NULL where an optional one is not given */
     double *v;
-    double *q;        /* [Kq] the query at hand */
-    double *k;        /* [S,Kk] */
-    double *of_query; /* [query_room] */
-    double *of_keys;  /* [S,key_room] */
+    double *q;               /* [Kq] the query at hand */
+    double *k;               /* [S,Kk] */
+    double *projected_query; /* [query_room] */
+    double *projected_keys;  /* [S,key_room] */
 } att_score_vars;
 
 /* One parameter: where it comes in and its shape rule (shape.h). */
@@ -30,35 +30,36 @@ typedef struct att_score_parameter {
     att_slot input;
 } att_score_parameter;
 
-typedef struct att_score_kind {
+typedef struct att_score_impl {
     const char *name;
     bool same_width;                   /* needs Kq = Kk */
     att_score_parameter parameters[5]; /* ends with a NULL shape */
 
     /* Numbers kept per query and per key; NULL: none. */
-    int64_t (*query_room)(const att_problem *p);
-    int64_t (*key_room)(const att_problem *p);
+    int64_t (*projected_query_size)(const att_problem *p);
+    int64_t (*projected_key_size)(const att_problem *p);
 
     /* Transform the query at hand, or key j; NULL: nothing to do. */
-    void (*query)(const att_problem *p, const att_score_vars *x);
-    void (*key)(const att_problem *p, const att_score_vars *x, int64_t j);
+    void (*project_query)(const att_problem *p, const att_score_vars *x);
+    void (*project_key)(const att_problem *p, const att_score_vars *x, int64_t j);
 
     /* The score of the query at hand and key j, which stands at `position` in its sequence. */
-    double (*pair)(const att_problem *p, const att_score_vars *x, int64_t j, int64_t position);
+    double (*score)(const att_problem *p, const att_score_vars *x, int64_t j, int64_t position);
 
     /* Adds `grad` times the derivatives of the score to the gradients `g`. */
-    void (*pair_back)(const att_problem *p, const att_score_vars *x, const att_score_vars *g,
-                      int64_t j, int64_t position, double grad);
-    void (*query_back)(const att_problem *p, const att_score_vars *x, const att_score_vars *g);
-    void (*key_back)(const att_problem *p, const att_score_vars *x, const att_score_vars *g,
-                     int64_t j);
-} att_score_kind;
+    void (*score_backward)(const att_problem *p, const att_score_vars *x, const att_score_vars *g,
+                           int64_t j, int64_t position, double grad);
+    void (*project_query_backward)(const att_problem *p, const att_score_vars *x,
+                                   const att_score_vars *g);
+    void (*project_key_backward)(const att_problem *p, const att_score_vars *x,
+                                 const att_score_vars *g, int64_t j);
+} att_score_impl;
 
 /* The row of a score, or NULL where there is none. */
-const att_score_kind *att_score_get(att_score score);
+const att_score_impl *att_score_get(att_score score);
 
 /* Numbers that a problem's score keeps per query and per key; 0 where none. */
-int64_t att_query_room(const att_problem *problem);
-int64_t att_key_room(const att_problem *problem);
+int64_t att_score_projected_query_size(const att_problem *problem);
+int64_t att_score_projected_key_size(const att_problem *problem);
 
 #endif

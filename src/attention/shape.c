@@ -11,7 +11,7 @@
 static const struct {
     const char *text;
     att_dim dim;
-} letters[] = {
+} dimension_names[] = {
     { "Kq+Kk", ATT_DIM_C }, { "Kq", ATT_DIM_KQ }, { "Kk", ATT_DIM_KK }, { "2R+1", ATT_DIM_R },
     { "B", ATT_DIM_B },     { "T", ATT_DIM_T },   { "S", ATT_DIM_S },   { "H", ATT_DIM_H },
     { "G", ATT_DIM_G },     { "M", ATT_DIM_M },   { "A", ATT_DIM_A },   { "P", ATT_DIM_P },
@@ -31,11 +31,11 @@ static const struct {
 };
 
 /* An index fits a word of the dropout counter, and sums of sizes and positions cannot overflow. */
-#define LARGEST_SIZE ((int64_t)1 << 32)
+#define MAX_DIMENSION ((int64_t)1 << 32)
 
 /* One dimension of a rule. */
 typedef struct term {
-    int letter; /* index into letters */
+    int name_index; /* index into letters */
     bool or_one;
     bool at_least;
 } term;
@@ -48,9 +48,10 @@ static term next_term(const char **rule)
         found.at_least = true;
         *rule += 2;
     }
-    while (strncmp(*rule, letters[found.letter].text, strlen(letters[found.letter].text)) != 0)
-        found.letter++;
-    *rule += strlen(letters[found.letter].text);
+    while (strncmp(*rule, dimension_names[found.name_index].text,
+                   strlen(dimension_names[found.name_index].text)) != 0)
+        found.name_index++;
+    *rule += strlen(dimension_names[found.name_index].text);
     if (strncmp(*rule, "|1", 2) == 0) {
         found.or_one = true;
         *rule += 2;
@@ -78,10 +79,10 @@ static bool is_empty(const att_tensor *tensor)
 }
 
 /* Things that must hold before any size is looked at. */
-static att_status check_form(const char *name, const att_tensor *tensor, const char *rule,
-                             att_error *err)
+static att_status check_tensor(const char *name, const att_tensor *tensor, const char *rule,
+                               att_error *err)
 {
-    char text[ATT_SHAPE_TEXT];
+    char text[ATT_SHAPE_STRING_SIZE];
     if (tensor->dtype != ATT_F32 && tensor->dtype != ATT_F64)
         return att_fail(err, ATT_BAD_INPUT, "attention", "%s is neither float nor double", name);
     if (tensor->rank != rule_rank(rule))
@@ -89,45 +90,46 @@ static att_status check_form(const char *name, const att_tensor *tensor, const c
                         "%s has %d dimensions, expected the %d of [%s]", name, tensor->rank,
                         rule_rank(rule), rule);
     for (int d = 0; d < tensor->rank; d++)
-        if (tensor->shape[d] < 0 || tensor->shape[d] > LARGEST_SIZE)
+        if (tensor->shape[d] < 0 || tensor->shape[d] > MAX_DIMENSION)
             return att_fail(err, ATT_BAD_INPUT, "attention",
                             "%s %s has a size out of range (0 to 2^32)", name,
-                            att_shape_text(text, tensor->rank, tensor->shape));
+                            att_shape_to_string(text, tensor->rank, tensor->shape));
     if (!tensor->data && !is_empty(tensor))
         return att_fail(err, ATT_BAD_INPUT, "attention", "%s %s has no data", name,
-                        att_shape_text(text, tensor->rank, tensor->shape));
+                        att_shape_to_string(text, tensor->rank, tensor->shape));
     return ATT_OK;
 }
 
-static att_status mismatch(const att_shapes *shapes, const char *name, const att_tensor *tensor,
-                           int d, term want, const char *rule, const char *score, att_error *err)
+static att_status mismatch(const att_shape_bindings *shapes, const char *name,
+                           const att_tensor *tensor, int d, term want, const char *rule,
+                           const char *score, att_error *err)
 {
-    att_dim dim = letters[want.letter].dim;
+    att_dim dim = dimension_names[want.name_index].dim;
     char sentence[160];
     snprintf(sentence, sizeof sentence, "dimension %d of %s [%s] must be %s%s%s", d, name, rule,
-             want.at_least ? "at least " : "", letters[want.letter].text,
+             want.at_least ? "at least " : "", dimension_names[want.name_index].text,
              want.or_one ? " or 1" : "");
     for (size_t r = 0; r < sizeof named_rules / sizeof *named_rules; r++)
         if (named_rules[r].dim == dim && strcmp(named_rules[r].name, name) == 0)
             snprintf(sentence, sizeof sentence, named_rules[r].rule, score);
-    char first[ATT_SHAPE_TEXT];
-    char second[ATT_SHAPE_TEXT];
+    char first[ATT_SHAPE_STRING_SIZE];
+    char second[ATT_SHAPE_STRING_SIZE];
     return att_fail(
         err, ATT_BAD_INPUT, "attention", "%s %s and %s %s: %s, but %lld %s %lld",
         shapes->dim[dim].name,
-        att_shape_text(first, shapes->dim[dim].tensor->rank, shapes->dim[dim].tensor->shape), name,
-        att_shape_text(second, tensor->rank, tensor->shape), sentence,
+        att_shape_to_string(first, shapes->dim[dim].tensor->rank, shapes->dim[dim].tensor->shape),
+        name, att_shape_to_string(second, tensor->rank, tensor->shape), sentence,
         (long long)shapes->dim[dim].size, want.at_least ? ">" : "≠", (long long)tensor->shape[d]);
 }
 
-att_status att_shape_match(att_shapes *shapes, const char *name, const att_tensor *tensor,
+att_status att_shape_match(att_shape_bindings *shapes, const char *name, const att_tensor *tensor,
                            const char *rule, const char *score, att_error *err)
 {
-    ATT_TRY(check_form(name, tensor, rule, err));
+    ATT_TRY(check_tensor(name, tensor, rule, err));
     const char *rest = rule;
     for (int d = 0; d < tensor->rank; d++) {
         term want = next_term(&rest);
-        att_dim dim = letters[want.letter].dim;
+        att_dim dim = dimension_names[want.name_index].dim;
         int64_t size = tensor->shape[d];
         if (!shapes->dim[dim].known)
             att_shape_set(shapes, dim, size, name, tensor);
@@ -139,7 +141,7 @@ att_status att_shape_match(att_shapes *shapes, const char *name, const att_tenso
     return ATT_OK;
 }
 
-void att_shape_set(att_shapes *shapes, att_dim dim, int64_t size, const char *name,
+void att_shape_set(att_shape_bindings *shapes, att_dim dim, int64_t size, const char *name,
                    const att_tensor *tensor)
 {
     shapes->dim[dim].known = true;
@@ -150,7 +152,7 @@ void att_shape_set(att_shapes *shapes, att_dim dim, int64_t size, const char *na
 
 att_status att_shape_writable(const char *name, const att_tensor *tensor, att_error *err)
 {
-    char text[ATT_SHAPE_TEXT];
+    char text[ATT_SHAPE_STRING_SIZE];
     if (is_empty(tensor))
         return ATT_OK; /* strides of an empty tensor mean nothing */
     for (int d = 0; d < tensor->rank; d++)
@@ -158,27 +160,27 @@ att_status att_shape_writable(const char *name, const att_tensor *tensor, att_er
             return att_fail(err, ATT_BAD_INPUT, "attention",
                             "%s %s is a broadcast view (stride 0 in dimension %d): "
                             "results need a place each",
-                            name, att_shape_text(text, tensor->rank, tensor->shape), d);
+                            name, att_shape_to_string(text, tensor->rank, tensor->shape), d);
     return ATT_OK;
 }
 
 att_status att_shape_same(const char *name, const att_tensor *tensor, const char *like_name,
                           const att_tensor *like, att_error *err)
 {
-    char first[ATT_SHAPE_TEXT];
-    char second[ATT_SHAPE_TEXT];
+    char first[ATT_SHAPE_STRING_SIZE];
+    char second[ATT_SHAPE_STRING_SIZE];
     bool same = tensor->rank == like->rank;
     for (int d = 0; same && d < like->rank; d++)
         same = tensor->shape[d] == like->shape[d];
     if (!same)
         return att_fail(err, ATT_BAD_INPUT, "attention",
                         "%s %s and %s %s: a gradient has the shape of its input", like_name,
-                        att_shape_text(first, like->rank, like->shape), name,
-                        att_shape_text(second, tensor->rank, tensor->shape));
+                        att_shape_to_string(first, like->rank, like->shape), name,
+                        att_shape_to_string(second, tensor->rank, tensor->shape));
     if (tensor->dtype != ATT_F32 && tensor->dtype != ATT_F64)
         return att_fail(err, ATT_BAD_INPUT, "attention", "%s is neither float nor double", name);
     if (!tensor->data && !is_empty(tensor))
         return att_fail(err, ATT_BAD_INPUT, "attention", "%s %s has no data", name,
-                        att_shape_text(second, tensor->rank, tensor->shape));
+                        att_shape_to_string(second, tensor->rank, tensor->shape));
     return ATT_OK;
 }

@@ -18,26 +18,26 @@ typedef enum att_dim {
     ATT_DIM_C,  /* Kq + Kk */
     ATT_DIM_P,  /* positions a key can have: S, or the longest packed sequence */
     ATT_DIM_R,  /* width of the relative table, 2R+1 */
-    ATT_DIMS
+    ATT_DIM_COUNT
 } att_dim;
 
 /* What is known so far. `from` is the tensor that fixed the size, for messages. */
-typedef struct att_shapes {
+typedef struct att_shape_bindings {
     struct {
         bool known;
         int64_t size;
         const char *name; /* of the tensor */
         const att_tensor *tensor;
-    } dim[ATT_DIMS];
-} att_shapes;
+    } dim[ATT_DIM_COUNT];
+} att_shape_bindings;
 
 /* Matches `tensor` against `rule`: letters separated by commas; "X|1" also takes 1, ">=X" takes
  * more. `score` names the score in messages about it. */
-att_status att_shape_match(att_shapes *shapes, const char *name, const att_tensor *tensor,
+att_status att_shape_match(att_shape_bindings *shapes, const char *name, const att_tensor *tensor,
                            const char *rule, const char *score, att_error *err);
 
 /* Fixes the size of a letter that no tensor carries itself; messages point at `tensor`. */
-void att_shape_set(att_shapes *shapes, att_dim dim, int64_t size, const char *name,
+void att_shape_set(att_shape_bindings *shapes, att_dim dim, int64_t size, const char *name,
                    const att_tensor *tensor);
 
 /* A tensor that results are written to: no element may stand for two. */

@@ -23,7 +23,7 @@ static int must_fail(void)
 
 /* A large block begins where a huge page does, and the system may give it huge ones: a fault for
  * each 2 MB that are written first instead of each 4 KB, and fewer addresses to look up. */
-static void *take(size_t bytes)
+static void *alloc_aligned(size_t bytes)
 {
     void *block;
     size_t huge = bytes / HUGE_PAGE * HUGE_PAGE;
@@ -43,7 +43,7 @@ void *att_alloc(size_t count, size_t size)
     if (size != 0 && count > (SIZE_MAX - ALIGNMENT) / size)
         return NULL;
     size_t bytes = (count * size + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
-    void *block = take(bytes ? bytes : ALIGNMENT);
+    void *block = alloc_aligned(bytes ? bytes : ALIGNMENT);
     if (block)
         atomic_fetch_add_explicit(&live, 1, memory_order_relaxed);
     return block;

@@ -8,10 +8,10 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { ALIGNMENT = 16, FIRST_BLOCK = 16 * 1024, LARGEST_STEP = 4 * 1024 * 1024 };
+enum { ALIGNMENT = 16, INITIAL_BLOCK_SIZE = 16 * 1024, MAX_BLOCK_SIZE = 4 * 1024 * 1024 };
 
 struct att_arena_block {
-    struct att_arena_block *before;
+    struct att_arena_block *prev;
     size_t size;
     size_t used;
     _Alignas(ALIGNMENT) unsigned char bytes[];
@@ -20,9 +20,9 @@ struct att_arena_block {
 /* Adds a block with room for `bytes`; blocks double in size up to a limit. */
 static struct att_arena_block *grow(att_arena *arena, size_t bytes)
 {
-    size_t size = arena->last ? arena->last->size * 2 : FIRST_BLOCK;
-    if (size > LARGEST_STEP)
-        size = LARGEST_STEP;
+    size_t size = arena->last ? arena->last->size * 2 : INITIAL_BLOCK_SIZE;
+    if (size > MAX_BLOCK_SIZE)
+        size = MAX_BLOCK_SIZE;
     if (size < bytes)
         size = bytes;
     if (size > SIZE_MAX - sizeof(struct att_arena_block))
@@ -30,16 +30,16 @@ static struct att_arena_block *grow(att_arena *arena, size_t bytes)
     struct att_arena_block *block = att_alloc(1, sizeof *block + size);
     if (!block)
         return NULL;
-    *block = (struct att_arena_block){ .before = arena->last, .size = size };
+    *block = (struct att_arena_block){ .prev = arena->last, .size = size };
     arena->last = block;
     return block;
 }
 
-void *att_arena_take(att_arena *arena, size_t count, size_t size)
+void *att_arena_alloc(att_arena *arena, size_t count, size_t size)
 {
-    size_t most = (arena->limit ? arena->limit : SIZE_MAX - ALIGNMENT) - arena->taken;
-    if (size != 0 && count > most / size) {
-        arena->refused = true;
+    size_t max = (arena->limit ? arena->limit : SIZE_MAX - ALIGNMENT) - arena->allocated;
+    if (size != 0 && count > max / size) {
+        arena->limit_reached = true;
         return NULL;
     }
     size_t bytes = (count * size + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
@@ -50,24 +50,24 @@ void *att_arena_take(att_arena *arena, size_t count, size_t size)
         return NULL;
     void *taken = block->bytes + block->used;
     block->used += bytes;
-    arena->taken += count * size;
+    arena->allocated += count * size;
     memset(taken, 0, bytes);
     return taken;
 }
 
-char *att_arena_copy(att_arena *arena, const char *text, size_t length)
+char *att_arena_strndup(att_arena *arena, const char *text, size_t length)
 {
     if (length == SIZE_MAX) {
-        arena->refused = true;
+        arena->limit_reached = true;
         return NULL;
     }
-    char *copy = att_arena_take(arena, length + 1, 1);
+    char *copy = att_arena_alloc(arena, length + 1, 1);
     if (copy && length > 0)
         memcpy(copy, text, length);
     return copy;
 }
 
-char *att_arena_print(att_arena *arena, const char *format, ...)
+char *att_arena_printf(att_arena *arena, const char *format, ...)
 {
     va_list args;
     va_start(args, format);
@@ -75,7 +75,7 @@ char *att_arena_print(att_arena *arena, const char *format, ...)
     va_end(args);
     if (length < 0)
         return NULL;
-    char *text = att_arena_take(arena, (size_t)length + 1, 1);
+    char *text = att_arena_alloc(arena, (size_t)length + 1, 1);
     if (!text)
         return NULL;
     va_start(args, format);
@@ -88,11 +88,11 @@ void att_arena_free(att_arena *arena)
 {
     struct att_arena_block *block = arena->last;
     while (block) {
-        struct att_arena_block *before = block->before;
+        struct att_arena_block *before = block->prev;
         att_free(block);
         block = before;
     }
     arena->last = NULL;
-    arena->taken = 0;
-    arena->refused = false;
+    arena->allocated = 0;
+    arena->limit_reached = false;
 }

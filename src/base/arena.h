@@ -9,19 +9,19 @@
 typedef struct att_arena {
     struct att_arena_block *last; /* the block in use, linked to the ones before it */
     size_t limit;                 /* bytes it may give out; 0: as many as there are */
-    size_t taken;                 /* bytes given out */
-    bool refused;                 /* something was asked for beyond the limit */
+    size_t allocated;             /* bytes given out */
+    bool limit_reached;           /* something was asked for beyond the limit */
 } att_arena;
 
 /* `count` zeroed items of `size` bytes, 16-byte aligned, or NULL when memory is out or the limit
  * reached (`refused` tells which). */
-void *att_arena_take(att_arena *arena, size_t count, size_t size);
+void *att_arena_alloc(att_arena *arena, size_t count, size_t size);
 
 /* A terminated copy of `length` bytes. */
-char *att_arena_copy(att_arena *arena, const char *text, size_t length);
+char *att_arena_strndup(att_arena *arena, const char *text, size_t length);
 
 /* A formatted string. */
-char *att_arena_print(att_arena *arena, const char *format, ...)
+char *att_arena_printf(att_arena *arena, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 
 /* Releases everything; the arena can be used again, with the same limit. */

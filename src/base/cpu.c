@@ -28,7 +28,7 @@ enum {
 static const uint32_t LEAF7_EBX_AVX512VL = UINT32_C(1) << 31;
 
 static const char *const names[] = {
-    [ATT_CPU_REF] = "ref",
+    [ATT_CPU_SCALAR] = "scalar",
     [ATT_CPU_AVX2] = "avx2",
     [ATT_CPU_AVX512] = "avx512",
 };
@@ -45,7 +45,7 @@ att_cpu att_cpu_from_registers(uint32_t leaf1_ecx, uint32_t leaf7_ebx, uint64_t 
         LEAF7_EBX_AVX512F | LEAF7_EBX_AVX512DQ | LEAF7_EBX_AVX512BW | LEAF7_EBX_AVX512VL;
     if (!has_all(leaf1_ecx, LEAF1_ECX_FMA | LEAF1_ECX_OSXSAVE | LEAF1_ECX_AVX) ||
         !has_all(leaf7_ebx, LEAF7_EBX_AVX2) || !has_all(xcr0, XCR0_YMM))
-        return ATT_CPU_REF;
+        return ATT_CPU_SCALAR;
     if (!has_all(leaf7_ebx, avx512) || !has_all(xcr0, XCR0_AVX512))
         return ATT_CPU_AVX2;
     return ATT_CPU_AVX512;
@@ -63,15 +63,15 @@ static att_cpu detect(void)
 {
     unsigned eax, ebx, ecx, edx;
     if (!__get_cpuid(1, &eax, &ebx, &ecx, &edx) || !(ecx & LEAF1_ECX_OSXSAVE))
-        return ATT_CPU_REF; /* without OSXSAVE, XGETBV itself is an illegal instruction */
+        return ATT_CPU_SCALAR; /* without OSXSAVE, XGETBV itself is an illegal instruction */
     unsigned leaf1_ecx = ecx;
     if (!__get_cpuid_count(7, 0, &eax, &ebx, &ecx, &edx))
-        return ATT_CPU_REF;
+        return ATT_CPU_SCALAR;
     return att_cpu_from_registers(leaf1_ecx, ebx, read_xcr0());
 }
 
 /* Three leaves of 16 characters each, padded with spaces on either side. */
-static void read_model(char out[ATT_CPU_MODEL])
+static void read_model(char out[ATT_CPU_MODEL_SIZE])
 {
     enum { FIRST = 0x80000002, LEAVES = 3 };
     for (unsigned i = 0; i < LEAVES; i++) {
@@ -84,18 +84,18 @@ static void read_model(char out[ATT_CPU_MODEL])
 #else
 static att_cpu detect(void)
 {
-    return ATT_CPU_REF;
+    return ATT_CPU_SCALAR;
 }
 
-static void read_model(char out[ATT_CPU_MODEL])
+static void read_model(char out[ATT_CPU_MODEL_SIZE])
 {
     (void)out;
 }
 #endif
 
-void att_cpu_model(char out[ATT_CPU_MODEL])
+void att_cpu_model(char out[ATT_CPU_MODEL_SIZE])
 {
-    char raw[ATT_CPU_MODEL] = { 0 };
+    char raw[ATT_CPU_MODEL_SIZE] = { 0 };
     read_model(raw);
     size_t begin = strspn(raw, " "), end = strlen(raw);
     while (end > begin && raw[end - 1] == ' ')
@@ -119,22 +119,22 @@ att_cpu att_cpu_best(void)
     return (att_cpu)(known - 1);
 }
 
-att_status att_cpu_choose(att_cpu *out, const char *wish, att_cpu best, att_error *err)
+att_status att_cpu_parse(att_cpu *out, const char *requested, att_cpu best, att_error *err)
 {
     *out = best;
-    if (!wish || !*wish)
+    if (!requested || !*requested)
         return ATT_OK;
     const char *const *found = NULL;
     for (size_t i = 0; i < NAME_COUNT && !found; i++)
-        if (strcmp(wish, names[i]) == 0)
+        if (strcmp(requested, names[i]) == 0)
             found = &names[i];
     if (!found)
         return att_fail(err, ATT_BAD_INPUT, "ATTEND_CPU",
-                        "'%s' is no instruction set, expected ref, avx2 or avx512", wish);
+                        "'%s' is no instruction set, expected ref, avx2 or avx512", requested);
     att_cpu wanted = (att_cpu)(found - names);
     if (wanted > best)
         return att_fail(err, ATT_BAD_INPUT, "ATTEND_CPU",
-                        "this machine lacks %s, the best it has is %s", wish, names[best]);
+                        "this machine lacks %s, the best it has is %s", requested, names[best]);
     *out = wanted;
     return ATT_OK;
 }
@@ -144,14 +144,14 @@ att_cpu att_cpu_get(void)
     int known = atomic_load_explicit(&in_use, memory_order_relaxed);
     if (known == 0) {
         att_cpu chosen;
-        (void)att_cpu_choose(&chosen, getenv("ATTEND_CPU"), att_cpu_best(), NULL);
+        (void)att_cpu_parse(&chosen, getenv("ATTEND_CPU"), att_cpu_best(), NULL);
         known = (int)chosen + 1;
         atomic_store_explicit(&in_use, known, memory_order_relaxed);
     }
     return (att_cpu)(known - 1);
 }
 
-bool att_cpu_use(att_cpu cpu)
+bool att_cpu_set(att_cpu cpu)
 {
     if (cpu > att_cpu_best())
         return false;
@@ -168,6 +168,6 @@ att_status att_cpu_check(att_error *err)
 {
     att_cpu chosen;
     int threads;
-    ATT_TRY(att_cpu_choose(&chosen, getenv("ATTEND_CPU"), att_cpu_best(), err));
-    return att_threads_choose(&threads, getenv("ATTEND_THREADS"), err);
+    ATT_TRY(att_cpu_parse(&chosen, getenv("ATTEND_CPU"), att_cpu_best(), err));
+    return att_threads_parse(&threads, getenv("ATTEND_THREADS"), err);
 }

@@ -21,7 +21,7 @@ static void trim_utf8(char *text, size_t size, size_t wanted)
         text[start - 1] = '\0';
 }
 
-static void copy_text(char *to, size_t size, const char *from)
+static void copy_string(char *to, size_t size, const char *from)
 {
     int wanted = snprintf(to, size, "%s", from ? from : "");
     trim_utf8(to, size, wanted < 0 ? 0 : (size_t)wanted);
@@ -35,8 +35,8 @@ static att_status fail(att_error *err, att_status status, const char *place, int
     err->status = status;
     err->line = line;
     err->column = column;
-    copy_text(err->place, sizeof err->place, place);
-    copy_text(err->excerpt, sizeof err->excerpt, excerpt);
+    copy_string(err->place, sizeof err->place, place);
+    copy_string(err->excerpt, sizeof err->excerpt, excerpt);
     int wanted = vsnprintf(err->message, sizeof err->message, format, args);
     trim_utf8(err->message, sizeof err->message, wanted < 0 ? 0 : (size_t)wanted);
     return status;

@@ -3,7 +3,7 @@
 #include "base/file.h"
 
 #include "base/error.h"
-#include "base/text.h"
+#include "base/string.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -17,10 +17,10 @@
 #include <unistd.h>
 
 /* Reads and writes at once; the kernel itself stops just below 2 GB. */
-enum { LARGEST_TRANSFER = 1 << 30 };
+enum { MAX_TRANSFER = 1 << 30 };
 
 /* What is asked for at once where the size is not known. */
-enum { STREAM_PIECE = 1 << 16 };
+enum { STREAM_CHUNK = 1 << 16 };
 
 /* Failures that a different path or other permissions would mend are the caller's input; the rest
  * (a full disk, a broken one, no free descriptors) are the system's. */
@@ -43,7 +43,7 @@ static att_status fail_errno(att_error *err, const char *path, const char *doing
 }
 
 /* What a file that is not a regular one is called, or NULL for a regular one. */
-static const char *odd_kind(mode_t mode)
+static const char *special_file_name(mode_t mode)
 {
     static const struct {
         mode_t type;
@@ -58,9 +58,9 @@ static const char *odd_kind(mode_t mode)
     return S_ISREG(mode) ? NULL : "no regular file";
 }
 
-static att_status fail_kind(att_error *err, const char *path, mode_t mode)
+static att_status fail_file_type(att_error *err, const char *path, mode_t mode)
 {
-    return att_fail(err, ATT_BAD_INPUT, path, "is %s, expected a file", odd_kind(mode));
+    return att_fail(err, ATT_BAD_INPUT, path, "is %s, expected a file", special_file_name(mode));
 }
 
 /* ---- reading */
@@ -70,7 +70,7 @@ static ssize_t read_fully(int fd, char *to, size_t size)
 {
     size_t done = 0;
     while (done < size) {
-        size_t wanted = size - done < LARGEST_TRANSFER ? size - done : LARGEST_TRANSFER;
+        size_t wanted = size - done < MAX_TRANSFER ? size - done : MAX_TRANSFER;
         ssize_t got = read(fd, to + done, wanted);
         if (got < 0 && errno == EINTR)
             continue;
@@ -83,7 +83,7 @@ static ssize_t read_fully(int fd, char *to, size_t size)
     return (ssize_t)done;
 }
 
-static bool same_moment(const struct stat *a, const struct stat *b)
+static bool same_mtime(const struct stat *a, const struct stat *b)
 {
     return a->st_mtim.tv_sec == b->st_mtim.tv_sec && a->st_mtim.tv_nsec == b->st_mtim.tv_nsec;
 }
@@ -102,26 +102,26 @@ static att_status check_unchanged(int fd, const struct stat *before, size_t got,
     if (got > size || after.st_size > before->st_size)
         return att_fail(err, ATT_BAD_INPUT, path, "grew while being read: had %zu bytes at first",
                         size);
-    if (after.st_size != before->st_size || !same_moment(before, &after))
+    if (after.st_size != before->st_size || !same_mtime(before, &after))
         return att_fail(err, ATT_BAD_INPUT, path, "changed while being read");
     return ATT_OK;
 }
 
 /* Reads the open file whole. One byte more than its size is asked for, which shows one that grew;
  * that byte lands where the terminator goes. */
-static att_status read_open(att_text *out, int fd, const char *path, size_t limit, att_error *err)
+static att_status read_open(att_string *out, int fd, const char *path, size_t limit, att_error *err)
 {
     struct stat before;
     if (fstat(fd, &before) != 0)
         return fail_errno(err, path, "read", errno);
     if (!S_ISREG(before.st_mode))
-        return fail_kind(err, path, before.st_mode);
+        return fail_file_type(err, path, before.st_mode);
     if ((uintmax_t)before.st_size > limit)
         return att_fail(err, ATT_BAD_INPUT, path, "has %jd bytes, more than the %zu allowed",
                         (intmax_t)before.st_size, limit);
     size_t size = (size_t)before.st_size;
     out->length = 0;
-    if (att_text_reserve(out, size) != ATT_OK)
+    if (att_string_reserve(out, size) != ATT_OK)
         return att_fail_memory(err);
     ssize_t got = read_fully(fd, out->data, size + 1);
     if (got < 0)
@@ -141,7 +141,7 @@ static int open_retrying(const char *path, int flags, mode_t mode)
     return fd;
 }
 
-att_status att_file_read(att_text *out, const char *path, size_t limit, att_error *err)
+att_status att_file_read(att_string *out, const char *path, size_t limit, att_error *err)
 {
     /* Without O_NONBLOCK, opening a FIFO that nobody writes to would wait for ever. */
     int fd = open_retrying(path, O_RDONLY | O_NONBLOCK, 0);
@@ -152,30 +152,31 @@ att_status att_file_read(att_text *out, const char *path, size_t limit, att_erro
     } else {
         int code = errno;
         struct stat info;
-        if (code == ENXIO && stat(path, &info) == 0 && odd_kind(info.st_mode))
-            status = fail_kind(err, path, info.st_mode); /* a socket cannot be opened at all */
+        if (code == ENXIO && stat(path, &info) == 0 && special_file_name(info.st_mode))
+            status = fail_file_type(err, path, info.st_mode); /* a socket cannot be opened at all */
         else
             status = fail_errno(err, path, "open", code);
     }
     if (status != ATT_OK)
-        att_text_free(out);
+        att_string_free(out);
     return status;
 }
 
 /* Reads to the end of what has no size beforehand. */
-static att_status drain(att_text *out, int fd, const char *name, size_t limit, att_error *err)
+static att_status read_to_end(att_string *out, int fd, const char *name, size_t limit,
+                              att_error *err)
 {
     ssize_t got;
     do {
-        if (att_text_reserve(out, STREAM_PIECE) != ATT_OK)
+        if (att_string_reserve(out, STREAM_CHUNK) != ATT_OK)
             return att_fail_memory(err);
-        got = read_fully(fd, out->data + out->length, STREAM_PIECE);
+        got = read_fully(fd, out->data + out->length, STREAM_CHUNK);
         if (got < 0)
             return fail_errno(err, name, "read", errno);
         out->length += (size_t)got;
         if (out->length > limit)
             return att_fail(err, ATT_BAD_INPUT, name, "has more than the %zu bytes allowed", limit);
-    } while (got == STREAM_PIECE);
+    } while (got == STREAM_CHUNK);
     out->data[out->length] = '\0';
     return ATT_OK;
 }
@@ -187,7 +188,7 @@ bool att_file_same(const char *a, const char *b)
            one.st_dev == other.st_dev && one.st_ino == other.st_ino;
 }
 
-att_status att_file_check_place(const char *path, att_error *err)
+att_status att_file_check_output_path(const char *path, att_error *err)
 {
     struct stat info;
     size_t length = strlen(path);
@@ -197,26 +198,26 @@ att_status att_file_check_place(const char *path, att_error *err)
     return ATT_OK;
 }
 
-const char *att_stream_name(const char *path)
+const char *att_file_display_name(const char *path)
 {
     return strcmp(path, "-") == 0 ? "<stdin>" : path;
 }
 
-att_status att_file_read_stream(att_text *out, const char *path, size_t limit, att_error *err)
+att_status att_file_read_stream(att_string *out, const char *path, size_t limit, att_error *err)
 {
     struct stat info;
     bool standard = strcmp(path, "-") == 0;
     if (!standard && (stat(path, &info) != 0 || !S_ISFIFO(info.st_mode)))
         return att_file_read(out, path, limit, err);
     int fd = standard ? dup(STDIN_FILENO) : open_retrying(path, O_RDONLY, 0);
-    const char *name = att_stream_name(path);
+    const char *name = att_file_display_name(path);
     if (fd < 0)
         return fail_errno(err, name, "open", errno);
     out->length = 0;
-    att_status status = drain(out, fd, name, limit, err);
+    att_status status = read_to_end(out, fd, name, limit, err);
     close(fd);
     if (status != ATT_OK)
-        att_text_free(out);
+        att_string_free(out);
     return status;
 }
 
@@ -225,7 +226,7 @@ att_status att_file_read_stream(att_text *out, const char *path, size_t limit, a
 static int write_fully(int fd, const char *bytes, size_t size)
 {
     while (size > 0) {
-        ssize_t put = write(fd, bytes, size < LARGEST_TRANSFER ? size : LARGEST_TRANSFER);
+        ssize_t put = write(fd, bytes, size < MAX_TRANSFER ? size : MAX_TRANSFER);
         if (put < 0 && errno == EINTR)
             continue;
         if (put < 0)
@@ -238,7 +239,7 @@ static int write_fully(int fd, const char *bytes, size_t size)
 
 /* The descriptor that /dev/stdout, /dev/stderr or /dev/fd/N stands for, or -1. Where one of them
  * leads to a file, opening that name anew would start again at its beginning. */
-static int descriptor_named(const char *path)
+static int parse_descriptor_path(const char *path)
 {
     if (strcmp(path, "/dev/stdout") == 0)
         return STDOUT_FILENO;
@@ -253,9 +254,9 @@ static int descriptor_named(const char *path)
 }
 
 /* A device or FIFO cannot be replaced, only written to. */
-static att_status write_straight(const char *path, const void *bytes, size_t size, att_error *err)
+static att_status write_in_place(const char *path, const void *bytes, size_t size, att_error *err)
 {
-    int named = descriptor_named(path);
+    int named = parse_descriptor_path(path);
     int fd = named >= 0 ? dup(named) : open_retrying(path, O_WRONLY, 0);
     if (fd < 0)
         return fail_errno(err, path, "open", errno);
@@ -266,22 +267,22 @@ static att_status write_straight(const char *path, const void *bytes, size_t siz
 }
 
 /* Opens a new file in the folder of `path` under a name that nobody uses; *name gets that name. */
-static int open_beside(att_text *name, const char *path)
+static int open_temp_file(att_string *name, const char *path)
 {
     static atomic_uint counter;
     const char *slash = strrchr(path, '/');
     size_t folder = slash ? (size_t)(slash - path) + 1 : 0;
     for (int tries = 0; tries < 100; tries++) {
         name->length = 0;
-        if (att_text_add(name, path, folder) != ATT_OK ||
-            att_text_print(name, ATT_BESIDE_FORMAT, (long)getpid(),
-                           atomic_fetch_add(&counter, 1)) != ATT_OK) {
+        if (att_string_append(name, path, folder) != ATT_OK ||
+            att_string_printf(name, ATT_TEMP_FILE_FORMAT, (long)getpid(),
+                              atomic_fetch_add(&counter, 1)) != ATT_OK) {
             errno = ENOMEM;
             return -1;
         }
         int fd = open_retrying(name->data, O_WRONLY | O_CREAT | O_EXCL, 0666);
         if (fd >= 0)
-            (void)flock(fd, LOCK_EX | LOCK_NB); /* "in use", for att_file_clear_leftovers() */
+            (void)flock(fd, LOCK_EX | LOCK_NB); /* "in use", for att_file_remove_stale_temps() */
         if (fd >= 0 || errno != EEXIST)
             return fd;
     }
@@ -289,7 +290,7 @@ static int open_beside(att_text *name, const char *path)
 }
 
 /* Writes and flushes the open file and closes it; 0, or the errno of what failed first. */
-static int fill_and_close(int fd, const void *bytes, size_t size, const struct stat *old)
+static int write_and_close(int fd, const void *bytes, size_t size, const struct stat *old)
 {
     int code = 0;
     if (old && fchmod(fd, old->st_mode & 0777) != 0)
@@ -303,11 +304,11 @@ static int fill_and_close(int fd, const void *bytes, size_t size, const struct s
 
 /* Makes the renaming itself last through a power failure. Some file systems cannot, and the file
  * is complete either way, so a failure here is none of the caller's. */
-static void flush_folder(const char *path, att_text *scratch)
+static void sync_directory(const char *path, att_string *scratch)
 {
     const char *slash = strrchr(path, '/');
     scratch->length = 0;
-    if (att_text_add(scratch, path, slash ? (size_t)(slash - path) + 1 : 0) != ATT_OK)
+    if (att_string_append(scratch, path, slash ? (size_t)(slash - path) + 1 : 0) != ATT_OK)
         return;
     int fd = open_retrying(scratch->length ? scratch->data : ".", O_RDONLY | O_DIRECTORY, 0);
     if (fd < 0)
@@ -320,16 +321,16 @@ static void flush_folder(const char *path, att_text *scratch)
 static att_status replace(const char *target, const struct stat *old, const char *path,
                           const void *bytes, size_t size, att_error *err)
 {
-    att_text name = { 0 };
-    int fd = open_beside(&name, target);
-    int code = fd < 0 ? errno : fill_and_close(fd, bytes, size, old);
+    att_string name = { 0 };
+    int fd = open_temp_file(&name, target);
+    int code = fd < 0 ? errno : write_and_close(fd, bytes, size, old);
     if (code == 0 && rename(name.data, target) != 0)
         code = errno;
     if (code == 0)
-        flush_folder(target, &name);
+        sync_directory(target, &name);
     else if (fd >= 0)
         unlink(name.data);
-    att_text_free(&name);
+    att_string_free(&name);
     if (code == ENOMEM)
         return att_fail_memory(err);
     return code == 0 ? ATT_OK : fail_errno(err, path, fd < 0 ? "create" : "write", code);
@@ -344,9 +345,9 @@ att_status att_file_save(const char *path, const void *bytes, size_t size, att_e
         return replace(path, NULL, path, bytes, size, err);
     }
     if (S_ISDIR(info.st_mode))
-        return fail_kind(err, path, info.st_mode);
-    if (!S_ISREG(info.st_mode) || descriptor_named(path) >= 0)
-        return write_straight(path, bytes, size, err);
+        return fail_file_type(err, path, info.st_mode);
+    if (!S_ISREG(info.st_mode) || parse_descriptor_path(path) >= 0)
+        return write_in_place(path, bytes, size, err);
     char target[PATH_MAX]; /* a symbolic link stays one: what it leads to is replaced */
     if (!realpath(path, target))
         return fail_errno(err, path, "write", errno);

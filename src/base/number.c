@@ -10,16 +10,16 @@
 #include <string.h>
 
 /* Whole numbers below are written out; all of them are exact. */
-#define LARGEST_PLAIN 1e16
+#define MAX_PLAIN_INTEGER 1e16
 
 /* An application may have set a locale in which 0.5 is written 0,5. glibc gives its built-in "C"
  * locale here without allocating. */
-static locale_t plain_locale(void)
+static locale_t c_locale(void)
 {
     return newlocale(LC_ALL_MASK, "C", (locale_t)0);
 }
 
-bool att_whole_read(int64_t *out, const char *text)
+bool att_int_parse(int64_t *out, const char *text)
 {
     const char *digits = text + (*text == '-' || *text == '+');
     if (*digits == '\0' || digits[strspn(digits, "0123456789")] != '\0')
@@ -29,12 +29,12 @@ bool att_whole_read(int64_t *out, const char *text)
     return errno == 0;
 }
 
-bool att_real_read(double *out, const char *text)
+bool att_double_parse(double *out, const char *text)
 {
     /* Neither leading space, nor "inf", "nan" or hexadecimal. */
     if (*text == '\0' || text[strspn(text, "+-.0123456789eE")] != '\0')
         return false;
-    locale_t plain = plain_locale();
+    locale_t plain = c_locale();
     if (plain == (locale_t)0)
         return false;
     char *end;
@@ -43,15 +43,15 @@ bool att_real_read(double *out, const char *text)
     return end != text && *end == '\0' && isfinite(*out);
 }
 
-const char *att_real_write(char out[ATT_REAL_WRITTEN], double value)
+const char *att_double_format(char out[ATT_DOUBLE_STRING_SIZE], double value)
 {
-    locale_t plain = plain_locale();
+    locale_t plain = c_locale();
     locale_t before = plain ? uselocale(plain) : (locale_t)0;
-    if (value == floor(value) && fabs(value) < LARGEST_PLAIN)
-        snprintf(out, ATT_REAL_WRITTEN, "%.0f", value); /* 1000, not 1e+03 */
+    if (value == floor(value) && fabs(value) < MAX_PLAIN_INTEGER)
+        snprintf(out, ATT_DOUBLE_STRING_SIZE, "%.0f", value); /* 1000, not 1e+03 */
     else
         for (int digits = 1; digits <= 17; digits++) {
-            snprintf(out, ATT_REAL_WRITTEN, "%.*g", digits, value);
+            snprintf(out, ATT_DOUBLE_STRING_SIZE, "%.*g", digits, value);
             if (strtod(out, NULL) == value)
                 break;
         }

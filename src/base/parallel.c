@@ -3,7 +3,7 @@
 #include "base/parallel.h"
 
 #include "base/error.h"
-#include "base/team.h"
+#include "base/thread_pool.h"
 
 #include <sched.h>
 #include <stdatomic.h>
@@ -12,34 +12,34 @@
 
 static atomic_int threads; /* 0: not yet decided */
 
-static int within_limits(int count)
+static int clamp_threads(int count)
 {
-    return count < 1 ? 1 : count > ATT_MOST_THREADS ? ATT_MOST_THREADS : count;
+    return count < 1 ? 1 : count > ATT_MAX_THREADS ? ATT_MAX_THREADS : count;
 }
 
 /* The processors that this process may use. */
-static int processors(void)
+static int available_cpus(void)
 {
     cpu_set_t set;
     return sched_getaffinity(0, sizeof set, &set) == 0 ? CPU_COUNT(&set) : 1;
 }
 
-att_status att_threads_choose(int *out, const char *wish, att_error *err)
+att_status att_threads_parse(int *out, const char *requested, att_error *err)
 {
     *out = 0;
-    if (!wish || !*wish)
+    if (!requested || !*requested)
         return ATT_OK;
-    size_t digits = strspn(wish, "0123456789");
-    if (wish[digits] != '\0' || strspn(wish, "0") == digits)
+    size_t digits = strspn(requested, "0123456789");
+    if (requested[digits] != '\0' || strspn(requested, "0") == digits)
         return att_fail(err, ATT_BAD_INPUT, "ATTEND_THREADS",
-                        "'%s' is no number of threads, expected 1 or more", wish);
-    *out = digits > 4 ? ATT_MOST_THREADS : within_limits(atoi(wish));
+                        "'%s' is no number of threads, expected 1 or more", requested);
+    *out = digits > 4 ? ATT_MAX_THREADS : clamp_threads(atoi(requested));
     return ATT_OK;
 }
 
 void att_threads_set(int count)
 {
-    atomic_store(&threads, within_limits(count > 0 ? count : processors()));
+    atomic_store(&threads, clamp_threads(count > 0 ? count : available_cpus()));
 }
 
 int att_threads_get(void)
@@ -47,23 +47,23 @@ int att_threads_get(void)
     int count = atomic_load(&threads);
     if (count > 0)
         return count;
-    (void)att_threads_choose(&count, getenv("ATTEND_THREADS"), NULL);
+    (void)att_threads_parse(&count, getenv("ATTEND_THREADS"), NULL);
     att_threads_set(count);
     return atomic_load(&threads);
 }
 
 /* A loop to share out: `count` things, `grain` at a time. */
-typedef struct work {
+typedef struct parallel_loop {
     int64_t count, grain;
     void (*body)(void *context, int64_t begin, int64_t end);
     void *context;
-} work;
+} parallel_loop;
 
 /* Ranges are handed out one by one, because they seldom cost the same: the last rows of a causal
  * mask see the most keys. */
 static void run_range(void *context, int64_t index)
 {
-    const work *w = context;
+    const parallel_loop *w = context;
     int64_t begin = index * w->grain;
     w->body(w->context, begin, w->count - begin > w->grain ? begin + w->grain : w->count);
 }
@@ -73,12 +73,12 @@ void att_parallel_for(int64_t count, int64_t grain,
 {
     if (count <= 0)
         return;
-    work w = { count, grain < 1 ? 1 : grain, body, context };
+    parallel_loop w = { count, grain < 1 ? 1 : grain, body, context };
     int64_t ranges = (count - 1) / w.grain + 1;
     int threads_wanted = att_threads_get();
     if (threads_wanted > ranges)
         threads_wanted = (int)ranges;
-    if (threads_wanted > 1 && att_team_run(ranges, threads_wanted, run_range, &w))
+    if (threads_wanted > 1 && att_thread_pool_run(ranges, threads_wanted, run_range, &w))
         return;
     for (int64_t i = 0; i < ranges; i++)
         run_range(&w, i);

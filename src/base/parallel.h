@@ -5,7 +5,7 @@
 #include "attend.h"
 
 /* More threads than this are never started, whatever was asked for. */
-enum { ATT_MOST_THREADS = 1024 };
+enum { ATT_MAX_THREADS = 1024 };
 
 /* Calls body(context, begin, end) for [0,grain), [grain,2*grain), … up to `count`, each range once,
  * in any order and possibly at the same time. The ranges depend on `count` and `grain` alone, so a
@@ -16,6 +16,6 @@ void att_parallel_for(int64_t count, int64_t grain,
 
 /* What ATTEND_THREADS (may be NULL) asks for; 0 where it asks for nothing. What is no number from 1
  * on gives 0, and *err, if given, says so. */
-att_status att_threads_choose(int *out, const char *wish, att_error *err);
+att_status att_threads_parse(int *out, const char *requested, att_error *err);
 
 #endif

@@ -7,7 +7,7 @@
 #include <string.h>
 
 /* The longest piece is "\xNN" or a character of four bytes; the ellipsis and a zero come after. */
-enum { LONGEST_PIECE = 4, LAST_START = ATT_QUOTED - LONGEST_PIECE - 4 };
+enum { MAX_ESCAPE = 4, LAST_ESCAPE_START = ATT_QUOTED_SIZE - MAX_ESCAPE - 4 };
 
 /* The bytes of the printable character at `text`, or 0 where there is none. U+0080 to U+009F are
  * control characters like those below the space. */
@@ -18,16 +18,16 @@ static size_t printable(const char *text, size_t length)
     return code < 0x20 || (code >= 0x7F && code < 0xA0) ? 0 : size;
 }
 
-const char *att_quote(char out[ATT_QUOTED], const char *text, size_t length)
+const char *att_quote(char out[ATT_QUOTED_SIZE], const char *text, size_t length)
 {
     size_t used = 0, at = 0;
-    while (at < length && used <= LAST_START) {
+    while (at < length && used <= LAST_ESCAPE_START) {
         size_t size = printable(text + at, length - at);
         if (size > 0)
             memcpy(out + used, text + at, size);
         else
-            snprintf(out + used, LONGEST_PIECE + 1, "\\x%02X", (unsigned char)text[at]);
-        used += size > 0 ? size : LONGEST_PIECE;
+            snprintf(out + used, MAX_ESCAPE + 1, "\\x%02X", (unsigned char)text[at]);
+        used += size > 0 ? size : MAX_ESCAPE;
         at += size > 0 ? size : 1;
     }
     strcpy(out + used, at < length ? "…" : "");

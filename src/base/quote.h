@@ -6,10 +6,10 @@
 #include <stddef.h>
 
 /* Room for what att_quote() gives. */
-enum { ATT_QUOTED = 100 };
+enum { ATT_QUOTED_SIZE = 100 };
 
 /* Copies `text` into `out`: control characters and bytes that are no UTF-8 become \xNN, and a long
  * text ends in an ellipsis. Returns `out`. */
-const char *att_quote(char out[ATT_QUOTED], const char *text, size_t length);
+const char *att_quote(char out[ATT_QUOTED_SIZE], const char *text, size_t length);
 
 #endif

@@ -26,7 +26,7 @@ void att_philox(uint32_t out[4], const uint32_t counter[4], const uint32_t key[2
     out[3] = c3;
 }
 
-static void draw_block(uint32_t out[4], uint64_t seed, uint64_t stream, uint64_t block)
+static void philox_block(uint32_t out[4], uint64_t seed, uint64_t stream, uint64_t block)
 {
     const uint32_t counter[4] = { (uint32_t)block, (uint32_t)(block >> 32), (uint32_t)stream,
                                   (uint32_t)(stream >> 32) };
@@ -37,7 +37,7 @@ static void draw_block(uint32_t out[4], uint64_t seed, uint64_t stream, uint64_t
 uint32_t att_random_bits(uint64_t seed, uint64_t stream, uint64_t index)
 {
     uint32_t block[4];
-    draw_block(block, seed, stream, index / 4);
+    philox_block(block, seed, stream, index / 4);
     return block[index % 4];
 }
 
@@ -54,7 +54,7 @@ static double unit_double(uint32_t high, uint32_t low)
 double att_random_double(uint64_t seed, uint64_t stream, uint64_t index)
 {
     uint32_t block[4];
-    draw_block(block, seed, stream, index / 2);
+    philox_block(block, seed, stream, index / 2);
     const uint32_t *half = block + index % 2 * 2;
     return unit_double(half[0], half[1]);
 }
@@ -72,10 +72,9 @@ static double polynomial(const double *c, int count, double x)
  * log m = 2 (s + s³/3 + s⁵/5 + …); |s| < 0.172, so that twelve terms reach 2^-60. */
 static double natural_log(double x)
 {
-    static const double odd_parts[] = {
-        1.0,      1.0 / 3,  1.0 / 5,  1.0 / 7,  1.0 / 9,  1.0 / 11,
-        1.0 / 13, 1.0 / 15, 1.0 / 17, 1.0 / 19, 1.0 / 21, 1.0 / 23
-    };
+    static const double log_coefficients[] = { 1.0,      1.0 / 3,  1.0 / 5,  1.0 / 7,
+                                               1.0 / 9,  1.0 / 11, 1.0 / 13, 1.0 / 15,
+                                               1.0 / 17, 1.0 / 19, 1.0 / 21, 1.0 / 23 };
     static const double ln2_high = 0x1.62e42fee00000p-1; /* 33 bits: a product with e is exact */
     static const double ln2_low = 0x1.a39ef35793c76p-33;
     int exponent;
@@ -85,13 +84,13 @@ static double natural_log(double x)
         exponent--;
     }
     double s = (m - 1) / (m + 1);
-    double log_m = 2 * s * polynomial(odd_parts, 12, s * s);
+    double log_m = 2 * s * polynomial(log_coefficients, 12, s * s);
     return exponent * ln2_high + (log_m + exponent * ln2_low);
 }
 
 /* The point at `turn` of a full circle, in [0, 1). The nearest quarter is taken off exactly; what
  * is left is at most an eighth, where the Taylor series need nine terms. */
-static void circle_point(double turn, double *x, double *y)
+static void sincos_of_turn(double turn, double *x, double *y)
 {
     static const double cosine[] = { 1.0,
                                      -1.0 / 2,
@@ -123,9 +122,9 @@ static void circle_point(double turn, double *x, double *y)
 double att_random_normal(uint64_t seed, uint64_t stream, uint64_t index)
 {
     uint32_t block[4];
-    draw_block(block, seed, stream, index / 2);
+    philox_block(block, seed, stream, index / 2);
     double x, y;
-    circle_point(unit_double(block[2], block[3]), &x, &y);
+    sincos_of_turn(unit_double(block[2], block[3]), &x, &y);
     /* 1 - u lies in (0, 1], where the logarithm is finite. */
     double radius = sqrt(-2 * natural_log(1 - unit_double(block[0], block[1])));
     return radius * (index % 2 ? y : x);

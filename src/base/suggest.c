@@ -4,23 +4,23 @@
 #include <string.h>
 
 /* Longer words are not worth a guess; this also bounds time and stack. */
-enum { LONGEST = 64, ROWS = 3 };
+enum { MAX_WORD = 64, ROWS = 3 };
 
-static int fold(char c)
+static int to_lower(char c)
 {
     return c >= 'A' && c <= 'Z' ? c - 'A' + 'a' : c;
 }
 
-static int least(int a, int b)
+static int min_int(int a, int b)
 {
     return a < b ? a : b;
 }
 
 /* Edits (insert, delete, replace, exchange neighbours) that turn one word into the other. A cell of
  * the table needs the two rows above it, so three rows take turns. */
-static int distance(const char *a, int a_length, const char *b, int b_length)
+static int edit_distance(const char *a, int a_length, const char *b, int b_length)
 {
-    int rows[ROWS][LONGEST + 1];
+    int rows[ROWS][MAX_WORD + 1];
     for (int j = 0; j <= b_length; j++)
         rows[0][j] = j;
     for (int i = 1; i <= a_length; i++) {
@@ -29,11 +29,11 @@ static int distance(const char *a, int a_length, const char *b, int b_length)
         const int *two_above = rows[(i + ROWS - 2) % ROWS];
         row[0] = i;
         for (int j = 1; j <= b_length; j++) {
-            int same = fold(a[i - 1]) == fold(b[j - 1]);
-            row[j] = least(least(above[j], row[j - 1]) + 1, above[j - 1] + !same);
-            if (i > 1 && j > 1 && fold(a[i - 1]) == fold(b[j - 2]) &&
-                fold(a[i - 2]) == fold(b[j - 1]))
-                row[j] = least(row[j], two_above[j - 2] + 1);
+            int same = to_lower(a[i - 1]) == to_lower(b[j - 1]);
+            row[j] = min_int(min_int(above[j], row[j - 1]) + 1, above[j - 1] + !same);
+            if (i > 1 && j > 1 && to_lower(a[i - 1]) == to_lower(b[j - 2]) &&
+                to_lower(a[i - 2]) == to_lower(b[j - 1]))
+                row[j] = min_int(row[j], two_above[j - 2] + 1);
         }
     }
     return rows[a_length % ROWS][b_length];
@@ -41,16 +41,16 @@ static int distance(const char *a, int a_length, const char *b, int b_length)
 
 const char *att_suggest(const char *word, const char *const *known, size_t count)
 {
-    size_t length = strnlen(word, LONGEST + 1);
-    if (length == 0 || length > LONGEST)
+    size_t length = strnlen(word, MAX_WORD + 1);
+    if (length == 0 || length > MAX_WORD)
         return NULL;
     int limit = length < 6 ? 1 : length < 9 ? 2 : 3;
     const char *nearest = NULL;
     for (size_t i = 0; i < count; i++) {
-        size_t other = strnlen(known[i], LONGEST + 1);
-        if (other > LONGEST)
+        size_t other = strnlen(known[i], MAX_WORD + 1);
+        if (other > MAX_WORD)
             continue;
-        int edits = distance(word, (int)length, known[i], (int)other);
+        int edits = edit_distance(word, (int)length, known[i], (int)other);
         /* As many edits as characters would mean that the words have nothing in common. */
         if (edits > limit || edits >= (int)(length > other ? length : other))
             continue;

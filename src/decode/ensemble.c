@@ -12,18 +12,18 @@
 struct att_ensemble {
     size_t count;
     int64_t vocabulary;
-    att_decoder **decoders; /* [count] */
-    att_decoded *decoded;   /* [count] */
-    float *mixed;           /* [rows,V], where there are several */
-    size_t capacity;        /* floats in it */
+    att_decoder **decoders;      /* [count] */
+    att_decoder_output *outputs; /* [count] */
+    float *averaged;             /* [rows,V], where there are several */
+    size_t capacity;             /* floats in it */
 };
 
 /* ---- vocabularies */
 
-static att_status same_words(const att_vocab *a, const att_vocab *b, const char *side, size_t which,
-                             att_error *err)
+static att_status same_tokens(const att_vocab *a, const att_vocab *b, const char *side,
+                              size_t which, att_error *err)
 {
-    if (att_vocab_same(a, b))
+    if (att_vocab_equal(a, b))
         return ATT_OK;
     return att_fail(err, ATT_BAD_INPUT, NULL,
                     "model %zu has other %s tokens than the first: models that decode together "
@@ -35,14 +35,14 @@ att_status att_ensemble_check(const att_model *model, att_model *const *with, si
                               att_error *err)
 {
     for (size_t i = 0; i < count; i++) {
-        if (att_model_kind(model) != att_model_kind(with[i]))
+        if (att_model_type_get(model) != att_model_type_get(with[i]))
             return att_fail(err, ATT_BAD_INPUT, NULL,
                             "model %zu is of another kind than the first: it was trained for "
                             "another task",
                             i + 2);
-        if (model->source_words)
-            ATT_TRY(same_words(model->source_words, with[i]->source_words, "source", i + 2, err));
-        ATT_TRY(same_words(model->target_words, with[i]->target_words, "target", i + 2, err));
+        if (model->source_vocab)
+            ATT_TRY(same_tokens(model->source_vocab, with[i]->source_vocab, "source", i + 2, err));
+        ATT_TRY(same_tokens(model->target_vocab, with[i]->target_vocab, "target", i + 2, err));
     }
     return ATT_OK;
 }
@@ -53,8 +53,8 @@ static att_status open_decoders(att_ensemble *e, att_model *model, att_model *co
                                 size_t count, att_error *err)
 {
     e->decoders = att_alloc_zero(count, sizeof(att_decoder *));
-    e->decoded = att_alloc_zero(count, sizeof *e->decoded);
-    if (!e->decoders || !e->decoded)
+    e->outputs = att_alloc_zero(count, sizeof *e->outputs);
+    if (!e->decoders || !e->outputs)
         return att_fail_memory(err);
     e->count = count;
     for (size_t i = 0; i < count; i++)
@@ -70,7 +70,7 @@ att_status att_ensemble_new(att_ensemble **out, att_model *model, att_model *con
     att_ensemble *e = att_alloc_zero(1, sizeof *e);
     if (!e)
         return att_fail_memory(err);
-    e->vocabulary = att_vocab_size(model->target_words);
+    e->vocabulary = att_vocab_size(model->target_vocab);
     att_status status = open_decoders(e, model, with, 1 + with_count, err);
     if (status == ATT_OK)
         *out = e;
@@ -86,8 +86,8 @@ void att_ensemble_free(att_ensemble *ensemble)
     for (size_t i = 0; i < ensemble->count; i++)
         att_decoder_free(ensemble->decoders[i]);
     att_free(ensemble->decoders);
-    att_free(ensemble->decoded);
-    att_free(ensemble->mixed);
+    att_free(ensemble->outputs);
+    att_free(ensemble->averaged);
     att_free(ensemble);
 }
 
@@ -102,7 +102,7 @@ att_status att_ensemble_start(att_ensemble *ensemble, const att_sources *sources
                               att_error *err)
 {
     for (size_t i = 0; i < ensemble->count; i++) {
-        ensemble->decoders[i]->want_weights = want_weights;
+        ensemble->decoders[i]->want_attention = want_weights;
         ATT_TRY(att_decoder_start(ensemble->decoders[i], sources, err));
     }
     return ATT_OK;
@@ -113,19 +113,19 @@ enum { BLOCK = 256 };
 /* out = log(mean of exp(x_k)) over `count` tokens from `at` on, the largest x_k of each token taken
  * off before and put back after: log-probabilities far below what exp() can hold keep their
  * digits, and equal ones their bits. */
-static void mix_block(const att_ensemble *e, int64_t at, size_t count)
+static void average_block(const att_ensemble *e, int64_t at, size_t count)
 {
     const att_kernels *kern = att_kernels_get();
     float most[BLOCK], part[BLOCK], sum[BLOCK] = { 0 };
     for (size_t i = 0; i < count; i++) {
         most[i] = -FLT_MAX;
         for (size_t k = 0; k < e->count; k++)
-            if (e->decoded[k].log_probs[at + (int64_t)i] > most[i])
-                most[i] = e->decoded[k].log_probs[at + (int64_t)i];
+            if (e->outputs[k].log_probs[at + (int64_t)i] > most[i])
+                most[i] = e->outputs[k].log_probs[at + (int64_t)i];
     }
     for (size_t k = 0; k < e->count; k++) {
         for (size_t i = 0; i < count; i++)
-            part[i] = e->decoded[k].log_probs[at + (int64_t)i] - most[i];
+            part[i] = e->outputs[k].log_probs[at + (int64_t)i] - most[i];
         kern->exp(part, part, count);
         for (size_t i = 0; i < count; i++)
             sum[i] += part[i];
@@ -134,51 +134,51 @@ static void mix_block(const att_ensemble *e, int64_t at, size_t count)
         sum[i] /= (float)e->count;
     kern->log(sum, sum, count);
     for (size_t i = 0; i < count; i++)
-        e->mixed[at + (int64_t)i] = sum[i] + most[i];
+        e->averaged[at + (int64_t)i] = sum[i] + most[i];
 }
 
-typedef struct mix_job {
+typedef struct average_job {
     const att_ensemble *ensemble;
     int64_t count;
-} mix_job;
+} average_job;
 
-static void mix_range(void *context, int64_t begin, int64_t end)
+static void average_range(void *context, int64_t begin, int64_t end)
 {
-    const mix_job *job = context;
+    const average_job *job = context;
     for (int64_t block = begin; block < end; block++) {
         int64_t at = block * BLOCK, left = job->count - at;
-        mix_block(job->ensemble, at, (size_t)(left < BLOCK ? left : BLOCK));
+        average_block(job->ensemble, at, (size_t)(left < BLOCK ? left : BLOCK));
     }
 }
 
-static att_status mix(att_ensemble *e, int64_t rows, att_error *err)
+static att_status average_log_probs(att_ensemble *e, int64_t rows, att_error *err)
 {
     size_t wanted = (size_t)rows * (size_t)e->vocabulary;
     if (wanted > e->capacity) {
-        att_free(e->mixed);
-        e->mixed = att_alloc(wanted, sizeof *e->mixed);
-        e->capacity = e->mixed ? wanted : 0;
-        if (!e->mixed)
+        att_free(e->averaged);
+        e->averaged = att_alloc(wanted, sizeof *e->averaged);
+        e->capacity = e->averaged ? wanted : 0;
+        if (!e->averaged)
             return att_fail_memory(err);
     }
-    const mix_job job = { e, (int64_t)wanted };
-    att_parallel_for((job.count + BLOCK - 1) / BLOCK, 64, mix_range, (void *)(uintptr_t)&job);
+    const average_job job = { e, (int64_t)wanted };
+    att_parallel_for((job.count + BLOCK - 1) / BLOCK, 64, average_range, (void *)(uintptr_t)&job);
     return ATT_OK;
 }
 
 att_status att_ensemble_step(att_ensemble *ensemble, int64_t rows, const int32_t *tokens,
-                             const int64_t *order, att_decoded *out, att_error *err)
+                             const int64_t *order, att_decoder_output *out, att_error *err)
 {
     for (size_t i = 0; i < ensemble->count; i++)
-        ATT_TRY(att_decoder_step(ensemble->decoders[i], rows, tokens, order, &ensemble->decoded[i],
+        ATT_TRY(att_decoder_step(ensemble->decoders[i], rows, tokens, order, &ensemble->outputs[i],
                                  err));
     size_t looks = 0;
-    while (looks + 1 < ensemble->count && !ensemble->decoded[looks].weights)
+    while (looks + 1 < ensemble->count && !ensemble->outputs[looks].attention)
         looks++;
-    *out = ensemble->decoded[looks];
+    *out = ensemble->outputs[looks];
     if (ensemble->count == 1)
         return ATT_OK;
-    ATT_TRY(mix(ensemble, rows, err));
-    out->log_probs = ensemble->mixed;
+    ATT_TRY(average_log_probs(ensemble, rows, err));
+    out->log_probs = ensemble->averaged;
     return ATT_OK;
 }

@@ -23,7 +23,7 @@ void att_ensemble_free(att_ensemble *ensemble);
 att_status att_ensemble_start(att_ensemble *ensemble, const att_sources *sources, bool want_weights,
                               att_error *err);
 att_status att_ensemble_step(att_ensemble *ensemble, int64_t rows, const int32_t *tokens,
-                             const int64_t *order, att_decoded *out, att_error *err);
+                             const int64_t *order, att_decoder_output *out, att_error *err);
 
 /* Target tokens. */
 int64_t att_ensemble_vocabulary(const att_ensemble *ensemble);

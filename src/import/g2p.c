@@ -9,7 +9,7 @@
 
 #include "base/error.h"
 #include "base/quote.h"
-#include "import/graft.h"
+#include "import/model_writer.h"
 #include "import/import.h"
 #include "tensor/tensor.h"
 
@@ -34,38 +34,38 @@ static const char *const phonemes[] = {
 };
 
 enum {
-    LETTER_UNKNOWN = 1,
-    LETTER_END = 2,
-    PHONEME_UNKNOWN = 1,
-    PHONEME_START = 2,
-    PHONEME_END = 3,
+    LETTER_UNK = 1,
+    LETTER_EOS = 2,
+    PHONEME_UNK = 1,
+    PHONEME_BOS = 2,
+    PHONEME_EOS = 3,
 };
 
 /* What becomes of an array. */
-typedef enum manner {
-    AS_IT_IS,
-    TURNED,
-    OF_LETTERS, /* a row for each */
-    OF_PHONEMES,
+typedef enum conversion {
+    COPY,
+    TRANSPOSE,
+    SOURCE_EMBEDDING, /* a row for each */
+    TARGET_EMBEDDING,
     OUTPUT, /* a row for each phoneme, turned */
     OUTPUT_BIAS,
-} manner;
+} conversion;
 
-static const struct part {
+static const struct tensor_mapping {
     const char *from, *into;
     int rank;
-    manner manner;
-} parts[] = {
-    { "enc_emb", "source.embed", 2, OF_LETTERS },
-    { "dec_emb", "target.embed", 2, OF_PHONEMES },
-    { "enc_w_ih", "encoder.0.forward.w", 2, TURNED },
-    { "enc_w_hh", "encoder.0.forward.u", 2, TURNED },
-    { "enc_b_ih", "encoder.0.forward.bias", 1, AS_IT_IS },
-    { "enc_b_hh", "encoder.0.forward.bias_u", 1, AS_IT_IS },
-    { "dec_w_ih", "decoder.0.w", 2, TURNED },
-    { "dec_w_hh", "decoder.0.u", 2, TURNED },
-    { "dec_b_ih", "decoder.0.bias", 1, AS_IT_IS },
-    { "dec_b_hh", "decoder.0.bias_u", 1, AS_IT_IS },
+    conversion manner;
+} tensor_mappings[] = {
+    { "enc_emb", "source.embed", 2, SOURCE_EMBEDDING },
+    { "dec_emb", "target.embed", 2, TARGET_EMBEDDING },
+    { "enc_w_ih", "encoder.0.forward.w", 2, TRANSPOSE },
+    { "enc_w_hh", "encoder.0.forward.u", 2, TRANSPOSE },
+    { "enc_b_ih", "encoder.0.forward.bias", 1, COPY },
+    { "enc_b_hh", "encoder.0.forward.bias_u", 1, COPY },
+    { "dec_w_ih", "decoder.0.w", 2, TRANSPOSE },
+    { "dec_w_hh", "decoder.0.u", 2, TRANSPOSE },
+    { "dec_b_ih", "decoder.0.bias", 1, COPY },
+    { "dec_b_hh", "decoder.0.bias_u", 1, COPY },
     { "fc_w", "output.w", 2, OUTPUT },
     { "fc_b", "output.bias", 1, OUTPUT_BIAS },
 };
@@ -73,33 +73,34 @@ static const struct part {
 /* An import under way. */
 typedef struct import {
     const att_bundle *weights;
-    att_graft graft;
-    att_graft_words letters, phonemes;
+    att_model_writer writer;
+    att_imported_vocab letters, phonemes;
     att_error *err;
 } import;
 
 /* Whether the arrays are those of the list and no others. */
 static att_status check_arrays(const import *in)
 {
-    char shape[ATT_SHAPE_TEXT], quoted[ATT_QUOTED];
-    for (size_t i = 0; i < COUNT(parts); i++) {
-        const att_tensor *array = att_bundle_get(in->weights, parts[i].from);
+    char shape[ATT_SHAPE_STRING_SIZE], quoted[ATT_QUOTED_SIZE];
+    for (size_t i = 0; i < COUNT(tensor_mappings); i++) {
+        const att_tensor *array = att_bundle_get(in->weights, tensor_mappings[i].from);
         if (!array)
-            return att_fail(in->err, ATT_BAD_INPUT, in->graft.name, "lacks the array '%s'",
-                            parts[i].from);
-        if (array->rank != parts[i].rank || array->dtype != ATT_F32)
-            return att_fail(in->err, ATT_BAD_INPUT, in->graft.name,
+            return att_fail(in->err, ATT_BAD_INPUT, in->writer.name, "lacks the array '%s'",
+                            tensor_mappings[i].from);
+        if (array->rank != tensor_mappings[i].rank || array->dtype != ATT_F32)
+            return att_fail(in->err, ATT_BAD_INPUT, in->writer.name,
                             "the array '%s' is %s in %s, expected %d dimensions in float",
-                            parts[i].from, att_shape_text(shape, array->rank, array->shape),
-                            att_dtype_name(array->dtype), parts[i].rank);
+                            tensor_mappings[i].from,
+                            att_shape_to_string(shape, array->rank, array->shape),
+                            att_dtype_name(array->dtype), tensor_mappings[i].rank);
     }
     for (size_t i = 0; i < att_bundle_count(in->weights); i++) {
         const char *name = att_bundle_name(in->weights, i);
         bool known = false;
-        for (size_t j = 0; j < COUNT(parts); j++)
-            known |= strcmp(parts[j].from, name) == 0;
+        for (size_t j = 0; j < COUNT(tensor_mappings); j++)
+            known |= strcmp(tensor_mappings[j].from, name) == 0;
         if (!known)
-            return att_fail(in->err, ATT_BAD_INPUT, in->graft.name,
+            return att_fail(in->err, ATT_BAD_INPUT, in->writer.name,
                             "what the array '%s' does is not known",
                             att_quote(quoted, name, strlen(name)));
     }
@@ -107,56 +108,60 @@ static att_status check_arrays(const import *in)
 }
 
 /* Words are read in small letters; phonemes are capitals. */
-static att_status make_words(import *in)
+static att_status make_vocabularies(import *in)
 {
-    const att_foreign_words source = { .tokens = letters,
+    const att_foreign_vocab source = { .tokens = letters,
                                        .count = COUNT(letters),
-                                       .unknown = LETTER_UNKNOWN,
-                                       .start = -1,
-                                       .end = LETTER_END,
-                                       .kind = ATT_TOKENS_CHAR,
-                                       .lower = true };
-    const att_foreign_words target = { .tokens = phonemes,
+                                       .unk_id = LETTER_UNK,
+                                       .bos_id = -1,
+                                       .eos_id = LETTER_EOS,
+                                       .kind = ATT_TOKENIZER_CHAR,
+                                       .lowercase = true };
+    const att_foreign_vocab target = { .tokens = phonemes,
                                        .count = COUNT(phonemes),
-                                       .unknown = PHONEME_UNKNOWN,
-                                       .start = PHONEME_START,
-                                       .end = PHONEME_END,
-                                       .kind = ATT_TOKENS_SPACE };
-    ATT_TRY(att_graft_words_new(&in->letters, &source, in->err));
-    att_vocab_end_lines(in->letters.vocab);
-    return att_graft_words_new(&in->phonemes, &target, in->err);
+                                       .unk_id = PHONEME_UNK,
+                                       .bos_id = PHONEME_BOS,
+                                       .eos_id = PHONEME_EOS,
+                                       .kind = ATT_TOKENIZER_SPACE };
+    ATT_TRY(att_imported_vocab_new(&in->letters, &source, in->err));
+    att_vocab_set_append_eos(in->letters.vocab);
+    return att_imported_vocab_new(&in->phonemes, &target, in->err);
 }
 
-static att_status add_part(const import *in, const struct part *part)
+static att_status add_tensor(const import *in, const struct tensor_mapping *tensor_mapping)
 {
-    const att_tensor *array = att_bundle_get(in->weights, part->from);
-    const att_graft *graft = &in->graft;
+    const att_tensor *array = att_bundle_get(in->weights, tensor_mapping->from);
+    const att_model_writer *graft = &in->writer;
     att_tensor view = *array;
-    switch (part->manner) {
-    case OF_LETTERS:
-        return att_graft_table(graft, part->into, array, &in->letters, in->err);
-    case OF_PHONEMES:
-        return att_graft_table(graft, part->into, array, &in->phonemes, in->err);
+    switch (tensor_mapping->manner) {
+    case SOURCE_EMBEDDING:
+        return att_model_writer_add_embedding(graft, tensor_mapping->into, array, &in->letters,
+                                              in->err);
+    case TARGET_EMBEDDING:
+        return att_model_writer_add_embedding(graft, tensor_mapping->into, array, &in->phonemes,
+                                              in->err);
     case OUTPUT:
-        return att_graft_output(graft, part->into, array, &in->phonemes, in->err);
+        return att_model_writer_add_output(graft, tensor_mapping->into, array, &in->phonemes,
+                                           in->err);
     case OUTPUT_BIAS:
-        return att_graft_output_bias(graft, part->into, array, &in->phonemes, in->err);
-    case TURNED:
+        return att_model_writer_add_output_bias(graft, tensor_mapping->into, array, &in->phonemes,
+                                                in->err);
+    case TRANSPOSE:
         ATT_TRY(att_tensor_transpose(&view, array, 0, 1, in->err));
         break;
-    case AS_IT_IS:
+    case COPY:
         break;
     }
-    return att_graft_add(graft, part->into, &view, in->err);
+    return att_model_writer_add(graft, tensor_mapping->into, &view, in->err);
 }
 
 static att_status convert(import *in)
 {
     ATT_TRY(check_arrays(in));
-    ATT_TRY(make_words(in));
-    for (size_t i = 0; i < COUNT(parts); i++)
-        ATT_TRY(add_part(in, &parts[i]));
-    const att_graft_choice choices[] = {
+    ATT_TRY(make_vocabularies(in));
+    for (size_t i = 0; i < COUNT(tensor_mappings); i++)
+        ATT_TRY(add_tensor(in, &tensor_mappings[i]));
+    const att_model_writer_setting choices[] = {
         { "family", "recurrent", 0 },
         { "cell", "gru", 0 },
         { "layers", NULL, 1 },
@@ -167,29 +172,30 @@ static att_status convert(import *in)
         { "source-tokens", "char", 0 },
         { "target-tokens", "space", 0 },
     };
-    const att_note notes[] = { { "format", "g2p", 0 }, { "weights", "float32", 0 } };
-    const att_graft_model model = { choices, COUNT(choices), in->letters.vocab, in->phonemes.vocab,
-                                    notes,   COUNT(notes) };
-    return att_graft_finish(&in->graft, &model, in->err);
+    const att_metadata_entry notes[] = { { "format", "g2p", 0 }, { "weights", "float32", 0 } };
+    const att_model_writer_metadata model = {
+        choices, COUNT(choices), in->letters.vocab, in->phonemes.vocab, notes, COUNT(notes)
+    };
+    return att_model_writer_finish(&in->writer, &model, in->err);
 }
 
 att_status att_g2p_convert(att_bundle **out, const att_bundle *weights, const char *name,
                            att_error *err)
 {
-import in = {.weights = weights, .graft = {.name = name }, .err = err };
+import in = {.weights = weights, .writer = {.name = name }, .err = err };
     *out = NULL;
-    ATT_TRY(att_bundle_new(&in.graft.bundle, err));
+    ATT_TRY(att_bundle_new(&in.writer.bundle, err));
     att_status status = convert(&in);
-    att_graft_words_free(&in.letters);
-    att_graft_words_free(&in.phonemes);
+    att_imported_vocab_free(&in.letters);
+    att_imported_vocab_free(&in.phonemes);
     if (status == ATT_OK)
-        *out = in.graft.bundle;
+        *out = in.writer.bundle;
     else
-        att_bundle_free(in.graft.bundle);
+        att_bundle_free(in.writer.bundle);
     return status;
 }
 
-att_status att_import_g2p(att_bundle **out, const char *path, const att_import_how *how,
+att_status att_import_g2p(att_bundle **out, const char *path, const att_import_options *how,
                           att_error *err)
 {
     (void)how; /* there is nothing to choose */

@@ -9,22 +9,22 @@
 
 static const att_importer importers[] = {
     { { .name = "ctranslate2",
-        .takes = "model.bin",
-        .says = "a Transformer of CTranslate2, version 2; its vocabularies lie beside it",
-        .splits = true },
+        .file = "model.bin",
+        .help = "a Transformer of CTranslate2, version 2; its vocabularies lie beside it",
+        .has_token_kinds = true },
       att_import_ctranslate2 },
     { { .name = "g2p",
-        .takes = "checkpoint20.npz",
-        .says = "the GRU by which g2p_en pronounces English words" },
+        .file = "checkpoint20.npz",
+        .help = "the GRU by which g2p_en pronounces English words" },
       att_import_g2p },
     { { .name = "llama2c",
-        .takes = "stories260K.bin",
-        .says = "a checkpoint of llama2.c; its tokeniser lies beside it, or is given",
-        .tokeniser = true },
+        .file = "stories260K.bin",
+        .help = "a checkpoint of llama2.c; its tokeniser lies beside it, or is given",
+        .needs_tokenizer = true },
       att_import_llama2c },
     { { .name = "squeezenet",
-        .takes = "squeezenet_v1.0.f32",
-        .says = "SqueezeNet v1.0, which looks at photographs; two lists lie beside it" },
+        .file = "squeezenet_v1.0.f32",
+        .help = "SqueezeNet v1.0, which looks at photographs; two lists lie beside it" },
       att_import_squeezenet },
 };
 
@@ -32,15 +32,15 @@ enum { IMPORTERS = sizeof importers / sizeof *importers };
 
 const att_import_format *att_import_format_get(size_t index)
 {
-    return index < IMPORTERS ? &importers[index].shown : NULL;
+    return index < IMPORTERS ? &importers[index].format : NULL;
 }
 
 static att_status unknown_format(const char *format, att_error *err)
 {
     const char *known[IMPORTERS];
-    char quoted[ATT_QUOTED];
+    char quoted[ATT_QUOTED_SIZE];
     for (size_t i = 0; i < IMPORTERS; i++)
-        known[i] = importers[i].shown.name;
+        known[i] = importers[i].format.name;
     const char *nearest = att_suggest(format, known, IMPORTERS);
     att_quote(quoted, format, strlen(format));
     if (nearest)
@@ -53,28 +53,28 @@ static att_status unknown_format(const char *format, att_error *err)
     return att_fail(err, ATT_BAD_INPUT, NULL, "unknown format '%s'; there are %s", quoted, all);
 }
 
-static att_status check_how(const att_import_format *format, const att_import_how *how,
-                            att_error *err)
+static att_status check_options(const att_import_format *format, const att_import_options *how,
+                                att_error *err)
 {
-    if (how->tokens && !format->splits)
+    if (how->tokens && !format->has_token_kinds)
         return att_fail(err, ATT_BAD_INPUT, NULL, "the format %s itself says what its tokens are",
                         format->name);
-    if (how->tokeniser && !format->tokeniser)
+    if (how->tokenizer && !format->needs_tokenizer)
         return att_fail(err, ATT_BAD_INPUT, NULL, "the format %s has no tokeniser in another file",
                         format->name);
     return ATT_OK;
 }
 
 att_status att_import(att_bundle **out, const char *format, const char *path,
-                      const att_import_how *how, att_error *err)
+                      const att_import_options *how, att_error *err)
 {
-    static const att_import_how plain = { 0 };
+    static const att_import_options plain = { 0 };
     *out = NULL;
     how = how ? how : &plain;
     for (size_t i = 0; i < IMPORTERS; i++) {
-        if (strcmp(importers[i].shown.name, format) != 0)
+        if (strcmp(importers[i].format.name, format) != 0)
             continue;
-        ATT_TRY(check_how(&importers[i].shown, how, err));
+        ATT_TRY(check_options(&importers[i].format, how, err));
         return importers[i].read(out, path, how, err);
     }
     return unknown_format(format, err);

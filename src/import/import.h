@@ -7,20 +7,20 @@
 #include "attend.h"
 
 typedef struct att_importer {
-    att_import_format shown;
+    att_import_format format;
 
     /* Reads the file, or the folder, at `path`. On failure *out is NULL. */
-    att_status (*read)(att_bundle **out, const char *path, const att_import_how *how,
+    att_status (*read)(att_bundle **out, const char *path, const att_import_options *how,
                        att_error *err);
 } att_importer;
 
-att_status att_import_ctranslate2(att_bundle **out, const char *path, const att_import_how *how,
+att_status att_import_ctranslate2(att_bundle **out, const char *path, const att_import_options *how,
                                   att_error *err);
-att_status att_import_llama2c(att_bundle **out, const char *path, const att_import_how *how,
+att_status att_import_llama2c(att_bundle **out, const char *path, const att_import_options *how,
                               att_error *err);
-att_status att_import_g2p(att_bundle **out, const char *path, const att_import_how *how,
+att_status att_import_g2p(att_bundle **out, const char *path, const att_import_options *how,
                           att_error *err);
-att_status att_import_squeezenet(att_bundle **out, const char *path, const att_import_how *how,
+att_status att_import_squeezenet(att_bundle **out, const char *path, const att_import_options *how,
                                  att_error *err);
 
 #endif

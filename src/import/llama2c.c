@@ -7,7 +7,7 @@
 #include "import/llama2c.h"
 
 #include "base/error.h"
-#include "import/graft.h"
+#include "import/model_writer.h"
 #include "import/llama2c_file.h"
 #include "import/llama2c_tokens.h"
 #include "tensor/tensor.h"
@@ -16,13 +16,13 @@
 
 #define COUNT(array) (sizeof(array) / sizeof *(array))
 
-enum { NAME_ROOM = 64 };
+enum { MAX_NAME = 64 };
 
 /* An import under way. */
 typedef struct import {
     att_llama_file file;
-    att_vocab *words;
-    att_graft graft;
+    att_vocab *vocab;
+    att_model_writer writer;
     att_error *err;
 } import;
 
@@ -32,95 +32,98 @@ static att_status add(const import *in, const char *name, int rank, int64_t rows
                       const float *values)
 {
     att_tensor view = att_tensor_view(values, ATT_F32, rank, (const int64_t[]){ rows, columns });
-    return att_graft_add(&in->graft, name, &view, in->err);
+    return att_model_writer_add(&in->writer, name, &view, in->err);
 }
 
 /* A matrix of `rows` results, turned. */
-static att_status add_turned(const import *in, const char *name, int64_t rows, int64_t columns,
-                             const float *values)
+static att_status add_transposed(const import *in, const char *name, int64_t rows, int64_t columns,
+                                 const float *values)
 {
     att_tensor turned,
         view = att_tensor_view(values, ATT_F32, 2, (const int64_t[]){ rows, columns });
     ATT_TRY(att_tensor_transpose(&turned, &view, 0, 1, in->err));
-    return att_graft_add(&in->graft, name, &turned, in->err);
+    return att_model_writer_add(&in->writer, name, &turned, in->err);
 }
 
 /* Matrices of as many columns below each other, which become one with all results side by side. */
-typedef struct block {
+typedef struct matrix_block {
     const float *values; /* [rows, columns] */
     int64_t rows;
-    int64_t head; /* rows that turn as one head; 0: they do not */
-} block;
+    int64_t head_size; /* rows that turn as one head; 0: they do not */
+} matrix_block;
 
 /* Which row of a head that turns our row i is: the first of each pair, then the second. */
-static int64_t row_of(const block *b, int64_t i)
+static int64_t rope_row(const matrix_block *b, int64_t i)
 {
-    if (b->head == 0)
+    if (b->head_size == 0)
         return i;
-    int64_t within = i % b->head, half = b->head / 2;
+    int64_t within = i % b->head_size, half = b->head_size / 2;
     return i - within + (within < half ? 2 * within : 2 * (within - half) + 1);
 }
 
-static att_status add_blocks(const import *in, const char *name, const block *blocks, size_t count,
-                             int64_t columns)
+static att_status add_blocks(const import *in, const char *name, const matrix_block *blocks,
+                             size_t count, int64_t columns)
 {
     int64_t rows = 0, first = 0;
     for (size_t b = 0; b < count; b++)
         rows += blocks[b].rows;
     att_tensor whole;
-    ATT_TRY(att_tensor_new_raw(&whole, ATT_F32, 2, (const int64_t[]){ columns, rows }, in->err));
+    ATT_TRY(att_tensor_new_uninitialized(&whole, ATT_F32, 2, (const int64_t[]){ columns, rows },
+                                         in->err));
     float *to = whole.data;
     for (size_t b = 0; b < count; first += blocks[b++].rows)
         for (int64_t i = 0; i < blocks[b].rows; i++)
             for (int64_t j = 0; j < columns; j++)
-                to[j * rows + first + i] = blocks[b].values[row_of(&blocks[b], i) * columns + j];
-    att_status status = att_graft_add(&in->graft, name, &whole, in->err);
+                to[j * rows + first + i] = blocks[b].values[rope_row(&blocks[b], i) * columns + j];
+    att_status status = att_model_writer_add(&in->writer, name, &whole, in->err);
     att_tensor_free(&whole);
     return status;
 }
 
-static const char *named(char room[NAME_ROOM], int64_t layer, const char *name)
+static const char *named(char room[MAX_NAME], int64_t layer, const char *name)
 {
-    snprintf(room, NAME_ROOM, "decoder.%d.%s", (int)layer, name);
+    snprintf(room, MAX_NAME, "decoder.%d.%s", (int)layer, name);
     return room;
 }
 
 static att_status add_layer(const import *in, int64_t i)
 {
     const att_llama_file *f = &in->file;
-    int64_t width = f->width, keys = f->key_width, between = f->feed_forward;
-    char name[NAME_ROOM];
-    const block heads[] = {
-        { f->arrays[ATT_LLAMA_QUERY] + i * width * width, width, f->head },
-        { f->arrays[ATT_LLAMA_KEY] + i * keys * width, keys, f->head },
+    int64_t width = f->hidden_size, keys = f->kv_size, between = f->ffn_size;
+    char name[MAX_NAME];
+    const matrix_block heads[] = {
+        { f->arrays[ATT_LLAMA_QUERY] + i * width * width, width, f->head_size },
+        { f->arrays[ATT_LLAMA_KEY] + i * keys * width, keys, f->head_size },
         { f->arrays[ATT_LLAMA_VALUE] + i * keys * width, keys, 0 },
     };
-    const block gated[] = {
+    const matrix_block gated[] = {
         { f->arrays[ATT_LLAMA_GATE] + i * between * width, between, 0 },
-        { f->arrays[ATT_LLAMA_FIRST] + i * between * width, between, 0 },
+        { f->arrays[ATT_LLAMA_UP] + i * between * width, between, 0 },
     };
     ATT_TRY(add(in, named(name, i, "self.norm.gain"), 1, width, 1,
-                f->arrays[ATT_LLAMA_SELF_NORM] + i * width));
+                f->arrays[ATT_LLAMA_ATTENTION_NORM] + i * width));
     ATT_TRY(add_blocks(in, named(name, i, "self.query_key_value"), heads, COUNT(heads), width));
-    ATT_TRY(add_turned(in, named(name, i, "self.out"), width, width,
-                       f->arrays[ATT_LLAMA_OUT] + i * width * width));
+    ATT_TRY(add_transposed(in, named(name, i, "self.out"), width, width,
+                           f->arrays[ATT_LLAMA_OUT] + i * width * width));
     ATT_TRY(add(in, named(name, i, "feed.norm.gain"), 1, width, 1,
-                f->arrays[ATT_LLAMA_FEED_NORM] + i * width));
+                f->arrays[ATT_LLAMA_FFN_NORM] + i * width));
     ATT_TRY(add_blocks(in, named(name, i, "feed.first"), gated, COUNT(gated), width));
-    return add_turned(in, named(name, i, "feed.second"), width, between,
-                      f->arrays[ATT_LLAMA_SECOND] + i * width * between);
+    return add_transposed(in, named(name, i, "feed.second"), width, between,
+                          f->arrays[ATT_LLAMA_DOWN] + i * width * between);
 }
 
 static att_status add_tensors(const import *in)
 {
     const att_llama_file *f = &in->file;
-    ATT_TRY(add(in, "target.embed", 2, f->vocabulary, f->width, f->arrays[ATT_LLAMA_EMBED]));
+    ATT_TRY(
+        add(in, "target.embed", 2, f->vocab_size, f->hidden_size, f->arrays[ATT_LLAMA_EMBEDDING]));
     for (int64_t i = 0; i < f->layers; i++)
         ATT_TRY(add_layer(in, i));
-    ATT_TRY(add(in, "decoder.norm.gain", 1, f->width, 1, f->arrays[ATT_LLAMA_LAST_NORM]));
+    ATT_TRY(add(in, "decoder.norm.gain", 1, f->hidden_size, 1, f->arrays[ATT_LLAMA_FINAL_NORM]));
     if (f->tied)
         return ATT_OK;
-    return add_turned(in, "output.w", f->vocabulary, f->width, f->arrays[ATT_LLAMA_OUTPUT]);
+    return add_transposed(in, "output.w", f->vocab_size, f->hidden_size,
+                          f->arrays[ATT_LLAMA_OUTPUT]);
 }
 
 /* ---- all of it */
@@ -128,14 +131,14 @@ static att_status add_tensors(const import *in)
 static att_status finish(const import *in)
 {
     const att_llama_file *f = &in->file;
-    const att_graft_choice choices[] = {
+    const att_model_writer_setting choices[] = {
         { "task", "lm", 0 },
         { "family", "transformer", 0 },
         { "layers", NULL, f->layers },
-        { "width", NULL, f->width },
+        { "width", NULL, f->hidden_size },
         { "heads", NULL, f->heads },
-        { "key-heads", NULL, f->key_heads },
-        { "feed-forward", NULL, f->feed_forward },
+        { "key-heads", NULL, f->kv_heads },
+        { "feed-forward", NULL, f->ffn_size },
         { "norm", "before", 0 },
         { "norm-kind", "rms", 0 },
         { "activation", "gated", 0 },
@@ -144,24 +147,24 @@ static att_status finish(const import *in)
         { "positions", "rotary", 0 },
         { "tie", f->tied ? "output" : "no", 0 },
         { "tokens", "subword", 0 },
-        { "chunk", NULL, f->context },
+        { "chunk", NULL, f->context_length },
     };
-    const att_note notes[] = { { "format", "llama2c", 0 }, { "weights", "float32", 0 } };
-    const att_graft_model model = { .choices = choices,
-                                    .choice_count = COUNT(choices),
-                                    .target = in->words,
-                                    .notes = notes,
-                                    .note_count = COUNT(notes) };
-    return att_graft_finish(&in->graft, &model, in->err);
+    const att_metadata_entry notes[] = { { "format", "llama2c", 0 }, { "weights", "float32", 0 } };
+    const att_model_writer_metadata model = { .settings = choices,
+                                              .setting_count = COUNT(choices),
+                                              .target_vocab = in->vocab,
+                                              .entries = notes,
+                                              .entry_count = COUNT(notes) };
+    return att_model_writer_finish(&in->writer, &model, in->err);
 }
 
 static att_status convert(import *in, const att_llama_bytes *weights,
                           const att_llama_bytes *tokeniser)
 {
     ATT_TRY(att_llama_read(&in->file, weights, in->err));
-    ATT_TRY(att_llama_tokens(&in->words, tokeniser, in->file.vocabulary, in->err));
-    att_vocab_take_texts(in->words);
-    att_vocab_begin_texts(in->words);
+    ATT_TRY(att_llama_tokenizer_vocab(&in->vocab, tokeniser, in->file.vocab_size, in->err));
+    att_vocab_set_whole_text(in->vocab);
+    att_vocab_set_prepend_bos(in->vocab);
     ATT_TRY(add_tensors(in));
     return finish(in);
 }
@@ -169,15 +172,15 @@ static att_status convert(import *in, const att_llama_bytes *weights,
 att_status att_llama_convert(att_bundle **out, const att_llama_bytes *weights,
                              const att_llama_bytes *tokeniser, att_error *err)
 {
-import in = {.graft = {.name = weights->name }, .err = err };
+import in = {.writer = {.name = weights->name }, .err = err };
     *out = NULL;
-    ATT_TRY(att_bundle_new(&in.graft.bundle, err));
+    ATT_TRY(att_bundle_new(&in.writer.bundle, err));
     att_status status = convert(&in, weights, tokeniser);
     att_llama_free(&in.file);
-    att_vocab_free(in.words);
+    att_vocab_free(in.vocab);
     if (status == ATT_OK)
-        *out = in.graft.bundle;
+        *out = in.writer.bundle;
     else
-        att_bundle_free(in.graft.bundle);
+        att_bundle_free(in.writer.bundle);
     return status;
 }

@@ -16,6 +16,6 @@ att_status att_llama_convert(att_bundle **out, const att_llama_bytes *weights,
                              const att_llama_bytes *tokeniser, att_error *err);
 
 /* The tokens in the header of a checkpoint: its tokeniser may be named after them. */
-att_status att_llama_vocabulary(int64_t *out, const att_llama_bytes *weights, att_error *err);
+att_status att_llama_vocab_size(int64_t *out, const att_llama_bytes *weights, att_error *err);
 
 #endif

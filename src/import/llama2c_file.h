@@ -7,29 +7,30 @@
 
 /* The arrays in the order of the file. */
 typedef enum att_llama_array {
-    ATT_LLAMA_EMBED,     /* [V,D] */
-    ATT_LLAMA_SELF_NORM, /* [L,D] */
-    ATT_LLAMA_QUERY,     /* [L,D,D], a row for each result, here and below */
-    ATT_LLAMA_KEY,       /* [L,E,D] */
-    ATT_LLAMA_VALUE,     /* [L,E,D] */
-    ATT_LLAMA_OUT,       /* [L,D,D] */
-    ATT_LLAMA_FEED_NORM, /* [L,D] */
-    ATT_LLAMA_GATE,      /* [L,F,D] */
-    ATT_LLAMA_SECOND,    /* [L,D,F] */
-    ATT_LLAMA_FIRST,     /* [L,F,D] */
-    ATT_LLAMA_LAST_NORM, /* [D] */
-    ATT_LLAMA_COSINES,   /* [S,K/2] of positions, which need not be kept */
-    ATT_LLAMA_SINES,     /* [S,K/2] */
-    ATT_LLAMA_OUTPUT,    /* [V,D], where it is not the embedding */
-    ATT_LLAMA_ARRAYS,
+    ATT_LLAMA_EMBEDDING,      /* [V,D] */
+    ATT_LLAMA_ATTENTION_NORM, /* [L,D] */
+    ATT_LLAMA_QUERY,          /* [L,D,D], a row for each result, here and below */
+    ATT_LLAMA_KEY,            /* [L,E,D] */
+    ATT_LLAMA_VALUE,          /* [L,E,D] */
+    ATT_LLAMA_OUT,            /* [L,D,D] */
+    ATT_LLAMA_FFN_NORM,       /* [L,D] */
+    ATT_LLAMA_GATE,           /* [L,F,D] */
+    ATT_LLAMA_DOWN,           /* [L,D,F] */
+    ATT_LLAMA_UP,             /* [L,F,D] */
+    ATT_LLAMA_FINAL_NORM,     /* [D] */
+    ATT_LLAMA_ROPE_COS,       /* [S,K/2] of positions, which need not be kept */
+    ATT_LLAMA_ROPE_SIN,       /* [S,K/2] */
+    ATT_LLAMA_OUTPUT,         /* [V,D], where it is not the embedding */
+    ATT_LLAMA_ARRAY_COUNT,
 } att_llama_array;
 
 typedef struct att_llama_file {
-    int64_t width, feed_forward, layers, heads, key_heads, vocabulary, context; /* D F L H G V S */
-    int64_t head, key_width; /* K = D / H, E = G K */
-    bool tied;               /* there is no output layer but the embedding */
+    int64_t hidden_size, ffn_size, layers, heads, kv_heads, vocab_size,
+        context_length;         /* D F L H G V S */
+    int64_t head_size, kv_size; /* K = D / H, E = G K */
+    bool tied;                  /* there is no output layer but the embedding */
     float *values;
-    const float *arrays[ATT_LLAMA_ARRAYS];
+    const float *arrays[ATT_LLAMA_ARRAY_COUNT];
 } att_llama_file;
 
 /* Reads a checkpoint; to be freed. Anything but the arrays that its header asks for is refused. */

@@ -6,7 +6,7 @@
 #include "text/vocab.h"
 
 /* A vocabulary of as many tokens as the checkpoint has, numbered as there. */
-att_status att_llama_tokens(att_vocab **out, const att_llama_bytes *from, int64_t vocabulary,
-                            att_error *err);
+att_status att_llama_tokenizer_vocab(att_vocab **out, const att_llama_bytes *from,
+                                     int64_t vocabulary, att_error *err);
 
 #endif

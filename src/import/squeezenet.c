@@ -6,45 +6,45 @@
 #include "base/error.h"
 #include "base/file.h"
 #include "base/quote.h"
-#include "base/text.h"
-#include "import/bytes.h"
-#include "model/eyes.h"
+#include "base/string.h"
+#include "base/byte_reader.h"
+#include "model/image_encoder.h"
 #include "tensor/bundle.h"
 
 #include <stdio.h>
 #include <string.h>
 
-enum { LARGEST_FILE = 1 << 26, LONGEST_LINE = 256, NAME = 32, DIMENSIONS = 4 };
+enum { MAX_FILE_SIZE = 1 << 26, MAX_LINE = 256, MAX_NAME = 32, DIMENSIONS = 4 };
 
 typedef struct files {
     const char *weights_path;
-    att_text weights, manifest_path, manifest, labels_path, labels;
+    att_string weights, manifest_path, manifest, labels_path, labels;
 } files;
 
 static void files_free(files *f)
 {
-    att_text_free(&f->weights);
-    att_text_free(&f->manifest_path);
-    att_text_free(&f->manifest);
-    att_text_free(&f->labels_path);
-    att_text_free(&f->labels);
+    att_string_free(&f->weights);
+    att_string_free(&f->manifest_path);
+    att_string_free(&f->manifest);
+    att_string_free(&f->labels_path);
+    att_string_free(&f->labels);
 }
 
 /* Reads the file `name` that lies beside the weights. */
-static att_status read_beside(att_text *path, att_text *out, const files *f, const char *name,
-                              att_error *err)
+static att_status read_sibling(att_string *path, att_string *out, const files *f, const char *name,
+                               att_error *err)
 {
     const char *slash = strrchr(f->weights_path, '/');
     int folder = slash ? (int)(slash - f->weights_path) + 1 : 0;
-    if (att_text_print(path, "%.*s%s", folder, f->weights_path, name) != ATT_OK)
+    if (att_string_printf(path, "%.*s%s", folder, f->weights_path, name) != ATT_OK)
         return att_fail_memory(err);
-    return att_file_read(out, path->data, LARGEST_FILE, err);
+    return att_file_read(out, path->data, MAX_FILE_SIZE, err);
 }
 
 /* ---------------------------------------------------------------- tensors */
 
 typedef struct entry {
-    char name[NAME];
+    char name[MAX_NAME];
     int64_t shape[DIMENSIONS]; /* 1 where there are fewer */
     int rank;
     size_t first;
@@ -52,7 +52,7 @@ typedef struct entry {
 
 static bool read_entry(entry *out, const char *line)
 {
-    char shape[NAME];
+    char shape[MAX_NAME];
     if (sscanf(line, "%31s %31s %zu", out->name, shape, &out->first) != 3)
         return false;
     long long d[DIMENSIONS] = { 1, 1, 1, 1 };
@@ -66,14 +66,14 @@ static bool read_entry(entry *out, const char *line)
 }
 
 /* [columns,channels,height,width] becomes [height width channels, columns]. */
-static void turn(float *out, const unsigned char *from, const int64_t *shape)
+static void transpose_kernel(float *out, const unsigned char *from, const int64_t *shape)
 {
     int64_t N = shape[0], C = shape[1], places = shape[2] * shape[3];
     for (int64_t n = 0; n < N; n++)
         for (int64_t c = 0; c < C; c++)
             for (int64_t p = 0; p < places; p++)
                 out[(p * C + c) * N + n] =
-                    att_float_at(from + ((n * C + c) * places + p) * (int64_t)sizeof(float));
+                    att_read_float_le(from + ((n * C + c) * places + p) * (int64_t)sizeof(float));
 }
 
 static att_status add_entry(att_bundle *bundle, const files *f, const entry *e, att_error *err)
@@ -88,7 +88,8 @@ static att_status add_entry(att_bundle *bundle, const files *f, const entry *e, 
     att_tensor tensor;
     const int64_t shape[2] = { e->rank == 1 ? s[0] : s[1] * s[2] * s[3], s[0] };
     ATT_TRY(att_tensor_new(&tensor, ATT_F32, e->rank == 1 ? 1 : 2, shape, err));
-    turn(tensor.data, (const unsigned char *)f->weights.data + e->first * sizeof(float), s);
+    transpose_kernel(tensor.data, (const unsigned char *)f->weights.data + e->first * sizeof(float),
+                     s);
     att_status status = att_bundle_take(bundle, e->name, &tensor, err);
     if (status != ATT_OK)
         att_tensor_free(&tensor);
@@ -97,14 +98,14 @@ static att_status add_entry(att_bundle *bundle, const files *f, const entry *e, 
 
 static att_status add_tensors(att_bundle *bundle, files *f, att_error *err)
 {
-    char *at = f->manifest.data, quoted[ATT_QUOTED];
+    char *at = f->manifest.data, quoted[ATT_QUOTED_SIZE];
     int number = 0;
     for (char *line; (line = strsep(&at, "\n"));) {
         entry e;
         number++;
         if (line[0] == '\0')
             continue;
-        if (strlen(line) > LONGEST_LINE || !read_entry(&e, line))
+        if (strlen(line) > MAX_LINE || !read_entry(&e, line))
             return att_fail_at(err, ATT_BAD_INPUT, f->manifest_path.data, number, 0, NULL,
                                "'%s' is no tensor; expected its name, shape and place",
                                att_quote(quoted, line, strlen(line)));
@@ -118,34 +119,35 @@ static att_status add_tensors(att_bundle *bundle, files *f, att_error *err)
 /* The names alone: what follows the number of each line. */
 static att_status add_labels(att_bundle *bundle, files *f, att_error *err)
 {
-    att_text labels = { 0 };
+    att_string labels = { 0 };
     att_status status = ATT_OK;
     char *at = f->labels.data;
     for (char *line; status == ATT_OK && (line = strsep(&at, "\n"));) {
         char *space = strchr(line, ' ');
         if (line[0] != '\0')
-            status = att_text_print(&labels, "%s\n", space ? space + 1 : line);
+            status = att_string_printf(&labels, "%s\n", space ? space + 1 : line);
     }
-    status = status == ATT_OK ? att_eyes_set_meta(bundle, labels.data ? labels.data : "", err)
-                              : att_fail_memory(err);
-    att_text_free(&labels);
+    status = status == ATT_OK
+                 ? att_image_encoder_set_metadata(bundle, labels.data ? labels.data : "", err)
+                 : att_fail_memory(err);
+    att_string_free(&labels);
     return status;
 }
 
 static att_status convert(att_bundle *bundle, files *f, att_error *err)
 {
-    att_eyes *eyes = NULL;
-    ATT_TRY(att_file_read(&f->weights, f->weights_path, LARGEST_FILE, err));
-    ATT_TRY(read_beside(&f->manifest_path, &f->manifest, f, "manifest.tsv", err));
-    ATT_TRY(read_beside(&f->labels_path, &f->labels, f, "synset_words.txt", err));
+    att_image_encoder *eyes = NULL;
+    ATT_TRY(att_file_read(&f->weights, f->weights_path, MAX_FILE_SIZE, err));
+    ATT_TRY(read_sibling(&f->manifest_path, &f->manifest, f, "manifest.tsv", err));
+    ATT_TRY(read_sibling(&f->labels_path, &f->labels, f, "synset_words.txt", err));
     ATT_TRY(add_tensors(bundle, f, err));
     ATT_TRY(add_labels(bundle, f, err));
-    att_status status = att_eyes_from_bundle(&eyes, bundle, f->weights_path, err);
-    att_eyes_free(eyes);
+    att_status status = att_image_encoder_from_bundle(&eyes, bundle, f->weights_path, err);
+    att_image_encoder_free(eyes);
     return status;
 }
 
-att_status att_import_squeezenet(att_bundle **out, const char *path, const att_import_how *how,
+att_status att_import_squeezenet(att_bundle **out, const char *path, const att_import_options *how,
                                  att_error *err)
 {
     (void)how;

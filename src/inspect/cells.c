@@ -12,23 +12,24 @@
 #include <string.h>
 
 enum {
-    MOST_TOKENS = 1000000,
-    LEAST_TOKENS = 1000, /* of a text to be searched */
-    BEST = 3,
-    MOST_ROWS = 16,
-    ROW_TOKENS = 2048,  /* at least, of a stretch that is read beside others */
-    TOLD_TOKENS = 1024, /* from one word of how far it is to the next */
-    WARM = 256,
-    MOST_BYTES = 1 << 30,
+    MAX_TOKENS = 1000000,
+    MIN_TOKENS = 1000, /* of a text to be searched */
+    DEFAULT_NBEST = 3,
+    MAX_ROWS = 16,
+    MIN_ROW_TOKENS = 2048,  /* at least, of a stretch that is read beside others */
+    PROGRESS_TOKENS = 1024, /* from one word of how far it is to the next */
+    WARMUP_TOKENS = 256,
+    MAX_FILE_SIZE = 1 << 30,
 };
 
-static const double usual_held_out = 0.25;
+static const double default_held_out = 0.25;
 
 /* ---- properties of a stretch */
 
-void att_scan_token(att_scan *scan, const att_spelt *text, int64_t token, double *properties)
+void att_scanner_advance_to(att_scanner *scan, const att_encoding *text, int64_t token,
+                            double *properties)
 {
-    while (scan->at < text->end[token] && att_scan_next(scan) > 0)
+    while (scan->position < text->end_offsets[token] && att_scanner_next(scan) > 0)
         ;
     for (int p = 0; p < att_property_count; p++)
         properties[p] = att_properties[p].value(scan);
@@ -38,87 +39,88 @@ void att_scan_token(att_scan *scan, const att_spelt *text, int64_t token, double
 
 /* What is counted for one unit found, on the text held out. */
 typedef struct comparison {
-    att_search *search;
+    att_cell_search *search;
     att_correlation sums;
-    att_scan *scans;             /* [rows] each at its stretch's next token */
-    double *properties;          /* [P] */
-    att_separation *separations; /* [P, best], or NULL: while searching */
+    att_scanner *scanners;             /* [rows] each at its stretch's next token */
+    double *properties;                /* [P] */
+    att_auc_histogram *auc_histograms; /* [P, best], or NULL: while searching */
 } comparison;
 
-static void separate(comparison *c, const float *units)
+static void add_to_histograms(comparison *c, const float *units)
 {
-    const att_search *search = c->search;
+    const att_cell_search *search = c->search;
     for (int p = 0; p < att_property_count; p++) {
-        const att_cells_row *row = &search->cells->rows[p];
-        for (int64_t k = 0; row->yes_no && k < row->found_count; k++)
-            att_separation_add(&c->separations[p * search->best + k],
-                               (double)units[att_unit_index(search, &row->found[k])],
-                               c->properties[p] != 0);
+        const att_cells_property *row = &search->cells->rows[p];
+        for (int64_t k = 0; row->binary && k < row->match_count; k++)
+            att_auc_histogram_add(&c->auc_histograms[p * search->nbest + k],
+                                  (double)units[att_unit_index(search, &row->matches[k])],
+                                  c->properties[p] != 0);
     }
 }
 
-static void tell(att_search *search)
+static void report_progress(att_cell_search *search)
 {
-    if (search->how->told && ++search->read % TOLD_TOKENS == 0)
-        search->how->told(search->how->context, search->read, search->held.end);
+    if (search->options->on_progress && ++search->tokens_read % PROGRESS_TOKENS == 0)
+        search->options->on_progress(search->options->context, search->tokens_read,
+                                     search->held_out_range.end);
 }
 
 static void compare(void *context, int64_t stretch, int64_t token, const float *units)
 {
     comparison *c = context;
-    tell(c->search);
-    att_scan_token(&c->scans[stretch], &c->search->text, token, c->properties);
+    report_progress(c->search);
+    att_scanner_advance_to(&c->scanners[stretch], &c->search->encoding, token, c->properties);
     att_correlation_add(&c->sums, units, c->properties);
-    if (c->separations)
-        separate(c, units);
+    if (c->auc_histograms)
+        add_to_histograms(c, units);
 }
 
 /* The part in stretches of one length, and a scan at the beginning of each. */
-static int64_t divide(const att_search *search, const att_stretch *part, att_stretch *stretches,
-                      att_scan *scans)
+static int64_t split_range(const att_cell_search *search, const att_token_range *part,
+                           att_token_range *stretches, att_scanner *scans)
 {
-    int64_t count = part->end - part->first, rows = count / ROW_TOKENS;
-    rows = rows < 1 ? 1 : rows < MOST_ROWS ? rows : MOST_ROWS;
-    att_scan scan;
-    att_scan_start(&scan, search->text.text.data, search->text.text.length);
+    int64_t count = part->end - part->first, rows = count / MIN_ROW_TOKENS;
+    rows = rows < 1 ? 1 : rows < MAX_ROWS ? rows : MAX_ROWS;
+    att_scanner scan;
+    att_scanner_start(&scan, search->encoding.text.data, search->encoding.text.length);
     for (int64_t r = 0; r < rows; r++) {
         stretches[r].first = part->first + count * r / rows;
         stretches[r].end = part->first + count * (r + 1) / rows;
-        while (scan.at < att_spelt_start(&search->text, stretches[r].first) &&
-               att_scan_next(&scan) > 0)
+        while (scan.position < att_encoding_token_start(&search->encoding, stretches[r].first) &&
+               att_scanner_next(&scan) > 0)
             ;
         scans[r] = scan;
     }
     return rows;
 }
 
-static att_status compare_part(comparison *c, att_search *search, const att_stretch *part,
-                               att_error *err)
+static att_status correlate_range(comparison *c, att_cell_search *search,
+                                  const att_token_range *part, att_error *err)
 {
-    att_stretch stretches[MOST_ROWS];
-    att_scan scans[MOST_ROWS];
+    att_token_range stretches[MAX_ROWS];
+    att_scanner scans[MAX_ROWS];
     double properties[64];
     c->search = search;
-    c->scans = scans;
+    c->scanners = scans;
     c->properties = properties;
-    ATT_TRY(att_correlation_new(&c->sums, search->tower.layers * search->tower.width,
+    ATT_TRY(att_correlation_new(&c->sums, search->stack.layers * search->stack.hidden_size,
                                 att_property_count, err));
-    const att_states_how how = { .signal = search->cells->facts.signal,
-                                 .stretch = stretches,
-                                 .count = divide(search, part, stretches, scans),
-                                 .warm = WARM,
-                                 .visit = compare,
-                                 .context = c };
-    return att_states_read(search->model, &search->tower, &search->text, &how, err);
+    const att_states_options how = { .signal = search->cells->facts.signal,
+                                     .ranges = stretches,
+                                     .count = split_range(search, part, stretches, scans),
+                                     .warmup_tokens = WARMUP_TOKENS,
+                                     .on_token = compare,
+                                     .context = c };
+    return att_states_run(search->model, &search->stack, &search->encoding, &how, err);
 }
 
 /* ---- choosing */
 
 /* Puts a unit in its place among the best, the strongest first; of equals the first stays. */
-static void insert(att_cell_found *best, int64_t *count, int64_t most, att_cell_found found)
+static void insert(att_cell_match *best, int64_t *count, int64_t most, att_cell_match found)
 {
     int64_t at = *count;
-    while (at > 0 && fabs(best[at - 1].searched) < fabs(found.searched))
+    while (at > 0 && fabs(best[at - 1].search_correlation) < fabs(found.search_correlation))
         at--;
     if (at >= most)
         return;
@@ -128,22 +130,23 @@ static void insert(att_cell_found *best, int64_t *count, int64_t most, att_cell_
     *count = kept + 1;
 }
 
-static att_status choose(att_search *search, const att_correlation *sums, att_error *err)
+static att_status choose(att_cell_search *search, const att_correlation *sums, att_error *err)
 {
-    int64_t width = search->tower.width;
+    int64_t width = search->stack.hidden_size;
     for (int p = 0; p < att_property_count; p++) {
-        att_cells_row *row = &search->cells->rows[p];
-        att_cell_found *best =
-            att_arena_take(&search->cells->memory, (size_t)search->best, sizeof *best);
+        att_cells_property *row = &search->cells->rows[p];
+        att_cell_match *best =
+            att_arena_alloc(&search->cells->memory, (size_t)search->nbest, sizeof *best);
         if (!best)
             return att_fail_memory(err);
         for (int64_t u = 0; u < sums->units; u++) {
             double r = att_correlation_get(sums, p, u);
             if (!isnan(r))
-                insert(best, &row->found_count, search->best,
-                       (att_cell_found){ .unit = { u / width + 1, u % width + 1 }, .searched = r });
+                insert(best, &row->match_count, search->nbest,
+                       (att_cell_match){ .unit = { u / width + 1, u % width + 1 },
+                                         .search_correlation = r });
         }
-        row->found = best;
+        row->matches = best;
         row->mean = att_correlation_mean(sums, p);
     }
     return ATT_OK;
@@ -151,113 +154,118 @@ static att_status choose(att_search *search, const att_correlation *sums, att_er
 
 /* ---- measuring */
 
-static void measure(att_search *search, const comparison *c)
+static void compute_held_out(att_cell_search *search, const comparison *c)
 {
     for (int p = 0; p < att_property_count; p++) {
-        att_cells_row *row = &search->cells->rows[p];
-        att_cell_found *found = (att_cell_found *)row->found; /* our own, still being made */
-        for (int64_t k = 0; k < row->found_count; k++) {
-            found[k].held_out = att_correlation_get(&c->sums, p, att_unit_index(search, &found[k]));
-            double area = att_separation_get(&c->separations[p * search->best + k]);
-            found[k].separates = !row->yes_no ? NAN : found[k].searched < 0 ? 1 - area : area;
+        att_cells_property *row = &search->cells->rows[p];
+        att_cell_match *found = (att_cell_match *)row->matches; /* our own, still being made */
+        for (int64_t k = 0; k < row->match_count; k++) {
+            found[k].held_out_correlation =
+                att_correlation_get(&c->sums, p, att_unit_index(search, &found[k]));
+            double area = att_auc_histogram_auc(&c->auc_histograms[p * search->nbest + k]);
+            found[k].auc = !row->binary ? NAN : found[k].search_correlation < 0 ? 1 - area : area;
         }
     }
 }
 
-static att_status search_first_part(att_search *search, att_error *err)
+static att_status search_units(att_cell_search *search, att_error *err)
 {
     comparison c = { 0 };
-    att_status status = compare_part(&c, search, &search->searched, err);
+    att_status status = correlate_range(&c, search, &search->search_range, err);
     if (status == ATT_OK)
         status = choose(search, &c.sums, err);
     att_correlation_free(&c.sums);
     return status;
 }
 
-static att_status measure_the_rest(att_search *search, att_error *err)
+static att_status evaluate_units(att_cell_search *search, att_error *err)
 {
-    comparison c = { .separations = att_alloc_zero((size_t)(att_property_count * search->best),
-                                                   sizeof(att_separation)) };
-    att_status status =
-        c.separations ? compare_part(&c, search, &search->held, err) : att_fail_memory(err);
+    comparison c = { .auc_histograms = att_alloc_zero((size_t)(att_property_count * search->nbest),
+                                                      sizeof(att_auc_histogram)) };
+    att_status status = c.auc_histograms ? correlate_range(&c, search, &search->held_out_range, err)
+                                         : att_fail_memory(err);
     if (status == ATT_OK)
-        measure(search, &c);
+        compute_held_out(search, &c);
     att_correlation_free(&c.sums);
-    att_free(c.separations);
+    att_free(c.auc_histograms);
     return status;
 }
 
 /* ---- the whole */
 
-static att_status divide_text(att_search *search, const att_cells_how *how, att_error *err)
+static att_status split_text(att_cell_search *search, const att_cells_options *how, att_error *err)
 {
-    int64_t count = (int64_t)search->text.ids.count;
-    int64_t most = how->most > 0 ? how->most : MOST_TOKENS;
-    double part = how->held_out > 0 ? how->held_out : usual_held_out;
+    int64_t count = (int64_t)search->encoding.ids.count;
+    int64_t most = how->max_tokens > 0 ? how->max_tokens : MAX_TOKENS;
+    double part = how->held_out > 0 ? how->held_out : default_held_out;
     if (!(part < 1))
         return att_fail(err, ATT_BAD_INPUT, NULL, "nothing would be left to search");
     count = count < most ? count : most;
-    if (count < LEAST_TOKENS)
+    if (count < MIN_TOKENS)
         return att_fail(err, ATT_BAD_INPUT, NULL,
                         "%lld tokens are too few to tell chance from habit; at least %d",
-                        (long long)count, LEAST_TOKENS);
+                        (long long)count, MIN_TOKENS);
     int64_t middle = count - (int64_t)ceil((double)count * part);
-    search->searched = (att_stretch){ 0, middle > 0 ? middle : 1 };
-    search->held = (att_stretch){ search->searched.end, count };
+    search->search_range = (att_token_range){ 0, middle > 0 ? middle : 1 };
+    search->held_out_range = (att_token_range){ search->search_range.end, count };
     return ATT_OK;
 }
 
-static att_status prepare(att_search *search, const att_cells_how *how, att_error *err)
+static att_status prepare(att_cell_search *search, const att_cells_options *how, att_error *err)
 {
     att_cells *cells = search->cells;
-    ATT_TRY(divide_text(search, how, err));
-    cells->rows = att_arena_take(&cells->memory, (size_t)att_property_count, sizeof *cells->rows);
+    ATT_TRY(split_text(search, how, err));
+    cells->rows = att_arena_alloc(&cells->memory, (size_t)att_property_count, sizeof *cells->rows);
     if (!cells->rows)
         return att_fail_memory(err);
     for (int p = 0; p < att_property_count; p++)
-        cells->rows[p] = (att_cells_row){ .property = att_properties[p].name,
-                                          .says = att_properties[p].says,
-                                          .yes_no = att_properties[p].yes_no };
-    cells->facts = (att_cells_facts){ .layers = search->tower.layers,
-                                      .width = search->tower.width,
-                                      .signal = how->signal,
-                                      .searched = search->searched.end,
-                                      .held_out = search->held.end - search->held.first };
-    return att_states_signal(&cells->facts.signal, &search->tower, err);
+        cells->rows[p] = (att_cells_property){ .property = att_properties[p].name,
+                                               .help = att_properties[p].help,
+                                               .binary = att_properties[p].is_binary };
+    cells->facts = (att_cells_info){ .layers = search->stack.layers,
+                                     .hidden_size = search->stack.hidden_size,
+                                     .signal = how->signal,
+                                     .search_tokens = search->search_range.end,
+                                     .held_out_tokens = search->held_out_range.end -
+                                                        search->held_out_range.first };
+    return att_states_resolve_signal(&cells->facts.signal, &search->stack, err);
 }
 
 /* What is wrong with the text is told of its file. */
-static att_status of_file(att_status status, const char *path, att_error *err)
+static att_status set_error_file(att_status status, const char *path, att_error *err)
 {
     if (status == ATT_BAD_INPUT && err && err->place[0] == '\0')
-        snprintf(err->place, sizeof err->place, "%s", att_stream_name(path));
+        snprintf(err->place, sizeof err->place, "%s", att_file_display_name(path));
     return status;
 }
 
-static att_status run_search(att_search *search, const char *path, const att_cells_how *how,
-                             att_error *err)
+static att_status run_search(att_cell_search *search, const char *path,
+                             const att_cells_options *how, att_error *err)
 {
-    att_text file = { 0 };
-    att_status status = att_file_read_stream(&file, path, MOST_BYTES, err);
+    att_string file = { 0 };
+    att_status status = att_file_read_stream(&file, path, MAX_FILE_SIZE, err);
     if (status == ATT_OK)
-        status = att_spell(&search->text, search->tower.words, file.data, file.length, err);
-    att_text_free(&file);
-    ATT_TRY(of_file(status, path, err));
+        status =
+            att_encoding_new(&search->encoding, search->stack.vocab, file.data, file.length, err);
+    att_string_free(&file);
+    ATT_TRY(set_error_file(status, path, err));
     ATT_TRY(prepare(search, how, err));
-    ATT_TRY(search_first_part(search, err));
-    ATT_TRY(measure_the_rest(search, err));
-    return att_cells_take_samples(search, err);
+    ATT_TRY(search_units(search, err));
+    ATT_TRY(evaluate_units(search, err));
+    return att_cells_collect_samples(search, err);
 }
 
 att_status att_model_cells(att_cells **out, att_model *model, const char *path,
-                           const att_cells_how *how, att_error *err)
+                           const att_cells_options *how, att_error *err)
 {
-    att_search search = { .model = model, .best = how->best > 0 ? how->best : BEST, .how = how };
+    att_cell_search search = { .model = model,
+                               .nbest = how->n_best > 0 ? how->n_best : DEFAULT_NBEST,
+                               .options = how };
     *out = NULL;
-    ATT_TRY(att_model_tower(&search.tower, model, err));
+    ATT_TRY(att_model_rnn_stack(&search.stack, model, err));
     search.cells = att_alloc_zero(1, sizeof *search.cells);
     att_status status = search.cells ? run_search(&search, path, how, err) : att_fail_memory(err);
-    att_spelt_free(&search.text);
+    att_encoding_free(&search.encoding);
     if (status == ATT_OK)
         *out = search.cells;
     else
@@ -273,7 +281,7 @@ void att_cells_free(att_cells *cells)
     att_free(cells);
 }
 
-att_cells_facts att_cells_about(const att_cells *cells)
+att_cells_info att_cells_info_get(const att_cells *cells)
 {
     return cells->facts;
 }
@@ -284,7 +292,7 @@ size_t att_cells_count(const att_cells *cells)
     return (size_t)att_property_count;
 }
 
-const att_cells_row *att_cells_get(const att_cells *cells, size_t index)
+const att_cells_property *att_cells_get(const att_cells *cells, size_t index)
 {
     return index < (size_t)att_property_count ? &cells->rows[index] : NULL;
 }

@@ -5,38 +5,39 @@
 #ifndef ATT_INSPECT_CELLS_H
 #define ATT_INSPECT_CELLS_H
 
-#include "inspect/correlate.h"
-#include "inspect/states.h"
-#include "text/properties.h"
+#include "inspect/correlation.h"
+#include "inspect/unit_states.h"
+#include "inspect/properties.h"
 
 struct att_cells {
     att_arena memory;
-    att_cells_facts facts;
-    att_cells_row *rows; /* [att_property_count] */
+    att_cells_info facts;
+    att_cells_property *rows; /* [att_property_count] */
 };
 
 /* A search under way. */
-typedef struct att_search {
+typedef struct att_cell_search {
     att_model *model;
-    att_tower tower;
-    att_spelt text;
-    att_stretch searched, held; /* parts of the text */
-    int64_t best;               /* units to keep of a property */
-    att_cells *cells;           /* what comes of it */
-    const att_cells_how *how;
-    int64_t read; /* tokens of both parts */
-} att_search;
+    att_rnn_stack stack;
+    att_encoding encoding;
+    att_token_range search_range, held_out_range; /* parts of the text */
+    int64_t nbest;                                /* units to keep of a property */
+    att_cells *cells;                             /* what comes of it */
+    const att_cells_options *options;
+    int64_t tokens_read; /* tokens of both parts */
+} att_cell_search;
 
 /* The unit of `found` among those of all layers, from 0. */
-static inline int64_t att_unit_index(const att_search *search, const att_cell_found *found)
+static inline int64_t att_unit_index(const att_cell_search *search, const att_cell_match *found)
 {
-    return (found->unit.layer - 1) * search->tower.width + found->unit.unit - 1;
+    return (found->unit.layer - 1) * search->stack.hidden_size + found->unit.unit - 1;
 }
 
 /* Fills in the samples of all rows that have found a unit. */
-att_status att_cells_take_samples(att_search *search, att_error *err);
+att_status att_cells_collect_samples(att_cell_search *search, att_error *err);
 
 /* Moves a scan to the end of a token and gives the properties there. */
-void att_scan_token(att_scan *scan, const att_spelt *text, int64_t token, double *properties);
+void att_scanner_advance_to(att_scanner *scan, const att_encoding *text, int64_t token,
+                            double *properties);
 
 #endif

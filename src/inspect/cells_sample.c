@@ -7,7 +7,7 @@
 
 #include <math.h>
 
-enum { SAMPLE = 600, WARM = 1000 };
+enum { SAMPLE_TOKENS = 600, WARMUP_TOKENS = 1000 };
 
 /* How much each property changes within a passage: sums, squares. */
 typedef struct change {
@@ -15,24 +15,24 @@ typedef struct change {
 } change;
 
 typedef struct sampling {
-    const att_search *search;
-    att_stretch *passage; /* [P] */
-    double *most;         /* [P] variance in it */
-    change *changes;      /* [P] in the passage being looked at */
+    const att_cell_search *search;
+    att_token_range *passages; /* [P] */
+    double *max_variance;      /* [P] variance in it */
+    change *changes;           /* [P] in the passage being looked at */
 } sampling;
 
 /* What is left at the end of a text counts where there is nothing else: in a short passage much may
  * seem to change. */
-static void end_passage(sampling *s, att_stretch passage)
+static void end_passage(sampling *s, att_token_range passage)
 {
-    bool whole = passage.end - passage.first == SAMPLE;
+    bool whole = passage.end - passage.first == SAMPLE_TOKENS;
     double n = (double)(passage.end - passage.first);
     for (int p = 0; p < att_property_count; p++) {
         double mean = s->changes[p].sum / n;
         double variance = s->changes[p].square / n - mean * mean;
-        if (s->passage[p].end == 0 || (whole && variance > s->most[p])) {
-            s->most[p] = variance;
-            s->passage[p] = passage;
+        if (s->passages[p].end == 0 || (whole && variance > s->max_variance[p])) {
+            s->max_variance[p] = variance;
+            s->passages[p] = passage;
         }
         s->changes[p] = (change){ 0 };
     }
@@ -41,56 +41,57 @@ static void end_passage(sampling *s, att_stretch passage)
 /* Goes through the text held out; a passage begins with a line and has SAMPLE tokens. */
 static void find_passages(sampling *s)
 {
-    const att_search *search = s->search;
+    const att_cell_search *search = s->search;
     double properties[64];
-    att_scan scan;
-    int64_t first = search->held.first;
-    att_scan_start(&scan, search->text.text.data, search->text.text.length);
-    while (scan.at < att_spelt_start(&search->text, first) && att_scan_next(&scan) > 0)
+    att_scanner scan;
+    int64_t first = search->held_out_range.first;
+    att_scanner_start(&scan, search->encoding.text.data, search->encoding.text.length);
+    while (scan.position < att_encoding_token_start(&search->encoding, first) &&
+           att_scanner_next(&scan) > 0)
         ;
-    for (int64_t t = first; t < search->held.end; t++) {
-        att_scan_token(&scan, &search->text, t, properties);
+    for (int64_t t = first; t < search->held_out_range.end; t++) {
+        att_scanner_advance_to(&scan, &search->encoding, t, properties);
         if (t < first)
             continue;
         for (int p = 0; p < att_property_count; p++) {
             s->changes[p].sum += properties[p];
             s->changes[p].square += properties[p] * properties[p];
         }
-        if (t + 1 - first < SAMPLE && t + 1 < search->held.end)
+        if (t + 1 - first < SAMPLE_TOKENS && t + 1 < search->held_out_range.end)
             continue;
-        end_passage(s, (att_stretch){ first, t + 1 });
+        end_passage(s, (att_token_range){ first, t + 1 });
         first = t + 1;
-        while (first < search->held.end &&
-               search->text.text.data[search->text.end[first - 1] - 1] != '\n')
+        while (first < search->held_out_range.end &&
+               search->encoding.text.data[search->encoding.end_offsets[first - 1] - 1] != '\n')
             first++;
     }
 }
 
 /* ---- reading them */
 
-typedef struct showing {
-    const att_search *search;
+typedef struct sample_recorder {
+    const att_cell_search *search;
     const sampling *sampling;
     double **values; /* [P][SAMPLE] */
-} showing;
+} sample_recorder;
 
-static void note(void *context, int64_t stretch, int64_t token, const float *units)
+static void record_activation(void *context, int64_t stretch, int64_t token, const float *units)
 {
-    const showing *show = context;
-    const att_cells_row *row = &show->search->cells->rows[stretch];
-    int64_t at = token - show->sampling->passage[stretch].first;
-    if (row->found_count > 0)
-        show->values[stretch][at] = (double)units[att_unit_index(show->search, &row->found[0])];
+    const sample_recorder *show = context;
+    const att_cells_property *row = &show->search->cells->rows[stretch];
+    int64_t at = token - show->sampling->passages[stretch].first;
+    if (row->match_count > 0)
+        show->values[stretch][at] = (double)units[att_unit_index(show->search, &row->matches[0])];
 }
 
 /* Where the property holds in its passage. */
-static uint8_t *mark(const att_search *search, int p, const att_stretch *passage)
+static uint8_t *mark_positions(const att_cell_search *search, int p, const att_token_range *passage)
 {
-    att_scan scan;
-    uint8_t *marked = att_arena_take(&search->cells->memory, SAMPLE, sizeof *marked);
-    att_scan_start(&scan, search->text.text.data, search->text.text.length);
+    att_scanner scan;
+    uint8_t *marked = att_arena_alloc(&search->cells->memory, SAMPLE_TOKENS, sizeof *marked);
+    att_scanner_start(&scan, search->encoding.text.data, search->encoding.text.length);
     for (int64_t t = 0; marked && t < passage->end; t++) {
-        while (scan.at < search->text.end[t] && att_scan_next(&scan) > 0)
+        while (scan.position < search->encoding.end_offsets[t] && att_scanner_next(&scan) > 0)
             ;
         if (t >= passage->first)
             marked[t - passage->first] = att_properties[p].value(&scan) != 0;
@@ -98,57 +99,58 @@ static uint8_t *mark(const att_search *search, int p, const att_stretch *passage
     return marked;
 }
 
-static att_status keep_sample(const att_search *search, int p, const att_stretch *passage,
+static att_status keep_sample(const att_cell_search *search, int p, const att_token_range *passage,
                               const double *values, att_error *err)
 {
-    att_cells_row *row = &search->cells->rows[p];
+    att_cells_property *row = &search->cells->rows[p];
     int64_t count = passage->end - passage->first;
     att_arena *memory = &search->cells->memory;
-    const char **tokens = att_spelt_strings(&search->text, passage->first, count, memory);
-    const uint8_t *marked = row->yes_no ? mark(search, p, passage) : NULL;
-    if (!tokens || (row->yes_no && !marked))
+    const char **tokens =
+        att_encoding_token_strings(&search->encoding, passage->first, count, memory);
+    const uint8_t *marked = row->binary ? mark_positions(search, p, passage) : NULL;
+    if (!tokens || (row->binary && !marked))
         return att_fail_memory(err);
-    row->sample = (att_coloured){
-        .count = count, .tokens = tokens, .values = values, .marked = marked, .most = 1
+    row->sample = (att_highlight){
+        .count = count, .tokens = tokens, .values = values, .underlined = marked, .max_value = 1
     };
     return ATT_OK;
 }
 
-static att_status show_passages(const att_search *search, const sampling *s, double **values,
-                                att_error *err)
+static att_status record_passages(const att_cell_search *search, const sampling *s, double **values,
+                                  att_error *err)
 {
-    showing show = { search, s, values };
-    const att_states_how how = { .signal = search->cells->facts.signal,
-                                 .stretch = s->passage,
-                                 .count = att_property_count,
-                                 .warm = WARM,
-                                 .visit = note,
-                                 .context = &show };
-    ATT_TRY(att_states_read(search->model, &search->tower, &search->text, &how, err));
+    sample_recorder show = { search, s, values };
+    const att_states_options how = { .signal = search->cells->facts.signal,
+                                     .ranges = s->passages,
+                                     .count = att_property_count,
+                                     .warmup_tokens = WARMUP_TOKENS,
+                                     .on_token = record_activation,
+                                     .context = &show };
+    ATT_TRY(att_states_run(search->model, &search->stack, &search->encoding, &how, err));
     for (int p = 0; p < att_property_count; p++)
-        if (search->cells->rows[p].found_count > 0)
-            ATT_TRY(keep_sample(search, p, &s->passage[p], values[p], err));
+        if (search->cells->rows[p].match_count > 0)
+            ATT_TRY(keep_sample(search, p, &s->passages[p], values[p], err));
     return ATT_OK;
 }
 
-att_status att_cells_take_samples(att_search *search, att_error *err)
+att_status att_cells_collect_samples(att_cell_search *search, att_error *err)
 {
     size_t count = (size_t)att_property_count;
     att_arena scratch = { 0 };
     sampling s = { .search = search,
-                   .passage = att_arena_take(&scratch, count, sizeof *s.passage),
-                   .most = att_arena_take(&scratch, count, sizeof *s.most),
-                   .changes = att_arena_take(&scratch, count, sizeof *s.changes) };
-    double **values = att_arena_take(&scratch, count, sizeof *values);
-    bool ok = s.passage && s.most && s.changes && values;
+                   .passages = att_arena_alloc(&scratch, count, sizeof *s.passages),
+                   .max_variance = att_arena_alloc(&scratch, count, sizeof *s.max_variance),
+                   .changes = att_arena_alloc(&scratch, count, sizeof *s.changes) };
+    double **values = att_arena_alloc(&scratch, count, sizeof *values);
+    bool ok = s.passages && s.max_variance && s.changes && values;
     for (size_t p = 0; ok && p < count; p++) {
-        values[p] = att_arena_take(&search->cells->memory, SAMPLE, sizeof **values);
+        values[p] = att_arena_alloc(&search->cells->memory, SAMPLE_TOKENS, sizeof **values);
         ok = values[p] != NULL;
     }
     att_status status = ok ? ATT_OK : att_fail_memory(err);
     if (ok) {
         find_passages(&s);
-        status = show_passages(search, &s, values, err);
+        status = record_passages(search, &s, values, err);
     }
     att_arena_free(&scratch);
     return status;

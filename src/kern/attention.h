@@ -20,27 +20,28 @@ enum {
 };
 
 /* `count` rows of `width` floats, `stride` floats from one to the next. */
-typedef struct att_rows {
-    const float *at;
+typedef struct att_matrix_view {
+    const float *data;
     ptrdiff_t stride;
-    size_t count;
-    size_t width;
-} att_rows;
+    size_t rows;
+    size_t columns;
+} att_matrix_view;
 
 /* What a tile knows of each query after some blocks: the largest score, the sum of
  * 2^(score - largest), and by what the last block multiplied whatever was summed before it. */
 typedef struct att_tile_state {
-    float most[ATT_TILE_LANES];
+    float max[ATT_TILE_LANES];
     float sum[ATT_TILE_LANES];
-    float keep[ATT_TILE_LANES];
+    float rescale[ATT_TILE_LANES];
 } att_tile_state;
 
 /* tile[c][lane] = rows[lane][c] * scale; 0 in the lanes past the last row. */
-typedef void att_kern_tile_pack(float *tile, size_t lanes, att_rows rows, float scale);
+typedef void att_kern_tile_pack(float *tile, size_t lanes, att_matrix_view rows, float scale);
 
 /* scores[j][lane] = sum of tile[c][lane] * keys[j][c], fused multiply-adds from 0 on in the order
  * of c. */
-typedef void att_kern_tile_scores(float *scores, size_t lanes, const float *tile, att_rows keys);
+typedef void att_kern_tile_scores(float *scores, size_t lanes, const float *tile,
+                                  att_matrix_view keys);
 
 /* Scores become weights 2^(score - largest) and the state is brought up to date. The weights of the
  * block are summed in 16 partial sums, key j in j mod 16, by the usual tree (kern.h). -inf becomes
@@ -55,92 +56,96 @@ typedef void att_kern_tile_weights(float *scores, size_t lanes, size_t keys, con
  * multiply-adds from 0 on; for the first `queries` lanes. Rows of `sums` are `stride` floats apart.
  * Where `keep` is NULL, nothing of what they held is kept or read. */
 typedef void att_kern_tile_combine(float *sums, size_t stride, size_t queries, const float *keep,
-                                   const float *weights, size_t lanes, att_rows values);
+                                   const float *weights, size_t lanes, att_matrix_view values);
 
 /* The same over the pairs that bit q of allow[j] allows: others are skipped, not multiplied by
  * zero, so that NaN and infinity in their values stay where they are. For finite values the result
  * is the same but for the sign of zero. */
-typedef void att_kern_tile_combine_allowed(float *sums, size_t stride, size_t queries,
-                                           const float *keep, const float *weights, size_t lanes,
-                                           att_rows values, const uint32_t *allow);
+typedef void att_kern_tile_combine_masked(float *sums, size_t stride, size_t queries,
+                                          const float *keep, const float *weights, size_t lanes,
+                                          att_matrix_view values, const uint32_t *allow);
 
 /* tile[j][lane] = fill where bit `lane` of allow[j] is not set. */
 typedef void att_kern_tile_mask(float *tile, size_t lanes, size_t keys, const uint32_t *allow,
                                 float fill);
 
 /* Clears bit q of allow[j] where bytes[q * stride + j] is 0. */
-typedef void att_kern_tile_allow(uint32_t *allow, size_t keys, const uint8_t *bytes,
-                                 ptrdiff_t stride, size_t queries);
+typedef void att_kern_tile_mask_from_bytes(uint32_t *allow, size_t keys, const uint8_t *bytes,
+                                           ptrdiff_t stride, size_t queries);
 
 /* Whether a weight survives dropout: word j mod 4 of the block of Philox at counter (j/4, i, h, b)
  * is at least the threshold. These are the numbers of the first key and of the query in lane 0. */
-typedef struct att_tile_draw {
+typedef struct att_tile_dropout {
     uint64_t key, threshold;
     uint32_t b, h, i, j;
-} att_tile_draw;
+} att_tile_dropout;
 
 /* Bit `lane` of kept[j] is set where that weight survives. */
-typedef void att_kern_tile_draw(uint32_t *kept, size_t lanes, size_t keys,
-                                const att_tile_draw *draw);
+typedef void att_kern_tile_dropout_mask(uint32_t *kept, size_t lanes, size_t keys,
+                                        const att_tile_dropout *draw);
 
 /* scores[j][lane] += by_distance[lane + keys - 1 - j]: what depends on the distance of query and
  * key alone. */
-typedef void att_kern_tile_diagonals(float *scores, size_t lanes, size_t keys,
-                                     const float *by_distance);
+typedef void att_kern_tile_add_distance_bias(float *scores, size_t lanes, size_t keys,
+                                             const float *by_distance);
 
 /* x = cap * tanh(x * inverse). */
-typedef void att_kern_tile_cap(float *x, size_t n, float cap, float inverse);
+typedef void att_kern_tile_soft_cap(float *x, size_t n, float cap, float inverse);
 
 /* slope[i] = 1 - (x[i] * inverse)^2: the derivative of the above, from its result and 1/cap. */
-typedef void att_kern_tile_cap_slope(float *slope, const float *x, size_t n, float inverse);
+typedef void att_kern_tile_soft_cap_derivative(float *slope, const float *x, size_t n,
+                                               float inverse);
 
 /* Backward through softmax. Scores become weights p = 2^(score - shift[lane]), at most 1, and
  * `grads`, of the weights, become those of the scores: p (grad - along[lane]). */
-typedef void att_kern_tile_back(float *scores, float *grads, size_t lanes, size_t keys,
-                                const float *shift, const float *along);
+typedef void att_kern_tile_softmax_backward(float *scores, float *grads, size_t lanes, size_t keys,
+                                            const float *shift, const float *along);
 
 /* sums[j] += the sum of tile[j][q] * rows[q] in the order of q, fused multiply-adds from 0 on. Rows
  * of `sums` are `stride` floats apart. */
-typedef void att_kern_tile_spread(float *sums, size_t stride, size_t keys, const float *tile,
-                                  size_t lanes, att_rows rows);
+typedef void att_kern_tile_combine_transposed(float *sums, size_t stride, size_t keys,
+                                              const float *tile, size_t lanes,
+                                              att_matrix_view rows);
 
-/* The same over the pairs that are allowed, as in tile_combine_allowed. */
-typedef void att_kern_tile_spread_allowed(float *sums, size_t stride, size_t keys,
-                                          const float *tile, size_t lanes, att_rows rows,
-                                          const uint32_t *allow);
+/* The same over the pairs that are allowed, as in tile_combine_masked. */
+typedef void att_kern_tile_combine_transposed_masked(float *sums, size_t stride, size_t keys,
+                                                     const float *tile, size_t lanes,
+                                                     att_matrix_view rows, const uint32_t *allow);
 
 /* One query, as in decoding over a cache: tile_scores with one lane, and sums + the weighted sum of
  * some values, in their order, each a fused multiply-add. That takes as long as memory does, so the
  * rows of `ahead`, which will be wanted soon, are fetched meanwhile; they may be none. */
-typedef void att_kern_row_scores(float *scores, const float *query, att_rows keys, att_rows ahead);
-typedef void att_kern_row_add(float *sums, const float *weights, att_rows values, att_rows ahead);
+typedef void att_kern_single_query_scores(float *scores, const float *query, att_matrix_view keys,
+                                          att_matrix_view ahead);
+typedef void att_kern_single_query_combine(float *sums, const float *weights,
+                                           att_matrix_view values, att_matrix_view ahead);
 
 /* out[r] = sums[r] * factor[r], and never -0. */
-typedef void att_kern_tile_finish(float *out, ptrdiff_t out_stride, const float *factor,
-                                  att_rows sums);
+typedef void att_kern_tile_scale_output(float *out, ptrdiff_t out_stride, const float *factor,
+                                        att_matrix_view sums);
 
 /* Whether all numbers are finite: 1 or 0. */
-typedef float att_kern_rows_finite(att_rows rows);
+typedef float att_kern_all_finite(att_matrix_view rows);
 
-#define ATT_ATTENTION_KERNELS(K)                                                                   \
+#define ATT_TILE_KERNELS(K)                                                                        \
     K(att_kern_tile_pack, tile_pack)                                                               \
     K(att_kern_tile_scores, tile_scores)                                                           \
     K(att_kern_tile_softmax, tile_softmax)                                                         \
     K(att_kern_tile_weights, tile_weights)                                                         \
     K(att_kern_tile_combine, tile_combine)                                                         \
-    K(att_kern_tile_combine_allowed, tile_combine_allowed)                                         \
+    K(att_kern_tile_combine_masked, tile_combine_masked)                                           \
     K(att_kern_tile_mask, tile_mask)                                                               \
-    K(att_kern_tile_allow, tile_allow)                                                             \
-    K(att_kern_tile_draw, tile_draw)                                                               \
-    K(att_kern_tile_diagonals, tile_diagonals)                                                     \
-    K(att_kern_tile_cap, tile_cap)                                                                 \
-    K(att_kern_tile_cap_slope, tile_cap_slope)                                                     \
-    K(att_kern_tile_back, tile_back)                                                               \
-    K(att_kern_tile_spread, tile_spread)                                                           \
-    K(att_kern_tile_spread_allowed, tile_spread_allowed)                                           \
-    K(att_kern_row_scores, row_scores)                                                             \
-    K(att_kern_row_add, row_add)                                                                   \
-    K(att_kern_tile_finish, tile_finish)                                                           \
-    K(att_kern_rows_finite, rows_finite)
+    K(att_kern_tile_mask_from_bytes, tile_mask_from_bytes)                                         \
+    K(att_kern_tile_dropout_mask, tile_dropout_mask)                                               \
+    K(att_kern_tile_add_distance_bias, tile_add_distance_bias)                                     \
+    K(att_kern_tile_soft_cap, tile_soft_cap)                                                       \
+    K(att_kern_tile_soft_cap_derivative, tile_soft_cap_derivative)                                 \
+    K(att_kern_tile_softmax_backward, tile_softmax_backward)                                       \
+    K(att_kern_tile_combine_transposed, tile_combine_transposed)                                   \
+    K(att_kern_tile_combine_transposed_masked, tile_combine_transposed_masked)                     \
+    K(att_kern_single_query_scores, single_query_scores)                                           \
+    K(att_kern_single_query_combine, single_query_combine)                                         \
+    K(att_kern_tile_scale_output, tile_scale_output)                                               \
+    K(att_kern_all_finite, all_finite)
 
 #endif

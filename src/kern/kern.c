@@ -2,17 +2,17 @@
  * no row, and the next plainer one serves. */
 #include "kern/kern.h"
 
-#define SET_TABLE(set) extern const att_kernels att_kernels_##set;
-SET_TABLE(ref)
+#define DECLARE_KERNELS(set) extern const att_kernels att_kernels_##set;
+DECLARE_KERNELS(scalar)
 #ifdef ATT_HAVE_AVX2
-SET_TABLE(avx2)
+DECLARE_KERNELS(avx2)
 #endif
 #ifdef ATT_HAVE_AVX512
-SET_TABLE(avx512)
+DECLARE_KERNELS(avx512)
 #endif
 
-static const att_kernels *const sets[] = {
-    [ATT_CPU_REF] = &att_kernels_ref,
+static const att_kernels *const kernel_tables[] = {
+    [ATT_CPU_SCALAR] = &att_kernels_scalar,
 #ifdef ATT_HAVE_AVX2
     [ATT_CPU_AVX2] = &att_kernels_avx2,
 #endif
@@ -20,20 +20,20 @@ static const att_kernels *const sets[] = {
     [ATT_CPU_AVX512] = &att_kernels_avx512,
 #endif
 };
-enum { SET_COUNT = sizeof sets / sizeof *sets };
+enum { KERNEL_TABLE_COUNT = sizeof kernel_tables / sizeof *kernel_tables };
 
 const att_kernels *att_kernels_for(att_cpu cpu)
 {
     size_t set = cpu;
-    return cpu <= att_cpu_best() && set < SET_COUNT ? sets[set] : NULL;
+    return cpu <= att_cpu_best() && set < KERNEL_TABLE_COUNT ? kernel_tables[set] : NULL;
 }
 
 const att_kernels *att_kernels_get(void)
 {
     size_t set = att_cpu_get();
-    if (set >= SET_COUNT)
-        set = SET_COUNT - 1;
-    while (!sets[set])
+    if (set >= KERNEL_TABLE_COUNT)
+        set = KERNEL_TABLE_COUNT - 1;
+    while (!kernel_tables[set])
         set--;
-    return sets[set];
+    return kernel_tables[set];
 }

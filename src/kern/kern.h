@@ -13,7 +13,7 @@
 
 #include "base/cpu.h"
 #include "kern/attention.h"
-#include "kern/rows.h"
+#include "kern/attention_rowwise.h"
 
 #include <stddef.h>
 #include <stdint.h>
@@ -23,35 +23,36 @@
 enum { ATT_LANES = 16 };
 
 /* y[i] = f(x[i]). */
-typedef void att_kern_map(float *y, const float *x, size_t n);
+typedef void att_kern_elementwise(float *y, const float *x, size_t n);
 
 /* dx[i] += dy[i] f'(x[i]); `kept` is x or y = f(x), as the list says. */
-typedef void att_kern_map_back(float *dx, const float *dy, const float *kept, size_t n);
+typedef void att_kern_elementwise_backward(float *dx, const float *dy, const float *kept, size_t n);
 
 /* One number from a row. */
-typedef float att_kern_fold(const float *x, size_t n);
-typedef float att_kern_fold_two(const float *x, const float *y, size_t n);
+typedef float att_kern_reduce(const float *x, size_t n);
+typedef float att_kern_dot(const float *x, const float *y, size_t n);
 
 /* y[i] += a x[i]. */
-typedef void att_kern_add_scaled(float *y, float a, const float *x, size_t n);
+typedef void att_kern_axpy(float *y, float a, const float *x, size_t n);
 
 /* y[i] = f(x)[i] over a row; gives log(sum(exp(x))). A row of -inf alone has softmax 0. */
-typedef float att_kern_row(float *y, const float *x, size_t n);
+typedef float att_kern_softmax(float *y, const float *x, size_t n);
 
 /* What cross-entropy needs to know about its target: the class, and how much probability label
  * smoothing takes from it and spreads evenly over all n classes. */
-typedef struct att_target {
+typedef struct att_cross_entropy_target {
     size_t class;
-    float smoothing;
-} att_target;
+    float label_smoothing;
+} att_cross_entropy_target;
 
 /* -sum(t log softmax(x)) with the smoothed target t, n >= 1; *lse = log(sum(exp(x))) for the
  * backward. */
-typedef float att_kern_cross_entropy(const float *x, size_t n, att_target target, float *lse);
+typedef float att_kern_cross_entropy(const float *x, size_t n, att_cross_entropy_target target,
+                                     float *lse);
 
 /* dx += dloss (softmax(x) - t). */
-typedef void att_kern_cross_entropy_back(float *dx, float dloss, const float *x, size_t n,
-                                         att_target target, float lse);
+typedef void att_kern_cross_entropy_backward(float *dx, float dloss, const float *x, size_t n,
+                                             att_cross_entropy_target target, float lse);
 
 /* y = (x - mean) rstd gain + bias; mean is 0 and bias unused for the RMS norm. */
 typedef struct att_norm_stats {
@@ -63,9 +64,9 @@ typedef void att_kern_norm(float *y, att_norm_stats *stats, const float *x, cons
                            const float *bias, size_t n, float epsilon);
 
 /* `dx`, `dgain` and `dbias` are added to. */
-typedef void att_kern_norm_back(float *dx, float *dgain, float *dbias, const float *dy,
-                                const float *x, const float *gain, const att_norm_stats *stats,
-                                size_t n);
+typedef void att_kern_norm_backward(float *dx, float *dgain, float *dbias, const float *dy,
+                                    const float *x, const float *gain, const att_norm_stats *stats,
+                                    size_t n);
 
 /* LSTM: gates [4,n] hold what goes into the input, forget, candidate and output gates, and get the
  * gates themselves; with `from` [4,n], not NULL, added first: what comes from the input, where it
@@ -75,9 +76,9 @@ typedef void att_kern_lstm(float *hidden, float *cell, float *gates, const float
 
 /* dgates [4,n] (of what went into the gates) and dcell_before are overwritten; dcell_before may be
  * dcell. */
-typedef void att_kern_lstm_back(float *dgates, float *dcell_before, const float *dhidden,
-                                const float *dcell, const float *gates, const float *cell,
-                                const float *cell_before, size_t n);
+typedef void att_kern_lstm_backward(float *dgates, float *dcell_before, const float *dhidden,
+                                    const float *dcell, const float *gates, const float *cell,
+                                    const float *cell_before, size_t n);
 
 /* GRU: from_input and from_hidden [3,n] are the products for the reset and update gates and the
  * candidate; gates [3,n] get those. candidate = tanh(from_input + reset from_hidden);
@@ -87,30 +88,30 @@ typedef void att_kern_gru(float *hidden, float *gates, const float *from_input,
 
 /* Everything is overwritten; dhidden_before holds only the direct path, not that through
  * from_hidden. */
-typedef void att_kern_gru_back(float *dfrom_input, float *dfrom_hidden, float *dhidden_before,
-                               const float *dhidden, const float *gates, const float *from_hidden,
-                               const float *hidden_before, size_t n);
+typedef void att_kern_gru_backward(float *dfrom_input, float *dfrom_hidden, float *dhidden_before,
+                                   const float *dhidden, const float *gates,
+                                   const float *from_hidden, const float *hidden_before, size_t n);
 
 /* Element i is dropped where att_random_float(seed, stream, i) < probability, and scaled by
  * 1 / (1 - probability) elsewhere. A stream per row makes a row's result its own. */
-typedef struct att_drop {
+typedef struct att_dropout_options {
     uint64_t seed;
     uint64_t stream;
     float probability;
-} att_drop;
+} att_dropout_options;
 
-typedef void att_kern_dropout(float *y, const float *x, size_t n, const att_drop *drop);
+typedef void att_kern_dropout(float *y, const float *x, size_t n, const att_dropout_options *drop);
 
 /* A step of an optimiser takes as its gradient g = scale gradient + pull parameter: `scale` is what
  * averages and clips, `pull` the decay of the L2 kind. Moments are zeros before the first step. */
-typedef struct att_gradient_use {
-    float scale, pull;
-} att_gradient_use;
+typedef struct att_gradient_options {
+    float scale, l2_penalty;
+} att_gradient_options;
 
 /* velocity = momentum velocity + g; parameter -= rate velocity. */
 typedef struct att_sgd_step {
-    att_gradient_use use;
-    float rate, momentum;
+    att_gradient_options gradient;
+    float learning_rate, momentum;
 } att_sgd_step;
 
 typedef void att_kern_sgd(float *parameter, float *velocity, const float *gradient, size_t n,
@@ -119,9 +120,9 @@ typedef void att_kern_sgd(float *parameter, float *velocity, const float *gradie
 /* One step of Adam. `first` and `second` are 1 - beta1^t and 1 - beta2^t; `decay` pulls the
  * parameter itself towards zero (AdamW). */
 typedef struct att_adam_step {
-    att_gradient_use use;
-    float rate, beta1, beta2, epsilon, decay;
-    float first, second;
+    att_gradient_options gradient;
+    float learning_rate, beta1, beta2, epsilon, weight_decay;
+    float bias_correction1, bias_correction2;
 } att_adam_step;
 
 typedef void att_kern_adam(float *parameter, float *moment1, float *moment2, const float *gradient,
@@ -130,8 +131,8 @@ typedef void att_kern_adam(float *parameter, float *moment1, float *moment2, con
 /* squares = rho squares + (1 - rho) g^2; change = sqrt(changes + epsilon) / sqrt(squares + epsilon)
  * g; changes likewise of change^2; parameter -= rate change. */
 typedef struct att_adadelta_step {
-    att_gradient_use use;
-    float rate, rho, epsilon;
+    att_gradient_options gradient;
+    float learning_rate, rho, epsilon;
 } att_adadelta_step;
 
 typedef void att_kern_adadelta(float *parameter, float *squares, float *changes,
@@ -145,82 +146,82 @@ typedef void att_kern_adadelta(float *parameter, float *squares, float *changes,
  * last panel is as full as the others; what is beyond `columns` is multiplied but not stored. Or,
  * for few rows, it comes as its transpose lies, with b_column not 0: element [k, j] is at
  * b[j * b_column + k], and nothing beyond `columns` is read. */
-enum { ATT_DEPTH_BLOCK = 256, ATT_PANEL = ATT_LANES };
+enum { ATT_DEPTH_BLOCK = 256, ATT_PANEL_COLUMNS = ATT_LANES };
 
-enum { ATT_ACTIVATIONS = ATT_ACTIVATION_SIGMOID + 1 };
+enum { ATT_ACTIVATION_COUNT = ATT_ACTIVATION_SIGMOID + 1 };
 
-typedef struct att_product_block {
+typedef struct att_matmul_block {
     size_t rows, columns, depth; /* depth at most ATT_DEPTH_BLOCK */
     const float *a;              /* element [i, k] is at a[i * a_row + k * a_step] */
-    size_t a_row, a_step;
+    size_t a_row_stride, a_column_stride;
     const float *b;
-    size_t b_panel, b_step, b_column;
+    size_t b_panel_stride, b_row_stride, b_column_stride;
     float *c; /* element [i, j] is at c[i * c_row + j] */
-    size_t c_row;
-    bool add;                  /* the block's sums are added to C, else they replace it */
-    bool last;                 /* C is complete with this block: */
+    size_t c_row_stride;
+    bool accumulate;           /* the block's sums are added to C, else they replace it */
+    bool is_last;              /* C is complete with this block: */
     const float *bias;         /* [columns], added, or NULL */
     att_activation activation; /* and this done to it */
-} att_product_block;
+} att_matmul_block;
 
-typedef void att_kern_product(const att_product_block *block);
+typedef void att_kern_matmul(const att_matmul_block *block);
 
-/* Copies [depth, columns] of B into panels, b_step = ATT_PANEL and b_panel = ATT_PANEL * depth,
- * zeros in the last panel's missing columns. Element [k, j] is at b[k * stride + j], or at
- * b[j * stride + k] where `transposed`. */
-typedef void att_kern_pack(float *panels, const float *b, size_t stride, bool transposed,
-                           size_t depth, size_t columns);
+/* Copies [depth, columns] of B into panels, b_step = ATT_PANEL_COLUMNS and b_panel =
+ * ATT_PANEL_COLUMNS * depth, zeros in the last panel's missing columns. Element [k, j] is at b[k *
+ * stride + j], or at b[j * stride + k] where `transposed`. */
+typedef void att_kern_matmul_pack(float *panels, const float *b, size_t stride, bool transposed,
+                                  size_t depth, size_t columns);
 
 /* What the machine can do at best, for benchmarks to hold the others against: each of the
- * ATT_CHAINS x 16 numbers of x becomes x a + b, fused, `rounds` times over. No number waits for
+ * ATT_FMA_CHAINS x 16 numbers of x becomes x a + b, fused, `rounds` times over. No number waits for
  * another, and none needs memory. */
-enum { ATT_CHAINS = 24 };
-typedef void att_kern_chains(float *x, size_t rounds, float a, float b);
+enum { ATT_FMA_CHAINS = 24 };
+typedef void att_kern_fma_chains(float *x, size_t rounds, float a, float b);
 
 /* Every kernel: its type, then its name. */
 #define ATT_KERNELS(K)                                                                             \
-    K(att_kern_map, exp)                                                                           \
-    K(att_kern_map, log)                                                                           \
-    K(att_kern_map, tanh)                                                                          \
-    K(att_kern_map, sigmoid)                                                                       \
-    K(att_kern_map, erf)                                                                           \
-    K(att_kern_map, relu)                                                                          \
-    K(att_kern_map, gelu)              /* x Phi(x), with erf */                                    \
-    K(att_kern_map, silu)              /* x sigmoid(x) */                                          \
-    K(att_kern_map_back, tanh_back)    /* keeps y */                                               \
-    K(att_kern_map_back, sigmoid_back) /* keeps y */                                               \
-    K(att_kern_map_back, relu_back)    /* keeps x or y */                                          \
-    K(att_kern_map_back, gelu_back)    /* keeps x */                                               \
-    K(att_kern_map_back, silu_back)    /* keeps x */                                               \
-    K(att_kern_fold, sum)                                                                          \
-    K(att_kern_fold, sum_squares)                                                                  \
-    K(att_kern_fold, largest) /* -inf for an empty row; a NaN may be passed over */                \
-    K(att_kern_fold_two, dot) /* by 16 partial sums, unlike the matrix product */                  \
-    K(att_kern_add_scaled, add_scaled)                                                             \
-    K(att_kern_row, softmax)                                                                       \
-    K(att_kern_row, log_softmax)                                                                   \
-    K(att_kern_map_back, softmax_back)     /* keeps y */                                           \
-    K(att_kern_map_back, log_softmax_back) /* keeps y */                                           \
+    K(att_kern_elementwise, exp)                                                                   \
+    K(att_kern_elementwise, log)                                                                   \
+    K(att_kern_elementwise, tanh)                                                                  \
+    K(att_kern_elementwise, sigmoid)                                                               \
+    K(att_kern_elementwise, erf)                                                                   \
+    K(att_kern_elementwise, relu)                                                                  \
+    K(att_kern_elementwise, gelu)                      /* x Phi(x), with erf */                    \
+    K(att_kern_elementwise, silu)                      /* x sigmoid(x) */                          \
+    K(att_kern_elementwise_backward, tanh_backward)    /* keeps y */                               \
+    K(att_kern_elementwise_backward, sigmoid_backward) /* keeps y */                               \
+    K(att_kern_elementwise_backward, relu_backward)    /* keeps x or y */                          \
+    K(att_kern_elementwise_backward, gelu_backward)    /* keeps x */                               \
+    K(att_kern_elementwise_backward, silu_backward)    /* keeps x */                               \
+    K(att_kern_reduce, sum)                                                                        \
+    K(att_kern_reduce, sum_squares)                                                                \
+    K(att_kern_reduce, max) /* -inf for an empty row; a NaN may be passed over */                  \
+    K(att_kern_dot, dot)    /* by 16 partial sums, unlike the matrix product */                    \
+    K(att_kern_axpy, axpy)                                                                         \
+    K(att_kern_softmax, softmax)                                                                   \
+    K(att_kern_softmax, log_softmax)                                                               \
+    K(att_kern_elementwise_backward, softmax_backward)     /* keeps y */                           \
+    K(att_kern_elementwise_backward, log_softmax_backward) /* keeps y */                           \
     K(att_kern_cross_entropy, cross_entropy)                                                       \
-    K(att_kern_cross_entropy_back, cross_entropy_back)                                             \
+    K(att_kern_cross_entropy_backward, cross_entropy_backward)                                     \
     K(att_kern_norm, layer_norm)                                                                   \
-    K(att_kern_norm_back, layer_norm_back)                                                         \
+    K(att_kern_norm_backward, layer_norm_backward)                                                 \
     K(att_kern_norm, rms_norm)                                                                     \
-    K(att_kern_norm_back, rms_norm_back)                                                           \
+    K(att_kern_norm_backward, rms_norm_backward)                                                   \
     K(att_kern_lstm, lstm)                                                                         \
-    K(att_kern_lstm_back, lstm_back)                                                               \
+    K(att_kern_lstm_backward, lstm_backward)                                                       \
     K(att_kern_gru, gru)                                                                           \
-    K(att_kern_gru_back, gru_back)                                                                 \
+    K(att_kern_gru_backward, gru_backward)                                                         \
     K(att_kern_dropout, dropout)                                                                   \
-    K(att_kern_dropout, dropout_back) /* adds to y */                                              \
+    K(att_kern_dropout, dropout_backward) /* adds to y */                                          \
     K(att_kern_sgd, sgd)                                                                           \
     K(att_kern_adam, adam)                                                                         \
     K(att_kern_adadelta, adadelta)                                                                 \
-    K(att_kern_product, product)                                                                   \
-    K(att_kern_pack, pack)                                                                         \
-    K(att_kern_chains, multiply_adds)                                                              \
-    ATT_ATTENTION_KERNELS(K)                                                                       \
-    ATT_ROW_KERNELS(K)
+    K(att_kern_matmul, matmul)                                                                     \
+    K(att_kern_matmul_pack, matmul_pack)                                                           \
+    K(att_kern_fma_chains, fma_chains)                                                             \
+    ATT_TILE_KERNELS(K)                                                                            \
+    ATT_ROWWISE_KERNELS(K)
 
 /* One instruction set's kernels. */
 typedef struct att_kernels {

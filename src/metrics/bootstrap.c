@@ -5,28 +5,28 @@
 #include "base/error.h"
 #include "base/parallel.h"
 #include "base/random.h"
-#include "metrics/measure.h"
+#include "metrics/metric_spec.h"
 
 #include <math.h>
 #include <stdlib.h>
 
-typedef struct drawing {
+typedef struct resampling {
     const att_bootstrap *from;
     uint64_t seed;
     double *scores; /* [resamples] */
-} drawing;
+} resampling;
 
 /* Scores as many lines as there are, drawn with replacement. */
 static void resample(void *context, int64_t first, int64_t end)
 {
-    const drawing *d = context;
+    const resampling *d = context;
     const att_bootstrap *from = d->from;
     for (int64_t r = first; r < end; r++) {
-        double sum[ATT_METRIC_NUMBERS] = { 0 };
+        double sum[ATT_METRIC_MAX_STATS] = { 0 };
         for (size_t i = 0; i < from->lines; i++) {
             double drawn = att_random_double(d->seed, (uint64_t)r, i) * (double)from->lines;
-            const double *row = from->numbers + (size_t)drawn * from->width;
-            for (size_t n = 0; n < from->width; n++)
+            const double *row = from->stats + (size_t)drawn * from->stat_count;
+            for (size_t n = 0; n < from->stat_count; n++)
                 sum[n] += row[n];
         }
         d->scores[r] = from->score(sum);
@@ -45,7 +45,7 @@ att_status att_bootstrap_interval(att_interval *out, const att_bootstrap *from, 
     *out = (att_interval){ NAN, NAN };
     if (resamples <= 0)
         return ATT_OK;
-    drawing d = { from, seed, att_alloc((size_t)resamples, sizeof *d.scores) };
+    resampling d = { from, seed, att_alloc((size_t)resamples, sizeof *d.scores) };
     if (!d.scores)
         return att_fail_memory(err);
     att_parallel_for(resamples, 1, resample, &d);

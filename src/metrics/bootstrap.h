@@ -8,9 +8,9 @@
 
 /* What is drawn from: numbers of lines, and the figure that their sums give. */
 typedef struct att_bootstrap {
-    const double *numbers; /* [lines, width] */
+    const double *stats; /* [lines, width] */
     size_t lines;
-    size_t width; /* at most ATT_METRIC_NUMBERS */
+    size_t stat_count; /* at most ATT_METRIC_MAX_STATS */
     double (*score)(const double *sums);
 } att_bootstrap;
 

@@ -60,7 +60,7 @@ void att_ngrams_free(att_ngrams *g)
     *g = (att_ngrams){ 0 };
 }
 
-att_status att_ngrams_run(att_ngrams *g, uint32_t *prefix, int32_t symbol)
+att_status att_ngrams_extend(att_ngrams *g, uint32_t *prefix, int32_t symbol)
 {
     if (g->count == g->capacity)
         ATT_TRY(grow(g));
@@ -84,28 +84,28 @@ att_status att_ngrams_add(att_ngrams *g, const int32_t *symbols, size_t count, i
     for (size_t i = 0; i < count; i++) {
         uint32_t prefix = 0;
         for (size_t n = 0; n < (size_t)order && i + n < count; n++) {
-            ATT_TRY(att_ngrams_run(g, &prefix, symbols[i + n]));
-            g->nodes[prefix - 1].now++;
+            ATT_TRY(att_ngrams_extend(g, &prefix, symbols[i + n]));
+            g->nodes[prefix - 1].count++;
         }
     }
     for (size_t i = 0; i < g->count; i++) {
         att_ngram *node = &g->nodes[i];
-        node->most = node->now > node->most ? node->now : node->most;
-        node->now = 0;
+        node->max_count = node->count > node->max_count ? node->count : node->max_count;
+        node->count = 0;
     }
     return ATT_OK;
 }
 
-att_status att_ngrams_meet(att_ngrams *g, const int32_t *symbols, size_t count, int order,
-                           int32_t document)
+att_status att_ngrams_add_document(att_ngrams *g, const int32_t *symbols, size_t count, int order,
+                                   int32_t document)
 {
     for (size_t i = 0; i < count; i++) {
         uint32_t prefix = 0;
         for (size_t n = 0; n < (size_t)order && i + n < count; n++) {
-            ATT_TRY(att_ngrams_run(g, &prefix, symbols[i + n]));
+            ATT_TRY(att_ngrams_extend(g, &prefix, symbols[i + n]));
             att_ngram *node = &g->nodes[prefix - 1];
-            node->most += node->now != document;
-            node->now = document;
+            node->max_count += node->count != document;
+            node->count = document;
         }
     }
     return ATT_OK;
@@ -123,11 +123,11 @@ void att_ngrams_match(att_ngrams *g, const int32_t *symbols, size_t count, int o
             if (!prefix)
                 break;
             att_ngram *node = &g->nodes[prefix - 1];
-            matched[n] += ++node->now <= node->most;
+            matched[n] += ++node->count <= node->max_count;
         }
     }
     for (size_t i = 0; i < g->count; i++)
-        g->nodes[i].now = 0;
+        g->nodes[i].count = 0;
 }
 
 double att_ngrams_total(size_t count, int n)

@@ -10,8 +10,8 @@ typedef struct att_ngram {
     uint32_t prefix; /* one more than the place of that node, or 0 */
     int32_t symbol;
     uint32_t slot;
-    int32_t most; /* times in the reference that has it most often */
-    int32_t now;  /* times in the sequence at hand */
+    int32_t max_count; /* times in the reference that has it most often */
+    int32_t count;     /* times in the sequence at hand */
 } att_ngram;
 
 /* Start from {0}. */
@@ -26,7 +26,7 @@ void att_ngrams_free(att_ngrams *grams);
 
 /* The run that goes on from *prefix with a symbol, which becomes *prefix: one more than the place
  * of its node. It is made where it is new. */
-att_status att_ngrams_run(att_ngrams *grams, uint32_t *prefix, int32_t symbol);
+att_status att_ngrams_extend(att_ngrams *grams, uint32_t *prefix, int32_t symbol);
 
 /* The same without making it: 0 where it is not there. */
 uint32_t att_ngrams_find(const att_ngrams *grams, uint32_t prefix, int32_t symbol);
@@ -41,8 +41,8 @@ void att_ngrams_match(att_ngrams *grams, const int32_t *symbols, size_t count, i
 
 /* Adds a text of document `document`, counted from 1 and in order: `most` then tells in how many
  * documents a run is. Such a table serves for nothing else. */
-att_status att_ngrams_meet(att_ngrams *grams, const int32_t *symbols, size_t count, int order,
-                           int32_t document);
+att_status att_ngrams_add_document(att_ngrams *grams, const int32_t *symbols, size_t count,
+                                   int order, int32_t document);
 
 /* Runs of n symbols in a sequence of `count`. */
 double att_ngrams_total(size_t count, int n);

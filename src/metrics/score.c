@@ -1,12 +1,12 @@
 /* Answers scored against references by any of the metrics; see attend.h. */
-#include "metrics/measure.h"
+#include "metrics/metric_spec.h"
 
 #include "base/alloc.h"
 #include "base/error.h"
 #include "base/quote.h"
 #include "metrics/bootstrap.h"
-#include "metrics/words.h"
-#include "text/tokens.h"
+#include "metrics/symbols.h"
+#include "text/pretokenizer.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -14,98 +14,100 @@
 
 /* ---- the table */
 
-#define EDITS(name_, title_, says_, symbols_)                                                      \
+#define EDIT_RATE_SPEC(name_, title_, says_, symbols_)                                             \
     {                                                                                              \
-        .shown = { name_, title_, says_, true }, .numbers = 2, .symbols = symbols_, .second = -1,  \
-        .count = att_edits_count, .score = att_edits_score                                         \
+        .info = { name_, title_, says_, true }, .stat_count = 2, .symbols = symbols_,              \
+        .second_symbols = -1, .count = att_edit_rate_stats, .score = att_edit_rate_score           \
     }
 
 /* The measures of captions, as published ones are counted: small letters, no punctuation. */
-#define CAPTION_BLEU(name_, title_, says_, score_)                                                 \
+#define CAPTION_BLEU_SPEC(name_, title_, says_, score_)                                            \
     {                                                                                              \
-        .shown = { name_, title_, says_, false }, .numbers = 10, .symbols = ATT_SYMBOLS_CAPTION,   \
-        .second = -1, .lower = true, .count = att_bleu_count, .score = score_,                     \
+        .info = { name_, title_, says_, false }, .stat_count = 10, .symbols = ATT_SYMBOLS_CAPTION, \
+        .second_symbols = -1, .lowercase = true, .count = att_bleu_stats, .score = score_,         \
         .signature = "|eff:no|tok:caption|smooth:none"                                             \
     }
 
-const att_measure att_measures[] = {
-    { .shown = { "bleu", "BLEU", "runs of up to four words that the reference has too", false },
-      .numbers = 10,
+const att_metric_spec att_metric_specs[] = {
+    { .info = { "bleu", "BLEU", "runs of up to four words that the reference has too", false },
+      .stat_count = 10,
       .symbols = ATT_SYMBOLS_TOKENS,
-      .second = -1,
-      .count = att_bleu_count,
+      .second_symbols = -1,
+      .count = att_bleu_stats,
       .score = att_bleu_score,
       .signature = "|eff:no|tok:@|smooth:exp" },
-    { .shown = { "chrf", "chrF2", "runs of up to six letters, recall weighted twice", false },
-      .numbers = 18,
-      .symbols = ATT_SYMBOLS_LETTERS,
-      .second = -1,
-      .count = att_chrf_count,
+    { .info = { "chrf", "chrF2", "runs of up to six letters, recall weighted twice", false },
+      .stat_count = 18,
+      .symbols = ATT_SYMBOLS_CHARACTERS,
+      .second_symbols = -1,
+      .count = att_chrf_stats,
       .score = att_chrf_score,
       .signature = "|eff:yes|nc:6|nw:0|space:no" },
-    { .shown = { "chrf++", "chrF2++", "chrF with words and pairs of words", false },
-      .numbers = 24,
-      .symbols = ATT_SYMBOLS_LETTERS,
-      .second = ATT_SYMBOLS_CHRF,
-      .count = att_chrf_words_count,
+    { .info = { "chrf++", "chrF2++", "chrF with words and pairs of words", false },
+      .stat_count = 24,
+      .symbols = ATT_SYMBOLS_CHARACTERS,
+      .second_symbols = ATT_SYMBOLS_CHRF,
+      .count = att_chrf_words_stats,
       .score = att_chrf_words_score,
       .signature = "|eff:yes|nc:6|nw:2|space:no" },
-    { .shown = { "ter", "TER", "edits per word of the reference, a moved run being one", true },
-      .numbers = 2,
+    { .info = { "ter", "TER", "edits per word of the reference, a moved run being one", true },
+      .stat_count = 2,
       .symbols = ATT_SYMBOLS_WORDS,
-      .second = -1,
-      .lower = true,
-      .count = att_ter_count,
-      .score = att_edits_score,
+      .second_symbols = -1,
+      .lowercase = true,
+      .count = att_ter_stats,
+      .score = att_edit_rate_score,
       .signature = "|tok:tercom|norm:no|punct:yes|asian:no" },
-    EDITS("wer", "word error rate", "edits per word of the reference", ATT_SYMBOLS_WORDS),
-    EDITS("per", "phoneme error rate", "the same, where words are phonemes", ATT_SYMBOLS_WORDS),
-    EDITS("cer", "character error rate", "edits per code point of the reference", ATT_SYMBOLS_LINE),
-    { .shown = { "exact", "exact match", "lines that agree altogether", false },
-      .numbers = 2,
+    EDIT_RATE_SPEC("wer", "word error rate", "edits per word of the reference", ATT_SYMBOLS_WORDS),
+    EDIT_RATE_SPEC("per", "phoneme error rate", "the same, where words are phonemes",
+                   ATT_SYMBOLS_WORDS),
+    EDIT_RATE_SPEC("cer", "character error rate", "edits per code point of the reference",
+                   ATT_SYMBOLS_LINE),
+    { .info = { "exact", "exact match", "lines that agree altogether", false },
+      .stat_count = 2,
       .symbols = ATT_SYMBOLS_LINE,
-      .second = -1,
-      .count = att_exact_count,
-      .score = att_exact_score },
-    CAPTION_BLEU("bleu-1", "BLEU-1", "of captions: words", att_bleu_1_score),
-    CAPTION_BLEU("bleu-2", "BLEU-2", "of captions: runs of up to two", att_bleu_2_score),
-    CAPTION_BLEU("bleu-3", "BLEU-3", "of captions: runs of up to three", att_bleu_3_score),
-    CAPTION_BLEU("bleu-4", "BLEU-4", "of captions: runs of up to four", att_bleu_4_score),
-    { .shown = { "cider", "CIDEr", "of captions: runs weighed by how rare they are", false },
-      .numbers = 2,
+      .second_symbols = -1,
+      .count = att_exact_match_stats,
+      .score = att_exact_match_score },
+    CAPTION_BLEU_SPEC("bleu-1", "BLEU-1", "of captions: words", att_bleu_1_score),
+    CAPTION_BLEU_SPEC("bleu-2", "BLEU-2", "of captions: runs of up to two", att_bleu_2_score),
+    CAPTION_BLEU_SPEC("bleu-3", "BLEU-3", "of captions: runs of up to three", att_bleu_3_score),
+    CAPTION_BLEU_SPEC("bleu-4", "BLEU-4", "of captions: runs of up to four", att_bleu_4_score),
+    { .info = { "cider", "CIDEr", "of captions: runs weighed by how rare they are", false },
+      .stat_count = 2,
       .symbols = ATT_SYMBOLS_CAPTION,
-      .second = -1,
-      .lower = true,
-      .meets = 4,
-      .count = att_cider_count,
+      .second_symbols = -1,
+      .lowercase = true,
+      .document_order = 4,
+      .count = att_cider_stats,
       .score = att_cider_score,
       .signature = "|kind:D|tok:caption|n:4|sigma:6" },
 };
 
-const size_t att_measure_count = sizeof att_measures / sizeof *att_measures;
+const size_t att_metric_spec_count = sizeof att_metric_specs / sizeof *att_metric_specs;
 
-_Static_assert(sizeof att_measures / sizeof *att_measures < 32, "a list of names fits");
+_Static_assert(sizeof att_metric_specs / sizeof *att_metric_specs < 32, "a list of names fits");
 
 size_t att_metric_count(void)
 {
-    return att_measure_count;
+    return att_metric_spec_count;
 }
 
 const att_metric *att_metric_get(size_t index)
 {
-    return index < att_measure_count ? &att_measures[index].shown : NULL;
+    return index < att_metric_spec_count ? &att_metric_specs[index].info : NULL;
 }
 
-static const att_measure *find(const char *name, att_error *err)
+static const att_metric_spec *find_metric(const char *name, att_error *err)
 {
     const char *known[32];
-    for (size_t i = 0; i < att_measure_count; i++) {
-        known[i] = att_measures[i].shown.name;
+    for (size_t i = 0; i < att_metric_spec_count; i++) {
+        known[i] = att_metric_specs[i].info.name;
         if (strcmp(known[i], name) == 0)
-            return &att_measures[i];
+            return &att_metric_specs[i];
     }
-    char quoted[ATT_QUOTED];
-    const char *nearest = att_suggest(name, known, att_measure_count);
+    char quoted[ATT_QUOTED_SIZE];
+    const char *nearest = att_suggest(name, known, att_metric_spec_count);
     att_fail(err, ATT_BAD_INPUT, NULL, "there is no metric '%s'%s%s%s",
              att_quote(quoted, name, strlen(name)), nearest ? "; did you mean " : "",
              nearest ? nearest : "", nearest ? "?" : "");
@@ -115,134 +117,136 @@ static const att_measure *find(const char *name, att_error *err)
 /* ---- one line */
 
 /* What is needed while lines are read. */
-typedef struct scoring {
-    const att_measure *measure;
-    const att_scored_texts *texts;
-    att_tokeniser tokeniser;
-    bool lower;
-    att_vocab *words;
-    att_ids pool;    /* the symbols of one line: answer, references, and those of the second kind */
-    size_t referred; /* references that the line has */
-    size_t *ends;    /* [2 * (1 + references)] where each ends in the pool */
-    att_symbols *of; /* beside it */
-    att_text small, split;
+typedef struct metric_scorer {
+    const att_metric_spec *spec;
+    const att_hypotheses *texts;
+    att_metric_tokenizer tokenizer;
+    bool lowercase;
+    att_vocab *vocab;
+    att_ids pool; /* the symbols of one line: answer, references, and those of the second kind */
+    size_t reference_count; /* references that the line has */
+    size_t *ends;           /* [2 * (1 + references)] where each ends in the pool */
+    att_symbols *symbols;   /* beside it */
+    att_string lowercased, tokenized;
     att_ngrams grams;
-    att_ngrams met; /* the runs of all references, where the metric asks for them */
-} scoring;
+    att_ngrams
+        document_frequencies; /* the runs of all references, where the metric asks for them */
+} metric_scorer;
 
-static att_status read_side(scoring *s, const char *line, int kind, size_t place, att_error *err)
+static att_status read_side(metric_scorer *s, const char *line, int kind, size_t place,
+                            att_error *err)
 {
     const char *text = line;
     size_t length = strlen(line);
-    if (s->lower || s->measure->lower) {
-        att_status status = att_lower(&s->small, text, length);
+    if (s->lowercase || s->spec->lowercase) {
+        att_status status = att_lowercase(&s->lowercased, text, length);
         if (status == ATT_UNSUPPORTED)
             return att_fail(err, status, NULL,
                             "this build knows the small letters of ASCII alone: it lacks utf8proc");
         if (status != ATT_OK)
             return att_fail_memory(err);
-        text = s->small.length > 0 ? s->small.data : "";
-        length = s->small.length;
+        text = s->lowercased.length > 0 ? s->lowercased.data : "";
+        length = s->lowercased.length;
     }
     if (kind == ATT_SYMBOLS_TOKENS) {
-        if (att_tokenise(&s->split, s->tokeniser, text, length) != ATT_OK)
+        if (att_metric_tokenize(&s->tokenized, s->tokenizer, text, length) != ATT_OK)
             return att_fail_memory(err);
-        text = s->split.length > 0 ? s->split.data : "";
-        length = s->split.length;
+        text = s->tokenized.length > 0 ? s->tokenized.data : "";
+        length = s->tokenized.length;
     }
-    ATT_TRY(att_symbols_read(&s->pool, (att_symbols_kind)kind, s->words, text, length, err));
+    ATT_TRY(att_symbols_parse(&s->pool, (att_symbol_kind)kind, s->vocab, text, length, err));
     s->ends[place] = s->pool.count;
     return ATT_OK;
 }
 
 /* The texts of a line that are there, one after another: the answer and its references, each as
  * symbols of one kind from `place` on. */
-static att_status read_sides(scoring *s, size_t line, int kind, size_t place, att_error *err)
+static att_status read_sides(metric_scorer *s, size_t line, int kind, size_t place, att_error *err)
 {
-    ATT_TRY(read_side(s, s->texts->answers[line], kind, place, err));
-    s->referred = 0;
+    ATT_TRY(read_side(s, s->texts->hypotheses[line], kind, place, err));
+    s->reference_count = 0;
     for (size_t r = 0; r < s->texts->reference_count; r++) {
         const char *reference = s->texts->references[r][line];
         if (reference)
-            ATT_TRY(read_side(s, reference, kind, place + 1 + s->referred++, err));
+            ATT_TRY(read_side(s, reference, kind, place + 1 + s->reference_count++, err));
     }
     return ATT_OK;
 }
 
-static att_status read_line(scoring *s, size_t line, att_error *err)
+static att_status read_line(metric_scorer *s, size_t line, att_error *err)
 {
     s->pool.count = 0;
-    ATT_TRY(read_sides(s, line, (int)s->measure->symbols, 0, err));
-    if (s->measure->second >= 0)
-        ATT_TRY(read_sides(s, line, s->measure->second, 1 + s->referred, err));
-    for (size_t i = 0; i < (1 + s->referred) * (s->measure->second < 0 ? 1 : 2); i++) {
+    ATT_TRY(read_sides(s, line, (int)s->spec->symbols, 0, err));
+    if (s->spec->second_symbols >= 0)
+        ATT_TRY(read_sides(s, line, s->spec->second_symbols, 1 + s->reference_count, err));
+    for (size_t i = 0; i < (1 + s->reference_count) * (s->spec->second_symbols < 0 ? 1 : 2); i++) {
         size_t start = i > 0 ? s->ends[i - 1] : 0;
         size_t count = s->ends[i] - start;
-        s->of[i] = (att_symbols){ count > 0 ? s->pool.items + start : NULL, count };
+        s->symbols[i] = (att_symbols){ count > 0 ? s->pool.items + start : NULL, count };
     }
     return ATT_OK;
 }
 
-static att_status count_line(scoring *s, size_t line, double *numbers, att_error *err)
+static att_status count_line(metric_scorer *s, size_t line, double *numbers, att_error *err)
 {
     ATT_TRY(read_line(s, line, err));
-    const att_measured measured = { .answer = s->of[0],
-                                    .references = s->of + 1,
-                                    .reference_count = s->referred,
-                                    .answer_words = s->of[1 + s->referred],
-                                    .reference_words = s->of + 2 + s->referred,
-                                    .met = &s->met,
-                                    .lines = s->texts->count };
-    return s->measure->count(numbers, &measured, &s->grams) == ATT_OK ? ATT_OK
-                                                                      : att_fail_memory(err);
+    const att_metric_line measured = { .hypothesis = s->symbols[0],
+                                       .references = s->symbols + 1,
+                                       .reference_count = s->reference_count,
+                                       .hypothesis_words = s->symbols[1 + s->reference_count],
+                                       .reference_words = s->symbols + 2 + s->reference_count,
+                                       .document_frequencies = &s->document_frequencies,
+                                       .line_count = s->texts->count };
+    return s->spec->count(numbers, &measured, &s->grams) == ATT_OK ? ATT_OK : att_fail_memory(err);
 }
 
-static att_status meet_line(scoring *s, size_t line, att_error *err)
+static att_status count_documents(metric_scorer *s, size_t line, att_error *err)
 {
     ATT_TRY(read_line(s, line, err));
-    for (size_t r = 0; r < s->referred; r++)
-        if (att_ngrams_meet(&s->met, s->of[1 + r].items, s->of[1 + r].count, s->measure->meets,
-                            (int32_t)line + 1) != ATT_OK)
+    for (size_t r = 0; r < s->reference_count; r++)
+        if (att_ngrams_add_document(&s->document_frequencies, s->symbols[1 + r].items,
+                                    s->symbols[1 + r].count, s->spec->document_order,
+                                    (int32_t)line + 1) != ATT_OK)
             return att_fail_memory(err);
     return ATT_OK;
 }
 
-static att_status count_lines(scoring *s, double *numbers, att_error *err)
+static att_status count_lines(metric_scorer *s, double *numbers, att_error *err)
 {
     size_t places = 2 * (1 + s->texts->reference_count);
-    att_status status = att_vocab_new(&s->words, ATT_TOKENS_SPACE, false, err);
+    att_status status = att_vocab_new(&s->vocab, ATT_TOKENIZER_SPACE, false, err);
     s->ends = att_alloc_zero(places, sizeof *s->ends);
-    s->of = att_alloc_zero(places, sizeof *s->of);
-    if (status == ATT_OK && (!s->ends || !s->of))
+    s->symbols = att_alloc_zero(places, sizeof *s->symbols);
+    if (status == ATT_OK && (!s->ends || !s->symbols))
         status = att_fail_memory(err);
-    for (size_t i = 0; s->measure->meets > 0 && i < s->texts->count && status == ATT_OK; i++)
-        status = meet_line(s, i, err);
+    for (size_t i = 0; s->spec->document_order > 0 && i < s->texts->count && status == ATT_OK; i++)
+        status = count_documents(s, i, err);
     for (size_t i = 0; i < s->texts->count && status == ATT_OK; i++)
-        status = count_line(s, i, numbers + i * (size_t)s->measure->numbers, err);
-    att_vocab_free(s->words);
+        status = count_line(s, i, numbers + i * (size_t)s->spec->stat_count, err);
+    att_vocab_free(s->vocab);
     att_ids_free(&s->pool);
     att_free(s->ends);
-    att_free(s->of);
-    att_text_free(&s->small);
-    att_text_free(&s->split);
+    att_free(s->symbols);
+    att_string_free(&s->lowercased);
+    att_string_free(&s->tokenized);
     att_ngrams_free(&s->grams);
-    att_ngrams_free(&s->met);
+    att_ngrams_free(&s->document_frequencies);
     return status;
 }
 
 /* ---- the score and how sure it is */
 
-static double total(const att_measure *measure, const double *numbers, size_t lines)
+static double sum_and_score(const att_metric_spec *measure, const double *numbers, size_t lines)
 {
-    double sum[ATT_METRIC_NUMBERS] = { 0 };
+    double sum[ATT_METRIC_MAX_STATS] = { 0 };
     for (size_t i = 0; i < lines; i++)
-        for (int n = 0; n < measure->numbers; n++)
-            sum[n] += numbers[i * (size_t)measure->numbers + (size_t)n];
+        for (int n = 0; n < measure->stat_count; n++)
+            sum[n] += numbers[i * (size_t)measure->stat_count + (size_t)n];
     return measure->score(sum);
 }
 
 /* "nrefs:5", or "nrefs:var" where lines differ in it. */
-static void sign_references(char *out, size_t size, const att_scored_texts *texts)
+static void write_reference_count(char *out, size_t size, const att_hypotheses *texts)
 {
     snprintf(out, size, "nrefs:%zu", texts->reference_count);
     for (size_t r = 0; r < texts->reference_count; r++)
@@ -251,57 +255,58 @@ static void sign_references(char *out, size_t size, const att_scored_texts *text
                 snprintf(out, size, "nrefs:var");
 }
 
-static void sign(att_metric_score *out, const scoring *s, const att_metric_how *how)
+static void write_signature(att_metric_score *out, const metric_scorer *s,
+                            const att_metric_options *how)
 {
     char references[32], drawn[64] = "", rest[64] = "";
-    sign_references(references, sizeof references, s->texts);
+    write_reference_count(references, sizeof references, s->texts);
     if (how->resamples > 0)
         snprintf(drawn, sizeof drawn, "|bs:%lld|seed:%llu", (long long)how->resamples,
                  (unsigned long long)how->seed);
-    const char *signature = s->measure->signature ? s->measure->signature : "";
+    const char *signature = s->spec->signature ? s->spec->signature : "";
     const char *at = strchr(signature, '@');
     snprintf(rest, sizeof rest, "%.*s%s%s", (int)(at ? at - signature : (int)strlen(signature)),
-             signature, at ? att_tokeniser_words[s->tokeniser] : "", at ? at + 1 : "");
+             signature, at ? att_metric_tokenizer_names[s->tokenizer] : "", at ? at + 1 : "");
     snprintf(out->signature, sizeof out->signature, "%s%s|case:%s%s|version:attend-%s", references,
-             drawn, s->lower || s->measure->lower ? "lc" : "mixed", rest, ATT_VERSION);
+             drawn, s->lowercase || s->spec->lowercase ? "lc" : "mixed", rest, ATT_VERSION);
 }
 
-static att_status score(att_metric_score *out, scoring *s, const att_metric_how *how,
+static att_status score(att_metric_score *out, metric_scorer *s, const att_metric_options *how,
                         att_error *err)
 {
     size_t lines = s->texts->count;
-    double *numbers = att_alloc(lines * (size_t)s->measure->numbers, sizeof *numbers);
+    double *numbers = att_alloc(lines * (size_t)s->spec->stat_count, sizeof *numbers);
     if (!numbers)
         return att_fail_memory(err);
-    *out = (att_metric_score){ .metric = &s->measure->shown, .within = { NAN, NAN } };
+    *out = (att_metric_score){ .metric = &s->spec->info, .interval = { NAN, NAN } };
     att_status status = count_lines(s, numbers, err);
-    const att_bootstrap drawn = { numbers, lines, (size_t)s->measure->numbers, s->measure->score };
+    const att_bootstrap drawn = { numbers, lines, (size_t)s->spec->stat_count, s->spec->score };
     if (status == ATT_OK) {
-        out->value = total(s->measure, numbers, lines);
-        status = att_bootstrap_interval(&out->within, &drawn, how->resamples, how->seed, err);
+        out->value = sum_and_score(s->spec, numbers, lines);
+        status = att_bootstrap_interval(&out->interval, &drawn, how->resamples, how->seed, err);
     }
     att_free(numbers);
-    sign(out, s, how);
+    write_signature(out, s, how);
     return status;
 }
 
 /* ---- the public call */
 
-static att_status find_tokeniser(att_tokeniser *out, const char *word, att_error *err)
+static att_status find_tokenizer(att_metric_tokenizer *out, const char *word, att_error *err)
 {
-    *out = ATT_TOKENISER_13A;
+    *out = ATT_METRIC_TOKENIZER_13A;
     if (!word)
         return ATT_OK;
-    for (int i = 0; att_tokeniser_words[i]; i++) {
-        if (strcmp(word, att_tokeniser_words[i]) != 0)
+    for (int i = 0; att_metric_tokenizer_names[i]; i++) {
+        if (strcmp(word, att_metric_tokenizer_names[i]) != 0)
             continue;
-        *out = (att_tokeniser)i;
-        if (*out == ATT_TOKENISER_INTL && !att_words_exact())
+        *out = (att_metric_tokenizer)i;
+        if (*out == ATT_METRIC_TOKENIZER_INTL && !att_unicode_available())
             return att_fail(err, ATT_UNSUPPORTED, NULL,
                             "this build has no tokeniser intl: it lacks utf8proc");
         return ATT_OK;
     }
-    char quoted[ATT_QUOTED];
+    char quoted[ATT_QUOTED_SIZE];
     return att_fail(err, ATT_BAD_INPUT, NULL, "there is no tokeniser '%s': 13a, none, char or intl",
                     att_quote(quoted, word, strlen(word)));
 }
@@ -310,7 +315,7 @@ static att_status find_tokeniser(att_tokeniser *out, const char *word, att_error
 static att_status check_line(const char *text, size_t side, size_t line, att_error *err)
 {
     att_error inner = { 0 };
-    if (!text || att_line_check(text, strlen(text), &inner) == ATT_OK)
+    if (!text || att_line_validate(text, strlen(text), &inner) == ATT_OK)
         return ATT_OK;
     char place[32] = "answers";
     if (side > 0)
@@ -318,14 +323,14 @@ static att_status check_line(const char *text, size_t side, size_t line, att_err
     return att_fail_at(err, inner.status, place, (int)line + 1, 0, NULL, "%s", inner.message);
 }
 
-static att_status check_texts(const att_scored_texts *texts, att_error *err)
+static att_status check_texts(const att_hypotheses *texts, att_error *err)
 {
     if (texts->count == 0 || texts->reference_count == 0)
         return att_fail(err, ATT_BAD_INPUT, NULL, "there is nothing to compare");
     for (size_t side = 0; side <= texts->reference_count; side++)
         for (size_t i = 0; i < texts->count; i++)
-            ATT_TRY(check_line(side == 0 ? texts->answers[i] : texts->references[side - 1][i], side,
-                               i, err));
+            ATT_TRY(check_line(side == 0 ? texts->hypotheses[i] : texts->references[side - 1][i],
+                               side, i, err));
     for (size_t i = 0; i < texts->count; i++) {
         size_t referred = 0;
         for (size_t r = 0; r < texts->reference_count; r++)
@@ -338,18 +343,18 @@ static att_status check_texts(const att_scored_texts *texts, att_error *err)
 }
 
 att_status att_metrics_score(att_metric_score *out, const char *const *names, size_t count,
-                             const att_scored_texts *texts, const att_metric_how *how,
+                             const att_hypotheses *texts, const att_metric_options *how,
                              att_error *err)
 {
-    static const att_metric_how plain = { 0 };
+    static const att_metric_options plain = { 0 };
     how = how ? how : &plain;
-    att_tokeniser tokeniser;
-    ATT_TRY(find_tokeniser(&tokeniser, how->tokenizer, err));
+    att_metric_tokenizer tokeniser;
+    ATT_TRY(find_tokenizer(&tokeniser, how->tokenizer, err));
     ATT_TRY(check_texts(texts, err));
     for (size_t i = 0; i < count; i++) {
-        scoring s = { .texts = texts, .tokeniser = tokeniser, .lower = how->lower };
-        s.measure = find(names[i], err);
-        if (!s.measure)
+        metric_scorer s = { .texts = texts, .tokenizer = tokeniser, .lowercase = how->lowercase };
+        s.spec = find_metric(names[i], err);
+        if (!s.spec)
             return ATT_BAD_INPUT;
         ATT_TRY(score(&out[i], &s, how, err));
     }

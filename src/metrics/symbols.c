@@ -1,13 +1,13 @@
 /* Lines as symbols; see words.h. */
-#include "metrics/words.h"
+#include "metrics/symbols.h"
 
 #include "base/error.h"
 #include "text/utf8.h"
-#include "text/vocab_words.h"
+#include "text/vocab_internal.h"
 
 #include <string.h>
 
-bool att_is_white(uint32_t code)
+bool att_is_whitespace(uint32_t code)
 {
     static const uint32_t others[] = { 0x20,   0x85,   0xA0,   0x1680, 0x2028,
                                        0x2029, 0x202F, 0x205F, 0x3000 };
@@ -22,12 +22,12 @@ bool att_is_white(uint32_t code)
 
 /* ---- code points */
 
-static att_status read_letters(att_ids *out, const char *line, size_t length)
+static att_status read_characters(att_ids *out, const char *line, size_t length)
 {
     for (size_t at = 0; at < length;) {
         uint32_t code;
-        at += att_utf8_take(line + at, length - at, &code);
-        if (!att_is_white(code))
+        at += att_utf8_decode_lossy(line + at, length - at, &code);
+        if (!att_is_whitespace(code))
             ATT_TRY(att_ids_add(out, (int32_t)code + ATT_ID_FIRST));
     }
     return ATT_OK;
@@ -40,8 +40,8 @@ static att_status read_line(att_ids *out, const char *line, size_t length)
     size_t start = out->count;
     for (size_t at = 0; at < length;) {
         uint32_t code;
-        at += att_utf8_take(line + at, length - at, &code);
-        bool white = att_is_white(code);
+        at += att_utf8_decode_lossy(line + at, length - at, &code);
+        bool white = att_is_whitespace(code);
         if (!white && space && out->count > start)
             ATT_TRY(att_ids_add(out, ' ' + ATT_ID_FIRST));
         if (!white)
@@ -59,14 +59,14 @@ static bool next_word(const char *line, size_t length, size_t *at, const char **
     uint32_t code;
     size_t bytes = 0;
     for (; *at < length; *at += bytes) {
-        bytes = att_utf8_take(line + *at, length - *at, &code);
-        if (!att_is_white(code))
+        bytes = att_utf8_decode_lossy(line + *at, length - *at, &code);
+        if (!att_is_whitespace(code))
             break;
     }
     *word = line + *at;
     for (; *at < length; *at += bytes) {
-        bytes = att_utf8_take(line + *at, length - *at, &code);
-        if (att_is_white(code))
+        bytes = att_utf8_decode_lossy(line + *at, length - *at, &code);
+        if (att_is_whitespace(code))
             break;
     }
     *size = (size_t)(line + *at - *word);
@@ -76,10 +76,10 @@ static bool next_word(const char *line, size_t length, size_t *at, const char **
 static att_status add_word(att_ids *out, att_vocab *words, const char *word, size_t size,
                            att_error *err)
 {
-    ptrdiff_t place = att_words_find(words, word, size);
+    ptrdiff_t place = att_vocab_find_entry(words, word, size);
     if (place < 0) {
         place = (ptrdiff_t)att_vocab_size(words) - ATT_ID_FIRST;
-        ATT_TRY(att_words_add(words, word, size, err));
+        ATT_TRY(att_vocab_add_entry(words, word, size, err));
     }
     return att_ids_add(out, (int32_t)place + ATT_ID_FIRST) == ATT_OK ? ATT_OK
                                                                      : att_fail_memory(err);
@@ -95,7 +95,7 @@ static att_status read_words(att_ids *out, att_vocab *words, const char *line, s
     return ATT_OK;
 }
 
-static bool is_chrf_mark(char byte)
+static bool is_chrf_punctuation(char byte)
 {
     return byte > ' ' && byte < 0x7F && !(byte >= '0' && byte <= '9') &&
            !((byte | 32) >= 'a' && (byte | 32) <= 'z');
@@ -109,9 +109,9 @@ static att_status read_chrf_words(att_ids *out, att_vocab *words, const char *li
     size_t at = 0, size;
     while (next_word(line, length, &at, &word, &size)) {
         size_t cut = 0;
-        if (size > 1 && is_chrf_mark(word[size - 1]))
+        if (size > 1 && is_chrf_punctuation(word[size - 1]))
             cut = size - 1;
-        else if (size > 1 && is_chrf_mark(word[0]))
+        else if (size > 1 && is_chrf_punctuation(word[0]))
             cut = 1;
         if (cut > 0)
             ATT_TRY(add_word(out, words, word, cut, err));
@@ -122,7 +122,7 @@ static att_status read_chrf_words(att_ids *out, att_vocab *words, const char *li
 
 /* ---- words of captions */
 
-static bool is_mark(char byte)
+static bool is_caption_punctuation(char byte)
 {
     return byte != '\0' && strchr(".,:;?!-'\"`()[]{}", byte) != NULL;
 }
@@ -145,10 +145,11 @@ static att_status read_caption(att_ids *out, att_vocab *words, const char *line,
     const char *word;
     size_t at = 0, size;
     while (next_word(line, length, &at, &word, &size)) {
-        while (size > 0 && is_mark(word[size - 1]))
+        while (size > 0 && is_caption_punctuation(word[size - 1]))
             size--;
         /* An apostrophe before letters may be that of a clitic cut off already: "girl 's". */
-        for (; size > 0 && is_mark(word[0]) && !(word[0] == '\'' && size > 1); size--)
+        for (; size > 0 && is_caption_punctuation(word[0]) && !(word[0] == '\'' && size > 1);
+             size--)
             word++;
         size_t clitic = find_clitic(word, size);
         if (size > 0)
@@ -159,8 +160,8 @@ static att_status read_caption(att_ids *out, att_vocab *words, const char *line,
     return ATT_OK;
 }
 
-att_status att_symbols_read(att_ids *out, att_symbols_kind kind, att_vocab *words, const char *line,
-                            size_t length, att_error *err)
+att_status att_symbols_parse(att_ids *out, att_symbol_kind kind, att_vocab *words, const char *line,
+                             size_t length, att_error *err)
 {
     if (kind == ATT_SYMBOLS_CHRF)
         return read_chrf_words(out, words, line, length, err);
@@ -168,6 +169,7 @@ att_status att_symbols_read(att_ids *out, att_symbols_kind kind, att_vocab *word
         return read_caption(out, words, line, length, err);
     if (kind == ATT_SYMBOLS_TOKENS || kind == ATT_SYMBOLS_WORDS)
         return read_words(out, words, line, length, err);
-    att_status status = (kind == ATT_SYMBOLS_LETTERS ? read_letters : read_line)(out, line, length);
+    att_status status =
+        (kind == ATT_SYMBOLS_CHARACTERS ? read_characters : read_line)(out, line, length);
     return status == ATT_OK ? ATT_OK : att_fail_memory(err);
 }

@@ -9,7 +9,7 @@
  *   furthest left, then to furthest left; until none saves any, or 1000 have been tried.
  * - The table of edits is worked out only within 25 places of the diagonal, and no more of it is
  *   kept: memory grows with the line, not with its square. */
-#include "metrics/measure.h"
+#include "metrics/metric_spec.h"
 
 #include "base/alloc.h"
 #include "base/error.h"
@@ -17,24 +17,30 @@
 #include <math.h>
 #include <string.h>
 
-enum { LONGEST_RUN = 10, FURTHEST = 50, MOST_TRIED = 1000, BEAM = 25, FAR = INT32_MAX / 2 };
+enum {
+    MAX_SHIFT_SIZE = 10,
+    MAX_SHIFT_DISTANCE = 50,
+    MAX_SHIFT_CANDIDATES = 1000,
+    BEAM_WIDTH = 25,
+    INFINITE_COST = INT32_MAX / 2
+};
 
-typedef enum edit { EDIT_NONE, EDIT_KEEP, EDIT_REPLACE, EDIT_REMOVE, EDIT_ADD } edit;
+typedef enum edit { EDIT_NONE, EDIT_KEEP, EDIT_SUBSTITUTE, EDIT_DELETE, EDIT_INSERT } edit;
 
 /* One answer on its way to one reference. Rows of the table are for the words of the answer,
  * columns for those of the reference. */
-typedef struct moving {
+typedef struct ter_state {
     const int32_t *reference;
-    int32_t *answer, *moved; /* as it is now, and as a move would make it */
-    size_t rows, columns;    /* words of the answer, and of the reference */
-    size_t *at;         /* [rows + 2] where the cells of each row's band begin; row 0 has none */
-    int32_t *costs;     /* cells for `answer`, band after band */
-    uint8_t *edits;     /* beside them: the last edit of each */
-    int32_t *scratch;   /* [2, columns + 1] the row in work, and the one above it */
-    ptrdiff_t *aligned; /* [columns] the word of the answer beside each of the reference */
-    bool *answer_wrong, *reference_wrong;
-    int tried;
-} moving;
+    int32_t *hypothesis, *shifted; /* as it is now, and as a move would make it */
+    size_t rows, columns;          /* words of the answer, and of the reference */
+    size_t *row_offsets; /* [rows + 2] where the cells of each row's band begin; row 0 has none */
+    int32_t *costs;      /* cells for `answer`, band after band */
+    uint8_t *edits;      /* beside them: the last edit of each */
+    int32_t *scratch;    /* [2, columns + 1] the row in work, and the one above it */
+    ptrdiff_t *aligned;  /* [columns] the word of the answer beside each of the reference */
+    bool *hypothesis_errors, *reference_errors;
+    int candidates;
+} ter_state;
 
 /* ---- the table */
 
@@ -43,10 +49,10 @@ typedef struct band {
 } band;
 
 /* The columns of a row that are worked out. The last row is, up to its end. */
-static band band_of(const moving *m, size_t row)
+static band band_of(const ter_state *m, size_t row)
 {
     double slope = m->rows > 0 ? (double)m->columns / (double)m->rows : 1;
-    double beam = BEAM < slope / 2 ? ceil(slope / 2 + BEAM) : BEAM;
+    double beam = BEAM_WIDTH < slope / 2 ? ceil(slope / 2 + BEAM_WIDTH) : BEAM_WIDTH;
     double middle = floor((double)row * slope);
     double end = middle + beam < (double)m->columns + 1 ? middle + beam : (double)m->columns + 1;
     return (band){ .first = middle > beam ? (size_t)(middle - beam) : 0,
@@ -55,91 +61,92 @@ static band band_of(const moving *m, size_t row)
 
 /* Works one row out from the one above it. Of edits equally cheap the first counts: keeping or
  * replacing, removing, adding. */
-static void work_row(const moving *m, int32_t word, size_t row, const int32_t *above,
-                     int32_t *costs, uint8_t *edits)
+static void compute_row(const ter_state *m, int32_t word, size_t row, const int32_t *above,
+                        int32_t *costs, uint8_t *edits)
 {
     const band in = band_of(m, row);
     for (size_t j = 0; j <= m->columns; j++)
-        costs[j] = FAR;
+        costs[j] = INFINITE_COST;
     for (size_t j = in.first; j < in.end; j++) {
-        int32_t least = above[j] + 1;
-        edit last = EDIT_REMOVE;
+        int32_t min_size = above[j] + 1;
+        edit last = EDIT_DELETE;
         if (j > 0) {
             bool same = word == m->reference[j - 1];
             int32_t across = above[j - 1] + !same;
-            if (across <= least) {
-                least = across;
-                last = same ? EDIT_KEEP : EDIT_REPLACE;
+            if (across <= min_size) {
+                min_size = across;
+                last = same ? EDIT_KEEP : EDIT_SUBSTITUTE;
             }
-            if (costs[j - 1] + 1 < least) {
-                least = costs[j - 1] + 1;
-                last = EDIT_ADD;
+            if (costs[j - 1] + 1 < min_size) {
+                min_size = costs[j - 1] + 1;
+                last = EDIT_INSERT;
             }
         }
-        costs[j] = least < FAR ? least : FAR;
+        costs[j] = min_size < INFINITE_COST ? min_size : INFINITE_COST;
         if (edits)
-            edits[j - in.first] = (uint8_t)(least < FAR ? last : EDIT_NONE);
+            edits[j - in.first] = (uint8_t)(min_size < INFINITE_COST ? last : EDIT_NONE);
     }
 }
 
-static int32_t *row_in_work(const moving *m, size_t row)
+static int32_t *scratch_row(const ter_state *m, size_t row)
 {
     return m->scratch + (row % 2) * (m->columns + 1);
 }
 
 /* Puts a row of the table back into the place where it was in work. */
-static void recall_row(const moving *m, size_t row)
+static void restore_row(const ter_state *m, size_t row)
 {
-    int32_t *out = row_in_work(m, row);
+    int32_t *out = scratch_row(m, row);
     for (size_t j = 0; j <= m->columns; j++)
-        out[j] = row == 0 ? (int32_t)j : FAR;
+        out[j] = row == 0 ? (int32_t)j : INFINITE_COST;
     if (row > 0)
-        memcpy(out + band_of(m, row).first, m->costs + m->at[row],
-               (m->at[row + 1] - m->at[row]) * sizeof *out);
+        memcpy(out + band_of(m, row).first, m->costs + m->row_offsets[row],
+               (m->row_offsets[row + 1] - m->row_offsets[row]) * sizeof *out);
 }
 
-static int32_t work_table(moving *m)
+static int32_t compute_table(ter_state *m)
 {
-    recall_row(m, 0);
+    restore_row(m, 0);
     for (size_t i = 1; i <= m->rows; i++) {
-        int32_t *row = row_in_work(m, i);
-        work_row(m, m->answer[i - 1], i, row_in_work(m, i - 1), row, m->edits + m->at[i]);
-        memcpy(m->costs + m->at[i], row + band_of(m, i).first,
-               (m->at[i + 1] - m->at[i]) * sizeof *row);
+        int32_t *row = scratch_row(m, i);
+        compute_row(m, m->hypothesis[i - 1], i, scratch_row(m, i - 1), row,
+                    m->edits + m->row_offsets[i]);
+        memcpy(m->costs + m->row_offsets[i], row + band_of(m, i).first,
+               (m->row_offsets[i + 1] - m->row_offsets[i]) * sizeof *row);
     }
-    return row_in_work(m, m->rows)[m->columns];
+    return scratch_row(m, m->rows)[m->columns];
 }
 
 /* The cost after a move, which leaves the rows before `from` as they are. */
-static int32_t cost_of_moved(const moving *m, size_t from)
+static int32_t cost_after_shift(const ter_state *m, size_t from)
 {
-    recall_row(m, from);
+    restore_row(m, from);
     for (size_t i = from + 1; i <= m->rows; i++)
-        work_row(m, m->moved[i - 1], i, row_in_work(m, i - 1), row_in_work(m, i), NULL);
-    return row_in_work(m, m->rows)[m->columns];
+        compute_row(m, m->shifted[i - 1], i, scratch_row(m, i - 1), scratch_row(m, i), NULL);
+    return scratch_row(m, m->rows)[m->columns];
 }
 
 /* The last edit of a cell; beyond its row's band there is none, and in row 0 words are added. */
-static edit last_edit(const moving *m, size_t row, size_t column)
+static edit last_edit(const ter_state *m, size_t row, size_t column)
 {
     if (row == 0)
-        return EDIT_ADD;
+        return EDIT_INSERT;
     const band in = band_of(m, row);
     bool kept = column >= in.first && column < in.end;
-    return kept ? (edit)m->edits[m->at[row] + column - in.first] : EDIT_NONE;
+    return kept ? (edit)m->edits[m->row_offsets[row] + column - in.first] : EDIT_NONE;
 }
 
 /* Reads the table backwards: what stands beside what, and which words are wrong. */
-static void align(moving *m)
+static void align(ter_state *m)
 {
     size_t i = m->rows, j = m->columns;
     while (i > 0 || j > 0) {
         edit last = last_edit(m, i, j);
-        bool both = last == EDIT_KEEP || last == EDIT_REPLACE;
-        if (last != EDIT_ADD)
-            m->answer_wrong[--i] = last != EDIT_KEEP;
-        if (both || last == EDIT_ADD) {
-            m->reference_wrong[--j] = last != EDIT_KEEP;
+        bool both = last == EDIT_KEEP || last == EDIT_SUBSTITUTE;
+        if (last != EDIT_INSERT)
+            m->hypothesis_errors[--i] = last != EDIT_KEEP;
+        if (both || last == EDIT_INSERT) {
+            m->reference_errors[--j] = last != EDIT_KEEP;
             m->aligned[j] = (ptrdiff_t)i - !both;
         }
     }
@@ -147,12 +154,12 @@ static void align(moving *m)
 
 /* ---- moves */
 
-typedef struct move {
+typedef struct shift {
     int32_t saved;
     size_t start, length, to;
-} move;
+} shift;
 
-static bool is_better(const move *a, const move *b)
+static bool is_better(const shift *a, const shift *b)
 {
     if (a->saved != b->saved)
         return a->saved > b->saved;
@@ -161,17 +168,17 @@ static bool is_better(const move *a, const move *b)
     return a->start != b->start ? a->start < b->start : a->to < b->to;
 }
 
-static size_t least(size_t a, size_t b)
+static size_t min_size(size_t a, size_t b)
 {
     return a < b ? a : b;
 }
 
 /* Writes the answer with the run before word `to` of it, or after as many words as the run has
  * where that is within the run. */
-static void make_move(const moving *m, const move *by)
+static void apply_shift(const ter_state *m, const shift *by)
 {
     size_t after = by->start + by->length;
-    size_t end = by->to > after ? by->to : least(by->length + by->to, m->rows);
+    size_t end = by->to > after ? by->to : min_size(by->length + by->to, m->rows);
     size_t at = 0;
     const struct {
         size_t from, to;
@@ -180,7 +187,7 @@ static void make_move(const moving *m, const move *by)
     for (int i = 0; i < 4; i++) {
         size_t from = by->to < by->start ? back[i].from : forth[i].from;
         size_t to = by->to < by->start ? back[i].to : forth[i].to;
-        memcpy(m->moved + at, m->answer + from, (to - from) * sizeof *m->moved);
+        memcpy(m->shifted + at, m->hypothesis + from, (to - from) * sizeof *m->shifted);
         at += to - from;
     }
 }
@@ -194,11 +201,13 @@ static bool any(const bool *wrong, size_t start, size_t length)
 }
 
 /* Tries one run at every place beside its like in the reference. */
-static void try_run(moving *m, size_t start, size_t there, size_t length, int32_t cost, move *best)
+static void try_shifts(ter_state *m, size_t start, size_t there, size_t length, int32_t cost,
+                       shift *best)
 {
     ptrdiff_t beside = m->aligned[there];
     bool within = beside >= (ptrdiff_t)start && beside < (ptrdiff_t)(start + length);
-    if (within || !any(m->answer_wrong, start, length) || !any(m->reference_wrong, there, length))
+    if (within || !any(m->hypothesis_errors, start, length) ||
+        !any(m->reference_errors, there, length))
         return;
     size_t before = SIZE_MAX;
     for (size_t i = 0; i <= length; i++) {
@@ -206,72 +215,73 @@ static void try_run(moving *m, size_t start, size_t there, size_t length, int32_
         if (to == before)
             continue;
         before = to;
-        move next = { .start = start, .length = length, .to = to };
-        make_move(m, &next);
-        next.saved = cost - cost_of_moved(m, least(start, to));
-        m->tried++;
+        shift next = { .start = start, .length = length, .to = to };
+        apply_shift(m, &next);
+        next.saved = cost - cost_after_shift(m, min_size(start, to));
+        m->candidates++;
         if (best->length == 0 || is_better(&next, best))
             *best = next;
     }
 }
 
-static move best_move(moving *m, int32_t cost)
+static shift best_shift(ter_state *m, int32_t cost)
 {
-    move best = { 0 };
+    shift best = { 0 };
     for (size_t h = 0; h < m->rows; h++)
-        for (size_t r = h > FURTHEST ? h - FURTHEST : 0; r < least(m->columns, h + FURTHEST + 1);
-             r++)
-            for (size_t n = 1; n <= LONGEST_RUN && h + n <= m->rows && r + n <= m->columns; n++) {
-                if (m->answer[h + n - 1] != m->reference[r + n - 1])
+        for (size_t r = h > MAX_SHIFT_DISTANCE ? h - MAX_SHIFT_DISTANCE : 0;
+             r < min_size(m->columns, h + MAX_SHIFT_DISTANCE + 1); r++)
+            for (size_t n = 1; n <= MAX_SHIFT_SIZE && h + n <= m->rows && r + n <= m->columns;
+                 n++) {
+                if (m->hypothesis[h + n - 1] != m->reference[r + n - 1])
                     break;
-                try_run(m, h, r, n, cost, &best);
-                if (m->tried >= MOST_TRIED)
+                try_shifts(m, h, r, n, cost, &best);
+                if (m->candidates >= MAX_SHIFT_CANDIDATES)
                     return best;
             }
     return best;
 }
 
-static int32_t edits_with_moves(moving *m)
+static int32_t edits_with_shifts(ter_state *m)
 {
     for (int32_t moves = 0;; moves++) {
-        int32_t cost = work_table(m);
+        int32_t cost = compute_table(m);
         align(m);
-        move best = best_move(m, cost);
-        if (m->tried >= MOST_TRIED || best.saved <= 0)
+        shift best = best_shift(m, cost);
+        if (m->candidates >= MAX_SHIFT_CANDIDATES || best.saved <= 0)
             return cost + moves;
-        make_move(m, &best);
-        memcpy(m->answer, m->moved, m->rows * sizeof *m->answer);
+        apply_shift(m, &best);
+        memcpy(m->hypothesis, m->shifted, m->rows * sizeof *m->hypothesis);
     }
 }
 
 /* ---- the metric */
 
-static void free_moving(moving *m)
+static void free_ter_state(ter_state *m)
 {
-    att_free(m->answer);
-    att_free(m->moved);
-    att_free(m->at);
+    att_free(m->hypothesis);
+    att_free(m->shifted);
+    att_free(m->row_offsets);
     att_free(m->costs);
     att_free(m->edits);
     att_free(m->scratch);
     att_free(m->aligned);
-    att_free(m->answer_wrong);
-    att_free(m->reference_wrong);
+    att_free(m->hypothesis_errors);
+    att_free(m->reference_errors);
 }
 
 /* Gives each row's band its cells, and all of them their memory. */
-static bool take_table(moving *m)
+static bool alloc_table(ter_state *m)
 {
-    m->at = att_alloc(m->rows + 2, sizeof *m->at);
-    if (!m->at)
+    m->row_offsets = att_alloc(m->rows + 2, sizeof *m->row_offsets);
+    if (!m->row_offsets)
         return false;
-    m->at[0] = m->at[1] = 0;
+    m->row_offsets[0] = m->row_offsets[1] = 0;
     for (size_t i = 1; i <= m->rows; i++) {
         const band in = band_of(m, i);
-        m->at[i + 1] = m->at[i] + (in.end - in.first);
+        m->row_offsets[i + 1] = m->row_offsets[i] + (in.end - in.first);
     }
-    m->costs = att_alloc(m->at[m->rows + 1], sizeof *m->costs);
-    m->edits = att_alloc(m->at[m->rows + 1], sizeof *m->edits);
+    m->costs = att_alloc(m->row_offsets[m->rows + 1], sizeof *m->costs);
+    m->edits = att_alloc(m->row_offsets[m->rows + 1], sizeof *m->edits);
     return m->costs && m->edits;
 }
 
@@ -281,34 +291,34 @@ static att_status edits_to(double *edits, const att_symbols *answer, const att_s
     *edits = (double)rows;
     if (columns == 0)
         return ATT_OK;
-    moving m = { .reference = reference->items,
-                 .answer = att_alloc(rows, sizeof *m.answer),
-                 .moved = att_alloc(rows, sizeof *m.moved),
-                 .rows = rows,
-                 .columns = columns,
-                 .scratch = att_alloc(2 * (columns + 1), sizeof *m.scratch),
-                 .aligned = att_alloc(columns, sizeof *m.aligned),
-                 .answer_wrong = att_alloc(rows, sizeof *m.answer_wrong),
-                 .reference_wrong = att_alloc(columns, sizeof *m.reference_wrong) };
-    bool good = m.answer && m.moved && m.scratch && m.aligned && m.answer_wrong &&
-                m.reference_wrong && take_table(&m);
+    ter_state m = { .reference = reference->items,
+                    .hypothesis = att_alloc(rows, sizeof *m.hypothesis),
+                    .shifted = att_alloc(rows, sizeof *m.shifted),
+                    .rows = rows,
+                    .columns = columns,
+                    .scratch = att_alloc(2 * (columns + 1), sizeof *m.scratch),
+                    .aligned = att_alloc(columns, sizeof *m.aligned),
+                    .hypothesis_errors = att_alloc(rows, sizeof *m.hypothesis_errors),
+                    .reference_errors = att_alloc(columns, sizeof *m.reference_errors) };
+    bool good = m.hypothesis && m.shifted && m.scratch && m.aligned && m.hypothesis_errors &&
+                m.reference_errors && alloc_table(&m);
     if (good) {
         if (rows > 0)
-            memcpy(m.answer, answer->items, rows * sizeof *m.answer);
-        *edits = edits_with_moves(&m);
+            memcpy(m.hypothesis, answer->items, rows * sizeof *m.hypothesis);
+        *edits = edits_with_shifts(&m);
     }
-    free_moving(&m);
+    free_ter_state(&m);
     return good ? ATT_OK : ATT_NO_MEMORY;
 }
 
 /* The fewest edits to any reference, over the average length of all. */
-att_status att_ter_count(double *numbers, const att_measured *line, att_ngrams *grams)
+att_status att_ter_stats(double *numbers, const att_metric_line *line, att_ngrams *grams)
 {
     (void)grams;
     double fewest = 0, lengths = 0;
     for (size_t r = 0; r < line->reference_count; r++) {
         double edits;
-        ATT_TRY(edits_to(&edits, &line->answer, &line->references[r]));
+        ATT_TRY(edits_to(&edits, &line->hypothesis, &line->references[r]));
         fewest = r == 0 || edits < fewest ? edits : fewest;
         lengths += (double)line->references[r].count;
     }

@@ -7,29 +7,30 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { PREFIX_ROOM = 64 };
+enum { MAX_PREFIX = 64 };
 
 /* ---- what cannot be */
 
 static att_status check_heads(const att_settings *settings, att_error *err)
 {
-    if (settings->width % settings->heads != 0)
+    if (settings->hidden_size % settings->heads != 0)
         return att_fail(err, ATT_BAD_INPUT, NULL,
                         "width %lld is no multiple of heads %lld, which share it",
-                        (long long)settings->width, (long long)settings->heads);
-    if (settings->heads % settings->key_heads != 0)
+                        (long long)settings->hidden_size, (long long)settings->heads);
+    if (settings->heads % settings->kv_heads != 0)
         return att_fail(err, ATT_BAD_INPUT, NULL, "heads %lld is no multiple of key-heads %lld",
-                        (long long)settings->heads, (long long)settings->key_heads);
-    int64_t each = settings->width / settings->heads;
+                        (long long)settings->heads, (long long)settings->kv_heads);
+    int64_t each = settings->hidden_size / settings->heads;
     if (settings->positions == ATT_POSITIONS_ROTARY && each % 2 != 0)
         return att_fail(err, ATT_BAD_INPUT, NULL,
                         "positions rotary turns pairs of columns, and a head has %lld: width %lld "
                         "divided by heads %lld",
-                        (long long)each, (long long)settings->width, (long long)settings->heads);
+                        (long long)each, (long long)settings->hidden_size,
+                        (long long)settings->heads);
     return ATT_OK;
 }
 
-static bool positions_beside(const att_settings *settings)
+static bool positions_concatenated(const att_settings *settings)
 {
     return settings->positions_join == ATT_POSITIONS_CONCAT &&
            (settings->positions == ATT_POSITIONS_SINUSOIDAL ||
@@ -37,34 +38,35 @@ static bool positions_beside(const att_settings *settings)
 }
 
 /* Positions that can be learned: those of the longest sequence. */
-static int64_t places_of(const att_settings *settings)
+static int64_t max_positions(const att_settings *settings)
 {
-    return att_settings_kind(settings) == ATT_KIND_TEXT ? settings->chunk : settings->max_length;
+    return att_settings_model_type(settings) == ATT_MODEL_LM ? settings->sequence_length
+                                                             : settings->max_length;
 }
 
 static att_status check_embedding(const att_settings *settings, att_error *err)
 {
-    if (settings->positions == ATT_POSITIONS_LEARNED && places_of(settings) < 1)
+    if (settings->positions == ATT_POSITIONS_LEARNED && max_positions(settings) < 1)
         return att_fail(err, ATT_BAD_INPUT, NULL,
                         "positions learned needs a max-length: so many positions are learned");
-    if (positions_beside(settings) && settings->width % 2 != 0)
+    if (positions_concatenated(settings) && settings->hidden_size % 2 != 0)
         return att_fail(err, ATT_BAD_INPUT, NULL,
                         "width %lld is odd, and positions-join concat shares it between tokens and "
                         "positions",
-                        (long long)settings->width);
-    if (positions_beside(settings) && settings->tie != ATT_TIE_NO)
+                        (long long)settings->hidden_size);
+    if (positions_concatenated(settings) && settings->tie_embeddings != ATT_TIE_NO)
         return att_fail(err, ATT_BAD_INPUT, NULL,
                         "tie contradicts positions-join concat: an embedding of half the width "
                         "cannot be the output layer");
     return ATT_OK;
 }
 
-static bool same_words(const att_vocab *a, const att_vocab *b)
+static bool same_tokens(const att_vocab *a, const att_vocab *b)
 {
     int32_t size = att_vocab_size(a);
     bool same = att_vocab_size(b) == size;
     for (int32_t i = 0; same && i < size; i++)
-        same = strcmp(att_vocab_word(a, i), att_vocab_word(b, i)) == 0;
+        same = strcmp(att_vocab_token(a, i), att_vocab_token(b, i)) == 0;
     return same;
 }
 
@@ -78,10 +80,12 @@ static att_status check(const att_model *model, att_error *err)
 {
     const att_settings *settings = model->settings;
     ATT_TRY(att_transformer_check(settings, err));
-    if (att_settings_kind(settings) == ATT_KIND_PICTURE && settings->tie == ATT_TIE_ALL)
+    if (att_settings_model_type(settings) == ATT_MODEL_CAPTION &&
+        settings->tie_embeddings == ATT_TIE_ALL)
         return att_fail(err, ATT_BAD_INPUT, NULL,
                         "tie all needs source tokens: pictures have none");
-    if (settings->tie == ATT_TIE_ALL && !same_words(model->source_words, model->target_words))
+    if (settings->tie_embeddings == ATT_TIE_ALL &&
+        !same_tokens(model->source_vocab, model->target_vocab))
         return att_fail(err, ATT_BAD_INPUT, NULL,
                         "tie all needs one vocabulary for both sides, and they have different "
                         "ones");
@@ -92,106 +96,109 @@ static att_status check(const att_model *model, att_error *err)
 
 /* Rows start with deviation 1/sqrt(D), which `embed-scale` brings to 1: so the table has the right
  * size for an output layer too. */
-static float start_of_rows(const att_embedding *embedding)
+static float embedding_init_std(const att_embedding *embedding)
 {
-    return 1 / sqrtf((float)embedding->embed);
+    return 1 / sqrtf((float)embedding->embedding_size);
 }
 
 static att_embedding embedding_of(const att_settings *settings)
 {
-    int64_t embed = positions_beside(settings) ? settings->width / 2 : settings->width;
+    int64_t embed =
+        positions_concatenated(settings) ? settings->hidden_size / 2 : settings->hidden_size;
     return (att_embedding){ .table = ATT_NO_PARAM,
                             .positions = (att_positions)settings->positions,
                             .join = (att_positions_join)settings->positions_join,
-                            .embed = embed,
-                            .place_count = places_of(settings),
-                            .scale = settings->embed_scale ? sqrtf((float)embed) : 1,
-                            .dropout = (float)settings->embed_dropout };
+                            .embedding_size = embed,
+                            .max_positions = max_positions(settings),
+                            .scale = settings->embedding_scale ? sqrtf((float)embed) : 1,
+                            .dropout = (float)settings->embedding_dropout };
 }
 
-static void build_embeddings(att_transformer_parts *parts, att_builder *builder,
+static void build_embeddings(att_transformer_network *parts, att_param_builder *builder,
                              const att_model *model)
 {
-    parts->target = parts->source = embedding_of(model->settings);
-    parts->target.drop_place = 1;
-    float start = start_of_rows(&parts->target);
-    att_embedding_add(&parts->target, builder, att_vocab_size(model->target_words), start,
-                      "target");
-    if (model->settings->tie == ATT_TIE_ALL)
-        parts->source.table = parts->target.table;
-    if (parts->read == att_transformer_see)
-        att_eye_build(&parts->eye, builder, model->settings, 0);
+    parts->target_embedding = parts->source_embedding = embedding_of(model->settings);
+    parts->target_embedding.dropout_id = 1;
+    float start = embedding_init_std(&parts->target_embedding);
+    att_embedding_add_params(&parts->target_embedding, builder, att_vocab_size(model->target_vocab),
+                             start, "target");
+    if (model->settings->tie_embeddings == ATT_TIE_ALL)
+        parts->source_embedding.table = parts->target_embedding.table;
+    if (parts->encode == att_transformer_encode_image)
+        att_image_embedding_build(&parts->image_embedding, builder, model->settings, 0);
     else
-        att_embedding_add(&parts->source, builder, att_vocab_size(model->source_words), start,
-                          "source");
+        att_embedding_add_params(&parts->source_embedding, builder,
+                                 att_vocab_size(model->source_vocab), start, "source");
 }
 
 /* Draws of layers are at places of their own; those before the first are of the embeddings. */
-static uint64_t place_of(int layer)
+static uint64_t dropout_stream(int layer)
 {
-    return (uint64_t)ATT_LAYER_PLACES * (uint64_t)(layer + 1);
+    return (uint64_t)ATT_LAYER_DROPOUT_IDS * (uint64_t)(layer + 1);
 }
 
-static void build_encoder_layers(att_transformer_parts *parts, att_builder *builder,
+static void build_encoder_layers(att_transformer_network *parts, att_param_builder *builder,
                                  const att_settings *settings)
 {
-    char prefix[PREFIX_ROOM];
+    char prefix[MAX_PREFIX];
     for (int i = 0; i < parts->encoder_layers; i++) {
         snprintf(prefix, sizeof prefix, "encoder.%d", i);
-        att_layer_build(&parts->encoder[i], builder, settings, false, place_of(i), prefix);
+        att_transformer_layer_build(&parts->encoder[i], builder, settings, false, dropout_stream(i),
+                                    prefix);
     }
 }
 
-static void build_decoder_layers(att_transformer_parts *parts, att_builder *builder,
+static void build_decoder_layers(att_transformer_network *parts, att_param_builder *builder,
                                  const att_settings *settings)
 {
-    char prefix[PREFIX_ROOM];
+    char prefix[MAX_PREFIX];
     for (int i = 0; i < parts->decoder_layers; i++) {
         snprintf(prefix, sizeof prefix, "decoder.%d", i);
-        att_layer_build(&parts->decoder[i], builder, settings, parts->reads,
-                        place_of(parts->encoder_layers + i), prefix);
+        att_transformer_layer_build(&parts->decoder[i], builder, settings, parts->has_encoder,
+                                    dropout_stream(parts->encoder_layers + i), prefix);
     }
 }
 
 /* After the last layer, where norms stand before. */
-static void build_last_norm(att_norm *out, att_builder *builder, const att_settings *settings,
-                            const char *prefix)
+static void build_final_norm(att_norm_layer *out, att_param_builder *builder,
+                             const att_settings *settings, const char *prefix)
 {
-    *out = (att_norm){ ATT_NO_PARAM, ATT_NO_PARAM };
-    if (settings->norm == ATT_NORM_BEFORE)
-        att_norm_build(out, builder, settings, prefix);
+    *out = (att_norm_layer){ ATT_NO_PARAM, ATT_NO_PARAM };
+    if (settings->norm == ATT_NORM_PRE)
+        att_norm_layer_build(out, builder, settings, prefix);
 }
 
-static att_transformer_parts parts_of(const att_settings *settings)
+static att_transformer_network network_of(const att_settings *settings)
 {
-    return (att_transformer_parts){
-        .reads = true,
+    return (att_transformer_network){
+        .has_encoder = true,
         .encoder_layers = (int)settings->layers,
         .decoder_layers = (int)settings->decoder_layers,
-        .width = settings->width,
+        .hidden_size = settings->hidden_size,
         .heads = settings->heads,
-        .kv_width = 2 * settings->key_heads * (settings->width / settings->heads),
+        .kv_size = 2 * settings->kv_heads * (settings->hidden_size / settings->heads),
         .output_w = ATT_NO_PARAM,
         .output_b = ATT_NO_PARAM,
     };
 }
 
-void att_transformer_build_encoder(att_transformer_parts *out, att_builder *builder,
+void att_transformer_build_encoder(att_transformer_network *out, att_param_builder *builder,
                                    const att_settings *settings, int64_t vocabulary)
 {
-    *out = parts_of(settings);
+    *out = network_of(settings);
     out->decoder_layers = 0;
-    out->source = embedding_of(settings);
-    att_embedding_add(&out->source, builder, vocabulary, start_of_rows(&out->source), "source");
+    out->source_embedding = embedding_of(settings);
+    att_embedding_add_params(&out->source_embedding, builder, vocabulary,
+                             embedding_init_std(&out->source_embedding), "source");
     build_encoder_layers(out, builder, settings);
-    build_last_norm(&out->encoder_norm, builder, settings, "encoder.norm");
+    build_final_norm(&out->encoder_norm, builder, settings, "encoder.norm");
 }
 
-static void build_output(att_transformer_parts *parts, att_builder *builder,
+static void build_output(att_transformer_network *parts, att_param_builder *builder,
                          const att_settings *settings, int64_t vocabulary)
 {
-    if (settings->tie == ATT_TIE_NO)
-        parts->output_w = att_build_matrix(builder, parts->width, vocabulary, "output", "w");
+    if (settings->tie_embeddings == ATT_TIE_NO)
+        parts->output_w = att_build_matrix(builder, parts->hidden_size, vocabulary, "output", "w");
     if (settings->biases)
         parts->output_b = att_build_zeros(builder, vocabulary, "output", "bias");
 }
@@ -200,52 +207,54 @@ static att_status build(att_model *model, att_error *err)
 {
     const att_settings *settings = model->settings;
     ATT_TRY(check(model, err));
-    att_transformer_parts *parts = att_arena_take(&model->memory, 1, sizeof *parts);
+    att_transformer_network *parts = att_arena_alloc(&model->arena, 1, sizeof *parts);
     if (!parts)
         return att_fail_memory(err);
-    att_builder builder = att_model_builder(model, err);
-    int64_t targets = att_vocab_size(model->target_words);
-    *parts = parts_of(settings);
-    parts->read = att_settings_kind(settings) == ATT_KIND_PICTURE ? att_transformer_see
-                                                                  : att_transformer_take;
+    att_param_builder builder = att_model_builder(model, err);
+    int64_t targets = att_vocab_size(model->target_vocab);
+    *parts = network_of(settings);
+    parts->encode = att_settings_model_type(settings) == ATT_MODEL_CAPTION
+                        ? att_transformer_encode_image
+                        : att_transformer_encode_tokens;
     build_embeddings(parts, &builder, model);
     build_encoder_layers(parts, &builder, settings);
     build_decoder_layers(parts, &builder, settings);
-    build_last_norm(&parts->encoder_norm, &builder, settings, "encoder.norm");
-    build_last_norm(&parts->decoder_norm, &builder, settings, "decoder.norm");
+    build_final_norm(&parts->encoder_norm, &builder, settings, "encoder.norm");
+    build_final_norm(&parts->decoder_norm, &builder, settings, "decoder.norm");
     build_output(parts, &builder, settings, targets);
-    model->parts = parts;
+    model->network = parts;
     return builder.status;
 }
 
 /* The decoder alone. */
-static att_status build_text(att_model *model, att_error *err)
+static att_status build_lm(att_model *model, att_error *err)
 {
     const att_settings *settings = model->settings;
     ATT_TRY(att_transformer_check(settings, err));
-    if (settings->tie == ATT_TIE_ALL)
+    if (settings->tie_embeddings == ATT_TIE_ALL)
         return att_fail(err, ATT_BAD_INPUT, NULL, "tie all needs a source: take output");
-    att_transformer_parts *parts = att_arena_take(&model->memory, 1, sizeof *parts);
+    att_transformer_network *parts = att_arena_alloc(&model->arena, 1, sizeof *parts);
     if (!parts)
         return att_fail_memory(err);
-    att_builder builder = att_model_builder(model, err);
-    int64_t words = att_vocab_size(model->target_words);
-    *parts = parts_of(settings);
-    parts->reads = false;
+    att_param_builder builder = att_model_builder(model, err);
+    int64_t words = att_vocab_size(model->target_vocab);
+    *parts = network_of(settings);
+    parts->has_encoder = false;
     parts->encoder_layers = 0;
     parts->decoder_layers = (int)settings->layers;
-    parts->context = settings->chunk;
-    parts->target = embedding_of(settings);
-    parts->target.drop_place = 1;
-    att_embedding_add(&parts->target, &builder, words, start_of_rows(&parts->target), "target");
+    parts->context_length = settings->sequence_length;
+    parts->target_embedding = embedding_of(settings);
+    parts->target_embedding.dropout_id = 1;
+    att_embedding_add_params(&parts->target_embedding, &builder, words,
+                             embedding_init_std(&parts->target_embedding), "target");
     build_decoder_layers(parts, &builder, settings);
-    build_last_norm(&parts->decoder_norm, &builder, settings, "decoder.norm");
+    build_final_norm(&parts->decoder_norm, &builder, settings, "decoder.norm");
     build_output(parts, &builder, settings, words);
-    model->parts = parts;
+    model->network = parts;
     return builder.status;
 }
 
-const att_family att_transformer_family = {
+const att_architecture att_transformer_architecture = {
     .name = "transformer",
     .build = build,
     .loss = att_transformer_loss,
@@ -255,9 +264,9 @@ const att_family att_transformer_family = {
     .step = att_transformer_step,
 };
 
-const att_family att_transformer_text_family = {
+const att_architecture att_transformer_lm_architecture = {
     .name = "transformer-text",
-    .build = build_text,
+    .build = build_lm,
     .loss = att_transformer_loss,
     .open = att_transformer_open,
     .close = att_transformer_close,
@@ -265,7 +274,7 @@ const att_family att_transformer_text_family = {
     .step = att_transformer_step,
 };
 
-const att_family att_transformer_picture_family = {
+const att_architecture att_transformer_caption_architecture = {
     .name = "transformer-picture",
     .build = build,
     .loss = att_transformer_loss,

@@ -8,27 +8,27 @@
 /* Rows of deviation 1 set tokens well apart. Convolutions take the largest of what they see: there
  * a word that was hardly met in training, and is still where it started, must not stand out. A
  * table that is the output layer too has to keep scores of about 1 instead. */
-static float row_spread(const att_settings *settings)
+static float init_std(const att_settings *settings)
 {
-    if (settings->family == ATT_FAMILY_CONVOLUTION)
+    if (settings->architecture == ATT_ARCHITECTURE_CNN)
         return 0.3f;
-    return settings->tie ? 1 / sqrtf((float)settings->embed) : 1;
+    return settings->tie_embeddings ? 1 / sqrtf((float)settings->embedding_size) : 1;
 }
 
-void att_embedding_add(att_embedding *embedding, att_builder *builder, int64_t vocabulary,
-                       float spread, const char *prefix)
+void att_embedding_add_params(att_embedding *embedding, att_param_builder *builder,
+                              int64_t vocabulary, float spread, const char *prefix)
 {
-    int64_t embed = embedding->embed;
+    int64_t embed = embedding->embedding_size;
     bool beside = embedding->positions != ATT_POSITIONS_NONE &&
                   embedding->positions != ATT_POSITIONS_ROTARY &&
                   embedding->join == ATT_POSITIONS_CONCAT;
-    embedding->width = beside ? 2 * embed : embed;
+    embedding->output_size = beside ? 2 * embed : embed;
     if (embedding->table == ATT_NO_PARAM)
-        embedding->table = att_build_table(builder, vocabulary, embed, spread, prefix, "embed");
-    embedding->places = ATT_NO_PARAM;
+        embedding->table = att_build_embedding(builder, vocabulary, embed, spread, prefix, "embed");
+    embedding->position_table = ATT_NO_PARAM;
     if (embedding->positions == ATT_POSITIONS_LEARNED)
-        embedding->places =
-            att_build_table(builder, embedding->place_count, embed, spread, prefix, "positions");
+        embedding->position_table = att_build_embedding(builder, embedding->max_positions, embed,
+                                                        spread, prefix, "positions");
 }
 
 att_status att_embedding_check(const att_settings *settings, att_error *err)
@@ -42,20 +42,21 @@ att_status att_embedding_check(const att_settings *settings, att_error *err)
     return ATT_OK;
 }
 
-void att_embedding_build(att_embedding *out, att_builder *builder, const att_settings *settings,
-                         int64_t vocabulary, const char *prefix, uint64_t drop_place)
+void att_embedding_build(att_embedding *out, att_param_builder *builder,
+                         const att_settings *settings, int64_t vocabulary, const char *prefix,
+                         uint64_t drop_place)
 {
     *out = (att_embedding){
         .table = ATT_NO_PARAM,
         .positions = (att_positions)settings->positions,
         .join = (att_positions_join)settings->positions_join,
-        .embed = settings->embed,
-        .place_count = settings->max_length,
+        .embedding_size = settings->embedding_size,
+        .max_positions = settings->max_length,
         .scale = 1,
         .dropout = (float)settings->dropout,
-        .drop_place = drop_place,
+        .dropout_id = drop_place,
     };
-    att_embedding_add(out, builder, vocabulary, row_spread(settings), prefix);
+    att_embedding_add_params(out, builder, vocabulary, init_std(settings), prefix);
 }
 
 /* The vectors of positions, [count,E]. */
@@ -63,20 +64,21 @@ static att_node *position_rows(const att_embedding *embedding, att_tape *tape, i
                                int64_t count)
 {
     if (embedding->positions == ATT_POSITIONS_SINUSOIDAL)
-        return att_sinusoids(tape, first, count, embedding->embed);
-    int32_t *ids = att_tape_take(tape, count, sizeof *ids);
+        return att_sinusoidal_positions(tape, first, count, embedding->embedding_size);
+    int32_t *ids = att_tape_alloc(tape, count, sizeof *ids);
     if (!ids)
         return NULL;
     for (int64_t i = 0; i < count; i++) {
         int64_t place = first + i;
-        ids[i] = (int32_t)(place < embedding->place_count ? place : embedding->place_count - 1);
+        ids[i] = (int32_t)(place < embedding->max_positions ? place : embedding->max_positions - 1);
     }
-    att_node *rows = att_embed(tape, att_tape_param(tape, embedding->places), 1, count, ids);
-    return att_reshape(tape, rows, 2, (int64_t[]){ count, embedding->embed });
+    att_node *rows =
+        att_embedding_lookup(tape, att_tape_param(tape, embedding->position_table), 1, count, ids);
+    return att_reshape(tape, rows, 2, (int64_t[]){ count, embedding->embedding_size });
 }
 
-static att_node *with_positions(const att_embedding *embedding, att_tape *tape, att_node *x,
-                                int64_t first)
+static att_node *add_positions(const att_embedding *embedding, att_tape *tape, att_node *x,
+                               int64_t first)
 {
     if (embedding->positions == ATT_POSITIONS_NONE || !x)
         return x;
@@ -84,72 +86,74 @@ static att_node *with_positions(const att_embedding *embedding, att_tape *tape, 
     if (embedding->join == ATT_POSITIONS_ADD)
         return att_add(tape, x, rows);
     att_node *zeros = att_tape_input(tape, x->rank, x->shape, NULL);
-    return att_join(tape, (att_node *[]){ x, att_add(tape, zeros, rows) }, 2);
+    return att_concat(tape, (att_node *[]){ x, att_add(tape, zeros, rows) }, 2);
 }
 
 /* While learning, a row of the batch has one of DROP_GROUPS tables, each with its own columns
  * dropped. */
-enum { DROP_GROUPS = 8 };
+enum { DROPOUT_GROUPS = 8 };
 
 /* Which row of all tables, one below the other, each token is. */
-static int32_t *dropped_ids(att_tape *tape, int64_t vocabulary, int64_t rows, int64_t columns,
-                            const int32_t *ids)
+static int32_t *dropout_group_ids(att_tape *tape, int64_t vocabulary, int64_t rows, int64_t columns,
+                                  const int32_t *ids)
 {
-    int32_t *out = att_tape_take(tape, rows * columns, sizeof *out);
+    int32_t *out = att_tape_alloc(tape, rows * columns, sizeof *out);
     for (int64_t i = 0; out && i < rows * columns; i++) {
-        int64_t group = i / columns % DROP_GROUPS;
+        int64_t group = i / columns % DROPOUT_GROUPS;
         out[i] = ids[i] < 0 ? ids[i] : (int32_t)(group * vocabulary + ids[i]);
     }
     return out;
 }
 
 /* All tables, [DROP_GROUPS V,E]. */
-static att_node *dropped_tables(const att_embedding *embedding, att_tape *tape, att_node *table)
+static att_node *dropout_group_tables(const att_embedding *embedding, att_tape *tape,
+                                      att_node *table)
 {
-    int64_t vocabulary = table->shape[0], count = DROP_GROUPS * vocabulary;
-    int32_t *each = att_tape_take(tape, count, sizeof *each);
+    int64_t vocabulary = table->shape[0], count = DROPOUT_GROUPS * vocabulary;
+    int32_t *each = att_tape_alloc(tape, count, sizeof *each);
     if (!each)
         return NULL;
     for (int64_t i = 0; i < count; i++)
         each[i] = (int32_t)(i % vocabulary);
-    att_node *tables = att_embed(tape, table, 1, count, each);
-    tables = att_reshape(tape, tables, 2, (int64_t[]){ count, embedding->embed });
-    return att_dropout(tape, tables, embedding->dropout, embedding->drop_place);
+    att_node *tables = att_embedding_lookup(tape, table, 1, count, each);
+    tables = att_reshape(tape, tables, 2, (int64_t[]){ count, embedding->embedding_size });
+    return att_dropout(tape, tables, embedding->dropout, embedding->dropout_id);
 }
 
 /* Dropout takes the same columns from a token wherever in a row of the batch it stands (Gal and
  * Ghahramani 2016), and does so alike in every DROP_GROUPS-th row. So there are only so many
  * different vectors, and a recurrent layer multiplies those instead of every token
- * (tape/recur_table.c). Where there are fewer tokens than such vectors, the tokens' own are
+ * (tape/rnn_input_table.c). Where there are fewer tokens than such vectors, the tokens' own are
  * dropped: the same bits. */
 static att_node *token_rows(const att_embedding *embedding, att_tape *tape, int64_t rows,
                             int64_t columns, const int32_t *ids)
 {
     att_node *table = att_tape_param(tape, embedding->table);
-    if (!table || embedding->dropout == 0 || !att_tape_learns(tape))
-        return att_embed(tape, table, rows, columns, ids);
+    if (!table || embedding->dropout == 0 || !att_tape_is_training(tape))
+        return att_embedding_lookup(tape, table, rows, columns, ids);
     int64_t vocabulary = table->shape[0];
-    const int32_t *which = dropped_ids(tape, vocabulary, rows, columns, ids);
+    const int32_t *which = dropout_group_ids(tape, vocabulary, rows, columns, ids);
     if (!which)
         return NULL;
-    if (DROP_GROUPS * vocabulary <= rows * columns)
-        return att_embed(tape, dropped_tables(embedding, tape, table), rows, columns, which);
-    return att_dropout_alike(tape, att_embed(tape, table, rows, columns, ids), embedding->dropout,
-                             embedding->drop_place, which);
+    if (DROPOUT_GROUPS * vocabulary <= rows * columns)
+        return att_embedding_lookup(tape, dropout_group_tables(embedding, tape, table), rows,
+                                    columns, which);
+    return att_dropout_grouped(tape, att_embedding_lookup(tape, table, rows, columns, ids),
+                               embedding->dropout, embedding->dropout_id, which);
 }
 
 att_node *att_embedding_run(const att_embedding *embedding, att_tape *tape, int64_t rows,
                             int64_t columns, const int32_t *ids, int64_t first)
 {
     att_node *x = token_rows(embedding, tape, rows, columns, ids);
-    return with_positions(embedding, tape, x, first);
+    return add_positions(embedding, tape, x, first);
 }
 
 /* The vectors of positions one by one, [1,count,E]. Sinusoids are worked out once for each. */
-static att_node *position_of_each(const att_embedding *embedding, att_tape *tape, int64_t count,
+static att_node *position_rows_at(const att_embedding *embedding, att_tape *tape, int64_t count,
                                   const int32_t *positions)
 {
-    int32_t *ids = att_tape_take(tape, count, sizeof *ids);
+    int32_t *ids = att_tape_alloc(tape, count, sizeof *ids);
     int32_t first = count > 0 ? positions[0] : 0, last = first;
     if (!ids)
         return NULL;
@@ -158,25 +162,26 @@ static att_node *position_of_each(const att_embedding *embedding, att_tape *tape
         last = positions[i] > last ? positions[i] : last;
     }
     bool waves = embedding->positions == ATT_POSITIONS_SINUSOIDAL;
-    int32_t known = (int32_t)embedding->place_count - 1;
+    int32_t known = (int32_t)embedding->max_positions - 1;
     for (int64_t i = 0; i < count; i++)
         ids[i] = waves ? positions[i] - first : positions[i] < known ? positions[i] : known;
-    att_node *table = waves ? att_sinusoids(tape, first, last - first + 1, embedding->embed)
-                            : att_tape_param(tape, embedding->places);
-    return att_embed(tape, table, 1, count, ids);
+    att_node *table =
+        waves ? att_sinusoidal_positions(tape, first, last - first + 1, embedding->embedding_size)
+              : att_tape_param(tape, embedding->position_table);
+    return att_embedding_lookup(tape, table, 1, count, ids);
 }
 
-att_node *att_embedding_run_rows(const att_embedding *embedding, att_tape *tape, int64_t count,
-                                 const int32_t *ids, const int32_t *positions)
+att_node *att_embedding_run_packed(const att_embedding *embedding, att_tape *tape, int64_t count,
+                                   const int32_t *ids, const int32_t *positions)
 {
-    att_node *x = att_embed(tape, att_tape_param(tape, embedding->table), 1, count, ids);
+    att_node *x = att_embedding_lookup(tape, att_tape_param(tape, embedding->table), 1, count, ids);
     if (embedding->scale != 1)
-        x = att_scale(tape, x, embedding->scale);
+        x = att_color_scale(tape, x, embedding->scale);
     if (embedding->positions == ATT_POSITIONS_SINUSOIDAL ||
         embedding->positions == ATT_POSITIONS_LEARNED) {
-        att_node *places = position_of_each(embedding, tape, count, positions);
+        att_node *places = position_rows_at(embedding, tape, count, positions);
         x = embedding->join == ATT_POSITIONS_ADD ? att_add(tape, x, places)
-                                                 : att_join(tape, (att_node *[]){ x, places }, 2);
+                                                 : att_concat(tape, (att_node *[]){ x, places }, 2);
     }
-    return att_dropout(tape, x, embedding->dropout, embedding->drop_place);
+    return att_dropout(tape, x, embedding->dropout, embedding->dropout_id);
 }

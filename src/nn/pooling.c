@@ -3,11 +3,11 @@
 
 #define PREFIX "pool"
 
-void att_pooling_build(att_pooling *out, att_builder *builder, const att_settings *settings,
+void att_pooling_build(att_pooling *out, att_param_builder *builder, const att_settings *settings,
                        int64_t width)
 {
     *out = (att_pooling){ .kind = (att_pool_kind)settings->pool,
-                          .width = width,
+                          .hidden_size = width,
                           .heads = settings->pool_heads,
                           .scaled = settings->pool_score == ATT_POOL_SCORE_SCALED,
                           .query = ATT_NO_PARAM,
@@ -16,89 +16,90 @@ void att_pooling_build(att_pooling *out, att_builder *builder, const att_setting
         return;
     out->query = att_build_vector(builder, width, PREFIX, "query");
     if (settings->pool_score == ATT_POOL_SCORE_ADDITIVE)
-        att_affine_build(&out->key, builder, width, width, true, PREFIX, "key");
+        att_linear_layer_build(&out->key, builder, width, width, true, PREFIX, "key");
 }
 
 /* ---- attention with a learned query */
 
 /* 0, 1, 2, …: one query for each sentence. */
-static const int64_t *one_each(att_tape *tape, int64_t sequences)
+static const int64_t *one_query_offsets(att_tape *tape, int64_t sequences)
 {
-    int64_t *offsets = att_tape_take(tape, sequences + 1, sizeof *offsets);
+    int64_t *offsets = att_tape_alloc(tape, sequences + 1, sizeof *offsets);
     for (int64_t b = 0; offsets && b <= sequences; b++)
         offsets[b] = b;
     return offsets;
 }
 
 /* The same query for each sentence: [1,B,N] where they lie end to end, else [B,1,N]. */
-static att_node *queries(const att_pooling *pooling, att_tape *tape, const att_read *read)
+static att_node *repeat_query(const att_pooling *pooling, att_tape *tape,
+                              const att_encoded_batch *read)
 {
-    const int64_t one[] = { 1, pooling->width };
+    const int64_t one[] = { 1, pooling->hidden_size };
     att_node *query = att_reshape(tape, att_tape_param(tape, pooling->query), 2, one);
-    att_node *all = att_spread(tape, query, read->sequences);
+    att_node *all = att_expand(tape, query, read->sequences);
     if (read->packed)
         return all;
-    return att_reshape(tape, all, 3, (int64_t[]){ read->sequences, 1, pooling->width });
+    return att_reshape(tape, all, 3, (int64_t[]){ read->sequences, 1, pooling->hidden_size });
 }
 
 /* The weights of an attention node as [B,heads,S]; there are none beyond a sentence's end. */
-static const float *spread_weights(att_tape *tape, att_node *attended, const att_read *read,
-                                   int64_t heads)
+static const float *pad_weights(att_tape *tape, att_node *attended, const att_encoded_batch *read,
+                                int64_t heads)
 {
-    const att_node *from = att_attend_weights(tape, attended);
-    int64_t longest = read->longest, B = read->sequences;
-    float *out = from ? att_tape_take(tape, B * heads * longest, sizeof *out) : NULL;
+    const att_node *from = att_attention_op_weights(tape, attended);
+    int64_t max_length = read->max_length, B = read->sequences;
+    float *out = from ? att_tape_alloc(tape, B * heads * max_length, sizeof *out) : NULL;
     for (int64_t i = 0; out && i < B * heads; i++) {
         int64_t b = i / heads, h = i % heads, keys = from->shape[3];
-        const float *row = read->packed ? from->value + (h * B + b) * keys + read->first[b]
+        const float *row = read->packed ? from->value + (h * B + b) * keys + read->offsets[b]
                                         : from->value + i * keys;
-        for (int64_t s = 0; s < longest; s++)
-            out[i * longest + s] = s < read->lengths[b] ? row[s] : 0;
+        for (int64_t s = 0; s < max_length; s++)
+            out[i * max_length + s] = s < read->lengths[b] ? row[s] : 0;
     }
     return out;
 }
 
-static att_node *attend(const att_pooling *pooling, att_tape *tape, const att_read *read,
-                        const float **weights)
+static att_node *attention_pool(const att_pooling *pooling, att_tape *tape,
+                                const att_encoded_batch *read, const float **weights)
 {
     bool projected = pooling->key.w != ATT_NO_PARAM;
-    att_node *keys = projected
-                         ? att_affine_run(&pooling->key, tape, read->rows, ATT_ACTIVATION_TANH)
-                         : read->rows;
-    const att_attend_inputs in = { .query = queries(pooling, tape, read),
-                                   .key = keys,
-                                   .value = read->rows };
-    att_attention how = { .score = pooling->scaled ? ATT_SCORE_SCALED : ATT_SCORE_DOT };
+    att_node *keys =
+        projected ? att_linear_layer_run(&pooling->key, tape, read->states, ATT_ACTIVATION_TANH)
+                  : read->states;
+    const att_attention_op_inputs in = { .query = repeat_query(pooling, tape, read),
+                                         .key = keys,
+                                         .value = read->states };
+    att_attention_options options = { .score = pooling->scaled ? ATT_SCORE_SCALED : ATT_SCORE_DOT };
     if (read->packed) {
-        how.sequences = read->sequences;
-        how.query_offsets = one_each(tape, read->sequences);
-        how.key_offsets = read->first;
+        options.sequences = read->sequences;
+        options.query_offsets = one_query_offsets(tape, read->sequences);
+        options.key_offsets = read->offsets;
     } else {
-        how.key_lengths = read->lengths;
+        options.key_lengths = read->lengths;
     }
-    att_node *seen = att_attend(tape, &in, pooling->heads, pooling->heads, &how);
+    att_node *seen = att_attention_op(tape, &in, pooling->heads, pooling->heads, &options);
     if (weights && seen)
-        *weights = spread_weights(tape, seen, read, pooling->heads);
-    return att_reshape(tape, seen, 2, (int64_t[]){ read->sequences, pooling->width });
+        *weights = pad_weights(tape, seen, read, pooling->heads);
+    return att_reshape(tape, seen, 2, (int64_t[]){ read->sequences, pooling->hidden_size });
 }
 
 /* ---- all of them */
 
-att_node *att_pooling_run(const att_pooling *pooling, att_tape *tape, const att_read *read,
+att_node *att_pooling_run(const att_pooling *pooling, att_tape *tape, const att_encoded_batch *read,
                           const float **weights)
 {
-    static const att_summary summaries[] = { [ATT_POOL_STOP] = ATT_SUMMARY_LAST,
-                                             [ATT_POOL_LAST] = ATT_SUMMARY_LAST,
-                                             [ATT_POOL_MEAN] = ATT_SUMMARY_MEAN,
-                                             [ATT_POOL_MAX] = ATT_SUMMARY_MAX };
+    static const att_pool_mode summaries[] = { [ATT_POOL_STOP] = ATT_POOL_MODE_LAST,
+                                               [ATT_POOL_LAST] = ATT_POOL_MODE_LAST,
+                                               [ATT_POOL_MEAN] = ATT_POOL_MODE_MEAN,
+                                               [ATT_POOL_MAX] = ATT_POOL_MODE_MAX };
     if (weights)
         *weights = NULL;
-    if (!read->rows)
+    if (!read->states)
         return NULL;
     if (pooling->kind == ATT_POOL_ATTENTION)
-        return attend(pooling, tape, read, weights);
-    if (pooling->kind == ATT_POOL_LAST && read->ends)
-        return read->ends;
-    return att_summarise(tape, read->rows, summaries[pooling->kind], read->sequences, read->first,
-                         read->lengths);
+        return attention_pool(pooling, tape, read, weights);
+    if (pooling->kind == ATT_POOL_LAST && read->final_states)
+        return read->final_states;
+    return att_sequence_pool(tape, read->states, summaries[pooling->kind], read->sequences,
+                             read->offsets, read->lengths);
 }

@@ -6,35 +6,35 @@
 #include <stdio.h>
 #include <string.h>
 
-typedef enum part_kind { PART_CONVOLVE, PART_POOL, PART_FIRE, PART_FEATURES } part_kind;
+typedef enum layer_kind { LAYER_CONV2D, LAYER_MAX_POOL, LAYER_FIRE, LAYER_FEATURES } layer_kind;
 
 /* A fire module squeezes to few columns, 1 x 1, and expands these to many, half of them 1 x 1 and
  * half 3 x 3, side by side: convolutions `name`s, `name`a and `name`b. */
-typedef struct part {
-    part_kind kind;
+typedef struct layer {
+    layer_kind kind;
     const char *name;
-    int64_t columns; /* that it gives */
-    int64_t squeeze; /* of a fire module */
+    int64_t out_channels; /* that it gives */
+    int64_t squeeze;      /* of a fire module */
     int64_t size, stride;
-} part;
+} layer;
 
-#define CONVOLVE(name, columns, size, stride)                                                      \
+#define CONV2D(name, columns, size, stride)                                                        \
     {                                                                                              \
-        PART_CONVOLVE, name, columns, 0, size, stride                                              \
+        LAYER_CONV2D, name, columns, 0, size, stride                                               \
     }
 #define FIRE(name, columns, squeeze)                                                               \
     {                                                                                              \
-        PART_FIRE, name, columns, squeeze, 0, 0                                                    \
+        LAYER_FIRE, name, columns, squeeze, 0, 0                                                   \
     }
 #define POOL(size, stride)                                                                         \
     {                                                                                              \
-        PART_POOL, NULL, 0, 0, size, stride                                                        \
+        LAYER_MAX_POOL, NULL, 0, 0, size, stride                                                   \
     }
 
 /* The published file pads the last convolution by 1, which only mixes its biases into the mean;
  * the known answers are without. */
-static const part parts[] = {
-    CONVOLVE("conv1", 96, 7, 2),
+static const layer layers[] = {
+    CONV2D("conv1", 96, 7, 2),
     POOL(3, 2),
     FIRE("f2", 128, 16),
     FIRE("f3", 128, 16),
@@ -45,16 +45,16 @@ static const part parts[] = {
     FIRE("f7", 384, 48),
     FIRE("f8", 512, 64),
     POOL(3, 2),
-    FIRE("f9", ATT_SQUEEZENET_DEPTH, 64),
-    { .kind = PART_FEATURES, .size = 2 },
-    CONVOLVE("convf", ATT_SQUEEZENET_LABELS, 1, 1),
+    FIRE("f9", ATT_SQUEEZENET_CHANNELS, 64),
+    { .kind = LAYER_FEATURES, .size = 2 },
+    CONV2D("convf", ATT_SQUEEZENET_LABELS, 1, 1),
 };
-enum { PARTS = sizeof parts / sizeof *parts, NAME = 16, COLOURS = 3 };
+enum { LAYER_COUNT = sizeof layers / sizeof *layers, NAME = 16, COLOR_CHANNELS = 3 };
 
 /* ---------------------------------------------------------------- parameters */
 
-static void build_convolution(att_builder *builder, const char *prefix, const char *suffix,
-                              int64_t depth, int64_t columns)
+static void build_conv2d(att_param_builder *builder, const char *prefix, const char *suffix,
+                         int64_t depth, int64_t columns)
 {
     char name[NAME];
     snprintf(name, sizeof name, "%s%s", prefix, suffix);
@@ -62,61 +62,61 @@ static void build_convolution(att_builder *builder, const char *prefix, const ch
     att_build_zeros(builder, columns, name, "bias");
 }
 
-void att_squeezenet_build(att_builder *builder)
+void att_squeezenet_build(att_param_builder *builder)
 {
-    int64_t channels = COLOURS;
-    for (const part *p = parts; p < parts + PARTS; p++) {
-        if (p->kind == PART_CONVOLVE)
-            build_convolution(builder, p->name, "", p->size * p->size * channels, p->columns);
-        if (p->kind == PART_FIRE) {
-            build_convolution(builder, p->name, "s", channels, p->squeeze);
-            build_convolution(builder, p->name, "a", p->squeeze, p->columns / 2);
-            build_convolution(builder, p->name, "b", 9 * p->squeeze, p->columns / 2);
+    int64_t channels = COLOR_CHANNELS;
+    for (const layer *p = layers; p < layers + LAYER_COUNT; p++) {
+        if (p->kind == LAYER_CONV2D)
+            build_conv2d(builder, p->name, "", p->size * p->size * channels, p->out_channels);
+        if (p->kind == LAYER_FIRE) {
+            build_conv2d(builder, p->name, "s", channels, p->squeeze);
+            build_conv2d(builder, p->name, "a", p->squeeze, p->out_channels / 2);
+            build_conv2d(builder, p->name, "b", 9 * p->squeeze, p->out_channels / 2);
         }
-        channels = p->columns ? p->columns : channels;
+        channels = p->out_channels ? p->out_channels : channels;
     }
 }
 
 /* ---------------------------------------------------------------- running */
 
 /* Where the next parameter is: they are used in the order in which they were added. */
-typedef struct walk {
+typedef struct param_cursor {
     att_tape *tape;
     int next;
-} walk;
+} param_cursor;
 
-static att_node *convolve(walk *w, att_node *x, int64_t size, int64_t stride, int64_t padding)
+static att_node *conv2d(param_cursor *w, att_node *x, int64_t size, int64_t stride, int64_t padding)
 {
     att_node *weight = att_tape_param(w->tape, w->next),
              *bias = att_tape_param(w->tape, w->next + 1);
     w->next += 2;
-    return att_convolve(w->tape, x, weight, bias,
-                        &(att_convolution){ size, size, stride, padding, ATT_ACTIVATION_RELU });
+    return att_conv2d(w->tape, x, weight, bias,
+                      &(att_conv2d_options){ size, size, stride, padding, ATT_ACTIVATION_RELU });
 }
 
-static att_node *fire(walk *w, att_node *x)
+static att_node *fire(param_cursor *w, att_node *x)
 {
-    att_node *squeezed = convolve(w, x, 1, 1, 0);
-    att_node *narrow = convolve(w, squeezed, 1, 1, 0);
-    att_node *wide = convolve(w, squeezed, 3, 1, 1);
-    return att_join(w->tape, (att_node *const[]){ narrow, wide }, 2);
+    att_node *squeezed = conv2d(w, x, 1, 1, 0);
+    att_node *narrow = conv2d(w, squeezed, 1, 1, 0);
+    att_node *wide = conv2d(w, squeezed, 3, 1, 1);
+    return att_concat(w->tape, (att_node *const[]){ narrow, wide }, 2);
 }
 
-att_node *att_squeezenet_run(att_tape *tape, att_node *x, att_squeezenet_end end)
+att_node *att_squeezenet_run(att_tape *tape, att_node *x, att_squeezenet_output end)
 {
-    walk w = { .tape = tape };
-    for (const part *p = parts; p < parts + PARTS; p++) {
-        if (p->kind == PART_CONVOLVE)
-            x = convolve(&w, x, p->size, p->stride, 0);
-        else if (p->kind == PART_FIRE)
+    param_cursor w = { .tape = tape };
+    for (const layer *p = layers; p < layers + LAYER_COUNT; p++) {
+        if (p->kind == LAYER_CONV2D)
+            x = conv2d(&w, x, p->size, p->stride, 0);
+        else if (p->kind == LAYER_FIRE)
             x = fire(&w, x);
-        else if (p->kind == PART_POOL)
-            x = att_grid_max(tape, x, p->size, p->stride, true);
+        else if (p->kind == LAYER_MAX_POOL)
+            x = att_max_pool2d(tape, x, p->size, p->stride, true);
         else if (end == ATT_SQUEEZENET_FEATURES)
-            return att_grid_mean(tape, x, p->size, p->size);
+            return att_avg_pool2d(tape, x, p->size, p->size);
     }
     if (!x)
         return NULL;
-    x = att_grid_mean(tape, x, x->shape[1], x->shape[2]);
+    x = att_avg_pool2d(tape, x, x->shape[1], x->shape[2]);
     return x ? att_reshape(tape, x, 2, (int64_t[]){ x->shape[0], x->shape[3] }) : NULL;
 }

@@ -7,79 +7,93 @@
 #include <string.h>
 
 /* How tightly things bind, loosest first. */
-enum binding { LOOSE, SUM, PRODUCT, SIGN, POWER, POSTFIX, ATOM };
+enum precedence {
+    PRECEDENCE_NONE,
+    PRECEDENCE_SUM,
+    PRECEDENCE_PRODUCT,
+    PRECEDENCE_SIGN,
+    PRECEDENCE_POWER,
+    PRECEDENCE_POSTFIX,
+    PRECEDENCE_ATOM
+};
 
-enum { MOST_ELEMENTS = 12, FIRST_ELEMENTS = 6, LAST_ELEMENTS = 2 };
+enum { MAX_ELEMENTS = 12, FIRST_ELEMENTS = 6, LAST_ELEMENTS = 2 };
 
 struct operator_row {
-    att_look look;
-    enum binding binding;
-    bool to_the_right; /* a ^ b ^ c is a ^ (b ^ c) */
+    att_construct construct;
+    enum precedence precedence;
+    bool right_associative; /* a ^ b ^ c is a ^ (b ^ c) */
 };
 
 static const struct operator_row operators[] = {
-    [ATT_OP_ADD] = { ATT_LOOK_ADD, SUM, false },
-    [ATT_OP_SUBTRACT] = { ATT_LOOK_SUBTRACT, SUM, false },
-    [ATT_OP_MULTIPLY] = { ATT_LOOK_PRODUCT, PRODUCT, false },
-    [ATT_OP_DIVIDE] = { ATT_LOOK_DIVIDE, PRODUCT, false },
-    [ATT_OP_TIMES] = { ATT_LOOK_TIMES, PRODUCT, false },
-    [ATT_OP_POWER] = { ATT_LOOK_POWER, POWER, true },
-    [ATT_OP_OVER] = { ATT_LOOK_OVER, PRODUCT, false },
+    [ATT_OP_ADD] = { ATT_CONSTRUCT_ADD, PRECEDENCE_SUM, false },
+    [ATT_OP_SUBTRACT] = { ATT_CONSTRUCT_SUBTRACT, PRECEDENCE_SUM, false },
+    [ATT_OP_MULTIPLY] = { ATT_CONSTRUCT_PRODUCT, PRECEDENCE_PRODUCT, false },
+    [ATT_OP_DIVIDE] = { ATT_CONSTRUCT_DIVIDE, PRECEDENCE_PRODUCT, false },
+    [ATT_OP_MULTIPLY_ELEMENTWISE] = { ATT_CONSTRUCT_MULTIPLY_ELEMENTWISE, PRECEDENCE_PRODUCT,
+                                      false },
+    [ATT_OP_POWER] = { ATT_CONSTRUCT_POWER, PRECEDENCE_POWER, true },
+    [ATT_OP_DIVIDE_ELEMENTWISE] = { ATT_CONSTRUCT_DIVIDE_ELEMENTWISE, PRECEDENCE_PRODUCT, false },
 };
 
 /* Functions that have a sign of their own. */
-static const struct sign_row {
+static const struct function_notation {
     const char *name;
-    att_look look;
-} signs[] = {
-    { "sqrt", ATT_LOOK_ROOT },
-    { "exp", ATT_LOOK_EXP },
-    { "abs", ATT_LOOK_ABS },
+    att_construct construct;
+} function_notations[] = {
+    { "sqrt", ATT_CONSTRUCT_SQRT },
+    { "exp", ATT_CONSTRUCT_EXP },
+    { "abs", ATT_CONSTRUCT_ABS },
 };
 
-struct walk {
+struct formula_printer {
     att_writer *out;
     const att_notation *notation;
     int digits;
 };
 
-static void put(const struct walk *w, const att_expr *e, enum binding least, bool leading);
+static void put(const struct formula_printer *w, const att_expr *e, enum precedence least,
+                bool leading);
 
-static const att_affixes *look(const struct walk *w, att_look which)
+static const att_affixes *construct(const struct formula_printer *w, att_construct which)
 {
-    return &w->notation->looks[which];
+    return &w->notation->constructs[which];
 }
 
-static const struct sign_row *sign_of(const att_expr *e)
+static const struct function_notation *function_notation_of(const att_expr *e)
 {
     if (e->kind != ATT_EXPR_CALL || e->children != 1 || e->child[0]->kind == ATT_EXPR_OPTION)
         return NULL;
-    for (size_t i = 0; i < sizeof signs / sizeof *signs; i++)
-        if (strcmp(signs[i].name, e->text) == 0)
-            return &signs[i];
+    for (size_t i = 0; i < sizeof function_notations / sizeof *function_notations; i++)
+        if (strcmp(function_notations[i].name, e->text) == 0)
+            return &function_notations[i];
     return NULL;
 }
 
-static enum binding binding_of(const struct walk *w, const att_expr *e)
+static enum precedence precedence_of(const struct formula_printer *w, const att_expr *e)
 {
-    const struct sign_row *sign;
+    const struct function_notation *sign;
     switch (e->kind) {
     case ATT_EXPR_BINARY:
-        return operators[e->op].binding;
+        return operators[e->op].precedence;
     case ATT_EXPR_NEGATE:
-        return SIGN;
+        return PRECEDENCE_SIGN;
     case ATT_EXPR_NUMBER:
-        return (e->text ? e->text[0] == '-' : signbit(e->number) && e->number != 0) ? SIGN : ATOM;
+        return (e->text ? e->text[0] == '-' : signbit(e->number) && e->number != 0)
+                   ? PRECEDENCE_SIGN
+                   : PRECEDENCE_ATOM;
     case ATT_EXPR_CALL:
-        sign = sign_of(e);
-        return sign && sign->look == ATT_LOOK_EXP && w->notation->raised_exp ? POWER : ATOM;
+        sign = function_notation_of(e);
+        return sign && sign->construct == ATT_CONSTRUCT_EXP && w->notation->exp_as_power
+                   ? PRECEDENCE_POWER
+                   : PRECEDENCE_ATOM;
     case ATT_EXPR_TRANSPOSE:
     case ATT_EXPR_INDEX:
     case ATT_EXPR_FIELD:
     case ATT_EXPR_INDEXED:
-        return POSTFIX;
+        return PRECEDENCE_POSTFIX;
     default:
-        return ATOM;
+        return PRECEDENCE_ATOM;
     }
 }
 
@@ -92,20 +106,20 @@ static bool begins_with_number(const att_expr *e)
            e->kind == ATT_EXPR_NEGATE || att_expr_is_literal(e);
 }
 
-static void put_binary(const struct walk *w, const att_expr *e, bool leading)
+static void put_binary(const struct formula_printer *w, const att_expr *e, bool leading)
 {
     const struct operator_row *row = &operators[e->op];
-    att_look which = row->look;
-    if (which == ATT_LOOK_PRODUCT && begins_with_number(e->child[1]))
-        which = ATT_LOOK_DOT;
-    const att_affixes *a = look(w, which);
-    enum binding own = row->binding, next = (enum binding)(own + 1);
-    enum binding left = row->to_the_right ? POSTFIX : own;
-    enum binding right = row->to_the_right ? own : next;
+    att_construct which = row->construct;
+    if (which == ATT_CONSTRUCT_PRODUCT && begins_with_number(e->child[1]))
+        which = ATT_CONSTRUCT_NUMBER_PRODUCT;
+    const att_affixes *a = construct(w, which);
+    enum precedence own = row->precedence, next = (enum precedence)(own + 1);
+    enum precedence left = row->right_associative ? PRECEDENCE_POSTFIX : own;
+    enum precedence right = row->right_associative ? own : next;
     att_put(w->out, a->before);
-    put(w, e->child[0], a->loose_left ? LOOSE : left, a->loose_left || leading);
+    put(w, e->child[0], a->encloses_left ? PRECEDENCE_NONE : left, a->encloses_left || leading);
     att_put(w->out, a->between);
-    put(w, e->child[1], a->loose_right ? LOOSE : right, a->loose_right);
+    put(w, e->child[1], a->encloses_right ? PRECEDENCE_NONE : right, a->encloses_right);
     att_put(w->out, a->after);
 }
 
@@ -122,30 +136,32 @@ static bool is_tall(const att_expr *e)
 }
 
 /* before operand after, for one operand that must bind at least so tightly. */
-static void put_around(const struct walk *w, att_look which, const att_expr *e, enum binding least)
+static void put_around(const struct formula_printer *w, att_construct which, const att_expr *e,
+                       enum precedence least)
 {
-    const att_affixes *a = look(w, which);
+    const att_affixes *a = construct(w, which);
     att_put(w->out, a->before);
-    put(w, e, a->loose_left ? LOOSE : least, a->loose_left);
+    put(w, e, a->encloses_left ? PRECEDENCE_NONE : least, a->encloses_left);
     att_put(w->out, a->after);
 }
 
-static bool left_out(size_t i, size_t count)
+static bool is_omitted(size_t i, size_t count)
 {
-    return count > MOST_ELEMENTS && i >= FIRST_ELEMENTS && i < count - LAST_ELEMENTS;
+    return count > MAX_ELEMENTS && i >= FIRST_ELEMENTS && i < count - LAST_ELEMENTS;
 }
 
 /* Children from `first` on, with a look's affixes; very many are abbreviated. */
-static void put_list(const struct walk *w, const att_expr *e, size_t first, att_look which)
+static void put_list(const struct formula_printer *w, const att_expr *e, size_t first,
+                     att_construct which)
 {
-    const att_affixes *a = look(w, which);
+    const att_affixes *a = construct(w, which);
     size_t count = e->children - first;
     att_put(w->out, a->before);
     for (size_t i = 0; i < count; i++) {
-        if (i > 0 && !(left_out(i, count) && i > FIRST_ELEMENTS))
+        if (i > 0 && !(is_omitted(i, count) && i > FIRST_ELEMENTS))
             att_put(w->out, a->between);
-        if (!left_out(i, count))
-            put(w, e->child[first + i], LOOSE, true);
+        if (!is_omitted(i, count))
+            put(w, e->child[first + i], PRECEDENCE_NONE, true);
         else if (i == FIRST_ELEMENTS)
             att_put(w->out, w->notation->ellipsis);
     }
@@ -164,19 +180,19 @@ static bool all_numbers(const att_expr *row)
     return true;
 }
 
-static void put_call(const struct walk *w, const att_expr *e, bool leading)
+static void put_call(const struct formula_printer *w, const att_expr *e, bool leading)
 {
     (void)leading;
-    const struct sign_row *sign = sign_of(e);
+    const struct function_notation *sign = function_notation_of(e);
     if (!sign) {
         w->notation->function(w->out, e->text, w->notation);
-        put_list(w, e, 0, is_tall(e) ? ATT_LOOK_CALL_TALL : ATT_LOOK_CALL);
+        put_list(w, e, 0, is_tall(e) ? ATT_CONSTRUCT_CALL_TALL : ATT_CONSTRUCT_CALL);
         return;
     }
-    att_look which = sign->look;
-    if (which == ATT_LOOK_ROOT && binding_of(w, e->child[0]) == ATOM)
-        which = ATT_LOOK_ROOT_SIMPLE;
-    put_around(w, which, e->child[0], ATOM);
+    att_construct which = sign->construct;
+    if (which == ATT_CONSTRUCT_SQRT && precedence_of(w, e->child[0]) == PRECEDENCE_ATOM)
+        which = ATT_CONSTRUCT_SQRT_SIMPLE;
+    put_around(w, which, e->child[0], PRECEDENCE_ATOM);
 }
 
 /* Words of the language are in small letters and have at least three: dot, causal, columns. */
@@ -186,24 +202,24 @@ static bool is_word(const char *text)
     return length >= 3 && strspn(text, "abcdefghijklmnopqrstuvwxyz") == length;
 }
 
-static void put_option(const struct walk *w, const att_expr *e, bool leading)
+static void put_option(const struct formula_printer *w, const att_expr *e, bool leading)
 {
     (void)leading;
     w->notation->word(w->out, e->text, w->notation);
     if (e->children == 0)
         return;
-    att_put(w->out, look(w, ATT_LOOK_OPTION)->between);
+    att_put(w->out, construct(w, ATT_CONSTRUCT_OPTION)->between);
     const att_expr *value = e->child[0];
     if (value->kind == ATT_EXPR_NAME && is_word(value->text))
         w->notation->word(w->out, value->text, w->notation);
     else
-        put(w, value, LOOSE, true);
+        put(w, value, PRECEDENCE_NONE, true);
 }
 
-static void put_load(const struct walk *w, const att_expr *e, bool leading)
+static void put_load(const struct formula_printer *w, const att_expr *e, bool leading)
 {
     (void)leading;
-    const char *space = look(w, ATT_LOOK_WORDS)->between;
+    const char *space = construct(w, ATT_CONSTRUCT_WORDS)->between;
     w->notation->word(w->out, "load", w->notation);
     for (size_t i = 0; i < e->children; i++) {
         if (!e->child[i])
@@ -213,40 +229,40 @@ static void put_load(const struct walk *w, const att_expr *e, bool leading)
             w->notation->word(w->out, "at", w->notation);
             att_put(w->out, space);
         }
-        put(w, e->child[i], LOOSE, true);
+        put(w, e->child[i], PRECEDENCE_NONE, true);
     }
 }
 
-static void put_number(const struct walk *w, const char *digits)
+static void put_number(const struct formula_printer *w, const char *digits)
 {
     w->notation->number(w->out, digits, w->notation);
 }
 
-static int digits_of(const struct walk *w)
+static int digits_of(const struct formula_printer *w)
 {
-    return w->digits == ATT_EXACT ? ATT_DIGITS_MAX : w->digits;
+    return w->digits == ATT_DIGITS_EXACT ? ATT_DIGITS_MAX : w->digits;
 }
 
-static void put_value(const struct walk *w, double value, att_number_format format)
+static void put_value(const struct formula_printer *w, double value, att_number_format format)
 {
     char digits[ATT_NUMBER_SIZE];
-    if (w->digits == ATT_EXACT)
+    if (w->digits == ATT_DIGITS_EXACT)
         att_number_exact(digits, value);
     else
-        att_number_show(digits, value, format);
+        att_number_print(digits, value, format);
     put_number(w, digits);
 }
 
-static void put_constant_row(const struct walk *w, const att_matrix *m, int64_t row,
-                             att_number_format format)
+static void put_constant_row(const struct formula_printer *w, const att_tensor_matrix *m,
+                             int64_t row, att_number_format format)
 {
-    const att_affixes *a = look(w, ATT_LOOK_NUMBERS);
+    const att_affixes *a = construct(w, ATT_CONSTRUCT_NUMBER_ROW);
     size_t count = (size_t)m->cols;
     att_put(w->out, a->before);
     for (size_t j = 0; j < count; j++) {
-        if (j > 0 && !(left_out(j, count) && j > FIRST_ELEMENTS))
+        if (j > 0 && !(is_omitted(j, count) && j > FIRST_ELEMENTS))
             att_put(w->out, a->between);
-        if (!left_out(j, count))
+        if (!is_omitted(j, count))
             put_value(w, m->data[row * m->cols + (int64_t)j], format);
         else if (j == FIRST_ELEMENTS)
             att_put(w->out, w->notation->ellipsis);
@@ -254,7 +270,7 @@ static void put_constant_row(const struct walk *w, const att_matrix *m, int64_t 
     att_put(w->out, a->after);
 }
 
-static void put_constant(const struct walk *w, const att_matrix *m)
+static void put_constant(const struct formula_printer *w, const att_tensor_matrix *m)
 {
     att_number_format format =
         att_number_choose(m->data, m->allowed, m->rows * m->cols, digits_of(w));
@@ -262,13 +278,13 @@ static void put_constant(const struct walk *w, const att_matrix *m)
         put_value(w, m->data[0], format);
         return;
     }
-    const att_affixes *a = look(w, ATT_LOOK_MATRIX);
+    const att_affixes *a = construct(w, ATT_CONSTRUCT_MATRIX);
     size_t count = (size_t)m->rows;
     att_put(w->out, a->before);
     for (size_t i = 0; i < count; i++) {
-        if (i > 0 && !(left_out(i, count) && i > FIRST_ELEMENTS))
+        if (i > 0 && !(is_omitted(i, count) && i > FIRST_ELEMENTS))
             att_put(w->out, a->between);
-        if (!left_out(i, count))
+        if (!is_omitted(i, count))
             put_constant_row(w, m, (int64_t)i, format);
         else if (i == FIRST_ELEMENTS)
             att_put(w->out, w->notation->ellipsis);
@@ -276,13 +292,13 @@ static void put_constant(const struct walk *w, const att_matrix *m)
     att_put(w->out, a->after);
 }
 
-static void put_index(const struct walk *w, const att_expr *e, bool leading)
+static void put_index(const struct formula_printer *w, const att_expr *e, bool leading)
 {
-    const att_affixes *a = look(w, ATT_LOOK_INDEX);
+    const att_affixes *a = construct(w, ATT_CONSTRUCT_INDEX);
     att_put(w->out, a->before);
-    put(w, e->child[0], POSTFIX, leading);
+    put(w, e->child[0], PRECEDENCE_POSTFIX, leading);
     att_put(w->out, a->between);
-    put_list(w, e, 1, ATT_LOOK_INDICES);
+    put_list(w, e, 1, ATT_CONSTRUCT_INDICES);
     att_put(w->out, a->after);
 }
 
@@ -298,7 +314,7 @@ static bool has_short_indices(const att_expr *e)
     return true;
 }
 
-static void put_subscripted(const struct walk *w, const att_expr *e, bool leading)
+static void put_subscripted(const struct formula_printer *w, const att_expr *e, bool leading)
 {
     (void)leading;
     if (w->notation->subscripts && has_short_indices(e)) {
@@ -307,92 +323,92 @@ static void put_subscripted(const struct walk *w, const att_expr *e, bool leadin
             att_put(w->out, w->notation->subscripts[(int)e->child[i]->number]);
         return;
     }
-    const att_affixes *a = look(w, ATT_LOOK_SUBSCRIPT);
+    const att_affixes *a = construct(w, ATT_CONSTRUCT_SUBSCRIPT);
     att_put(w->out, a->before);
     w->notation->name(w->out, e->text, w->notation);
     att_put(w->out, a->between);
-    put_list(w, e, 0, ATT_LOOK_INDICES);
+    put_list(w, e, 0, ATT_CONSTRUCT_INDICES);
     att_put(w->out, a->after);
 }
 
-static void put_number_node(const struct walk *w, const att_expr *e, bool leading)
+static void put_number_node(const struct formula_printer *w, const att_expr *e, bool leading)
 {
     (void)leading;
     if (e->text)
         put_number(w, e->text);
     else
-        put_value(w, e->number, att_number_alone(e->number, digits_of(w)));
+        put_value(w, e->number, att_number_choose_one(e->number, digits_of(w)));
 }
 
-static void put_constant_node(const struct walk *w, const att_expr *e, bool leading)
+static void put_constant_node(const struct formula_printer *w, const att_expr *e, bool leading)
 {
     (void)leading;
     put_constant(w, e->matrix);
 }
 
-static void put_name(const struct walk *w, const att_expr *e, bool leading)
+static void put_name(const struct formula_printer *w, const att_expr *e, bool leading)
 {
     (void)leading;
     w->notation->name(w->out, e->text, w->notation);
 }
 
-static void put_string(const struct walk *w, const att_expr *e, bool leading)
+static void put_string(const struct formula_printer *w, const att_expr *e, bool leading)
 {
     (void)leading;
     w->notation->string(w->out, e->text, w->notation);
 }
 
-static void put_field(const struct walk *w, const att_expr *e, bool leading)
+static void put_field(const struct formula_printer *w, const att_expr *e, bool leading)
 {
-    put(w, e->child[0], POSTFIX, leading);
-    att_put(w->out, look(w, ATT_LOOK_FIELD)->between);
+    put(w, e->child[0], PRECEDENCE_POSTFIX, leading);
+    att_put(w->out, construct(w, ATT_CONSTRUCT_FIELD)->between);
     w->notation->word(w->out, e->text, w->notation);
 }
 
-static void put_all(const struct walk *w, const att_expr *e, bool leading)
+static void put_all(const struct formula_printer *w, const att_expr *e, bool leading)
 {
     (void)e, (void)leading;
     att_put(w->out, w->notation->all);
 }
 
-static void put_negate(const struct walk *w, const att_expr *e, bool leading)
+static void put_negate(const struct formula_printer *w, const att_expr *e, bool leading)
 {
     (void)leading;
-    put_around(w, ATT_LOOK_NEGATE, e->child[0], PRODUCT);
+    put_around(w, ATT_CONSTRUCT_NEGATE, e->child[0], PRECEDENCE_PRODUCT);
 }
 
-static void put_transpose(const struct walk *w, const att_expr *e, bool leading)
+static void put_transpose(const struct formula_printer *w, const att_expr *e, bool leading)
 {
     (void)leading;
-    put_around(w, ATT_LOOK_TRANSPOSE, e->child[0], POSTFIX);
+    put_around(w, ATT_CONSTRUCT_TRANSPOSE, e->child[0], PRECEDENCE_POSTFIX);
 }
 
-static void put_row(const struct walk *w, const att_expr *e, bool leading)
+static void put_row(const struct formula_printer *w, const att_expr *e, bool leading)
 {
     (void)leading;
-    put_list(w, e, 0, all_numbers(e) ? ATT_LOOK_NUMBERS : ATT_LOOK_ROW);
+    put_list(w, e, 0, all_numbers(e) ? ATT_CONSTRUCT_NUMBER_ROW : ATT_CONSTRUCT_ROW);
 }
 
-static void put_matrix(const struct walk *w, const att_expr *e, bool leading)
+static void put_matrix(const struct formula_printer *w, const att_expr *e, bool leading)
 {
     (void)leading;
-    put_list(w, e, 0, ATT_LOOK_MATRIX);
+    put_list(w, e, 0, ATT_CONSTRUCT_MATRIX);
 }
 
-static void put_braces(const struct walk *w, const att_expr *e, bool leading)
+static void put_braces(const struct formula_printer *w, const att_expr *e, bool leading)
 {
     (void)leading;
-    put_list(w, e, 0, ATT_LOOK_LIST);
+    put_list(w, e, 0, ATT_CONSTRUCT_LIST);
 }
 
-static void put_range(const struct walk *w, const att_expr *e, bool leading)
+static void put_range(const struct formula_printer *w, const att_expr *e, bool leading)
 {
     (void)leading;
-    put_list(w, e, 0, ATT_LOOK_RANGE);
+    put_list(w, e, 0, ATT_CONSTRUCT_RANGE);
 }
 
 /* How each kind of expression is written; `leading` says that nothing stands before it. */
-static void (*const writers[])(const struct walk *w, const att_expr *e, bool leading) = {
+static void (*const writers[])(const struct formula_printer *w, const att_expr *e, bool leading) = {
     [ATT_EXPR_NUMBER] = put_number_node,
     [ATT_EXPR_CONSTANT] = put_constant_node,
     [ATT_EXPR_NAME] = put_name,
@@ -415,14 +431,16 @@ static void (*const writers[])(const struct walk *w, const att_expr *e, bool lea
 
 /* A sign in the middle of an expression needs parentheses even where it binds tightly enough:
  * 0.4 · (-0.2). */
-static void put(const struct walk *w, const att_expr *e, enum binding least, bool leading)
+static void put(const struct formula_printer *w, const att_expr *e, enum precedence least,
+                bool leading)
 {
-    enum binding own = binding_of(w, e);
-    if (own >= least && (own != SIGN || leading)) {
+    enum precedence own = precedence_of(w, e);
+    if (own >= least && (own != PRECEDENCE_SIGN || leading)) {
         writers[e->kind](w, e, leading);
         return;
     }
-    const att_affixes *a = look(w, is_tall(e) ? ATT_LOOK_GROUP_TALL : ATT_LOOK_GROUP);
+    const att_affixes *a =
+        construct(w, is_tall(e) ? ATT_CONSTRUCT_GROUP_TALL : ATT_CONSTRUCT_GROUP);
     att_put(w->out, a->before);
     writers[e->kind](w, e, true);
     att_put(w->out, a->after);
@@ -431,19 +449,19 @@ static void put(const struct walk *w, const att_expr *e, enum binding least, boo
 void att_put_formula(att_writer *out, const att_expr *expr, const att_notation *notation,
                      int digits)
 {
-    put(&(struct walk){ out, notation, digits }, expr, LOOSE, true);
+    put(&(struct formula_printer){ out, notation, digits }, expr, PRECEDENCE_NONE, true);
 }
 
 void att_put_formula_number(att_writer *out, double value, const att_notation *notation, int digits)
 {
-    const struct walk w = { out, notation, digits };
-    put_value(&w, value, att_number_alone(value, digits_of(&w)));
+    const struct formula_printer w = { out, notation, digits };
+    put_value(&w, value, att_number_choose_one(value, digits_of(&w)));
 }
 
-void att_put_formula_matrix(att_writer *out, const att_matrix *matrix, const att_notation *notation,
-                            int digits)
+void att_put_formula_matrix(att_writer *out, const att_tensor_matrix *matrix,
+                            const att_notation *notation, int digits)
 {
-    put_constant(&(struct walk){ out, notation, digits }, matrix);
+    put_constant(&(struct formula_printer){ out, notation, digits }, matrix);
 }
 
 bool att_expr_is_literal(const att_expr *e)

@@ -7,53 +7,53 @@
 #include "render/writer.h"
 #include "sheet/trace.h"
 
-typedef enum att_look {
-    ATT_LOOK_ADD,
-    ATT_LOOK_SUBTRACT,
-    ATT_LOOK_PRODUCT, /* of named things */
-    ATT_LOOK_DOT,     /* of numbers: the sign must show */
-    ATT_LOOK_DIVIDE,
-    ATT_LOOK_TIMES,
-    ATT_LOOK_OVER,
-    ATT_LOOK_POWER,
-    ATT_LOOK_NEGATE,
-    ATT_LOOK_TRANSPOSE,
-    ATT_LOOK_GROUP,      /* parentheses */
-    ATT_LOOK_GROUP_TALL, /* around fractions and matrices */
-    ATT_LOOK_CALL,       /* the parentheses of a call and what stands between arguments */
-    ATT_LOOK_CALL_TALL,
-    ATT_LOOK_ROOT,
-    ATT_LOOK_ROOT_SIMPLE, /* of a single name or number */
-    ATT_LOOK_EXP,
-    ATT_LOOK_ABS,
-    ATT_LOOK_MATRIX,  /* brackets, and what stands between rows */
-    ATT_LOOK_ROW,     /* what stands between elements */
-    ATT_LOOK_NUMBERS, /* the same where all are numbers */
-    ATT_LOOK_LIST,
-    ATT_LOOK_INDEX, /* between the indexed and its indices */
-    ATT_LOOK_INDICES,
-    ATT_LOOK_SUBSCRIPT, /* an element's name in a sum written out */
-    ATT_LOOK_FIELD,
-    ATT_LOOK_OPTION,
-    ATT_LOOK_RANGE,
-    ATT_LOOK_WORDS, /* between the words of a load */
-    ATT_LOOKS,
-} att_look;
+typedef enum att_construct {
+    ATT_CONSTRUCT_ADD,
+    ATT_CONSTRUCT_SUBTRACT,
+    ATT_CONSTRUCT_PRODUCT,        /* of named things */
+    ATT_CONSTRUCT_NUMBER_PRODUCT, /* of numbers: the sign must show */
+    ATT_CONSTRUCT_DIVIDE,
+    ATT_CONSTRUCT_MULTIPLY_ELEMENTWISE,
+    ATT_CONSTRUCT_DIVIDE_ELEMENTWISE,
+    ATT_CONSTRUCT_POWER,
+    ATT_CONSTRUCT_NEGATE,
+    ATT_CONSTRUCT_TRANSPOSE,
+    ATT_CONSTRUCT_GROUP,      /* parentheses */
+    ATT_CONSTRUCT_GROUP_TALL, /* around fractions and matrices */
+    ATT_CONSTRUCT_CALL,       /* the parentheses of a call and what stands between arguments */
+    ATT_CONSTRUCT_CALL_TALL,
+    ATT_CONSTRUCT_SQRT,
+    ATT_CONSTRUCT_SQRT_SIMPLE, /* of a single name or number */
+    ATT_CONSTRUCT_EXP,
+    ATT_CONSTRUCT_ABS,
+    ATT_CONSTRUCT_MATRIX,     /* brackets, and what stands between rows */
+    ATT_CONSTRUCT_ROW,        /* what stands between elements */
+    ATT_CONSTRUCT_NUMBER_ROW, /* the same where all are numbers */
+    ATT_CONSTRUCT_LIST,
+    ATT_CONSTRUCT_INDEX, /* between the indexed and its indices */
+    ATT_CONSTRUCT_INDICES,
+    ATT_CONSTRUCT_SUBSCRIPT, /* an element's name in a sum written out */
+    ATT_CONSTRUCT_FIELD,
+    ATT_CONSTRUCT_OPTION,
+    ATT_CONSTRUCT_RANGE,
+    ATT_CONSTRUCT_WORDS, /* between the words of a load */
+    ATT_CONSTRUCTS,
+} att_construct;
 
 typedef struct att_affixes {
     const char *before;
     const char *between;
     const char *after;
-    bool loose_left; /* the notation encloses the operand, so it needs no parentheses */
-    bool loose_right;
+    bool encloses_left; /* the notation encloses the operand, so it needs no parentheses */
+    bool encloses_right;
 } att_affixes;
 
 typedef struct att_notation {
-    att_affixes looks[ATT_LOOKS];
+    att_affixes constructs[ATT_CONSTRUCTS];
     const char *ellipsis;          /* in place of elements left out */
     const char *all;               /* `:` as an index */
     const char *const *subscripts; /* the ten digits set low, or NULL: use the indices' look */
-    bool raised_exp;               /* exp(x) is drawn as a power, and needs parentheses as one */
+    bool exp_as_power;             /* exp(x) is drawn as a power, and needs parentheses as one */
     bool raw_unicode;              /* characters beyond ASCII may stand as they are */
     void (*name)(att_writer *out, const char *name, const struct att_notation *notation);
     void (*word)(att_writer *out, const char *word, const struct att_notation *notation);
@@ -68,9 +68,9 @@ extern const att_notation att_notation_tex;     /* for LaTeX documents: ASCII on
 extern const att_notation att_notation_mathjax; /* for Markdown: the same with raw Unicode */
 extern const att_notation att_notation_mathml;
 
-/* Numbers in the formula that were not written by the user are rounded to `digits`; ATT_EXACT
- * keeps them whole. */
-enum { ATT_EXACT = -1 };
+/* Numbers in the formula that were not written by the user are rounded to `digits`;
+ * ATT_DIGITS_EXACT keeps them whole. */
+enum { ATT_DIGITS_EXACT = -1 };
 void att_put_formula(att_writer *out, const att_expr *expr, const att_notation *notation,
                      int digits);
 
@@ -79,8 +79,8 @@ void att_put_formula_number(att_writer *out, double value, const att_notation *n
                             int digits);
 
 /* A matrix in place, in brackets. */
-void att_put_formula_matrix(att_writer *out, const att_matrix *matrix, const att_notation *notation,
-                            int digits);
+void att_put_formula_matrix(att_writer *out, const att_tensor_matrix *matrix,
+                            const att_notation *notation, int digits);
 
 /* Whether the expression is only numbers as written, so that showing its value shows it. */
 bool att_expr_is_literal(const att_expr *expr);

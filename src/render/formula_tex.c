@@ -89,40 +89,40 @@ static void put_number(att_writer *out, const char *digits, const att_notation *
 
 #define LOOKS                                                                                      \
     {                                                                                              \
-        [ATT_LOOK_ADD] = { "", " + ", "", false, false },                                          \
-        [ATT_LOOK_SUBTRACT] = { "", " - ", "", false, false },                                     \
-        [ATT_LOOK_PRODUCT] = { "", "\\,", "", false, false },                                      \
-        [ATT_LOOK_DOT] = { "", " \\cdot ", "", false, false },                                     \
-        [ATT_LOOK_DIVIDE] = { "\\frac{", "}{", "}", true, true },                                  \
-        [ATT_LOOK_TIMES] = { "", " \\odot ", "", false, false },                                   \
-        [ATT_LOOK_OVER] = { "", " \\oslash ", "", false, false },                                  \
-        [ATT_LOOK_POWER] = { "{", "}^{", "}", false, true },                                       \
-        [ATT_LOOK_NEGATE] = { "-", "", "", false, false },                                         \
-        [ATT_LOOK_TRANSPOSE] = { "{", "", "}^{\\top}", false, false },                             \
-        [ATT_LOOK_GROUP] = { "(", "", ")", true, false },                                          \
-        [ATT_LOOK_GROUP_TALL] = { "\\left(", "", "\\right)", true, false },                        \
-        [ATT_LOOK_CALL] = { "(", ",\\ ", ")", true, false },                                       \
-        [ATT_LOOK_CALL_TALL] = { "\\left(", ",\\ ", "\\right)", true, false },                     \
-        [ATT_LOOK_ROOT] = { "\\sqrt{", "", "}", true, false },                                     \
-        [ATT_LOOK_ROOT_SIMPLE] = { "\\sqrt{", "", "}", true, false },                              \
-        [ATT_LOOK_EXP] = { "e^{", "", "}", true, false },                                          \
-        [ATT_LOOK_ABS] = { "\\left|", "", "\\right|", true, false },                               \
-        [ATT_LOOK_MATRIX] = { "\\begin{bmatrix}", "\\\\", "\\end{bmatrix}", true, false },         \
-        [ATT_LOOK_ROW] = { "", " & ", "", true, false },                                           \
-        [ATT_LOOK_NUMBERS] = { "", " & ", "", true, false },                                       \
-        [ATT_LOOK_LIST] = { "\\left\\{", ",\\ ", "\\right\\}", true, false },                      \
-        [ATT_LOOK_INDEX] = { "{", "}", "", false, false },                                         \
-        [ATT_LOOK_INDICES] = { "_{", ",", "}", true, false },                                      \
-        [ATT_LOOK_SUBSCRIPT] = { "{", "}", "", false, false },                                     \
-        [ATT_LOOK_FIELD] = { "", ".", "", false, false },                                          \
-        [ATT_LOOK_OPTION] = { "", "=", "", false, false },                                         \
-        [ATT_LOOK_RANGE] = { "", ":", "", false, false },                                          \
-        [ATT_LOOK_WORDS] = { "", "\\ ", "", false, false },                                        \
+        [ATT_CONSTRUCT_ADD] = { "", " + ", "", false, false },                                     \
+        [ATT_CONSTRUCT_SUBTRACT] = { "", " - ", "", false, false },                                \
+        [ATT_CONSTRUCT_PRODUCT] = { "", "\\,", "", false, false },                                 \
+        [ATT_CONSTRUCT_NUMBER_PRODUCT] = { "", " \\cdot ", "", false, false },                     \
+        [ATT_CONSTRUCT_DIVIDE] = { "\\frac{", "}{", "}", true, true },                             \
+        [ATT_CONSTRUCT_MULTIPLY_ELEMENTWISE] = { "", " \\odot ", "", false, false },               \
+        [ATT_CONSTRUCT_DIVIDE_ELEMENTWISE] = { "", " \\oslash ", "", false, false },               \
+        [ATT_CONSTRUCT_POWER] = { "{", "}^{", "}", false, true },                                  \
+        [ATT_CONSTRUCT_NEGATE] = { "-", "", "", false, false },                                    \
+        [ATT_CONSTRUCT_TRANSPOSE] = { "{", "", "}^{\\top}", false, false },                        \
+        [ATT_CONSTRUCT_GROUP] = { "(", "", ")", true, false },                                     \
+        [ATT_CONSTRUCT_GROUP_TALL] = { "\\left(", "", "\\right)", true, false },                   \
+        [ATT_CONSTRUCT_CALL] = { "(", ",\\ ", ")", true, false },                                  \
+        [ATT_CONSTRUCT_CALL_TALL] = { "\\left(", ",\\ ", "\\right)", true, false },                \
+        [ATT_CONSTRUCT_SQRT] = { "\\sqrt{", "", "}", true, false },                                \
+        [ATT_CONSTRUCT_SQRT_SIMPLE] = { "\\sqrt{", "", "}", true, false },                         \
+        [ATT_CONSTRUCT_EXP] = { "e^{", "", "}", true, false },                                     \
+        [ATT_CONSTRUCT_ABS] = { "\\left|", "", "\\right|", true, false },                          \
+        [ATT_CONSTRUCT_MATRIX] = { "\\begin{bmatrix}", "\\\\", "\\end{bmatrix}", true, false },    \
+        [ATT_CONSTRUCT_ROW] = { "", " & ", "", true, false },                                      \
+        [ATT_CONSTRUCT_NUMBER_ROW] = { "", " & ", "", true, false },                               \
+        [ATT_CONSTRUCT_LIST] = { "\\left\\{", ",\\ ", "\\right\\}", true, false },                 \
+        [ATT_CONSTRUCT_INDEX] = { "{", "}", "", false, false },                                    \
+        [ATT_CONSTRUCT_INDICES] = { "_{", ",", "}", true, false },                                 \
+        [ATT_CONSTRUCT_SUBSCRIPT] = { "{", "}", "", false, false },                                \
+        [ATT_CONSTRUCT_FIELD] = { "", ".", "", false, false },                                     \
+        [ATT_CONSTRUCT_OPTION] = { "", "=", "", false, false },                                    \
+        [ATT_CONSTRUCT_RANGE] = { "", ":", "", false, false },                                     \
+        [ATT_CONSTRUCT_WORDS] = { "", "\\ ", "", false, false },                                   \
     }
 
 #define LEAVES                                                                                     \
-    .ellipsis = "\\dots", .all = ":", .raised_exp = true, .name = put_name, .word = put_word,      \
+    .ellipsis = "\\dots", .all = ":", .exp_as_power = true, .name = put_name, .word = put_word,    \
     .function = put_function, .string = put_string, .number = put_number
 
-const att_notation att_notation_tex = { .looks = LOOKS, .raw_unicode = false, LEAVES };
-const att_notation att_notation_mathjax = { .looks = LOOKS, .raw_unicode = true, LEAVES };
+const att_notation att_notation_tex = { .constructs = LOOKS, .raw_unicode = false, LEAVES };
+const att_notation att_notation_mathjax = { .constructs = LOOKS, .raw_unicode = true, LEAVES };

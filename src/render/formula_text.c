@@ -16,28 +16,28 @@ static void put_string(att_writer *out, const char *text, const att_notation *no
 }
 
 #define COMMON_LOOKS                                                                               \
-    [ATT_LOOK_ADD] = { "", " + ", "", false, false },                                              \
-    [ATT_LOOK_SUBTRACT] = { "", " - ", "", false, false },                                         \
-    [ATT_LOOK_DIVIDE] = { "", " / ", "", false, false },                                           \
-    [ATT_LOOK_POWER] = { "", "^", "", false, false },                                              \
-    [ATT_LOOK_NEGATE] = { "-", "", "", false, false },                                             \
-    [ATT_LOOK_GROUP] = { "(", "", ")", true, false },                                              \
-    [ATT_LOOK_GROUP_TALL] = { "(", "", ")", true, false },                                         \
-    [ATT_LOOK_CALL] = { "(", ", ", ")", true, false },                                             \
-    [ATT_LOOK_CALL_TALL] = { "(", ", ", ")", true, false },                                        \
-    [ATT_LOOK_EXP] = { "exp(", "", ")", true, false },                                             \
-    [ATT_LOOK_ABS] = { "|", "", "|", true, false },                                                \
-    [ATT_LOOK_MATRIX] = { "[", "; ", "]", true, false },                                           \
-    [ATT_LOOK_ROW] = { "", ", ", "", true, false },                                                \
-    [ATT_LOOK_NUMBERS] = { "", " ", "", true, false },                                             \
-    [ATT_LOOK_LIST] = { "{", ", ", "}", true, false },                                             \
-    [ATT_LOOK_INDEX] = { "", "", "", false, false },                                               \
-    [ATT_LOOK_INDICES] = { "[", ", ", "]", true, false },                                          \
-    [ATT_LOOK_SUBSCRIPT] = { "", "", "", false, false },                                           \
-    [ATT_LOOK_FIELD] = { "", ".", "", false, false },                                              \
-    [ATT_LOOK_OPTION] = { "", " = ", "", false, false },                                           \
-    [ATT_LOOK_RANGE] = { "", ":", "", false, false },                                              \
-    [ATT_LOOK_WORDS] = { "", " ", "", false, false }
+    [ATT_CONSTRUCT_ADD] = { "", " + ", "", false, false },                                         \
+    [ATT_CONSTRUCT_SUBTRACT] = { "", " - ", "", false, false },                                    \
+    [ATT_CONSTRUCT_DIVIDE] = { "", " / ", "", false, false },                                      \
+    [ATT_CONSTRUCT_POWER] = { "", "^", "", false, false },                                         \
+    [ATT_CONSTRUCT_NEGATE] = { "-", "", "", false, false },                                        \
+    [ATT_CONSTRUCT_GROUP] = { "(", "", ")", true, false },                                         \
+    [ATT_CONSTRUCT_GROUP_TALL] = { "(", "", ")", true, false },                                    \
+    [ATT_CONSTRUCT_CALL] = { "(", ", ", ")", true, false },                                        \
+    [ATT_CONSTRUCT_CALL_TALL] = { "(", ", ", ")", true, false },                                   \
+    [ATT_CONSTRUCT_EXP] = { "exp(", "", ")", true, false },                                        \
+    [ATT_CONSTRUCT_ABS] = { "|", "", "|", true, false },                                           \
+    [ATT_CONSTRUCT_MATRIX] = { "[", "; ", "]", true, false },                                      \
+    [ATT_CONSTRUCT_ROW] = { "", ", ", "", true, false },                                           \
+    [ATT_CONSTRUCT_NUMBER_ROW] = { "", " ", "", true, false },                                     \
+    [ATT_CONSTRUCT_LIST] = { "{", ", ", "}", true, false },                                        \
+    [ATT_CONSTRUCT_INDEX] = { "", "", "", false, false },                                          \
+    [ATT_CONSTRUCT_INDICES] = { "[", ", ", "]", true, false },                                     \
+    [ATT_CONSTRUCT_SUBSCRIPT] = { "", "", "", false, false },                                      \
+    [ATT_CONSTRUCT_FIELD] = { "", ".", "", false, false },                                         \
+    [ATT_CONSTRUCT_OPTION] = { "", " = ", "", false, false },                                      \
+    [ATT_CONSTRUCT_RANGE] = { "", ":", "", false, false },                                         \
+    [ATT_CONSTRUCT_WORDS] = { "", " ", "", false, false }
 
 #define COMMON_LEAVES                                                                              \
     .all = ":", .raw_unicode = true, .name = put_plain, .word = put_plain, .function = put_plain,  \
@@ -46,15 +46,15 @@ static void put_string(att_writer *out, const char *text, const att_notation *no
 static const char *const low_digits[] = { "₀", "₁", "₂", "₃", "₄", "₅", "₆", "₇", "₈", "₉" };
 
 const att_notation att_notation_unicode = {
-    .looks = {
+    .constructs = {
         COMMON_LOOKS,
-        [ATT_LOOK_PRODUCT] = { "", " · ", "", false, false },
-        [ATT_LOOK_DOT] = { "", "·", "", false, false },
-        [ATT_LOOK_TIMES] = { "", " ⊙ ", "", false, false },
-        [ATT_LOOK_OVER] = { "", " ⊘ ", "", false, false },
-        [ATT_LOOK_TRANSPOSE] = { "", "", "ᵀ", false, false },
-        [ATT_LOOK_ROOT] = { "√(", "", ")", true, false },
-        [ATT_LOOK_ROOT_SIMPLE] = { "√", "", "", true, false },
+        [ATT_CONSTRUCT_PRODUCT] = { "", " · ", "", false, false },
+        [ATT_CONSTRUCT_NUMBER_PRODUCT] = { "", "·", "", false, false },
+        [ATT_CONSTRUCT_MULTIPLY_ELEMENTWISE] = { "", " ⊙ ", "", false, false },
+        [ATT_CONSTRUCT_DIVIDE_ELEMENTWISE] = { "", " ⊘ ", "", false, false },
+        [ATT_CONSTRUCT_TRANSPOSE] = { "", "", "ᵀ", false, false },
+        [ATT_CONSTRUCT_SQRT] = { "√(", "", ")", true, false },
+        [ATT_CONSTRUCT_SQRT_SIMPLE] = { "√", "", "", true, false },
     },
     .ellipsis = "…",
     .subscripts = low_digits,
@@ -62,15 +62,15 @@ const att_notation att_notation_unicode = {
 };
 
 const att_notation att_notation_ascii = {
-    .looks = {
+    .constructs = {
         COMMON_LOOKS,
-        [ATT_LOOK_PRODUCT] = { "", " * ", "", false, false },
-        [ATT_LOOK_DOT] = { "", "*", "", false, false },
-        [ATT_LOOK_TIMES] = { "", " .* ", "", false, false },
-        [ATT_LOOK_OVER] = { "", " ./ ", "", false, false },
-        [ATT_LOOK_TRANSPOSE] = { "", "", "'", false, false },
-        [ATT_LOOK_ROOT] = { "sqrt(", "", ")", true, false },
-        [ATT_LOOK_ROOT_SIMPLE] = { "sqrt(", "", ")", true, false },
+        [ATT_CONSTRUCT_PRODUCT] = { "", " * ", "", false, false },
+        [ATT_CONSTRUCT_NUMBER_PRODUCT] = { "", "*", "", false, false },
+        [ATT_CONSTRUCT_MULTIPLY_ELEMENTWISE] = { "", " .* ", "", false, false },
+        [ATT_CONSTRUCT_DIVIDE_ELEMENTWISE] = { "", " ./ ", "", false, false },
+        [ATT_CONSTRUCT_TRANSPOSE] = { "", "", "'", false, false },
+        [ATT_CONSTRUCT_SQRT] = { "sqrt(", "", ")", true, false },
+        [ATT_CONSTRUCT_SQRT_SIMPLE] = { "sqrt(", "", ")", true, false },
     },
     .ellipsis = "...",
     COMMON_LEAVES,

@@ -17,21 +17,21 @@ double att_map_value(const att_map *map, int64_t panel, int64_t query, int64_t k
     return map->weights[offset_of(map, panel, query, key)];
 }
 
-static att_cell cell_at(const att_map *map, int64_t at)
+static att_map_cell_kind cell_at(const att_map *map, int64_t at)
 {
     if (map->allowed && !map->allowed[at])
-        return ATT_CELL_MASKED;
+        return ATT_MAP_CELL_MASKED;
     if (isnan(map->weights[at]))
-        return ATT_CELL_NAN;
-    return isinf(map->weights[at]) ? ATT_CELL_INFINITE : ATT_CELL_VALUE;
+        return ATT_MAP_CELL_NAN;
+    return isinf(map->weights[at]) ? ATT_MAP_CELL_INFINITE : ATT_MAP_CELL_VALUE;
 }
 
-att_cell att_map_cell(const att_map *map, int64_t panel, int64_t query, int64_t key)
+att_map_cell_kind att_map_cell(const att_map *map, int64_t panel, int64_t query, int64_t key)
 {
     return cell_at(map, offset_of(map, panel, query, key));
 }
 
-bool att_map_has(const att_map *map, att_cell kind)
+bool att_map_has(const att_map *map, att_map_cell_kind kind)
 {
     int64_t count = map->panels * map->queries * map->keys;
     for (int64_t i = 0; i < count; i++)
@@ -40,36 +40,37 @@ bool att_map_has(const att_map *map, att_cell kind)
     return false;
 }
 
-att_scale att_map_scale(const att_map *map)
+att_color_scale att_map_color_scale(const att_map *map)
 {
     const double rounding = 1e-9;     /* weights may pass 1 by rounding */
     const double least_visible = 0.2; /* a largest weight below this would look like zero */
     double low = INFINITY, high = -INFINITY;
     int64_t count = map->panels * map->queries * map->keys;
     for (int64_t i = 0; i < count; i++) {
-        if (cell_at(map, i) != ATT_CELL_VALUE)
+        if (cell_at(map, i) != ATT_MAP_CELL_VALUE)
             continue;
         low = fmin(low, map->weights[i]);
         high = fmax(high, map->weights[i]);
     }
     if (low < 0) {
         double reach = fmax(-low, high);
-        return (att_scale){ -reach, reach, true };
+        return (att_color_scale){ -reach, reach, true };
     }
     if (high > 1 + rounding)
-        return (att_scale){ low < high ? low : 0, high, false };
+        return (att_color_scale){ low < high ? low : 0, high, false };
     bool visible = high >= least_visible || !(high > 0);
-    return (att_scale){ 0, visible ? 1 : high, false };
+    return (att_color_scale){ 0, visible ? 1 : high, false };
 }
 
-size_t att_map_number(char *buffer, double value, const att_scale *scale, int digits, int room)
+size_t att_map_number(char *buffer, double value, const att_color_scale *scale, int digits,
+                      int room)
 {
     const double least_reach = 0.05; /* below it 0.00 would stand in too many cells */
     const att_number_format fixed = { .decimals = digits < 2 ? digits : 2 };
-    size_t length = att_number_show(buffer, value, fixed);
-    if (att_number_vanishes(value, fixed.decimals) && scale->high >= least_reach)
-        length = att_number_show(buffer, 0, fixed);
-    else if (att_number_vanishes(value, fixed.decimals))
+    size_t length = att_number_print(buffer, value, fixed);
+    if (att_number_rounds_to_zero(value, fixed.decimals) && scale->high >= least_reach)
+        length = att_number_print(buffer, 0, fixed);
+    else if (att_number_rounds_to_zero(value, fixed.decimals))
         length = att_number_short(buffer, value, 2);
     for (int significant = 2; significant > 0 && length > (size_t)room; significant--)
         length = att_number_short(buffer, value, significant);
@@ -98,7 +99,7 @@ static bool block_mean(const att_map *map, int64_t panel, const int64_t query[2]
     int64_t used = 0;
     for (int64_t i = query[0]; i < query[1]; i++) {
         for (int64_t j = key[0]; j < key[1]; j++) {
-            if (att_map_cell(map, panel, i, j) == ATT_CELL_MASKED)
+            if (att_map_cell(map, panel, i, j) == ATT_MAP_CELL_MASKED)
                 continue;
             sum += att_map_value(map, panel, i, j);
             used++;
@@ -111,16 +112,16 @@ static bool block_mean(const att_map *map, int64_t panel, const int64_t query[2]
 static const char **block_labels(att_arena *arena, const char *const *labels, int64_t blocks,
                                  int64_t count)
 {
-    const char **names = att_arena_take(arena, (size_t)blocks, sizeof *names);
+    const char **names = att_arena_alloc(arena, (size_t)blocks, sizeof *names);
     for (int64_t i = 0; names && i < blocks; i++) {
         int64_t first = block_start(i, blocks, count);
         int64_t last = block_start(i + 1, blocks, count) - 1;
         if (first == last && labels)
             names[i] = labels[first];
         else if (first == last)
-            names[i] = att_arena_print(arena, "%" PRId64, first + 1);
+            names[i] = att_arena_printf(arena, "%" PRId64, first + 1);
         else
-            names[i] = att_arena_print(arena, "%" PRId64 "-%" PRId64, first + 1, last + 1);
+            names[i] = att_arena_printf(arena, "%" PRId64 "-%" PRId64, first + 1, last + 1);
         if (!names[i] && !(first == last && labels))
             return NULL;
     }
@@ -146,8 +147,8 @@ bool att_map_shrink(att_map *out, const att_map *map, int64_t max_queries, int64
     out->queries = map->queries < max_queries ? map->queries : max_queries;
     out->keys = map->keys < max_keys ? map->keys : max_keys;
     size_t count = (size_t)(out->panels * out->queries * out->keys);
-    double *weights = att_arena_take(arena, count, sizeof *weights);
-    uint8_t *allowed = att_arena_take(arena, count, 1);
+    double *weights = att_arena_alloc(arena, count, sizeof *weights);
+    uint8_t *allowed = att_arena_alloc(arena, count, 1);
     out->query_labels = block_labels(arena, map->query_labels, out->queries, map->queries);
     out->key_labels = block_labels(arena, map->key_labels, out->keys, map->keys);
     if (!weights || !allowed || !out->query_labels || !out->key_labels)
@@ -184,20 +185,20 @@ bool att_map_query(att_map *out, const att_map *map, int64_t index, att_arena *a
 {
     *out = *map;
     out->queries = 1;
-    const char **label = att_arena_take(arena, 1, sizeof *label);
+    const char **label = att_arena_alloc(arena, 1, sizeof *label);
     char number[ATT_LABEL_SIZE];
     const char *name = att_map_label(map->query_labels, index, number);
     size_t count = (size_t)(map->panels * map->keys);
-    double *weights = att_arena_take(arena, count, sizeof *weights);
-    uint8_t *allowed = att_arena_take(arena, count, 1);
+    double *weights = att_arena_alloc(arena, count, sizeof *weights);
+    uint8_t *allowed = att_arena_alloc(arena, count, 1);
     if (!label || !weights || !allowed)
         return false;
-    label[0] = att_arena_print(arena, "%s", name);
+    label[0] = att_arena_printf(arena, "%s", name);
     size_t at = 0;
     for (int64_t p = 0; p < map->panels; p++) {
         for (int64_t j = 0; j < map->keys; j++, at++) {
             weights[at] = att_map_value(map, p, index, j);
-            allowed[at] = att_map_cell(map, p, index, j) != ATT_CELL_MASKED;
+            allowed[at] = att_map_cell(map, p, index, j) != ATT_MAP_CELL_MASKED;
         }
     }
     out->weights = weights;

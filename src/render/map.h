@@ -4,26 +4,32 @@
 #define ATT_RENDER_MAP_H
 
 #include "base/arena.h"
-#include "render/colour.h"
+#include "render/color.h"
 #include "render/writer.h"
 
-typedef enum att_cell { ATT_CELL_VALUE, ATT_CELL_MASKED, ATT_CELL_NAN, ATT_CELL_INFINITE } att_cell;
+typedef enum att_map_cell_kind {
+    ATT_MAP_CELL_VALUE,
+    ATT_MAP_CELL_MASKED,
+    ATT_MAP_CELL_NAN,
+    ATT_MAP_CELL_INFINITE
+} att_map_cell_kind;
 
-att_cell att_map_cell(const att_map *map, int64_t panel, int64_t query, int64_t key);
+att_map_cell_kind att_map_cell(const att_map *map, int64_t panel, int64_t query, int64_t key);
 double att_map_value(const att_map *map, int64_t panel, int64_t query, int64_t key);
 
 /* Whether the map has cells of this kind. */
-bool att_map_has(const att_map *map, att_cell kind);
+bool att_map_has(const att_map *map, att_map_cell_kind kind);
 
 /* 0 to 1 where all values lie in it and the largest can be seen on that scale; 0 to the largest
  * where it could not; the smallest to the largest where some exceed 1; symmetric around zero where
  * some are negative. */
-att_scale att_map_scale(const att_map *map);
+att_color_scale att_map_color_scale(const att_map *map);
 
 /* What stands in a cell of at most `room` columns, in `buffer` of ATT_NUMBER_SIZE: `digits`
  * decimals, two at most. What is nothing on the map's scale shows as 0.00; where the whole scale is
  * that small, and where the number is too long, it has one or two significant digits instead. */
-size_t att_map_number(char *buffer, double value, const att_scale *scale, int digits, int room);
+size_t att_map_number(char *buffer, double value, const att_color_scale *scale, int digits,
+                      int room);
 
 /* The name of a query or key: its label, or its number from 1 written into `buffer`. */
 enum { ATT_LABEL_SIZE = 24 };

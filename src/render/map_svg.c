@@ -9,17 +9,17 @@
 #include "base/alloc.h"
 #include "render/number.h"
 #include "render/svg.h"
-#include "text/width.h"
+#include "text/display_width.h"
 
 #include <inttypes.h>
 #include <string.h>
 
 enum {
-    TITLES_UP_TO = 40000,
+    MAX_CELLS_WITH_TITLES = 40000,
     FONT_VALUE = 12,
-    VALUES_FROM = 30,   /* cells at least this large show their value */
-    CELL_COLUMNS = 6,   /* of a value in its cell */
-    LEVEL_MASKED = 253, /* beside the ATT_LEVELS colours, in the flat form */
+    MIN_CELL_FOR_VALUES = 30, /* cells at least this large show their value */
+    CELL_COLUMNS = 6,         /* of a value in its cell */
+    LEVEL_MASKED = 253,       /* beside the ATT_COLOR_LEVELS colours, in the flat form */
     LEVEL_NAN = 254,
     LEVEL_INFINITE = 255,
 };
@@ -28,9 +28,9 @@ struct drawing {
     att_writer *out;
     const att_map *map;
     const att_svg_options *options;
-    att_scale scale;
-    att_ramp ramp;
-    att_svg_layout at;
+    att_color_scale scale;
+    att_colormap colormap;
+    att_svg_layout layout;
 };
 
 static void put_attribute(att_writer *out, const char *name, int64_t value)
@@ -43,12 +43,12 @@ static void put_attribute(att_writer *out, const char *name, int64_t value)
 /* A label, cut where it is very long. */
 static void put_label(att_writer *out, const char *label)
 {
-    if (att_width(label) <= ATT_SVG_LABEL_COLUMNS) {
+    if (att_display_width(label) <= ATT_SVG_LABEL_COLUMNS) {
         att_put_xml(out, label);
         return;
     }
     char cut[ATT_SVG_LABEL_COLUMNS * 32];
-    size_t length = att_width_fit(label, ATT_SVG_LABEL_COLUMNS - 1);
+    size_t length = att_display_width_fit(label, ATT_SVG_LABEL_COLUMNS - 1);
     if (length >= sizeof cut)
         length = 0;
     memcpy(cut, label, length);
@@ -63,23 +63,23 @@ static void put_fill(struct drawing *d, int level)
     if (level >= LEVEL_MASKED)
         att_putf(d->out, "url(#%s-%s)", d->options->id, patterns[level - LEVEL_MASKED]);
     else
-        att_put_colour(d->out, att_ramp_colour(d->ramp, level));
+        att_put_color(d->out, att_colormap_color(d->colormap, level));
 }
 
 static int cell_level(const struct drawing *d, int64_t panel, int64_t query, int64_t key)
 {
-    static const int special[] = { [ATT_CELL_MASKED] = LEVEL_MASKED,
-                                   [ATT_CELL_NAN] = LEVEL_NAN,
-                                   [ATT_CELL_INFINITE] = LEVEL_INFINITE };
-    att_cell kind = att_map_cell(d->map, panel, query, key);
-    if (kind != ATT_CELL_VALUE)
+    static const int special[] = { [ATT_MAP_CELL_MASKED] = LEVEL_MASKED,
+                                   [ATT_MAP_CELL_NAN] = LEVEL_NAN,
+                                   [ATT_MAP_CELL_INFINITE] = LEVEL_INFINITE };
+    att_map_cell_kind kind = att_map_cell(d->map, panel, query, key);
+    if (kind != ATT_MAP_CELL_VALUE)
         return special[kind];
-    return att_scale_level(&d->scale, att_map_value(d->map, panel, query, key));
+    return att_color_scale_level(&d->scale, att_map_value(d->map, panel, query, key));
 }
 
 static void put_value(struct drawing *d, int64_t panel, int64_t query, int64_t key)
 {
-    if (att_map_cell(d->map, panel, query, key) == ATT_CELL_MASKED) {
+    if (att_map_cell(d->map, panel, query, key) == ATT_MAP_CELL_MASKED) {
         att_put(d->out, "masked");
         return;
     }
@@ -104,10 +104,10 @@ static void put_cell(struct drawing *d, int64_t panel, int64_t query, int64_t ke
 {
     char number[ATT_LABEL_SIZE];
     att_writer *out = d->out;
-    put_attribute(out, "<rect x=\"", key * d->at.across);
-    put_attribute(out, " y=\"", query * d->at.down);
-    put_attribute(out, " width=\"", d->at.across - d->at.apart);
-    put_attribute(out, " height=\"", d->at.down - d->at.apart);
+    put_attribute(out, "<rect x=\"", key * d->layout.cell_width);
+    put_attribute(out, " y=\"", query * d->layout.cell_height);
+    put_attribute(out, " width=\"", d->layout.cell_width - d->layout.cell_gap);
+    put_attribute(out, " height=\"", d->layout.cell_height - d->layout.cell_gap);
     att_put(out, " fill=\"");
     put_fill(d, cell_level(d, panel, query, key));
     att_put(out, "\" data-query=\"");
@@ -124,7 +124,7 @@ static void put_cell(struct drawing *d, int64_t panel, int64_t query, int64_t ke
 static void put_cells(struct drawing *d, int64_t panel)
 {
     const att_map *map = d->map;
-    bool titled = map->panels * map->queries * map->keys <= TITLES_UP_TO;
+    bool titled = map->panels * map->queries * map->keys <= MAX_CELLS_WITH_TITLES;
     for (int64_t i = 0; i < map->queries; i++)
         for (int64_t j = 0; j < map->keys && d->out->status == ATT_OK; j++)
             put_cell(d, panel, i, j, titled);
@@ -133,9 +133,10 @@ static void put_cells(struct drawing *d, int64_t panel)
 /* The part of a path that covers cells `first` to `last` of a row; they touch unless set apart. */
 static void put_run(struct drawing *d, int64_t query, int64_t first, int64_t last)
 {
-    int64_t width = (last - first + 1) * d->at.across - d->at.apart;
+    int64_t width = (last - first + 1) * d->layout.cell_width - d->layout.cell_gap;
     att_putf(d->out, "M%" PRId64 " %" PRId64 "h%" PRId64 "v%" PRId64 "h-%" PRId64 "z",
-             first * d->at.across, query * d->at.down, width, d->at.down - d->at.apart, width);
+             first * d->layout.cell_width, query * d->layout.cell_height, width,
+             d->layout.cell_height - d->layout.cell_gap, width);
 }
 
 static void put_level(struct drawing *d, const uint8_t *levels, int level)
@@ -153,7 +154,7 @@ static void put_level(struct drawing *d, const uint8_t *levels, int level)
         int64_t query = (at - levels) / keys;
         int64_t first = (at - levels) % keys;
         int64_t last = first;
-        while (!d->at.apart && last + 1 < keys && levels[query * keys + last + 1] == level)
+        while (!d->layout.cell_gap && last + 1 < keys && levels[query * keys + last + 1] == level)
             last++;
         put_run(d, query, first, last);
         at += last - first + 1;
@@ -182,19 +183,19 @@ static void put_cells_flat(struct drawing *d, int64_t panel)
 static void put_cell_number(struct drawing *d, int64_t panel, int64_t query, int64_t key)
 {
     char text[ATT_NUMBER_SIZE];
-    att_cell kind = att_map_cell(d->map, panel, query, key);
+    att_map_cell_kind kind = att_map_cell(d->map, panel, query, key);
     double value = att_map_value(d->map, panel, query, key);
     bool dark = false;
-    if (kind == ATT_CELL_MASKED || kind == ATT_CELL_NAN)
+    if (kind == ATT_MAP_CELL_MASKED || kind == ATT_MAP_CELL_NAN)
         return;
-    if (kind == ATT_CELL_INFINITE) {
+    if (kind == ATT_MAP_CELL_INFINITE) {
         strcpy(text, value > 0 ? "∞" : "-∞");
     } else {
         att_map_number(text, value, &d->scale, ATT_DIGITS_DEFAULT, CELL_COLUMNS);
-        dark = att_rgb_is_dark(att_ramp_colour(d->ramp, cell_level(d, panel, query, key)));
+        dark = att_rgb_is_dark(att_colormap_color(d->colormap, cell_level(d, panel, query, key)));
     }
-    put_attribute(d->out, "<text x=\"", key * d->at.across + d->at.across / 2);
-    put_attribute(d->out, " y=\"", query * d->at.down + d->at.down / 2 + 4);
+    put_attribute(d->out, "<text x=\"", key * d->layout.cell_width + d->layout.cell_width / 2);
+    put_attribute(d->out, " y=\"", query * d->layout.cell_height + d->layout.cell_height / 2 + 4);
     att_put(d->out, dark ? " fill=\"#fff\">" : " fill=\"#1a1a1a\">");
     att_put(d->out, text);
     att_put(d->out, "</text>\n");
@@ -203,10 +204,10 @@ static void put_cell_number(struct drawing *d, int64_t panel, int64_t query, int
 /* Numbers in the cells, where there is room for them. */
 static void put_numbers(struct drawing *d, int64_t panel)
 {
-    if (d->at.down < VALUES_FROM)
+    if (d->layout.cell_height < MIN_CELL_FOR_VALUES)
         return;
     att_putf(d->out, "<g font-size=\"%d\" text-anchor=\"middle\" pointer-events=\"none\">\n",
-             d->at.down < 40 ? FONT_VALUE - 2 : FONT_VALUE);
+             d->layout.cell_height < 40 ? FONT_VALUE - 2 : FONT_VALUE);
     for (int64_t i = 0; i < d->map->queries; i++)
         for (int64_t j = 0; j < d->map->keys; j++)
             put_cell_number(d, panel, i, j);
@@ -218,10 +219,10 @@ static void put_query_labels(struct drawing *d)
     char number[ATT_LABEL_SIZE];
     att_put(d->out, "<g text-anchor=\"end\">\n");
     for (int64_t i = 0; i < d->map->queries; i++) {
-        if (!att_svg_label_is_shown(d->map->query_labels, i, d->at.query_step))
+        if (!att_svg_label_is_shown(d->map->query_labels, i, d->layout.query_step))
             continue;
         put_attribute(d->out, "<text x=\"", -ATT_SVG_TICK_GAP);
-        put_attribute(d->out, " y=\"", i * d->at.down + d->at.down / 2 + 5);
+        put_attribute(d->out, " y=\"", i * d->layout.cell_height + d->layout.cell_height / 2 + 5);
         att_put(d->out, ">");
         put_label(d->out, att_map_label(d->map->query_labels, i, number));
         att_put(d->out, "</text>\n");
@@ -232,12 +233,12 @@ static void put_query_labels(struct drawing *d)
 static void put_key_labels(struct drawing *d)
 {
     char number[ATT_LABEL_SIZE];
-    att_put(d->out, d->at.slanted ? "<g>\n" : "<g text-anchor=\"middle\">\n");
+    att_put(d->out, d->layout.slanted ? "<g>\n" : "<g text-anchor=\"middle\">\n");
     for (int64_t j = 0; j < d->map->keys; j++) {
-        if (!att_svg_label_is_shown(d->map->key_labels, j, d->at.key_step))
+        if (!att_svg_label_is_shown(d->map->key_labels, j, d->layout.key_step))
             continue;
-        int64_t x = j * d->at.across + d->at.across / 2;
-        if (d->at.slanted)
+        int64_t x = j * d->layout.cell_width + d->layout.cell_width / 2;
+        if (d->layout.slanted)
             att_putf(d->out, "<text transform=\"translate(%" PRId64 ",%d) rotate(-45)\">", x + 4,
                      -ATT_SVG_TICK_GAP);
         else
@@ -253,13 +254,13 @@ static void put_axes(struct drawing *d, int64_t panel)
 {
     const att_map *map = d->map;
     int64_t labelled = map->panels > 1 || map->panel_labels;
-    int64_t key_y = -d->at.top + (labelled ? ATT_SVG_PANEL_LABEL_ROOM : 0) + ATT_SVG_FONT;
+    int64_t key_y = -d->layout.top + (labelled ? ATT_SVG_PANEL_LABEL_ROOM : 0) + ATT_SVG_FONT;
     att_put(d->out, "<g fill=\"#666\" text-anchor=\"middle\">\n");
-    att_putf(d->out, "<text x=\"%" PRId64 "\" y=\"%" PRId64 "\">", map->keys * d->at.across / 2,
-             key_y);
+    att_putf(d->out, "<text x=\"%" PRId64 "\" y=\"%" PRId64 "\">",
+             map->keys * d->layout.cell_width / 2, key_y);
     att_put_xml(d->out, att_map_key_name(map));
     att_putf(d->out, "</text>\n<text transform=\"translate(%" PRId64 ",%" PRId64 ") rotate(-90)\">",
-             -d->at.left + ATT_SVG_FONT, map->queries * d->at.down / 2);
+             -d->layout.left + ATT_SVG_FONT, map->queries * d->layout.cell_height / 2);
     att_put_xml(d->out, att_map_query_name(map));
     att_put(d->out, "</text>\n</g>\n");
     if (!labelled)
@@ -267,7 +268,7 @@ static void put_axes(struct drawing *d, int64_t panel)
     att_putf(d->out,
              "<text x=\"%" PRId64 "\" y=\"%" PRId64
              "\" text-anchor=\"middle\" font-weight=\"bold\">",
-             map->keys * d->at.across / 2, -d->at.top + ATT_SVG_FONT);
+             map->keys * d->layout.cell_width / 2, -d->layout.top + ATT_SVG_FONT);
     if (map->panel_labels && map->panel_labels[panel])
         put_label(d->out, map->panel_labels[panel]);
     else
@@ -277,10 +278,12 @@ static void put_axes(struct drawing *d, int64_t panel)
 
 static void put_panel(struct drawing *d, int64_t panel)
 {
-    int64_t column = panel % d->at.panels_per_row;
-    int64_t row = panel / d->at.panels_per_row;
-    int64_t x = ATT_SVG_MARGIN + column * (d->at.panel_width + ATT_SVG_PANEL_GAP) + d->at.left;
-    int64_t y = d->at.first + row * (d->at.panel_height + ATT_SVG_PANEL_GAP) + d->at.top;
+    int64_t column = panel % d->layout.panels_per_row;
+    int64_t row = panel / d->layout.panels_per_row;
+    int64_t x =
+        ATT_SVG_MARGIN + column * (d->layout.panel_width + ATT_SVG_PANEL_GAP) + d->layout.left;
+    int64_t y =
+        d->layout.panels_top + row * (d->layout.panel_height + ATT_SVG_PANEL_GAP) + d->layout.top;
     att_putf(d->out, "<g transform=\"translate(%" PRId64 ",%" PRId64 ")\">\n", x, y);
     put_axes(d, panel);
     put_query_labels(d);
@@ -299,7 +302,7 @@ static void put_definitions(struct drawing *d)
 {
     const char *id = d->options->id;
     att_putf(d->out, "<defs>\n<linearGradient id=\"%s-scale\">\n", id);
-    att_put_ramp_stops(d->out, d->ramp);
+    att_put_colormap_stops(d->out, d->colormap);
     att_putf(d->out,
              "</linearGradient>\n"
              "<pattern id=\"%s-masked\" width=\"6\" height=\"6\" patternUnits=\"userSpaceOnUse\" "
@@ -335,8 +338,8 @@ static void put_legend(struct drawing *d)
     char low[ATT_NUMBER_SIZE], high[ATT_NUMBER_SIZE];
     att_number_short(low, d->scale.low, 4);
     att_number_short(high, d->scale.high, 4);
-    int64_t x = ATT_SVG_MARGIN + d->at.left;
-    int64_t y = d->at.height - ATT_SVG_LEGEND_ROOM + 4;
+    int64_t x = ATT_SVG_MARGIN + d->layout.left;
+    int64_t y = d->layout.height - ATT_SVG_LEGEND_ROOM + 4;
     att_putf(d->out,
              "<rect x=\"%" PRId64 "\" y=\"%" PRId64
              "\" width=\"%d\" height=\"%d\" fill=\"url(#%s-scale)\" stroke=\"#999\"/>\n",
@@ -350,27 +353,27 @@ static void put_legend(struct drawing *d)
     att_putf(d->out, "<text x=\"%" PRId64 "\" y=\"%" PRId64 "\" text-anchor=\"end\">%s</text>\n",
              x + ATT_SVG_BAR_WIDTH, below, high);
     x += ATT_SVG_BAR_WIDTH + 24;
-    if (att_map_has(d->map, ATT_CELL_MASKED))
+    if (att_map_has(d->map, ATT_MAP_CELL_MASKED))
         put_swatch(d, &x, y, "masked", "masked");
-    if (att_map_has(d->map, ATT_CELL_NAN))
+    if (att_map_has(d->map, ATT_MAP_CELL_NAN))
         put_swatch(d, &x, y, "nan", "not a number");
-    if (att_map_has(d->map, ATT_CELL_INFINITE))
+    if (att_map_has(d->map, ATT_MAP_CELL_INFINITE))
         put_swatch(d, &x, y, "infinite", "infinite");
 }
 
 void att_map_put_svg(att_writer *out, const att_map *map, const att_svg_options *options)
 {
     struct drawing d = {
-        out, map, options, att_map_scale(map), ATT_RAMP_PAPER, att_svg_lay_out(map)
+        out, map, options, att_map_color_scale(map), ATT_COLORMAP_PAPER, att_svg_lay_out(map)
     };
     if (d.scale.diverging)
-        d.ramp = ATT_RAMP_DIVERGING;
+        d.colormap = ATT_COLORMAP_DIVERGING;
     att_putf(out,
              "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"%" PRId64 "\" height=\"%" PRId64
              "\" viewBox=\"0 0 %" PRId64 " %" PRId64 "\" role=\"img\" "
              "font-family=\"Noto Sans, DejaVu Sans, sans-serif\" font-size=\"%d\" "
              "fill=\"#1a1a1a\">\n<title>",
-             d.at.width, d.at.height, d.at.width, d.at.height, ATT_SVG_FONT);
+             d.layout.width, d.layout.height, d.layout.width, d.layout.height, ATT_SVG_FONT);
     att_put_xml(out, map->title ? map->title : "Attention map");
     att_put(out, "</title>\n");
     put_definitions(&d);
@@ -387,7 +390,7 @@ void att_map_put_svg(att_writer *out, const att_map *map, const att_svg_options 
     att_put(out, "</svg>\n");
 }
 
-static att_status write_document(att_text *text, const att_map *map, bool flat, att_error *err)
+static att_status write_document(att_string *text, const att_map *map, bool flat, att_error *err)
 {
     att_writer out = att_writer_on(text);
     att_put(&out, "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n");
@@ -395,12 +398,12 @@ static att_status write_document(att_text *text, const att_map *map, bool flat, 
     return att_writer_finish(&out, err);
 }
 
-att_status att_map_svg(att_text *out, const att_map *map, att_error *err)
+att_status att_map_svg(att_string *out, const att_map *map, att_error *err)
 {
     return write_document(out, map, false, err);
 }
 
-att_status att_map_svg_flat(att_text *out, const att_map *map, att_error *err)
+att_status att_map_svg_flat(att_string *out, const att_map *map, att_error *err)
 {
     return write_document(out, map, true, err);
 }

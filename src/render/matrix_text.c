@@ -2,13 +2,13 @@
  * and once to write them, so that nothing need be stored. */
 #include "render/matrix_text.h"
 
-#include "text/width.h"
+#include "text/display_width.h"
 
 #include <string.h>
 
 enum {
-    MOST_ROWS = 20,
-    MOST_COLS = 24,
+    MAX_ROWS = 20,
+    MAX_COLS = 24,
     LABEL_COLUMNS = 16,
     GAP = 2, /* between columns */
 };
@@ -20,7 +20,7 @@ struct column {
     int width;
 };
 
-static const char *mask_mark(const att_paint *paint)
+static const char *mask_mark(const att_terminal *paint)
 {
     return paint->ascii ? "." : "·";
 }
@@ -52,7 +52,7 @@ static struct column measure(const att_view *view, int64_t j)
     const char *label = att_col_label(view->matrix, j);
     column.width = column.before + column.after;
     if (label) {
-        int width = att_width(label);
+        int width = att_display_width(label);
         column.width = larger(column.width, width < LABEL_COLUMNS ? width : LABEL_COLUMNS);
     }
     return column;
@@ -63,15 +63,15 @@ static int row_label_width(const att_view *view)
     int most = 0;
     for (int64_t k = 0; k < att_axis_shown(&view->rows); k++) {
         const char *label = att_row_label(view->matrix, att_axis_at(&view->rows, k));
-        most = larger(most, label ? att_width(label) : 0);
+        most = larger(most, label ? att_display_width(label) : 0);
     }
     return most < LABEL_COLUMNS ? most : LABEL_COLUMNS;
 }
 
-att_view att_matrix_text_view(const att_paint *paint, const att_matrix *matrix,
+att_view att_matrix_text_view(const att_terminal *paint, const att_tensor_matrix *matrix,
                               const att_render_options *options, int indent)
 {
-    att_view view = att_view_of(matrix, options, MOST_ROWS, MOST_COLS);
+    att_view view = att_view_of(matrix, options, MAX_ROWS, MAX_COLS);
     int room = paint->width - indent - row_label_width(&view) - 5;
     int used = 0;
     for (int64_t k = 0; k < att_axis_shown(&view.cols); k++)
@@ -84,7 +84,7 @@ att_view att_matrix_text_view(const att_paint *paint, const att_matrix *matrix,
     return view;
 }
 
-static void put_cell(const att_paint *paint, const att_view *view, int64_t i, int64_t j,
+static void put_cell(const att_terminal *paint, const att_view *view, int64_t i, int64_t j,
                      const struct column *column)
 {
     char buffer[ATT_NUMBER_SIZE];
@@ -96,20 +96,20 @@ static void put_cell(const att_paint *paint, const att_view *view, int64_t i, in
     if (text) {
         att_put(paint->out, text);
     } else {
-        att_paint_style(paint, ATT_STYLE_DIM);
+        att_terminal_style(paint, ATT_STYLE_DIM);
         att_put(paint->out, mask_mark(paint));
-        att_paint_style(paint, ATT_STYLE_NONE);
+        att_terminal_style(paint, ATT_STYLE_NONE);
     }
     att_put_repeat(paint->out, " ", column->width - lead - length);
 }
 
-static const char *ellipsis(const att_paint *paint)
+static const char *ellipsis(const att_terminal *paint)
 {
     return paint->ascii ? "..." : "…";
 }
 
 /* The cells of one row with what stands for the columns left out. */
-static void put_cells(const att_paint *paint, const att_view *view, int64_t i)
+static void put_cells(const att_terminal *paint, const att_view *view, int64_t i)
 {
     for (int64_t k = 0; k < att_axis_shown(&view->cols); k++) {
         int64_t j = att_axis_at(&view->cols, k);
@@ -122,35 +122,35 @@ static void put_cells(const att_paint *paint, const att_view *view, int64_t i)
 }
 
 /* A line of dots where rows are left out. */
-static void put_gap_line(const att_paint *paint, const att_view *view)
+static void put_gap_line(const att_terminal *paint, const att_view *view)
 {
     for (int64_t k = 0; k < att_axis_shown(&view->cols); k++) {
         struct column column = measure(view, att_axis_at(&view->cols, k));
         att_put_repeat(paint->out, " ", k > 0 ? GAP : 0);
         if (att_axis_gap(&view->cols, k))
             att_putf(paint->out, "%s  ", ellipsis(paint));
-        att_paint_right(paint, paint->ascii ? ":" : "⋮", column.width);
+        att_terminal_right(paint, paint->ascii ? ":" : "⋮", column.width);
     }
 }
 
-static void put_column_labels(const att_paint *paint, const att_view *view, int indent)
+static void put_column_labels(const att_terminal *paint, const att_view *view, int indent)
 {
     att_put_repeat(paint->out, " ", indent);
-    att_paint_style(paint, ATT_STYLE_DIM);
+    att_terminal_style(paint, ATT_STYLE_DIM);
     for (int64_t k = 0; k < att_axis_shown(&view->cols); k++) {
         int64_t j = att_axis_at(&view->cols, k);
         const char *label = att_col_label(view->matrix, j);
         att_put_repeat(paint->out, " ", k > 0 ? GAP : 0);
         if (att_axis_gap(&view->cols, k))
-            att_put_repeat(paint->out, " ", att_width(ellipsis(paint)) + 2);
-        att_paint_right(paint, label ? label : "", measure(view, j).width);
+            att_put_repeat(paint->out, " ", att_display_width(ellipsis(paint)) + 2);
+        att_terminal_right(paint, label ? label : "", measure(view, j).width);
     }
-    att_paint_style(paint, ATT_STYLE_NONE);
-    att_paint_end_line(paint);
+    att_terminal_style(paint, ATT_STYLE_NONE);
+    att_terminal_end_line(paint);
 }
 
 /* Brackets of line `k` of `count`. */
-static const char *bracket(const att_paint *paint, int64_t k, int64_t count, bool left)
+static const char *bracket(const att_terminal *paint, int64_t k, int64_t count, bool left)
 {
     static const char *const signs[2][4] = { { "[", "⎡", "⎢", "⎣" }, { "]", "⎤", "⎥", "⎦" } };
     const char *const *side = signs[left ? 0 : 1];
@@ -159,7 +159,7 @@ static const char *bracket(const att_paint *paint, int64_t k, int64_t count, boo
     return k == 0 ? side[1] : k == count - 1 ? side[3] : side[2];
 }
 
-static void put_line(const att_paint *paint, const att_view *view, int64_t k, int indent,
+static void put_line(const att_terminal *paint, const att_view *view, int64_t k, int indent,
                      int labels)
 {
     bool gap = att_axis_gap(&view->rows, k);
@@ -171,9 +171,9 @@ static void put_line(const att_paint *paint, const att_view *view, int64_t k, in
         int64_t at = pass ? line : line - 1;
         att_put_repeat(paint->out, " ", indent);
         if (labels > 0) {
-            att_paint_style(paint, ATT_STYLE_DIM);
-            att_paint_padded(paint, label ? label : "", labels);
-            att_paint_style(paint, ATT_STYLE_NONE);
+            att_terminal_style(paint, ATT_STYLE_DIM);
+            att_terminal_padded(paint, label ? label : "", labels);
+            att_terminal_style(paint, ATT_STYLE_NONE);
             att_put(paint->out, " ");
         }
         att_putf(paint->out, "%s ", bracket(paint, at, lines, true));
@@ -182,11 +182,11 @@ static void put_line(const att_paint *paint, const att_view *view, int64_t k, in
         else
             put_gap_line(paint, view);
         att_putf(paint->out, " %s", bracket(paint, at, lines, false));
-        att_paint_end_line(paint);
+        att_terminal_end_line(paint);
     }
 }
 
-void att_matrix_put_text(const att_paint *paint, const att_view *view, int indent)
+void att_matrix_put_text(const att_terminal *paint, const att_view *view, int indent)
 {
     int labels = row_label_width(view);
     if (view->matrix->col_labels)
@@ -203,7 +203,7 @@ int att_matrix_line_width(const att_view *view)
     return width + (view->cols.tail > 0 ? 3 : 0);
 }
 
-void att_matrix_put_line(const att_paint *paint, const att_view *view)
+void att_matrix_put_line(const att_terminal *paint, const att_view *view)
 {
     att_put(paint->out, "[ ");
     put_cells(paint, view, att_axis_at(&view->rows, 0));

@@ -13,7 +13,7 @@ static const double LARGE_INTEGER = 1e12;
 
 /* snprintf writes the locale's decimal point, which may be any bytes: whatever is neither a digit
  * nor a sign nor an exponent is the point. */
-static size_t unlocalise(char *text)
+static size_t use_decimal_point(char *text)
 {
     char *to = text;
     for (char *from = text; *from; from++) {
@@ -83,12 +83,12 @@ att_number_format att_number_choose(const double *values, const uint8_t *allowed
     return (att_number_format){ .decimals = decimals };
 }
 
-att_number_format att_number_alone(double value, int digits)
+att_number_format att_number_choose_one(double value, int digits)
 {
     return att_number_choose(&value, NULL, 1, digits);
 }
 
-bool att_number_vanishes(double value, int decimals)
+bool att_number_rounds_to_zero(double value, int decimals)
 {
     return value != 0 && fabs(value) <= 0.5 * power_of_ten(-decimals);
 }
@@ -102,19 +102,19 @@ static int decimals_to_first(double value)
     return decimals;
 }
 
-size_t att_number_show(char *buffer, double value, att_number_format format)
+size_t att_number_print(char *buffer, double value, att_number_format format)
 {
     if (!isfinite(value))
         return put_special(buffer, value);
     if (value == 0)
         value = 0; /* no minus before a zero */
-    bool vanishes = !format.scientific && att_number_vanishes(value, format.decimals);
+    bool vanishes = !format.scientific && att_number_rounds_to_zero(value, format.decimals);
     if (vanishes && fabs(value) >= SMALL)
         format.decimals = decimals_to_first(value);
     else if (vanishes)
         format = (att_number_format){ .decimals = 1, .scientific = true };
     snprintf(buffer, ATT_NUMBER_SIZE, format.scientific ? "%.*e" : "%.*f", format.decimals, value);
-    return unlocalise(buffer);
+    return use_decimal_point(buffer);
 }
 
 size_t att_number_exact(char *buffer, double value)
@@ -126,7 +126,7 @@ size_t att_number_exact(char *buffer, double value)
         if (strtod(buffer, NULL) == value) /* same locale as the line above */
             break;
     }
-    return unlocalise(buffer);
+    return use_decimal_point(buffer);
 }
 
 size_t att_number_short(char *buffer, double value, int digits)
@@ -134,5 +134,5 @@ size_t att_number_short(char *buffer, double value, int digits)
     if (!isfinite(value))
         return put_special(buffer, value);
     snprintf(buffer, ATT_NUMBER_SIZE, "%.*g", digits, value == 0 ? 0.0 : value);
-    return unlocalise(buffer);
+    return use_decimal_point(buffer);
 }

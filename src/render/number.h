@@ -21,13 +21,13 @@ att_number_format att_number_choose(const double *values, const uint8_t *allowed
                                     int digits);
 
 /* The format for a number that stands alone. */
-att_number_format att_number_alone(double value, int digits);
+att_number_format att_number_choose_one(double value, int digits);
 
 /* Whether so many decimals would show zero for a number that is not. */
-bool att_number_vanishes(double value, int decimals);
+bool att_number_rounds_to_zero(double value, int decimals);
 
 /* Writes `value` into `buffer` of ATT_NUMBER_SIZE bytes and gives the length. */
-size_t att_number_show(char *buffer, double value, att_number_format format);
+size_t att_number_print(char *buffer, double value, att_number_format format);
 
 /* The shortest text that reads back as the same double: "0.1", "1e-300", "nan", "inf", "-inf". */
 size_t att_number_exact(char *buffer, double value);

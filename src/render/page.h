@@ -22,19 +22,19 @@ typedef struct att_page {
     size_t shown;           /* steps of it written so far */
 } att_page;
 
-typedef struct att_format_row {
+typedef struct att_format_spec {
     void (*begin)(att_page *page);
     void (*begin_sheet)(att_page *page);
-    void (*step[ATT_STEP_KINDS])(att_page *page, const att_step *step);
+    void (*step[ATT_STEP_KINDS])(att_page *page, const att_select *step);
     void (*end_sheet)(att_page *page);
     void (*end)(att_page *page);
-} att_format_row;
+} att_format_spec;
 
-extern const att_format_row att_format_text;
-extern const att_format_row att_format_markdown;
-extern const att_format_row att_format_latex;
-extern const att_format_row att_format_html;
-extern const att_format_row att_format_json;
+extern const att_format_spec att_format_text;
+extern const att_format_spec att_format_markdown;
+extern const att_format_spec att_format_latex;
+extern const att_format_spec att_format_html;
+extern const att_format_spec att_format_json;
 
 /* The sentence that states the rounding: "Shown to 4 decimals; computed in double precision." */
 void att_put_rounding(att_page *page);
@@ -48,17 +48,17 @@ bool att_page_map(att_page *page, const att_map *map, int64_t most_queries, int6
                   att_map *out);
 
 /* What a check claims: a.weights = [0.26 0.33 0.41] within 0.005. */
-void att_put_claim(att_writer *out, const att_check *check, const att_notation *notation,
+void att_put_check(att_writer *out, const att_check *check, const att_notation *notation,
                    int digits);
 
 /* Columns that the formula takes as plain text: how documents judge whether it is long. */
 int att_formula_width(att_page *page, const att_expr *formula);
 
 /* Whether the step's value is one of its parts, so that it need not be shown again. */
-bool att_value_is_part(const att_step *step);
+bool att_value_is_part(const att_select *step);
 
 /* Sums written out of a part: how many are shown, and how many the options let through. */
-enum { ATT_MOST_WORKINGS = 9 };
-size_t att_workings_allowed(const att_part *part, const att_render_options *options);
+enum { ATT_MAX_CALCULATIONS = 9 };
+size_t att_calculations_selected(const att_slice *part, const att_render_options *options);
 
 #endif

@@ -3,9 +3,9 @@
 
 #include <math.h>
 
-enum { MOST_DECADES = 40, MOST_LINES = 8 };
+enum { MAX_DECADES = 40, MAX_GRID_LINES = 8 };
 
-static bool is_shown(double value)
+static bool is_plottable(double value)
 {
     return value > 0 && isfinite(value);
 }
@@ -16,7 +16,7 @@ att_decades att_plot_decades(const att_plot *plot)
     for (size_t c = 0; c < plot->curve_count; c++)
         for (int64_t i = 0; i < plot->count; i++) {
             double value = plot->curves[c].values[i];
-            if (!is_shown(value))
+            if (!is_plottable(value))
                 continue;
             least = fmin(least, value);
             most = fmax(most, value);
@@ -26,20 +26,20 @@ att_decades att_plot_decades(const att_plot *plot)
     att_decades out = { .low = (int)floor(log10(least)), .high = (int)ceil(log10(most)) };
     if (out.high == out.low)
         out.high++;
-    if (out.high - out.low > MOST_DECADES)
-        out.low = out.high - MOST_DECADES;
-    out.step = (out.high - out.low + MOST_LINES - 1) / MOST_LINES;
+    if (out.high - out.low > MAX_DECADES)
+        out.low = out.high - MAX_DECADES;
+    out.step = (out.high - out.low + MAX_GRID_LINES - 1) / MAX_GRID_LINES;
     return out;
 }
 
 double att_plot_height(const att_decades *decades, double value)
 {
-    if (!is_shown(value))
+    if (!is_plottable(value))
         return -1;
     return (log10(value) - decades->low) / (decades->high - decades->low);
 }
 
-int64_t att_plot_place(const att_plot *plot, double part)
+int64_t att_plot_index(const att_plot *plot, double part)
 {
     return plot->count > 1 ? (int64_t)(part * (double)(plot->count - 1) + 0.5) : 0;
 }

@@ -17,6 +17,6 @@ att_decades att_plot_decades(const att_plot *plot);
 double att_plot_height(const att_decades *decades, double value);
 
 /* The place `part` (0 to 1) of the way from the first to the last, from 0. */
-int64_t att_plot_place(const att_plot *plot, double part);
+int64_t att_plot_index(const att_plot *plot, double part);
 
 #endif

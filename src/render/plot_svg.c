@@ -7,21 +7,21 @@
 #include <math.h>
 
 enum {
-    LEFT = 64,
-    RIGHT = 24,
-    TOP = 24,
+    LEFT_MARGIN = 64,
+    RIGHT_MARGIN = 24,
+    TOP_MARGIN = 24,
     TITLE_ROOM = 26,
-    FOOT = 52,
-    WIDE = 680,
-    HIGH = 300,
-    ROW = 18
+    BOTTOM_MARGIN = 52,
+    PLOT_WIDTH = 680,
+    PLOT_HEIGHT = 300,
+    LEGEND_ROW_HEIGHT = 18
 };
 
 /* The colours of Okabe and Ito, the lighter ones darkened for white paper. */
-static const att_rgb colours[ATT_PLOT_CURVES] = { { 0xd5, 0x5e, 0x00 }, { 0x00, 0x72, 0xb2 },
-                                                  { 0x00, 0x9e, 0x73 }, { 0xcc, 0x79, 0xa7 },
-                                                  { 0xb8, 0x8a, 0x00 }, { 0x3d, 0x4f, 0x9e },
-                                                  { 0x8a, 0x2b, 0x0b }, { 0x66, 0x66, 0x66 } };
+static const att_rgb colors[ATT_PLOT_CURVES] = { { 0xd5, 0x5e, 0x00 }, { 0x00, 0x72, 0xb2 },
+                                                 { 0x00, 0x9e, 0x73 }, { 0xcc, 0x79, 0xa7 },
+                                                 { 0xb8, 0x8a, 0x00 }, { 0x3d, 0x4f, 0x9e },
+                                                 { 0x8a, 0x2b, 0x0b }, { 0x66, 0x66, 0x66 } };
 
 typedef struct drawing {
     att_writer *out;
@@ -32,26 +32,26 @@ typedef struct drawing {
 
 static int row_of(const drawing *d, double height)
 {
-    return d->top + HIGH - (int)lround(height * HIGH);
+    return d->top + PLOT_HEIGHT - (int)lround(height * PLOT_HEIGHT);
 }
 
 static int column_of(const drawing *d, int64_t place)
 {
     int64_t last = d->plot->count > 1 ? d->plot->count - 1 : 1;
-    return LEFT + (int)(place * WIDE / last);
+    return LEFT_MARGIN + (int)(place * PLOT_WIDTH / last);
 }
 
 /* At most one place to a pixel; a place that is not in the plot breaks the line. */
 static void put_curve(const drawing *d, size_t curve)
 {
     const att_curve *line = &d->plot->curves[curve];
-    int64_t points = d->plot->count < WIDE ? d->plot->count : WIDE;
+    int64_t points = d->plot->count < PLOT_WIDTH ? d->plot->count : PLOT_WIDTH;
     bool under_way = false;
     att_put(d->out, "<path fill=\"none\" stroke-width=\"1.8\" stroke-linejoin=\"round\" stroke=\"");
-    att_put_colour(d->out, colours[curve]);
+    att_put_color(d->out, colors[curve]);
     att_put(d->out, "\" d=\"");
     for (int64_t i = 0; i < points; i++) {
-        int64_t place = att_plot_place(d->plot, points > 1 ? (double)i / (double)(points - 1) : 0);
+        int64_t place = att_plot_index(d->plot, points > 1 ? (double)i / (double)(points - 1) : 0);
         double height = att_plot_height(&d->decades, line->values[place]);
         if (height >= 0)
             att_putf(d->out, "%c%d %d", under_way ? 'L' : 'M', column_of(d, place),
@@ -67,51 +67,55 @@ static void put_lines(const drawing *d)
     const att_decades *scale = &d->decades;
     for (int power = scale->high; power >= scale->low; power -= scale->step) {
         int y = row_of(d, (double)(power - scale->low) / (scale->high - scale->low));
-        att_putf(d->out, "<path d=\"M%d %dh%d\" stroke=\"#dfe3e8\"/>\n", LEFT, y, WIDE);
+        att_putf(d->out, "<path d=\"M%d %dh%d\" stroke=\"#dfe3e8\"/>\n", LEFT_MARGIN, y,
+                 PLOT_WIDTH);
         att_putf(d->out,
                  "<text x=\"%d\" y=\"%d\" text-anchor=\"end\">10<tspan dy=\"-5\" "
                  "font-size=\"9\">%d</tspan></text>\n",
-                 LEFT - 8, y + 5, power);
+                 LEFT_MARGIN - 8, y + 5, power);
     }
 }
 
 static void put_axes(const drawing *d)
 {
-    int foot = d->top + HIGH;
+    int foot = d->top + PLOT_HEIGHT;
     put_lines(d);
-    att_putf(d->out, "<path d=\"M%d %dv%dh%d\" fill=\"none\" stroke=\"#666\"/>\n", LEFT, d->top,
-             HIGH, WIDE);
-    att_putf(d->out, "<text x=\"%d\" y=\"%d\" text-anchor=\"middle\">1</text>\n", LEFT, foot + 18);
+    att_putf(d->out, "<path d=\"M%d %dv%dh%d\" fill=\"none\" stroke=\"#666\"/>\n", LEFT_MARGIN,
+             d->top, PLOT_HEIGHT, PLOT_WIDTH);
+    att_putf(d->out, "<text x=\"%d\" y=\"%d\" text-anchor=\"middle\">1</text>\n", LEFT_MARGIN,
+             foot + 18);
     att_putf(d->out, "<text x=\"%d\" y=\"%d\" text-anchor=\"middle\">%" PRId64 "</text>\n",
-             LEFT + WIDE, foot + 18, d->plot->count);
+             LEFT_MARGIN + PLOT_WIDTH, foot + 18, d->plot->count);
     att_putf(d->out, "<g fill=\"#666\" text-anchor=\"middle\">\n<text x=\"%d\" y=\"%d\">",
-             LEFT + WIDE / 2, foot + 18);
-    att_put_xml(d->out, d->plot->across);
+             LEFT_MARGIN + PLOT_WIDTH / 2, foot + 18);
+    att_put_xml(d->out, d->plot->x_label);
     att_putf(d->out, "</text>\n<text transform=\"translate(16,%d) rotate(-90)\">",
-             d->top + HIGH / 2);
-    att_put_xml(d->out, d->plot->up);
+             d->top + PLOT_HEIGHT / 2);
+    att_put_xml(d->out, d->plot->y_label);
     att_put(d->out, "</text>\n</g>\n");
 }
 
 static void put_legend(const drawing *d)
 {
     for (size_t c = 0; c < d->plot->curve_count; c++) {
-        int y = d->top + HIGH + FOOT - 8 + (int)c * ROW;
-        att_putf(d->out, "<rect x=\"%d\" y=\"%d\" width=\"18\" height=\"4\" fill=\"", LEFT, y - 6);
-        att_put_colour(d->out, colours[c]);
-        att_putf(d->out, "\"/>\n<text x=\"%d\" y=\"%d\">", LEFT + 26, y);
+        int y = d->top + PLOT_HEIGHT + BOTTOM_MARGIN - 8 + (int)c * LEGEND_ROW_HEIGHT;
+        att_putf(d->out, "<rect x=\"%d\" y=\"%d\" width=\"18\" height=\"4\" fill=\"", LEFT_MARGIN,
+                 y - 6);
+        att_put_color(d->out, colors[c]);
+        att_putf(d->out, "\"/>\n<text x=\"%d\" y=\"%d\">", LEFT_MARGIN + 26, y);
         att_put_xml(d->out, d->plot->curves[c].name);
         att_put(d->out, "</text>\n");
     }
 }
 
-att_status att_plot_svg(att_text *text, const att_plot *plot, att_error *err)
+att_status att_plot_svg(att_string *text, const att_plot *plot, att_error *err)
 {
     att_writer out = att_writer_on(text);
-    drawing d = { &out, plot, att_plot_decades(plot), TOP + (plot->title ? TITLE_ROOM : 0) };
+    drawing d = { &out, plot, att_plot_decades(plot), TOP_MARGIN + (plot->title ? TITLE_ROOM : 0) };
     att_put(&out, "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n");
-    att_put_svg_begin(&out, LEFT + WIDE + RIGHT,
-                      d.top + HIGH + FOOT + (int64_t)plot->curve_count * ROW,
+    att_put_svg_begin(&out, LEFT_MARGIN + PLOT_WIDTH + RIGHT_MARGIN,
+                      d.top + PLOT_HEIGHT + BOTTOM_MARGIN +
+                          (int64_t)plot->curve_count * LEGEND_ROW_HEIGHT,
                       plot->title ? plot->title : "Plot");
     if (plot->title) {
         att_putf(&out, "<text x=\"%d\" y=\"%d\" font-size=\"16\" font-weight=\"bold\">", 16, 28);

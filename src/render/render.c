@@ -4,23 +4,23 @@
 #include "base/arena.h"
 #include "render/formula.h"
 #include "render/view.h"
-#include "text/width.h"
+#include "text/display_width.h"
 
 #include <inttypes.h>
 #include <stdio.h>
 
-static const att_format_row *const formats[] = {
+static const att_format_spec *const formats[] = {
     [ATT_FORMAT_TEXT] = &att_format_text,   [ATT_FORMAT_MARKDOWN] = &att_format_markdown,
     [ATT_FORMAT_LATEX] = &att_format_latex, [ATT_FORMAT_HTML] = &att_format_html,
     [ATT_FORMAT_JSON] = &att_format_json,
 };
 
-static void render_sheet(const att_format_row *format, att_page *page)
+static void render_sheet(const att_format_spec *format, att_page *page)
 {
     page->shown = 0;
     format->begin_sheet(page);
     for (size_t i = 0; i < page->sheet->step_count && page->out->status == ATT_OK; i++) {
-        const att_step *step = &page->sheet->steps[i];
+        const att_select *step = &page->sheet->steps[i];
         page->step_number = i + 1;
         if (!att_step_is_shown(step, page->options))
             continue;
@@ -30,7 +30,7 @@ static void render_sheet(const att_format_row *format, att_page *page)
     format->end_sheet(page);
 }
 
-att_status att_sheets_render(att_text *out, const att_sheet *const *sheets, size_t count,
+att_status att_sheets_render(att_string *out, const att_sheet *const *sheets, size_t count,
                              const att_render_options *options, att_error *err)
 {
     att_render_options resolved = *options;
@@ -39,8 +39,8 @@ att_status att_sheets_render(att_text *out, const att_sheet *const *sheets, size
     if ((size_t)resolved.format >= sizeof formats / sizeof *formats)
         return att_fail(err, ATT_BAD_INPUT, "format", "there is no format number %d",
                         (int)resolved.format);
-    ATT_TRY(att_options_check(sheets, count, &resolved, err));
-    resolved.head = att_head_shown(&resolved);
+    ATT_TRY(att_render_options_check(sheets, count, &resolved, err));
+    resolved.head = att_render_head(&resolved);
     att_writer writer = att_writer_on(out);
     att_arena scratch = { 0 };
     att_page page = { .out = &writer,
@@ -48,7 +48,7 @@ att_status att_sheets_render(att_text *out, const att_sheet *const *sheets, size
                       .scratch = &scratch,
                       .sheets = sheets,
                       .sheet_count = count };
-    const att_format_row *format = formats[resolved.format];
+    const att_format_spec *format = formats[resolved.format];
     format->begin(&page);
     for (size_t i = 0; i < count && writer.status == ATT_OK; i++) {
         page.sheet = sheets[i];
@@ -60,7 +60,7 @@ att_status att_sheets_render(att_text *out, const att_sheet *const *sheets, size
     return att_writer_finish(&writer, err);
 }
 
-att_status att_sheet_render(att_text *out, const att_sheet *sheet,
+att_status att_sheet_render(att_string *out, const att_sheet *sheet,
                             const att_render_options *options, att_error *err)
 {
     return att_sheets_render(out, &sheet, 1, options, err);
@@ -89,9 +89,9 @@ static bool pick_head(att_page *page, const att_map *map, att_map *out)
     *out = att_map_panel(map, head - 1);
     if (out->panel_labels)
         return true;
-    const char **label = att_arena_take(page->scratch, 1, sizeof *label);
+    const char **label = att_arena_alloc(page->scratch, 1, sizeof *label);
     if (label)
-        label[0] = att_arena_print(page->scratch, "head %" PRId64, head);
+        label[0] = att_arena_printf(page->scratch, "head %" PRId64, head);
     out->panel_labels = label;
     return label && label[0];
 }
@@ -118,7 +118,7 @@ bool att_page_map(att_page *page, const att_map *map, int64_t most_queries, int6
 static void put_rule(att_writer *out, const att_check *check, const att_notation *notation)
 {
     char text[ATT_NUMBER_SIZE] = "as printed";
-    const char *space = notation->looks[ATT_LOOK_WORDS].between;
+    const char *space = notation->constructs[ATT_CONSTRUCT_WORDS].between;
     if (check->rule == ATT_RULE_WITHIN || check->rule == ATT_RULE_DEFAULT) {
         att_number_short(text, check->tolerance, 6);
         notation->word(out, check->rule == ATT_RULE_WITHIN ? "within" : "to", notation);
@@ -137,27 +137,27 @@ static void put_rule(att_writer *out, const att_check *check, const att_notation
 }
 
 /* "error A · B saying "inner sizes"": an expression that should have been refused. */
-static void put_refusal(att_writer *out, const att_check *check, const att_notation *notation,
-                        int digits)
+static void put_expected_error(att_writer *out, const att_check *check,
+                               const att_notation *notation, int digits)
 {
-    const char *space = notation->looks[ATT_LOOK_WORDS].between;
+    const char *space = notation->constructs[ATT_CONSTRUCT_WORDS].between;
     notation->word(out, "error", notation);
     att_put(out, space);
     att_put_formula(out, check->left, notation, digits);
-    if (!check->saying)
+    if (!check->error_contains)
         return;
     att_put(out, space);
     notation->word(out, "saying", notation);
     att_put(out, space);
-    notation->string(out, check->saying, notation);
+    notation->string(out, check->error_contains, notation);
 }
 
-void att_put_claim(att_writer *out, const att_check *check, const att_notation *notation,
+void att_put_check(att_writer *out, const att_check *check, const att_notation *notation,
                    int digits)
 {
-    const char *space = notation->looks[ATT_LOOK_WORDS].between;
-    if (check->rule == ATT_RULE_REFUSED) {
-        put_refusal(out, check, notation, digits);
+    const char *space = notation->constructs[ATT_CONSTRUCT_WORDS].between;
+    if (check->rule == ATT_RULE_ERROR) {
+        put_expected_error(out, check, notation, digits);
         return;
     }
     if (check->negated) {
@@ -178,7 +178,7 @@ void att_put_claim(att_writer *out, const att_check *check, const att_notation *
             notation->string(out, check->array, notation);
         }
     } else if (check->right) {
-        att_put(out, notation->looks[ATT_LOOK_OPTION].between);
+        att_put(out, notation->constructs[ATT_CONSTRUCT_OPTION].between);
         att_put_formula(out, check->right, notation, digits);
     }
     att_put(out, space);
@@ -187,17 +187,17 @@ void att_put_claim(att_writer *out, const att_check *check, const att_notation *
 
 int att_formula_width(att_page *page, const att_expr *formula)
 {
-    att_text text = { 0 };
+    att_string text = { 0 };
     att_writer out = att_writer_on(&text);
     att_put_formula(&out, formula, &att_notation_unicode, page->options->digits);
     if (out.status != ATT_OK)
         page->out->status = out.status;
-    int width = text.data ? att_width(text.data) : 0;
-    att_text_free(&text);
+    int width = text.data ? att_display_width(text.data) : 0;
+    att_string_free(&text);
     return width;
 }
 
-bool att_value_is_part(const att_step *step)
+bool att_value_is_part(const att_select *step)
 {
     for (size_t i = 0; i < step->part_count; i++)
         if (step->parts[i].value == step->value)
@@ -205,10 +205,10 @@ bool att_value_is_part(const att_step *step)
     return false;
 }
 
-size_t att_workings_allowed(const att_part *part, const att_render_options *options)
+size_t att_calculations_selected(const att_slice *part, const att_render_options *options)
 {
     size_t count = 0;
-    for (size_t i = 0; i < part->working_count; i++)
-        count += att_working_is_shown(&part->workings[i], options);
+    for (size_t i = 0; i < part->calculation_count; i++)
+        count += att_calculation_is_shown(&part->calculations[i], options);
     return count;
 }

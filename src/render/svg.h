@@ -2,16 +2,16 @@
 #ifndef ATT_RENDER_SVG_H
 #define ATT_RENDER_SVG_H
 
-#include "render/colour.h"
+#include "render/color.h"
 #include "render/writer.h"
 
 /* The root element, left open, on white, with the title that readers of screens say. */
 void att_put_svg_begin(att_writer *out, int64_t width, int64_t height, const char *title);
 
 /* A colour as #rrggbb. */
-void att_put_colour(att_writer *out, att_rgb colour);
+void att_put_color(att_writer *out, att_rgb colour);
 
 /* The stops of a gradient that shows a ramp. */
-void att_put_ramp_stops(att_writer *out, att_ramp ramp);
+void att_put_colormap_stops(att_writer *out, att_colormap ramp);
 
 #endif

@@ -17,12 +17,12 @@ enum {
 };
 
 typedef struct att_svg_layout {
-    int64_t across; /* a cell, from one to the next */
-    int64_t down;
-    int64_t apart; /* of which so much stays white */
-    int64_t left;  /* room for the query labels of a panel */
-    int64_t top;   /* room for its key labels */
-    int64_t right; /* slanted labels lean over the right edge */
+    int64_t cell_width; /* a cell, from one to the next */
+    int64_t cell_height;
+    int64_t cell_gap; /* of which so much stays white */
+    int64_t left;     /* room for the query labels of a panel */
+    int64_t top;      /* room for its key labels */
+    int64_t right;    /* slanted labels lean over the right edge */
     bool slanted;
     int64_t query_step; /* every so many labels are shown */
     int64_t key_step;
@@ -31,7 +31,7 @@ typedef struct att_svg_layout {
     int64_t panels_per_row;
     int64_t width;
     int64_t height;
-    int64_t first; /* where the panels begin, below the title */
+    int64_t panels_top; /* where the panels begin, below the title */
 } att_svg_layout;
 
 att_svg_layout att_svg_lay_out(const att_map *map);

@@ -10,7 +10,7 @@
 #include <utf8proc.h>
 #endif
 
-enum { LONGEST_WORD = 32, BREAK_EVERY = 8 };
+enum { MAX_WORD_LENGTH = 32, BREAK_EVERY = 8 };
 
 static const char *const text_escapes[128] = {
     ['\\'] = "\\textbackslash{}",
@@ -52,11 +52,11 @@ static const char *const math_escapes[128] = {
 };
 
 /* Signs that occur in prose about mathematics; in math mode without the dollars. */
-static const struct sign {
+static const struct tex_symbol {
     uint32_t c;
     bool math;
     const char *tex;
-} signs[] = {
+} tex_symbols[] = {
     { 0xA0, false, "~" },
     { 0xB0, true, "^{\\circ}" },
     { 0xB1, true, "\\pm" },
@@ -141,7 +141,7 @@ static const char *accent_of(uint32_t mark)
 }
 
 /* A letter and its marks, taken apart; the number of code points, or 0. */
-static size_t take_apart(uint32_t c, uint32_t *parts, size_t room)
+static size_t decompose(uint32_t c, uint32_t *parts, size_t room)
 {
 #ifdef ATT_HAVE_UTF8PROC
     int boundary = 0;
@@ -159,7 +159,7 @@ static size_t take_apart(uint32_t c, uint32_t *parts, size_t room)
 /* An ASCII letter and accents that LaTeX has: how many code points it takes apart into, or 0. */
 static size_t accented(uint32_t c, uint32_t parts[4])
 {
-    size_t count = take_apart(c, parts, 4);
+    size_t count = decompose(c, parts, 4);
     if (count < 2 || parts[0] >= 128)
         return 0;
     for (size_t i = 1; i < count; i++)
@@ -181,11 +181,11 @@ static void put_accented(att_writer *out, const uint32_t *parts, size_t count)
     att_put_repeat(out, "}", (int64_t)count - 1);
 }
 
-static const struct sign *sign_of(uint32_t c)
+static const struct tex_symbol *tex_symbol_of(uint32_t c)
 {
-    for (size_t i = 0; i < sizeof signs / sizeof *signs; i++)
-        if (signs[i].c == c)
-            return &signs[i];
+    for (size_t i = 0; i < sizeof tex_symbols / sizeof *tex_symbols; i++)
+        if (tex_symbols[i].c == c)
+            return &tex_symbols[i];
     return NULL;
 }
 
@@ -199,7 +199,7 @@ static const char *greek_of(uint32_t c)
 /* A character that LaTeX can set, in a paragraph; false where it cannot, and nothing written. */
 static bool put_known(att_writer *out, uint32_t c)
 {
-    const struct sign *sign = sign_of(c);
+    const struct tex_symbol *tex_symbol = tex_symbol_of(c);
     const char *letter = greek_of(c);
     uint32_t parts[4];
     size_t count;
@@ -207,10 +207,10 @@ static bool put_known(att_writer *out, uint32_t c)
         att_put(out, text_escapes[c]);
     else if (c < 128)
         att_put_char(out, c);
-    else if (sign && !sign->math)
-        att_put(out, sign->tex);
-    else if (sign || letter)
-        att_putf(out, "$%s$", sign ? sign->tex : letter);
+    else if (tex_symbol && !tex_symbol->math)
+        att_put(out, tex_symbol->tex);
+    else if (tex_symbol || letter)
+        att_putf(out, "$%s$", tex_symbol ? tex_symbol->tex : letter);
     else if ((count = accented(c, parts)) > 0)
         put_accented(out, parts, count);
     else
@@ -221,7 +221,7 @@ static bool put_known(att_writer *out, uint32_t c)
 static bool is_known(uint32_t c)
 {
     uint32_t parts[4];
-    return c < 128 || sign_of(c) || greek_of(c) || accented(c, parts) > 0;
+    return c < 128 || tex_symbol_of(c) || greek_of(c) || accented(c, parts) > 0;
 }
 
 /* Fonts that have the letters of a script; the rest is tried with the last. */
@@ -273,7 +273,8 @@ static void put_others(att_writer *out, const char **cursor, const char *end)
     att_put(out, "}{");
     for (at = start; at < stop;) {
         uint32_t c = att_next_char(&at);
-        att_put_char(out, c == ATT_UTF8_BAD ? '?' : c); /* which LuaTeX takes for bad UTF-8 */
+        att_put_char(out,
+                     c == ATT_UTF8_REPLACEMENT ? '?' : c); /* which LuaTeX takes for bad UTF-8 */
     }
     att_putf(out, "}{%s}{%s}", fonts[font].font, fonts[font].script);
     *cursor = stop;
@@ -287,7 +288,7 @@ void att_put_tex(att_writer *out, const char *text)
         const char *next = text;
         uint32_t c = att_next_char(&next);
         word = c == ' ' || c == '\t' || c == '\n' ? 0 : word + 1;
-        if (word > LONGEST_WORD && word % BREAK_EVERY == 0)
+        if (word > MAX_WORD_LENGTH && word % BREAK_EVERY == 0)
             att_put(out, "\\allowbreak{}"); /* it may be wider than the page */
         if (put_known(out, c))
             text = next;
@@ -300,10 +301,10 @@ void att_put_tex(att_writer *out, const char *text)
 static void put_math_char(att_writer *out, uint32_t c, const char **cursor, const char *start,
                           const char *end)
 {
-    const struct sign *sign = sign_of(c);
+    const struct tex_symbol *tex_symbol = tex_symbol_of(c);
     const char *letter = greek_of(c);
-    if ((sign && sign->math) || letter) {
-        att_putf(out, "%s{}", sign && sign->math ? sign->tex : letter);
+    if ((tex_symbol && tex_symbol->math) || letter) {
+        att_putf(out, "%s{}", tex_symbol && tex_symbol->math ? tex_symbol->tex : letter);
         return;
     }
     att_put(out, "\\text{");

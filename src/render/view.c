@@ -20,8 +20,8 @@ att_axis att_axis_abridged(int64_t count, int64_t most)
     return att_axis_ends(count, count <= most ? count : most * 3 / 5);
 }
 
-att_view att_view_of(const att_matrix *matrix, const att_render_options *options, int64_t most_rows,
-                     int64_t most_cols)
+att_view att_view_of(const att_tensor_matrix *matrix, const att_render_options *options,
+                     int64_t most_rows, int64_t most_cols)
 {
     att_view view = { .matrix = matrix };
     view.rows = att_axis_abridged(matrix->rows, most_rows);
@@ -40,28 +40,28 @@ const char *att_view_cell(const att_view *view, int64_t row, int64_t col, char *
     int64_t at = row * view->matrix->cols + col;
     if (view->matrix->allowed && !view->matrix->allowed[at])
         return NULL;
-    att_number_show(buffer, view->matrix->data[at], view->format);
+    att_number_print(buffer, view->matrix->data[at], view->format);
     return buffer;
 }
 
-bool att_matrix_has_masked(const att_matrix *matrix)
+bool att_matrix_has_masked(const att_tensor_matrix *matrix)
 {
     size_t count = (size_t)(matrix->rows * matrix->cols);
     return matrix->allowed && memchr(matrix->allowed, 0, count) != NULL;
 }
 
-const char *att_row_label(const att_matrix *matrix, int64_t row)
+const char *att_row_label(const att_tensor_matrix *matrix, int64_t row)
 {
     return matrix->row_labels ? matrix->row_labels[row] : NULL;
 }
 
-const char *att_col_label(const att_matrix *matrix, int64_t col)
+const char *att_col_label(const att_tensor_matrix *matrix, int64_t col)
 {
     return matrix->col_labels ? matrix->col_labels[col] : NULL;
 }
 
 /* What `only` asks for: name, name.part, name.head[2] or name.head[2].part. */
-struct wanted {
+struct selector {
     const char *name; /* not terminated */
     size_t length;
     int64_t head;     /* 0: any */
@@ -83,111 +83,112 @@ static int64_t read_head(const char **at)
     return number;
 }
 
-static struct wanted wanted_of(const char *only)
+static struct selector selector_of(const char *only)
 {
-    struct wanted wanted = { .name = only, .length = strcspn(only, ".") };
-    const char *rest = only + wanted.length;
+    struct selector selector = { .name = only, .length = strcspn(only, ".") };
+    const char *rest = only + selector.length;
     if (*rest == '\0')
-        return wanted;
+        return selector;
     rest++;
-    wanted.head = read_head(&rest);
-    wanted.part = wanted.head == 0 ? rest : *rest ? rest + 1 : NULL;
-    return wanted;
+    selector.head = read_head(&rest);
+    selector.part = selector.head == 0 ? rest : *rest ? rest + 1 : NULL;
+    return selector;
 }
 
-static bool has_name(const char *name, const struct wanted *wanted)
+static bool has_name(const char *name, const struct selector *selector)
 {
-    return name && strlen(name) == wanted->length &&
-           memcmp(name, wanted->name, wanted->length) == 0;
+    return name && strlen(name) == selector->length &&
+           memcmp(name, selector->name, selector->length) == 0;
 }
 
-static bool is_wanted_part(const att_part *part, const struct wanted *wanted)
+static bool selects_part(const att_slice *part, const struct selector *selector)
 {
-    return (wanted->head == 0 || part->head == wanted->head) &&
-           (!wanted->part || strcmp(part->name, wanted->part) == 0);
+    return (selector->head == 0 || part->head == selector->head) &&
+           (!selector->part || strcmp(part->name, selector->part) == 0);
 }
 
-static bool has_part(const att_step *step, const struct wanted *wanted)
+static bool has_part(const att_select *step, const struct selector *selector)
 {
-    bool found = wanted->head == 0 && !wanted->part;
+    bool found = selector->head == 0 && !selector->part;
     for (size_t i = 0; i < step->part_count && !found; i++)
-        found = is_wanted_part(&step->parts[i], wanted);
+        found = selects_part(&step->parts[i], selector);
     return found;
 }
 
 /* Whether `expr` is x.head[N] with another N than the one wanted. */
-static bool is_other_head(const att_expr *expr, const struct wanted *wanted)
+static bool is_other_head(const att_expr *expr, const struct selector *selector)
 {
-    return wanted->head > 0 && expr->kind == ATT_EXPR_INDEX && expr->children == 2 &&
+    return selector->head > 0 && expr->kind == ATT_EXPR_INDEX && expr->children == 2 &&
            expr->child[0]->kind == ATT_EXPR_FIELD && strcmp(expr->child[0]->text, "head") == 0 &&
            expr->child[1]->kind == ATT_EXPR_NUMBER &&
-           expr->child[1]->number != (double)wanted->head;
+           expr->child[1]->number != (double)selector->head;
 }
 
 /* Whether an expression such as a.head[2].weights is about what is wanted. */
-static bool concerns(const att_expr *expr, const struct wanted *wanted)
+static bool selects_step(const att_expr *expr, const struct selector *selector)
 {
-    bool part_found = wanted->part == NULL;
+    bool part_found = selector->part == NULL;
     while (expr && expr->children > 0) {
         if (expr->kind != ATT_EXPR_FIELD && expr->kind != ATT_EXPR_INDEX &&
             expr->kind != ATT_EXPR_TRANSPOSE)
             return false;
-        if (is_other_head(expr, wanted))
+        if (is_other_head(expr, selector))
             return false;
-        if (expr->kind == ATT_EXPR_FIELD && wanted->part && strcmp(expr->text, wanted->part) == 0)
+        if (expr->kind == ATT_EXPR_FIELD && selector->part &&
+            strcmp(expr->text, selector->part) == 0)
             part_found = true;
         expr = expr->child[0];
     }
-    return expr && expr->kind == ATT_EXPR_NAME && part_found && has_name(expr->text, wanted);
+    return expr && expr->kind == ATT_EXPR_NAME && part_found && has_name(expr->text, selector);
 }
 
-bool att_step_is_shown(const att_step *step, const att_render_options *options)
+bool att_step_is_shown(const att_select *step, const att_render_options *options)
 {
     if (!options->only)
         return true;
-    struct wanted wanted = wanted_of(options->only);
+    struct selector selector = selector_of(options->only);
     switch (step->kind) {
     case ATT_STEP_VALUE:
-        return has_name(step->name, &wanted) && has_part(step, &wanted);
+        return has_name(step->name, &selector) && has_part(step, &selector);
     case ATT_STEP_CHECK:
-        return concerns(step->check->left, &wanted);
+        return selects_step(step->check->left, &selector);
     case ATT_STEP_PLOT:
-        return concerns(step->formula, &wanted);
+        return selects_step(step->formula, &selector);
     default:
         return false;
     }
 }
 
-int64_t att_head_shown(const att_render_options *options)
+int64_t att_render_head(const att_render_options *options)
 {
-    int64_t asked = options->only ? wanted_of(options->only).head : 0;
+    int64_t asked = options->only ? selector_of(options->only).head : 0;
     return asked > 0 ? asked : options->head;
 }
 
 /* Whether a part is only another name for something: q = s. */
-static bool is_renamed(const att_part *part)
+static bool is_renamed(const att_slice *part)
 {
     return part->formula && part->formula->kind == ATT_EXPR_NAME;
 }
 
-bool att_part_is_shown(const att_part *part, const att_render_options *options)
+bool att_part_is_shown(const att_slice *part, const att_render_options *options)
 {
     if (options->head > 0 && part->head > 0 && part->head != options->head)
         return false;
-    struct wanted wanted = wanted_of(options->only ? options->only : "");
-    if (wanted.head > 0 || wanted.part)
-        return is_wanted_part(part, &wanted);
+    struct selector selector = selector_of(options->only ? options->only : "");
+    if (selector.head > 0 || selector.part)
+        return selects_part(part, &selector);
     bool same = is_renamed(part) && strcmp(part->formula->text, part->name) == 0;
     return !same || options->format == ATT_FORMAT_JSON; /* q = q tells a reader nothing */
 }
 
-const att_matrix *att_part_value(const att_part *part, const att_render_options *options)
+const att_tensor_matrix *att_part_value(const att_slice *part, const att_render_options *options)
 {
-    bool wanted = options->only && wanted_of(options->only).part;
-    return is_renamed(part) && !wanted ? NULL : part->value;
+    bool selector = options->only && selector_of(options->only).part;
+    return is_renamed(part) && !selector ? NULL : part->value;
 }
 
-bool att_working_is_shown(const att_working *working, const att_render_options *options)
+bool att_calculation_is_shown(const att_calculation *working, const att_render_options *options)
 {
     return options->row == 0 || working->row == 0 || working->row == options->row;
 }
@@ -205,7 +206,7 @@ static int64_t larger(int64_t a, int64_t b)
     return a > b ? a : b;
 }
 
-static void measure_step(struct extent *extent, const att_step *step)
+static void measure_step(struct extent *extent, const att_select *step)
 {
     extent->steps++;
     extent->values += step->kind == ATT_STEP_VALUE;
@@ -233,13 +234,13 @@ static struct extent measure(const att_sheet *const *sheets, size_t count,
 }
 
 /* The step of the name that `only` begins with, if there is one: then its part is what is wrong. */
-static const att_step *named_step(const att_sheet *const *sheets, size_t count,
-                                  const struct wanted *wanted)
+static const att_select *named_step(const att_sheet *const *sheets, size_t count,
+                                    const struct selector *selector)
 {
     for (size_t s = 0; s < count; s++)
         for (size_t i = 0; i < sheets[s]->step_count; i++)
             if (sheets[s]->steps[i].kind == ATT_STEP_VALUE &&
-                has_name(sheets[s]->steps[i].name, wanted))
+                has_name(sheets[s]->steps[i].name, selector))
                 return &sheets[s]->steps[i];
     return NULL;
 }
@@ -254,7 +255,7 @@ static att_status fail_name(const char *what, const char *word, const char *cons
     return att_fail(err, ATT_BAD_INPUT, place, "%s is called '%s'", what, word);
 }
 
-static int64_t heads_of(const att_step *step)
+static int64_t heads_of(const att_select *step)
 {
     int64_t heads = 0;
     for (size_t i = 0; i < step->part_count; i++)
@@ -262,24 +263,24 @@ static int64_t heads_of(const att_step *step)
     return heads;
 }
 
-static att_status fail_part(const att_step *step, const struct wanted *wanted, const char *place,
-                            att_error *err)
+static att_status fail_part(const att_select *step, const struct selector *selector,
+                            const char *place, att_error *err)
 {
-    if (wanted->head > heads_of(step))
+    if (selector->head > heads_of(step))
         return att_fail(err, ATT_BAD_INPUT, place,
-                        "there is no head %" PRId64 " of '%s': it has %" PRId64, wanted->head,
+                        "there is no head %" PRId64 " of '%s': it has %" PRId64, selector->head,
                         step->name, heads_of(step));
     size_t names = 0;
     const char **known = att_alloc(step->part_count, sizeof *known);
     if (!known)
         return att_fail_memory(err);
     for (size_t i = 0; i < step->part_count; i++)
-        if (wanted->head == 0 || step->parts[i].head == wanted->head)
+        if (selector->head == 0 || step->parts[i].head == selector->head)
             known[names++] = step->parts[i].name;
     char what[128] = "no part of '";
     strncat(what, step->name, 96);
     strcat(what, "'");
-    att_status status = fail_name(what, wanted->part, known, names, place, err);
+    att_status status = fail_name(what, selector->part, known, names, place, err);
     att_free(known);
     return status;
 }
@@ -288,10 +289,10 @@ static att_status fail_only(const att_sheet *const *sheets, size_t count, const 
                             att_error *err)
 {
     const char *place = count == 1 ? sheets[0]->name : NULL;
-    struct wanted wanted = wanted_of(only);
-    const att_step *step = named_step(sheets, count, &wanted);
-    if (step && (wanted.part || wanted.head > 0))
-        return fail_part(step, &wanted, place, err);
+    struct selector selector = selector_of(only);
+    const att_select *step = named_step(sheets, count, &selector);
+    if (step && (selector.part || selector.head > 0))
+        return fail_part(step, &selector, place, err);
     size_t steps = 0, names = 0;
     for (size_t s = 0; s < count; s++)
         steps += sheets[s]->step_count;
@@ -303,20 +304,20 @@ static att_status fail_only(const att_sheet *const *sheets, size_t count, const 
             if (sheets[s]->steps[i].name)
                 known[names++] = sheets[s]->steps[i].name;
     char name[128];
-    snprintf(name, sizeof name, "%.*s", (int)(wanted.length < 120 ? wanted.length : 120), only);
+    snprintf(name, sizeof name, "%.*s", (int)(selector.length < 120 ? selector.length : 120), only);
     att_status status = fail_name("no step", name, known, names, place, err);
     att_free(known);
     return status;
 }
 
-att_status att_options_check(const att_sheet *const *sheets, size_t count,
-                             const att_render_options *options, att_error *err)
+att_status att_render_options_check(const att_sheet *const *sheets, size_t count,
+                                    const att_render_options *options, att_error *err)
 {
     const char *place = count == 1 ? sheets[0]->name : NULL;
     if (options->digits > ATT_DIGITS_MAX)
         return att_fail(err, ATT_BAD_INPUT, "digits", "%d asked for, expected 0 to %d",
                         options->digits, ATT_DIGITS_MAX);
-    int64_t head = att_head_shown(options);
+    int64_t head = att_render_head(options);
     if (options->head > 0 && head != options->head)
         return att_fail(err, ATT_BAD_INPUT, place, "'%s' is not of head %" PRId64, options->only,
                         options->head);

@@ -1,17 +1,17 @@
 /* The writer and the escapes; see writer.h. */
 #include "render/writer.h"
 
-#include "base/text.h"
+#include "base/string.h"
 #include "render/number.h"
 #include "text/utf8.h"
-#include "text/width.h"
+#include "text/display_width.h"
 
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
 
-att_writer att_writer_on(att_text *text)
+att_writer att_writer_on(att_string *text)
 {
     return (att_writer){ .text = text, .start = text->length };
 }
@@ -29,7 +29,7 @@ att_status att_writer_finish(att_writer *out, att_error *err)
 void att_put_bytes(att_writer *out, const char *bytes, size_t length)
 {
     if (out->status == ATT_OK)
-        out->status = att_text_add(out->text, bytes, length);
+        out->status = att_string_append(out->text, bytes, length);
 }
 
 void att_put(att_writer *out, const char *string)
@@ -57,7 +57,7 @@ void att_putf(att_writer *out, const char *format, ...)
         return;
     va_list args;
     va_start(args, format);
-    out->status = att_text_vprint(out->text, format, args);
+    out->status = att_string_vprintf(out->text, format, args);
     va_end(args);
 }
 
@@ -84,8 +84,8 @@ void att_put_char(att_writer *out, uint32_t c)
 
 uint32_t att_next_char(const char **cursor)
 {
-    uint32_t c = att_utf8_next(cursor);
-    return c != 0 && att_utf8_forbidden(c) ? ATT_UTF8_BAD : c;
+    uint32_t c = att_utf8_decode_next(cursor);
+    return c != 0 && att_utf8_is_control(c) ? ATT_UTF8_REPLACEMENT : c;
 }
 
 uint32_t att_next_in_line(const char **cursor)

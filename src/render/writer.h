@@ -9,12 +9,12 @@
 #include <stdint.h>
 
 typedef struct att_writer {
-    att_text *text;
+    att_string *text;
     att_status status;
     size_t start; /* length of the text when writing began */
 } att_writer;
 
-att_writer att_writer_on(att_text *text);
+att_writer att_writer_on(att_string *text);
 
 /* The first failure, filled into *err. The text then holds again what it held at the start. */
 att_status att_writer_finish(att_writer *out, att_error *err);

@@ -4,35 +4,35 @@
 #include "base/error.h"
 #include "base/file.h"
 #include "base/quote.h"
-#include "base/text.h"
+#include "base/string.h"
 #include "base/utf8.h"
-#include "settings/rows.h"
+#include "settings/setting_specs.h"
 
 #include <string.h>
 
-enum { LARGEST_CONFIG = 1 << 20 };
+enum { MAX_CONFIG_SIZE = 1 << 20 };
 
 /* A piece of a line, without the spaces around it. */
-typedef struct piece {
+typedef struct slice {
     const char *text;
     size_t length;
-} piece;
+} slice;
 
-typedef struct reading {
+typedef struct config_parser {
     att_settings *settings;
     const char *name;
     int line;
-    int given[ATT_MOST_SETTINGS]; /* the line that set each row, or 0 */
-    att_text key, value;          /* as strings */
+    int set_at_line[ATT_MAX_SETTINGS]; /* the line that set each row, or 0 */
+    att_string key, value;             /* as strings */
     att_error *err;
-} reading;
+} config_parser;
 
 static bool is_space(char c)
 {
     return c == ' ' || c == '\t' || c == '\r';
 }
 
-static piece trim(const char *text, size_t length)
+static slice trim(const char *text, size_t length)
 {
     while (length > 0 && is_space(text[length - 1]))
         length--;
@@ -40,11 +40,11 @@ static piece trim(const char *text, size_t length)
         text++;
         length--;
     }
-    return (piece){ text, length };
+    return (slice){ text, length };
 }
 
 /* Gives a failure of this line its place. */
-static att_status at_line(const reading *in, att_status status)
+static att_status at_line(const config_parser *in, att_status status)
 {
     if (in->err && status == ATT_BAD_INPUT) {
         att_error inner = *in->err;
@@ -53,15 +53,15 @@ static att_status at_line(const reading *in, att_status status)
     return status;
 }
 
-static att_status fail(const reading *in, const char *message, piece about)
+static att_status fail(const config_parser *in, const char *message, slice about)
 {
-    char quoted[ATT_QUOTED];
+    char quoted[ATT_QUOTED_SIZE];
     att_quote(quoted, about.text, about.length);
     return at_line(in, att_fail(in->err, ATT_BAD_INPUT, NULL, "%s '%s'", message, quoted));
 }
 
 /* What a `#` at the start or after a space leaves of a piece. */
-static piece without_comment(piece all)
+static slice without_comment(slice all)
 {
     for (size_t i = 0; i < all.length; i++)
         if (all.text[i] == '#' && (i == 0 || is_space(all.text[i - 1])))
@@ -70,60 +70,60 @@ static piece without_comment(piece all)
 }
 
 /* The value inside double quotes; nothing but a comment may follow them. */
-static att_status unquote(const reading *in, piece *value)
+static att_status unquote(const config_parser *in, slice *value)
 {
     const char *inside = value->text + 1;
     const char *end = memchr(inside, '"', value->length - 1);
     if (!end)
         return fail(in, "no quote ends the value", *value);
-    piece rest = trim(end + 1, value->length - (size_t)(end + 1 - value->text));
+    slice rest = trim(end + 1, value->length - (size_t)(end + 1 - value->text));
     if (without_comment(rest).length > 0)
         return fail(in, "only a comment may follow the quote that ends a value, not", rest);
-    *value = (piece){ inside, (size_t)(end - inside) };
+    *value = (slice){ inside, (size_t)(end - inside) };
     return ATT_OK;
 }
 
-static att_status as_string(att_text *out, piece from, att_error *err)
+static att_status copy_slice(att_string *out, slice from, att_error *err)
 {
     out->length = 0;
-    return att_text_add(out, from.text, from.length) == ATT_OK ? ATT_OK : att_fail_memory(err);
+    return att_string_append(out, from.text, from.length) == ATT_OK ? ATT_OK : att_fail_memory(err);
 }
 
-static att_status refuse_twice(reading *in)
+static att_status refuse_duplicate(config_parser *in)
 {
-    int row = att_row_find(in->key.data);
+    int row = att_setting_spec_find(in->key.data);
     if (row < 0)
         return ATT_OK; /* told with the nearest key later */
-    int before = in->given[row];
+    int before = in->set_at_line[row];
     if (before > 0)
         return at_line(in, att_fail(in->err, ATT_BAD_INPUT, NULL, "%s was set in line %d already",
                                     in->key.data, before));
-    in->given[row] = in->line;
+    in->set_at_line[row] = in->line;
     return ATT_OK;
 }
 
-static att_status read_line(reading *in, const char *text, size_t length)
+static att_status read_line(config_parser *in, const char *text, size_t length)
 {
-    piece line = trim(text, length);
+    slice line = trim(text, length);
     if (line.length == 0 || *line.text == '#')
         return ATT_OK;
     const char *equals = memchr(line.text, '=', line.length);
     if (!equals || equals == line.text)
         return fail(in, "expected key = value, found", line);
-    piece key = trim(line.text, (size_t)(equals - line.text));
-    piece value = trim(equals + 1, line.length - (size_t)(equals + 1 - line.text));
+    slice key = trim(line.text, (size_t)(equals - line.text));
+    slice value = trim(equals + 1, line.length - (size_t)(equals + 1 - line.text));
     if (value.length > 0 && *value.text == '"')
         ATT_TRY(unquote(in, &value));
     else
         value = without_comment(value);
-    ATT_TRY(as_string(&in->key, key, in->err));
-    ATT_TRY(as_string(&in->value, value, in->err));
-    ATT_TRY(refuse_twice(in));
-    return at_line(
-        in, att_settings_put(in->settings, in->key.data, in->value.data, ATT_FROM_CONFIG, in->err));
+    ATT_TRY(copy_slice(&in->key, key, in->err));
+    ATT_TRY(copy_slice(&in->value, value, in->err));
+    ATT_TRY(refuse_duplicate(in));
+    return at_line(in, att_settings_set_from(in->settings, in->key.data, in->value.data,
+                                             ATT_FROM_CONFIG, in->err));
 }
 
-static att_status read_lines(reading *in, const char *text, size_t length)
+static att_status read_lines(config_parser *in, const char *text, size_t length)
 {
     if (length >= 3 && memcmp(text, "\xEF\xBB\xBF", 3) == 0) {
         text += 3;
@@ -143,22 +143,22 @@ static att_status read_lines(reading *in, const char *text, size_t length)
     return ATT_OK;
 }
 
-att_status att_settings_read(att_settings *settings, const char *text, size_t length,
-                             const char *name, att_error *err)
+att_status att_settings_parse(att_settings *settings, const char *text, size_t length,
+                              const char *name, att_error *err)
 {
     att_error unseen = { 0 };
-    reading in = { .settings = settings, .name = name, .err = err ? err : &unseen };
+    config_parser in = { .settings = settings, .name = name, .err = err ? err : &unseen };
     att_status status = read_lines(&in, text, length);
-    att_text_free(&in.key);
-    att_text_free(&in.value);
+    att_string_free(&in.key);
+    att_string_free(&in.value);
     return status;
 }
 
 att_status att_settings_load(att_settings *settings, const char *path, att_error *err)
 {
-    att_text file = { 0 };
-    ATT_TRY(att_file_read(&file, path, LARGEST_CONFIG, err));
-    att_status status = att_settings_read(settings, file.data, file.length, path, err);
-    att_text_free(&file);
+    att_string file = { 0 };
+    ATT_TRY(att_file_read(&file, path, MAX_CONFIG_SIZE, err));
+    att_status status = att_settings_parse(settings, file.data, file.length, path, err);
+    att_string_free(&file);
     return status;
 }

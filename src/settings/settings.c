@@ -4,122 +4,125 @@
 #include "base/alloc.h"
 #include "base/error.h"
 #include "base/quote.h"
-#include "settings/rows.h"
+#include "settings/setting_specs.h"
 
 #include <assert.h>
 #include <string.h>
 
 size_t att_setting_count(void)
 {
-    return att_row_count;
+    return att_setting_spec_count;
 }
 
 const att_setting *att_setting_get(size_t index)
 {
-    return index < att_row_count ? &att_rows[index].shown : NULL;
+    return index < att_setting_spec_count ? &att_setting_specs[index].info : NULL;
 }
 
 const att_setting *att_setting_find(const char *key)
 {
-    int row = att_row_find(key);
-    return row < 0 ? NULL : &att_rows[row].shown;
+    int row = att_setting_spec_find(key);
+    return row < 0 ? NULL : &att_setting_specs[row].info;
 }
 
-bool att_setting_concerns(const att_setting *setting, const char *task)
+bool att_setting_applies(const att_setting *setting, const char *task)
 {
-    int row = att_row_find(setting->key);
-    const char *const *words = att_setting_find("task")->words;
+    int row = att_setting_spec_find(setting->key);
+    const char *const *words = att_setting_find("task")->choices;
     for (int i = 0; row >= 0 && words[i]; i++)
         if (strcmp(words[i], task) == 0)
-            return att_rows[row].concerns.tasks >> i & 1;
+            return att_setting_specs[row].scope.tasks >> i & 1;
     return false;
 }
 
-att_kind att_settings_kind(const att_settings *settings)
+att_model_type att_settings_model_type(const att_settings *settings)
 {
-    return att_task_rows[settings->task].kind;
+    return att_task_specs[settings->task].model_type;
 }
 
-bool att_kind_reads(att_kind kind)
+bool att_model_type_has_source_vocab(att_model_type kind)
 {
-    return kind == ATT_KIND_PAIRS || kind == ATT_KIND_LABEL;
+    return kind == ATT_MODEL_SEQ2SEQ || kind == ATT_MODEL_CLASSIFIER;
 }
 
 /* ---- defaults */
 
 /* Defaults are literals of the table: a text is pointed to, and the rest is known to be good. */
-static void set_default(att_settings *settings, const att_row *row, const char *start)
+static void set_default(att_settings *settings, const att_setting_spec *row, const char *start)
 {
-    if (row->shown.kind == ATT_SETTING_TEXT)
-        *(const char **)att_row_member(row, settings) = start;
+    if (row->info.type == ATT_SETTING_TEXT)
+        *(const char **)att_setting_spec_member(row, settings) = start;
     else
-        (void)att_row_set(row, settings, start, NULL);
+        (void)att_setting_spec_set(row, settings, start, NULL);
 }
 
 static bool has_value(const att_settings *settings, const char *key, const char *word)
 {
-    const att_row *row = &att_rows[att_row_find(key)];
-    return strcmp(row->shown.words[*(int *)att_row_member(row, (att_settings *)settings)], word) ==
-           0;
+    const att_setting_spec *row = &att_setting_specs[att_setting_spec_find(key)];
+    return strcmp(row->info.choices[*(int *)att_setting_spec_member(row, (att_settings *)settings)],
+                  word) == 0;
 }
 
-static bool follows(const att_row *row)
+static bool copies_other_default(const att_setting_spec *row)
 {
-    return row->start && row->start[0] == '=';
+    return row->default_value && row->default_value[0] == '=';
 }
 
 /* The value of the number or real that the row's default names. */
-static void follow(att_settings *settings, const att_row *row)
+static void copy_default(att_settings *settings, const att_setting_spec *row)
 {
-    const att_row *other = &att_rows[att_row_find(row->start + 1)];
-    assert(row->shown.kind == other->shown.kind);
-    if (row->shown.kind == ATT_SETTING_NUMBER)
-        *(int64_t *)att_row_member(row, settings) = *(int64_t *)att_row_member(other, settings);
+    const att_setting_spec *other =
+        &att_setting_specs[att_setting_spec_find(row->default_value + 1)];
+    assert(row->info.type == other->info.type);
+    if (row->info.type == ATT_SETTING_INTEGER)
+        *(int64_t *)att_setting_spec_member(row, settings) =
+            *(int64_t *)att_setting_spec_member(other, settings);
     else
-        *(double *)att_row_member(row, settings) = *(double *)att_row_member(other, settings);
+        *(double *)att_setting_spec_member(row, settings) =
+            *(double *)att_setting_spec_member(other, settings);
 }
 
-static bool holds(const att_settings *settings, const att_other_default *other)
+static bool condition_holds(const att_settings *settings, const att_conditional_default *other)
 {
-    return has_value(settings, other->when, other->is) &&
-           (!other->also || has_value(settings, other->also, other->has));
+    return has_value(settings, other->if_key, other->if_value) &&
+           (!other->and_key || has_value(settings, other->and_key, other->and_value));
 }
 
-static bool has_other_default(const att_settings *settings, size_t row)
+static bool has_conditional_default(const att_settings *settings, size_t row)
 {
-    for (size_t i = 0; i < att_other_default_count; i++)
-        if (att_row_find(att_other_defaults[i].key) == (int)row &&
-            holds(settings, &att_other_defaults[i]))
+    for (size_t i = 0; i < att_conditional_default_count; i++)
+        if (att_setting_spec_find(att_conditional_defaults[i].key) == (int)row &&
+            condition_holds(settings, &att_conditional_defaults[i]))
             return true;
     return false;
 }
 
-void att_settings_settle(att_settings *settings)
+void att_settings_apply_defaults(att_settings *settings)
 {
-    for (size_t i = 0; i < att_row_count; i++)
-        if (settings->origin[i] == ATT_FROM_DEFAULT && !follows(&att_rows[i]))
-            set_default(settings, &att_rows[i], att_rows[i].start);
-    for (size_t i = 0; i < att_other_default_count; i++) {
-        const att_other_default *other = &att_other_defaults[i];
-        int row = att_row_find(other->key);
-        if (settings->origin[row] == ATT_FROM_DEFAULT && holds(settings, other))
-            set_default(settings, &att_rows[row], other->start);
+    for (size_t i = 0; i < att_setting_spec_count; i++)
+        if (settings->origin[i] == ATT_FROM_DEFAULT && !copies_other_default(&att_setting_specs[i]))
+            set_default(settings, &att_setting_specs[i], att_setting_specs[i].default_value);
+    for (size_t i = 0; i < att_conditional_default_count; i++) {
+        const att_conditional_default *other = &att_conditional_defaults[i];
+        int row = att_setting_spec_find(other->key);
+        if (settings->origin[row] == ATT_FROM_DEFAULT && condition_holds(settings, other))
+            set_default(settings, &att_setting_specs[row], other->default_value);
     }
-    for (size_t i = 0; i < att_row_count; i++)
-        if (settings->origin[i] == ATT_FROM_DEFAULT && follows(&att_rows[i]) &&
-            !has_other_default(settings, i))
-            follow(settings, &att_rows[i]);
+    for (size_t i = 0; i < att_setting_spec_count; i++)
+        if (settings->origin[i] == ATT_FROM_DEFAULT &&
+            copies_other_default(&att_setting_specs[i]) && !has_conditional_default(settings, i))
+            copy_default(settings, &att_setting_specs[i]);
 }
 
 /* ---- setting and getting */
 
 static att_status fail_unknown(const char *key, att_error *err)
 {
-    const char *known[ATT_MOST_SETTINGS];
-    for (size_t i = 0; i < att_row_count; i++)
-        known[i] = att_rows[i].shown.key;
-    const char *nearest = att_suggest(key, known, att_row_count);
-    char quoted[ATT_QUOTED];
+    const char *known[ATT_MAX_SETTINGS];
+    for (size_t i = 0; i < att_setting_spec_count; i++)
+        known[i] = att_setting_specs[i].info.key;
+    const char *nearest = att_suggest(key, known, att_setting_spec_count);
+    char quoted[ATT_QUOTED_SIZE];
     att_quote(quoted, key, strlen(key));
     if (nearest)
         return att_fail(err, ATT_BAD_INPUT, NULL, "unknown setting '%s'; did you mean %s?", quoted,
@@ -127,62 +130,66 @@ static att_status fail_unknown(const char *key, att_error *err)
     return att_fail(err, ATT_BAD_INPUT, NULL, "unknown setting '%s'", quoted);
 }
 
-att_status att_settings_put_unsettled(att_settings *settings, const char *key, const char *value,
-                                      att_origin origin, att_error *err)
+att_status att_settings_set_deferred(att_settings *settings, const char *key, const char *value,
+                                     att_setting_origin origin, att_error *err)
 {
-    int row = att_row_find(key);
+    int row = att_setting_spec_find(key);
     if (row < 0)
         return fail_unknown(key, err);
     if (settings->origin[row] > origin) {
         /* Even a value that does not count must be a good one. */
         att_settings unused = { 0 };
-        att_status status = att_row_set(&att_rows[row], &unused, value, err);
-        att_arena_free(&unused.texts);
+        att_status status = att_setting_spec_set(&att_setting_specs[row], &unused, value, err);
+        att_arena_free(&unused.strings);
         return status;
     }
-    ATT_TRY(att_row_set(&att_rows[row], settings, value, err));
+    ATT_TRY(att_setting_spec_set(&att_setting_specs[row], settings, value, err));
     settings->origin[row] = (uint8_t)origin;
     return ATT_OK;
 }
 
-att_status att_settings_put(att_settings *settings, const char *key, const char *value,
-                            att_origin origin, att_error *err)
+att_status att_settings_set_from(att_settings *settings, const char *key, const char *value,
+                                 att_setting_origin origin, att_error *err)
 {
-    ATT_TRY(att_settings_put_unsettled(settings, key, value, origin, err));
-    att_settings_settle(settings);
+    ATT_TRY(att_settings_set_deferred(settings, key, value, origin, err));
+    att_settings_apply_defaults(settings);
     return ATT_OK;
 }
 
 att_status att_settings_set(att_settings *settings, const char *key, const char *value,
                             att_error *err)
 {
-    return att_settings_put(settings, key, value, ATT_FROM_CALLER, err);
+    return att_settings_set_from(settings, key, value, ATT_FROM_CALLER, err);
 }
 
-att_status att_settings_get(att_text *out, const att_settings *settings, const char *key,
+att_status att_settings_get(att_string *out, const att_settings *settings, const char *key,
                             att_error *err)
 {
-    int row = att_row_find(key);
+    int row = att_setting_spec_find(key);
     if (row < 0)
         return fail_unknown(key, err);
-    return att_row_write(out, &att_rows[row], settings) == ATT_OK ? ATT_OK : att_fail_memory(err);
+    return att_setting_spec_write(out, &att_setting_specs[row], settings) == ATT_OK
+               ? ATT_OK
+               : att_fail_memory(err);
 }
 
-bool att_settings_given(const att_settings *settings, const char *key)
+bool att_settings_is_given(const att_settings *settings, const char *key)
 {
-    int row = att_row_find(key);
+    int row = att_setting_spec_find(key);
     return row >= 0 && settings->origin[row] >= ATT_FROM_CONFIG;
 }
 
-bool att_settings_from_files(const att_settings *settings)
+bool att_settings_uses_files(const att_settings *settings)
 {
-    return ATT_TASKS_FILES >> settings->task & 1;
+    return ATT_TASKS_TSV_FILES >> settings->task & 1;
 }
 
-bool att_settings_use(const att_settings *settings, const att_setting *setting)
+bool att_settings_applies(const att_settings *settings, const att_setting *setting)
 {
-    const att_concerns *concerns = &att_rows[att_row_find(setting->key)].concerns;
-    return concerns->tasks >> settings->task & 1 && concerns->families >> settings->family & 1;
+    const att_setting_scope *concerns =
+        &att_setting_specs[att_setting_spec_find(setting->key)].scope;
+    return concerns->tasks >> settings->task & 1 &&
+           concerns->architectures >> settings->architecture & 1;
 }
 
 /* ---- life */
@@ -193,7 +200,7 @@ att_status att_settings_new(att_settings **out, const char *task, att_error *err
     att_settings *settings = att_alloc_zero(1, sizeof *settings);
     if (!settings)
         return att_fail_memory(err);
-    att_settings_settle(settings);
+    att_settings_apply_defaults(settings);
     att_status status = task ? att_settings_set(settings, "task", task, err) : ATT_OK;
     if (status == ATT_OK)
         *out = settings;
@@ -206,6 +213,6 @@ void att_settings_free(att_settings *settings)
 {
     if (!settings)
         return;
-    att_arena_free(&settings->texts);
+    att_arena_free(&settings->strings);
     att_free(settings);
 }

@@ -34,7 +34,7 @@ static bool note_file(att_sheet *sheet, const char *path)
     bool full = (sheet->file_count & (sheet->file_count - 1)) == 0;
     if (full) {
         size_t room = sheet->file_count ? sheet->file_count * 2 : 1;
-        const char **files = att_arena_take(&sheet->arena, room, sizeof *files);
+        const char **files = att_arena_alloc(&sheet->arena, room, sizeof *files);
         if (!files)
             return false;
         if (sheet->file_count > 0)
@@ -53,7 +53,7 @@ att_status att_archive_open(const att_scope *scope, const att_expr *node, const 
         return att_scope_fail(scope, node, "this sheet has no folder, so it cannot load '%.200s'",
                               file);
     const char *path =
-        file[0] == '/' ? file : att_arena_print(scope->arena, "%s/%s", scope->folder, file);
+        file[0] == '/' ? file : att_arena_printf(scope->arena, "%s/%s", scope->folder, file);
     if (!path || !note_file(scope->sheet, path))
         return att_fail_memory(scope->err);
     att_error error = { .message = "" };
@@ -70,7 +70,7 @@ void att_archive_close(att_archive *archive)
 
 /* ---- Finding an array */
 
-enum { NAMES_SHOWN = 4, NAMES_TEXT = NAMES_SHOWN * (ATT_QUOTED + 4) + 8 };
+enum { NAMES_SHOWN = 4, NAMES_TEXT = NAMES_SHOWN * (ATT_QUOTED_SIZE + 4) + 8 };
 
 /* The first names in the file: "'q', 'k', 'v', …". */
 static const char *list_names(char out[NAMES_TEXT], const att_bundle *bundle)
@@ -79,7 +79,7 @@ static const char *list_names(char out[NAMES_TEXT], const att_bundle *bundle)
     int length = 0;
     strcpy(out, "no array");
     for (size_t i = 0; i < count && i < NAMES_SHOWN; i++) {
-        char quoted[ATT_QUOTED];
+        char quoted[ATT_QUOTED_SIZE];
         const char *name = att_bundle_name(bundle, i);
         length += snprintf(out + length, NAMES_TEXT - (size_t)length, "%s'%s'", i ? ", " : "",
                            att_quote(quoted, name, strlen(name)));
@@ -92,10 +92,10 @@ static const char *list_names(char out[NAMES_TEXT], const att_bundle *bundle)
 /* The name in the file nearest to the one that was written, or NULL. */
 static const char *nearest_name(const att_bundle *bundle, const char *name)
 {
-    enum { MOST = 256 };
-    const char *known[MOST];
+    enum { MAX_NAMES = 256 };
+    const char *known[MAX_NAMES];
     size_t count = 0;
-    for (; count < MOST && count < att_bundle_count(bundle); count++)
+    for (; count < MAX_NAMES && count < att_bundle_count(bundle); count++)
         known[count] = att_bundle_name(bundle, count);
     return att_suggest(name, known, count);
 }
@@ -104,7 +104,7 @@ static att_status fail_name(const att_scope *scope, const att_expr *node,
                             const att_archive *archive, const char *name)
 {
     char list[NAMES_TEXT];
-    char quoted[ATT_QUOTED];
+    char quoted[ATT_QUOTED_SIZE];
     list_names(list, archive->bundle);
     if (!name)
         return att_scope_fail(scope, node,
@@ -141,7 +141,7 @@ static double element(const att_tensor *tensor, int64_t at)
 }
 
 bool att_archive_matrix(att_arena *arena, const att_tensor *tensor, const int64_t *at, int count,
-                        const att_matrix **out)
+                        const att_tensor_matrix **out)
 {
     int64_t start = 0;
     int first = 0; /* the first dimension that is left */
@@ -157,7 +157,7 @@ bool att_archive_matrix(att_arena *arena, const att_tensor *tensor, const int64_
     int64_t cols = left >= 1 ? tensor->shape[tensor->rank - 1] : 1;
     int64_t row_stride = left == 2 ? tensor->stride[first] : 0;
     int64_t col_stride = left >= 1 ? tensor->stride[tensor->rank - 1] : 0;
-    att_matrix *matrix = att_matrix_new(arena, rows, cols);
+    att_tensor_matrix *matrix = att_matrix_new(arena, rows, cols);
     if (!matrix)
         return false;
     for (int64_t i = 0; i < rows; i++)
@@ -202,12 +202,13 @@ static att_status take_matrix(const att_scope *scope, const att_expr *node,
     ATT_TRY(read_at(scope, node, tensor, at, &count));
     if (!att_archive_matrix(scope->arena, tensor, at, count, &out->matrix))
         return att_fail_memory(scope->err);
-    char shape[ATT_SHAPE_TEXT];
+    char shape[ATT_SHAPE_STRING_SIZE];
     if (!out->matrix)
         return att_scope_fail(scope, node,
                               "the array has the shape %s: expected 'at' and an index for each of "
                               "its first %d dimensions",
-                              att_shape_text(shape, tensor->rank, tensor->shape), tensor->rank - 2);
+                              att_shape_to_string(shape, tensor->rank, tensor->shape),
+                              tensor->rank - 2);
     return ATT_OK;
 }
 

@@ -22,36 +22,36 @@
     { "v", "a vector of numbers" },                                                                \
     { "vectors", "rows or columns" }
 
-static const att_option_row attention_options[] = {
+static const att_option_spec attention_options[] = {
     ATTENTION_OPTIONS,
     { NULL, NULL },
 };
 
-static const att_option_row multihead_options[] = {
+static const att_option_spec multihead_options[] = {
     ATTENTION_OPTIONS,
     { "heads", "a number" },
     { "from", "a matrix" },
     { NULL, NULL },
 };
 
-static const att_option_row positional_options[] = {
+static const att_option_spec positional_options[] = {
     { "base", "a number" },
     { "start", "a number" },
     { NULL, NULL },
 };
 
-static const att_option_row linear_options[] = {
+static const att_option_spec linear_options[] = {
     { "vectors", "rows or columns" },
     { NULL, NULL },
 };
 
-static const att_option_row conv1d_options[] = {
+static const att_option_spec conv1d_options[] = {
     { "padding", "same or valid" },
     { "stride", "a number" },
     { NULL, NULL },
 };
 
-static const att_option_row gru_options[] = {
+static const att_option_spec gru_options[] = {
     { "reset", "after or before" },
     { NULL, NULL },
 };

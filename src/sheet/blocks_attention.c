@@ -7,37 +7,38 @@
 #include <inttypes.h>
 
 /* Parts of one head: q k v, mapped, products, scores, weights, output. */
-enum { HEAD_PARTS = 8, SHARED_PARTS = 4, MOST_HEADS = 4096 };
+enum { HEAD_PARTS = 8, SHARED_PARTS = 4, MAX_HEADS = 4096 };
 
 /* An argument under the name that the formulas use: q = s. */
-static att_status add_input(att_layer *layer, const char *name, const char *says,
+static att_status add_input(att_sheet_layer *layer, const char *name, const char *says,
                             const att_argument *input)
 {
-    return att_layer_add(
-        layer,
-        &(att_part){ .name = name, .says = says, .formula = input->node, .value = input->matrix });
+    return att_sheet_layer_add(layer, &(att_slice){ .name = name,
+                                                    .description = says,
+                                                    .formula = input->node,
+                                                    .value = input->matrix });
 }
 
 att_status att_run_attention(const att_call *call, att_value *out)
 {
-    att_layer layer;
-    att_choices choices;
-    att_head head = { 0 };
-    ATT_TRY(att_layer_start(&layer, call, HEAD_PARTS));
-    ATT_TRY(att_choices_read(&layer, 1, &choices));
+    att_sheet_layer layer;
+    att_sheet_attention choices;
+    att_sheet_head head = { 0 };
+    ATT_TRY(att_sheet_layer_start(&layer, call, HEAD_PARTS));
+    ATT_TRY(att_sheet_attention_read(&layer, 1, &choices));
     ATT_TRY(att_argument_get(call, 0, "q", &head.q));
     ATT_TRY(att_argument_get(call, 1, "k", &head.k));
     ATT_TRY(att_argument_get(call, 2, "v", &head.v));
     ATT_TRY(add_input(&layer, "q", "the queries", &head.q));
     ATT_TRY(add_input(&layer, "k", "the keys", &head.k));
     ATT_TRY(add_input(&layer, "v", "the values", &head.v));
-    head.query = att_layer_turn(&layer, head.q.matrix);
-    head.key = att_layer_turn(&layer, head.k.matrix);
-    head.value = att_layer_turn(&layer, head.v.matrix);
+    head.query = att_sheet_layer_orient(&layer, head.q.matrix);
+    head.key = att_sheet_layer_orient(&layer, head.k.matrix);
+    head.value = att_sheet_layer_orient(&layer, head.v.matrix);
     if (!head.query || !head.key || !head.value)
         return att_fail_memory(call->err);
-    ATT_TRY(att_head_work(&layer, &choices, &head));
-    att_layer_finish(&layer, out);
+    ATT_TRY(att_sheet_head_compute(&layer, &choices, &head));
+    att_sheet_layer_finish(&layer, out);
     return ATT_OK;
 }
 
@@ -58,54 +59,55 @@ static const struct {
 
 /* Adds the part that maps `x` by `w` (or takes it as it is, where w has no matrix) and gives its
  * vectors as rows. */
-static att_status project(att_layer *layer, enum role role, int64_t head, const att_argument *x,
-                          const att_argument *w, const att_matrix **rows)
+static att_status project(att_sheet_layer *layer, enum role role, int64_t head,
+                          const att_argument *x, const att_argument *w,
+                          const att_tensor_matrix **rows)
 {
-    att_workings workings = { 0 };
-    const att_matrix *value = x->matrix;
+    att_calculations workings = { 0 };
+    const att_tensor_matrix *value = x->matrix;
     const att_expr *formula = x->node;
     if (w->matrix) {
-        ATT_TRY(att_argument_maps(layer, x, w));
-        value = att_layer_map(layer, x->matrix, w->matrix, roles[role].part, &workings);
-        formula = att_layer_map_formula(layer, x->node, w->node);
+        ATT_TRY(att_argument_check_linear(layer, x, w));
+        value = att_sheet_layer_linear(layer, x->matrix, w->matrix, roles[role].part, &workings);
+        formula = att_sheet_layer_linear_formula(layer, x->node, w->node);
     }
-    *rows = att_layer_turn(layer, value);
+    *rows = att_sheet_layer_orient(layer, value);
     if (!value || !formula || !*rows)
         return att_fail_memory(layer->call->err);
-    return att_layer_add(layer, &(att_part){ .name = roles[role].part,
-                                             .head = head,
-                                             .says = roles[role].says,
-                                             .formula = formula,
-                                             .value = value,
-                                             .workings = workings.items,
-                                             .working_count = workings.count });
+    return att_sheet_layer_add(layer, &(att_slice){ .name = roles[role].part,
+                                                    .head = head,
+                                                    .description = roles[role].says,
+                                                    .formula = formula,
+                                                    .value = value,
+                                                    .calculations = workings.items,
+                                                    .calculation_count = workings.count });
 }
 
 /* One head from projections: queries from x, keys and values from y. */
-static att_status work_projected(att_layer *layer, const att_choices *choices, int64_t number,
-                                 const att_argument *x, const att_argument *y,
-                                 const att_argument w[ROLES], att_head *head)
+static att_status compute_projected(att_sheet_layer *layer, const att_sheet_attention *choices,
+                                    int64_t number, const att_argument *x, const att_argument *y,
+                                    const att_argument w[ROLES], att_sheet_head *head)
 {
-    *head = (att_head){ .number = number,
-                        .q = w[ROLE_QUERY],
-                        .k = w[ROLE_KEY],
-                        .v = w[ROLE_VALUE].matrix ? w[ROLE_VALUE] : *y };
+    *head = (att_sheet_head){ .number = number,
+                              .q = w[ROLE_QUERY],
+                              .k = w[ROLE_KEY],
+                              .v = w[ROLE_VALUE].matrix ? w[ROLE_VALUE] : *y };
     ATT_TRY(project(layer, ROLE_QUERY, number, x, &w[ROLE_QUERY], &head->query));
     ATT_TRY(project(layer, ROLE_KEY, number, y, &w[ROLE_KEY], &head->key));
     ATT_TRY(project(layer, ROLE_VALUE, number, y, &w[ROLE_VALUE], &head->value));
-    return att_head_work(layer, choices, head);
+    return att_sheet_head_compute(layer, choices, head);
 }
 
 /* Self- and cross-attention differ in whether keys and values have an argument of their own. */
 static att_status run_single(const att_call *call, bool cross, att_value *out)
 {
-    att_layer layer;
-    att_choices choices;
-    att_head head;
+    att_sheet_layer layer;
+    att_sheet_attention choices;
+    att_sheet_head head;
     att_argument x, y, w[ROLES] = { { 0 } };
     size_t next = 0;
-    ATT_TRY(att_layer_start(&layer, call, HEAD_PARTS + SHARED_PARTS));
-    ATT_TRY(att_choices_read(&layer, 1, &choices));
+    ATT_TRY(att_sheet_layer_start(&layer, call, HEAD_PARTS + SHARED_PARTS));
+    ATT_TRY(att_sheet_attention_read(&layer, 1, &choices));
     ATT_TRY(att_argument_get(call, next++, "X", &x));
     ATT_TRY(add_input(&layer, "x", "the input vectors", &x));
     y = x;
@@ -115,8 +117,8 @@ static att_status run_single(const att_call *call, bool cross, att_value *out)
     }
     for (int role = 0; role < ROLES && next < call->arg_count; role++)
         ATT_TRY(att_argument_get(call, next++, roles[role].weight, &w[role]));
-    ATT_TRY(work_projected(&layer, &choices, 0, &x, &y, w, &head));
-    att_layer_finish(&layer, out);
+    ATT_TRY(compute_projected(&layer, &choices, 0, &x, &y, w, &head));
+    att_sheet_layer_finish(&layer, out);
     return ATT_OK;
 }
 
@@ -140,7 +142,7 @@ struct weights {
     int64_t count;
 };
 
-static att_status take_weights(const att_call *call, enum role role, int64_t heads,
+static att_status read_weights(const att_call *call, enum role role, int64_t heads,
                                struct weights *out)
 {
     size_t index = (size_t)role + 1;
@@ -153,7 +155,7 @@ static att_status take_weights(const att_call *call, enum role role, int64_t hea
     if (!out->name)
         return att_fail_memory(call->err);
     if (value->kind != ATT_VALUE_LIST) {
-        const att_matrix *matrix;
+        const att_tensor_matrix *matrix;
         return att_call_matrix(call, index, &matrix);
     }
     out->count = (int64_t)value->item_count;
@@ -162,10 +164,10 @@ static att_status take_weights(const att_call *call, enum role role, int64_t hea
 
 /* The share of head `index` in a matrix that holds all heads side by side (one above the other
  * where vectors are columns). */
-static att_status split(const att_layer *layer, const struct weights *weights, int64_t index,
-                        const att_matrix **out)
+static att_status split(const att_sheet_layer *layer, const struct weights *weights, int64_t index,
+                        const att_tensor_matrix **out)
 {
-    const att_matrix *whole = att_layer_turn(layer, weights->value->matrix);
+    const att_tensor_matrix *whole = att_sheet_layer_orient(layer, weights->value->matrix);
     if (!whole)
         return att_fail_memory(layer->call->err);
     if (whole->cols % weights->count != 0)
@@ -174,22 +176,22 @@ static att_status split(const att_layer *layer, const struct weights *weights, i
                              layer->call->function->name, whole->cols,
                              layer->columns ? "rows" : "columns", weights->name, weights->count);
     int64_t width = whole->cols / weights->count;
-    int64_t *cols = att_arena_take(layer->call->arena, (size_t)width, sizeof *cols);
+    int64_t *cols = att_arena_alloc(layer->call->arena, (size_t)width, sizeof *cols);
     if (!cols)
         return att_fail_memory(layer->call->err);
     for (int64_t j = 0; j < width; j++)
         cols[j] = index * width + j;
-    *out = att_layer_turn(
+    *out = att_sheet_layer_orient(
         layer, att_matrix_select(layer->call->arena, whole, NULL, whole->rows, cols, width));
     return *out ? ATT_OK : att_fail_memory(layer->call->err);
 }
 
 /* What to call the share of head `index`: as listed, or the whole's name with a subscript. */
-static att_status name_weight(const att_layer *layer, const struct weights *weights, int64_t index,
-                              att_argument *out)
+static att_status name_weight(const att_sheet_layer *layer, const struct weights *weights,
+                              int64_t index, att_argument *out)
 {
     att_arena *arena = layer->call->arena;
-    const char *usual = att_arena_print(arena, "%s[%" PRId64 "]", weights->name, index + 1);
+    const char *usual = att_arena_printf(arena, "%s[%" PRId64 "]", weights->name, index + 1);
     if (!usual)
         return att_fail_memory(layer->call->err);
     if (weights->node->kind == ATT_EXPR_LIST) {
@@ -207,8 +209,8 @@ static att_status name_weight(const att_layer *layer, const struct weights *weig
 }
 
 /* The matrix of head `index`, from 0. */
-static att_status take_weight(const att_layer *layer, const struct weights *weights, int64_t index,
-                              att_argument *out)
+static att_status read_weight(const att_sheet_layer *layer, const struct weights *weights,
+                              int64_t index, att_argument *out)
 {
     bool listed = weights->value->kind == ATT_VALUE_LIST;
     *out = (att_argument){ .name = weights->name, .node = weights->node };
@@ -227,9 +229,9 @@ static att_status take_weight(const att_layer *layer, const struct weights *weig
 static att_status count_heads(const att_call *call, struct weights w[ROLES], int64_t *out)
 {
     int64_t heads = 1;
-    ATT_TRY(att_option_whole(call, "heads", 1, MOST_HEADS, &heads));
+    ATT_TRY(att_option_integer(call, "heads", 1, MAX_HEADS, &heads));
     for (int role = 0; role < ROLES; role++)
-        ATT_TRY(take_weights(call, (enum role)role, heads, &w[role]));
+        ATT_TRY(read_weights(call, (enum role)role, heads, &w[role]));
     *out = w[ROLE_QUERY].count;
     if (att_call_option(call, "heads") && *out != heads)
         return att_call_fail(call, att_option_node(call, "heads"),
@@ -245,66 +247,70 @@ static att_status count_heads(const att_call *call, struct weights w[ROLES], int
 }
 
 /* [head 1, head 2, …]; heads may differ in width. */
-static const att_matrix *concatenate(att_arena *arena, const att_head *heads, int64_t count)
+static const att_tensor_matrix *concatenate(att_arena *arena, const att_sheet_head *heads,
+                                            int64_t count)
 {
-    const att_matrix **outputs = att_arena_take(arena, (size_t)count, sizeof *outputs);
+    const att_tensor_matrix **outputs = att_arena_alloc(arena, (size_t)count, sizeof *outputs);
     if (!outputs)
         return NULL;
     for (int64_t h = 0; h < count; h++)
         outputs[h] = heads[h].output;
-    return att_matrix_beside(arena, outputs, (size_t)count);
+    return att_matrix_hstack(arena, outputs, (size_t)count);
 }
 
 /* "[output_1, output_2]", or from above to below where vectors are columns. */
-static const att_expr *concatenate_formula(const att_layer *layer, int64_t count)
+static const att_expr *concatenate_formula(const att_sheet_layer *layer, int64_t count)
 {
     att_arena *arena = layer->call->arena;
     const char *text = "[output_1";
     for (int64_t h = 2; h <= count && text; h++) {
         bool skip = count > 4 && h > 2 && h < count;
         if (!skip)
-            text =
-                att_arena_print(arena, "%s%s output_%" PRId64, text, layer->columns ? ";" : ",", h);
+            text = att_arena_printf(arena, "%s%s output_%" PRId64, text, layer->columns ? ";" : ",",
+                                    h);
     }
-    text = text ? att_arena_print(arena, "%s]", text) : NULL;
+    text = text ? att_arena_printf(arena, "%s]", text) : NULL;
     return text ? att_formula(arena, text) : NULL;
 }
 
 /* The heads side by side and, where it is given, through W_O. */
-static att_status join_heads(att_layer *layer, const att_head *heads, int64_t count)
+static att_status join_heads(att_sheet_layer *layer, const att_sheet_head *heads, int64_t count)
 {
     const att_call *call = layer->call;
-    const att_matrix *all = att_layer_turn(layer, concatenate(call->arena, heads, count));
+    const att_tensor_matrix *all =
+        att_sheet_layer_orient(layer, concatenate(call->arena, heads, count));
     const att_expr *formula = concatenate_formula(layer, count);
     if (!all || !formula)
         return att_fail_memory(call->err);
-    ATT_TRY(att_layer_add(
-        layer, &(att_part){ .name = "heads",
-                            .says = layer->columns ? "the heads' outputs, one above the other"
-                                                   : "the heads' outputs side by side",
-                            .formula = formula,
-                            .value = all }));
+    ATT_TRY(att_sheet_layer_add(
+        layer,
+        &(att_slice){ .name = "heads",
+                      .description = layer->columns ? "the heads' outputs, one above the other"
+                                                    : "the heads' outputs side by side",
+                      .formula = formula,
+                      .value = all }));
     if (call->arg_count <= ROLES + 1)
         return ATT_OK;
     att_argument w, joined = { .matrix = all, .name = "heads" };
-    att_workings workings = { 0 };
+    att_calculations workings = { 0 };
     ATT_TRY(att_argument_get(call, ROLES + 1, "W_O", &w));
-    ATT_TRY(att_argument_maps(layer, &joined, &w));
-    const att_expr *mapping =
-        att_layer_map_formula(layer, (att_expr *)att_formula(call->arena, "heads"), w.node);
-    const att_matrix *output = att_layer_map(layer, all, w.matrix, "y", &workings);
+    ATT_TRY(att_argument_check_linear(layer, &joined, &w));
+    const att_expr *mapping = att_sheet_layer_linear_formula(
+        layer, (att_expr *)att_formula(call->arena, "heads"), w.node);
+    const att_tensor_matrix *output = att_sheet_layer_linear(layer, all, w.matrix, "y", &workings);
     if (!mapping)
         return att_fail_memory(call->err);
-    return att_layer_add(layer, &(att_part){ .name = "output",
-                                             .says = "the heads mixed by the output matrix",
+    return att_sheet_layer_add(layer,
+                               &(att_slice){ .name = "output",
+                                             .description = "the heads mixed by the output matrix",
                                              .formula = mapping,
                                              .value = output,
-                                             .workings = workings.items,
-                                             .working_count = workings.count });
+                                             .calculations = workings.items,
+                                             .calculation_count = workings.count });
 }
 
 /* Queries from X; keys and values from X too, or from the matrix of `from`. */
-static att_status take_inputs(att_layer *layer, att_argument *x, att_argument *y)
+static att_status read_inputs(att_sheet_layer *layer, att_argument *x, att_argument *y)
 {
     const att_call *call = layer->call;
     ATT_TRY(att_argument_get(call, 0, "X", x));
@@ -328,23 +334,23 @@ att_status att_run_multihead(const att_call *call, att_value *out)
 {
     struct weights weights[ROLES];
     int64_t count;
-    att_layer layer;
-    att_choices choices;
+    att_sheet_layer layer;
+    att_sheet_attention choices;
     att_argument x, y;
     ATT_TRY(count_heads(call, weights, &count));
-    ATT_TRY(att_layer_start(&layer, call, (size_t)count * HEAD_PARTS + SHARED_PARTS));
-    ATT_TRY(att_choices_read(&layer, count, &choices));
-    ATT_TRY(take_inputs(&layer, &x, &y));
-    att_head *heads = att_arena_take(call->arena, (size_t)count, sizeof *heads);
+    ATT_TRY(att_sheet_layer_start(&layer, call, (size_t)count * HEAD_PARTS + SHARED_PARTS));
+    ATT_TRY(att_sheet_attention_read(&layer, count, &choices));
+    ATT_TRY(read_inputs(&layer, &x, &y));
+    att_sheet_head *heads = att_arena_alloc(call->arena, (size_t)count, sizeof *heads);
     if (!heads)
         return att_fail_memory(call->err);
     for (int64_t h = 0; h < count; h++) {
         att_argument w[ROLES];
         for (int role = 0; role < ROLES; role++)
-            ATT_TRY(take_weight(&layer, &weights[role], h * weights[role].count / count, &w[role]));
-        ATT_TRY(work_projected(&layer, &choices, h + 1, &x, &y, w, &heads[h]));
+            ATT_TRY(read_weight(&layer, &weights[role], h * weights[role].count / count, &w[role]));
+        ATT_TRY(compute_projected(&layer, &choices, h + 1, &x, &y, w, &heads[h]));
     }
     ATT_TRY(join_heads(&layer, heads, count));
-    att_layer_finish(&layer, out);
+    att_sheet_layer_finish(&layer, out);
     return ATT_OK;
 }

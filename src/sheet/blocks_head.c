@@ -4,12 +4,12 @@
 #include <inttypes.h>
 #include <math.h>
 
-static int64_t queries_of(const att_head *head)
+static int64_t queries_of(const att_sheet_head *head)
 {
     return head->query->rows;
 }
 
-static int64_t keys_of(const att_head *head)
+static int64_t keys_of(const att_sheet_head *head)
 {
     return head->key->rows;
 }
@@ -17,19 +17,20 @@ static int64_t keys_of(const att_head *head)
 /* ---------------------------------------------------------------- checks */
 
 /* "d_q = d_k" for scores that multiply, "n_v = n_k" always; in the user's own names and shapes. */
-static att_status check_shapes(const att_layer *layer, const att_choices *choices,
-                               const att_head *head)
+static att_status check_shapes(const att_sheet_layer *layer, const att_sheet_attention *choices,
+                               const att_sheet_head *head)
 {
     const char *function = layer->call->function->name;
-    const att_matrix *q = head->q.matrix;
-    const att_matrix *k = head->k.matrix;
-    const att_matrix *v = head->v.matrix;
-    if (att_score_rows[choices->how.score].multiplies && head->query->cols != head->key->cols)
+    const att_tensor_matrix *q = head->q.matrix;
+    const att_tensor_matrix *k = head->k.matrix;
+    const att_tensor_matrix *v = head->v.matrix;
+    if (att_score_specs[choices->options.score].needs_equal_width &&
+        head->query->cols != head->key->cols)
         return att_call_fail(layer->call, head->k.node,
                              "%s: %s is %" PRId64 " × %" PRId64 " and %s is %" PRId64 " × %" PRId64
                              ": the %s score needs d_q = d_k, but %" PRId64 " ≠ %" PRId64,
                              function, head->q.name, q->rows, q->cols, head->k.name, k->rows,
-                             k->cols, att_score_name(choices->how.score), head->query->cols,
+                             k->cols, att_score_name(choices->options.score), head->query->cols,
                              head->key->cols);
     if (head->value->rows != head->key->rows)
         return att_call_fail(layer->call, head->v.node,
@@ -41,11 +42,12 @@ static att_status check_shapes(const att_layer *layer, const att_choices *choice
 }
 
 /* A matrix option over pairs of query and key, which may have one row or one column for all. */
-static att_status take_pairs(const att_layer *layer, const att_choices *choices,
-                             const att_head *head, const char *name, const att_matrix **out)
+static att_status read_pairs(const att_sheet_layer *layer, const att_sheet_attention *choices,
+                             const att_sheet_head *head, const char *name,
+                             const att_tensor_matrix **out)
 {
-    ATT_TRY(att_choices_option(layer, choices, name, head->number, out));
-    const att_matrix *m = *out;
+    ATT_TRY(att_sheet_attention_option(layer, choices, name, head->number, out));
+    const att_tensor_matrix *m = *out;
     if (!m || ((m->rows == 1 || m->rows == queries_of(head)) &&
                (m->cols == 1 || m->cols == keys_of(head))))
         return ATT_OK;
@@ -56,16 +58,17 @@ static att_status take_pairs(const att_layer *layer, const att_choices *choices,
                          keys_of(head));
 }
 
-double att_pair_at(const att_matrix *m, int64_t i, int64_t j)
+double att_broadcast_at(const att_tensor_matrix *m, int64_t i, int64_t j)
 {
     return m->data[(m->rows == 1 ? 0 : i) * m->cols + (m->cols == 1 ? 0 : j)];
 }
 
 /* alibi = slope, or one slope per head. */
-static att_status take_slope(const att_layer *layer, const att_choices *choices, att_head *head)
+static att_status read_alibi_slope(const att_sheet_layer *layer, const att_sheet_attention *choices,
+                                   att_sheet_head *head)
 {
-    const att_matrix *m;
-    ATT_TRY(att_choices_option(layer, choices, "alibi", head->number, &m));
+    const att_tensor_matrix *m;
+    ATT_TRY(att_sheet_attention_option(layer, choices, "alibi", head->number, &m));
     if (!m)
         return ATT_OK;
     int64_t count = m->rows * m->cols;
@@ -76,28 +79,28 @@ static att_status take_slope(const att_layer *layer, const att_choices *choices,
         return att_call_fail(layer->call, att_option_node(layer->call, "alibi"),
                              "%s: alibi takes one finite slope, or one for each head",
                              layer->call->function->name);
-    head->slope = slope;
+    head->alibi_slope = slope;
     return ATT_OK;
 }
 
 /* The dense mask of 0 and 1 as the reference wants it; NULL where none was given. */
-static att_status take_mask(const att_layer *layer, const att_choices *choices,
-                            const att_head *head, uint8_t **out)
+static att_status read_mask(const att_sheet_layer *layer, const att_sheet_attention *choices,
+                            const att_sheet_head *head, uint8_t **out)
 {
     const att_value *given = att_call_option(layer->call, "mask");
     *out = NULL;
     if (!given || given->kind == ATT_VALUE_WORD)
         return ATT_OK;
-    const att_matrix *mask;
-    ATT_TRY(take_pairs(layer, choices, head, "mask", &mask));
+    const att_tensor_matrix *mask;
+    ATT_TRY(read_pairs(layer, choices, head, "mask", &mask));
     size_t queries = (size_t)queries_of(head);
     size_t keys = (size_t)keys_of(head);
-    *out = att_arena_take(layer->call->arena, queries * keys, 1);
+    *out = att_arena_alloc(layer->call->arena, queries * keys, 1);
     if (!*out)
         return att_fail_memory(layer->call->err);
     for (size_t i = 0; i < queries; i++) {
         for (size_t j = 0; j < keys; j++) {
-            double bit = att_pair_at(mask, (int64_t)i, (int64_t)j);
+            double bit = att_broadcast_at(mask, (int64_t)i, (int64_t)j);
             if (bit != 0.0 && bit != 1.0)
                 return att_call_fail(layer->call, att_option_node(layer->call, "mask"),
                                      "%s: mask holds 1 where a query may attend a key and 0 where "
@@ -109,8 +112,8 @@ static att_status take_mask(const att_layer *layer, const att_choices *choices,
     return ATT_OK;
 }
 
-static att_status check_length(const att_layer *layer, const att_choices *choices,
-                               const att_head *head)
+static att_status check_length(const att_sheet_layer *layer, const att_sheet_attention *choices,
+                               const att_sheet_head *head)
 {
     if (choices->length <= keys_of(head))
         return ATT_OK;
@@ -121,35 +124,36 @@ static att_status check_length(const att_layer *layer, const att_choices *choice
 
 /* The reference works per pair: the general and the additive score go through W (and U) each time.
  */
-static att_status check_work(const att_layer *layer, const att_choices *choices,
-                             const att_head *head)
+static att_status check_work(const att_sheet_layer *layer, const att_sheet_attention *choices,
+                             const att_sheet_head *head)
 {
     double pair = (double)(head->query->cols + head->key->cols + head->value->cols);
     for (size_t i = ATT_PARAM_W; i <= ATT_PARAM_U; i++)
-        if (head->param[i] && choices->how.score != ATT_SCORE_LOCATION)
+        if (head->param[i] && choices->options.score != ATT_SCORE_LOCATION)
             pair += (double)head->param[i]->rows * (double)head->param[i]->cols;
-    return att_layer_afford(layer->call, (double)queries_of(head) * (double)keys_of(head) * pair);
+    return att_sheet_layer_check_cost(layer->call,
+                                      (double)queries_of(head) * (double)keys_of(head) * pair);
 }
 
 /* ---------------------------------------------------------------- the reference */
 
-static att_tensor view3(const att_matrix *m)
+static att_tensor view3(const att_tensor_matrix *m)
 {
     return att_tensor_view(m->data, ATT_F64, 3, (int64_t[]){ 1, m->rows, m->cols });
 }
 
-static att_tensor view_vectors(const att_matrix *m)
+static att_tensor view_vectors(const att_tensor_matrix *m)
 {
     return att_tensor_view(m->data, ATT_F64, 4, (int64_t[]){ 1, m->rows, 1, m->cols });
 }
 
-static att_tensor view_pairs(const att_matrix *m)
+static att_tensor view_pairs(const att_tensor_matrix *m)
 {
     return att_tensor_view(m->data, ATT_F64, 4, (int64_t[]){ 1, 1, m->rows, m->cols });
 }
 
 /* A vector parameter has no row of its own: [H,A]. */
-static att_tensor view_param(const att_matrix *m, size_t param)
+static att_tensor view_param(const att_tensor_matrix *m, size_t param)
 {
     if (param == ATT_PARAM_B || param == ATT_PARAM_V)
         return att_tensor_view(m->data, ATT_F64, 2, (int64_t[]){ 1, m->cols });
@@ -157,9 +161,9 @@ static att_tensor view_param(const att_matrix *m, size_t param)
 }
 
 /* Calls the reference; what it writes goes into `scores`, `weights` (may be NULL) and `output`. */
-static att_status run_reference(const att_layer *layer, const att_attention *how,
-                                const att_head *head, att_matrix *scores, att_matrix *weights,
-                                att_matrix *output)
+static att_status run_reference(const att_sheet_layer *layer, const att_attention_options *how,
+                                const att_sheet_head *head, att_tensor_matrix *scores,
+                                att_tensor_matrix *weights, att_tensor_matrix *output)
 {
     att_tensor query = view_vectors(head->query);
     att_tensor key = view_vectors(head->key);
@@ -169,7 +173,7 @@ static att_status run_reference(const att_layer *layer, const att_attention *how
         if (head->param[i])
             param[i] = view_param(head->param[i], i);
     att_tensor bias = head->bias ? view_pairs(head->bias) : (att_tensor){ 0 };
-    att_tensor slope = att_tensor_view(&head->slope, ATT_F64, 1, (int64_t[]){ 1 });
+    att_tensor slope = att_tensor_view(&head->alibi_slope, ATT_F64, 1, (int64_t[]){ 1 });
     att_attention_inputs in = {
         .query = &query,
         .key = &key,
@@ -179,7 +183,7 @@ static att_status run_reference(const att_layer *layer, const att_attention *how
         .score_b = head->param[ATT_PARAM_B] ? &param[ATT_PARAM_B] : NULL,
         .score_v = head->param[ATT_PARAM_V] ? &param[ATT_PARAM_V] : NULL,
         .bias = head->bias ? &bias : NULL,
-        .alibi = head->slope != 0.0 ? &slope : NULL,
+        .alibi = head->alibi_slope != 0.0 ? &slope : NULL,
     };
     att_tensor scores_view = view_pairs(scores);
     att_tensor weights_view = weights ? view_pairs(weights) : (att_tensor){ 0 };
@@ -188,7 +192,7 @@ static att_status run_reference(const att_layer *layer, const att_attention *how
                                   .scores = &scores_view,
                                   .weights = weights ? &weights_view : NULL };
     att_error err = { 0 };
-    att_status status = att_attention_forward_ref(how, &in, &out, &err);
+    att_status status = att_attention_forward_reference(how, &in, &out, &err);
     if (status == ATT_BAD_INPUT)
         return att_call_fail(layer->call, NULL, "%s: %s", layer->call->function->name, err.message);
     if (status != ATT_OK && layer->call->err)
@@ -198,25 +202,26 @@ static att_status run_reference(const att_layer *layer, const att_attention *how
 
 /* Which pairs the masks leave: the reference itself is asked, with vectors that score 0, so that
  * only a masked pair is minus infinity. */
-static att_status find_allowed(const att_layer *layer, const att_attention *how, att_head *head)
+static att_status find_allowed(const att_sheet_layer *layer, const att_attention_options *how,
+                               att_sheet_head *head)
 {
-    bool masked = how->causal || how->window || how->key_lengths || how->allow;
+    bool masked = how->causal || how->window || how->key_lengths || how->mask;
     if (!masked)
         return ATT_OK;
     att_arena *arena = layer->call->arena;
     int64_t queries = queries_of(head);
     int64_t keys = keys_of(head);
-    att_matrix *scores = att_matrix_new(arena, queries, keys);
-    att_matrix *output = att_matrix_new(arena, queries, 1);
-    uint8_t *allowed = att_arena_take(arena, (size_t)queries * (size_t)keys, 1);
-    att_head blank = { .query = att_matrix_new(arena, queries, 1),
-                       .key = att_matrix_new(arena, keys, 1),
-                       .value = att_matrix_new(arena, keys, 1) };
+    att_tensor_matrix *scores = att_matrix_new(arena, queries, keys);
+    att_tensor_matrix *output = att_matrix_new(arena, queries, 1);
+    uint8_t *allowed = att_arena_alloc(arena, (size_t)queries * (size_t)keys, 1);
+    att_sheet_head blank = { .query = att_matrix_new(arena, queries, 1),
+                             .key = att_matrix_new(arena, keys, 1),
+                             .value = att_matrix_new(arena, keys, 1) };
     if (!scores || !output || !allowed || !blank.query || !blank.key || !blank.value)
         return att_fail_memory(layer->call->err);
-    att_attention only_masks = *how;
+    att_attention_options only_masks = *how;
     only_masks.score = ATT_SCORE_DOT;
-    only_masks.normaliser = ATT_NORMALISE_NONE;
+    only_masks.normalizer = ATT_NORMALIZE_NONE;
     ATT_TRY(run_reference(layer, &only_masks, &blank, scores, NULL, output));
     for (int64_t i = 0; i < queries * keys; i++)
         allowed[i] = isinf(scores->data[i]) ? 0 : 1;
@@ -225,35 +230,38 @@ static att_status find_allowed(const att_layer *layer, const att_attention *how,
 }
 
 /* Whether something happens to the scores between the product and the normaliser. */
-static bool has_products(const att_attention *how, const att_head *head)
+static bool has_raw_scores(const att_attention_options *how, const att_sheet_head *head)
 {
     return how->score == ATT_SCORE_SCALED || how->scale != 0.0 || how->soft_cap != 0.0 ||
-           head->bias || head->slope != 0.0;
+           head->bias || head->alibi_slope != 0.0;
 }
 
 /* The scores before scale, cap, bias and mask. */
-static att_status find_products(const att_layer *layer, const att_attention *how, att_head *head)
+static att_status compute_raw_scores(const att_sheet_layer *layer, const att_attention_options *how,
+                                     att_sheet_head *head)
 {
-    if (!has_products(how, head))
+    if (!has_raw_scores(how, head))
         return ATT_OK;
-    att_matrix *products = att_matrix_new(layer->call->arena, queries_of(head), keys_of(head));
+    att_tensor_matrix *products =
+        att_matrix_new(layer->call->arena, queries_of(head), keys_of(head));
     if (!products)
         return att_fail_memory(layer->call->err);
-    att_attention raw = { .score = how->score == ATT_SCORE_SCALED ? ATT_SCORE_DOT : how->score,
-                          .normaliser = ATT_NORMALISE_NONE };
-    att_head bare = *head;
+    att_attention_options raw = { .score =
+                                      how->score == ATT_SCORE_SCALED ? ATT_SCORE_DOT : how->score,
+                                  .normalizer = ATT_NORMALIZE_NONE };
+    att_sheet_head bare = *head;
     bare.bias = NULL;
-    bare.slope = 0.0;
+    bare.alibi_slope = 0.0;
     ATT_TRY(run_reference(layer, &raw, &bare, products, NULL, head->output));
     products->row_labels = head->query->row_labels;
     products->col_labels = head->key->row_labels;
-    head->products = products;
+    head->raw_scores = products;
     return ATT_OK;
 }
 
-static void label_results(att_head *head)
+static void label_results(att_sheet_head *head)
 {
-    att_matrix *pairs[] = { head->scores, head->weights };
+    att_tensor_matrix *pairs[] = { head->scores, head->weights };
     for (size_t i = 0; i < 2; i++) {
         pairs[i]->row_labels = head->query->row_labels;
         pairs[i]->col_labels = head->key->row_labels;
@@ -263,37 +271,38 @@ static void label_results(att_head *head)
     head->output->col_labels = head->value->col_labels;
 }
 
-static att_status compute(const att_layer *layer, const att_choices *choices, att_head *head,
-                          const uint8_t *mask)
+static att_status compute(const att_sheet_layer *layer, const att_sheet_attention *choices,
+                          att_sheet_head *head, const uint8_t *mask)
 {
     att_arena *arena = layer->call->arena;
-    att_attention how = choices->how;
+    att_attention_options how = choices->options;
     how.key_lengths = choices->length >= 0 ? &choices->length : NULL;
-    how.allow = mask;
-    how.allow_stride[2] = keys_of(head);
-    how.allow_stride[3] = 1;
+    how.mask = mask;
+    how.mask_stride[2] = keys_of(head);
+    how.mask_stride[3] = 1;
     head->scores = att_matrix_new(arena, queries_of(head), keys_of(head));
     head->weights = att_matrix_new(arena, queries_of(head), keys_of(head));
     head->output = att_matrix_new(arena, queries_of(head), head->value->cols);
     if (!head->scores || !head->weights || !head->output)
         return att_fail_memory(layer->call->err);
     ATT_TRY(find_allowed(layer, &how, head));
-    ATT_TRY(find_products(layer, &how, head));
+    ATT_TRY(compute_raw_scores(layer, &how, head));
     ATT_TRY(run_reference(layer, &how, head, head->scores, head->weights, head->output));
     label_results(head);
     return ATT_OK;
 }
 
-att_status att_head_work(att_layer *layer, const att_choices *choices, att_head *head)
+att_status att_sheet_head_compute(att_sheet_layer *layer, const att_sheet_attention *choices,
+                                  att_sheet_head *head)
 {
     uint8_t *mask;
     ATT_TRY(check_shapes(layer, choices, head));
-    ATT_TRY(att_head_take_params(layer, choices, head));
-    ATT_TRY(take_pairs(layer, choices, head, "bias", &head->bias));
-    ATT_TRY(take_slope(layer, choices, head));
-    ATT_TRY(take_mask(layer, choices, head, &mask));
+    ATT_TRY(att_sheet_head_read_params(layer, choices, head));
+    ATT_TRY(read_pairs(layer, choices, head, "bias", &head->bias));
+    ATT_TRY(read_alibi_slope(layer, choices, head));
+    ATT_TRY(read_mask(layer, choices, head, &mask));
     ATT_TRY(check_length(layer, choices, head));
     ATT_TRY(check_work(layer, choices, head));
     ATT_TRY(compute(layer, choices, head, mask));
-    return att_head_show(layer, choices, head);
+    return att_sheet_head_add_parts(layer, choices, head);
 }

@@ -5,21 +5,21 @@
 #include <inttypes.h>
 #include <stdlib.h>
 
-static int64_t queries_of(const att_head *head)
+static int64_t queries_of(const att_sheet_head *head)
 {
     return head->query->rows;
 }
 
-static int64_t keys_of(const att_head *head)
+static int64_t keys_of(const att_sheet_head *head)
 {
     return head->key->rows;
 }
 
 /* The sum that makes a score out of its product. */
-static att_expr *write_finish(att_arena *arena, const att_attention *how, const att_head *head,
-                              int64_t i, int64_t j)
+static att_expr *write_scaled_score(att_arena *arena, const att_attention_options *how,
+                                    const att_sheet_head *head, int64_t i, int64_t j)
 {
-    att_expr *x = att_make_number(arena, head->products->data[i * keys_of(head) + j]);
+    att_expr *x = att_make_number(arena, head->raw_scores->data[i * keys_of(head) + j]);
     if (how->scale != 0.0) {
         x = att_make_binary(arena, ATT_OP_MULTIPLY, att_make_number(arena, how->scale), x);
     } else if (how->score == ATT_SCORE_SCALED) {
@@ -33,185 +33,198 @@ static att_expr *write_finish(att_arena *arena, const att_attention *how, const 
     }
     if (head->bias)
         x = att_make_binary(arena, ATT_OP_ADD, x,
-                            att_make_number(arena, att_pair_at(head->bias, i, j)));
-    if (head->slope != 0.0) {
+                            att_make_number(arena, att_broadcast_at(head->bias, i, j)));
+    if (head->alibi_slope != 0.0) {
         double distance = (double)llabs(i + how->offset - j);
         x = att_make_binary(arena, ATT_OP_SUBTRACT, x,
                             att_make_binary(arena, ATT_OP_MULTIPLY,
-                                            att_make_number(arena, head->slope),
+                                            att_make_number(arena, head->alibi_slope),
                                             att_make_number(arena, distance)));
     }
     return x;
 }
 
-enum sum { SUM_PRODUCT, SUM_SCORE, SUM_FINISH, SUM_WEIGHT };
+enum sum { SUM_RAW_SCORE, SUM_SCORE, SUM_SCALED_SCORE, SUM_WEIGHT };
 
 /* The sum of one pair, as `kind` asks. */
-static att_expr *write_pair(att_arena *arena, const att_choices *choices, const att_head *head,
-                            enum sum kind, int64_t i, int64_t j)
+static att_expr *write_pair(att_arena *arena, const att_sheet_attention *choices,
+                            const att_sheet_head *head, enum sum kind, int64_t i, int64_t j)
 {
-    if (kind == SUM_FINISH)
-        return write_finish(arena, &choices->how, head, i, j);
+    if (kind == SUM_SCALED_SCORE)
+        return write_scaled_score(arena, &choices->options, head, i, j);
     if (kind == SUM_WEIGHT)
-        return att_weight_rows[choices->how.normaliser].write(arena, head, i, j);
-    return att_score_rows[choices->how.score].write(arena, head, i, j);
+        return att_normalizer_specs[choices->options.normalizer].write_sum(arena, head, i, j);
+    return att_score_specs[choices->options.score].write_sum(arena, head, i, j);
 }
 
 /* Sums for every pair that may be attended (for products: every pair). */
-static att_status write_pairs(const att_layer *layer, const att_choices *choices,
-                              const att_head *head, enum sum kind, const att_matrix *values,
-                              att_workings *out)
+static att_status write_pairs(const att_sheet_layer *layer, const att_sheet_attention *choices,
+                              const att_sheet_head *head, enum sum kind,
+                              const att_tensor_matrix *values, att_calculations *out)
 {
     static const char *const names[] = {
-        [SUM_PRODUCT] = "p", [SUM_SCORE] = "e", [SUM_FINISH] = "e", [SUM_WEIGHT] = "a"
+        [SUM_RAW_SCORE] = "p", [SUM_SCORE] = "e", [SUM_SCALED_SCORE] = "e", [SUM_WEIGHT] = "a"
     };
     att_arena *arena = layer->call->arena;
-    if (!att_working_fits(values->rows, values->cols, head->query->cols))
+    if (!att_calculation_fits(values->rows, values->cols, head->query->cols))
         return ATT_OK;
-    ATT_TRY(
-        att_workings_start(out, arena, (size_t)(values->rows * values->cols), layer->call->err));
+    ATT_TRY(att_calculations_start(out, arena, (size_t)(values->rows * values->cols),
+                                   layer->call->err));
     for (int64_t i = 0; i < values->rows; i++) {
         for (int64_t j = 0; j < values->cols; j++) {
-            if (kind != SUM_PRODUCT && head->allowed && !head->allowed[i * values->cols + j])
+            if (kind != SUM_RAW_SCORE && head->allowed && !head->allowed[i * values->cols + j])
                 continue;
-            ATT_TRY(att_workings_add_number(out, arena, i + 1,
-                                            att_make_indexed(arena, names[kind], i + 1, j + 1),
-                                            write_pair(arena, choices, head, kind, i, j),
-                                            values->data[i * values->cols + j], layer->call->err));
+            ATT_TRY(att_calculations_add_number(
+                out, arena, i + 1, att_make_indexed(arena, names[kind], i + 1, j + 1),
+                write_pair(arena, choices, head, kind, i, j), values->data[i * values->cols + j],
+                layer->call->err));
         }
     }
     return ATT_OK;
 }
 
 /* Adds a part whose value is one number per pair. */
-static att_status add_pairs(att_layer *layer, const att_choices *choices, const att_head *head,
-                            enum sum kind, att_part part, const char *formula)
+static att_status add_pairs(att_sheet_layer *layer, const att_sheet_attention *choices,
+                            const att_sheet_head *head, enum sum kind, att_slice part,
+                            const char *formula)
 {
-    att_workings workings = { 0 };
-    bool plain = kind == SUM_WEIGHT && !att_weight_rows[choices->how.normaliser].write;
+    att_calculations workings = { 0 };
+    bool plain = kind == SUM_WEIGHT && !att_normalizer_specs[choices->options.normalizer].write_sum;
     if (!plain)
         ATT_TRY(write_pairs(layer, choices, head, kind, part.value, &workings));
     part.head = head->number;
     part.formula = formula ? att_formula(layer->call->arena, formula) : NULL;
-    part.workings = workings.items;
-    part.working_count = workings.count;
-    if (!part.formula || !part.says)
+    part.calculations = workings.items;
+    part.calculation_count = workings.count;
+    if (!part.formula || !part.description)
         return att_fail_memory(layer->call->err);
-    return att_layer_add(layer, &part);
+    return att_sheet_layer_add(layer, &part);
 }
 
 /* The general score maps the keys first, as one does by hand. */
-static att_status add_mapped(att_layer *layer, att_head *head)
+static att_status add_projected_keys(att_sheet_layer *layer, att_sheet_head *head)
 {
-    att_workings workings = { 0 };
-    att_layer turning = *layer;
+    att_calculations workings = { 0 };
+    att_sheet_layer turning = *layer;
     turning.columns = !layer->columns;
-    const att_matrix *w = att_layer_turn(&turning, head->param[ATT_PARAM_W]);
-    const att_matrix *key = att_layer_turn(layer, head->key);
-    const att_matrix *mapped = w && key ? att_layer_map(layer, key, w, "m", &workings) : NULL;
-    head->mapped = att_layer_turn(layer, mapped);
+    const att_tensor_matrix *w = att_sheet_layer_orient(&turning, head->param[ATT_PARAM_W]);
+    const att_tensor_matrix *key = att_sheet_layer_orient(layer, head->key);
+    const att_tensor_matrix *mapped =
+        w && key ? att_sheet_layer_linear(layer, key, w, "m", &workings) : NULL;
+    head->projected_keys = att_sheet_layer_orient(layer, mapped);
     const att_expr *formula = att_formula(layer->call->arena, layer->columns ? "W * k" : "k * W'");
-    if (!head->mapped || !formula)
+    if (!head->projected_keys || !formula)
         return att_fail_memory(layer->call->err);
-    return att_layer_add(layer, &(att_part){ .name = "mapped",
-                                             .head = head->number,
-                                             .says = "each key mapped by W",
-                                             .formula = formula,
-                                             .value = mapped,
-                                             .workings = workings.items,
-                                             .working_count = workings.count });
+    return att_sheet_layer_add(layer, &(att_slice){ .name = "mapped",
+                                                    .head = head->number,
+                                                    .description = "each key mapped by W",
+                                                    .formula = formula,
+                                                    .value = mapped,
+                                                    .calculations = workings.items,
+                                                    .calculation_count = workings.count });
 }
 
 /* "products / sqrt(d_k) + bias", as far as the options go. */
-static const char *finish_formula(att_arena *arena, const att_attention *how, const att_head *head)
+static const char *scaled_score_formula(att_arena *arena, const att_attention_options *how,
+                                        const att_sheet_head *head)
 {
     const char *text = how->scale != 0.0                ? "scale * products"
                        : how->score == ATT_SCORE_SCALED ? "products / sqrt(d_k)"
                                                         : "products";
     if (how->soft_cap != 0.0)
-        text = att_arena_print(arena, "softcap * tanh(%s / softcap)", text);
+        text = att_arena_printf(arena, "softcap * tanh(%s / softcap)", text);
     if (text && head->bias)
-        text = att_arena_print(arena, "%s + bias", text);
-    if (text && head->slope != 0.0)
-        text = att_arena_print(arena, "%s - alibi * distance", text);
+        text = att_arena_printf(arena, "%s + bias", text);
+    if (text && head->alibi_slope != 0.0)
+        text = att_arena_printf(arena, "%s - alibi * distance", text);
     return text;
 }
 
 /* The same in words. */
-static const char *finish_words(att_arena *arena, const att_attention *how, const att_head *head)
+static const char *scaled_score_description(att_arena *arena, const att_attention_options *how,
+                                            const att_sheet_head *head)
 {
     const char *text =
-        how->scale != 0.0 ? att_arena_print(arena, "multiplied by %g", how->scale)
+        how->scale != 0.0 ? att_arena_printf(arena, "multiplied by %g", how->scale)
         : how->score == ATT_SCORE_SCALED
-            ? att_arena_print(arena, "divided by sqrt(d_k) with d_k = %" PRId64, head->key->cols)
+            ? att_arena_printf(arena, "divided by sqrt(d_k) with d_k = %" PRId64, head->key->cols)
             : "the products";
     if (text && how->soft_cap != 0.0)
-        text = att_arena_print(arena, "%s, softly capped at %g", text, how->soft_cap);
+        text = att_arena_printf(arena, "%s, softly capped at %g", text, how->soft_cap);
     if (text && head->bias)
-        text = att_arena_print(arena, "%s, bias added", text);
-    if (text && head->slope != 0.0)
-        text = att_arena_print(arena, "%s, less %g for each step of distance", text, head->slope);
+        text = att_arena_printf(arena, "%s, bias added", text);
+    if (text && head->alibi_slope != 0.0)
+        text = att_arena_printf(arena, "%s, less %g for each step of distance", text,
+                                head->alibi_slope);
     return text;
 }
 
-static const char *say_masked(att_arena *arena, const char *says, const att_head *head)
+static const char *describe_masked(att_arena *arena, const char *says, const att_sheet_head *head)
 {
     if (!says || !head->allowed)
         return says;
-    return att_arena_print(arena, "%s; masked pairs do not take part", says);
+    return att_arena_printf(arena, "%s; masked pairs do not take part", says);
 }
 
-static att_status add_scores(att_layer *layer, const att_choices *choices, att_head *head)
+static att_status add_scores(att_sheet_layer *layer, const att_sheet_attention *choices,
+                             att_sheet_head *head)
 {
     att_arena *arena = layer->call->arena;
-    const att_score_row *row = &att_score_rows[choices->how.score];
-    const char *formula = att_given_formula(arena, layer->columns ? row->columns : row->rows,
-                                            head->param[ATT_PARAM_B] != NULL, false);
-    if (choices->how.score == ATT_SCORE_GENERAL)
-        ATT_TRY(add_mapped(layer, head));
-    if (!head->products)
+    const att_score_spec *row = &att_score_specs[choices->options.score];
+    const char *formula =
+        att_formula_drop_absent(arena, layer->columns ? row->column_formula : row->row_formula,
+                                head->param[ATT_PARAM_B] != NULL, false);
+    if (choices->options.score == ATT_SCORE_GENERAL)
+        ATT_TRY(add_projected_keys(layer, head));
+    if (!head->raw_scores)
         return add_pairs(layer, choices, head, SUM_SCORE,
-                         (att_part){ .name = "scores",
-                                     .says = say_masked(arena, row->says, head),
-                                     .value = head->scores },
+                         (att_slice){ .name = "scores",
+                                      .description = describe_masked(arena, row->description, head),
+                                      .value = head->scores },
                          formula);
-    ATT_TRY(add_pairs(layer, choices, head, SUM_PRODUCT,
-                      (att_part){ .name = "products", .says = row->says, .value = head->products },
+    ATT_TRY(add_pairs(layer, choices, head, SUM_RAW_SCORE,
+                      (att_slice){ .name = "products",
+                                   .description = row->description,
+                                   .value = head->raw_scores },
                       formula));
-    const char *words = finish_words(arena, &choices->how, head);
-    return add_pairs(layer, choices, head, SUM_FINISH,
-                     (att_part){ .name = "scores",
-                                 .says = say_masked(arena, words, head),
-                                 .value = head->scores },
-                     finish_formula(arena, &choices->how, head));
+    const char *words = scaled_score_description(arena, &choices->options, head);
+    return add_pairs(layer, choices, head, SUM_SCALED_SCORE,
+                     (att_slice){ .name = "scores",
+                                  .description = describe_masked(arena, words, head),
+                                  .value = head->scores },
+                     scaled_score_formula(arena, &choices->options, head));
 }
 
-static att_status add_weights(att_layer *layer, const att_choices *choices, att_head *head)
+static att_status add_weights(att_sheet_layer *layer, const att_sheet_attention *choices,
+                              att_sheet_head *head)
 {
-    const att_weight_row *row = &att_weight_rows[choices->how.normaliser];
-    return add_pairs(layer, choices, head, SUM_WEIGHT,
-                     (att_part){ .name = "weights", .says = row->says, .value = head->weights },
-                     row->formula);
+    const att_normalizer_spec *row = &att_normalizer_specs[choices->options.normalizer];
+    return add_pairs(
+        layer, choices, head, SUM_WEIGHT,
+        (att_slice){ .name = "weights", .description = row->description, .value = head->weights },
+        row->formula);
 }
 
 /* Row `row` of a matrix as the sheet writes vectors. */
-static const att_matrix *vector_of(const att_layer *layer, const att_matrix *matrix, int64_t row)
+static const att_tensor_matrix *vector_of(const att_sheet_layer *layer,
+                                          const att_tensor_matrix *matrix, int64_t row)
 {
-    att_matrix *vector = att_matrix_new(layer->call->arena, 1, matrix->cols);
+    att_tensor_matrix *vector = att_matrix_new(layer->call->arena, 1, matrix->cols);
     if (!vector)
         return NULL;
     for (int64_t i = 0; i < matrix->cols; i++)
         vector->data[i] = matrix->data[row * matrix->cols + i];
-    return att_layer_turn(layer, vector);
+    return att_sheet_layer_orient(layer, vector);
 }
 
 /* 0.26·[…] + 0.33·[…] + …, one line per query; a query that may attend nothing has no line. */
-static att_status write_output(const att_layer *layer, const att_head *head, att_workings *out)
+static att_status write_output(const att_sheet_layer *layer, const att_sheet_head *head,
+                               att_calculations *out)
 {
     att_arena *arena = layer->call->arena;
-    if (!att_working_fits(queries_of(head), head->value->cols, keys_of(head)))
+    if (!att_calculation_fits(queries_of(head), head->value->cols, keys_of(head)))
         return ATT_OK;
-    ATT_TRY(att_workings_start(out, arena, (size_t)queries_of(head), layer->call->err));
+    ATT_TRY(att_calculations_start(out, arena, (size_t)queries_of(head), layer->call->err));
     for (int64_t i = 0; i < queries_of(head); i++) {
         att_sum sum = { .arena = arena };
         for (int64_t j = 0; j < keys_of(head); j++) {
@@ -223,30 +236,33 @@ static att_status write_output(const att_layer *layer, const att_head *head, att
                                       att_make_constant(arena, vector_of(layer, head->value, j))));
         }
         if (sum.terms > 0)
-            ATT_TRY(att_workings_add(out, i + 1, att_make_indexed(arena, "y", i + 1, -1), sum.expr,
-                                     vector_of(layer, head->output, i), layer->call->err));
+            ATT_TRY(att_calculations_add(out, i + 1, att_make_indexed(arena, "y", i + 1, -1),
+                                         sum.expr, vector_of(layer, head->output, i),
+                                         layer->call->err));
     }
     return ATT_OK;
 }
 
-static att_status add_output(att_layer *layer, att_head *head)
+static att_status add_output(att_sheet_layer *layer, att_sheet_head *head)
 {
-    att_workings workings = { 0 };
+    att_calculations workings = { 0 };
     ATT_TRY(write_output(layer, head, &workings));
     const att_expr *formula =
         att_formula(layer->call->arena, layer->columns ? "v * weights'" : "weights * v");
     if (!formula)
         return att_fail_memory(layer->call->err);
-    return att_layer_add(layer, &(att_part){ .name = "output",
+    return att_sheet_layer_add(layer,
+                               &(att_slice){ .name = "output",
                                              .head = head->number,
-                                             .says = "the values, added up by weight",
+                                             .description = "the values, added up by weight",
                                              .formula = formula,
-                                             .value = att_layer_turn(layer, head->output),
-                                             .workings = workings.items,
-                                             .working_count = workings.count });
+                                             .value = att_sheet_layer_orient(layer, head->output),
+                                             .calculations = workings.items,
+                                             .calculation_count = workings.count });
 }
 
-att_status att_head_show(att_layer *layer, const att_choices *choices, att_head *head)
+att_status att_sheet_head_add_parts(att_sheet_layer *layer, const att_sheet_attention *choices,
+                                    att_sheet_head *head)
 {
     ATT_TRY(add_scores(layer, choices, head));
     ATT_TRY(add_weights(layer, choices, head));

@@ -8,7 +8,7 @@
 
 /* ---------------------------------------------------------------- sums written out */
 
-static const double *row_of(const att_matrix *matrix, int64_t row)
+static const double *row_of(const att_tensor_matrix *matrix, int64_t row)
 {
     return matrix->data + row * matrix->cols;
 }
@@ -21,25 +21,25 @@ static double dot(int64_t count, const double *a, const double *b)
     return sum;
 }
 
-static att_expr *write_dot(att_arena *arena, const att_head *head, int64_t i, int64_t j)
+static att_expr *write_dot(att_arena *arena, const att_sheet_head *head, int64_t i, int64_t j)
 {
-    return att_make_products(arena, head->query->cols, row_of(head->query, i), 1,
-                             row_of(head->key, j), 1);
+    return att_make_dot_product(arena, head->query->cols, row_of(head->query, i), 1,
+                                row_of(head->key, j), 1);
 }
 
 /* q · (W k), with W k worked out before, as the part `mapped`. */
-static att_expr *write_general(att_arena *arena, const att_head *head, int64_t i, int64_t j)
+static att_expr *write_general(att_arena *arena, const att_sheet_head *head, int64_t i, int64_t j)
 {
-    return att_make_products(arena, head->query->cols, row_of(head->query, i), 1,
-                             row_of(head->mapped, j), 1);
+    return att_make_dot_product(arena, head->query->cols, row_of(head->query, i), 1,
+                                row_of(head->projected_keys, j), 1);
 }
 
 /* v_1·tanh(x_1) + …, where x = W q + U k + b. */
-static att_expr *write_additive(att_arena *arena, const att_head *head, int64_t i, int64_t j)
+static att_expr *write_additive(att_arena *arena, const att_sheet_head *head, int64_t i, int64_t j)
 {
-    const att_matrix *w = head->param[ATT_PARAM_W];
-    const att_matrix *u = head->param[ATT_PARAM_U];
-    const att_matrix *b = head->param[ATT_PARAM_B];
+    const att_tensor_matrix *w = head->param[ATT_PARAM_W];
+    const att_tensor_matrix *u = head->param[ATT_PARAM_U];
+    const att_tensor_matrix *b = head->param[ATT_PARAM_B];
     att_sum sum = { .arena = arena };
     for (int64_t a = 0; a < w->rows; a++) {
         double x = dot(w->cols, row_of(w, a), row_of(head->query, i)) +
@@ -51,22 +51,22 @@ static att_expr *write_additive(att_arena *arena, const att_head *head, int64_t 
     return sum.expr;
 }
 
-static att_expr *write_concat(att_arena *arena, const att_head *head, int64_t i, int64_t j)
+static att_expr *write_concat(att_arena *arena, const att_sheet_head *head, int64_t i, int64_t j)
 {
     const double *v = head->param[ATT_PARAM_V]->data;
     int64_t width = head->query->cols;
     att_sum sum = { .arena = arena };
-    att_sum_add_products(&sum, width, v, 1, row_of(head->query, i), 1);
-    att_sum_add_products(&sum, head->key->cols, v + width, 1, row_of(head->key, j), 1);
+    att_sum_add_dot_product(&sum, width, v, 1, row_of(head->query, i), 1);
+    att_sum_add_dot_product(&sum, head->key->cols, v + width, 1, row_of(head->key, j), 1);
     return att_make_call(arena, "relu", sum.expr);
 }
 
-static att_expr *write_gaussian(att_arena *arena, const att_head *head, int64_t i, int64_t j)
+static att_expr *write_gaussian(att_arena *arena, const att_sheet_head *head, int64_t i, int64_t j)
 {
     return att_make_call(arena, "exp", write_dot(arena, head, i, j));
 }
 
-static att_expr *write_cosine(att_arena *arena, const att_head *head, int64_t i, int64_t j)
+static att_expr *write_cosine(att_arena *arena, const att_sheet_head *head, int64_t i, int64_t j)
 {
     const double *q = row_of(head->query, i);
     const double *k = row_of(head->key, j);
@@ -79,11 +79,12 @@ static att_expr *write_cosine(att_arena *arena, const att_head *head, int64_t i,
     return att_make_binary(arena, ATT_OP_DIVIDE, write_dot(arena, head, i, j), norms);
 }
 
-static att_expr *write_location(att_arena *arena, const att_head *head, int64_t i, int64_t j)
+static att_expr *write_location(att_arena *arena, const att_sheet_head *head, int64_t i, int64_t j)
 {
-    const att_matrix *w = head->param[ATT_PARAM_W];
-    const att_matrix *b = head->param[ATT_PARAM_B];
-    att_expr *sum = att_make_products(arena, w->cols, row_of(head->query, i), 1, row_of(w, j), 1);
+    const att_tensor_matrix *w = head->param[ATT_PARAM_W];
+    const att_tensor_matrix *b = head->param[ATT_PARAM_B];
+    att_expr *sum =
+        att_make_dot_product(arena, w->cols, row_of(head->query, i), 1, row_of(w, j), 1);
     if (!b)
         return sum;
     return att_make_binary(arena, ATT_OP_ADD, sum, att_make_number(arena, b->data[j]));
@@ -95,7 +96,7 @@ static att_expr *write_location(att_arena *arena, const att_head *head, int64_t 
  * q d_q, k d_k, a the hidden width, s the number of keys, c d_q + d_k, 1 one. The general score's W
  * stands between query and key, and lies the same way in both orientations. The parameter v is v_a
  * in formulas, for there v is the values. */
-const att_score_row att_score_rows[] = {
+const att_score_spec att_score_specs[] = {
     [ATT_SCORE_DOT] = { ATT_SCORE_DOT,
                         true,
                         "q * k'",
@@ -189,11 +190,11 @@ static size_t size_index(char letter)
 static const char *size_text(att_arena *arena, const struct sizes *sizes, size_t index)
 {
     int64_t size = sizes->of[index];
-    return size < 0 ? size_names[index] : att_arena_print(arena, "%" PRId64, size);
+    return size < 0 ? size_names[index] : att_arena_printf(arena, "%" PRId64, size);
 }
 
-static att_status fail_shape(const att_layer *layer, const char *score, const char *name,
-                             const att_matrix *found, const char shape[2], bool turned,
+static att_status fail_shape(const att_sheet_layer *layer, const char *score, const char *name,
+                             const att_tensor_matrix *found, const char shape[2], bool turned,
                              const struct sizes *sizes)
 {
     size_t first = size_index(shape[turned ? 1 : 0]);
@@ -210,12 +211,13 @@ static att_status fail_shape(const att_layer *layer, const char *score, const ch
 }
 
 /* The parameter as attend.h wants it: vectors as one row, matrices from the left, [A,Kq]. */
-static const att_matrix *lay_out(const att_layer *layer, const att_matrix *matrix, bool vector,
-                                 bool general)
+static const att_tensor_matrix *to_row_layout(const att_sheet_layer *layer,
+                                              const att_tensor_matrix *matrix, bool vector,
+                                              bool general)
 {
-    att_layer turning = *layer;
+    att_sheet_layer turning = *layer;
     turning.columns = vector ? matrix->rows != 1 : !layer->columns && !general;
-    return att_layer_turn(&turning, matrix);
+    return att_sheet_layer_orient(&turning, matrix);
 }
 
 /* Whether a size is the one wanted. A free one is set by the first that asks; the location score
@@ -230,15 +232,15 @@ static bool size_fits(int64_t size, char letter, struct sizes *sizes)
     return index == SIZE_KEYS ? size >= sizes->of[index] : size == sizes->of[index];
 }
 
-static att_status take_param(const att_layer *layer, const att_choices *choices, att_head *head,
-                             size_t param, struct sizes *sizes)
+static att_status read_param(const att_sheet_layer *layer, const att_sheet_attention *choices,
+                             att_sheet_head *head, size_t param, struct sizes *sizes)
 {
-    const att_score_row *score = &att_score_rows[choices->how.score];
-    const char *score_name = att_score_name(choices->how.score);
+    const att_score_spec *score = &att_score_specs[choices->options.score];
+    const char *score_name = att_score_name(choices->options.score);
     const char *name = param_names[param];
     const char *shape = score->shapes[param];
-    const att_matrix *given;
-    ATT_TRY(att_choices_option(layer, choices, name, head->number, &given));
+    const att_tensor_matrix *given;
+    ATT_TRY(att_sheet_attention_option(layer, choices, name, head->number, &given));
     if (!given) {
         if (!shape || strstr(score->optional, name))
             return ATT_OK;
@@ -258,11 +260,12 @@ static att_status take_param(const att_layer *layer, const att_choices *choices,
     struct sizes before = *sizes;
     if (!size_fits(rows, shape[0], sizes) || !size_fits(cols, shape[1], sizes))
         return fail_shape(layer, score_name, name, given, shape, turned, &before);
-    head->param[param] = lay_out(layer, given, vector, general);
+    head->param[param] = to_row_layout(layer, given, vector, general);
     return head->param[param] ? ATT_OK : att_fail_memory(layer->call->err);
 }
 
-att_status att_head_take_params(const att_layer *layer, const att_choices *choices, att_head *head)
+att_status att_sheet_head_read_params(const att_sheet_layer *layer,
+                                      const att_sheet_attention *choices, att_sheet_head *head)
 {
     struct sizes sizes = { .of = { [SIZE_QUERY] = head->query->cols,
                                    [SIZE_KEY] = head->key->cols,
@@ -271,6 +274,6 @@ att_status att_head_take_params(const att_layer *layer, const att_choices *choic
                                    [SIZE_HIDDEN] = -1,
                                    [SIZE_ONE] = 1 } };
     for (size_t param = 0; param < ATT_PARAMS; param++)
-        ATT_TRY(take_param(layer, choices, head, param, &sizes));
+        ATT_TRY(read_param(layer, choices, head, param, &sizes));
     return ATT_OK;
 }

@@ -19,9 +19,9 @@ const att_function *att_function_find(const char *name)
     return NULL;
 }
 
-const att_option_row *att_option_find(const att_function *function, const char *name)
+const att_option_spec *att_option_find(const att_function *function, const char *name)
 {
-    for (const att_option_row *row = function->options; row && row->name; row++)
+    for (const att_option_spec *row = function->options; row && row->name; row++)
         if (strcmp(row->name, name) == 0)
             return row;
     return NULL;
@@ -57,10 +57,10 @@ static bool is_word(const char *text, size_t length)
     return !memchr(text, ' ', length);
 }
 
-bool att_option_takes_word(const att_option_row *row, const char *word)
+bool att_option_accepts_word(const att_option_spec *row, const char *word)
 {
     size_t length;
-    const char *at = row->takes;
+    const char *at = row->accepts;
     while (at && (at = next_alternative(at, &length))) {
         if (length == strlen(word) && memcmp(at, word, length) == 0 && is_word(at, length))
             return true;
@@ -69,10 +69,10 @@ bool att_option_takes_word(const att_option_row *row, const char *word)
     return false;
 }
 
-bool att_option_takes_only_words(const att_option_row *row)
+bool att_option_accepts_only_words(const att_option_spec *row)
 {
     size_t length;
-    const char *at = row->takes;
+    const char *at = row->accepts;
     while (at && (at = next_alternative(at, &length))) {
         if (!is_word(at, length))
             return false;
@@ -86,10 +86,11 @@ bool att_option_takes_only_words(const att_option_row *row)
 static att_status fail_option_name(const att_scope *scope, const att_expr *option,
                                    const att_function *function)
 {
-    enum { MOST = 64 };
-    const char *known[MOST];
+    enum { MAX_NAMES = 64 };
+    const char *known[MAX_NAMES];
     size_t count = 0;
-    for (const att_option_row *row = function->options; row && row->name && count < MOST; row++)
+    for (const att_option_spec *row = function->options; row && row->name && count < MAX_NAMES;
+         row++)
         known[count++] = row->name;
     if (count == 0)
         return att_scope_fail(scope, option, "%s takes no options, found '%.80s': %s",
@@ -104,13 +105,13 @@ static att_status fail_option_name(const att_scope *scope, const att_expr *optio
 
 /* The word among those that the option takes that `word` was probably meant to be, into `out`; an
  * empty string where none is near. */
-static const char *suggest_word(const att_option_row *row, const char *word, char out[64])
+static const char *suggest_word(const att_option_spec *row, const char *word, char out[64])
 {
     char words[24][24];
     const char *known[24];
     size_t count = 0;
     size_t length;
-    for (const char *at = row->takes; count < 24 && (at = next_alternative(at, &length));
+    for (const char *at = row->accepts; count < 24 && (at = next_alternative(at, &length));
          at += length) {
         if (!is_word(at, length) || length >= sizeof words[0])
             continue;
@@ -126,27 +127,28 @@ static const char *suggest_word(const att_option_row *row, const char *word, cha
 }
 
 static att_status fail_option_word(const att_scope *scope, const att_expr *at,
-                                   const att_option_row *row, const char *word)
+                                   const att_option_spec *row, const char *word)
 {
     char hint[64];
-    return att_scope_fail(scope, at, "%s takes %s, found '%.80s'%s", row->name, row->takes, word,
+    return att_scope_fail(scope, at, "%s takes %s, found '%.80s'%s", row->name, row->accepts, word,
                           suggest_word(row, word, hint));
 }
 
 /* A bare or quoted word, where the option takes it; else an expression. */
 static att_status eval_option_value(const att_scope *scope, const att_expr *node,
-                                    const att_option_row *row, att_value *out)
+                                    const att_option_spec *row, att_value *out)
 {
     bool worded = node->kind == ATT_EXPR_NAME || node->kind == ATT_EXPR_STRING;
-    if (worded && att_option_takes_word(row, node->text)) {
+    if (worded && att_option_accepts_word(row, node->text)) {
         *out = (att_value){ .kind = ATT_VALUE_WORD, .word = node->text };
         return ATT_OK;
     }
-    if (worded && (att_option_takes_only_words(row) || node->kind == ATT_EXPR_STRING))
+    if (worded && (att_option_accepts_only_words(row) || node->kind == ATT_EXPR_STRING))
         return fail_option_word(scope, node, row, node->text);
-    if (att_option_takes_only_words(row)) {
+    if (att_option_accepts_only_words(row)) {
         char quote[ATT_QUOTE_SIZE];
-        return fail_option_word(scope, node, row, att_origin_quote(scope->origin, node, quote));
+        return fail_option_word(scope, node, row,
+                                att_sheet_source_quote(scope->source, node, quote));
     }
     return att_eval(scope, node, out);
 }
@@ -154,7 +156,7 @@ static att_status eval_option_value(const att_scope *scope, const att_expr *node
 static att_status eval_option(const att_scope *scope, const att_expr *option,
                               const att_function *function, att_value *values)
 {
-    const att_option_row *row = att_option_find(function, option->text);
+    const att_option_spec *row = att_option_find(function, option->text);
     if (!row)
         return fail_option_name(scope, option, function);
     att_value *value = &values[row - function->options];
@@ -164,7 +166,7 @@ static att_status eval_option(const att_scope *scope, const att_expr *option,
         *value = (att_value){ .kind = ATT_VALUE_WORD, .word = row->name };
         return ATT_OK;
     }
-    if (!row->takes)
+    if (!row->accepts)
         return att_scope_fail(scope, option, "'%s' is a flag and takes no value", row->name);
     return eval_option_value(scope, option->child[0], row, value);
 }
@@ -173,16 +175,16 @@ static att_status eval_option(const att_scope *scope, const att_expr *option,
 
 static att_status fail_function(const att_scope *scope, const att_expr *node)
 {
-    if (att_names_get(scope->names, node->text))
+    if (att_symbol_table_get(scope->symbols, node->text))
         return att_scope_fail(scope, node,
                               "'%.80s' is a value, not a function: rows are %.80s[2], a product "
                               "needs a '*'",
                               node->text, node->text);
-    enum { MOST = 128 };
-    const char *known[MOST];
+    enum { MAX_NAMES = 128 };
+    const char *known[MAX_NAMES];
     size_t count = 0;
     for (size_t t = 0; t < TABLES; t++)
-        for (const att_function *row = tables[t]; row->name && count < MOST; row++)
+        for (const att_function *row = tables[t]; row->name && count < MAX_NAMES; row++)
             known[count++] = row->name;
     const char *near = att_suggest(node->text, known, count);
     return near ? att_scope_fail(scope, node, "unknown function '%.80s': did you mean '%s'?",
@@ -223,8 +225,8 @@ att_status att_eval_call(const att_scope *scope, const att_expr *node, att_value
     while (count < node->children && node->child[count]->kind != ATT_EXPR_OPTION)
         count++;
     size_t options = option_count(function);
-    att_value *args = att_arena_take(scope->arena, count, sizeof *args);
-    att_value *values = att_arena_take(scope->arena, options, sizeof *values);
+    att_value *args = att_arena_alloc(scope->arena, count, sizeof *args);
+    att_value *values = att_arena_alloc(scope->arena, options, sizeof *values);
     if (!args || !values)
         return att_fail_memory(scope->err);
     for (size_t i = 0; i < options; i++)
@@ -235,7 +237,7 @@ att_status att_eval_call(const att_scope *scope, const att_expr *node, att_value
     for (size_t i = 0; i < count; i++)
         ATT_TRY(att_eval(scope, node->child[i], &args[i]));
     const att_call call = { scope->arena, function, node,          args,
-                            count,        values,   scope->origin, scope->err };
+                            count,        values,   scope->source, scope->err };
     return function->run(&call, out);
 }
 
@@ -246,20 +248,20 @@ att_status att_call_fail(const att_call *call, const att_expr *at, const char *f
     const att_expr *node = at ? at : call->node;
     va_list args;
     va_start(args, format);
-    att_status status = att_origin_vfail(call->origin, call->err, node->line ? node->line : 1,
-                                         node->line ? node->column : 1, format, args);
+    att_status status = att_sheet_source_vfail(call->source, call->err, node->line ? node->line : 1,
+                                               node->line ? node->column : 1, format, args);
     va_end(args);
     return status;
 }
 
-att_status att_call_matrix(const att_call *call, size_t index, const att_matrix **out)
+att_status att_call_matrix(const att_call *call, size_t index, const att_tensor_matrix **out)
 {
     const att_value *value = &call->args[index];
     if (value->kind == ATT_VALUE_LIST) {
         char quote[ATT_QUOTE_SIZE];
         return att_call_fail(call, call->node->child[index],
                              "%s: %s is a list of %zu, expected a matrix", call->function->name,
-                             att_origin_quote(call->origin, call->node->child[index], quote),
+                             att_sheet_source_quote(call->source, call->node->child[index], quote),
                              value->item_count);
     }
     *out = value->matrix;
@@ -268,7 +270,7 @@ att_status att_call_matrix(const att_call *call, size_t index, const att_matrix 
 
 const att_value *att_call_option(const att_call *call, const char *name)
 {
-    const att_option_row *row = att_option_find(call->function, name);
+    const att_option_spec *row = att_option_find(call->function, name);
     if (!row)
         return NULL;
     const att_value *value = &call->options[row - call->function->options];

@@ -6,10 +6,10 @@
 
 /* NULL where there is none of that name. */
 const att_function *att_function_find(const char *name);
-const att_option_row *att_option_find(const att_function *function, const char *name);
+const att_option_spec *att_option_find(const att_function *function, const char *name);
 
 /* True where `word` is one of the words that the option takes; where it takes nothing but words. */
-bool att_option_takes_word(const att_option_row *row, const char *word);
-bool att_option_takes_only_words(const att_option_row *row);
+bool att_option_accepts_word(const att_option_spec *row, const char *word);
+bool att_option_accepts_only_words(const att_option_spec *row);
 
 #endif

@@ -1,10 +1,10 @@
 /* compare X "file" within T: a value against the same one worked out elsewhere, on a device or by
  * another program. With several arrays in the file, all that have a name here are compared in the
  * order in which they are computed, so that the verdict names the first step that went wrong. */
-#include "sheet/rule.h"
+#include "sheet/tolerance.h"
 
 #include "base/quote.h"
-#include "base/text.h"
+#include "base/string.h"
 #include "sheet/archive.h"
 #include "tensor/tensor.h"
 
@@ -12,13 +12,13 @@
 
 /* The statement while it is being worked on. */
 struct comparison {
-    att_worker *worker;
+    att_interpreter *worker;
     const att_expr *node; /* what to compare */
     bool all;             /* it is the word `all` */
     const char *file;
     const att_expr *file_node;
     const char *key; /* the array's name in the file, if said */
-    att_nearness nearness;
+    att_tolerance nearness;
     att_archive archive;
     bool *used;       /* which arrays of the file have been compared */
     att_check *check; /* of the first that differs, or the last compared */
@@ -33,7 +33,7 @@ struct item {
     int64_t head;      /* of several heads, from 1, or 0; and then, of all heads together: */
     const char *heads_name;
     const char *heads_brief;
-    const att_matrix *value;
+    const att_tensor_matrix *value;
 };
 
 /* ---- Comparing one */
@@ -83,37 +83,37 @@ static bool find_item(const struct comparison *c, const struct item *item, struc
                               find_array(c, item->heads_brief, item->head, place));
 }
 
-static att_status say_rank(struct comparison *c, att_check *check, const att_tensor *tensor)
+static att_status describe_rank(struct comparison *c, att_check *check, const att_tensor *tensor)
 {
-    char shape[ATT_SHAPE_TEXT];
-    check->verdict = att_arena_print(&c->worker->sheet->arena,
-                                     "the shapes differ: found %lld × %lld, the file's array is %s",
-                                     (long long)check->found->rows, (long long)check->found->cols,
-                                     att_shape_text(shape, tensor->rank, tensor->shape));
-    return check->verdict ? ATT_OK : att_fail_memory(c->worker->scope.err);
+    char shape[ATT_SHAPE_STRING_SIZE];
+    check->message = att_arena_printf(
+        &c->worker->sheet->arena, "the shapes differ: found %lld × %lld, the file's array is %s",
+        (long long)check->actual->rows, (long long)check->actual->cols,
+        att_shape_to_string(shape, tensor->rank, tensor->shape));
+    return check->message ? ATT_OK : att_fail_memory(c->worker->scope.err);
 }
 
 /* Judges the item against `wanted` (NULL: an array of too many dimensions) and keeps the check if
  * it is the first to differ. */
-static att_status judge(struct comparison *c, const struct item *item, const att_tensor *tensor,
-                        const att_matrix *wanted)
+static att_status compare_arrays(struct comparison *c, const struct item *item,
+                                 const att_tensor *tensor, const att_tensor_matrix *wanted)
 {
-    att_check *check = att_arena_take(&c->worker->sheet->arena, 1, sizeof *check);
+    att_check *check = att_arena_alloc(&c->worker->sheet->arena, 1, sizeof *check);
     if (!check)
         return att_fail_memory(c->worker->scope.err);
     *check = (att_check){ .left = c->node,
                           .file = c->file,
                           .array = c->key,
-                          .found = item->value,
-                          .wanted = wanted,
+                          .actual = item->value,
+                          .expected = wanted,
                           .part = item->name };
-    att_check_rule(check, &c->nearness);
+    att_check_set_rule(check, &c->nearness);
     bool same_shape =
         wanted && wanted->rows == item->value->rows && wanted->cols == item->value->cols;
     if (same_shape)
-        ATT_TRY(att_judge(c->worker, check, &c->nearness));
+        ATT_TRY(att_check_compare(c->worker, check, &c->nearness));
     else
-        ATT_TRY(say_rank(c, check, tensor));
+        ATT_TRY(describe_rank(c, check, tensor));
     c->compared++;
     c->different += !check->passed;
     if (!c->check || (c->check->passed && !check->passed))
@@ -124,27 +124,27 @@ static att_status judge(struct comparison *c, const struct item *item, const att
 static att_status compare_item(struct comparison *c, const struct item *item)
 {
     struct place place;
-    const att_matrix *wanted;
+    const att_tensor_matrix *wanted;
     if (!find_item(c, item, &place))
         return ATT_OK;
     if (!att_archive_matrix(&c->worker->sheet->arena, place.tensor, place.at, place.count, &wanted))
         return att_fail_memory(c->worker->scope.err);
-    return judge(c, item, place.tensor, wanted);
+    return compare_arrays(c, item, place.tensor, wanted);
 }
 
 /* ---- Comparing many: a step's parts in order, then its result */
 
 /* Names are copies in the arena; NULL brief where only full names count. */
-static att_status compare_part(struct comparison *c, const char *name, const att_part *part,
+static att_status compare_part(struct comparison *c, const char *name, const att_slice *part,
                                bool briefly)
 {
     att_arena *arena = &c->worker->sheet->arena;
     struct item item = { .head = part->head, .value = part->value };
-    item.heads_name = att_arena_print(arena, "%s.%s", name, part->name);
+    item.heads_name = att_arena_printf(arena, "%s.%s", name, part->name);
     item.heads_brief = briefly ? part->name : NULL;
     if (part->head > 0) {
         item.name =
-            att_arena_print(arena, "%s.head[%lld].%s", name, (long long)part->head, part->name);
+            att_arena_printf(arena, "%s.head[%lld].%s", name, (long long)part->head, part->name);
         item.brief = item.name && briefly ? item.name + strlen(name) + 1 : NULL;
     } else {
         item.name = item.heads_name;
@@ -155,7 +155,7 @@ static att_status compare_part(struct comparison *c, const char *name, const att
     return compare_item(c, &item);
 }
 
-static att_status compare_parts(struct comparison *c, const char *name, const att_part *parts,
+static att_status compare_parts(struct comparison *c, const char *name, const att_slice *parts,
                                 size_t count, bool briefly)
 {
     for (size_t i = 0; i < count; i++)
@@ -164,16 +164,16 @@ static att_status compare_parts(struct comparison *c, const char *name, const at
 }
 
 /* The items of a list, which are parts under the names they have in the sheet: heads[1], …. */
-static att_status compare_list(struct comparison *c, const att_step *step)
+static att_status compare_list(struct comparison *c, const att_select *step)
 {
     for (size_t i = 0; i < step->part_count; i++) {
-        const att_part *part = &step->parts[i];
+        const att_slice *part = &step->parts[i];
         ATT_TRY(compare_item(c, &(struct item){ .name = part->name, .value = part->value }));
     }
     return ATT_OK;
 }
 
-static att_status compare_step(struct comparison *c, const att_step *step)
+static att_status compare_step(struct comparison *c, const att_select *step)
 {
     if (!step->value)
         return compare_list(c, step);
@@ -187,9 +187,9 @@ static att_status compare_all(struct comparison *c)
 {
     const att_sheet *sheet = c->worker->sheet;
     for (size_t i = 0; i < sheet->step_count; i++) {
-        const att_step *step = &sheet->steps[i];
+        const att_select *step = &sheet->steps[i];
         bool named = step->kind == ATT_STEP_VALUE && step->name;
-        if (named && att_names_get(&c->worker->names, step->name)->step == i)
+        if (named && att_symbol_table_get(&c->worker->symbols, step->name)->step == i)
             ATT_TRY(compare_step(c, step));
     }
     return ATT_OK;
@@ -201,8 +201,8 @@ static att_status compare_one(struct comparison *c)
     const att_scope *scope = &c->worker->scope;
     att_value value;
     char quote[ATT_QUOTE_SIZE];
-    att_origin_quote(scope->origin, c->node, quote);
-    const char *name = att_arena_copy(scope->arena, quote, strlen(quote));
+    att_sheet_source_quote(scope->source, c->node, quote);
+    const char *name = att_arena_strndup(scope->arena, quote, strlen(quote));
     if (!name)
         return att_fail_memory(scope->err);
     ATT_TRY(att_eval(scope, c->node, &value));
@@ -212,11 +212,11 @@ static att_status compare_one(struct comparison *c)
     struct item item = { .name = name, .value = value.matrix };
     if (c->key || !c->archive.bundle) {
         const att_tensor *tensor = NULL;
-        const att_matrix *wanted;
+        const att_tensor_matrix *wanted;
         ATT_TRY(att_archive_get(scope, c->file_node, &c->archive, c->key, &tensor));
         if (!att_archive_matrix(scope->arena, tensor, NULL, 0, &wanted))
             return att_fail_memory(scope->err);
-        return judge(c, &item, tensor, wanted);
+        return compare_arrays(c, &item, tensor, wanted);
     }
     if (value.kind == ATT_VALUE_RECORD)
         ATT_TRY(compare_parts(c, name, value.parts, value.part_count, true));
@@ -227,47 +227,48 @@ static att_status compare_one(struct comparison *c)
 /* ---- The verdict */
 
 /* "; the file's 'x', 'y' match nothing": a name mistyped must not look like a success. */
-static att_status add_unmatched(const struct comparison *c, att_text *text)
+static att_status add_unmatched(const struct comparison *c, att_string *text)
 {
     size_t missed = 0;
     for (size_t i = 0; i < att_bundle_count(c->archive.bundle); i++) {
-        enum { MOST = 8 };
-        char quoted[ATT_QUOTED];
+        enum { MAX_LISTED = 8 };
+        char quoted[ATT_QUOTED_SIZE];
         const char *name = att_bundle_name(c->archive.bundle, i);
-        if (c->used[i] || missed++ >= MOST)
+        if (c->used[i] || missed++ >= MAX_LISTED)
             continue;
-        ATT_TRY(att_text_print(text, "%s'%s'", missed == 1 ? "; in the file, but not here: " : ", ",
-                               att_quote(quoted, name, strlen(name))));
+        ATT_TRY(att_string_printf(text, "%s'%s'",
+                                  missed == 1 ? "; in the file, but not here: " : ", ",
+                                  att_quote(quoted, name, strlen(name))));
     }
     return ATT_OK;
 }
 
-static att_status write_verdict(const struct comparison *c, att_text *text)
+static att_status write_message(const struct comparison *c, att_string *text)
 {
     if (c->compared == 1)
-        ATT_TRY(att_text_puts(text, c->check->verdict));
+        ATT_TRY(att_string_puts(text, c->check->message));
     else if (c->different == 0)
-        ATT_TRY(att_text_print(text, "all %zu arrays agree", c->compared));
+        ATT_TRY(att_string_printf(text, "all %zu arrays agree", c->compared));
     else
-        ATT_TRY(att_text_print(text, "%s is the first to differ: %s; %zu of %zu arrays differ",
-                               c->check->part, c->check->verdict, c->different, c->compared));
+        ATT_TRY(att_string_printf(text, "%s is the first to differ: %s; %zu of %zu arrays differ",
+                                  c->check->part, c->check->message, c->different, c->compared));
     return c->all ? add_unmatched(c, text) : ATT_OK;
 }
 
 static att_status conclude(struct comparison *c)
 {
     const att_scope *scope = &c->worker->scope;
-    att_text text = { 0 };
+    att_string text = { 0 };
     if (c->compared == 0)
         return att_scope_fail(scope, c->file_node,
                               "nothing in %.200s has the name of something here", c->file);
-    att_status status = write_verdict(c, &text);
+    att_status status = write_message(c, &text);
     if (status == ATT_OK) {
-        c->check->verdict = att_arena_copy(scope->arena, text.data, text.length);
+        c->check->message = att_arena_strndup(scope->arena, text.data, text.length);
         c->check->part = c->different > 0 ? c->check->part : NULL;
     }
-    att_text_free(&text);
-    return status == ATT_OK && c->check->verdict ? ATT_OK : att_fail_memory(scope->err);
+    att_string_free(&text);
+    return status == ATT_OK && c->check->message ? ATT_OK : att_fail_memory(scope->err);
 }
 
 /* ---- The statement */
@@ -296,12 +297,13 @@ static att_status parse_comparison(struct comparison *c, att_parser *parser)
     if (att_parser_at(parser, ATT_TOKEN_STRING))
         ATT_TRY(att_parser_string(parser, "the name of an array", &c->key));
     const att_token rule = parser->token;
-    ATT_TRY(att_parse_nearness(c->worker, parser, &c->nearness));
+    ATT_TRY(att_parse_tolerance(c->worker, parser, &c->nearness));
     ATT_TRY(att_parser_end(parser));
     if (c->nearness.rule == ATT_RULE_PRINTED)
-        return att_origin_fail(&c->worker->origin, c->worker->scope.err, rule.line, rule.column,
-                               "'as printed' is for numbers written in the sheet: expected "
-                               "'within' or 'to'");
+        return att_sheet_source_fail(&c->worker->source, c->worker->scope.err, rule.line,
+                                     rule.column,
+                                     "'as printed' is for numbers written in the sheet: expected "
+                                     "'within' or 'to'");
     return ATT_OK;
 }
 
@@ -313,7 +315,7 @@ static att_status compare(struct comparison *c)
         return att_scope_fail(scope, c->file_node,
                               "'compare all' needs a .npz or .safetensors file of named arrays");
     if (c->archive.bundle) {
-        c->used = att_arena_take(scope->arena, att_bundle_count(c->archive.bundle), sizeof(bool));
+        c->used = att_arena_alloc(scope->arena, att_bundle_count(c->archive.bundle), sizeof(bool));
         if (!c->used)
             return att_fail_memory(scope->err);
     }
@@ -321,12 +323,12 @@ static att_status compare(struct comparison *c)
     return conclude(c);
 }
 
-att_status att_run_compare(att_worker *worker, att_parser *parser)
+att_status att_run_compare(att_interpreter *worker, att_parser *parser)
 {
     struct comparison c = { .worker = worker };
     ATT_TRY(parse_comparison(&c, parser));
     att_status status = compare(&c);
     att_archive_close(&c.archive);
     ATT_TRY(status);
-    return att_worker_check(worker, parser, c.check);
+    return att_interpreter_add_check(worker, parser, c.check);
 }

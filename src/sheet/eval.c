@@ -12,13 +12,14 @@ att_status att_scope_fail(const att_scope *scope, const att_expr *node, const ch
 {
     va_list args;
     va_start(args, format);
-    att_status status = att_origin_vfail(scope->origin, scope->err, node->line ? node->line : 1,
-                                         node->line ? node->column : 1, format, args);
+    att_status status =
+        att_sheet_source_vfail(scope->source, scope->err, node->line ? node->line : 1,
+                               node->line ? node->column : 1, format, args);
     va_end(args);
     return status;
 }
 
-static att_status give(const att_scope *scope, const att_matrix *matrix, att_value *out)
+static att_status give(const att_scope *scope, const att_tensor_matrix *matrix, att_value *out)
 {
     *out = (att_value){ .kind = ATT_VALUE_MATRIX, .matrix = matrix };
     return matrix ? ATT_OK : att_fail_memory(scope->err);
@@ -46,7 +47,7 @@ static att_status fail_unknown(const att_scope *scope, const att_expr *node)
     if (att_function_find(node->text))
         return att_scope_fail(scope, node, "'%s' is a function: expected %s(…)", node->text,
                               node->text);
-    const char *near = att_names_suggest(scope->names, node->text);
+    const char *near = att_symbol_table_suggest(scope->symbols, node->text);
     return near ? att_scope_fail(scope, node, "unknown name '%.80s': did you mean '%s'?",
                                  node->text, near)
                 : att_scope_fail(scope, node, "unknown name '%.80s'", node->text);
@@ -54,7 +55,7 @@ static att_status fail_unknown(const att_scope *scope, const att_expr *node)
 
 static att_status eval_name(const att_scope *scope, const att_expr *node, att_value *out)
 {
-    const att_name *row = att_names_get(scope->names, node->text);
+    const att_symbol *row = att_symbol_table_get(scope->symbols, node->text);
     if (row) {
         *out = row->value;
         return ATT_OK;
@@ -81,9 +82,9 @@ static att_status eval_out_of_place(const att_scope *scope, const att_expr *node
 
 static att_status eval_negate(const att_scope *scope, const att_expr *node, att_value *out)
 {
-    const att_matrix *of;
+    const att_tensor_matrix *of;
     ATT_TRY(att_eval_matrix(scope, node->child[0], &of));
-    att_matrix *to = att_matrix_like(scope->arena, of);
+    att_tensor_matrix *to = att_matrix_like(scope->arena, of);
     for (int64_t i = 0; to && i < of->rows * of->cols; i++)
         to->data[i] = -of->data[i];
     return give(scope, to, out);
@@ -91,7 +92,7 @@ static att_status eval_negate(const att_scope *scope, const att_expr *node, att_
 
 static att_status eval_transpose(const att_scope *scope, const att_expr *node, att_value *out)
 {
-    const att_matrix *of;
+    const att_tensor_matrix *of;
     ATT_TRY(att_eval_matrix(scope, node->child[0], &of));
     return give(scope, att_matrix_transpose(scope->arena, of), out);
 }
@@ -120,9 +121,9 @@ static bool literal_row(const att_expr *row)
 }
 
 static att_status eval_literal_row(const att_scope *scope, const att_expr *row,
-                                   const att_matrix **out)
+                                   const att_tensor_matrix **out)
 {
-    att_matrix *to = att_matrix_new(scope->arena, 1, (int64_t)row->children);
+    att_tensor_matrix *to = att_matrix_new(scope->arena, 1, (int64_t)row->children);
     if (!to)
         return att_fail_memory(scope->err);
     for (size_t i = 0; i < row->children; i++)
@@ -132,23 +133,24 @@ static att_status eval_literal_row(const att_scope *scope, const att_expr *row,
 }
 
 static att_status fail_beside(const att_scope *scope, const att_expr *row, size_t at,
-                              const att_matrix *first, const att_matrix *other)
+                              const att_tensor_matrix *first, const att_tensor_matrix *other)
 {
     char a[ATT_QUOTE_SIZE];
     char b[ATT_QUOTE_SIZE];
     return att_scope_fail(
         scope, row->child[at],
         "side by side need equally many rows: %s is %lld × %lld and %s is %lld × %lld",
-        att_origin_quote(scope->origin, row->child[0], a), (long long)first->rows,
-        (long long)first->cols, att_origin_quote(scope->origin, row->child[at], b),
+        att_sheet_source_quote(scope->source, row->child[0], a), (long long)first->rows,
+        (long long)first->cols, att_sheet_source_quote(scope->source, row->child[at], b),
         (long long)other->rows, (long long)other->cols);
 }
 
-static att_status eval_row(const att_scope *scope, const att_expr *row, const att_matrix **out)
+static att_status eval_row(const att_scope *scope, const att_expr *row,
+                           const att_tensor_matrix **out)
 {
     if (literal_row(row))
         return eval_literal_row(scope, row, out);
-    const att_matrix **parts = att_arena_take(scope->arena, row->children, sizeof *parts);
+    const att_tensor_matrix **parts = att_arena_alloc(scope->arena, row->children, sizeof *parts);
     if (!parts)
         return att_fail_memory(scope->err);
     for (size_t i = 0; i < row->children; i++) {
@@ -156,13 +158,13 @@ static att_status eval_row(const att_scope *scope, const att_expr *row, const at
         if (parts[i]->rows != parts[0]->rows)
             return fail_beside(scope, row, i, parts[0], parts[i]);
     }
-    *out = row->children == 1 ? parts[0] : att_matrix_beside(scope->arena, parts, row->children);
+    *out = row->children == 1 ? parts[0] : att_matrix_hstack(scope->arena, parts, row->children);
     return *out ? ATT_OK : att_fail_memory(scope->err);
 }
 
 static att_status eval_matrix(const att_scope *scope, const att_expr *node, att_value *out)
 {
-    const att_matrix **rows = att_arena_take(scope->arena, node->children, sizeof *rows);
+    const att_tensor_matrix **rows = att_arena_alloc(scope->arena, node->children, sizeof *rows);
     if (!rows)
         return att_fail_memory(scope->err);
     for (size_t i = 0; i < node->children; i++) {
@@ -173,18 +175,18 @@ static att_status eval_matrix(const att_scope *scope, const att_expr *node, att_
                                   i + 1, (long long)rows[i]->cols, rows[i]->cols == 1 ? "" : "s",
                                   (long long)rows[0]->cols);
     }
-    return give(scope, att_matrix_above(scope->arena, rows, node->children), out);
+    return give(scope, att_matrix_vstack(scope->arena, rows, node->children), out);
 }
 
 /* ---- Lists */
 
 static att_status eval_list(const att_scope *scope, const att_expr *node, att_value *out)
 {
-    att_value *items = att_arena_take(scope->arena, node->children, sizeof *items);
+    att_value *items = att_arena_alloc(scope->arena, node->children, sizeof *items);
     if (!items)
         return att_fail_memory(scope->err);
     for (size_t i = 0; i < node->children; i++) {
-        const att_matrix *item;
+        const att_tensor_matrix *item;
         ATT_TRY(att_eval_matrix(scope, node->child[i], &item));
         items[i] = (att_value){ .kind = ATT_VALUE_MATRIX, .matrix = item };
     }
@@ -211,21 +213,22 @@ static eval_function *const evaluators[] = {
 att_status att_eval(const att_scope *scope, const att_expr *node, att_value *out)
 {
     att_status status = evaluators[node->kind](scope, node, out);
-    if (status != ATT_NO_MEMORY || !scope->arena->refused)
+    if (status != ATT_NO_MEMORY || !scope->arena->limit_reached)
         return status;
-    scope->arena->refused = false;
+    scope->arena->limit_reached = false;
     return att_scope_fail(scope, node, "this needs more memory than a sheet may use (%zu MB)",
                           scope->arena->limit >> 20);
 }
 
-att_status att_eval_matrix(const att_scope *scope, const att_expr *node, const att_matrix **out)
+att_status att_eval_matrix(const att_scope *scope, const att_expr *node,
+                           const att_tensor_matrix **out)
 {
     att_value value;
     ATT_TRY(att_eval(scope, node, &value));
     if (value.kind == ATT_VALUE_LIST) {
         char quote[ATT_QUOTE_SIZE];
         return att_scope_fail(scope, node, "%s is a list of %zu, expected a matrix",
-                              att_origin_quote(scope->origin, node, quote), value.item_count);
+                              att_sheet_source_quote(scope->source, node, quote), value.item_count);
     }
     *out = value.matrix;
     return ATT_OK;
@@ -234,7 +237,7 @@ att_status att_eval_matrix(const att_scope *scope, const att_expr *node, const a
 att_status att_eval_number(const att_scope *scope, const att_expr *node, const char *what,
                            double *out)
 {
-    const att_matrix *matrix;
+    const att_tensor_matrix *matrix;
     ATT_TRY(att_eval_matrix(scope, node, &matrix));
     if (!att_matrix_is_scalar(matrix))
         return att_scope_fail(scope, node, "%s must be one number, found a %lld × %lld matrix",
@@ -245,11 +248,11 @@ att_status att_eval_number(const att_scope *scope, const att_expr *node, const c
     return ATT_OK;
 }
 
-att_status att_eval_closed(att_arena *arena, const att_expr *node, const att_matrix **out,
+att_status att_eval_closed(att_arena *arena, const att_expr *node, const att_tensor_matrix **out,
                            att_error *err)
 {
-    const att_origin origin = { .name = "working", .text = "" };
-    const att_names names = { 0 };
-    const att_scope scope = { .arena = arena, .origin = &origin, .names = &names, .err = err };
+    const att_sheet_source origin = { .name = "working", .text = "" };
+    const att_symbol_table names = { 0 };
+    const att_scope scope = { .arena = arena, .source = &origin, .symbols = &names, .err = err };
     return att_eval_matrix(&scope, node, out);
 }

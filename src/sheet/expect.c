@@ -1,15 +1,15 @@
 /* expect X = Y …, expect not X = Y …, expect error X: what a sheet claims, decided. A claim that
  * fails does not stop the sheet. */
-#include "sheet/rule.h"
+#include "sheet/tolerance.h"
 
 #include "base/quote.h"
 #include "sheet/call.h"
 
 #include <string.h>
 
-static att_status new_check(att_worker *worker, const att_expr *left, att_check **out)
+static att_status new_check(att_interpreter *worker, const att_expr *left, att_check **out)
 {
-    *out = att_arena_take(&worker->sheet->arena, 1, sizeof **out);
+    *out = att_arena_alloc(&worker->sheet->arena, 1, sizeof **out);
     if (!*out)
         return att_fail_memory(worker->scope.err);
     (*out)->left = left;
@@ -18,28 +18,28 @@ static att_status new_check(att_worker *worker, const att_expr *left, att_check 
 
 /* ---- expect X = Y */
 
-static att_status expect_equal(att_worker *worker, att_parser *parser, bool negated)
+static att_status expect_equal(att_interpreter *worker, att_parser *parser, bool negated)
 {
     att_expr *left;
     att_expr *right;
-    att_nearness nearness;
+    att_tolerance nearness;
     att_check *check;
     ATT_TRY(att_parse_expression(parser, &left));
     if (!att_parser_at(parser, ATT_TOKEN_EQUALS))
         return att_parser_expected(parser, "an operator or '='");
     ATT_TRY(att_parser_take(parser));
     ATT_TRY(att_parse_expression(parser, &right));
-    ATT_TRY(att_parse_nearness(worker, parser, &nearness));
+    ATT_TRY(att_parse_tolerance(worker, parser, &nearness));
     ATT_TRY(att_parser_end(parser));
     ATT_TRY(new_check(worker, left, &check));
     check->right = right;
     check->negated = negated;
-    ATT_TRY(att_eval_matrix(&worker->scope, left, &check->found));
-    ATT_TRY(att_eval_matrix(&worker->scope, right, &check->wanted));
+    ATT_TRY(att_eval_matrix(&worker->scope, left, &check->actual));
+    ATT_TRY(att_eval_matrix(&worker->scope, right, &check->expected));
     if (nearness.rule == ATT_RULE_PRINTED)
-        ATT_TRY(att_read_printed(worker, right, &nearness));
-    ATT_TRY(att_judge(worker, check, &nearness));
-    return att_worker_check(worker, parser, check);
+        ATT_TRY(att_tolerance_read_printed(worker, right, &nearness));
+    ATT_TRY(att_check_compare(worker, check, &nearness));
+    return att_interpreter_add_check(worker, parser, check);
 }
 
 /* ---- expect error X */
@@ -47,11 +47,11 @@ static att_status expect_equal(att_worker *worker, att_parser *parser, bool nega
 /* True where the option's value is a word of it, or can only be one: no name to look up. */
 static bool is_option_word(const att_function *function, const att_expr *option)
 {
-    const att_option_row *row = att_option_find(function, option->text);
+    const att_option_spec *row = att_option_find(function, option->text);
     const att_expr *value = option->children > 0 ? option->child[0] : NULL;
     if (!row || !value || value->kind != ATT_EXPR_NAME)
         return false;
-    return att_option_takes_word(row, value->text) || att_option_takes_only_words(row);
+    return att_option_accepts_word(row, value->text) || att_option_accepts_only_words(row);
 }
 
 /* A name or function that the sheet does not know is a slip, not the error that was meant: it must
@@ -73,38 +73,39 @@ static att_status check_names(const att_scope *scope, const att_expr *node)
 }
 
 /* The verdict on an expression that should have been refused; NULL where it was, as it should. */
-static att_status judge_refusal(att_worker *worker, att_status status, const att_error *error,
-                                const char *saying, const att_value *value, const char **out)
+static att_status check_expected_error(att_interpreter *worker, att_status status,
+                                       const att_error *error, const char *saying,
+                                       const att_value *value, const char **out)
 {
     att_arena *arena = &worker->sheet->arena;
-    char quoted[ATT_QUOTED];
+    char quoted[ATT_QUOTED_SIZE];
     *out = NULL;
     if (status == ATT_OK && value->kind == ATT_VALUE_LIST)
-        *out = att_arena_print(arena, "expected an error, but it gave a list of %zu",
-                               value->item_count);
+        *out = att_arena_printf(arena, "expected an error, but it gave a list of %zu",
+                                value->item_count);
     else if (status == ATT_OK)
-        *out = att_arena_print(arena, "expected an error, but it gave a %lld × %lld matrix",
-                               (long long)value->matrix->rows, (long long)value->matrix->cols);
+        *out = att_arena_printf(arena, "expected an error, but it gave a %lld × %lld matrix",
+                                (long long)value->matrix->rows, (long long)value->matrix->cols);
     else if (saying && !strstr(error->message, saying))
-        *out = att_arena_print(arena, "expected an error saying \"%s\", found \"%s\"",
-                               att_quote(quoted, saying, strlen(saying)), error->message);
+        *out = att_arena_printf(arena, "expected an error saying \"%s\", found \"%s\"",
+                                att_quote(quoted, saying, strlen(saying)), error->message);
     else
         return ATT_OK;
     return *out ? ATT_OK : att_fail_memory(worker->scope.err);
 }
 
-static att_status add_refused(att_worker *worker, const att_parser *parser, const att_expr *formula,
-                              const char *message)
+static att_status add_expected_error(att_interpreter *worker, const att_parser *parser,
+                                     const att_expr *formula, const char *message)
 {
-    const char *text = att_arena_copy(&worker->sheet->arena, message, strlen(message));
+    const char *text = att_arena_strndup(&worker->sheet->arena, message, strlen(message));
     if (!text)
         return att_fail_memory(worker->scope.err);
-    const att_step step = { .kind = ATT_STEP_REFUSED, .formula = formula, .text = text };
+    const att_select step = { .kind = ATT_STEP_ERROR, .formula = formula, .text = text };
     worker->sheet->checks++;
-    return att_worker_add(worker, parser, &step);
+    return att_interpreter_add_step(worker, parser, &step);
 }
 
-static att_status expect_error(att_worker *worker, att_parser *parser)
+static att_status expect_error(att_interpreter *worker, att_parser *parser)
 {
     att_expr *formula;
     const char *saying = NULL;
@@ -127,18 +128,18 @@ static att_status expect_error(att_worker *worker, att_parser *parser)
     }
     const char *verdict;
     att_check *check;
-    ATT_TRY(judge_refusal(worker, status, &error, saying, &value, &verdict));
+    ATT_TRY(check_expected_error(worker, status, &error, saying, &value, &verdict));
     if (!verdict)
-        return add_refused(worker, parser, formula, error.message);
+        return add_expected_error(worker, parser, formula, error.message);
     ATT_TRY(new_check(worker, formula, &check));
-    check->rule = ATT_RULE_REFUSED;
-    check->saying = saying;
-    check->verdict = verdict;
-    check->found = value.matrix;
-    return att_worker_check(worker, parser, check);
+    check->rule = ATT_RULE_ERROR;
+    check->error_contains = saying;
+    check->message = verdict;
+    check->actual = value.matrix;
+    return att_interpreter_add_check(worker, parser, check);
 }
 
-att_status att_run_expect(att_worker *worker, att_parser *parser)
+att_status att_run_expect(att_interpreter *worker, att_parser *parser)
 {
     bool negated = att_parser_at_word(parser, "not");
     if (att_parser_at_word(parser, "error")) {

@@ -9,7 +9,7 @@
 
 #include <stddef.h>
 
-struct att_matrix;
+struct att_tensor_matrix;
 
 typedef enum att_expr_kind {
     ATT_EXPR_NUMBER,    /* `text` as written, or NULL: show `number` rounded */
@@ -36,11 +36,11 @@ typedef enum att_expr_kind {
 typedef enum att_expr_op {
     ATT_OP_ADD,
     ATT_OP_SUBTRACT,
-    ATT_OP_MULTIPLY, /* matrix product; a scalar on either side scales */
-    ATT_OP_DIVIDE,   /* by a scalar or element by element */
-    ATT_OP_TIMES,    /* .* element by element */
-    ATT_OP_POWER,    /* ^ element by element */
-    ATT_OP_OVER,     /* ./ element by element, with broadcasting */
+    ATT_OP_MULTIPLY,             /* matrix product; a scalar on either side scales */
+    ATT_OP_DIVIDE,               /* by a scalar or element by element */
+    ATT_OP_MULTIPLY_ELEMENTWISE, /* .* element by element */
+    ATT_OP_POWER,                /* ^ element by element */
+    ATT_OP_DIVIDE_ELEMENTWISE,   /* ./ element by element, with broadcasting */
 } att_expr_op;
 
 typedef struct att_expr {
@@ -48,7 +48,7 @@ typedef struct att_expr {
     att_expr_op op;
     double number;
     const char *text;
-    const struct att_matrix *matrix;
+    const struct att_tensor_matrix *matrix;
     struct att_expr **child;
     size_t children;
     int height; /* levels of children beneath; the parser bounds it, so walks may recurse */

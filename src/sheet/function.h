@@ -15,10 +15,10 @@ typedef enum att_value_kind {
 
 typedef struct att_value {
     att_value_kind kind;
-    const att_matrix *matrix;
+    const att_tensor_matrix *matrix;
     const struct att_value *items;
     size_t item_count;
-    const att_part *parts;
+    const att_slice *parts;
     size_t part_count;
     const char *word;
 } att_value;
@@ -32,7 +32,7 @@ typedef struct att_call {
     size_t arg_count;
     const att_value *options; /* one per row of function->options; kind WORD with word NULL: absent;
                                  a flag that is present is the WORD of its own name */
-    const struct att_origin *origin; /* for att_call_fail(): the sheet's name and text */
+    const struct att_sheet_source *source; /* for att_call_fail(): the sheet's name and text */
     att_error *err;
 } att_call;
 
@@ -40,17 +40,17 @@ typedef struct att_call {
  * separated by commas and "or"; one of a single word is a word to write as it is, one of several
  * describes an expression: "dot, scaled or general", "a matrix", "causal or a matrix of 0 and 1".
  * NULL: a flag, written without a value, such as `causal`. */
-typedef struct att_option_row {
+typedef struct att_option_spec {
     const char *name;
-    const char *takes;
-} att_option_row;
+    const char *accepts;
+} att_option_spec;
 
 typedef struct att_function {
     const char *name;
     const char *usage; /* "attention(q, k, v, score = …)" */
     size_t min_args;
     size_t max_args;
-    const att_option_row *options; /* ends with a NULL name; NULL: none */
+    const att_option_spec *options; /* ends with a NULL name; NULL: none */
     att_status (*run)(const att_call *call, att_value *out);
 } att_function;
 
@@ -64,7 +64,7 @@ att_status att_call_fail(const att_call *call, const att_expr *at, const char *f
     __attribute__((format(printf, 3, 4)));
 
 /* Argument `index` as a matrix; a record counts as its result. Fails with what was found. */
-att_status att_call_matrix(const att_call *call, size_t index, const att_matrix **out);
+att_status att_call_matrix(const att_call *call, size_t index, const att_tensor_matrix **out);
 
 /* The option called `name`, or NULL where it is absent. */
 const att_value *att_call_option(const att_call *call, const char *name);
@@ -74,7 +74,7 @@ const att_value *att_call_option(const att_call *call, const char *name);
 #define ATT_MAX_MULTIPLICATIONS 1e11
 
 /* A new matrix of zeros in the arena; NULL when memory is out or the size overflows. */
-att_matrix *att_matrix_new(att_arena *arena, int64_t rows, int64_t cols);
+att_tensor_matrix *att_matrix_new(att_arena *arena, int64_t rows, int64_t cols);
 
 /* Parses a formula for a part, such as "softmax(q * k' / sqrt(d_k))"; NULL only when memory is out.
  * The text is ours, so it always parses. */

@@ -9,7 +9,8 @@
 #include <math.h>
 #include <string.h>
 
-static att_status give(const att_call *call, const att_matrix *matrix, att_value *out)
+static att_status return_matrix(const att_call *call, const att_tensor_matrix *matrix,
+                                att_value *out)
 {
     *out = (att_value){ .kind = ATT_VALUE_MATRIX, .matrix = matrix };
     return matrix ? ATT_OK : att_fail_memory(call->err);
@@ -32,7 +33,7 @@ static double gelu(double x)
     return x / 2 * (1 + erf(x / sqrt(2)));
 }
 
-static const struct element_row {
+static const struct elementwise_spec {
     const char *name;
     double (*apply)(double);
 } elements[] = {
@@ -42,15 +43,15 @@ static const struct element_row {
 
 static att_status run_element(const att_call *call, att_value *out)
 {
-    const att_matrix *of;
+    const att_tensor_matrix *of;
     ATT_TRY(att_call_matrix(call, 0, &of));
-    const struct element_row *row = elements;
+    const struct elementwise_spec *row = elements;
     while (strcmp(row->name, call->function->name) != 0)
         row++;
-    att_matrix *to = att_matrix_like(call->arena, of);
+    att_tensor_matrix *to = att_matrix_like(call->arena, of);
     for (int64_t i = 0; to && i < of->rows * of->cols; i++)
         to->data[i] = row->apply(of->data[i]);
-    return give(call, to, out);
+    return return_matrix(call, to, out);
 }
 
 /* ---- Along rows, or along columns by the flag: on the transpose, and back */
@@ -60,7 +61,7 @@ static bool flag(const att_call *call, const char *name)
     return att_call_option(call, name) != NULL;
 }
 
-static att_status check_along(const att_call *call)
+static att_status check_axis(const att_call *call)
 {
     if (flag(call, "rows") && flag(call, "cols"))
         return att_call_fail(call, NULL, "%s: expected rows or cols, found both",
@@ -87,15 +88,15 @@ static void softmax_row(const double *from, double *to, int64_t count)
 
 static att_status run_softmax(const att_call *call, att_value *out)
 {
-    const att_matrix *of;
+    const att_tensor_matrix *of;
     bool cols = flag(call, "cols");
     ATT_TRY(att_call_matrix(call, 0, &of));
-    ATT_TRY(check_along(call));
-    const att_matrix *from = cols ? att_matrix_transpose(call->arena, of) : of;
-    att_matrix *to = from ? att_matrix_like(call->arena, from) : NULL;
+    ATT_TRY(check_axis(call));
+    const att_tensor_matrix *from = cols ? att_matrix_transpose(call->arena, of) : of;
+    att_tensor_matrix *to = from ? att_matrix_like(call->arena, from) : NULL;
     for (int64_t i = 0; to && i < to->rows; i++)
         softmax_row(from->data + i * to->cols, to->data + i * to->cols, to->cols);
-    return give(call, to && cols ? att_matrix_transpose(call->arena, to) : to, out);
+    return return_matrix(call, to && cols ? att_matrix_transpose(call->arena, to) : to, out);
 }
 
 static double sum_of(const double *x, int64_t count)
@@ -112,7 +113,7 @@ static double mean_of(const double *x, int64_t count)
 }
 
 /* The place of the first largest element, from 0; NaN counts as the largest, so that it shows. */
-static int64_t place_of_max(const double *x, int64_t count)
+static int64_t argmax(const double *x, int64_t count)
 {
     int64_t best = 0;
     for (int64_t i = 1; i < count && !isnan(x[best]); i++)
@@ -123,7 +124,7 @@ static int64_t place_of_max(const double *x, int64_t count)
 
 static double max_of(const double *x, int64_t count)
 {
-    return x[place_of_max(x, count)];
+    return x[argmax(x, count)];
 }
 
 static double min_of(const double *x, int64_t count)
@@ -137,10 +138,10 @@ static double min_of(const double *x, int64_t count)
 
 static double argmax_of(const double *x, int64_t count)
 {
-    return (double)(place_of_max(x, count) + 1);
+    return (double)(argmax(x, count) + 1);
 }
 
-static const struct reduce_row {
+static const struct reduction_spec {
     const char *name;
     double (*reduce)(const double *x, int64_t count);
     bool of_rows;       /* along rows even without a flag */
@@ -152,10 +153,10 @@ static const struct reduce_row {
 };
 
 /* One number per row of `from`, as a column that keeps the rows' labels. */
-static att_matrix *reduce_rows(att_arena *arena, const att_matrix *from,
-                               const struct reduce_row *row)
+static att_tensor_matrix *reduce_rows(att_arena *arena, const att_tensor_matrix *from,
+                                      const struct reduction_spec *row)
 {
-    att_matrix *to = att_matrix_new(arena, from->rows, 1);
+    att_tensor_matrix *to = att_matrix_new(arena, from->rows, 1);
     if (!to)
         return NULL;
     for (int64_t i = 0; i < from->rows; i++)
@@ -166,24 +167,24 @@ static att_matrix *reduce_rows(att_arena *arena, const att_matrix *from,
 
 static att_status run_reduce(const att_call *call, att_value *out)
 {
-    const att_matrix *of;
+    const att_tensor_matrix *of;
     ATT_TRY(att_call_matrix(call, 0, &of));
-    const struct reduce_row *row = reductions;
+    const struct reduction_spec *row = reductions;
     while (strcmp(row->name, call->function->name) != 0)
         row++;
-    ATT_TRY(check_along(call));
+    ATT_TRY(check_axis(call));
     if (of->rows * of->cols == 0 && !row->empty_is_fine)
         return att_call_fail(call, call->node->child[0], "%s of nothing: the matrix is %lld × %lld",
                              row->name, (long long)of->rows, (long long)of->cols);
     if (flag(call, "cols")) {
-        const att_matrix *turned = att_matrix_transpose(call->arena, of);
-        const att_matrix *column = turned ? reduce_rows(call->arena, turned, row) : NULL;
-        return give(call, column ? att_matrix_transpose(call->arena, column) : NULL, out);
+        const att_tensor_matrix *turned = att_matrix_transpose(call->arena, of);
+        const att_tensor_matrix *column = turned ? reduce_rows(call->arena, turned, row) : NULL;
+        return return_matrix(call, column ? att_matrix_transpose(call->arena, column) : NULL, out);
     }
     if (flag(call, "rows") || row->of_rows)
-        return give(call, reduce_rows(call->arena, of, row), out);
-    return give(call, att_matrix_scalar(call->arena, row->reduce(of->data, of->rows * of->cols)),
-                out);
+        return return_matrix(call, reduce_rows(call->arena, of, row), out);
+    return return_matrix(
+        call, att_matrix_scalar(call->arena, row->reduce(of->data, of->rows * of->cols)), out);
 }
 
 /* ---- Norms: each row to mean 0 and variance 1, or to a mean square of 1 alone; then gain and bias
@@ -193,7 +194,7 @@ static att_status run_reduce(const att_call *call, att_value *out)
 static att_status row_argument(const att_call *call, size_t index, const char *what, int64_t cols,
                                const double **out)
 {
-    const att_matrix *row;
+    const att_tensor_matrix *row;
     *out = NULL;
     if (index >= call->arg_count)
         return ATT_OK;
@@ -221,7 +222,7 @@ static void norm_row(const double *from, double *to, int64_t count, double mean,
 static att_status run_norm(const att_call *call, att_value *out)
 {
     bool centred = strcmp(call->function->name, "layernorm") == 0;
-    const att_matrix *of;
+    const att_tensor_matrix *of;
     const double *gain;
     const double *bias;
     double eps = 1e-5;
@@ -229,34 +230,34 @@ static att_status run_norm(const att_call *call, att_value *out)
     ATT_TRY(row_argument(call, 1, "gain", of->cols, &gain));
     ATT_TRY(row_argument(call, 2, "bias", of->cols, &bias));
     ATT_TRY(att_option_number(call, "eps", &eps));
-    att_matrix *to = att_matrix_like(call->arena, of);
+    att_tensor_matrix *to = att_matrix_like(call->arena, of);
     for (int64_t i = 0; to && i < of->rows; i++) {
         const double *row = of->data + i * of->cols;
         double mean = centred ? mean_of(row, of->cols) : 0;
         norm_row(row, to->data + i * of->cols, of->cols, mean, eps, gain, bias);
     }
-    return give(call, to, out);
+    return return_matrix(call, to, out);
 }
 
 /* ---- Rearranging */
 
 static att_status run_transpose(const att_call *call, att_value *out)
 {
-    const att_matrix *of;
+    const att_tensor_matrix *of;
     ATT_TRY(att_call_matrix(call, 0, &of));
-    return give(call, att_matrix_transpose(call->arena, of), out);
+    return return_matrix(call, att_matrix_transpose(call->arena, of), out);
 }
 
 /* Checks that `order` holds each of 1 to `count` once and gives it counted from 0. */
-static att_status read_order(const att_call *call, const att_matrix *order, int64_t count,
+static att_status read_order(const att_call *call, const att_tensor_matrix *order, int64_t count,
                              const char *unit, int64_t **out)
 {
     const att_expr *at = call->node->child[1];
     if (order->rows * order->cols != count)
         return att_call_fail(call, at, "permute: expected an order of %lld %ss, found %lld numbers",
                              (long long)count, unit, (long long)(order->rows * order->cols));
-    int64_t *places = att_arena_take(call->arena, (size_t)count, sizeof *places);
-    uint8_t *seen = att_arena_take(call->arena, (size_t)count, 1);
+    int64_t *places = att_arena_alloc(call->arena, (size_t)count, sizeof *places);
+    uint8_t *seen = att_arena_alloc(call->arena, (size_t)count, 1);
     if (!places || !seen)
         return att_fail_memory(call->err);
     for (int64_t i = 0; i < count; i++) {
@@ -274,25 +275,25 @@ static att_status read_order(const att_call *call, const att_matrix *order, int6
 
 static att_status run_permute(const att_call *call, att_value *out)
 {
-    const att_matrix *of;
-    const att_matrix *order;
+    const att_tensor_matrix *of;
+    const att_tensor_matrix *order;
     int64_t *places = NULL;
     bool cols = flag(call, "cols");
     ATT_TRY(att_call_matrix(call, 0, &of));
     ATT_TRY(att_call_matrix(call, 1, &order));
-    ATT_TRY(check_along(call));
+    ATT_TRY(check_axis(call));
     ATT_TRY(read_order(call, order, cols ? of->cols : of->rows, cols ? "column" : "row", &places));
-    return give(call,
-                att_matrix_select(call->arena, of, cols ? NULL : places, of->rows,
-                                  cols ? places : NULL, of->cols),
-                out);
+    return return_matrix(call,
+                         att_matrix_select(call->arena, of, cols ? NULL : places, of->rows,
+                                           cols ? places : NULL, of->cols),
+                         out);
 }
 
 /* ---- Making matrices */
 
 static att_status size_argument(const att_call *call, size_t index, int64_t *out)
 {
-    const att_matrix *size;
+    const att_tensor_matrix *size;
     ATT_TRY(att_call_matrix(call, index, &size));
     double value = att_matrix_is_scalar(size) ? size->data[0] : -1;
     if (!(value >= 0 && value <= 1e9) || value != floor(value))
@@ -309,33 +310,33 @@ static att_status run_filled(const att_call *call, att_value *out)
     int64_t cols = 0;
     ATT_TRY(size_argument(call, 0, &rows));
     ATT_TRY(size_argument(call, call->arg_count - 1, &cols));
-    att_matrix *to = att_matrix_new(call->arena, rows, cols);
+    att_tensor_matrix *to = att_matrix_new(call->arena, rows, cols);
     bool ones = strcmp(call->function->name, "ones") == 0;
     for (int64_t i = 0; to && ones && i < rows * cols; i++)
         to->data[i] = 1;
-    return give(call, to, out);
+    return return_matrix(call, to, out);
 }
 
 static att_status run_identity(const att_call *call, att_value *out)
 {
     int64_t size = 0;
     ATT_TRY(size_argument(call, 0, &size));
-    att_matrix *to = att_matrix_new(call->arena, size, size);
+    att_tensor_matrix *to = att_matrix_new(call->arena, size, size);
     for (int64_t i = 0; to && i < size; i++)
         to->data[i * size + i] = 1;
-    return give(call, to, out);
+    return return_matrix(call, to, out);
 }
 
 static att_status run_shape(const att_call *call, att_value *out)
 {
-    const att_matrix *of;
+    const att_tensor_matrix *of;
     ATT_TRY(att_call_matrix(call, 0, &of));
-    att_matrix *to = att_matrix_new(call->arena, 1, 2);
+    att_tensor_matrix *to = att_matrix_new(call->arena, 1, 2);
     if (to) {
         to->data[0] = (double)of->rows;
         to->data[1] = (double)of->cols;
     }
-    return give(call, to, out);
+    return return_matrix(call, to, out);
 }
 
 /* ---- Rounding */
@@ -352,8 +353,8 @@ static double round_to(double x, double unit)
 
 static att_status run_round(const att_call *call, att_value *out)
 {
-    const att_matrix *of;
-    const att_matrix *digits = NULL;
+    const att_tensor_matrix *of;
+    const att_tensor_matrix *digits = NULL;
     ATT_TRY(att_call_matrix(call, 0, &of));
     if (call->arg_count > 1)
         ATT_TRY(att_call_matrix(call, 1, &digits));
@@ -361,19 +362,19 @@ static att_status run_round(const att_call *call, att_value *out)
     if (!(fabs(places) <= 300) || places != floor(places))
         return att_call_fail(call, call->node->child[1],
                              "round: the digits must be a whole number from -300 to 300");
-    att_matrix *to = att_matrix_like(call->arena, of);
+    att_tensor_matrix *to = att_matrix_like(call->arena, of);
     for (int64_t i = 0; to && i < of->rows * of->cols; i++)
         to->data[i] = round_to(of->data[i], pow(10, places));
-    return give(call, to, out);
+    return return_matrix(call, to, out);
 }
 
 /* ---- The table */
 
-static const att_option_row along[] = { { "rows", NULL }, { "cols", NULL }, { NULL, NULL } };
-static const att_option_row norm_options[] = { { "eps", "a number" }, { NULL, NULL } };
+static const att_option_spec axis_words[] = { { "rows", NULL }, { "cols", NULL }, { NULL, NULL } };
+static const att_option_spec norm_options[] = { { "eps", "a number" }, { NULL, NULL } };
 
 const att_function att_plain_functions[] = {
-    { "softmax", "softmax(X), each row, or softmax(X, cols)", 1, 1, along, run_softmax },
+    { "softmax", "softmax(X), each row, or softmax(X, cols)", 1, 1, axis_words, run_softmax },
     { "tanh", "tanh(X)", 1, 1, NULL, run_element },
     { "relu", "relu(X)", 1, 1, NULL, run_element },
     { "sigmoid", "sigmoid(X)", 1, 1, NULL, run_element },
@@ -384,14 +385,15 @@ const att_function att_plain_functions[] = {
     { "abs", "abs(X)", 1, 1, NULL, run_element },
     { "sin", "sin(X)", 1, 1, NULL, run_element },
     { "cos", "cos(X)", 1, 1, NULL, run_element },
-    { "sum", "sum(X), sum(X, rows) or sum(X, cols)", 1, 1, along, run_reduce },
-    { "mean", "mean(X), mean(X, rows) or mean(X, cols)", 1, 1, along, run_reduce },
-    { "max", "max(X), max(X, rows) or max(X, cols)", 1, 1, along, run_reduce },
-    { "min", "min(X), min(X, rows) or min(X, cols)", 1, 1, along, run_reduce },
-    { "argmax", "argmax(X), of each row, or argmax(X, cols)", 1, 1, along, run_reduce },
+    { "sum", "sum(X), sum(X, rows) or sum(X, cols)", 1, 1, axis_words, run_reduce },
+    { "mean", "mean(X), mean(X, rows) or mean(X, cols)", 1, 1, axis_words, run_reduce },
+    { "max", "max(X), max(X, rows) or max(X, cols)", 1, 1, axis_words, run_reduce },
+    { "min", "min(X), min(X, rows) or min(X, cols)", 1, 1, axis_words, run_reduce },
+    { "argmax", "argmax(X), of each row, or argmax(X, cols)", 1, 1, axis_words, run_reduce },
     { "layernorm", "layernorm(X, gain, bias, eps = 1e-5)", 1, 3, norm_options, run_norm },
     { "rmsnorm", "rmsnorm(X, gain, eps = 1e-5)", 1, 2, norm_options, run_norm },
-    { "permute", "permute(X, [3 1 2]), or permute(X, [3 1 2], cols)", 2, 2, along, run_permute },
+    { "permute", "permute(X, [3 1 2]), or permute(X, [3 1 2], cols)", 2, 2, axis_words,
+      run_permute },
     { "transpose", "transpose(X)", 1, 1, NULL, run_transpose },
     { "zeros", "zeros(rows, cols)", 1, 2, NULL, run_filled },
     { "ones", "ones(rows, cols)", 1, 2, NULL, run_filled },

@@ -1,6 +1,6 @@
 /* label X "I" "go" "home": names for the rows (and columns) of a matrix. They go along with it
  * through sums, products and attention, and stand beside it wherever it is shown. */
-#include "sheet/worker.h"
+#include "sheet/interpreter.h"
 
 #include "sheet/matrix.h"
 
@@ -11,20 +11,20 @@ struct labels {
     att_token start;
     const char **items;
     size_t count;
-    size_t room;
+    size_t capacity;
 };
 
 static att_status add_label(att_parser *parser, struct labels *labels)
 {
-    if (labels->count == labels->room) {
-        size_t room = labels->room ? labels->room * 2 : 8;
-        const char **items = att_arena_take(parser->lexer.arena, room, sizeof *items);
+    if (labels->count == labels->capacity) {
+        size_t room = labels->capacity ? labels->capacity * 2 : 8;
+        const char **items = att_arena_alloc(parser->lexer.arena, room, sizeof *items);
         if (!items)
             return att_fail_memory(parser->lexer.err);
         if (labels->count > 0)
             memcpy(items, labels->items, labels->count * sizeof *items);
         labels->items = items;
-        labels->room = room;
+        labels->capacity = room;
     }
     return att_parser_string(parser, "a label in quotes", &labels->items[labels->count++]);
 }
@@ -57,7 +57,7 @@ static att_status parse_sides(att_parser *parser, struct labels *rows, struct la
     return att_parser_end(parser);
 }
 
-static att_status check_count(const att_worker *worker, const struct labels *labels,
+static att_status check_count(const att_interpreter *worker, const struct labels *labels,
                               const char *name, int64_t count, bool of_rows, int64_t others)
 {
     if (labels->count == 0 || (int64_t)labels->count == count)
@@ -66,15 +66,15 @@ static att_status check_count(const att_worker *worker, const struct labels *lab
                            ? " (columns are labelled with 'label … cols …')"
                            : "";
     const char *unit = of_rows ? "row" : "column";
-    return att_origin_fail(&worker->origin, worker->scope.err, labels->start.line,
-                           labels->start.column, "%s has %lld %s%s, found %zu label%s%s", name,
-                           (long long)count, unit, count == 1 ? "" : "s", labels->count,
-                           labels->count == 1 ? "" : "s", hint);
+    return att_sheet_source_fail(&worker->source, worker->scope.err, labels->start.line,
+                                 labels->start.column, "%s has %lld %s%s, found %zu label%s%s",
+                                 name, (long long)count, unit, count == 1 ? "" : "s", labels->count,
+                                 labels->count == 1 ? "" : "s", hint);
 }
 
 /* The row of the name to label, whose value must be a matrix. */
-static att_status find_target(att_worker *worker, att_parser *parser, const char **name,
-                              att_name **out)
+static att_status find_labeled_value(att_interpreter *worker, att_parser *parser, const char **name,
+                                     att_symbol **out)
 {
     const att_token at = parser->token;
     ATT_TRY(att_parser_name(parser, "the name of a matrix to label", name));
@@ -84,27 +84,27 @@ static att_status find_target(att_worker *worker, att_parser *parser, const char
                             .column = at.column,
                             .end_line = at.line,
                             .end_column = at.end_column };
-    const att_matrix *matrix;
+    const att_tensor_matrix *matrix;
     ATT_TRY(att_eval_matrix(&worker->scope, &node, &matrix));
-    *out = att_names_get(&worker->names, *name);
+    *out = att_symbol_table_get(&worker->symbols, *name);
     return *out ? ATT_OK
                 : att_scope_fail(&worker->scope, &node, "'%s' is not a name of this sheet", *name);
 }
 
-att_status att_run_label(att_worker *worker, att_parser *parser)
+att_status att_run_label(att_interpreter *worker, att_parser *parser)
 {
     const char *name;
-    att_name *target;
+    att_symbol *target;
     struct labels rows = { 0 };
     struct labels cols = { 0 };
-    ATT_TRY(find_target(worker, parser, &name, &target));
+    ATT_TRY(find_labeled_value(worker, parser, &name, &target));
     ATT_TRY(parse_sides(parser, &rows, &cols));
-    const att_matrix *matrix = target->value.matrix;
+    const att_tensor_matrix *matrix = target->value.matrix;
     ATT_TRY(check_count(worker, &rows, name, matrix->rows, true, matrix->cols));
     ATT_TRY(check_count(worker, &cols, name, matrix->cols, false, matrix->rows));
-    const att_matrix *labelled = att_matrix_labelled(&worker->sheet->arena, matrix,
-                                                     rows.count ? rows.items : matrix->row_labels,
-                                                     cols.count ? cols.items : matrix->col_labels);
+    const att_tensor_matrix *labelled = att_matrix_with_labels(
+        &worker->sheet->arena, matrix, rows.count ? rows.items : matrix->row_labels,
+        cols.count ? cols.items : matrix->col_labels);
     if (!labelled)
         return att_fail_memory(worker->scope.err);
     target->value.matrix = labelled;

@@ -51,14 +51,14 @@ static const struct lookalike {
 static char peek(const att_lexer *lexer, size_t ahead)
 {
     size_t at = lexer->at + ahead;
-    return at < lexer->origin->length ? lexer->origin->text[at] : '\0';
+    return at < lexer->source->length ? lexer->source->text[at] : '\0';
 }
 
 static size_t peek_code(const att_lexer *lexer, size_t ahead, uint32_t *code)
 {
     size_t at = lexer->at + ahead;
-    if (at < lexer->origin->length)
-        return att_utf8_take(lexer->origin->text + at, lexer->origin->length - at, code);
+    if (at < lexer->source->length)
+        return att_utf8_decode_lossy(lexer->source->text + at, lexer->source->length - at, code);
     *code = 0;
     return 0;
 }
@@ -70,7 +70,7 @@ static bool digit(char c)
 
 static bool at_end(const att_lexer *lexer)
 {
-    return lexer->at >= lexer->origin->length;
+    return lexer->at >= lexer->source->length;
 }
 
 static att_status fail_here(const att_lexer *lexer, const char *format, ...)
@@ -81,7 +81,7 @@ static att_status fail_here(const att_lexer *lexer, const char *format, ...)
     va_list args;
     va_start(args, format);
     att_status status =
-        att_origin_vfail(lexer->origin, lexer->err, lexer->line, lexer->column, format, args);
+        att_sheet_source_vfail(lexer->source, lexer->err, lexer->line, lexer->column, format, args);
     va_end(args);
     return status;
 }
@@ -97,7 +97,7 @@ static void next_line(att_lexer *lexer)
 /* Skips '# …' or '% …' up to the end of the line; the note after a whole statement is kept. */
 static att_status skip_comment(att_lexer *lexer)
 {
-    const char *text = lexer->origin->text;
+    const char *text = lexer->source->text;
     bool shown = peek(lexer, 0) == '#' && lexer->mode == ATT_LEX_LINE;
     size_t begin = lexer->at + 1;
     while (!at_end(lexer) && peek(lexer, 0) != '\n')
@@ -109,8 +109,8 @@ static att_status skip_comment(att_lexer *lexer)
         end--;
     if (!shown || begin == end)
         return ATT_OK;
-    lexer->note = att_arena_copy(lexer->arena, text + begin, end - begin);
-    return lexer->note ? ATT_OK : att_fail_memory(lexer->err);
+    lexer->comment = att_arena_strndup(lexer->arena, text + begin, end - begin);
+    return lexer->comment ? ATT_OK : att_fail_memory(lexer->err);
 }
 
 /* Skips blanks, comments and, where they mean nothing, newlines. */
@@ -173,9 +173,9 @@ static att_status lex_number(att_lexer *lexer, att_token *token)
     size_t length = number_length(lexer);
     uint32_t after;
     peek_code(lexer, length, &after);
-    const char *text = lexer->origin->text + lexer->at;
+    const char *text = lexer->source->text + lexer->at;
     int shown = length > 40 ? 40 : (int)length;
-    if (att_utf8_name_start(after))
+    if (att_utf8_identifier_start(after))
         return fail_here(lexer,
                          "the number %.*s runs into a letter: a product needs a '*', and a "
                          "name cannot start with a digit",
@@ -194,7 +194,7 @@ static void lex_name(att_lexer *lexer, att_token *token)
     for (;;) {
         uint32_t code;
         size_t bytes = peek_code(lexer, length, &code);
-        if (bytes == 0 || !att_utf8_name_part(code))
+        if (bytes == 0 || !att_utf8_identifier_part(code))
             break;
         length += bytes;
         characters++;
@@ -239,8 +239,8 @@ static att_status lex_string(att_lexer *lexer, att_token *token)
     size_t length = 0;
     int characters = 0;
     ATT_TRY(string_end(lexer, &length, &characters));
-    const char *from = lexer->origin->text + lexer->at + 1;
-    char *to = att_arena_take(lexer->arena, length, 1);
+    const char *from = lexer->source->text + lexer->at + 1;
+    char *to = att_arena_alloc(lexer->arena, length, 1);
     if (!to)
         return att_fail_memory(lexer->err);
     token->string = to;
@@ -252,7 +252,7 @@ static att_status lex_string(att_lexer *lexer, att_token *token)
 
 static att_status lex_sign(att_lexer *lexer, att_token *token)
 {
-    const char *text = lexer->origin->text + lexer->at;
+    const char *text = lexer->source->text + lexer->at;
     for (size_t i = 0; i < sizeof signs / sizeof *signs; i++) {
         size_t length = strlen(signs[i].text);
         if (strncmp(text, signs[i].text, length) == 0) {
@@ -278,7 +278,7 @@ static att_status lex_token(att_lexer *lexer, att_token *token)
         return lex_number(lexer, token);
     if (c == '"')
         return lex_string(lexer, token);
-    if (!att_utf8_name_start(code))
+    if (!att_utf8_identifier_start(code))
         return lex_sign(lexer, token);
     lex_name(lexer, token);
     return ATT_OK;
@@ -309,7 +309,7 @@ att_status att_lex_next(att_lexer *lexer, att_token *token)
 const char *att_token_describe(const att_lexer *lexer, const att_token *token,
                                char out[ATT_QUOTE_SIZE])
 {
-    const char *text = lexer->origin->text + token->offset;
+    const char *text = lexer->source->text + token->offset;
     int length = token->length > 40 ? 40 : (int)token->length;
     while (length > 0 && (size_t)length < token->length && (text[length] & 0xC0) == 0x80)
         length--; /* do not cut a character */
@@ -327,5 +327,5 @@ const char *att_token_describe(const att_lexer *lexer, const att_token *token,
 bool att_token_is(const att_lexer *lexer, const att_token *token, const char *word)
 {
     return token->kind == ATT_TOKEN_NAME && strlen(word) == token->length &&
-           memcmp(lexer->origin->text + token->offset, word, token->length) == 0;
+           memcmp(lexer->source->text + token->offset, word, token->length) == 0;
 }

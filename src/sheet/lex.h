@@ -4,7 +4,7 @@
 #define ATT_SHEET_LEX_H
 
 #include "base/arena.h"
-#include "sheet/origin.h"
+#include "sheet/source.h"
 
 typedef enum att_token_kind {
     ATT_TOKEN_END, /* of the statement */
@@ -53,14 +53,14 @@ typedef enum att_lex_mode {
 } att_lex_mode;
 
 typedef struct att_lexer {
-    const att_origin *origin;
+    const att_sheet_source *source;
     att_arena *arena;
     att_error *err;
     att_lex_mode mode;
     size_t at;
     int line;
     int column;
-    const char *note; /* the comment after the statement, once its end was reached; or NULL */
+    const char *comment; /* the comment after the statement, once its end was reached; or NULL */
 } att_lexer;
 
 /* The next token. Past the end it is ATT_TOKEN_END again. */

@@ -5,40 +5,41 @@
 
 /* Memory bounds the sides of a matrix, but for one without elements: these bound it, so that
  * walking along a side stays quick and no product or sum of sizes can overflow. */
-#define MAX_SIDE       (INT64_C(1) << 28)
-#define MAX_EMPTY_SIDE (INT64_C(1) << 20)
+#define MAX_DIMENSION       (INT64_C(1) << 28)
+#define MAX_EMPTY_DIMENSION (INT64_C(1) << 20)
 
 static bool fits(int64_t rows, int64_t cols)
 {
-    int64_t most = rows == 0 || cols == 0 ? MAX_EMPTY_SIDE : MAX_SIDE;
+    int64_t most = rows == 0 || cols == 0 ? MAX_EMPTY_DIMENSION : MAX_DIMENSION;
     return rows >= 0 && cols >= 0 && rows <= most && cols <= most;
 }
 
-att_matrix *att_matrix_new(att_arena *arena, int64_t rows, int64_t cols)
+att_tensor_matrix *att_matrix_new(att_arena *arena, int64_t rows, int64_t cols)
 {
     if (!fits(rows, cols)) {
-        arena->refused = true;
+        arena->limit_reached = true;
         return NULL;
     }
-    att_matrix *matrix = att_arena_take(arena, 1, sizeof *matrix);
-    double *data = matrix ? att_arena_take(arena, (size_t)rows * (size_t)cols, sizeof *data) : NULL;
+    att_tensor_matrix *matrix = att_arena_alloc(arena, 1, sizeof *matrix);
+    double *data =
+        matrix ? att_arena_alloc(arena, (size_t)rows * (size_t)cols, sizeof *data) : NULL;
     if (!data)
         return NULL;
-    *matrix = (att_matrix){ .rows = rows, .cols = cols, .data = data };
+    *matrix = (att_tensor_matrix){ .rows = rows, .cols = cols, .data = data };
     return matrix;
 }
 
-att_matrix *att_matrix_scalar(att_arena *arena, double value)
+att_tensor_matrix *att_matrix_scalar(att_arena *arena, double value)
 {
-    att_matrix *matrix = att_matrix_new(arena, 1, 1);
+    att_tensor_matrix *matrix = att_matrix_new(arena, 1, 1);
     if (matrix)
         matrix->data[0] = value;
     return matrix;
 }
 
-att_matrix *att_matrix_like(att_arena *arena, const att_matrix *from)
+att_tensor_matrix *att_matrix_like(att_arena *arena, const att_tensor_matrix *from)
 {
-    att_matrix *matrix = att_matrix_new(arena, from->rows, from->cols);
+    att_tensor_matrix *matrix = att_matrix_new(arena, from->rows, from->cols);
     if (!matrix)
         return NULL;
     matrix->row_labels = from->row_labels;
@@ -47,10 +48,11 @@ att_matrix *att_matrix_like(att_arena *arena, const att_matrix *from)
     return matrix;
 }
 
-att_matrix *att_matrix_labelled(att_arena *arena, const att_matrix *from,
-                                const char *const *row_labels, const char *const *col_labels)
+att_tensor_matrix *att_matrix_with_labels(att_arena *arena, const att_tensor_matrix *from,
+                                          const char *const *row_labels,
+                                          const char *const *col_labels)
 {
-    att_matrix *matrix = att_arena_take(arena, 1, sizeof *matrix);
+    att_tensor_matrix *matrix = att_arena_alloc(arena, 1, sizeof *matrix);
     if (!matrix)
         return NULL;
     *matrix = *from;
@@ -59,23 +61,23 @@ att_matrix *att_matrix_labelled(att_arena *arena, const att_matrix *from,
     return matrix;
 }
 
-bool att_matrix_is_scalar(const att_matrix *matrix)
+bool att_matrix_is_scalar(const att_tensor_matrix *matrix)
 {
     return matrix->rows == 1 && matrix->cols == 1;
 }
 
-static bool copy_mask(att_arena *arena, att_matrix *to, const att_matrix *from)
+static bool copy_mask(att_arena *arena, att_tensor_matrix *to, const att_tensor_matrix *from)
 {
     if (!from->allowed)
         return true;
-    uint8_t *mask = att_arena_take(arena, (size_t)(to->rows * to->cols), 1);
+    uint8_t *mask = att_arena_alloc(arena, (size_t)(to->rows * to->cols), 1);
     to->allowed = mask;
     return mask != NULL;
 }
 
-att_matrix *att_matrix_transpose(att_arena *arena, const att_matrix *from)
+att_tensor_matrix *att_matrix_transpose(att_arena *arena, const att_tensor_matrix *from)
 {
-    att_matrix *to = att_matrix_new(arena, from->cols, from->rows);
+    att_tensor_matrix *to = att_matrix_new(arena, from->cols, from->rows);
     if (!to || !copy_mask(arena, to, from))
         return NULL;
     uint8_t *mask = (uint8_t *)to->allowed;
@@ -101,7 +103,7 @@ static bool choose_labels(att_arena *arena, const char *const *labels, const int
         *out = labels;
         return true;
     }
-    const char **copy = att_arena_take(arena, (size_t)count, sizeof *copy);
+    const char **copy = att_arena_alloc(arena, (size_t)count, sizeof *copy);
     if (!copy)
         return false;
     for (int64_t i = 0; i < count; i++)
@@ -110,10 +112,11 @@ static bool choose_labels(att_arena *arena, const char *const *labels, const int
     return true;
 }
 
-att_matrix *att_matrix_select(att_arena *arena, const att_matrix *from, const int64_t *rows,
-                              int64_t row_count, const int64_t *cols, int64_t col_count)
+att_tensor_matrix *att_matrix_select(att_arena *arena, const att_tensor_matrix *from,
+                                     const int64_t *rows, int64_t row_count, const int64_t *cols,
+                                     int64_t col_count)
 {
-    att_matrix *to =
+    att_tensor_matrix *to =
         att_matrix_new(arena, rows ? row_count : from->rows, cols ? col_count : from->cols);
     if (!to || !copy_mask(arena, to, from))
         return NULL;
@@ -134,7 +137,7 @@ att_matrix *att_matrix_select(att_arena *arena, const att_matrix *from, const in
 /* ---- Joining */
 
 /* Labels of all parts in a row; *out stays NULL where none has any. */
-static bool join_labels(att_arena *arena, const att_matrix *const *parts, size_t count,
+static bool join_labels(att_arena *arena, const att_tensor_matrix *const *parts, size_t count,
                         bool of_rows, int64_t total, const char *const **out)
 {
     bool any = false;
@@ -142,7 +145,7 @@ static bool join_labels(att_arena *arena, const att_matrix *const *parts, size_t
         any = any || (of_rows ? parts[p]->row_labels : parts[p]->col_labels);
     if (!any)
         return true;
-    const char **labels = att_arena_take(arena, (size_t)total, sizeof *labels);
+    const char **labels = att_arena_alloc(arena, (size_t)total, sizeof *labels);
     if (!labels)
         return false;
     int64_t at = 0;
@@ -157,7 +160,8 @@ static bool join_labels(att_arena *arena, const att_matrix *const *parts, size_t
 }
 
 /* The labels along the side that all parts share: those of the first part that has some. */
-static const char *const *shared_labels(const att_matrix *const *parts, size_t count, bool of_rows)
+static const char *const *shared_labels(const att_tensor_matrix *const *parts, size_t count,
+                                        bool of_rows)
 {
     const char *const *labels = NULL;
     for (size_t p = 0; p < count && !labels; p++)
@@ -165,18 +169,19 @@ static const char *const *shared_labels(const att_matrix *const *parts, size_t c
     return labels;
 }
 
-att_matrix *att_matrix_beside(att_arena *arena, const att_matrix *const *parts, size_t count)
+att_tensor_matrix *att_matrix_hstack(att_arena *arena, const att_tensor_matrix *const *parts,
+                                     size_t count)
 {
     int64_t cols = 0;
     for (size_t p = 0; p < count; p++)
         cols += parts[p]->cols;
-    att_matrix *to = att_matrix_new(arena, count ? parts[0]->rows : 0, cols);
+    att_tensor_matrix *to = att_matrix_new(arena, count ? parts[0]->rows : 0, cols);
     if (!to || !join_labels(arena, parts, count, false, cols, &to->col_labels))
         return NULL;
     to->row_labels = shared_labels(parts, count, true);
     int64_t at = 0;
     for (size_t p = 0; p < count; p++) {
-        const att_matrix *part = parts[p];
+        const att_tensor_matrix *part = parts[p];
         for (int64_t i = 0; i < to->rows && part->cols > 0; i++)
             memcpy(to->data + i * cols + at, part->data + i * part->cols,
                    (size_t)part->cols * sizeof(double));
@@ -185,12 +190,13 @@ att_matrix *att_matrix_beside(att_arena *arena, const att_matrix *const *parts, 
     return to;
 }
 
-att_matrix *att_matrix_above(att_arena *arena, const att_matrix *const *parts, size_t count)
+att_tensor_matrix *att_matrix_vstack(att_arena *arena, const att_tensor_matrix *const *parts,
+                                     size_t count)
 {
     int64_t rows = 0;
     for (size_t p = 0; p < count; p++)
         rows += parts[p]->rows;
-    att_matrix *to = att_matrix_new(arena, rows, count ? parts[0]->cols : 0);
+    att_tensor_matrix *to = att_matrix_new(arena, rows, count ? parts[0]->cols : 0);
     if (!to || !join_labels(arena, parts, count, true, rows, &to->row_labels))
         return NULL;
     to->col_labels = shared_labels(parts, count, false);

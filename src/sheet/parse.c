@@ -21,8 +21,8 @@ static const struct operator_row {
     { ATT_TOKEN_MINUS, ATT_OP_SUBTRACT, LEVEL_SUM },
     { ATT_TOKEN_STAR, ATT_OP_MULTIPLY, LEVEL_PRODUCT },
     { ATT_TOKEN_SLASH, ATT_OP_DIVIDE, LEVEL_PRODUCT },
-    { ATT_TOKEN_DOT_STAR, ATT_OP_TIMES, LEVEL_PRODUCT },
-    { ATT_TOKEN_DOT_SLASH, ATT_OP_OVER, LEVEL_PRODUCT },
+    { ATT_TOKEN_DOT_STAR, ATT_OP_MULTIPLY_ELEMENTWISE, LEVEL_PRODUCT },
+    { ATT_TOKEN_DOT_SLASH, ATT_OP_DIVIDE_ELEMENTWISE, LEVEL_PRODUCT },
 };
 
 static const struct operator_row *operator_of(att_token_kind token)
@@ -35,17 +35,17 @@ static const struct operator_row *operator_of(att_token_kind token)
 
 /* ---- The parser's state */
 
-att_status att_parser_start(att_parser *parser, const att_origin *origin, att_arena *arena,
+att_status att_parser_start(att_parser *parser, const att_sheet_source *origin, att_arena *arena,
                             att_error *err, size_t offset, int line, int column)
 {
     *parser = (att_parser){
-        .lexer = { .origin = origin,
+        .lexer = { .source = origin,
                    .arena = arena,
                    .err = err,
                    .at = offset,
                    .line = line,
                    .column = column },
-        .node_room = ATT_MAX_NODES,
+        .nodes_left = ATT_MAX_NODES,
     };
     return att_parser_take(parser);
 }
@@ -82,17 +82,17 @@ static att_status fail_open(const att_parser *parser)
 {
     const att_lexer *lexer = &parser->lexer;
     const att_token *open = &parser->open->token;
-    char bracket = lexer->origin->text[open->offset];
+    char bracket = lexer->source->text[open->offset];
     char closing = bracket == '(' ? ')' : bracket == '[' ? ']' : '}';
     char found[ATT_QUOTE_SIZE];
     if (parser->token.kind == ATT_TOKEN_END)
-        return att_origin_fail(lexer->origin, lexer->err, open->line, open->column,
-                               "this '%c' is not closed: expected '%c', found the end of the sheet",
-                               bracket, closing);
-    return att_origin_fail(lexer->origin, lexer->err, open->line, open->column,
-                           "this '%c' is not closed: expected '%c', found %s on line %d", bracket,
-                           closing, att_token_describe(lexer, &parser->token, found),
-                           parser->token.line);
+        return att_sheet_source_fail(
+            lexer->source, lexer->err, open->line, open->column,
+            "this '%c' is not closed: expected '%c', found the end of the sheet", bracket, closing);
+    return att_sheet_source_fail(lexer->source, lexer->err, open->line, open->column,
+                                 "this '%c' is not closed: expected '%c', found %s on line %d",
+                                 bracket, closing, att_token_describe(lexer, &parser->token, found),
+                                 parser->token.line);
 }
 
 att_status att_parser_fail(const att_parser *parser, const char *format, ...)
@@ -104,7 +104,7 @@ att_status att_parser_fail(const att_parser *parser, const char *format, ...)
     va_list args;
     va_start(args, format);
     att_status status =
-        att_origin_vfail(lexer->origin, lexer->err, token->line, token->column, format, args);
+        att_sheet_source_vfail(lexer->source, lexer->err, token->line, token->column, format, args);
     va_end(args);
     return status;
 }
@@ -120,8 +120,8 @@ att_status att_parser_name(att_parser *parser, const char *what, const char **ou
 {
     if (!att_parser_at(parser, ATT_TOKEN_NAME))
         return att_parser_expected(parser, what);
-    *out = att_arena_copy(parser->lexer.arena, parser->lexer.origin->text + parser->token.offset,
-                          parser->token.length);
+    *out = att_arena_strndup(parser->lexer.arena, parser->lexer.source->text + parser->token.offset,
+                             parser->token.length);
     return *out ? att_parser_take(parser) : att_fail_memory(parser->lexer.err);
 }
 
@@ -148,15 +148,15 @@ att_status att_parser_end(att_parser *parser)
 
 att_status att_children_add(att_parser *parser, att_children *children, att_expr *child)
 {
-    if (children->count == children->room) {
-        size_t room = children->room ? children->room * 2 : 4;
-        att_expr **items = att_arena_take(parser->lexer.arena, room, sizeof(att_expr *));
+    if (children->count == children->capacity) {
+        size_t room = children->capacity ? children->capacity * 2 : 4;
+        att_expr **items = att_arena_alloc(parser->lexer.arena, room, sizeof(att_expr *));
         if (!items)
             return att_fail_memory(parser->lexer.err);
         if (children->count > 0)
             memcpy(items, children->items, children->count * sizeof *items);
         children->items = items;
-        children->room = room;
+        children->capacity = room;
     }
     children->items[children->count++] = child;
     return ATT_OK;
@@ -181,19 +181,19 @@ att_status att_parser_make(att_parser *parser, att_expr_kind kind, const att_tok
     if (height > MAX_HEIGHT)
         return att_parser_fail(parser, "this expression is more than %d operations deep",
                                MAX_HEIGHT);
-    if (parser->node_room == 0)
+    if (parser->nodes_left == 0)
         return att_parser_fail(parser,
                                "the sheet has more than %d numbers and operations: load "
                                "large matrices from a file",
                                ATT_MAX_NODES);
-    parser->node_room--;
-    att_expr *node = att_arena_take(parser->lexer.arena, 1, sizeof *node);
+    parser->nodes_left--;
+    att_expr *node = att_arena_alloc(parser->lexer.arena, 1, sizeof *node);
     if (!node)
         return att_fail_memory(parser->lexer.err);
     *node = (att_expr){
         .kind = kind, .child = children->items, .children = children->count, .height = height
     };
-    if (!parser->made) {
+    if (!parser->generated) {
         node->line = start->line;
         node->column = start->column;
         node->end_line = parser->last.line;
@@ -248,8 +248,8 @@ att_status att_bracket_close(att_parser *parser, att_bracket *bracket, att_token
 static att_status parse_number(att_parser *parser, att_expr **out)
 {
     att_token token = parser->token;
-    const char *text = att_arena_copy(parser->lexer.arena,
-                                      parser->lexer.origin->text + token.offset, token.length);
+    const char *text = att_arena_strndup(parser->lexer.arena,
+                                         parser->lexer.source->text + token.offset, token.length);
     if (!text)
         return att_fail_memory(parser->lexer.err);
     ATT_TRY(att_parser_take(parser));
@@ -414,11 +414,11 @@ att_status att_parse_expression(att_parser *parser, att_expr **out)
 
 const att_expr *att_formula(att_arena *arena, const char *text)
 {
-    const att_origin origin = { .name = "formula", .text = text, .length = strlen(text) };
+    const att_sheet_source origin = { .name = "formula", .text = text, .length = strlen(text) };
     att_parser parser;
     att_expr *formula;
     att_status status = att_parser_start(&parser, &origin, arena, NULL, 0, 1, 1);
-    parser.made = true;
+    parser.generated = true;
     if (status == ATT_OK)
         status = att_parse_expression(&parser, &formula);
     if (status == ATT_OK)

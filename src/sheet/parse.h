@@ -18,15 +18,15 @@ typedef struct att_parser {
     att_token last;  /* the word taken before it */
     const att_bracket *open;
     int depth;
-    size_t node_room; /* expression nodes that may still be made */
-    bool made;        /* the text is ours: nodes have no place in the sheet */
+    size_t nodes_left; /* expression nodes that may still be made */
+    bool generated;    /* the text is ours: nodes have no place in the sheet */
 } att_parser;
 
 /* Nodes of one sheet; a larger matrix belongs into a file. About 100 bytes each. */
 enum { ATT_MAX_NODES = 4 * 1000 * 1000 };
 
 /* Starts at a byte of the origin's text, which is on `line`, in character `column` of it. */
-att_status att_parser_start(att_parser *parser, const att_origin *origin, att_arena *arena,
+att_status att_parser_start(att_parser *parser, const att_sheet_source *origin, att_arena *arena,
                             att_error *err, size_t offset, int line, int column);
 
 /* Moves to the next word. */
@@ -57,7 +57,7 @@ att_status att_parse_expression(att_parser *parser, att_expr **out);
 typedef struct att_children {
     att_expr **items;
     size_t count;
-    size_t room;
+    size_t capacity;
 } att_children;
 
 /* Makes a node that begins at the word `start` and ends with the last word taken. */

@@ -20,13 +20,13 @@ static int64_t head_count(const att_value *record)
 }
 
 /* One head of a record as a record: its parts, and as its result the output among them. */
-static bool take_head(att_arena *arena, const att_value *record, int64_t head, att_value *out)
+static bool select_head(att_arena *arena, const att_value *record, int64_t head, att_value *out)
 {
-    att_part *parts = att_arena_take(arena, record->part_count, sizeof *parts);
+    att_slice *parts = att_arena_alloc(arena, record->part_count, sizeof *parts);
     if (!parts)
         return false;
     size_t count = 0;
-    const att_matrix *result = NULL;
+    const att_tensor_matrix *result = NULL;
     for (size_t i = 0; i < record->part_count; i++) {
         if (record->parts[i].head != head)
             continue;
@@ -41,14 +41,14 @@ static bool take_head(att_arena *arena, const att_value *record, int64_t head, a
     return true;
 }
 
-static att_status take_heads(const att_scope *scope, const att_value *record, int64_t heads,
-                             att_value *out)
+static att_status select_heads(const att_scope *scope, const att_value *record, int64_t heads,
+                               att_value *out)
 {
-    att_value *items = att_arena_take(scope->arena, (size_t)heads, sizeof *items);
+    att_value *items = att_arena_alloc(scope->arena, (size_t)heads, sizeof *items);
     if (!items)
         return att_fail_memory(scope->err);
     for (int64_t h = 0; h < heads; h++)
-        if (!take_head(scope->arena, record, h + 1, &items[h]))
+        if (!select_head(scope->arena, record, h + 1, &items[h]))
             return att_fail_memory(scope->err);
     *out = (att_value){ .kind = ATT_VALUE_LIST, .items = items, .item_count = (size_t)heads };
     return ATT_OK;
@@ -61,7 +61,7 @@ static att_expr name_of_field(const att_expr *node)
     uint32_t code;
     name.line = node->end_line;
     name.column = node->end_column;
-    for (const char *at = node->text; *at; at += att_utf8_take(at, strlen(at), &code))
+    for (const char *at = node->text; *at; at += att_utf8_decode_lossy(at, strlen(at), &code))
         name.column--;
     return name;
 }
@@ -69,13 +69,13 @@ static att_expr name_of_field(const att_expr *node)
 static att_status fail_field(const att_scope *scope, const att_expr *node, const att_value *record)
 {
     const att_expr name = name_of_field(node);
-    enum { MOST = 64 };
-    const char *known[MOST];
+    enum { MAX_NAMES = 64 };
+    const char *known[MAX_NAMES];
     size_t count = 0;
-    for (size_t i = 0; i < record->part_count && count < MOST; i++)
+    for (size_t i = 0; i < record->part_count && count < MAX_NAMES; i++)
         known[count++] = record->parts[i].name;
     char quote[ATT_QUOTE_SIZE];
-    att_origin_quote(scope->origin, node->child[0], quote);
+    att_sheet_source_quote(scope->source, node->child[0], quote);
     const char *near = att_suggest(node->text, known, count);
     if (near)
         return att_scope_fail(scope, &name, "%s has no field '%.80s': did you mean '%s'?", quote,
@@ -88,12 +88,12 @@ static att_status fail_field(const att_scope *scope, const att_expr *node, const
 }
 
 /* The part called so; where every head has one, the error says how to name it. */
-static att_status take_part(const att_scope *scope, const att_expr *node, const att_value *record,
-                            att_value *out)
+static att_status select_part(const att_scope *scope, const att_expr *node, const att_value *record,
+                              att_value *out)
 {
-    const att_part *found = NULL;
+    const att_slice *found = NULL;
     for (size_t i = 0; i < record->part_count; i++) {
-        const att_part *part = &record->parts[i];
+        const att_slice *part = &record->parts[i];
         if (strcmp(part->name, node->text) == 0 && (!found || part->head == 0))
             found = part;
     }
@@ -102,10 +102,10 @@ static att_status take_part(const att_scope *scope, const att_expr *node, const 
     char quote[ATT_QUOTE_SIZE];
     const att_expr name = name_of_field(node);
     if (found->head > 0)
-        return att_scope_fail(scope, &name,
-                              "each head has its own %s: expected %s.head[1].%s up to head[%lld]",
-                              node->text, att_origin_quote(scope->origin, node->child[0], quote),
-                              node->text, (long long)head_count(record));
+        return att_scope_fail(
+            scope, &name, "each head has its own %s: expected %s.head[1].%s up to head[%lld]",
+            node->text, att_sheet_source_quote(scope->source, node->child[0], quote), node->text,
+            (long long)head_count(record));
     *out = (att_value){ .kind = ATT_VALUE_MATRIX, .matrix = found->value };
     return ATT_OK;
 }
@@ -118,56 +118,56 @@ att_status att_eval_field(const att_scope *scope, const att_expr *node, att_valu
     const att_expr name = name_of_field(node);
     if (record.kind != ATT_VALUE_RECORD)
         return att_scope_fail(scope, &name, "%s is a %s and has no fields, found '.%.80s'",
-                              att_origin_quote(scope->origin, node->child[0], quote),
+                              att_sheet_source_quote(scope->source, node->child[0], quote),
                               record.kind == ATT_VALUE_LIST ? "list" : "matrix", node->text);
     int64_t heads = head_count(&record);
     if (strcmp(node->text, "head") == 0 && heads > 0)
-        return take_heads(scope, &record, heads, out);
-    return take_part(scope, node, &record, out);
+        return select_heads(scope, &record, heads, out);
+    return select_part(scope, node, &record, out);
 }
 
 /* ---- Indices */
 
 /* Places chosen along one side, counted from 0; `at` NULL: all. */
-struct places {
+struct indices {
     int64_t *at;
     int64_t count;
 };
 
 /* What is being indexed, for messages: "X has 3 rows". */
-struct side {
+struct axis {
     const att_expr *of;
     const char *unit;
     int64_t length;
 };
 
-static att_status check_place(const att_scope *scope, const att_expr *node, const struct side *side,
+static att_status check_index(const att_scope *scope, const att_expr *node, const struct axis *axis,
                               double place)
 {
     char quote[ATT_QUOTE_SIZE];
     if (place != floor(place) || isnan(place))
         return att_scope_fail(scope, node, "an index must be a whole number, found %g", place);
-    if (place < 1 || place > (double)side->length)
-        return att_scope_fail(scope, node, "there is no %s %.0f: %s has %lld %s%s", side->unit,
-                              place, att_origin_quote(scope->origin, side->of, quote),
-                              (long long)side->length, side->unit, side->length == 1 ? "" : "s");
+    if (place < 1 || place > (double)axis->length)
+        return att_scope_fail(scope, node, "there is no %s %.0f: %s has %lld %s%s", axis->unit,
+                              place, att_sheet_source_quote(scope->source, axis->of, quote),
+                              (long long)axis->length, axis->unit, axis->length == 1 ? "" : "s");
     return ATT_OK;
 }
 
-static att_status take_range(const att_scope *scope, const att_expr *node, const struct side *side,
-                             struct places *out)
+static att_status read_range(const att_scope *scope, const att_expr *node, const struct axis *axis,
+                             struct indices *out)
 {
     double first;
     double last;
     ATT_TRY(att_eval_number(scope, node->child[0], "the start of a range", &first));
     ATT_TRY(att_eval_number(scope, node->child[1], "the end of a range", &last));
-    ATT_TRY(check_place(scope, node->child[0], side, first));
-    ATT_TRY(check_place(scope, node->child[1], side, last));
+    ATT_TRY(check_index(scope, node->child[0], axis, first));
+    ATT_TRY(check_index(scope, node->child[1], axis, last));
     if (last < first)
         return att_scope_fail(scope, node, "the range %.0f:%.0f is empty: its end comes first",
                               first, last);
     out->count = (int64_t)(last - first) + 1;
-    out->at = att_arena_take(scope->arena, (size_t)out->count, sizeof *out->at);
+    out->at = att_arena_alloc(scope->arena, (size_t)out->count, sizeof *out->at);
     if (!out->at)
         return att_fail_memory(scope->err);
     for (int64_t i = 0; i < out->count; i++)
@@ -176,22 +176,22 @@ static att_status take_range(const att_scope *scope, const att_expr *node, const
 }
 
 /* The places an index chooses: one, a range, all, or those listed in a matrix. */
-static att_status take_places(const att_scope *scope, const att_expr *node, const struct side *side,
-                              struct places *out)
+static att_status read_indices(const att_scope *scope, const att_expr *node,
+                               const struct axis *axis, struct indices *out)
 {
-    *out = (struct places){ 0 };
+    *out = (struct indices){ 0 };
     if (node->kind == ATT_EXPR_ALL)
         return ATT_OK;
     if (node->kind == ATT_EXPR_RANGE)
-        return take_range(scope, node, side, out);
-    const att_matrix *index;
+        return read_range(scope, node, axis, out);
+    const att_tensor_matrix *index;
     ATT_TRY(att_eval_matrix(scope, node, &index));
     out->count = index->rows * index->cols;
-    out->at = att_arena_take(scope->arena, (size_t)out->count, sizeof *out->at);
+    out->at = att_arena_alloc(scope->arena, (size_t)out->count, sizeof *out->at);
     if (!out->at)
         return att_fail_memory(scope->err);
     for (int64_t i = 0; i < out->count; i++) {
-        ATT_TRY(check_place(scope, node, side, index->data[i]));
+        ATT_TRY(check_index(scope, node, axis, index->data[i]));
         out->at[i] = (int64_t)index->data[i] - 1;
     }
     return ATT_OK;
@@ -200,32 +200,32 @@ static att_status take_places(const att_scope *scope, const att_expr *node, cons
 static att_status index_list(const att_scope *scope, const att_expr *node, const att_value *list,
                              att_value *out)
 {
-    const struct side side = { node->child[0], "item", (int64_t)list->item_count };
+    const struct axis axis = { node->child[0], "item", (int64_t)list->item_count };
     double place;
     if (node->children > 2)
         return att_scope_fail(scope, node->child[2], "a list has one index, found a second");
     ATT_TRY(att_eval_number(scope, node->child[1], "the index of a list", &place));
-    ATT_TRY(check_place(scope, node->child[1], &side, place));
+    ATT_TRY(check_index(scope, node->child[1], &axis, place));
     *out = list->items[(size_t)place - 1];
     return ATT_OK;
 }
 
 /* One index chooses rows; of a single row, elements. */
 static att_status index_matrix(const att_scope *scope, const att_expr *node,
-                               const att_matrix *matrix, const att_matrix **out)
+                               const att_tensor_matrix *matrix, const att_tensor_matrix **out)
 {
-    const struct side rows = { node->child[0], "row", matrix->rows };
-    const struct side cols = { node->child[0], matrix->rows == 1 ? "element" : "column",
+    const struct axis rows = { node->child[0], "row", matrix->rows };
+    const struct axis cols = { node->child[0], matrix->rows == 1 ? "element" : "column",
                                matrix->cols };
-    struct places row = { 0 };
-    struct places col = { 0 };
+    struct indices row = { 0 };
+    struct indices col = { 0 };
     if (node->children > 2) {
-        ATT_TRY(take_places(scope, node->child[1], &rows, &row));
-        ATT_TRY(take_places(scope, node->child[2], &cols, &col));
+        ATT_TRY(read_indices(scope, node->child[1], &rows, &row));
+        ATT_TRY(read_indices(scope, node->child[2], &cols, &col));
     } else if (matrix->rows == 1) {
-        ATT_TRY(take_places(scope, node->child[1], &cols, &col));
+        ATT_TRY(read_indices(scope, node->child[1], &cols, &col));
     } else {
-        ATT_TRY(take_places(scope, node->child[1], &rows, &row));
+        ATT_TRY(read_indices(scope, node->child[1], &rows, &row));
     }
     *out = att_matrix_select(scope->arena, matrix, row.at, row.count, col.at, col.count);
     return *out ? ATT_OK : att_fail_memory(scope->err);

@@ -1,10 +1,10 @@
 /* A sheet from its bytes to its trace: checking the text, walking its lines, collecting steps. */
 #define _GNU_SOURCE /* uselocale() where the compiler is told to be strict */
-#include "sheet/worker.h"
+#include "sheet/interpreter.h"
 
 #include "base/alloc.h"
 #include "base/file.h"
-#include "base/text.h"
+#include "base/string.h"
 #include "text/utf8.h"
 
 #include <locale.h>
@@ -18,31 +18,33 @@
 
 /* ---- Steps */
 
-static att_status push_step(att_worker *worker, const att_step *step)
+static att_status push_step(att_interpreter *worker, const att_select *step)
 {
     att_sheet *sheet = worker->sheet;
-    if (sheet->step_count == sheet->step_room) {
-        size_t room = sheet->step_room ? sheet->step_room * 2 : 16;
-        att_step *steps = att_arena_take(&sheet->arena, room, sizeof *steps);
+    if (sheet->step_count == sheet->step_capacity) {
+        size_t room = sheet->step_capacity ? sheet->step_capacity * 2 : 16;
+        att_select *steps = att_arena_alloc(&sheet->arena, room, sizeof *steps);
         if (!steps)
             return att_fail_memory(worker->scope.err);
         if (sheet->step_count > 0)
             memcpy(steps, sheet->steps, sheet->step_count * sizeof *steps);
         sheet->steps = steps;
-        sheet->step_room = room;
+        sheet->step_capacity = room;
     }
     sheet->steps[sheet->step_count++] = *step;
     return ATT_OK;
 }
 
-att_status att_worker_add(att_worker *worker, const att_parser *parser, const att_step *step)
+att_status att_interpreter_add_step(att_interpreter *worker, const att_parser *parser,
+                                    const att_select *step)
 {
-    att_step full = *step;
+    att_select full = *step;
     size_t begin = worker->statement;
     size_t end = parser->last.offset + parser->last.length;
-    full.line = worker->origin.anchor_line;
-    full.note = parser->lexer.note;
-    full.source = att_arena_copy(&worker->sheet->arena, worker->origin.text + begin, end - begin);
+    full.line = worker->source.anchor_line;
+    full.comment = parser->lexer.comment;
+    full.source =
+        att_arena_strndup(&worker->sheet->arena, worker->source.text + begin, end - begin);
     if (!full.source)
         return att_fail_memory(worker->scope.err);
     return push_step(worker, &full);
@@ -56,37 +58,38 @@ static bool blank(char c)
 }
 
 /* The line at `offset`, trimmed; *next is where the one after it starts. */
-static att_line take_line(const att_worker *worker, size_t offset, int number, size_t *next)
+static att_sheet_line read_line(const att_interpreter *worker, size_t offset, int number,
+                                size_t *next)
 {
-    const char *text = worker->origin.text;
-    const char *newline = memchr(text + offset, '\n', worker->origin.length - offset);
-    size_t end = newline ? (size_t)(newline - text) : worker->origin.length;
+    const char *text = worker->source.text;
+    const char *newline = memchr(text + offset, '\n', worker->source.length - offset);
+    size_t end = newline ? (size_t)(newline - text) : worker->source.length;
     *next = newline ? end + 1 : end;
     size_t begin = offset;
     while (begin < end && blank(text[begin]))
         begin++;
     while (end > begin && blank(text[end - 1]))
         end--;
-    return (att_line){ text + begin, begin, end - begin, number, (int)(begin - offset) + 1 };
+    return (att_sheet_line){ text + begin, begin, end - begin, number, (int)(begin - offset) + 1 };
 }
 
-static att_status end_paragraph(att_worker *worker)
+static att_status end_paragraph(att_interpreter *worker)
 {
     if (worker->paragraph_line == 0)
         return ATT_OK;
     const char *text =
-        att_arena_copy(&worker->sheet->arena, worker->paragraph.data, worker->paragraph.length);
+        att_arena_strndup(&worker->sheet->arena, worker->paragraph.data, worker->paragraph.length);
     if (!text)
         return att_fail_memory(worker->scope.err);
-    const att_step step = {
+    const att_select step = {
         .kind = ATT_STEP_PROSE, .line = worker->paragraph_line, .source = text, .text = text
     };
     worker->paragraph_line = 0;
-    att_text_free(&worker->paragraph);
+    att_string_free(&worker->paragraph);
     return push_step(worker, &step);
 }
 
-static att_status add_prose(att_worker *worker, const att_line *line)
+static att_status add_prose(att_interpreter *worker, const att_sheet_line *line)
 {
     const char *text = line->text;
     size_t length = line->length;
@@ -96,14 +99,14 @@ static att_status add_prose(att_worker *worker, const att_line *line)
     }
     if (worker->paragraph_line == 0)
         worker->paragraph_line = line->number;
-    else if (att_text_add(&worker->paragraph, "\n", 1) != ATT_OK)
+    else if (att_string_append(&worker->paragraph, "\n", 1) != ATT_OK)
         return att_fail_memory(worker->scope.err);
-    if (att_text_add(&worker->paragraph, text, length) != ATT_OK)
+    if (att_string_append(&worker->paragraph, text, length) != ATT_OK)
         return att_fail_memory(worker->scope.err);
     return ATT_OK;
 }
 
-static att_status add_heading(att_worker *worker, const att_line *line)
+static att_status add_heading(att_interpreter *worker, const att_sheet_line *line)
 {
     size_t level = 0;
     while (level < line->length && line->text[level] == '#')
@@ -112,47 +115,47 @@ static att_status add_heading(att_worker *worker, const att_line *line)
     while (begin < line->length && blank(line->text[begin]))
         begin++;
     if (level > 3 || begin == line->length)
-        return att_origin_fail(&worker->origin, worker->scope.err, line->number, line->column,
-                               "a heading is one to three '#' and a text");
+        return att_sheet_source_fail(&worker->source, worker->scope.err, line->number, line->column,
+                                     "a heading is one to three '#' and a text");
     const char *text =
-        att_arena_copy(&worker->sheet->arena, line->text + begin, line->length - begin);
+        att_arena_strndup(&worker->sheet->arena, line->text + begin, line->length - begin);
     if (!text)
         return att_fail_memory(worker->scope.err);
-    const att_step step = { .kind = ATT_STEP_HEADING,
-                            .line = line->number,
-                            .source = text,
-                            .text = text,
-                            .level = (int)level };
+    const att_select step = { .kind = ATT_STEP_HEADING,
+                              .line = line->number,
+                              .source = text,
+                              .text = text,
+                              .level = (int)level };
     return push_step(worker, &step);
 }
 
 /* Carries a statement out; it may go on over several lines. */
-static att_status run_statement(att_worker *worker, const att_line *line, att_statement *run,
-                                size_t *next, int *number)
+static att_status run_statement(att_interpreter *worker, const att_sheet_line *line,
+                                att_statement *run, size_t *next, int *number)
 {
     att_parser parser;
     ATT_TRY(end_paragraph(worker));
-    ATT_TRY(att_parser_start(&parser, &worker->origin, &worker->sheet->arena, worker->scope.err,
+    ATT_TRY(att_parser_start(&parser, &worker->source, &worker->sheet->arena, worker->scope.err,
                              line->offset, line->number, line->column));
-    parser.node_room = worker->node_room;
+    parser.nodes_left = worker->nodes_left;
     worker->statement = line->offset;
     if (run != att_run_assign)
         ATT_TRY(att_parser_take(&parser));
     ATT_TRY(run(worker, &parser));
-    worker->node_room = parser.node_room;
-    *next = parser.lexer.at < worker->origin.length ? parser.lexer.at + 1 : parser.lexer.at;
+    worker->nodes_left = parser.nodes_left;
+    *next = parser.lexer.at < worker->source.length ? parser.lexer.at + 1 : parser.lexer.at;
     *number = parser.lexer.line + 1;
     return ATT_OK;
 }
 
 /* One line, or the statement that starts with it. */
-static att_status work_line(att_worker *worker, size_t *offset, int *number)
+static att_status run_line(att_interpreter *worker, size_t *offset, int *number)
 {
     size_t next;
-    att_line line = take_line(worker, *offset, *number, &next);
+    att_sheet_line line = read_line(worker, *offset, *number, &next);
     att_statement *run;
-    worker->origin.anchor = line.offset - (size_t)(line.column - 1);
-    worker->origin.anchor_line = *number;
+    worker->source.anchor = line.offset - (size_t)(line.column - 1);
+    worker->source.anchor_line = *number;
     *offset = next;
     *number += 1;
     if (line.length == 0)
@@ -163,36 +166,36 @@ static att_status work_line(att_worker *worker, size_t *offset, int *number)
         ATT_TRY(end_paragraph(worker));
         return add_heading(worker, &line);
     }
-    ATT_TRY(att_line_statement(worker, &line, &run));
+    ATT_TRY(att_sheet_line_statement(worker, &line, &run));
     return run ? run_statement(worker, &line, run, offset, number) : add_prose(worker, &line);
 }
 
-static att_status work(att_worker *worker)
+static att_status run_sheet(att_interpreter *worker)
 {
     size_t offset = 0;
     int number = 1;
     att_status status = ATT_OK;
-    while (status == ATT_OK && offset < worker->origin.length)
-        status = work_line(worker, &offset, &number);
+    while (status == ATT_OK && offset < worker->source.length)
+        status = run_line(worker, &offset, &number);
     if (status == ATT_OK)
         status = end_paragraph(worker);
-    if (status == ATT_NO_MEMORY && worker->sheet->arena.refused)
-        return att_origin_fail(&worker->origin, worker->scope.err, worker->origin.anchor_line, 1,
-                               "the sheet needs more memory than one may use (%zu MB)",
-                               worker->sheet->arena.limit >> 20);
+    if (status == ATT_NO_MEMORY && worker->sheet->arena.limit_reached)
+        return att_sheet_source_fail(&worker->source, worker->scope.err, worker->source.anchor_line,
+                                     1, "the sheet needs more memory than one may use (%zu MB)",
+                                     worker->sheet->arena.limit >> 20);
     return status;
 }
 
 /* ---- The text */
 
 /* A copy with '\n' for every kind of line end, zero-terminated; a byte order mark is dropped. */
-static att_status copy_text(att_text *out, const char *text, size_t length, att_error *err)
+static att_status copy_text(att_string *out, const char *text, size_t length, att_error *err)
 {
     if (length >= 3 && memcmp(text, "\xEF\xBB\xBF", 3) == 0) {
         text += 3;
         length -= 3;
     }
-    if (att_text_add(out, text, length) != ATT_OK)
+    if (att_string_append(out, text, length) != ATT_OK)
         return att_fail_memory(err);
     size_t to = 0;
     for (size_t from = 0; from < length; from++) {
@@ -207,79 +210,81 @@ static att_status copy_text(att_text *out, const char *text, size_t length, att_
 }
 
 /* The line and column of a byte. */
-static void locate(const att_origin *origin, size_t offset, int *line, int *column)
+static void locate(const att_sheet_source *origin, size_t offset, int *line, int *column)
 {
     *line = 1;
     *column = 1;
     uint32_t code;
     for (size_t at = 0; at < offset;) {
-        at += att_utf8_take(origin->text + at, origin->length - at, &code);
+        at += att_utf8_decode_lossy(origin->text + at, origin->length - at, &code);
         *line += code == '\n';
         *column = code == '\n' ? 1 : *column + 1;
     }
 }
 
 /* The place of a fault is told by its line, and by its offset in the bytes as they were given. */
-static att_status check_utf8(const att_origin *origin, const char *bytes, size_t length,
+static att_status check_utf8(const att_sheet_source *origin, const char *bytes, size_t length,
                              att_error *err)
 {
-    size_t offset = att_utf8_check(origin->text, origin->length);
+    size_t offset = att_utf8_valid_prefix(origin->text, origin->length);
     if (offset == origin->length)
         return ATT_OK;
     int line;
     int column;
     locate(origin, offset, &line, &column);
-    return att_origin_fail(origin, err, line, column,
-                           "this is not UTF-8: byte 0x%02X at offset %zu cannot stand here",
-                           (unsigned char)origin->text[offset], att_utf8_check(bytes, length));
+    return att_sheet_source_fail(
+        origin, err, line, column, "this is not UTF-8: byte 0x%02X at offset %zu cannot stand here",
+        (unsigned char)origin->text[offset], att_utf8_valid_prefix(bytes, length));
 }
 
 /* Refuses what no text holds and no document may show: control characters. The first bytes of such
  * characters are few, so the others are passed over without decoding. */
-static att_status check_characters(const att_origin *origin, att_error *err)
+static att_status check_characters(const att_sheet_source *origin, att_error *err)
 {
     for (size_t at = 0; at < origin->length; at++) {
         unsigned char c = (unsigned char)origin->text[at];
         if (c >= 0x20 && c != 0x7F && c != 0xC2 && c != 0xEF)
             continue;
         uint32_t code;
-        att_utf8_take(origin->text + at, origin->length - at, &code);
-        if (!att_utf8_forbidden(code))
+        att_utf8_decode_lossy(origin->text + at, origin->length - at, &code);
+        if (!att_utf8_is_control(code))
             continue;
         int line;
         int column;
         locate(origin, at, &line, &column);
-        return att_origin_fail(origin, err, line, column,
-                               "the character U+%04X cannot stand in a sheet", code);
+        return att_sheet_source_fail(origin, err, line, column,
+                                     "the character U+%04X cannot stand in a sheet", code);
     }
     return ATT_OK;
 }
 
 /* The text to work on, once it is known to be one. */
-static att_status take_text(att_text *out, const char *bytes, size_t length, const char *name,
-                            att_error *err)
+static att_status check_text(att_string *out, const char *bytes, size_t length, const char *name,
+                             att_error *err)
 {
     ATT_TRY(copy_text(out, bytes, length, err));
-    const att_origin origin = { .name = name, .text = out->data, .length = out->length };
+    const att_sheet_source origin = { .name = name, .text = out->data, .length = out->length };
     ATT_TRY(check_utf8(&origin, bytes, length, err));
     return check_characters(&origin, err);
 }
 
 /* ---- The public functions */
 
-static att_status read_text(att_sheet *sheet, const att_text *text, const char *folder,
+static att_status read_text(att_sheet *sheet, const att_string *text, const char *folder,
                             att_error *err)
 {
-    att_worker worker = { .sheet = sheet, .node_room = ATT_MAX_NODES };
-    worker.origin = (att_origin){ .name = sheet->name, .text = text->data, .length = text->length };
-    worker.scope = (att_scope){ &sheet->arena, &worker.origin, &worker.names, folder, err, sheet };
-    att_status status = work(&worker);
-    att_text_free(&worker.paragraph);
+    att_interpreter worker = { .sheet = sheet, .nodes_left = ATT_MAX_NODES };
+    worker.source =
+        (att_sheet_source){ .name = sheet->name, .text = text->data, .length = text->length };
+    worker.scope =
+        (att_scope){ &sheet->arena, &worker.source, &worker.symbols, folder, err, sheet };
+    att_status status = run_sheet(&worker);
+    att_string_free(&worker.paragraph);
     return status;
 }
 
 /* Numbers are written with a point, whatever the program's locale says. */
-static att_status read_in_c_locale(att_sheet *sheet, const att_text *text, const char *folder,
+static att_status read_in_c_locale(att_sheet *sheet, const att_string *text, const char *folder,
                                    att_error *err)
 {
     locale_t c_locale = newlocale(LC_ALL_MASK, "C", (locale_t)0);
@@ -310,16 +315,16 @@ att_status att_sheet_read_limited(att_sheet **out, const char *text, size_t leng
     if (!sheet)
         return att_fail_memory(err);
     sheet->arena.limit = limit;
-    att_text copy = { 0 };
+    att_string copy = { 0 };
     att_status status = ATT_OK;
-    sheet->name = att_arena_copy(&sheet->arena, name, strlen(name));
+    sheet->name = att_arena_strndup(&sheet->arena, name, strlen(name));
     if (!sheet->name)
         status = att_fail_memory(err);
     if (status == ATT_OK)
-        status = take_text(&copy, text, length, name, err);
+        status = check_text(&copy, text, length, name, err);
     if (status == ATT_OK)
         status = read_in_c_locale(sheet, &copy, folder, err);
-    att_text_free(&copy);
+    att_string_free(&copy);
     if (status == ATT_OK)
         *out = sheet;
     else
@@ -343,7 +348,7 @@ static char *folder_of(const char *path)
 
 att_status att_sheet_load(att_sheet **out, const char *path, att_error *err)
 {
-    att_text text = { 0 };
+    att_string text = { 0 };
     *out = NULL;
     ATT_TRY(att_file_read(&text, path, MAX_SHEET_BYTES, err));
     char *folder = folder_of(path);
@@ -351,7 +356,7 @@ att_status att_sheet_load(att_sheet **out, const char *path, att_error *err)
         folder ? att_sheet_read(out, text.data ? text.data : "", text.length, path, folder, err)
                : att_fail_memory(err);
     att_free(folder);
-    att_text_free(&text);
+    att_string_free(&text);
     return status;
 }
 

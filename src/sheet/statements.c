@@ -1,5 +1,5 @@
 /* The statements that make values and pictures: name = …, show …, plot …. */
-#include "sheet/worker.h"
+#include "sheet/interpreter.h"
 
 #include "sheet/matrix.h"
 
@@ -8,12 +8,12 @@
 /* ---- Values */
 
 /* The items of a list as parts called W[1], W[2], …, which is how a step shows them. */
-static att_status list_parts(att_worker *worker, const att_value *list, att_step *step)
+static att_status list_parts(att_interpreter *worker, const att_value *list, att_select *step)
 {
     att_arena *arena = &worker->sheet->arena;
-    att_part *parts = att_arena_take(arena, list->item_count, sizeof *parts);
+    att_slice *parts = att_arena_alloc(arena, list->item_count, sizeof *parts);
     for (size_t i = 0; parts && i < list->item_count; i++) {
-        parts[i].name = att_arena_print(arena, "%s[%zu]", step->name ? step->name : "", i + 1);
+        parts[i].name = att_arena_printf(arena, "%s[%zu]", step->name ? step->name : "", i + 1);
         parts[i].value = list->items[i].matrix;
         if (!parts[i].name)
             return att_fail_memory(worker->scope.err);
@@ -25,10 +25,10 @@ static att_status list_parts(att_worker *worker, const att_value *list, att_step
 
 /* Adds the step that shows a value. The parts of a record are shown where it is made, not again
  * where it is only named. */
-static att_status add_value(att_worker *worker, const att_parser *parser, const char *name,
+static att_status add_value(att_interpreter *worker, const att_parser *parser, const char *name,
                             const att_expr *formula, const att_value *value)
 {
-    att_step step = {
+    att_select step = {
         .kind = ATT_STEP_VALUE, .name = name, .formula = formula, .value = value->matrix
     };
     if (value->kind == ATT_VALUE_LIST) {
@@ -37,10 +37,10 @@ static att_status add_value(att_worker *worker, const att_parser *parser, const 
         step.parts = value->parts;
         step.part_count = value->part_count;
     }
-    return att_worker_add(worker, parser, &step);
+    return att_interpreter_add_step(worker, parser, &step);
 }
 
-att_status att_run_assign(att_worker *worker, att_parser *parser)
+att_status att_run_assign(att_interpreter *worker, att_parser *parser)
 {
     const char *name;
     att_expr *formula;
@@ -54,13 +54,13 @@ att_status att_run_assign(att_worker *worker, att_parser *parser)
     ATT_TRY(att_parser_end(parser));
     ATT_TRY(att_eval(&worker->scope, formula, &value));
     ATT_TRY(add_value(worker, parser, name, formula, &value));
-    if (!att_names_set(&worker->names, &worker->sheet->arena, name, &value,
-                       worker->sheet->step_count - 1))
+    if (!att_symbol_table_set(&worker->symbols, &worker->sheet->arena, name, &value,
+                              worker->sheet->step_count - 1))
         return att_fail_memory(worker->scope.err);
     return ATT_OK;
 }
 
-att_status att_run_show(att_worker *worker, att_parser *parser)
+att_status att_run_show(att_interpreter *worker, att_parser *parser)
 {
     att_expr *formula;
     att_value value;
@@ -74,16 +74,16 @@ att_status att_run_show(att_worker *worker, att_parser *parser)
 
 /* The matrices of a plot, one per panel. */
 struct panels {
-    const att_matrix **items;
+    const att_tensor_matrix **items;
     size_t count;
     bool list; /* the items of a list, not the heads of an attention */
 };
 
-static att_status add_panel(att_worker *worker, struct panels *panels, size_t most,
-                            const att_matrix *matrix)
+static att_status add_panel(att_interpreter *worker, struct panels *panels, size_t most,
+                            const att_tensor_matrix *matrix)
 {
     if (!panels->items)
-        panels->items = att_arena_take(&worker->sheet->arena, most, sizeof *panels->items);
+        panels->items = att_arena_alloc(&worker->sheet->arena, most, sizeof *panels->items);
     if (!panels->items)
         return att_fail_memory(worker->scope.err);
     panels->items[panels->count++] = matrix;
@@ -91,7 +91,7 @@ static att_status add_panel(att_worker *worker, struct panels *panels, size_t mo
 }
 
 /* The parts of that name, of every head. */
-static att_status take_parts(att_worker *worker, const att_value *record, const char *name,
+static att_status read_parts(att_interpreter *worker, const att_value *record, const char *name,
                              struct panels *panels)
 {
     for (size_t i = 0; i < record->part_count; i++)
@@ -101,41 +101,41 @@ static att_status take_parts(att_worker *worker, const att_value *record, const 
 }
 
 /* a.weights of several heads, which has no value of its own but can be drawn. */
-static att_status take_field(att_worker *worker, const att_expr *node, struct panels *panels)
+static att_status read_field(att_interpreter *worker, const att_expr *node, struct panels *panels)
 {
     att_value record;
     if (node->kind != ATT_EXPR_FIELD)
         return ATT_OK;
     ATT_TRY(att_eval(&worker->scope, node->child[0], &record));
-    return record.kind == ATT_VALUE_RECORD ? take_parts(worker, &record, node->text, panels)
+    return record.kind == ATT_VALUE_RECORD ? read_parts(worker, &record, node->text, panels)
                                            : ATT_OK;
 }
 
 /* Of a record its weights, of a list its items, of a matrix itself. */
-static att_status take_panels(att_worker *worker, const att_expr *node, struct panels *panels)
+static att_status read_panels(att_interpreter *worker, const att_expr *node, struct panels *panels)
 {
     att_value value;
-    ATT_TRY(take_field(worker, node, panels));
+    ATT_TRY(read_field(worker, node, panels));
     if (panels->count > 0)
         return ATT_OK;
     ATT_TRY(att_eval(&worker->scope, node, &value));
     if (value.kind == ATT_VALUE_RECORD)
-        ATT_TRY(take_parts(worker, &value, "weights", panels));
+        ATT_TRY(read_parts(worker, &value, "weights", panels));
     panels->list = value.kind == ATT_VALUE_LIST;
     for (size_t i = 0; panels->list && i < value.item_count; i++)
         ATT_TRY(add_panel(worker, panels, value.item_count, value.items[i].matrix));
     return panels->count > 0 ? ATT_OK : add_panel(worker, panels, 1, value.matrix);
 }
 
-static att_status check_panels(att_worker *worker, const att_expr *node,
+static att_status check_panels(att_interpreter *worker, const att_expr *node,
                                const struct panels *panels)
 {
-    const att_matrix *first = panels->items[0];
+    const att_tensor_matrix *first = panels->items[0];
     if (first->rows == 0 || first->cols == 0)
         return att_scope_fail(&worker->scope, node, "there is nothing to plot: it is %lld × %lld",
                               (long long)first->rows, (long long)first->cols);
     for (size_t p = 1; p < panels->count; p++) {
-        const att_matrix *other = panels->items[p];
+        const att_tensor_matrix *other = panels->items[p];
         if (other->rows != first->rows || other->cols != first->cols)
             return att_scope_fail(&worker->scope, node,
                                   "the maps side by side must have the same shape: the first is "
@@ -152,9 +152,9 @@ static bool full_labels(att_arena *arena, const char *const *labels, int64_t cou
 {
     if (!labels)
         return true;
-    const char **full = att_arena_take(arena, (size_t)count, sizeof *full);
+    const char **full = att_arena_alloc(arena, (size_t)count, sizeof *full);
     for (int64_t i = 0; full && i < count; i++) {
-        full[i] = labels[i] ? labels[i] : att_arena_print(arena, "%lld", (long long)i + 1);
+        full[i] = labels[i] ? labels[i] : att_arena_printf(arena, "%lld", (long long)i + 1);
         if (!full[i])
             return false;
     }
@@ -168,23 +168,23 @@ static const char *name_panel(att_arena *arena, const att_expr *formula, bool li
 {
     long long number = (long long)p + 1;
     if (!list)
-        return att_arena_print(arena, "head %lld", number);
+        return att_arena_printf(arena, "head %lld", number);
     if (formula->kind == ATT_EXPR_NAME)
-        return att_arena_print(arena, "%s[%lld]", formula->text, number);
+        return att_arena_printf(arena, "%s[%lld]", formula->text, number);
     bool written = formula->kind == ATT_EXPR_LIST && (size_t)p < formula->children;
     const att_expr *item = written ? formula->child[p] : formula;
     if (written && item->kind == ATT_EXPR_NAME)
         return item->text;
     if (written && item->kind == ATT_EXPR_FIELD && item->child[0]->kind == ATT_EXPR_NAME)
-        return att_arena_print(arena, "%s.%s", item->child[0]->text, item->text);
-    return att_arena_print(arena, "%lld", number);
+        return att_arena_printf(arena, "%s.%s", item->child[0]->text, item->text);
+    return att_arena_printf(arena, "%lld", number);
 }
 
 static bool name_panels(att_arena *arena, att_map *map, const att_expr *formula, bool list)
 {
     if (map->panels == 1)
         return true;
-    const char **labels = att_arena_take(arena, (size_t)map->panels, sizeof *labels);
+    const char **labels = att_arena_alloc(arena, (size_t)map->panels, sizeof *labels);
     for (int64_t p = 0; labels && p < map->panels; p++) {
         labels[p] = name_panel(arena, formula, list, p);
         if (!labels[p])
@@ -201,12 +201,12 @@ static bool fill_map(att_arena *arena, att_map *map, const struct panels *panels
     bool masked = false;
     for (size_t p = 0; p < panels->count; p++)
         masked = masked || panels->items[p]->allowed;
-    double *weights = att_arena_take(arena, panels->count * size, sizeof *weights);
-    uint8_t *allowed = masked ? att_arena_take(arena, panels->count * size, 1) : NULL;
+    double *weights = att_arena_alloc(arena, panels->count * size, sizeof *weights);
+    uint8_t *allowed = masked ? att_arena_alloc(arena, panels->count * size, 1) : NULL;
     if (!weights || (masked && !allowed))
         return false;
     for (size_t p = 0; p < panels->count; p++) {
-        const att_matrix *panel = panels->items[p];
+        const att_tensor_matrix *panel = panels->items[p];
         memcpy(weights + p * size, panel->data, size * sizeof *weights);
         if (masked && panel->allowed)
             memcpy(allowed + p * size, panel->allowed, size);
@@ -219,13 +219,13 @@ static bool fill_map(att_arena *arena, att_map *map, const struct panels *panels
            full_labels(arena, panels->items[0]->col_labels, map->keys, &map->key_labels);
 }
 
-static att_status add_map(att_worker *worker, const att_map *map)
+static att_status add_map(att_interpreter *worker, const att_map *map)
 {
     att_sheet *sheet = worker->sheet;
     bool full = (sheet->map_count & (sheet->map_count - 1)) == 0; /* room is a power of two */
     if (full) {
         size_t room = sheet->map_count ? sheet->map_count * 2 : 1;
-        const att_map **maps = att_arena_take(&sheet->arena, room, sizeof *maps);
+        const att_map **maps = att_arena_alloc(&sheet->arena, room, sizeof *maps);
         if (!maps)
             return att_fail_memory(worker->scope.err);
         if (sheet->map_count > 0)
@@ -236,7 +236,7 @@ static att_status add_map(att_worker *worker, const att_map *map)
     return ATT_OK;
 }
 
-att_status att_run_plot(att_worker *worker, att_parser *parser)
+att_status att_run_plot(att_interpreter *worker, att_parser *parser)
 {
     att_expr *formula;
     const char *title = NULL;
@@ -245,9 +245,9 @@ att_status att_run_plot(att_worker *worker, att_parser *parser)
     if (att_parser_at(parser, ATT_TOKEN_STRING))
         ATT_TRY(att_parser_string(parser, "a title", &title));
     ATT_TRY(att_parser_end(parser));
-    ATT_TRY(take_panels(worker, formula, &panels));
+    ATT_TRY(read_panels(worker, formula, &panels));
     ATT_TRY(check_panels(worker, formula, &panels));
-    att_map *map = att_arena_take(&worker->sheet->arena, 1, sizeof *map);
+    att_map *map = att_arena_alloc(&worker->sheet->arena, 1, sizeof *map);
     if (!map)
         return att_fail_memory(worker->scope.err);
     *map = (att_map){ .title = title,
@@ -258,6 +258,6 @@ att_status att_run_plot(att_worker *worker, att_parser *parser)
     if (!fill_map(arena, map, &panels) || !name_panels(arena, map, formula, panels.list))
         return att_fail_memory(worker->scope.err);
     ATT_TRY(add_map(worker, map));
-    const att_step step = { .kind = ATT_STEP_PLOT, .formula = formula, .map = map };
-    return att_worker_add(worker, parser, &step);
+    const att_select step = { .kind = ATT_STEP_PLOT, .formula = formula, .map = map };
+    return att_interpreter_add_step(worker, parser, &step);
 }

@@ -11,11 +11,11 @@
 #include <math.h>
 #include <string.h>
 
-static const double HALF_PLACE = 0x1p-24; /* half a unit in the last place of a float near 1 */
-static const double STEP = 1e-5;          /* of central differences */
-static const double DIFFERENCES = 1e-8; /* their own error: STEP^2 by a third derivative, and 2^-53
-                                           of the loss over STEP; both near 1e-10 */
-static const float BEFORE = 0.25f;      /* a gradient that is there before the backward */
+static const double HALF_ULP = 0x1p-24;      /* half a unit in the last place of a float near 1 */
+static const double STEP = 1e-5;             /* of central differences */
+static const double DIFFERENCE_ERROR = 1e-8; /* their own error: STEP^2 by a third derivative, and
+                                           2^-53 of the loss over STEP; both near 1e-10 */
+static const float PRESET_GRAD = 0.25f;      /* a gradient that is there before the backward */
 
 enum { STREAM_VALUES, STREAM_WEIGHTS };
 
@@ -24,57 +24,58 @@ typedef struct check {
     const att_op *op;
     const att_op_sample *sample;
     att_tape *tape;
-    att_pool pool;
-    float *start[ATT_SAMPLE_INPUTS];  /* values of the inputs */
-    double *in[ATT_SAMPLE_INPUTS];    /* the same, NULL where not given */
-    double *slope[ATT_SAMPLE_INPUTS]; /* gradients by central differences */
-    int64_t count[ATT_SAMPLE_INPUTS];
+    att_memory_pool pool;
+    float *input_values[ATT_SAMPLE_MAX_INPUTS];   /* values of the inputs */
+    double *in[ATT_SAMPLE_MAX_INPUTS];            /* the same, NULL where not given */
+    double *numeric_grads[ATT_SAMPLE_MAX_INPUTS]; /* gradients by central differences */
+    int64_t count[ATT_SAMPLE_MAX_INPUTS];
     double *result, *weights;
     int64_t results;
 } check;
 
-static double draw(const att_op_sample *sample, int input, int64_t i)
+static double random_value(const att_op_sample *sample, int input, int64_t i)
 {
-    bool plain = sample->least == 0 && sample->most == 0;
-    double least = plain ? -1 : (double)sample->least, most = plain ? 1 : (double)sample->most;
-    return least + (most - least) * att_random_double((uint64_t)input, STREAM_VALUES, (uint64_t)i);
+    bool plain = sample->min_value == 0 && sample->max_value == 0;
+    double min = plain ? -1 : (double)sample->min_value,
+           max = plain ? 1 : (double)sample->max_value;
+    return min + (max - min) * att_random_double((uint64_t)input, STREAM_VALUES, (uint64_t)i);
 }
 
-static bool take_inputs(check *c)
+static bool alloc_inputs(check *c)
 {
-    for (int n = 0; n < c->sample->inputs; n++) {
+    for (int n = 0; n < c->sample->input_count; n++) {
         if (c->sample->in[n].rank == ATT_NOT_GIVEN)
             continue;
         c->count[n] = 1;
         for (int d = 0; d < c->sample->in[n].rank; d++)
             c->count[n] *= c->sample->in[n].shape[d];
-        c->start[n] = att_pool_take(&c->pool, (size_t)c->count[n], sizeof(float));
-        c->in[n] = att_pool_take(&c->pool, (size_t)c->count[n], sizeof(double));
-        c->slope[n] = att_pool_take(&c->pool, (size_t)c->count[n], sizeof(double));
-        if (!c->start[n] || !c->in[n] || !c->slope[n])
+        c->input_values[n] = att_memory_pool_alloc(&c->pool, (size_t)c->count[n], sizeof(float));
+        c->in[n] = att_memory_pool_alloc(&c->pool, (size_t)c->count[n], sizeof(double));
+        c->numeric_grads[n] = att_memory_pool_alloc(&c->pool, (size_t)c->count[n], sizeof(double));
+        if (!c->input_values[n] || !c->in[n] || !c->numeric_grads[n])
             return false;
         for (int64_t i = 0; i < c->count[n]; i++) {
-            c->start[n][i] = (float)draw(c->sample, n, i);
-            c->in[n][i] = (double)c->start[n][i];
+            c->input_values[n][i] = (float)random_value(c->sample, n, i);
+            c->in[n][i] = (double)c->input_values[n][i];
         }
     }
     return true;
 }
 
 /* Runs the operation on leaves; those in `learning`, a bit each, want a gradient. */
-static att_node *run(check *c, unsigned learning, att_node *leaves[ATT_SAMPLE_INPUTS])
+static att_node *run(check *c, unsigned learning, att_node *leaves[ATT_SAMPLE_MAX_INPUTS])
 {
     att_tape_begin(c->tape, learning != 0, 1, 1);
-    for (int n = 0; n < ATT_SAMPLE_INPUTS; n++) {
-        bool learns = learning >> n & 1;
-        leaves[n] = !c->in[n]
-                        ? NULL
-                        : (learns ? att_tape_variable : att_tape_input)(
-                              c->tape, c->sample->in[n].rank, c->sample->in[n].shape, c->start[n]);
+    for (int n = 0; n < ATT_SAMPLE_MAX_INPUTS; n++) {
+        bool requires_grad = learning >> n & 1;
+        leaves[n] = !c->in[n] ? NULL
+                              : (requires_grad ? att_tape_variable : att_tape_input)(
+                                    c->tape, c->sample->in[n].rank, c->sample->in[n].shape,
+                                    c->input_values[n]);
     }
     if (c->op->apply)
-        return c->op->apply(c->tape, leaves, c->sample->how);
-    return att_op_apply(c->tape, c->op, leaves, c->sample->inputs, c->sample->how);
+        return c->op->apply(c->tape, leaves, c->sample->options);
+    return att_op_apply(c->tape, c->op, leaves, c->sample->input_count, c->sample->options);
 }
 
 static double loss(const check *c, const att_node *node)
@@ -86,15 +87,15 @@ static double loss(const check *c, const att_node *node)
     return sum;
 }
 
-static void find_slopes(const check *c, const att_node *node)
+static void find_numeric_grads(const check *c, const att_node *node)
 {
-    for (int n = 0; n < ATT_SAMPLE_INPUTS; n++)
+    for (int n = 0; n < ATT_SAMPLE_MAX_INPUTS; n++)
         for (int64_t i = 0; c->in[n] && i < c->count[n]; i++) {
             double at = c->in[n][i];
             c->in[n][i] = at + STEP;
             double up = loss(c, node);
             c->in[n][i] = at - STEP;
-            c->slope[n][i] = (up - loss(c, node)) / (2 * STEP);
+            c->numeric_grads[n][i] = (up - loss(c, node)) / (2 * STEP);
             c->in[n][i] = at;
         }
 }
@@ -102,13 +103,13 @@ static void find_slopes(const check *c, const att_node *node)
 /* The largest difference of `got - offset` and `want`; NaN where either has one. */
 static double error_of(const float *got, float offset, const double *want, int64_t count)
 {
-    double most = 0, scale = 1;
+    double max = 0, scale = 1;
     for (int64_t i = 0; i < count; i++) {
         double error = fabs((double)got[i] - (double)offset - want[i]);
-        most = error > most || isnan(error) ? error : most;
+        max = error > max || isnan(error) ? error : max;
         scale = fmax(scale, fabs(want[i]));
     }
-    return most / scale;
+    return max / scale;
 }
 
 static void note_error(att_gradcheck *out, double error, int input)
@@ -124,32 +125,33 @@ static void note_error(att_gradcheck *out, double error, int input)
 static att_status check_backward(check *c, att_gradcheck *out, unsigned learning, bool before,
                                  att_error *err)
 {
-    att_node *leaves[ATT_SAMPLE_INPUTS], *node = run(c, learning, leaves);
+    att_node *leaves[ATT_SAMPLE_MAX_INPUTS], *node = run(c, learning, leaves);
     ATT_TRY(att_tape_status(c->tape, err));
-    for (int n = 0; before && n < ATT_SAMPLE_INPUTS; n++) {
+    for (int n = 0; before && n < ATT_SAMPLE_MAX_INPUTS; n++) {
         float *own = att_node_grad(c->tape, leaves[n]);
         for (int64_t i = 0; own && i < c->count[n]; i++)
-            own[i] = BEFORE;
+            own[i] = PRESET_GRAD;
     }
     float *grad = att_node_grad(c->tape, node);
     for (int64_t i = 0; grad && i < c->results; i++)
         grad[i] += (float)c->weights[i];
-    ATT_TRY(att_tape_play_back(c->tape, err));
-    for (int n = 0; n < ATT_SAMPLE_INPUTS; n++) {
+    ATT_TRY(att_tape_run_backward(c->tape, err));
+    for (int n = 0; n < ATT_SAMPLE_MAX_INPUTS; n++) {
         const float *own = att_node_grad(c->tape, leaves[n]);
         if (own)
-            note_error(out, error_of(own, before ? BEFORE : 0, c->slope[n], c->count[n]), n);
+            note_error(
+                out, error_of(own, before ? PRESET_GRAD : 0, c->numeric_grads[n], c->count[n]), n);
     }
     return att_tape_status(c->tape, err);
 }
 
 static att_status check_forward(check *c, att_gradcheck *out, att_error *err)
 {
-    att_node *leaves[ATT_SAMPLE_INPUTS], *node = run(c, 0, leaves);
+    att_node *leaves[ATT_SAMPLE_MAX_INPUTS], *node = run(c, 0, leaves);
     ATT_TRY(att_tape_status(c->tape, err));
     c->results = node->count;
-    c->result = att_pool_take(&c->pool, (size_t)node->count, sizeof(double));
-    c->weights = att_pool_take(&c->pool, (size_t)node->count, sizeof(double));
+    c->result = att_memory_pool_alloc(&c->pool, (size_t)node->count, sizeof(double));
+    c->weights = att_memory_pool_alloc(&c->pool, (size_t)node->count, sizeof(double));
     if (!c->result || !c->weights)
         return att_fail_memory(err);
     for (int64_t i = 0; i < node->count; i++) {
@@ -158,21 +160,21 @@ static att_status check_forward(check *c, att_gradcheck *out, att_error *err)
     }
     c->op->truth(c->result, node, (const double *const *)c->in);
     out->forward_error = error_of(node->value, 0, c->result, node->count);
-    find_slopes(c, node);
+    find_numeric_grads(c, node);
     return ATT_OK;
 }
 
 static att_status check_all(check *c, att_gradcheck *out, att_error *err)
 {
     unsigned all = 0;
-    if (!take_inputs(c))
+    if (!alloc_inputs(c))
         return att_fail_memory(err);
     ATT_TRY(check_forward(c, out, err));
-    for (int n = 0; n < ATT_SAMPLE_INPUTS; n++)
+    for (int n = 0; n < ATT_SAMPLE_MAX_INPUTS; n++)
         all |= c->in[n] ? 1u << n : 0;
     ATT_TRY(check_backward(c, out, all, false, err));
     ATT_TRY(check_backward(c, out, all, true, err));
-    for (int n = 0; n < ATT_SAMPLE_INPUTS; n++) /* each alone: the others want no gradient */
+    for (int n = 0; n < ATT_SAMPLE_MAX_INPUTS; n++) /* each alone: the others want no gradient */
         if (c->in[n])
             ATT_TRY(check_backward(c, out, 1u << n, false, err));
     out->passed =
@@ -185,12 +187,12 @@ att_status att_gradcheck_sample(att_gradcheck *out, const att_op *op, int sample
     check c = { .op = op, .sample = &op->samples[sample] };
     *out = (att_gradcheck){ .op = op->name,
                             .sample = c.sample->name,
-                            .forward_bound = op->rounds * HALF_PLACE,
-                            .backward_bound = op->rounds * HALF_PLACE + DIFFERENCES };
+                            .forward_bound = op->rounding_steps * HALF_ULP,
+                            .backward_bound = op->rounding_steps * HALF_ULP + DIFFERENCE_ERROR };
     ATT_TRY(att_tape_new(&c.tape, NULL, err));
     att_status status = check_all(&c, out, err);
     att_tape_free(c.tape);
-    att_pool_free(&c.pool);
+    att_memory_pool_free(&c.pool);
     return status;
 }
 

@@ -1,34 +1,34 @@
 /* Dropout, drawn row by row; alone, and where its result is added to what went around it. */
 #include "base/parallel.h"
 #include "base/random.h"
-#include "tape/help.h"
+#include "tape/op_util.h"
 #include "tape/ops.h"
 
 typedef struct dropout {
     uint64_t seed; /* of this use in this step */
     float probability;
-    const int32_t *kinds; /* [rows] whose draws a row takes, or NULL: each has its own */
+    const int32_t *groups; /* [rows] whose draws a row takes, or NULL: each has its own */
 } dropout;
 
-static uint64_t stream_of(const dropout *how, int64_t row)
+static uint64_t stream_of(const dropout *options, int64_t row)
 {
-    return how->kinds ? (uint64_t)how->kinds[row] : (uint64_t)row;
+    return options->groups ? (uint64_t)options->groups[row] : (uint64_t)row;
 }
 
 /* A loop over rows of x and y, forward or backward. */
-typedef struct dropping {
+typedef struct dropout_rows_context {
     att_kern_dropout *kernel;
     const dropout *how;
     float *y;
     const float *x;
     size_t width;
-} dropping;
+} dropout_rows_context;
 
-static void drop_rows(void *context, int64_t begin, int64_t end)
+static void dropout_rows(void *context, int64_t begin, int64_t end)
 {
-    const dropping *d = context;
+    const dropout_rows_context *d = context;
     for (int64_t i = begin; i < end; i++) {
-        att_drop drop = { d->how->seed, stream_of(d->how, i), d->how->probability };
+        att_dropout_options drop = { d->how->seed, stream_of(d->how, i), d->how->probability };
         d->kernel(d->y + (size_t)i * d->width, d->x + (size_t)i * d->width, d->width, &drop);
     }
 }
@@ -36,67 +36,69 @@ static void drop_rows(void *context, int64_t begin, int64_t end)
 static bool dropout_shape(att_tape *tape, att_node *node)
 {
     (void)tape;
-    att_node_like(node, node->in[0]);
+    att_node_shape_like(node, node->in[0]);
     return true;
 }
 
 static bool dropout_forward(att_tape *tape, att_node *node)
 {
     (void)tape;
-    int64_t width = att_node_width(node);
-    dropping d = { att_kernels_get()->dropout, node->how, node->value, node->in[0]->value,
-                   (size_t)width };
-    att_parallel_for(att_node_rows(node), att_rows_grain(2 * width), drop_rows, &d);
+    int64_t width = att_node_last_dim(node);
+    dropout_rows_context d = { att_kernels_get()->dropout, node->options, node->value,
+                               node->in[0]->value, (size_t)width };
+    att_parallel_for(att_node_rows(node), att_row_grain(2 * width), dropout_rows, &d);
     return true;
 }
 
 static bool dropout_backward(att_tape *tape, att_node *node)
 {
-    int64_t width = att_node_width(node);
+    int64_t width = att_node_last_dim(node);
     float *dx = att_node_grad(tape, node->in[0]);
-    dropping d = { att_kernels_get()->dropout_back, node->how, dx, node->grad, (size_t)width };
+    dropout_rows_context d = { att_kernels_get()->dropout_backward, node->options, dx, node->grad,
+                               (size_t)width };
     if (dx)
-        att_parallel_for(att_node_rows(node), att_rows_grain(2 * width), drop_rows, &d);
+        att_parallel_for(att_node_rows(node), att_row_grain(2 * width), dropout_rows, &d);
     return true;
 }
 
 static void dropout_truth(double *value, const att_node *node, const double *const *in)
 {
-    const dropout *how = node->how;
-    int64_t width = att_node_width(node);
-    double keep = 1 / (1 - (double)how->probability);
+    const dropout *options = node->options;
+    int64_t width = att_node_last_dim(node);
+    double keep = 1 / (1 - (double)options->probability);
     for (int64_t i = 0; i < node->count; i++) {
-        float draw = att_random_float(how->seed, stream_of(how, i / width), (uint64_t)(i % width));
-        value[i] = draw < how->probability ? 0 : in[0][i] * keep;
+        float draw =
+            att_random_float(options->seed, stream_of(options, i / width), (uint64_t)(i % width));
+        value[i] = draw < options->probability ? 0 : in[0][i] * keep;
     }
 }
 
-static const int32_t some_kinds[] = { 3, 0, 3, -1, 0 };
+static const int32_t some_groups[] = { 3, 0, 3, -1, 0 };
 
 static const att_op_sample dropout_samples[] = {
     { "a third", 1, { { 2, { 5, 17 } } }, &(const dropout){ 7, 0.3f, NULL }, 0, 0 },
     { "most", 1, { { 3, { 2, 2, 5 } } }, &(const dropout){ 8, 0.9f, NULL }, 0, 0 },
-    { "rows alike", 1, { { 2, { 5, 70 } } }, &(const dropout){ 7, 0.4f, some_kinds }, 0, 0 },
+    { "rows alike", 1, { { 2, { 5, 70 } } }, &(const dropout){ 7, 0.4f, some_groups }, 0, 0 },
     { "no rows", 1, { { 2, { 0, 5 } } }, &(const dropout){ 9, 0.5f, NULL }, 0, 0 },
 };
 
 const att_op att_op_dropout = {
     .name = "dropout",
-    .how_size = sizeof(dropout),
+    .options_size = sizeof(dropout),
     .shape = dropout_shape,
     .forward = dropout_forward,
     .backward = dropout_backward,
     .truth = dropout_truth,
-    .rounds = 4,
+    .rounding_steps = 4,
     .samples = dropout_samples,
     .sample_count = sizeof dropout_samples / sizeof *dropout_samples,
 };
 
 /* A seed that belongs to one use in one step, by enciphering both. */
-static uint64_t seed_of(uint64_t seed, uint64_t step, uint64_t place)
+static uint64_t seed_of(uint64_t seed, uint64_t step, uint64_t dropout_id)
 {
-    const uint32_t counter[4] = { (uint32_t)step, (uint32_t)(step >> 32), (uint32_t)place,
-                                  (uint32_t)(place >> 32) };
+    const uint32_t counter[4] = { (uint32_t)step, (uint32_t)(step >> 32), (uint32_t)dropout_id,
+                                  (uint32_t)(dropout_id >> 32) };
     const uint32_t key[2] = { (uint32_t)seed, (uint32_t)(seed >> 32) };
     uint32_t out[4];
     att_philox(out, counter, key);
@@ -112,45 +114,46 @@ static bool is_probability(att_tape *tape, float probability)
     return false;
 }
 
-att_node *att_dropout_alike(att_tape *tape, att_node *x, float probability, uint64_t place,
-                            const int32_t *kinds)
+att_node *att_dropout_grouped(att_tape *tape, att_node *x, float probability, uint64_t dropout_id,
+                              const int32_t *kinds)
 {
-    if (!att_tape_learns(tape) || probability == 0 || !x)
+    if (!att_tape_is_training(tape) || probability == 0 || !x)
         return x;
     if (!is_probability(tape, probability))
         return NULL;
-    dropout how = { .seed = seed_of(att_tape_seed(tape), att_tape_step(tape), place),
-                    .probability = probability,
-                    .kinds = att_tape_copy(tape, kinds, att_node_rows(x), sizeof *kinds) };
-    return att_op_apply(tape, &att_op_dropout, &x, 1, &how);
+    dropout options = { .seed = seed_of(att_tape_seed(tape), att_tape_step(tape), dropout_id),
+                        .probability = probability,
+                        .groups = att_tape_copy(tape, kinds, att_node_rows(x), sizeof *kinds) };
+    return att_op_apply(tape, &att_op_dropout, &x, 1, &options);
 }
 
-att_node *att_dropout(att_tape *tape, att_node *x, float probability, uint64_t place)
+att_node *att_dropout(att_tape *tape, att_node *x, float probability, uint64_t dropout_id)
 {
-    return att_dropout_alike(tape, x, probability, place, NULL);
+    return att_dropout_grouped(tape, x, probability, dropout_id, NULL);
 }
 
 /* ---------------------------------------------------------------- residual */
 
 static bool residual_shape(att_tape *tape, att_node *node)
 {
-    att_node_like(node, node->in[0]);
-    return att_node_fits(tape, node, "y", node->in[1], node->rank, node->shape);
+    att_node_shape_like(node, node->in[0]);
+    return att_node_check_shape(tape, node, "y", node->in[1], node->rank, node->shape);
 }
 
 /* value = x + dropped y, or dy += dropped gradient. */
-static void drop_onto(float *to, const float *from, const att_node *node)
+static void add_dropout(float *to, const float *from, const att_node *node)
 {
-    int64_t width = att_node_width(node);
-    dropping d = { att_kernels_get()->dropout_back, node->how, to, from, (size_t)width };
-    att_parallel_for(att_node_rows(node), att_rows_grain(2 * width), drop_rows, &d);
+    int64_t width = att_node_last_dim(node);
+    dropout_rows_context d = { att_kernels_get()->dropout_backward, node->options, to, from,
+                               (size_t)width };
+    att_parallel_for(att_node_rows(node), att_row_grain(2 * width), dropout_rows, &d);
 }
 
 static bool residual_forward(att_tape *tape, att_node *node)
 {
     (void)tape;
-    att_add_all(node->value, node->in[0]->value, node->count, false);
-    drop_onto(node->value, node->in[1]->value, node);
+    att_add_arrays(node->value, node->in[0]->value, node->count, false);
+    add_dropout(node->value, node->in[1]->value, node);
     return true;
 }
 
@@ -158,12 +161,12 @@ static bool residual_backward(att_tape *tape, att_node *node)
 {
     float *dy = att_node_grad(tape, node->in[1]);
     if (dy)
-        drop_onto(dy, node->grad, node);
-    if (att_node_grad_pass(node, node->in[0]))
+        add_dropout(dy, node->grad, node);
+    if (att_node_grad_move(node, node->in[0]))
         return true;
     float *dx = att_node_grad(tape, node->in[0]);
     if (dx)
-        att_add_all(dx, node->grad, node->count, true);
+        att_add_arrays(dx, node->grad, node->count, true);
     return true;
 }
 
@@ -192,24 +195,25 @@ static const att_op_sample residual_samples[] = {
 
 const att_op att_op_residual = {
     .name = "residual",
-    .how_size = sizeof(dropout),
+    .options_size = sizeof(dropout),
     .shape = residual_shape,
     .forward = residual_forward,
     .backward = residual_backward,
     .truth = residual_truth,
-    .rounds = 6,
+    .rounding_steps = 6,
     .samples = residual_samples,
     .sample_count = sizeof residual_samples / sizeof *residual_samples,
 };
 
-att_node *att_residual(att_tape *tape, att_node *x, att_node *y, float probability, uint64_t place)
+att_node *att_residual(att_tape *tape, att_node *x, att_node *y, float probability,
+                       uint64_t dropout_id)
 {
-    if (!att_tape_learns(tape) || probability == 0)
+    if (!att_tape_is_training(tape) || probability == 0)
         return att_add(tape, x, y);
     if (!is_probability(tape, probability))
         return NULL;
-    const dropout how = { .seed = seed_of(att_tape_seed(tape), att_tape_step(tape), place),
-                          .probability = probability };
+    const dropout options = { .seed = seed_of(att_tape_seed(tape), att_tape_step(tape), dropout_id),
+                              .probability = probability };
     att_node *const in[] = { x, y };
-    return att_op_apply(tape, &att_op_residual, in, 2, &how);
+    return att_op_apply(tape, &att_op_residual, in, 2, &options);
 }

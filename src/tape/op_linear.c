@@ -1,5 +1,5 @@
 /* Matrix products: the linear layer, and products item by item. */
-#include "tape/help.h"
+#include "tape/op_util.h"
 #include "tape/ops.h"
 
 /* ---------------------------------------------------------------- linear */
@@ -13,131 +13,131 @@ typedef struct linear {
 
 static bool linear_shape(att_tape *tape, att_node *node)
 {
-    const linear *how = node->how;
+    const linear *options = node->options;
     const att_node *x = node->in[LINEAR_X], *w = node->in[LINEAR_W], *bias = node->in[LINEAR_BIAS];
     const int64_t any[2] = { -1, -1 };
-    if (!att_node_fits(tape, node, "w", w, 2, any))
+    if (!att_node_check_shape(tape, node, "w", w, 2, any))
         return false;
-    int64_t depth = w->shape[how->transposed], columns = w->shape[!how->transposed];
-    int64_t want[ATT_NODE_RANK] = { -1, -1, -1, -1 };
+    int64_t depth = w->shape[options->transposed], columns = w->shape[!options->transposed];
+    int64_t want[ATT_NODE_MAX_RANK] = { -1, -1, -1, -1 };
     int rank = x->rank > 0 ? x->rank : 1;
     want[rank - 1] = depth;
-    if (!att_node_fits(tape, node, "x", x, rank, want) ||
-        (bias && !att_node_fits(tape, node, "bias", bias, 1, &columns)))
+    if (!att_node_check_shape(tape, node, "x", x, rank, want) ||
+        (bias && !att_node_check_shape(tape, node, "bias", bias, 1, &columns)))
         return false;
-    att_node_like(node, x);
+    att_node_shape_like(node, x);
     node->shape[rank - 1] = columns;
     return true;
 }
 
 static bool linear_forward(att_tape *tape, att_node *node)
 {
-    const linear *how = node->how;
+    const linear *options = node->options;
     const att_node *x = node->in[LINEAR_X], *bias = node->in[LINEAR_BIAS];
-    att_activation_maps maps = att_activation_get(how->activation);
-    size_t depth = (size_t)att_node_width(x), columns = (size_t)att_node_width(node);
-    bool keep = node->learns && maps.keeps_input;
-    float *sums = keep ? att_tape_take(tape, node->count, sizeof(float)) : node->value;
+    att_activation_kernels maps = att_activation_kernels_get(options->activation);
+    size_t depth = (size_t)att_node_last_dim(x), columns = (size_t)att_node_last_dim(node);
+    bool keep = node->requires_grad && maps.saves_input;
+    float *sums = keep ? att_tape_alloc(tape, node->count, sizeof(float)) : node->value;
     if (!sums)
         return false;
-    att_pool_mark mark = att_tape_mark(tape);
-    const float *panels = att_node_packed(tape, node->in[LINEAR_W], how->transposed);
-    att_product_call call = { .batch = 1,
-                              .rows = (size_t)att_node_rows(x),
-                              .columns = columns,
-                              .depth = depth,
-                              .a = x->value,
-                              .a_row = depth,
-                              .a_step = 1,
-                              .panels = panels,
-                              .c = sums,
-                              .c_row = columns,
-                              .bias = bias ? bias->value : NULL,
-                              .activation = keep ? ATT_ACTIVATION_NONE : how->activation };
-    if (!panels || !att_tape_product(tape, &call))
+    att_memory_pool_mark mark = att_tape_mark(tape);
+    const float *panels = att_node_packed_weights(tape, node->in[LINEAR_W], options->transposed);
+    att_matmul_call call = { .batch = 1,
+                             .rows = (size_t)att_node_rows(x),
+                             .columns = columns,
+                             .depth = depth,
+                             .a = x->value,
+                             .a_row_stride = depth,
+                             .a_column_stride = 1,
+                             .panels = panels,
+                             .c = sums,
+                             .c_row_stride = columns,
+                             .bias = bias ? bias->value : NULL,
+                             .activation = keep ? ATT_ACTIVATION_NONE : options->activation };
+    if (!panels || !att_tape_matmul(tape, &call))
         return false;
-    att_tape_release(tape, mark);
+    att_tape_release_to_mark(tape, mark);
     if (keep) {
-        node->kept = sums;
+        node->saved = sums;
         maps.forward(node->value, sums, (size_t)node->count);
     }
     return true;
 }
 
 /* dx = dz wᵀ */
-static bool linear_back_x(att_tape *tape, const att_node *node, const float *dz, float *dx,
-                          bool add)
+static bool linear_backward_x(att_tape *tape, const att_node *node, const float *dz, float *dx,
+                              bool add)
 {
-    const linear *how = node->how;
-    size_t depth = (size_t)att_node_width(node->in[LINEAR_X]);
-    size_t columns = (size_t)att_node_width(node);
-    const float *panels = att_node_packed(tape, node->in[LINEAR_W], !how->transposed);
-    return panels &&
-           att_tape_product(tape, &(att_product_call){ .batch = 1,
-                                                       .rows = (size_t)att_node_rows(node),
-                                                       .columns = depth,
-                                                       .depth = columns,
-                                                       .a = dz,
-                                                       .a_row = columns,
-                                                       .a_step = 1,
-                                                       .panels = panels,
-                                                       .c = dx,
-                                                       .c_row = depth,
-                                                       .add = add });
+    const linear *options = node->options;
+    size_t depth = (size_t)att_node_last_dim(node->in[LINEAR_X]);
+    size_t columns = (size_t)att_node_last_dim(node);
+    const float *panels = att_node_packed_weights(tape, node->in[LINEAR_W], !options->transposed);
+    return panels && att_tape_matmul(tape, &(att_matmul_call){ .batch = 1,
+                                                               .rows = (size_t)att_node_rows(node),
+                                                               .columns = depth,
+                                                               .depth = columns,
+                                                               .a = dz,
+                                                               .a_row_stride = columns,
+                                                               .a_column_stride = 1,
+                                                               .panels = panels,
+                                                               .c = dx,
+                                                               .c_row_stride = depth,
+                                                               .accumulate = add });
 }
 
 /* dw = xᵀ dz, or dzᵀ x where w is transposed */
-static bool linear_back_w(att_tape *tape, const att_node *node, const float *dz, float *dw,
-                          bool add)
+static bool linear_backward_w(att_tape *tape, const att_node *node, const float *dz, float *dw,
+                              bool add)
 {
-    const linear *how = node->how;
+    const linear *options = node->options;
     const att_node *x = node->in[LINEAR_X];
-    size_t depth = (size_t)att_node_width(x), columns = (size_t)att_node_width(node);
-    const float *a = how->transposed ? dz : x->value, *b = how->transposed ? x->value : dz;
-    size_t a_width = how->transposed ? columns : depth, b_width = how->transposed ? depth : columns;
-    return att_tape_product(tape, &(att_product_call){ .batch = 1,
-                                                       .rows = a_width,
-                                                       .columns = b_width,
-                                                       .depth = (size_t)att_node_rows(x),
-                                                       .a = a,
-                                                       .a_row = 1,
-                                                       .a_step = a_width,
-                                                       .b = b,
-                                                       .b_stride = b_width,
-                                                       .c = dw,
-                                                       .c_row = b_width,
-                                                       .add = add });
+    size_t depth = (size_t)att_node_last_dim(x), columns = (size_t)att_node_last_dim(node);
+    const float *a = options->transposed ? dz : x->value, *b = options->transposed ? x->value : dz;
+    size_t a_width = options->transposed ? columns : depth,
+           b_width = options->transposed ? depth : columns;
+    return att_tape_matmul(tape, &(att_matmul_call){ .batch = 1,
+                                                     .rows = a_width,
+                                                     .columns = b_width,
+                                                     .depth = (size_t)att_node_rows(x),
+                                                     .a = a,
+                                                     .a_row_stride = 1,
+                                                     .a_column_stride = a_width,
+                                                     .b = b,
+                                                     .b_stride = b_width,
+                                                     .c = dw,
+                                                     .c_row_stride = b_width,
+                                                     .accumulate = add });
 }
 
 static bool linear_backward(att_tape *tape, att_node *node)
 {
-    const linear *how = node->how;
+    const linear *options = node->options;
     bool add_x = true, add_w = true;
-    float *dx = att_node_grad_whole(tape, node->in[LINEAR_X], &add_x);
-    float *dw = att_node_grad_whole(tape, node->in[LINEAR_W], &add_w);
+    float *dx = att_node_grad_overwrite(tape, node->in[LINEAR_X], &add_x);
+    float *dw = att_node_grad_overwrite(tape, node->in[LINEAR_W], &add_w);
     float *dbias = att_node_grad(tape, node->in[LINEAR_BIAS]);
-    att_pool_mark mark = att_tape_mark(tape);
-    const float *dz = att_activation_back(tape, node, how->activation);
+    att_memory_pool_mark mark = att_tape_mark(tape);
+    const float *dz = att_activation_backward(tape, node, options->activation);
     bool done =
-        dz && (!dx || linear_back_x(tape, node, dz, dx, add_x)) &&
-        (!dw || linear_back_w(tape, node, dz, dw, add_w)) &&
-        (!dbias || att_add_rows(tape, dbias, dz, att_node_rows(node), att_node_width(node)));
-    att_tape_release(tape, mark);
+        dz && (!dx || linear_backward_x(tape, node, dz, dx, add_x)) &&
+        (!dw || linear_backward_w(tape, node, dz, dw, add_w)) &&
+        (!dbias || att_sum_rows(tape, dbias, dz, att_node_rows(node), att_node_last_dim(node)));
+    att_tape_release_to_mark(tape, mark);
     return done;
 }
 
 static void linear_truth(double *value, const att_node *node, const double *const *in)
 {
-    const linear *how = node->how;
-    int64_t rows = att_node_rows(node), columns = att_node_width(node);
-    int64_t depth = node->in[LINEAR_W]->shape[how->transposed];
+    const linear *options = node->options;
+    int64_t rows = att_node_rows(node), columns = att_node_last_dim(node);
+    int64_t depth = node->in[LINEAR_W]->shape[options->transposed];
     for (int64_t i = 0; i < rows; i++)
         for (int64_t j = 0; j < columns; j++) {
             double sum = in[LINEAR_BIAS] ? in[LINEAR_BIAS][j] : 0;
             for (int64_t k = 0; k < depth; k++)
                 sum += in[LINEAR_X][i * depth + k] *
-                       in[LINEAR_W][how->transposed ? j * depth + k : k * columns + j];
-            value[i * columns + j] = att_activation_truth(how->activation, sum);
+                       in[LINEAR_W][options->transposed ? j * depth + k : k * columns + j];
+            value[i * columns + j] = att_reference_activation(options->activation, sum);
         }
 }
 
@@ -183,12 +183,12 @@ static const att_op_sample linear_samples[] = {
 
 const att_op att_op_linear = {
     .name = "linear",
-    .how_size = sizeof(linear),
+    .options_size = sizeof(linear),
     .shape = linear_shape,
     .forward = linear_forward,
     .backward = linear_backward,
     .truth = linear_truth,
-    .rounds = 310,
+    .rounding_steps = 310,
     .samples = linear_samples,
     .sample_count = sizeof linear_samples / sizeof *linear_samples,
 };
@@ -202,72 +202,74 @@ att_node *att_linear(att_tape *tape, att_node *x, att_node *w, att_node *bias,
 
 /* ---------------------------------------------------------------- item by item */
 
-static bool each_shape(att_tape *tape, att_node *node)
+static bool bmm_shape(att_tape *tape, att_node *node)
 {
     const att_node *a = node->in[0], *b = node->in[1];
     const int64_t any[3] = { -1, -1, -1 };
-    if (!att_node_fits(tape, node, "a", a, 3, any))
+    if (!att_node_check_shape(tape, node, "a", a, 3, any))
         return false;
     const int64_t want[3] = { a->shape[0], a->shape[2], -1 };
-    if (!att_node_fits(tape, node, "b", b, 3, want))
+    if (!att_node_check_shape(tape, node, "b", b, 3, want))
         return false;
     att_node_set_shape(node, 3, (const int64_t[]){ a->shape[0], a->shape[1], b->shape[2] });
     return true;
 }
 
 /* One matrix of a batch, [rows, columns] in memory, or its transpose. */
-typedef struct items {
+typedef struct batch_matrix {
     const float *at;
     size_t rows, columns;
     bool transposed;
-} items;
+} batch_matrix;
 
 /* c = a b for each of `count` items. */
-static bool multiply_items(att_tape *tape, size_t count, items a, items b, float *c, bool add)
+static bool matmul_batch(att_tape *tape, size_t count, batch_matrix a, batch_matrix b, float *c,
+                         bool add)
 {
     size_t rows = a.transposed ? a.columns : a.rows, depth = a.transposed ? a.rows : a.columns;
     size_t columns = b.transposed ? b.rows : b.columns;
-    return att_tape_product(tape, &(att_product_call){ .batch = count,
-                                                       .rows = rows,
-                                                       .columns = columns,
-                                                       .depth = depth,
-                                                       .a = a.at,
-                                                       .a_row = a.transposed ? 1 : a.columns,
-                                                       .a_step = a.transposed ? a.columns : 1,
-                                                       .a_item = a.rows * a.columns,
-                                                       .b = b.at,
-                                                       .b_stride = b.columns,
-                                                       .b_transposed = b.transposed,
-                                                       .b_item = b.rows * b.columns,
-                                                       .c = c,
-                                                       .c_row = columns,
-                                                       .c_item = rows * columns,
-                                                       .add = add });
+    return att_tape_matmul(tape,
+                           &(att_matmul_call){ .batch = count,
+                                               .rows = rows,
+                                               .columns = columns,
+                                               .depth = depth,
+                                               .a = a.at,
+                                               .a_row_stride = a.transposed ? 1 : a.columns,
+                                               .a_column_stride = a.transposed ? a.columns : 1,
+                                               .a_batch_stride = a.rows * a.columns,
+                                               .b = b.at,
+                                               .b_stride = b.columns,
+                                               .b_transposed = b.transposed,
+                                               .b_batch_stride = b.rows * b.columns,
+                                               .c = c,
+                                               .c_row_stride = columns,
+                                               .c_batch_stride = rows * columns,
+                                               .accumulate = add });
 }
 
-static items items_of(const att_node *node, const float *at, bool transposed)
+static batch_matrix batch_matrix_of(const att_node *node, const float *at, bool transposed)
 {
-    return (items){ at, (size_t)node->shape[1], (size_t)node->shape[2], transposed };
+    return (batch_matrix){ at, (size_t)node->shape[1], (size_t)node->shape[2], transposed };
 }
 
-static bool each_forward(att_tape *tape, att_node *node)
+static bool bmm_forward(att_tape *tape, att_node *node)
 {
     const att_node *a = node->in[0], *b = node->in[1];
-    return multiply_items(tape, (size_t)a->shape[0], items_of(a, a->value, false),
-                          items_of(b, b->value, false), node->value, false);
+    return matmul_batch(tape, (size_t)a->shape[0], batch_matrix_of(a, a->value, false),
+                        batch_matrix_of(b, b->value, false), node->value, false);
 }
 
-static bool each_backward(att_tape *tape, att_node *node)
+static bool bmm_backward(att_tape *tape, att_node *node)
 {
     att_node *a = node->in[0], *b = node->in[1];
     size_t count = (size_t)a->shape[0];
-    items dy = items_of(node, node->grad, false);
+    batch_matrix dy = batch_matrix_of(node, node->grad, false);
     float *da = att_node_grad(tape, a), *db = att_node_grad(tape, b);
-    return (!da || multiply_items(tape, count, dy, items_of(b, b->value, true), da, true)) &&
-           (!db || multiply_items(tape, count, items_of(a, a->value, true), dy, db, true));
+    return (!da || matmul_batch(tape, count, dy, batch_matrix_of(b, b->value, true), da, true)) &&
+           (!db || matmul_batch(tape, count, batch_matrix_of(a, a->value, true), dy, db, true));
 }
 
-static void each_truth(double *value, const att_node *node, const double *const *in)
+static void bmm_truth(double *value, const att_node *node, const double *const *in)
 {
     int64_t T = node->shape[1], N = node->shape[2], S = node->in[0]->shape[2];
     for (int64_t b = 0; b < node->shape[0]; b++)
@@ -280,26 +282,26 @@ static void each_truth(double *value, const att_node *node, const double *const 
             }
 }
 
-static const att_op_sample each_samples[] = {
+static const att_op_sample bmm_samples[] = {
     { "three items", 2, { { 3, { 3, 2, 5 } }, { 3, { 3, 5, 7 } } }, NULL, 0, 0 },
     { "wide", 2, { { 3, { 2, 1, 17 } }, { 3, { 2, 17, 33 } } }, NULL, 0, 0 },
     { "no items", 2, { { 3, { 0, 2, 5 } }, { 3, { 0, 5, 7 } } }, NULL, 0, 0 },
     { "no keys", 2, { { 3, { 2, 2, 0 } }, { 3, { 2, 0, 7 } } }, NULL, 0, 0 },
 };
 
-const att_op att_op_multiply_each = {
+const att_op att_op_bmm = {
     .name = "multiply-each",
-    .shape = each_shape,
-    .forward = each_forward,
-    .backward = each_backward,
-    .truth = each_truth,
-    .rounds = 40,
-    .samples = each_samples,
-    .sample_count = sizeof each_samples / sizeof *each_samples,
+    .shape = bmm_shape,
+    .forward = bmm_forward,
+    .backward = bmm_backward,
+    .truth = bmm_truth,
+    .rounding_steps = 40,
+    .samples = bmm_samples,
+    .sample_count = sizeof bmm_samples / sizeof *bmm_samples,
 };
 
-att_node *att_multiply_each(att_tape *tape, att_node *a, att_node *b)
+att_node *att_bmm(att_tape *tape, att_node *a, att_node *b)
 {
     att_node *const in[] = { a, b };
-    return att_op_apply(tape, &att_op_multiply_each, in, 2, NULL);
+    return att_op_apply(tape, &att_op_bmm, in, 2, NULL);
 }

@@ -1,6 +1,6 @@
 /* Layer norm and RMS norm: row by row. */
 #include "base/parallel.h"
-#include "tape/help.h"
+#include "tape/op_util.h"
 #include "tape/ops.h"
 
 #include <math.h>
@@ -14,30 +14,30 @@ static const float EPSILON = 1e-5f;
 
 static bool norm_shape(att_tape *tape, att_node *node)
 {
-    int64_t width = att_node_width(node->in[NORM_X]);
-    att_node_like(node, node->in[NORM_X]);
-    return att_node_fits(tape, node, "gain", node->in[NORM_GAIN], 1, &width) &&
-           (node->inputs <= NORM_BIAS ||
-            att_node_fits(tape, node, "bias", node->in[NORM_BIAS], 1, &width));
+    int64_t width = att_node_last_dim(node->in[NORM_X]);
+    att_node_shape_like(node, node->in[NORM_X]);
+    return att_node_check_shape(tape, node, "gain", node->in[NORM_GAIN], 1, &width) &&
+           (node->input_count <= NORM_BIAS ||
+            att_node_check_shape(tape, node, "bias", node->in[NORM_BIAS], 1, &width));
 }
 
 /* A loop over rows. */
-typedef struct norming {
+typedef struct norm_rows_context {
     const att_node *node;
     att_kern_norm *forward;
-    att_kern_norm_back *backward;
-    float *dx;     /* like x */
-    float *shares; /* [ranges, 2, width] gradients of gain and bias, by range of rows */
+    att_kern_norm_backward *backward;
+    float *dx;           /* like x */
+    float *partial_sums; /* [ranges, 2, width] gradients of gain and bias, by range of rows */
     int64_t grain;
-} norming;
+} norm_rows_context;
 
 static void norm_rows(void *context, int64_t begin, int64_t end)
 {
-    const norming *n = context;
+    const norm_rows_context *n = context;
     const att_node *node = n->node, *x = node->in[NORM_X];
-    size_t width = (size_t)att_node_width(node);
-    const float *bias = node->inputs > NORM_BIAS ? node->in[NORM_BIAS]->value : NULL;
-    att_norm_stats *stats = node->kept;
+    size_t width = (size_t)att_node_last_dim(node);
+    const float *bias = node->input_count > NORM_BIAS ? node->in[NORM_BIAS]->value : NULL;
+    att_norm_stats *stats = node->saved;
     for (int64_t i = begin; i < end; i++)
         n->forward(node->value + (size_t)i * width, &stats[i], x->value + (size_t)i * width,
                    node->in[NORM_GAIN]->value, bias, width, EPSILON);
@@ -46,21 +46,21 @@ static void norm_rows(void *context, int64_t begin, int64_t end)
 static bool norm_forward(att_tape *tape, att_node *node, att_kern_norm *kernel)
 {
     int64_t rows = att_node_rows(node);
-    norming n = { .node = node, .forward = kernel };
-    node->kept = att_tape_take(tape, rows, sizeof(att_norm_stats));
-    if (!node->kept)
+    norm_rows_context n = { .node = node, .forward = kernel };
+    node->saved = att_tape_alloc(tape, rows, sizeof(att_norm_stats));
+    if (!node->saved)
         return false;
-    att_parallel_for(rows, att_rows_grain(att_node_width(node)), norm_rows, &n);
+    att_parallel_for(rows, att_row_grain(att_node_last_dim(node)), norm_rows, &n);
     return true;
 }
 
-static void norm_rows_back(void *context, int64_t begin, int64_t end)
+static void norm_rows_backward(void *context, int64_t begin, int64_t end)
 {
-    const norming *n = context;
+    const norm_rows_context *n = context;
     const att_node *node = n->node;
-    size_t width = (size_t)att_node_width(node);
-    const att_norm_stats *stats = node->kept;
-    float *dgain = n->shares + (size_t)(begin / n->grain) * 2 * width, *dbias = dgain + width;
+    size_t width = (size_t)att_node_last_dim(node);
+    const att_norm_stats *stats = node->saved;
+    float *dgain = n->partial_sums + (size_t)(begin / n->grain) * 2 * width, *dbias = dgain + width;
     memset(dgain, 0, 2 * width * sizeof(float));
     for (int64_t i = begin; i < end; i++) {
         size_t at = (size_t)i * width;
@@ -71,53 +71,53 @@ static void norm_rows_back(void *context, int64_t begin, int64_t end)
 
 /* Each range of rows sums into its own share; the shares are added in order. Ranges depend on the
  * shapes alone, so the sums do not depend on threads. */
-static bool norm_backward(att_tape *tape, att_node *node, att_kern_norm_back *kernel)
+static bool norm_backward(att_tape *tape, att_node *node, att_kern_norm_backward *kernel)
 {
-    int64_t rows = att_node_rows(node), width = att_node_width(node);
-    norming n = { .node = node, .backward = kernel, .grain = att_rows_grain(width) };
+    int64_t rows = att_node_rows(node), width = att_node_last_dim(node);
+    norm_rows_context n = { .node = node, .backward = kernel, .grain = att_row_grain(width) };
     int64_t ranges = (rows + n.grain - 1) / n.grain;
     float *dgain = att_node_grad(tape, node->in[NORM_GAIN]);
-    float *dbias = node->inputs > NORM_BIAS ? att_node_grad(tape, node->in[NORM_BIAS]) : NULL;
+    float *dbias = node->input_count > NORM_BIAS ? att_node_grad(tape, node->in[NORM_BIAS]) : NULL;
     n.dx = att_node_grad(tape, node->in[NORM_X]);
-    att_pool_mark mark = att_tape_mark(tape);
-    if (!n.dx && node->in[NORM_X]->learns)
+    att_memory_pool_mark mark = att_tape_mark(tape);
+    if (!n.dx && node->in[NORM_X]->requires_grad)
         return false;
     if (!n.dx) { /* the kernel wants a place for it */
-        n.dx = att_tape_take(tape, node->count, sizeof(float));
+        n.dx = att_tape_alloc(tape, node->count, sizeof(float));
         if (!n.dx)
             return false;
         memset(n.dx, 0, (size_t)node->count * sizeof(float));
     }
-    n.shares = att_tape_take(tape, ranges * 2 * width, sizeof(float));
-    if (!n.shares)
+    n.partial_sums = att_tape_alloc(tape, ranges * 2 * width, sizeof(float));
+    if (!n.partial_sums)
         return false;
-    att_parallel_for(rows, n.grain, norm_rows_back, &n);
+    att_parallel_for(rows, n.grain, norm_rows_backward, &n);
     for (int64_t r = 0; r < ranges; r++) {
-        const float *share = n.shares + r * 2 * width;
+        const float *share = n.partial_sums + r * 2 * width;
         if (dgain)
-            att_kernels_get()->add_scaled(dgain, 1, share, (size_t)width);
+            att_kernels_get()->axpy(dgain, 1, share, (size_t)width);
         if (dbias)
-            att_kernels_get()->add_scaled(dbias, 1, share + width, (size_t)width);
+            att_kernels_get()->axpy(dbias, 1, share + width, (size_t)width);
     }
-    att_tape_release(tape, mark);
+    att_tape_release_to_mark(tape, mark);
     return true;
 }
 
 /* (x - mean) / sqrt(mean of squares + epsilon) gain + bias; the RMS norm takes no mean off. */
-static void norm_truth(double *value, const att_node *node, const double *const *in, bool centred)
+static void norm_truth(double *value, const att_node *node, const double *const *in, bool centered)
 {
-    int64_t width = att_node_width(node);
+    int64_t width = att_node_last_dim(node);
     for (int64_t i = 0; i < att_node_rows(node); i++) {
         const double *x = in[NORM_X] + i * width;
         double mean = 0, squares = 0;
-        for (int64_t j = 0; centred && j < width; j++)
+        for (int64_t j = 0; centered && j < width; j++)
             mean += x[j] / (double)width;
         for (int64_t j = 0; j < width; j++)
             squares += (x[j] - mean) * (x[j] - mean) / (double)width;
         for (int64_t j = 0; j < width; j++)
             value[i * width + j] =
                 (x[j] - mean) / sqrt(squares + (double)EPSILON) * in[NORM_GAIN][j] +
-                (centred ? in[NORM_BIAS][j] : 0);
+                (centered ? in[NORM_BIAS][j] : 0);
     }
 }
 
@@ -128,7 +128,7 @@ static bool layer_norm_forward(att_tape *tape, att_node *node)
 
 static bool layer_norm_backward(att_tape *tape, att_node *node)
 {
-    return norm_backward(tape, node, att_kernels_get()->layer_norm_back);
+    return norm_backward(tape, node, att_kernels_get()->layer_norm_backward);
 }
 
 static void layer_norm_truth(double *value, const att_node *node, const double *const *in)
@@ -148,7 +148,7 @@ const att_op att_op_layer_norm = {
     .forward = layer_norm_forward,
     .backward = layer_norm_backward,
     .truth = layer_norm_truth,
-    .rounds = 80,
+    .rounding_steps = 80,
     .samples = layer_norm_samples,
     .sample_count = COUNT(layer_norm_samples),
 };
@@ -166,7 +166,7 @@ static bool rms_norm_forward(att_tape *tape, att_node *node)
 
 static bool rms_norm_backward(att_tape *tape, att_node *node)
 {
-    return norm_backward(tape, node, att_kernels_get()->rms_norm_back);
+    return norm_backward(tape, node, att_kernels_get()->rms_norm_backward);
 }
 
 static void rms_norm_truth(double *value, const att_node *node, const double *const *in)
@@ -186,7 +186,7 @@ const att_op att_op_rms_norm = {
     .forward = rms_norm_forward,
     .backward = rms_norm_backward,
     .truth = rms_norm_truth,
-    .rounds = 80,
+    .rounding_steps = 80,
     .samples = rms_norm_samples,
     .sample_count = COUNT(rms_norm_samples),
 };

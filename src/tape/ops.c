@@ -10,31 +10,31 @@
     OP(sum)                                                                                        \
     OP(activate)                                                                                   \
     OP(linear)                                                                                     \
-    OP(multiply_each)                                                                              \
+    OP(bmm)                                                                                        \
     OP(reshape)                                                                                    \
-    OP(join)                                                                                       \
-    OP(part)                                                                                       \
+    OP(concat)                                                                                     \
+    OP(slice)                                                                                      \
     OP(stack)                                                                                      \
-    OP(step)                                                                                       \
-    OP(spread)                                                                                     \
-    OP(summarise)                                                                                  \
-    OP(embed)                                                                                      \
+    OP(select)                                                                                     \
+    OP(expand)                                                                                     \
+    OP(sequence_pool)                                                                              \
+    OP(embedding)                                                                                  \
     OP(dropout)                                                                                    \
     OP(residual)                                                                                   \
     OP(layer_norm)                                                                                 \
     OP(rms_norm)                                                                                   \
-    OP(gated)                                                                                      \
-    OP(rotate)                                                                                     \
-    OP(convolve)                                                                                   \
-    OP(grid_max)                                                                                   \
-    OP(grid_mean)                                                                                  \
-    OP(recur)                                                                                      \
-    OP(recur_end)                                                                                  \
-    OP(attend)                                                                                     \
-    OP(window)                                                                                     \
+    OP(swiglu)                                                                                     \
+    OP(rope)                                                                                       \
+    OP(conv2d)                                                                                     \
+    OP(max_pool2d)                                                                                 \
+    OP(avg_pool2d)                                                                                 \
+    OP(rnn)                                                                                        \
+    OP(rnn_final_state)                                                                            \
+    OP(attention)                                                                                  \
+    OP(local_window)                                                                               \
     OP(cross_entropy)                                                                              \
-    OP(output_loss)                                                                                \
-    OP(alignment_loss)
+    OP(linear_cross_entropy)                                                                       \
+    OP(guided_alignment_loss)
 
 #define DECLARE(name) extern const att_op att_op_##name;
 OPERATIONS(DECLARE)

@@ -4,7 +4,7 @@
 #include "base/alloc.h"
 #include "base/error.h"
 #include "base/random.h"
-#include "kern/product.h"
+#include "kern/matmul.h"
 
 #include <math.h>
 #include <string.h>
@@ -12,10 +12,10 @@
 enum { ALIGNED_FLOATS = 16 }; /* a parameter starts at a multiple of 64 bytes */
 
 /* A matrix in panels, as of some version of the values. */
-typedef struct att_panels {
+typedef struct att_packed_weights {
     float *data;
     uint64_t version; /* 0: never filled */
-} att_panels;
+} att_packed_weights;
 
 /* ---------------------------------------------------------------- the table */
 
@@ -27,7 +27,7 @@ int att_params_find(const att_params *params, const char *name)
     return -1;
 }
 
-static att_status make_room(att_params *params, att_error *err)
+static att_status grow_items(att_params *params, att_error *err)
 {
     if (params->count < params->capacity)
         return ATT_OK;
@@ -45,7 +45,7 @@ static att_status make_room(att_params *params, att_error *err)
 static bool count_values(size_t *out, const att_param *row)
 {
     *out = 1;
-    if (row->rank < 0 || row->rank > ATT_PARAM_RANK)
+    if (row->rank < 0 || row->rank > ATT_PARAM_MAX_RANK)
         return false;
     for (int d = 0; d < row->rank; d++)
         if (row->shape[d] < 0 || __builtin_mul_overflow(*out, (size_t)row->shape[d], out))
@@ -66,8 +66,8 @@ att_status att_params_add(att_params *params, const att_param *row, int *index, 
     size_t room = (count + ALIGNED_FLOATS - 1) / ALIGNED_FLOATS * ALIGNED_FLOATS;
     if (__builtin_add_overflow(params->size, room, &past) || past > PTRDIFF_MAX / sizeof(float))
         return att_fail_memory(err);
-    ATT_TRY(make_room(params, err));
-    char *name = att_arena_copy(&params->names, row->name, strlen(row->name));
+    ATT_TRY(grow_items(params, err));
+    char *name = att_arena_strndup(&params->names, row->name, strlen(row->name));
     if (!name)
         return att_fail_memory(err);
     *index = params->count++;
@@ -83,7 +83,7 @@ att_status att_params_add(att_params *params, const att_param *row, int *index, 
 /* ---------------------------------------------------------------- starting values */
 
 /* A stream of random numbers for each name (FNV-1a). */
-static uint64_t stream_of(const char *name)
+static uint64_t name_hash(const char *name)
 {
     uint64_t hash = UINT64_C(0xcbf29ce484222325);
     for (; *name; name++)
@@ -99,49 +99,50 @@ static void fill_uniform(float *out, size_t count, double spread, uint64_t seed,
 
 static void fill(float *out, const att_param *p, uint64_t seed)
 {
-    uint64_t stream = stream_of(p->name);
+    uint64_t stream = name_hash(p->name);
     double fan = p->rank >= 2 ? (double)p->shape[0] + (double)p->shape[1] : (double)p->count;
-    switch (p->start) {
-    case ATT_START_ZERO:
+    switch (p->init) {
+    case ATT_INIT_ZERO:
         break;
-    case ATT_START_ONE:
+    case ATT_INIT_ONE:
         for (size_t i = 0; i < p->count; i++)
             out[i] = 1;
         break;
-    case ATT_START_UNIFORM:
-        fill_uniform(out, p->count, (double)p->spread, seed, stream);
+    case ATT_INIT_UNIFORM:
+        fill_uniform(out, p->count, (double)p->init_scale, seed, stream);
         break;
-    case ATT_START_NORMAL:
+    case ATT_INIT_NORMAL:
         for (size_t i = 0; i < p->count; i++)
-            out[i] = (float)((double)p->spread * att_random_normal(seed, stream, i));
+            out[i] = (float)((double)p->init_scale * att_random_normal(seed, stream, i));
         break;
-    case ATT_START_GLOROT:
-        fill_uniform(out, p->count, (double)p->spread * sqrt(6 / fan), seed, stream);
+    case ATT_INIT_GLOROT:
+        fill_uniform(out, p->count, (double)p->init_scale * sqrt(6 / fan), seed, stream);
         break;
-    case ATT_START_FORGET:
+    case ATT_INIT_FORGET_BIAS:
         for (size_t i = p->count / 4; i < p->count / 2; i++)
             out[i] = 1;
         break;
     }
 }
 
-att_status att_params_allot(att_params *params, att_error *err)
+att_status att_params_alloc(att_params *params, att_error *err)
 {
     params->value = att_alloc_zero(params->size, sizeof(float));
-    params->panels = att_alloc_zero(2 * (size_t)params->count, sizeof *params->panels);
-    return params->value && params->panels ? ATT_OK : att_fail_memory(err);
+    params->packed_weights =
+        att_alloc_zero(2 * (size_t)params->count, sizeof *params->packed_weights);
+    return params->value && params->packed_weights ? ATT_OK : att_fail_memory(err);
 }
 
-att_status att_params_build(att_params *params, uint64_t seed, att_error *err)
+att_status att_params_init(att_params *params, uint64_t seed, att_error *err)
 {
-    ATT_TRY(att_params_allot(params, err));
+    ATT_TRY(att_params_alloc(params, err));
     for (int i = 0; i < params->count; i++)
         fill(params->value + params->items[i].offset, &params->items[i], seed);
-    att_params_changed(params);
+    att_params_mark_changed(params);
     return ATT_OK;
 }
 
-att_status att_params_want_grad(att_params *params, att_error *err)
+att_status att_params_alloc_grad(att_params *params, att_error *err)
 {
     if (!params->grad)
         params->grad = att_alloc_zero(params->size, sizeof(float));
@@ -150,9 +151,9 @@ att_status att_params_want_grad(att_params *params, att_error *err)
 
 void att_params_free(att_params *params)
 {
-    for (int i = 0; params->panels && i < 2 * params->count; i++)
-        att_free(params->panels[i].data);
-    att_free(params->panels);
+    for (int i = 0; params->packed_weights && i < 2 * params->count; i++)
+        att_free(params->packed_weights[i].data);
+    att_free(params->packed_weights);
     att_free(params->value);
     att_free(params->grad);
     att_free(params->items);
@@ -168,7 +169,7 @@ att_tensor att_param_view(const att_params *params, int index)
     return att_tensor_view(params->value + p->offset, ATT_F32, p->rank, p->shape);
 }
 
-void att_params_changed(att_params *params)
+void att_params_mark_changed(att_params *params)
 {
     params->version++;
 }
@@ -176,13 +177,13 @@ void att_params_changed(att_params *params)
 const float *att_param_packed(att_params *params, int index, bool transposed)
 {
     const att_param *p = &params->items[index];
-    att_panels *panels = &params->panels[2 * index + transposed];
+    att_packed_weights *panels = &params->packed_weights[2 * index + transposed];
     size_t depth = (size_t)p->shape[transposed], columns = (size_t)p->shape[!transposed];
     if (!panels->data)
-        panels->data = att_alloc(att_product_packed_size(depth, columns), sizeof(float));
+        panels->data = att_alloc(att_matmul_packed_size(depth, columns), sizeof(float));
     if (panels->data && panels->version != params->version) {
-        att_product_pack(panels->data, params->value + p->offset, (size_t)p->shape[1], transposed,
-                         depth, columns);
+        att_matmul_pack(panels->data, params->value + p->offset, (size_t)p->shape[1], transposed,
+                        depth, columns);
         panels->version = params->version;
     }
     return panels->data;

@@ -12,13 +12,13 @@
 
 struct att_tape {
     att_params *params;
-    att_pool pool;
+    att_memory_pool pool;
     att_node *last;
     att_node **leaves; /* [params->count] of the parameters used so far, else NULL */
-    bool learn;
+    bool training;
     uint64_t seed, step;
-    struct spare *spares; /* gradients that have been played back */
-    att_error error;      /* the first failure */
+    struct free_grad *free_grads; /* gradients that have been played back */
+    att_error error;              /* the first failure */
 };
 
 /* ---------------------------------------------------------------- life */
@@ -42,23 +42,23 @@ void att_tape_free(att_tape *tape)
 {
     if (!tape)
         return;
-    att_pool_free(&tape->pool);
+    att_memory_pool_free(&tape->pool);
     att_free(tape);
 }
 
-void att_tape_begin(att_tape *tape, bool learn, uint64_t seed, uint64_t step)
+void att_tape_begin(att_tape *tape, bool training, uint64_t seed, uint64_t step)
 {
-    att_pool_reset(&tape->pool);
+    att_memory_pool_reset(&tape->pool);
     tape->error.status = ATT_OK;
     tape->last = NULL;
     tape->leaves = NULL;
-    tape->spares = NULL;
-    tape->learn = learn;
+    tape->free_grads = NULL;
+    tape->training = training;
     tape->seed = seed;
     tape->step = step;
     int count = tape->params ? tape->params->count : 0;
     if (count > 0)
-        tape->leaves = att_tape_take(tape, count, sizeof(att_node *));
+        tape->leaves = att_tape_alloc(tape, count, sizeof(att_node *));
     if (tape->leaves)
         memset(tape->leaves, 0, (size_t)count * sizeof(att_node *));
 }
@@ -70,9 +70,9 @@ att_status att_tape_status(const att_tape *tape, att_error *err)
     return tape->error.status;
 }
 
-bool att_tape_learns(const att_tape *tape)
+bool att_tape_is_training(const att_tape *tape)
 {
-    return tape->learn;
+    return tape->training;
 }
 
 uint64_t att_tape_seed(const att_tape *tape)
@@ -85,7 +85,7 @@ uint64_t att_tape_step(const att_tape *tape)
     return tape->step;
 }
 
-size_t att_tape_peak(const att_tape *tape)
+size_t att_tape_peak_bytes(const att_tape *tape)
 {
     return tape->pool.peak;
 }
@@ -116,11 +116,11 @@ att_error *att_tape_error(att_tape *tape)
 
 /* ---------------------------------------------------------------- memory */
 
-void *att_tape_take(att_tape *tape, int64_t count, size_t size)
+void *att_tape_alloc(att_tape *tape, int64_t count, size_t size)
 {
     if (tape->error.status != ATT_OK)
         return NULL;
-    void *out = count < 0 ? NULL : att_pool_take(&tape->pool, (size_t)count, size);
+    void *out = count < 0 ? NULL : att_memory_pool_alloc(&tape->pool, (size_t)count, size);
     if (!out)
         att_fail_memory(&tape->error);
     return out;
@@ -128,38 +128,38 @@ void *att_tape_take(att_tape *tape, int64_t count, size_t size)
 
 void *att_tape_copy(att_tape *tape, const void *items, int64_t count, size_t size)
 {
-    void *out = items ? att_tape_take(tape, count, size) : NULL;
+    void *out = items ? att_tape_alloc(tape, count, size) : NULL;
     if (out && count > 0)
         memcpy(out, items, (size_t)count * size);
     return out;
 }
 
-att_pool_mark att_tape_mark(const att_tape *tape)
+att_memory_pool_mark att_tape_mark(const att_tape *tape)
 {
-    return att_pool_here(&tape->pool);
+    return att_memory_pool_get_mark(&tape->pool);
 }
 
-void att_tape_release(att_tape *tape, att_pool_mark mark)
+void att_tape_release_to_mark(att_tape *tape, att_memory_pool_mark mark)
 {
-    att_pool_back_to(&tape->pool, mark);
+    att_memory_pool_release_to(&tape->pool, mark);
 }
 
 /* ---------------------------------------------------------------- nodes */
 
 void att_node_set_shape(att_node *node, int rank, const int64_t *shape)
 {
-    assert(rank <= ATT_NODE_RANK);
+    assert(rank <= ATT_NODE_MAX_RANK);
     node->rank = rank;
     for (int d = 0; d < rank; d++)
         node->shape[d] = shape[d];
 }
 
-void att_node_like(att_node *node, const att_node *other)
+void att_node_shape_like(att_node *node, const att_node *other)
 {
     att_node_set_shape(node, other->rank, other->shape);
 }
 
-int64_t att_node_width(const att_node *node)
+int64_t att_node_last_dim(const att_node *node)
 {
     return node->rank > 0 ? node->shape[node->rank - 1] : 1;
 }
@@ -172,15 +172,15 @@ int64_t att_node_rows(const att_node *node)
     return rows;
 }
 
-bool att_node_fits(att_tape *tape, const att_node *node, const char *name, const att_node *input,
-                   int rank, const int64_t *shape)
+bool att_node_check_shape(att_tape *tape, const att_node *node, const char *name,
+                          const att_node *input, int rank, const int64_t *shape)
 {
     bool fits = input->rank == rank;
     for (int d = 0; fits && d < rank; d++)
         fits = shape[d] < 0 || input->shape[d] == shape[d];
     if (fits)
         return true;
-    char want[ATT_SHAPE_TEXT] = "", is[ATT_SHAPE_TEXT];
+    char want[ATT_SHAPE_STRING_SIZE] = "", is[ATT_SHAPE_STRING_SIZE];
     size_t length = 0;
     for (int d = 0; d < rank; d++) {
         const char *comma = d ? ", " : "";
@@ -191,21 +191,21 @@ bool att_node_fits(att_tape *tape, const att_node *node, const char *name, const
                                        (long long)shape[d]);
     }
     att_tape_fail(tape, node->op->name, "%s is %s, expected [%s]", name,
-                  att_shape_text(is, input->rank, input->shape), want);
+                  att_shape_to_string(is, input->rank, input->shape), want);
     return false;
 }
 
 /* An empty node; it is recorded once it is complete. */
 static att_node *new_node(att_tape *tape)
 {
-    att_node *node = att_tape_take(tape, 1, sizeof *node);
+    att_node *node = att_tape_alloc(tape, 1, sizeof *node);
     if (node)
         *node = (att_node){ .param = -1 };
     return node;
 }
 
 /* Counts the elements. */
-static bool measure(att_tape *tape, att_node *node)
+static bool count_elements(att_tape *tape, att_node *node)
 {
     node->count = att_shape_count(node->rank, node->shape, PTRDIFF_MAX / (int64_t)sizeof(float));
     if (node->count < 0)
@@ -215,7 +215,7 @@ static bool measure(att_tape *tape, att_node *node)
 
 static att_node *record(att_tape *tape, att_node *node)
 {
-    node->before = tape->last;
+    node->prev = tape->last;
     tape->last = node;
     return node;
 }
@@ -227,7 +227,7 @@ static att_node *shaped_leaf(att_tape *tape, int rank, const int64_t *shape)
     if (!node)
         return NULL;
     att_node_set_shape(node, rank, shape);
-    return measure(tape, node) ? node : NULL;
+    return count_elements(tape, node) ? node : NULL;
 }
 
 static att_node *new_leaf(att_tape *tape, int rank, const int64_t *shape, const float *values)
@@ -235,7 +235,7 @@ static att_node *new_leaf(att_tape *tape, int rank, const int64_t *shape, const 
     att_node *node = shaped_leaf(tape, rank, shape);
     if (!node)
         return NULL;
-    node->value = att_tape_take(tape, node->count, sizeof(float));
+    node->value = att_tape_alloc(tape, node->count, sizeof(float));
     if (!node->value)
         return NULL;
     if (values && node->count > 0)
@@ -250,7 +250,7 @@ att_node *att_tape_input(att_tape *tape, int rank, const int64_t *shape, const f
     return new_leaf(tape, rank, shape, values);
 }
 
-att_node *att_tape_lend(att_tape *tape, int rank, const int64_t *shape, const float *values)
+att_node *att_tape_input_view(att_tape *tape, int rank, const int64_t *shape, const float *values)
 {
     att_node *node = shaped_leaf(tape, rank, shape);
     if (!node)
@@ -263,7 +263,7 @@ att_node *att_tape_variable(att_tape *tape, int rank, const int64_t *shape, cons
 {
     att_node *node = new_leaf(tape, rank, shape, values);
     if (node)
-        node->learns = tape->learn;
+        node->requires_grad = tape->training;
     return node;
 }
 
@@ -282,8 +282,8 @@ att_node *att_tape_param(att_tape *tape, int index)
     node->count = (int64_t)param->count;
     node->param = index;
     node->value = params->value + param->offset;
-    node->learns = tape->learn && params->grad;
-    node->grad = node->learns ? params->grad + param->offset : NULL;
+    node->requires_grad = tape->training && params->grad;
+    node->grad = node->requires_grad ? params->grad + param->offset : NULL;
     tape->leaves[index] = node;
     return record(tape, node);
 }
@@ -291,7 +291,7 @@ att_node *att_tape_param(att_tape *tape, int index)
 /* ---------------------------------------------------------------- operations */
 
 /* The node itself, or for one in another shape the node whose memory it shares. */
-static att_node *owner(att_node *node)
+static att_node *storage_node(att_node *node)
 {
     while (node->op && !node->op->forward)
         node = node->in[0];
@@ -300,13 +300,13 @@ static att_node *owner(att_node *node)
 
 static bool run(att_tape *tape, att_node *node)
 {
-    if (!node->op->shape(tape, node) || !measure(tape, node))
+    if (!node->op->shape(tape, node) || !count_elements(tape, node))
         return false;
     if (!node->op->forward) {
         node->value = node->in[0]->value;
         return true;
     }
-    node->value = att_tape_take(tape, node->count, sizeof(float));
+    node->value = att_tape_alloc(tape, node->count, sizeof(float));
     return node->value && node->op->forward(tape, node);
 }
 
@@ -317,60 +317,60 @@ att_node *att_op_apply(att_tape *tape, const att_op *op, att_node *const *in, in
     if (!node)
         return NULL;
     node->op = op;
-    node->inputs = count;
+    node->input_count = count;
     node->in = att_tape_copy(tape, in, count, sizeof(att_node *));
-    node->how = att_tape_copy(tape, how, 1, op->how_size);
+    node->options = att_tape_copy(tape, how, 1, op->options_size);
     if (tape->error.status != ATT_OK)
         return NULL;
     for (int i = 0; i < count; i++)
-        node->learns = node->learns || (in[i] && in[i]->learns);
+        node->requires_grad = node->requires_grad || (in[i] && in[i]->requires_grad);
     return run(tape, node) ? record(tape, node) : NULL;
 }
 
 /* Once a node has been played back nobody asks for its gradient again, and its memory serves for
  * another of the same size: layers are alike, so that a few gradients do for all. The list lies in
  * that memory itself. */
-typedef struct spare {
-    struct spare *next;
+typedef struct free_grad {
+    struct free_grad *next;
     int64_t count;
-} spare;
+} free_grad;
 
-static void spare_grad(att_tape *tape, att_node *node)
+static void recycle_grad(att_tape *tape, att_node *node)
 {
-    if (!node->grad || (size_t)node->count * sizeof(float) < sizeof(spare))
+    if (!node->grad || (size_t)node->count * sizeof(float) < sizeof(free_grad))
         return;
-    spare *here = (spare *)(void *)node->grad; /* as aligned as all that a pool gives */
-    *here = (spare){ tape->spares, node->count };
-    tape->spares = here;
+    free_grad *here = (free_grad *)(void *)node->grad; /* as aligned as all that a pool gives */
+    *here = (free_grad){ tape->free_grads, node->count };
+    tape->free_grads = here;
 }
 
-static float *take_grad(att_tape *tape, int64_t count)
+static float *alloc_grad(att_tape *tape, int64_t count)
 {
-    for (spare **at = &tape->spares; *at; at = &(*at)->next)
+    for (free_grad **at = &tape->free_grads; *at; at = &(*at)->next)
         if ((*at)->count == count) {
-            spare *found = *at;
+            free_grad *found = *at;
             *at = found->next;
             return (float *)(void *)found;
         }
-    return att_tape_take(tape, count, sizeof(float));
+    return att_tape_alloc(tape, count, sizeof(float));
 }
 
-float *att_node_grad_whole(att_tape *tape, att_node *node, bool *add)
+float *att_node_grad_overwrite(att_tape *tape, att_node *node, bool *add)
 {
-    if (!node || !node->learns)
+    if (!node || !node->requires_grad)
         return NULL;
-    node = owner(node);
+    node = storage_node(node);
     *add = node->grad != NULL;
     if (!node->grad)
-        node->grad = take_grad(tape, node->count);
+        node->grad = alloc_grad(tape, node->count);
     return node->grad;
 }
 
-bool att_node_grad_pass(att_node *node, att_node *input)
+bool att_node_grad_move(att_node *node, att_node *input)
 {
-    if (!input->learns)
+    if (!input->requires_grad)
         return true;
-    input = owner(input);
+    input = storage_node(input);
     if (input->grad || input->count != node->count)
         return false;
     input->grad = node->grad;
@@ -381,9 +381,9 @@ bool att_node_grad_pass(att_node *node, att_node *input)
 float *att_node_grad(att_tape *tape, att_node *node)
 {
     bool add = true;
-    float *grad = att_node_grad_whole(tape, node, &add);
+    float *grad = att_node_grad_overwrite(tape, node, &add);
     if (grad && !add)
-        memset(grad, 0, (size_t)owner(node)->count * sizeof(float));
+        memset(grad, 0, (size_t)storage_node(node)->count * sizeof(float));
     return grad;
 }
 
@@ -392,20 +392,20 @@ att_status att_tape_backward(att_tape *tape, att_node *loss, float scale, att_er
     if (tape->error.status == ATT_OK && loss->count != 1)
         att_tape_fail(tape, "backward", "the loss has %lld numbers, expected one",
                       (long long)loss->count);
-    if (tape->error.status != ATT_OK || !loss->learns)
+    if (tape->error.status != ATT_OK || !loss->requires_grad)
         return att_tape_status(tape, err);
     float *grad = att_node_grad(tape, loss);
     if (grad)
         grad[0] += scale;
-    return att_tape_play_back(tape, err);
+    return att_tape_run_backward(tape, err);
 }
 
-att_status att_tape_play_back(att_tape *tape, att_error *err)
+att_status att_tape_run_backward(att_tape *tape, att_error *err)
 {
-    for (att_node *node = tape->last; node && tape->error.status == ATT_OK; node = node->before)
+    for (att_node *node = tape->last; node && tape->error.status == ATT_OK; node = node->prev)
         if (node->op && node->op->backward && node->grad) {
             node->op->backward(tape, node);
-            spare_grad(tape, node);
+            recycle_grad(tape, node);
         }
     return att_tape_status(tape, err);
 }

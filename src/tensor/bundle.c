@@ -16,12 +16,12 @@ struct att_bundle {
     att_name_table keys;
     const char **values; /* [value_capacity] in `texts` */
     size_t value_capacity;
-    att_arena texts;
-    att_text kept; /* the file that tensors are views of, or nothing */
+    att_arena strings;
+    att_string file_bytes; /* the file that tensors are views of, or nothing */
 };
 
 /* Makes room for one item more in an array of `count`. */
-static bool make_room(void **items, size_t *capacity, size_t count, size_t size)
+static bool grow_array(void **items, size_t *capacity, size_t count, size_t size)
 {
     if (count < *capacity)
         return true;
@@ -50,16 +50,16 @@ void att_bundle_free(att_bundle *bundle)
     att_free(bundle->values);
     att_name_table_free(&bundle->names);
     att_name_table_free(&bundle->keys);
-    att_arena_free(&bundle->texts);
-    att_text_free(&bundle->kept);
+    att_arena_free(&bundle->strings);
+    att_string_free(&bundle->file_bytes);
     att_free(bundle);
 }
 
-void att_bundle_keep(att_bundle *bundle, att_text *bytes)
+void att_bundle_take_bytes(att_bundle *bundle, att_string *bytes)
 {
-    att_text_free(&bundle->kept);
-    bundle->kept = *bytes;
-    *bytes = (att_text){ 0 };
+    att_string_free(&bundle->file_bytes);
+    bundle->file_bytes = *bytes;
+    *bytes = (att_string){ 0 };
 }
 
 /* ---- tensors */
@@ -87,12 +87,12 @@ const att_tensor *att_bundle_get(const att_bundle *bundle, const char *name)
 
 att_status att_bundle_take(att_bundle *bundle, const char *name, att_tensor *tensor, att_error *err)
 {
-    char quoted[ATT_QUOTED];
+    char quoted[ATT_QUOTED_SIZE];
     if (att_bundle_get(bundle, name))
         return att_fail(err, ATT_BAD_INPUT, "bundle", "tensor '%s' is there already",
                         att_quote(quoted, name, strlen(name)));
     void *tensors = bundle->tensors;
-    bool room = make_room(&tensors, &bundle->capacity, bundle->names.count, sizeof *tensor);
+    bool room = grow_array(&tensors, &bundle->capacity, bundle->names.count, sizeof *tensor);
     bundle->tensors = tensors;
     if (!room || !att_name_table_add(&bundle->names, name))
         return att_fail_memory(err);
@@ -135,13 +135,13 @@ const char *att_bundle_meta_get(const att_bundle *bundle, const char *key)
 att_status att_bundle_meta_set(att_bundle *bundle, const char *key, const char *value,
                                att_error *err)
 {
-    const char *copy = att_arena_copy(&bundle->texts, value, strlen(value));
+    const char *copy = att_arena_strndup(&bundle->strings, value, strlen(value));
     if (!copy)
         return att_fail_memory(err);
     ptrdiff_t index = att_name_table_find(&bundle->keys, key);
     if (index == ATT_NO_NAME) {
         void *values = bundle->values;
-        bool room = make_room(&values, &bundle->value_capacity, bundle->keys.count, sizeof copy);
+        bool room = grow_array(&values, &bundle->value_capacity, bundle->keys.count, sizeof copy);
         bundle->values = values;
         if (!room || !att_name_table_add(&bundle->keys, key))
             return att_fail_memory(err);
@@ -154,7 +154,7 @@ att_status att_bundle_meta_set(att_bundle *bundle, const char *key, const char *
 /* ---- loading */
 
 /* So much of a file tells text from other data. */
-enum { TEXT_SEEN = 4096 };
+enum { SNIFF_BYTES = 4096 };
 
 /* Whether there are no control characters but those of text: white space and escapes. */
 static bool is_text(const unsigned char *bytes, size_t size)
@@ -167,7 +167,7 @@ static bool is_text(const unsigned char *bytes, size_t size)
 
 /* What a file is. The order matters: any eight bytes may begin a .safetensors file, but the brace
  * that follows them is a compression method that no .zip file has. */
-att_file_kind att_file_kind_of(const void *bytes, size_t size)
+att_file_format att_file_format_detect(const void *bytes, size_t size)
 {
     const char *at = bytes;
     if (size >= 6 && memcmp(at, "\x93NUMPY", 6) == 0)
@@ -178,10 +178,11 @@ att_file_kind att_file_kind_of(const void *bytes, size_t size)
         return ATT_FILE_ZIP;
     if (size == 0)
         return ATT_FILE_EMPTY;
-    return is_text(bytes, size < TEXT_SEEN ? size : TEXT_SEEN) ? ATT_FILE_TEXT : ATT_FILE_BINARY;
+    return is_text(bytes, size < SNIFF_BYTES ? size : SNIFF_BYTES) ? ATT_FILE_TEXT
+                                                                   : ATT_FILE_BINARY;
 }
 
-const char *att_file_kind_name(att_file_kind kind)
+const char *att_file_format_name(att_file_format kind)
 {
     static const char *const names[] = {
         [ATT_FILE_SAFETENSORS] = "a .safetensors file",
@@ -194,11 +195,11 @@ const char *att_file_kind_name(att_file_kind kind)
     return names[kind];
 }
 
-static att_status read_any(att_bundle **out, att_text *bytes, const char *path, att_error *err)
+static att_status read_any(att_bundle **out, att_string *bytes, const char *path, att_error *err)
 {
-    switch (att_file_kind_of(bytes->data, bytes->length)) {
+    switch (att_file_format_detect(bytes->data, bytes->length)) {
     case ATT_FILE_SAFETENSORS:
-        return att_safetensors_adopt(out, bytes, path, err);
+        return att_safetensors_read_in_place(out, bytes, path, err);
     case ATT_FILE_ZIP:
         return att_npz_read(out, bytes->data, bytes->length, path, err);
     case ATT_FILE_NPY:
@@ -213,9 +214,9 @@ static att_status read_any(att_bundle **out, att_text *bytes, const char *path, 
 att_status att_bundle_load(att_bundle **out, const char *path, att_error *err)
 {
     *out = NULL;
-    att_text bytes = { 0 };
+    att_string bytes = { 0 };
     ATT_TRY(att_file_read(&bytes, path, SIZE_MAX, err));
     att_status status = read_any(out, &bytes, path, err);
-    att_text_free(&bytes);
+    att_string_free(&bytes);
     return status;
 }

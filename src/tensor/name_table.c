@@ -55,7 +55,7 @@ bool att_name_table_add(att_name_table *names, const char *name)
 {
     if (names->count == names->capacity && !grow(names))
         return false;
-    const char *copy = att_arena_copy(&names->arena, name, strlen(name));
+    const char *copy = att_arena_strndup(&names->arena, name, strlen(name));
     if (!copy)
         return false;
     names->slots[slot_of(names, copy)] = names->count + 1;

@@ -8,7 +8,7 @@
 
 #include "base/error.h"
 #include "base/file.h"
-#include "base/text.h"
+#include "base/string.h"
 #include "tensor/npy_header.h"
 #include "tensor/tensor.h"
 
@@ -63,18 +63,18 @@ static att_status find_header(npy_file *file, att_error *err)
 static att_status check_size(const npy_file *file, const att_npy_header *header, int64_t *count,
                              att_error *err)
 {
-    char shape[ATT_SHAPE_TEXT];
-    att_shape_text(shape, header->rank, header->shape);
+    char shape[ATT_SHAPE_STRING_SIZE];
+    att_shape_to_string(shape, header->rank, header->shape);
     /* Converted elements may be wider than those in the file: 8 bytes at most. */
     *count = att_shape_count(header->rank, header->shape, INT64_MAX / 8);
     if (*count < 0)
         return att_fail(err, ATT_BAD_INPUT, file->name, "shape %s has too many elements", shape);
     size_t have = file->size - data_start(file);
-    size_t need = (size_t)*count * header->element->size;
+    size_t need = (size_t)*count * header->storage->size;
     if (have != need)
         return att_fail(err, ATT_BAD_INPUT, file->name,
                         "has %zu bytes of data, shape %s of '%s' needs %zu", have, shape,
-                        header->element->npy, need);
+                        header->storage->npy, need);
     return ATT_OK;
 }
 
@@ -100,12 +100,12 @@ static att_status read_data(att_tensor *out, const npy_file *file, const att_npy
     int64_t shape[ATT_MAX_RANK];
     for (int i = 0; i < header->rank; i++)
         shape[i] = header->shape[header->fortran ? header->rank - 1 - i : i];
-    ATT_TRY(att_tensor_new_raw(out, header->element->becomes, header->rank, shape, err));
-    int64_t unfit = att_element_decode(out->data, header->element, file->bytes + data_start(file),
+    ATT_TRY(att_tensor_new_uninitialized(out, header->storage->dtype, header->rank, shape, err));
+    int64_t unfit = att_storage_decode(out->data, header->storage, file->bytes + data_start(file),
                                        count, header->order);
     if (unfit >= 0)
         return att_fail(err, ATT_BAD_INPUT, file->name, "element %lld of the data is %s",
-                        (long long)unfit, header->element->unfit);
+                        (long long)unfit, header->storage->invalid_reason);
     return header->fortran && header->rank > 1 ? from_fortran(out, header, err) : ATT_OK;
 }
 
@@ -127,44 +127,44 @@ att_status att_npy_read(att_tensor *out, const void *bytes, size_t size, const c
 att_status att_npy_load(att_tensor *out, const char *path, att_error *err)
 {
     *out = (att_tensor){ 0 };
-    att_text bytes = { 0 };
+    att_string bytes = { 0 };
     ATT_TRY(att_file_read(&bytes, path, SIZE_MAX, err));
     att_status status = att_npy_read(out, bytes.data, bytes.length, path, err);
-    att_text_free(&bytes);
+    att_string_free(&bytes);
     return status;
 }
 
 /* ---- writing */
 
 /* Everything before the data, which begin at a multiple of 64. */
-static att_status add_header(att_text *out, const att_tensor *tensor)
+static att_status add_header(att_string *out, const att_tensor *tensor)
 {
     enum { BEFORE = MAGIC_SIZE + VERSION_SIZE + 2 };
-    char bytes[BEFORE + ATT_NPY_HEADER_MOST];
+    char bytes[BEFORE + ATT_NPY_HEADER_MAX_SIZE];
     size_t length = att_npy_header_print(bytes + BEFORE, tensor, BEFORE);
     const char version_and_length[] = { 1, 0, (char)(length & 0xFF), (char)(length >> 8) };
     memcpy(bytes, MAGIC, MAGIC_SIZE);
     memcpy(bytes + MAGIC_SIZE, version_and_length, sizeof version_and_length);
-    return att_text_add(out, bytes, BEFORE + length);
+    return att_string_append(out, bytes, BEFORE + length);
 }
 
-att_status att_npy_write(att_text *out, const att_tensor *tensor, att_error *err)
+att_status att_npy_write(att_string *out, const att_tensor *tensor, att_error *err)
 {
     att_tensor dense;
     ATT_TRY(att_tensor_copy(&dense, tensor, tensor->dtype, err));
     att_status status = add_header(out, &dense);
     if (status == ATT_OK)
-        status = att_element_encode(out, &dense);
+        status = att_storage_encode(out, &dense);
     att_tensor_free(&dense);
     return status == ATT_OK ? ATT_OK : att_fail_memory(err);
 }
 
 att_status att_npy_save(const att_tensor *tensor, const char *path, att_error *err)
 {
-    att_text bytes = { 0 };
+    att_string bytes = { 0 };
     att_status status = att_npy_write(&bytes, tensor, err);
     if (status == ATT_OK)
         status = att_file_save(path, bytes.data, bytes.length, err);
-    att_text_free(&bytes);
+    att_string_free(&bytes);
     return status;
 }

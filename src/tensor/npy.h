@@ -5,6 +5,6 @@
 #include "attend.h"
 
 /* The bytes of a .npy file (version 1.0), added to `out`. */
-att_status att_npy_write(att_text *out, const att_tensor *tensor, att_error *err);
+att_status att_npy_write(att_string *out, const att_tensor *tensor, att_error *err);
 
 #endif

@@ -9,7 +9,7 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { LONGEST_STRING = 31, ALIGNMENT = 64 };
+enum { MAX_STRING = 31, ALIGNMENT = 64 };
 
 typedef struct reader {
     const char *start;
@@ -60,7 +60,7 @@ static bool take_word(reader *in, const char *word)
     return true;
 }
 
-static att_status parse_string(reader *in, const char *what, char out[LONGEST_STRING + 1])
+static att_status parse_string(reader *in, const char *what, char out[MAX_STRING + 1])
 {
     skip_spaces(in);
     char quote = in->at < in->end ? *in->at : '\0';
@@ -69,10 +69,10 @@ static att_status parse_string(reader *in, const char *what, char out[LONGEST_ST
     in->at++;
     size_t length = 0;
     while (in->at < in->end && *in->at != quote) {
-        if (*in->at == '\\' || (unsigned char)*in->at < ' ' || length == LONGEST_STRING)
+        if (*in->at == '\\' || (unsigned char)*in->at < ' ' || length == MAX_STRING)
             return fail(in, "%s",
-                        length == LONGEST_STRING ? "the string is too long"
-                                                 : "a string may not hold this character");
+                        length == MAX_STRING ? "the string is too long"
+                                             : "a string may not hold this character");
         out[length++] = *in->at++;
     }
     if (in->at == in->end)
@@ -96,7 +96,7 @@ static const struct {
 
 static att_status refuse_descr(const reader *in, const char *descr)
 {
-    char quoted[ATT_QUOTED];
+    char quoted[ATT_QUOTED_SIZE];
     att_quote(quoted, descr, strlen(descr));
     size_t order = strspn(descr, "<>|=");
     for (size_t i = 0; i < sizeof refused_kinds / sizeof *refused_kinds; i++)
@@ -111,16 +111,16 @@ static att_status parse_descr(reader *in, att_npy_header *out)
     skip_spaces(in);
     if (in->at < in->end && (*in->at == '[' || *in->at == '('))
         return fail(in, "the type is a structure, expected booleans, integers or floats");
-    char descr[LONGEST_STRING + 1];
+    char descr[MAX_STRING + 1];
     ATT_TRY(parse_string(in, "the type", descr));
-    out->element = strspn(descr, "<>|=") == 1 ? att_element_npy(descr + 1) : NULL;
-    if (!out->element)
+    out->storage = strspn(descr, "<>|=") == 1 ? att_storage_dtype_from_npy(descr + 1) : NULL;
+    if (!out->storage)
         return refuse_descr(in, descr);
-    if (descr[0] == '|' && out->element->size > 1)
-        return fail(in, "type '%s' of %zu bytes lacks its byte order", descr, out->element->size);
+    if (descr[0] == '|' && out->storage->size > 1)
+        return fail(in, "type '%s' of %zu bytes lacks its byte order", descr, out->storage->size);
     out->order = descr[0] == '<'   ? ATT_LITTLE_ENDIAN
                  : descr[0] == '>' ? ATT_BIG_ENDIAN
-                                   : att_byte_order_here();
+                                   : att_byte_order_native();
     return ATT_OK;
 }
 
@@ -188,7 +188,7 @@ enum { KEY_COUNT = sizeof keys / sizeof *keys };
 
 static att_status parse_entry(reader *in, att_npy_header *out, bool seen[KEY_COUNT])
 {
-    char key[LONGEST_STRING + 1], quoted[ATT_QUOTED];
+    char key[MAX_STRING + 1], quoted[ATT_QUOTED_SIZE];
     ATT_TRY(parse_string(in, "a key", key));
     size_t i = 0;
     while (i < KEY_COUNT && strcmp(key, keys[i].name) != 0)
@@ -229,15 +229,16 @@ att_status att_npy_header_parse(att_npy_header *out, const char *text, size_t le
     return ATT_OK;
 }
 
-size_t att_npy_header_print(char out[ATT_NPY_HEADER_MOST], const att_tensor *tensor, size_t before)
+size_t att_npy_header_print(char out[ATT_NPY_HEADER_MAX_SIZE], const att_tensor *tensor,
+                            size_t before)
 {
-    char shape[ATT_SHAPE_TEXT], dict[ATT_NPY_HEADER_MOST - ALIGNMENT];
-    att_shape_text(shape, tensor->rank, tensor->shape);
+    char shape[ATT_SHAPE_STRING_SIZE], dict[ATT_NPY_HEADER_MAX_SIZE - ALIGNMENT];
+    att_shape_to_string(shape, tensor->rank, tensor->shape);
     shape[strlen(shape) - 1] = '\0';
     int length =
         snprintf(dict, sizeof dict, "{'descr': '<%s', 'fortran_order': False, 'shape': (%s%s), }",
-                 att_element_of(tensor->dtype)->npy, shape + 1, tensor->rank == 1 ? "," : "");
+                 att_storage_dtype_of(tensor->dtype)->npy, shape + 1, tensor->rank == 1 ? "," : "");
     size_t total = (before + (size_t)length + 1 + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT - before;
-    snprintf(out, ATT_NPY_HEADER_MOST, "%-*s\n", (int)total - 1, dict);
+    snprintf(out, ATT_NPY_HEADER_MAX_SIZE, "%-*s\n", (int)total - 1, dict);
     return total;
 }

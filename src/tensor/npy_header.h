@@ -3,10 +3,10 @@
 #define ATT_TENSOR_NPY_HEADER_H
 
 #include "attend.h"
-#include "tensor/element.h"
+#include "tensor/storage_dtype.h"
 
 typedef struct att_npy_header {
-    const att_element *element;
+    const att_storage_dtype *storage;
     att_byte_order order;
     bool fortran; /* the first dimension runs fastest */
     int rank;
@@ -20,7 +20,8 @@ att_status att_npy_header_parse(att_npy_header *out, const char *text, size_t le
 
 /* Writes the literal with the padding and newline that end it, `before` bytes coming before it in
  * the file; returns its length. */
-enum { ATT_NPY_HEADER_MOST = 384 };
-size_t att_npy_header_print(char out[ATT_NPY_HEADER_MOST], const att_tensor *tensor, size_t before);
+enum { ATT_NPY_HEADER_MAX_SIZE = 384 };
+size_t att_npy_header_print(char out[ATT_NPY_HEADER_MAX_SIZE], const att_tensor *tensor,
+                            size_t before);
 
 #endif

@@ -12,17 +12,17 @@
 #include <zip.h>
 
 /* Deflate cannot do better than 258 bytes for two bits, less a little: no more than 1032 to 1. */
-enum { DEFLATE_RATIO = 1032, SMALLEST_ZIP = 22 };
+enum { DEFLATE_RATIO = 1032, MIN_ZIP_SIZE = 22 };
 
 /* All entries together may unpack to no more than this, however small the file. */
-static const uint64_t LARGEST_CONTENTS = UINT64_C(1) << 32;
+static const uint64_t MAX_UNPACKED_SIZE = UINT64_C(1) << 32;
 
 typedef struct archive {
     const char *name; /* for errors */
     size_t size;
     zip_t *zip;
-    uint64_t packed;   /* bytes that entries so far claim to have in the file */
-    uint64_t unpacked; /* and in memory */
+    uint64_t compressed_bytes;   /* bytes that entries so far claim to have in the file */
+    uint64_t uncompressed_bytes; /* and in memory */
 } archive;
 
 /* Whether memory ran out. Some places of libzip forget to say so: they fail with "no error", or
@@ -47,7 +47,7 @@ static att_status fail_zip(const char *name, zip_error_t *why, att_error *err)
 
 static att_status open_archive(archive *in, const void *bytes, att_error *err)
 {
-    if (in->size < SMALLEST_ZIP) /* libzip takes no bytes at all for an empty archive */
+    if (in->size < MIN_ZIP_SIZE) /* libzip takes no bytes at all for an empty archive */
         return att_fail(err, ATT_BAD_INPUT, in->name, "has %zu bytes, too few for a .npz file",
                         in->size);
     zip_error_t why;
@@ -67,7 +67,7 @@ static att_status open_archive(archive *in, const void *bytes, att_error *err)
 static att_status fail_entry(const archive *in, const zip_stat_t *entry, const char *what,
                              att_error *err)
 {
-    char quoted[ATT_QUOTED];
+    char quoted[ATT_QUOTED_SIZE];
     return att_fail(err, ATT_BAD_INPUT, in->name, "entry '%s' %s",
                     att_quote(quoted, entry->name, strlen(entry->name)), what);
 }
@@ -75,7 +75,7 @@ static att_status fail_entry(const archive *in, const zip_stat_t *entry, const c
 static att_status fail_unpacking(const archive *in, const zip_stat_t *entry, zip_error_t *why,
                                  att_error *err)
 {
-    char quoted[ATT_QUOTED];
+    char quoted[ATT_QUOTED_SIZE];
     if (is_memory_error(why))
         return att_fail_memory(err);
     return att_fail(err, ATT_BAD_INPUT, in->name, "entry '%s' cannot be unpacked: %s",
@@ -92,15 +92,15 @@ static att_status check_entry(archive *in, const zip_stat_t *entry, att_error *e
         return fail_entry(in, entry, "is encrypted", err);
     if (entry->comp_method != ZIP_CM_STORE && entry->comp_method != ZIP_CM_DEFLATE)
         return fail_entry(in, entry, "is neither stored nor deflated", err);
-    if (entry->comp_size > in->size - in->packed)
+    if (entry->comp_size > in->size - in->compressed_bytes)
         return fail_entry(in, entry, "and those before it have more bytes than the file", err);
-    in->packed += entry->comp_size;
-    uint64_t most = entry->comp_method == ZIP_CM_STORE ? 1 : DEFLATE_RATIO;
-    if (entry->size > entry->comp_size * most)
+    in->compressed_bytes += entry->comp_size;
+    uint64_t max = entry->comp_method == ZIP_CM_STORE ? 1 : DEFLATE_RATIO;
+    if (entry->size > entry->comp_size * max)
         return fail_entry(in, entry, "claims more bytes than it can hold", err);
-    if (entry->size > LARGEST_CONTENTS - in->unpacked)
+    if (entry->size > MAX_UNPACKED_SIZE - in->uncompressed_bytes)
         return fail_entry(in, entry, "unpacks to more than 4 GB with the others", err);
-    in->unpacked += entry->size;
+    in->uncompressed_bytes += entry->size;
     return ATT_OK;
 }
 
@@ -129,7 +129,7 @@ static att_status unpack(const archive *in, zip_uint64_t index, const zip_stat_t
 static att_status add_array(att_bundle *bundle, const archive *in, const zip_stat_t *entry,
                             const char *bytes, att_error *err)
 {
-    char quoted[ATT_QUOTED];
+    char quoted[ATT_QUOTED_SIZE];
     att_error inner = { 0 };
     att_tensor tensor = { 0 };
     size_t length = strlen(entry->name) - 4;

@@ -11,7 +11,7 @@
 #include "base/alloc.h"
 #include "base/error.h"
 #include "base/quote.h"
-#include "tensor/element.h"
+#include "tensor/storage_dtype.h"
 #include "tensor/tensor.h"
 
 #include <stdarg.h>
@@ -24,11 +24,11 @@
 
 /* The reference implementation has the same limit. The deepest place in a header is inside "shape":
  * the header's object, the tensor's, the array. */
-enum { LENGTH_SIZE = 8, LONGEST_HEADER = 100 * 1000 * 1000, DEEPEST = 3 };
+enum { LENGTH_SIZE = 8, MAX_HEADER_SIZE = 100 * 1000 * 1000, MAX_DEPTH = 3 };
 
 typedef struct entry {
     const char *name;
-    const att_element *element;
+    const att_storage_dtype *storage;
     int rank;
     int64_t shape[ATT_MAX_RANK];
     int64_t count;
@@ -36,7 +36,7 @@ typedef struct entry {
     uint64_t end;
 } entry;
 
-typedef struct reading {
+typedef struct reader {
     const char *file; /* for errors */
     att_error *err;
     const char *header;
@@ -46,16 +46,16 @@ typedef struct reading {
     json_t *root;
     entry *entries; /* [entry_count] */
     size_t entry_count;
-    bool lent; /* the bytes outlive the bundle: tensors may be views of them */
-} reading;
+    bool can_borrow_bytes; /* the bytes outlive the bundle: tensors may be views of them */
+} reader;
 
-static att_status fail(const reading *in, const char *format, ...)
+static att_status fail(const reader *in, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 
-static att_status fail_tensor(const reading *in, const char *name, const char *format, ...)
+static att_status fail_tensor(const reader *in, const char *name, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 
-static att_status fail(const reading *in, const char *format, ...)
+static att_status fail(const reader *in, const char *format, ...)
 {
     char what[512];
     va_list args;
@@ -65,9 +65,9 @@ static att_status fail(const reading *in, const char *format, ...)
     return att_fail(in->err, ATT_BAD_INPUT, in->file, "%s", what);
 }
 
-static att_status fail_tensor(const reading *in, const char *name, const char *format, ...)
+static att_status fail_tensor(const reader *in, const char *name, const char *format, ...)
 {
-    char what[512], quoted[ATT_QUOTED];
+    char what[512], quoted[ATT_QUOTED_SIZE];
     va_list args;
     va_start(args, format);
     vsnprintf(what, sizeof what, format, args);
@@ -78,16 +78,16 @@ static att_status fail_tensor(const reading *in, const char *name, const char *f
 
 /* ---- the header as JSON */
 
-static att_status find_header(reading *in, const unsigned char *bytes, size_t size)
+static att_status find_header(reader *in, const unsigned char *bytes, size_t size)
 {
     if (size < LENGTH_SIZE)
         return fail(in, "has %zu bytes, too few for the length of a header", size);
     uint64_t length = 0;
     for (int i = LENGTH_SIZE - 1; i >= 0; i--)
         length = length << 8 | bytes[i];
-    if (length > LONGEST_HEADER)
+    if (length > MAX_HEADER_SIZE)
         return fail(in, "states a header of %llu bytes, more than the %d allowed",
-                    (unsigned long long)length, LONGEST_HEADER);
+                    (unsigned long long)length, MAX_HEADER_SIZE);
     if (length > size - LENGTH_SIZE)
         return fail(in, "states a header of %llu bytes, but only %zu follow",
                     (unsigned long long)length, size - LENGTH_SIZE);
@@ -99,7 +99,7 @@ static att_status find_header(reading *in, const unsigned char *bytes, size_t si
 }
 
 /* Checks what a JSON parser would be too lenient with: the first byte, the padding, the depth. */
-static att_status check_header(const reading *in)
+static att_status check_header(const reader *in)
 {
     const char *text = in->header;
     size_t length = in->header_size;
@@ -120,16 +120,16 @@ static att_status check_header(const reading *in)
             depth++;
         else if (!quoted && (text[i] == '}' || text[i] == ']'))
             depth--;
-        if (depth > DEEPEST)
-            return fail(in, "the header is nested deeper than %d at its byte %zu", DEEPEST, i);
+        if (depth > MAX_DEPTH)
+            return fail(in, "the header is nested deeper than %d at its byte %zu", MAX_DEPTH, i);
     }
     return ATT_OK;
 }
 
-static att_status parse_header(reading *in)
+static att_status parse_header(reader *in)
 {
     json_error_t why;
-    char quoted[ATT_QUOTED];
+    char quoted[ATT_QUOTED_SIZE];
     in->root = json_loadb(in->header, in->header_size, JSON_REJECT_DUPLICATES, &why);
     if (in->root)
         return ATT_OK;
@@ -141,20 +141,20 @@ static att_status parse_header(reading *in)
 
 /* ---- one tensor's entry */
 
-static att_status parse_dtype(const reading *in, entry *out, const json_t *value)
+static att_status parse_dtype(const reader *in, entry *out, const json_t *value)
 {
-    char quoted[ATT_QUOTED];
+    char quoted[ATT_QUOTED_SIZE];
     if (!json_is_string(value))
         return fail_tensor(in, out->name, "dtype is no string");
     const char *name = json_string_value(value);
-    out->element = att_element_safetensors(name);
-    if (!out->element)
+    out->storage = att_storage_dtype_from_safetensors(name);
+    if (!out->storage)
         return fail_tensor(in, out->name, "dtype '%s' is not one that can be read",
                            att_quote(quoted, name, strlen(name)));
     return ATT_OK;
 }
 
-static att_status parse_shape(const reading *in, entry *out, const json_t *value)
+static att_status parse_shape(const reader *in, entry *out, const json_t *value)
 {
     if (!json_is_array(value))
         return fail_tensor(in, out->name, "shape is no array");
@@ -173,7 +173,7 @@ static att_status parse_shape(const reading *in, entry *out, const json_t *value
     return ATT_OK;
 }
 
-static att_status parse_offsets(const reading *in, entry *out, const json_t *value)
+static att_status parse_offsets(const reader *in, entry *out, const json_t *value)
 {
     if (!json_is_array(value) || json_array_size(value) != 2)
         return fail_tensor(in, out->name, "data_offsets is no pair [begin, end]");
@@ -189,7 +189,7 @@ static att_status parse_offsets(const reading *in, entry *out, const json_t *val
 
 static const struct {
     const char *name;
-    att_status (*parse)(const reading *in, entry *out, const json_t *value);
+    att_status (*parse)(const reader *in, entry *out, const json_t *value);
 } fields[] = {
     { "dtype", parse_dtype },
     { "shape", parse_shape },
@@ -198,11 +198,11 @@ static const struct {
 enum { FIELD_COUNT = sizeof fields / sizeof *fields };
 
 /* Compares the offsets with the file and with what type and shape need. */
-static att_status check_offsets(const reading *in, entry *one)
+static att_status check_offsets(const reader *in, entry *one)
 {
     unsigned long long begin = one->begin, end = one->end;
-    char shape[ATT_SHAPE_TEXT];
-    att_shape_text(shape, one->rank, one->shape);
+    char shape[ATT_SHAPE_STRING_SIZE];
+    att_shape_to_string(shape, one->rank, one->shape);
     /* Converted elements may be wider than those in the file: 8 bytes at most. */
     one->count = att_shape_count(one->rank, one->shape, INT64_MAX / 8);
     if (one->count < 0)
@@ -213,17 +213,17 @@ static att_status check_offsets(const reading *in, entry *one)
         return fail_tensor(in, one->name,
                            "data_offsets [%llu, %llu] reach beyond the %zu bytes of data", begin,
                            end, in->data_size);
-    unsigned long long need = (unsigned long long)one->count * one->element->size;
+    unsigned long long need = (unsigned long long)one->count * one->storage->size;
     if (end - begin != need)
         return fail_tensor(in, one->name,
                            "data_offsets [%llu, %llu] hold %llu bytes, shape %s of %s needs %llu",
-                           begin, end, end - begin, shape, one->element->safetensors, need);
+                           begin, end, end - begin, shape, one->storage->safetensors, need);
     return ATT_OK;
 }
 
-static att_status parse_entry(const reading *in, entry *out, const char *name, json_t *value)
+static att_status parse_entry(const reader *in, entry *out, const char *name, json_t *value)
 {
-    char quoted[ATT_QUOTED];
+    char quoted[ATT_QUOTED_SIZE];
     *out = (entry){ .name = name };
     if (!json_is_object(value))
         return fail_tensor(in, name, "is no object with dtype, shape and data_offsets");
@@ -248,9 +248,9 @@ static att_status parse_entry(const reading *in, entry *out, const char *name, j
 
 /* ---- all of them */
 
-static att_status parse_metadata(const reading *in, att_bundle *bundle, json_t *metadata)
+static att_status parse_metadata(const reader *in, att_bundle *bundle, json_t *metadata)
 {
-    char quoted[ATT_QUOTED];
+    char quoted[ATT_QUOTED_SIZE];
     if (!json_is_object(metadata))
         return fail(in, "__metadata__ is no object");
     const char *key;
@@ -265,7 +265,7 @@ static att_status parse_metadata(const reading *in, att_bundle *bundle, json_t *
     return ATT_OK;
 }
 
-static att_status parse_entries(reading *in, att_bundle *bundle)
+static att_status parse_entries(reader *in, att_bundle *bundle)
 {
     in->entries = att_alloc(json_object_size(in->root), sizeof *in->entries);
     if (!in->entries)
@@ -293,7 +293,7 @@ static int compare_entries(const void *a, const void *b)
     return strcmp(left->name, right->name);
 }
 
-static att_status check_cover(const reading *in)
+static att_status check_coverage(const reader *in)
 {
     if (in->entry_count > 0)
         qsort(in->entries, in->entry_count, sizeof *in->entries, compare_entries);
@@ -314,47 +314,47 @@ static att_status check_cover(const reading *in)
 }
 
 /* Whether a tensor may lie where the file has it. */
-static bool may_stay(const reading *in, const entry *one)
+static bool can_alias(const reader *in, const entry *one)
 {
-    const att_element *element = one->element;
-    return in->lent && element == att_element_of(element->becomes) &&
-           att_byte_order_here() == ATT_LITTLE_ENDIAN &&
+    const att_storage_dtype *element = one->storage;
+    return in->can_borrow_bytes && element == att_storage_dtype_of(element->dtype) &&
+           att_byte_order_native() == ATT_LITTLE_ENDIAN &&
            (uintptr_t)(in->data + one->begin) % element->size == 0;
 }
 
-static att_status add_tensor(const reading *in, att_bundle *bundle, const entry *one)
+static att_status add_tensor(const reader *in, att_bundle *bundle, const entry *one)
 {
     att_tensor tensor;
-    if (may_stay(in, one)) {
-        tensor =
-            att_tensor_view(in->data + one->begin, one->element->becomes, one->rank, one->shape);
+    if (can_alias(in, one)) {
+        tensor = att_tensor_view(in->data + one->begin, one->storage->dtype, one->rank, one->shape);
         return att_bundle_take(bundle, one->name, &tensor, in->err);
     }
-    ATT_TRY(att_tensor_new_raw(&tensor, one->element->becomes, one->rank, one->shape, in->err));
-    int64_t unfit = att_element_decode(tensor.data, one->element, in->data + one->begin, one->count,
+    ATT_TRY(
+        att_tensor_new_uninitialized(&tensor, one->storage->dtype, one->rank, one->shape, in->err));
+    int64_t unfit = att_storage_decode(tensor.data, one->storage, in->data + one->begin, one->count,
                                        ATT_LITTLE_ENDIAN);
     att_status status = ATT_OK;
     if (unfit >= 0)
-        status =
-            fail_tensor(in, one->name, "element %lld is %s", (long long)unfit, one->element->unfit);
+        status = fail_tensor(in, one->name, "element %lld is %s", (long long)unfit,
+                             one->storage->invalid_reason);
     else
         status = att_bundle_take(bundle, one->name, &tensor, in->err);
     att_tensor_free(&tensor);
     return status;
 }
 
-static att_status read_all(reading *in, att_bundle *bundle)
+static att_status read_all(reader *in, att_bundle *bundle)
 {
     ATT_TRY(check_header(in));
     ATT_TRY(parse_header(in));
     ATT_TRY(parse_entries(in, bundle));
-    ATT_TRY(check_cover(in));
+    ATT_TRY(check_coverage(in));
     for (size_t i = 0; i < in->entry_count; i++)
         ATT_TRY(add_tensor(in, bundle, &in->entries[i]));
     return ATT_OK;
 }
 
-static att_status read_bundle(att_bundle **out, reading *in, const void *bytes, size_t size)
+static att_status read_bundle(att_bundle **out, reader *in, const void *bytes, size_t size)
 {
     *out = NULL;
     ATT_TRY(find_header(in, bytes, size));
@@ -373,22 +373,22 @@ static att_status read_bundle(att_bundle **out, reading *in, const void *bytes, 
 att_status att_safetensors_read(att_bundle **out, const void *bytes, size_t size, const char *name,
                                 att_error *err)
 {
-    return read_bundle(out, &(reading){ .file = name, .err = err }, bytes, size);
+    return read_bundle(out, &(reader){ .file = name, .err = err }, bytes, size);
 }
 
-att_status att_safetensors_adopt(att_bundle **out, att_text *bytes, const char *name,
-                                 att_error *err)
+att_status att_safetensors_read_in_place(att_bundle **out, att_string *bytes, const char *name,
+                                         att_error *err)
 {
-    reading in = { .file = name, .err = err, .lent = true };
+    reader in = { .file = name, .err = err, .can_borrow_bytes = true };
     ATT_TRY(read_bundle(out, &in, bytes->data, bytes->length));
-    att_bundle_keep(*out, bytes);
+    att_bundle_take_bytes(*out, bytes);
     return ATT_OK;
 }
 
 #else
 
-att_status att_safetensors_adopt(att_bundle **out, att_text *bytes, const char *name,
-                                 att_error *err)
+att_status att_safetensors_read_in_place(att_bundle **out, att_string *bytes, const char *name,
+                                         att_error *err)
 {
     return att_safetensors_read(out, bytes->data, bytes->length, name, err);
 }

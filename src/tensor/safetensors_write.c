@@ -6,9 +6,9 @@
 #include "base/alloc.h"
 #include "base/error.h"
 #include "base/quote.h"
-#include "base/text.h"
+#include "base/string.h"
 #include "base/utf8.h"
-#include "tensor/element.h"
+#include "tensor/storage_dtype.h"
 #include "tensor/tensor.h"
 
 #include <stdlib.h>
@@ -80,7 +80,7 @@ static json_t *numbers_json(const int64_t *numbers, int count)
 
 static json_t *entry_json(const att_tensor *tensor, int64_t begin, int64_t end)
 {
-    const char *dtype = att_element_of(tensor->dtype)->safetensors;
+    const char *dtype = att_storage_dtype_of(tensor->dtype)->safetensors;
     const int64_t offsets[] = { begin, end };
     json_t *entry = json_object();
     if (json_object_set_new(entry, "dtype", json_string(dtype)) == 0 &&
@@ -115,9 +115,9 @@ static json_t *header_json(const att_bundle *bundle, const item *items)
 /* ---- the file */
 
 /* The names and texts that the format cannot hold. */
-static att_status check_texts(const att_bundle *bundle, const char *path, att_error *err)
+static att_status check_utf8(const att_bundle *bundle, const char *path, att_error *err)
 {
-    char quoted[ATT_QUOTED];
+    char quoted[ATT_QUOTED_SIZE];
     for (size_t i = 0; i < att_bundle_count(bundle); i++) {
         const char *name = att_bundle_name(bundle, i);
         att_quote(quoted, name, strlen(name));
@@ -136,14 +136,14 @@ static att_status check_texts(const att_bundle *bundle, const char *path, att_er
     return ATT_OK;
 }
 
-static bool add_header(att_text *out, const att_bundle *bundle, const item *items)
+static bool add_header(att_string *out, const att_bundle *bundle, const item *items)
 {
     static const char unknown[LENGTH_SIZE];
     size_t start = out->length;
     json_t *header = header_json(bundle, items);
-    bool good = header && att_text_add(out, unknown, LENGTH_SIZE) == ATT_OK &&
-                json_dump_callback(header, att_text_sink, out, JSON_COMPACT) == 0 &&
-                att_text_repeat(out, " ", (int64_t)((start - out->length) % ALIGNMENT)) == ATT_OK;
+    bool good = header && att_string_append(out, unknown, LENGTH_SIZE) == ATT_OK &&
+                json_dump_callback(header, att_string_write_callback, out, JSON_COMPACT) == 0 &&
+                att_string_repeat(out, " ", (int64_t)((start - out->length) % ALIGNMENT)) == ATT_OK;
     json_decref(header);
     for (int i = 0; i < LENGTH_SIZE && good; i++)
         out->data[start + (size_t)i] = (char)((out->length - start - LENGTH_SIZE) >> 8 * i & 0xFF);
@@ -151,7 +151,7 @@ static bool add_header(att_text *out, const att_bundle *bundle, const item *item
 }
 
 /* The bytes of the whole file; false when memory is out. */
-static bool add_all(att_text *out, const att_bundle *bundle)
+static bool write_all(att_string *out, const att_bundle *bundle)
 {
     size_t count = att_bundle_count(bundle);
     item *items = att_alloc(count, sizeof *items);
@@ -163,21 +163,21 @@ static bool add_all(att_text *out, const att_bundle *bundle)
         qsort(items, count, sizeof *items, compare_items);
     bool good = add_header(out, bundle, items);
     for (size_t i = 0; i < count && good; i++)
-        good = att_element_encode(out, items[i].tensor) == ATT_OK;
+        good = att_storage_encode(out, items[i].tensor) == ATT_OK;
     att_free(items);
     return good;
 }
 
-att_status att_safetensors_write(att_text *out, const att_bundle *bundle, const char *name,
+att_status att_safetensors_write(att_string *out, const att_bundle *bundle, const char *name,
                                  att_error *err)
 {
-    ATT_TRY(check_texts(bundle, name, err));
-    return add_all(out, bundle) ? ATT_OK : att_fail_memory(err);
+    ATT_TRY(check_utf8(bundle, name, err));
+    return write_all(out, bundle) ? ATT_OK : att_fail_memory(err);
 }
 
 #else
 
-att_status att_safetensors_write(att_text *out, const att_bundle *bundle, const char *name,
+att_status att_safetensors_write(att_string *out, const att_bundle *bundle, const char *name,
                                  att_error *err)
 {
     (void)out;
@@ -190,10 +190,10 @@ att_status att_safetensors_write(att_text *out, const att_bundle *bundle, const 
 
 att_status att_safetensors_save(const att_bundle *bundle, const char *path, att_error *err)
 {
-    att_text bytes = { 0 };
+    att_string bytes = { 0 };
     att_status status = att_safetensors_write(&bytes, bundle, path, err);
     if (status == ATT_OK)
         status = att_file_save(path, bytes.data, bytes.length, err);
-    att_text_free(&bytes);
+    att_string_free(&bytes);
     return status;
 }

@@ -28,7 +28,7 @@ const char *att_dtype_name(att_dtype dtype)
     return att_dtype_size(dtype) ? dtypes[dtype].name : "no type";
 }
 
-int64_t att_shape_count(int rank, const int64_t *shape, int64_t most)
+int64_t att_shape_count(int rank, const int64_t *shape, int64_t max)
 {
     if (rank < 0 || rank > ATT_MAX_RANK)
         return -1;
@@ -41,21 +41,21 @@ int64_t att_shape_count(int rank, const int64_t *shape, int64_t most)
             empty = true;
             continue;
         }
-        if (product > most / shape[i])
+        if (product > max / shape[i])
             return -1;
         product *= shape[i];
     }
     return empty ? 0 : product;
 }
 
-const char *att_shape_text(char out[ATT_SHAPE_TEXT], int rank, const int64_t *shape)
+const char *att_shape_to_string(char out[ATT_SHAPE_STRING_SIZE], int rank, const int64_t *shape)
 {
     size_t used = 0;
     out[used++] = '[';
     for (int i = 0; i < rank && i < ATT_MAX_RANK; i++)
-        used += (size_t)snprintf(out + used, ATT_SHAPE_TEXT - used, i ? ", %lld" : "%lld",
+        used += (size_t)snprintf(out + used, ATT_SHAPE_STRING_SIZE - used, i ? ", %lld" : "%lld",
                                  (long long)shape[i]);
-    snprintf(out + used, ATT_SHAPE_TEXT - used, "]");
+    snprintf(out + used, ATT_SHAPE_STRING_SIZE - used, "]");
     return out;
 }
 
@@ -90,12 +90,12 @@ static att_status make(att_tensor *out, att_dtype dtype, int rank, const int64_t
     if (rank < 0 || rank > ATT_MAX_RANK)
         return att_fail(err, ATT_BAD_INPUT, "tensor", "has %d dimensions, expected 0 to %d", rank,
                         ATT_MAX_RANK);
-    char text[ATT_SHAPE_TEXT];
+    char text[ATT_SHAPE_STRING_SIZE];
     int64_t count = att_shape_count(rank, shape, INT64_MAX / (int64_t)size);
     if (count < 0)
         return att_fail(err, ATT_BAD_INPUT, "tensor",
                         "shape %s is negative or too large to address",
-                        att_shape_text(text, rank, shape));
+                        att_shape_to_string(text, rank, shape));
     void *block = zero ? att_alloc_zero((size_t)count, size) : att_alloc((size_t)count, size);
     if (!block)
         return att_fail_memory(err);
@@ -110,8 +110,8 @@ att_status att_tensor_new(att_tensor *out, att_dtype dtype, int rank, const int6
     return make(out, dtype, rank, shape, true, err);
 }
 
-att_status att_tensor_new_raw(att_tensor *out, att_dtype dtype, int rank, const int64_t *shape,
-                              att_error *err)
+att_status att_tensor_new_uninitialized(att_tensor *out, att_dtype dtype, int rank,
+                                        const int64_t *shape, att_error *err)
 {
     return make(out, dtype, rank, shape, false, err);
 }
@@ -129,7 +129,7 @@ int64_t att_tensor_count(const att_tensor *tensor)
     return att_shape_count(tensor->rank, tensor->shape, INT64_MAX);
 }
 
-bool att_tensor_is_dense(const att_tensor *tensor)
+bool att_tensor_is_contiguous(const att_tensor *tensor)
 {
     int64_t stride = 1;
     for (int i = tensor->rank - 1; i >= 0; i--) {
@@ -188,19 +188,19 @@ att_status att_tensor_transpose(att_tensor *out, const att_tensor *in, int a, in
 att_status att_tensor_reshape(att_tensor *out, const att_tensor *in, int rank, const int64_t *shape,
                               att_error *err)
 {
-    char from[ATT_SHAPE_TEXT], to[ATT_SHAPE_TEXT];
-    att_shape_text(from, in->rank, in->shape);
+    char from[ATT_SHAPE_STRING_SIZE], to[ATT_SHAPE_STRING_SIZE];
+    att_shape_to_string(from, in->rank, in->shape);
     if (rank < 0 || rank > ATT_MAX_RANK)
         return att_fail(err, ATT_BAD_INPUT, __func__, "%d dimensions asked for, expected 0 to %d",
                         rank, ATT_MAX_RANK);
-    if (!att_tensor_is_dense(in))
+    if (!att_tensor_is_contiguous(in))
         return att_fail(err, ATT_BAD_INPUT, __func__,
                         "the tensor of shape %s is not row-major without gaps: copy it first",
                         from);
     int64_t count = att_shape_count(rank, shape, INT64_MAX);
     if (count < 0 || count != att_tensor_count(in))
         return att_fail(err, ATT_BAD_INPUT, __func__, "shape %s has not as many elements as %s",
-                        att_shape_text(to, rank, shape), from);
+                        att_shape_to_string(to, rank, shape), from);
     *out = att_tensor_view(in->data, in->dtype, rank, shape);
     return ATT_OK;
 }
@@ -254,10 +254,10 @@ static int64_t advance(const att_tensor *in, int64_t *index, int64_t offset)
     return offset;
 }
 
-void att_tensor_store(void *out, att_dtype dtype, const att_tensor *in)
+void att_tensor_copy_to_array(void *out, att_dtype dtype, const att_tensor *in)
 {
     int64_t count = att_tensor_count(in);
-    if (count > 0 && in->dtype == dtype && att_tensor_is_dense(in)) {
+    if (count > 0 && in->dtype == dtype && att_tensor_is_contiguous(in)) {
         memcpy(out, in->data, (size_t)count * att_dtype_size(dtype));
         return;
     }
@@ -273,8 +273,8 @@ void att_tensor_store(void *out, att_dtype dtype, const att_tensor *in)
 att_status att_tensor_copy(att_tensor *out, const att_tensor *in, att_dtype dtype, att_error *err)
 {
     att_tensor copy;
-    ATT_TRY(att_tensor_new_raw(&copy, dtype, in->rank, in->shape, err));
-    att_tensor_store(copy.data, dtype, in);
+    ATT_TRY(att_tensor_new_uninitialized(&copy, dtype, in->rank, in->shape, err));
+    att_tensor_copy_to_array(copy.data, dtype, in);
     *out = copy;
     return ATT_OK;
 }

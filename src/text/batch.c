@@ -1,22 +1,22 @@
 /* Batches, whatever they are made of; see batch.h. */
-#include "text/batch.h"
+#include "data/batch.h"
 
-#include "text/batch_way.h"
+#include "data/batch_internal.h"
 
 void att_batches_free(att_batches *batches)
 {
     if (batches)
-        batches->way->free(batches);
+        batches->methods->free(batches);
 }
 
-void att_batches_start(att_batches *batches, int64_t epoch)
+void att_batches_start_epoch(att_batches *batches, int64_t epoch)
 {
-    batches->way->start(batches, epoch);
+    batches->methods->start_epoch(batches, epoch);
 }
 
-void att_batches_in_order(att_batches *batches)
+void att_batches_start_sequential(att_batches *batches)
 {
-    batches->way->in_order(batches);
+    batches->methods->start_sequential(batches);
 }
 
 int64_t att_batches_count(const att_batches *batches)
@@ -26,7 +26,7 @@ int64_t att_batches_count(const att_batches *batches)
 
 const att_batch *att_batches_get(att_batches *batches, int64_t index)
 {
-    return batches->way->get(batches, index);
+    return batches->methods->get(batches, index);
 }
 
 att_batch_limits att_batches_limits(const att_batches *batches)

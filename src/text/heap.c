@@ -7,7 +7,7 @@ enum { FIRST_CAPACITY = 64 };
 
 static bool is_less(const att_heap_item *a, const att_heap_item *b)
 {
-    return a->rank != b->rank ? a->rank < b->rank : a->tie < b->tie;
+    return a->priority != b->priority ? a->priority < b->priority : a->tie_breaker < b->tie_breaker;
 }
 
 att_status att_heap_push(att_heap *heap, att_heap_item item)

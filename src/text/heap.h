@@ -6,8 +6,8 @@
 
 /* Compared by `rank`, then by `tie`, so that the order is the same in every run. */
 typedef struct att_heap_item {
-    uint64_t rank;
-    uint64_t tie;
+    uint64_t priority;
+    uint64_t tie_breaker;
     int32_t value;
 } att_heap_item;
 

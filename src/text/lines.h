@@ -6,29 +6,29 @@
 #include <stddef.h>
 #include <stdint.h>
 
-typedef struct att_line {
+typedef struct att_line_view {
     const char *text;
     size_t length;  /* without its end */
     int64_t number; /* from 1 */
-} att_line;
+} att_line_view;
 
-/* Start from att_lines_start(). */
-typedef struct att_lines {
+/* Start from att_line_reader_start(). */
+typedef struct att_line_reader {
     const char *text;
     size_t length;
-    size_t at;
+    size_t position;
     int64_t number;     /* of the last line given */
     int64_t crlf_lines; /* that ended in CRLF so far */
-    bool byte_mark;
-} att_lines;
+    bool has_bom;
+} att_line_reader;
 
-att_lines att_lines_start(const char *text, size_t length);
+att_line_reader att_line_reader_start(const char *text, size_t length);
 
 /* The next line, lent; false at the end. A text that does not end in a newline ends all the same.
  */
-bool att_lines_next(att_lines *lines, att_line *line);
+bool att_line_reader_next(att_line_reader *lines, att_line_view *line);
 
 /* How many there are. */
-int64_t att_lines_count(const char *text, size_t length);
+int64_t att_line_reader_count(const char *text, size_t length);
 
 #endif

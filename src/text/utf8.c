@@ -16,7 +16,7 @@ static size_t ascii_run(const char *text, size_t length)
     return i;
 }
 
-size_t att_utf8_check(const char *text, size_t length)
+size_t att_utf8_valid_prefix(const char *text, size_t length)
 {
     size_t i = 0;
     while (i < length) {
@@ -32,12 +32,12 @@ size_t att_utf8_check(const char *text, size_t length)
     return length;
 }
 
-size_t att_utf8_take(const char *text, size_t length, uint32_t *code)
+size_t att_utf8_decode_lossy(const char *text, size_t length, uint32_t *code)
 {
     size_t bytes = att_utf8_decode(code, text, length);
     if (bytes > 0)
         return bytes;
-    *code = ATT_UTF8_BAD;
+    *code = ATT_UTF8_REPLACEMENT;
     return 1;
 }
 
@@ -66,7 +66,7 @@ static bool ascii_letter(uint32_t code)
     return (code >= 'a' && code <= 'z') || (code >= 'A' && code <= 'Z') || code == '_';
 }
 
-bool att_utf8_name_start(uint32_t code)
+bool att_utf8_identifier_start(uint32_t code)
 {
     if (code < 0x80)
         return ascii_letter(code);
@@ -76,12 +76,12 @@ bool att_utf8_name_start(uint32_t code)
     return false;
 }
 
-bool att_utf8_name_part(uint32_t code)
+bool att_utf8_identifier_part(uint32_t code)
 {
-    return (code >= '0' && code <= '9') || att_utf8_name_start(code);
+    return (code >= '0' && code <= '9') || att_utf8_identifier_start(code);
 }
 
-bool att_utf8_forbidden(uint32_t code)
+bool att_utf8_is_control(uint32_t code)
 {
     if (code < 0x20)
         return code != '\t' && code != '\n';

@@ -4,7 +4,7 @@
 #include "train/training.h"
 
 #include "base/error.h"
-#include "base/text.h"
+#include "base/string.h"
 #include "tensor/bundle.h"
 
 #include <math.h>
@@ -14,28 +14,28 @@
 /* ---- blocks as tensors: training.<block>.<parameter> */
 
 /* A block of the parameters' layout that a checkpoint holds. */
-typedef struct kept_block {
+typedef struct checkpoint_block {
     char name[32];
     float *values;
-} kept_block;
+} checkpoint_block;
 
 /* Block `index` of those that this state has; false beyond the last. */
-static bool kept_get(kept_block *out, const att_training *training, int64_t index)
+static bool checkpoint_block_get(checkpoint_block *out, const att_training *training, int64_t index)
 {
-    const att_run_state *state = &training->state;
-    for (int i = 0; att_optimiser_moment(&training->optimiser, i); i++)
+    const att_training_state *state = &training->state;
+    for (int i = 0; att_optimizer_moment_name(&training->optimizer, i); i++)
         if (index-- == 0) {
             snprintf(out->name, sizeof out->name, "%s",
-                     att_optimiser_moment(&training->optimiser, i));
-            out->values = training->optimiser.moments[i];
+                     att_optimizer_moment_name(&training->optimizer, i));
+            out->values = training->optimizer.moments[i];
             return true;
         }
-    if (state->best > 0 && index-- == 0) {
+    if (state->best_validation > 0 && index-- == 0) {
         strcpy(out->name, "best");
-        out->values = training->best;
+        out->values = training->best_params;
         return true;
     }
-    int64_t average = training->settings->average;
+    int64_t average = training->settings->average_checkpoints;
     if (index >= average || index >= state->history_count)
         return false;
     snprintf(out->name, sizeof out->name, "snapshot.%lld", (long long)index);
@@ -50,50 +50,51 @@ static att_tensor view_in(const att_params *params, int index, float *block)
     return att_tensor_view(block + param->offset, ATT_F32, param->rank, param->shape);
 }
 
-static att_status tensor_name(att_text *out, const char *block, const char *param, att_error *err)
+static att_status tensor_name(att_string *out, const char *block, const char *param, att_error *err)
 {
     out->length = 0;
-    return att_text_print(out, "%s%s.%s", ATT_TRAINING_PREFIX, block, param) == ATT_OK
+    return att_string_printf(out, "%s%s.%s", ATT_TRAINING_PREFIX, block, param) == ATT_OK
                ? ATT_OK
                : att_fail_memory(err);
 }
 
 /* ---- what is carried from batch to batch: a tensor of its own */
 
-#define CARRIED ATT_TRAINING_PREFIX "carried"
+#define CARRIED_STATE ATT_TRAINING_PREFIX "carried"
 
-static att_tensor view_carried(const att_carried *carried)
+static att_tensor view_carried_state(const att_carried_state *carried)
 {
     const int64_t shape[] = { carried->rows, carried->width };
     return att_tensor_view(carried->states, ATT_F32, 2, shape);
 }
 
 /* Only in the middle of an epoch does the next batch follow one. */
-static bool carries(const att_training *training)
+static bool has_carried_state(const att_training *training)
 {
-    return training->carried.width > 0 && training->state.position > 0;
+    return training->carried_state.width > 0 && training->state.epoch_batches > 0;
 }
 
-static att_status add_carried(att_bundle *bundle, const att_training *training, att_error *err)
+static att_status add_carried_state(att_bundle *bundle, const att_training *training,
+                                    att_error *err)
 {
-    if (!carries(training))
+    if (!has_carried_state(training))
         return ATT_OK;
-    att_tensor view = view_carried(&training->carried);
-    return att_bundle_take(bundle, CARRIED, &view, err);
+    att_tensor view = view_carried_state(&training->carried_state);
+    return att_bundle_take(bundle, CARRIED_STATE, &view, err);
 }
 
-static att_status take_carried(att_training *training, const att_bundle *bundle, const char *file,
-                               att_error *err)
+static att_status load_carried_state(att_training *training, const att_bundle *bundle,
+                                     const char *file, att_error *err)
 {
-    att_carried *carried = &training->carried;
-    const att_tensor *found = att_bundle_get(bundle, CARRIED);
-    if (!carries(training))
+    att_carried_state *carried = &training->carried_state;
+    const att_tensor *found = att_bundle_get(bundle, CARRIED_STATE);
+    if (!has_carried_state(training))
         return ATT_OK;
     bool fits = found && found->dtype == ATT_F32 && found->rank == 2 &&
-                found->shape[0] <= carried->most && found->shape[1] == carried->width;
+                found->shape[0] <= carried->max_rows && found->shape[1] == carried->width;
     if (!fits)
         return att_fail(err, ATT_BAD_INPUT, file,
-                        "has no tensor '" CARRIED "' of %lld columns: where its rows ended",
+                        "has no tensor '" CARRIED_STATE "' of %lld columns: where its rows ended",
                         (long long)carried->width);
     carried->rows = found->shape[0];
     memcpy(carried->states, found->data,
@@ -104,8 +105,8 @@ static att_status take_carried(att_training *training, const att_bundle *bundle,
 /* ---- saving */
 
 /* The bundle looks at the block, which must outlive it. */
-static att_status add_block(att_bundle *bundle, const att_params *params, const kept_block *block,
-                            att_text *name, att_error *err)
+static att_status add_block(att_bundle *bundle, const att_params *params,
+                            const checkpoint_block *block, att_string *name, att_error *err)
 {
     for (int i = 0; i < params->count; i++) {
         att_tensor view = view_in(params, i, block->values);
@@ -117,29 +118,29 @@ static att_status add_block(att_bundle *bundle, const att_params *params, const 
 
 static att_status add_blocks(att_bundle *bundle, const att_training *training, att_error *err)
 {
-    att_text name = { 0 };
-    kept_block block;
+    att_string name = { 0 };
+    checkpoint_block block;
     att_status status = ATT_OK;
-    for (int64_t i = 0; status == ATT_OK && kept_get(&block, training, i); i++)
+    for (int64_t i = 0; status == ATT_OK && checkpoint_block_get(&block, training, i); i++)
         status = add_block(bundle, &training->model->params, &block, &name, err);
-    att_text_free(&name);
+    att_string_free(&name);
     return status;
 }
 
 static att_status add_model(att_bundle *bundle, const att_training *training, att_error *err)
 {
-    att_text record = { 0 };
-    att_status status = att_run_state_to_json(&record, &training->state, err);
+    att_string record = { 0 };
+    att_status status = att_training_state_to_json(&record, &training->state, err);
     if (status == ATT_OK)
         status = att_model_to_bundle(bundle, training->model, record.data, err);
-    att_text_free(&record);
+    att_string_free(&record);
     return status;
 }
 
 att_status att_checkpoint_save(const att_training *training, att_error *err)
 {
     const att_params *params = &training->model->params;
-    if (!isfinite(att_block_norm(params->value, params->size, training->norm_sums)))
+    if (!isfinite(att_l2_norm(params->value, params->size, training->norm_sums)))
         return att_fail(err, ATT_BAD_INPUT, NULL,
                         "step %lld: a parameter is no longer a number; a lower rate may help",
                         (long long)training->state.step);
@@ -149,9 +150,9 @@ att_status att_checkpoint_save(const att_training *training, att_error *err)
     if (status == ATT_OK)
         status = add_blocks(bundle, training, err);
     if (status == ATT_OK)
-        status = add_carried(bundle, training, err);
+        status = add_carried_state(bundle, training, err);
     if (status == ATT_OK)
-        status = att_safetensors_save(bundle, training->last.data, err);
+        status = att_safetensors_save(bundle, training->checkpoint_path.data, err);
     att_bundle_free(bundle);
     return status;
 }
@@ -165,7 +166,7 @@ att_status att_training_save_model(const att_training *training, float *values, 
     training->model->params.value = values;
     att_status status = add_model(bundle, training, err);
     if (status == ATT_OK)
-        status = att_safetensors_save(bundle, training->out.data, err);
+        status = att_safetensors_save(bundle, training->model_path.data, err);
     training->model->params.value = own;
     att_bundle_free(bundle);
     return status;
@@ -181,8 +182,8 @@ static bool same_shape(const att_tensor *a, const att_tensor *b)
     return same;
 }
 
-static att_status take_block(const att_params *params, const kept_block *block,
-                             const att_bundle *bundle, const char *file, att_text *name,
+static att_status load_block(const att_params *params, const checkpoint_block *block,
+                             const att_bundle *bundle, const char *file, att_string *name,
                              att_error *err)
 {
     for (int i = 0; i < params->count; i++) {
@@ -201,34 +202,34 @@ static att_status take_block(const att_params *params, const kept_block *block,
     return ATT_OK;
 }
 
-static att_status take_blocks(att_training *training, const att_bundle *bundle, const char *file,
+static att_status load_blocks(att_training *training, const att_bundle *bundle, const char *file,
                               att_error *err)
 {
-    att_text name = { 0 };
-    kept_block block;
+    att_string name = { 0 };
+    checkpoint_block block;
     att_status status = ATT_OK;
-    for (int64_t i = 0; status == ATT_OK && kept_get(&block, training, i); i++)
-        status = take_block(&training->model->params, &block, bundle, file, &name, err);
-    att_text_free(&name);
+    for (int64_t i = 0; status == ATT_OK && checkpoint_block_get(&block, training, i); i++)
+        status = load_block(&training->model->params, &block, bundle, file, &name, err);
+    att_string_free(&name);
     return status;
 }
 
-att_status att_checkpoint_take(att_training *training, const att_bundle *bundle, const char *name,
+att_status att_checkpoint_load(att_training *training, const att_bundle *bundle, const char *name,
                                att_error *err)
 {
     const char *record = att_bundle_meta_get(bundle, "attend.training");
     if (!record)
         return att_fail(err, ATT_BAD_INPUT, name, "has no record of training to go on from");
-    att_run_state state;
-    ATT_TRY(att_run_state_from_json(&state, record, name, err));
-    if (state.data != training->state.data) {
-        att_run_state_free(&state);
+    att_training_state state;
+    ATT_TRY(att_training_state_from_json(&state, record, name, err));
+    if (state.data_hash != training->state.data_hash) {
+        att_training_state_free(&state);
         return att_fail(err, ATT_BAD_INPUT, name,
                         "was trained on other data than these: the files have changed since");
     }
-    att_run_state_free(&training->state);
+    att_training_state_free(&training->state);
     training->state = state;
-    ATT_TRY(att_model_take_values(training->model, bundle, name, err));
-    ATT_TRY(take_blocks(training, bundle, name, err));
-    return take_carried(training, bundle, name, err);
+    ATT_TRY(att_model_load_values(training->model, bundle, name, err));
+    ATT_TRY(load_blocks(training, bundle, name, err));
+    return load_carried_state(training, bundle, name, err);
 }

@@ -2,7 +2,7 @@
 #include "train/training.h"
 
 #include "base/error.h"
-#include "base/text.h"
+#include "base/string.h"
 
 #include <string.h>
 
@@ -15,7 +15,7 @@ static const char *const fixed_groups[] = { "task",      "strings",     "tokens"
 static const char *const fixed_keys[] = { "hold-out",  "optimiser", "average", "seed",
                                           "data-seed", "batch",     NULL };
 
-static bool is_among(const char *word, const char *const *words)
+static bool is_listed(const char *word, const char *const *words)
 {
     for (; *words; words++)
         if (strcmp(word, *words) == 0)
@@ -23,22 +23,22 @@ static bool is_among(const char *word, const char *const *words)
     return false;
 }
 
-static att_status value_of(att_text *out, const att_settings *settings, const char *key,
+static att_status value_of(att_string *out, const att_settings *settings, const char *key,
                            att_error *err)
 {
     out->length = 0;
     ATT_TRY(att_settings_get(out, settings, key, err));
-    return att_text_add(out, "", 0) == ATT_OK ? ATT_OK : att_fail_memory(err);
+    return att_string_append(out, "", 0) == ATT_OK ? ATT_OK : att_fail_memory(err);
 }
 
 /* Compares what was given with what the run was started with. */
 static att_status check_fixed(const att_settings *given, const att_settings *before,
-                              const char *name, att_text values[2], att_error *err)
+                              const char *name, att_string values[2], att_error *err)
 {
     for (size_t i = 0; i < att_setting_count(); i++) {
         const att_setting *row = att_setting_get(i);
-        if (!att_settings_given(given, row->key) ||
-            (!is_among(row->group, fixed_groups) && !is_among(row->key, fixed_keys)))
+        if (!att_settings_is_given(given, row->key) ||
+            (!is_listed(row->group, fixed_groups) && !is_listed(row->key, fixed_keys)))
             continue;
         ATT_TRY(value_of(&values[0], given, row->key, err));
         ATT_TRY(value_of(&values[1], before, row->key, err));
@@ -57,14 +57,14 @@ att_status att_resume_settings(att_settings *settings, const att_bundle *bundle,
     if (!json)
         return att_fail(err, ATT_BAD_INPUT, name, "is no model: it has no settings");
     att_settings *before;
-    att_text values[2] = { 0 };
+    att_string values[2] = { 0 };
     ATT_TRY(att_settings_new(&before, NULL, err));
     att_status status = att_settings_from_json(before, json, name, err);
     if (status == ATT_OK)
         status = check_fixed(settings, before, name, values, err);
     att_settings_free(before);
-    att_text_free(&values[0]);
-    att_text_free(&values[1]);
+    att_string_free(&values[0]);
+    att_string_free(&values[1]);
     return status == ATT_OK ? att_settings_from_json(settings, json, name, err) : status;
 }
 
@@ -79,27 +79,30 @@ static uint64_t hash_bytes(uint64_t hash, const void *bytes, size_t size)
     return hash;
 }
 
-static uint64_t hash_side(uint64_t hash, const att_side *side, int64_t pairs)
+static uint64_t hash_sequences(uint64_t hash, const att_sequences *side, int64_t pairs)
 {
-    hash = hash_bytes(hash, side->at, (size_t)(pairs + 1) * sizeof *side->at);
-    return hash_bytes(hash, side->ids, (size_t)side->at[pairs] * sizeof *side->ids);
+    hash = hash_bytes(hash, side->offsets, (size_t)(pairs + 1) * sizeof *side->offsets);
+    return hash_bytes(hash, side->ids, (size_t)side->offsets[pairs] * sizeof *side->ids);
 }
 
 static uint64_t hash_corpus(uint64_t hash, const att_corpus *corpus)
 {
-    hash = hash_side(hash, &corpus->source, corpus->pairs);
-    hash = hash_side(hash, &corpus->target, corpus->pairs);
-    if (corpus->align)
-        hash = hash_bytes(hash, corpus->align,
-                          (size_t)corpus->target.at[corpus->pairs] * sizeof *corpus->align);
-    size_t pixels = (size_t)(corpus->grids.count * att_grids_width(&corpus->grids));
-    return hash_bytes(hash, corpus->grids.values, pixels * sizeof *corpus->grids.values);
+    hash = hash_sequences(hash, &corpus->source, corpus->pairs);
+    hash = hash_sequences(hash, &corpus->target, corpus->pairs);
+    if (corpus->alignment)
+        hash =
+            hash_bytes(hash, corpus->alignment,
+                       (size_t)corpus->target.offsets[corpus->pairs] * sizeof *corpus->alignment);
+    size_t pixels =
+        (size_t)(corpus->image_grids.count * att_image_grids_stride(&corpus->image_grids));
+    return hash_bytes(hash, corpus->image_grids.values,
+                      pixels * sizeof *corpus->image_grids.values);
 }
 
-static uint64_t hash_words(uint64_t hash, const att_vocab *vocab)
+static uint64_t hash_vocab(uint64_t hash, const att_vocab *vocab)
 {
     for (int32_t id = 0; id < att_vocab_size(vocab); id++) {
-        const char *word = att_vocab_word(vocab, id);
+        const char *word = att_vocab_token(vocab, id);
         hash = hash_bytes(hash, word, strlen(word) + 1);
     }
     return hash;
@@ -108,9 +111,9 @@ static uint64_t hash_words(uint64_t hash, const att_vocab *vocab)
 int64_t att_data_hash(const att_data *data)
 {
     uint64_t hash = UINT64_C(0xcbf29ce484222325);
-    if (data->source_words)
-        hash = hash_words(hash, data->source_words);
-    hash = hash_words(hash, data->target_words);
+    if (data->source_vocab)
+        hash = hash_vocab(hash, data->source_vocab);
+    hash = hash_vocab(hash, data->target_vocab);
     hash = hash_corpus(hash, &data->train);
     hash = hash_corpus(hash, &data->valid);
     return (int64_t)hash;

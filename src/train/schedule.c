@@ -4,15 +4,15 @@
 
 #include <math.h>
 
-static double between(double low, double x, double high)
+static double clamp(double low, double x, double high)
 {
     return x < low ? low : x > high ? high : x;
 }
 
 /* The part of the way from step `from` to step `to` that is done. */
-static double part_of_way(int64_t from, int64_t step, int64_t to)
+static double fraction_done(int64_t from, int64_t step, int64_t to)
 {
-    return to <= from ? 1.0 : between(0, (double)(step - from) / (double)(to - from), 1);
+    return to <= from ? 1.0 : clamp(0, (double)(step - from) / (double)(to - from), 1);
 }
 
 /* sin(x) for 0 <= x <= pi/2 by its series; the eleventh term is below the last bit. */
@@ -28,77 +28,81 @@ static double sine(double x)
 
 /* ---- rates after the warm-up */
 
-typedef double rate_function(const att_settings *settings, const att_plan *plan,
-                             const att_plateau *plateau, int64_t step);
+typedef double schedule_function(const att_settings *settings, const att_training_plan *plan,
+                                 const att_plateau *plateau, int64_t step);
 
-static double constant_rate(const att_settings *settings, const att_plan *plan,
-                            const att_plateau *plateau, int64_t step)
+static double constant_learning_rate(const att_settings *settings, const att_training_plan *plan,
+                                     const att_plateau *plateau, int64_t step)
 {
     (void)plan;
     (void)plateau;
     (void)step;
-    return settings->rate;
+    return settings->learning_rate;
 }
 
 /* Vaswani et al. 2017, section 5.3, with `rate` as the highest. */
-static double inverse_sqrt_rate(const att_settings *settings, const att_plan *plan,
-                                const att_plateau *plateau, int64_t step)
+static double inverse_sqrt_learning_rate(const att_settings *settings,
+                                         const att_training_plan *plan, const att_plateau *plateau,
+                                         int64_t step)
 {
     (void)plan;
     (void)plateau;
     double warmup = settings->warmup > 0 ? (double)settings->warmup : 1;
-    return settings->rate * sqrt(warmup / (double)step);
+    return settings->learning_rate * sqrt(warmup / (double)step);
 }
 
 /* Half a cosine from `rate` to `least-rate`: (1 + cos(pi t)) / 2 = 1 - sin(pi t / 2)^2. */
-static double cosine_rate(const att_settings *settings, const att_plan *plan,
-                          const att_plateau *plateau, int64_t step)
+static double cosine_learning_rate(const att_settings *settings, const att_training_plan *plan,
+                                   const att_plateau *plateau, int64_t step)
 {
     (void)plateau;
     const double half_pi = 0x1.921fb54442d18p+0;
-    double s = sine(half_pi * part_of_way(settings->warmup, step, plan->total));
-    return settings->least_rate + (settings->rate - settings->least_rate) * fmax(1 - s * s, 0);
+    double s = sine(half_pi * fraction_done(settings->warmup, step, plan->total_steps));
+    return settings->min_learning_rate +
+           (settings->learning_rate - settings->min_learning_rate) * fmax(1 - s * s, 0);
 }
 
-static double plateau_rate(const att_settings *settings, const att_plan *plan,
-                           const att_plateau *plateau, int64_t step)
+static double plateau_learning_rate(const att_settings *settings, const att_training_plan *plan,
+                                    const att_plateau *plateau, int64_t step)
 {
     (void)plan;
     (void)step;
-    double rate = settings->rate;
-    for (int64_t i = 0; i < plateau->cuts && rate > settings->least_rate; i++)
+    double rate = settings->learning_rate;
+    for (int64_t i = 0; i < plateau->reductions && rate > settings->min_learning_rate; i++)
         rate *= settings->plateau_factor;
-    return rate > settings->least_rate ? rate : settings->least_rate;
+    return rate > settings->min_learning_rate ? rate : settings->min_learning_rate;
 }
 
-static rate_function *const rates[] = {
-    [ATT_SCHEDULE_CONSTANT] = constant_rate,
-    [ATT_SCHEDULE_INVERSE_SQRT] = inverse_sqrt_rate,
-    [ATT_SCHEDULE_COSINE] = cosine_rate,
-    [ATT_SCHEDULE_PLATEAU] = plateau_rate,
+static schedule_function *const schedules[] = {
+    [ATT_SCHEDULE_CONSTANT] = constant_learning_rate,
+    [ATT_SCHEDULE_INVERSE_SQRT] = inverse_sqrt_learning_rate,
+    [ATT_SCHEDULE_COSINE] = cosine_learning_rate,
+    [ATT_SCHEDULE_PLATEAU] = plateau_learning_rate,
 };
 
-double att_schedule_rate(const att_settings *settings, const att_plan *plan,
-                         const att_plateau *plateau, int64_t step)
+double att_schedule_learning_rate(const att_settings *settings, const att_training_plan *plan,
+                                  const att_plateau *plateau, int64_t step)
 {
     if (step < settings->warmup)
-        return settings->rate * ((double)step / (double)settings->warmup);
-    return rates[settings->schedule](settings, plan, plateau, step);
+        return settings->learning_rate * ((double)step / (double)settings->warmup);
+    return schedules[settings->schedule](settings, plan, plateau, step);
 }
 
-void att_plateau_note(att_plateau *plateau, const att_settings *settings, double loss)
+void att_plateau_update(att_plateau *plateau, const att_settings *settings, double loss)
 {
-    if (plateau->seen++ == 0 || loss < plateau->best) {
+    if (plateau->validations++ == 0 || loss < plateau->best) {
         plateau->best = loss;
-        plateau->waited = 0;
-    } else if (++plateau->waited >= settings->plateau_patience) {
-        plateau->cuts++;
-        plateau->waited = 0;
+        plateau->bad_validations = 0;
+    } else if (++plateau->bad_validations >= settings->plateau_patience) {
+        plateau->reductions++;
+        plateau->bad_validations = 0;
     }
 }
 
-double att_schedule_own(const att_settings *settings, const att_plan *plan, int64_t step)
+double att_schedule_sampling_probability(const att_settings *settings,
+                                         const att_training_plan *plan, int64_t step)
 {
-    int64_t from = (settings->own_from - 1) * plan->epoch_steps;
-    return step > from ? settings->own * part_of_way(from, step, plan->total) : 0;
+    int64_t from = (settings->scheduled_sampling_start - 1) * plan->epoch_steps;
+    return step > from ? settings->scheduled_sampling * fraction_done(from, step, plan->total_steps)
+                       : 0;
 }

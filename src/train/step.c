@@ -9,17 +9,18 @@
 
 /* Forward and backward of one batch, from where `carried` says if given; gradients are added up in
  * the parameters' block. */
-static att_status learn_batch(att_training *training, const att_batch *batch, double own,
-                              att_carried *carried, att_lesson_result *result, att_error *err)
+static att_status forward_backward(att_training *training, const att_batch *batch, double own,
+                                   att_carried_state *carried, att_loss_result *result,
+                                   att_error *err)
 {
     const att_settings *settings = training->settings;
     att_tape *tape = training->tape;
-    att_lesson lesson = {
-        .smoothing = (float)settings->label_smoothing,
-        .own = (float)own,
+    att_loss_options lesson = {
+        .label_smoothing = (float)settings->label_smoothing,
+        .scheduled_sampling = (float)own,
         .seed = (uint64_t)settings->seed,
         .step = (uint64_t)training->state.batches,
-        .carried = carried,
+        .carried_state = carried,
     };
     att_tape_begin(tape, true, lesson.seed, lesson.step);
     att_node *loss = att_model_loss(training->model, tape, batch, &lesson, result);
@@ -29,54 +30,59 @@ static att_status learn_batch(att_training *training, const att_batch *batch, do
 
 static void start_epoch(att_training *training)
 {
-    if (training->started == training->state.epoch)
+    if (training->arranged_epoch == training->state.epoch)
         return;
-    att_batches_start(training->batches, training->state.epoch);
-    training->started = training->state.epoch;
+    att_batches_start_epoch(training->batches, training->state.epoch);
+    training->arranged_epoch = training->state.epoch;
 }
 
 /* What was learnt in a step; the sums go through the exchange, so they are doubles. */
-enum { SUM_LOSS, SUM_TOKENS, SUM_RIGHT, SUM_COUNT };
+enum { SUM_LOSS, SUM_TOKENS, SUM_CORRECT, SUM_COUNT };
 
 /* Learns from up to `accumulate` batches of this epoch. */
-static att_status gather(att_training *training, double sums[SUM_COUNT], att_error *err)
+static att_status accumulate_gradients(att_training *training, double sums[SUM_COUNT],
+                                       att_error *err)
 {
-    att_run_state *state = &training->state;
+    att_training_state *state = &training->state;
     start_epoch(training);
-    double own = att_schedule_own(training->settings, &training->plan, state->step + 1);
+    double own =
+        att_schedule_sampling_probability(training->settings, &training->plan, state->step + 1);
     int64_t count = att_batches_count(training->batches);
-    att_carried *carried = training->carried.width > 0 ? &training->carried : NULL;
-    for (int64_t i = 0; i < training->settings->accumulate && state->position < count; i++) {
-        att_lesson_result result = { 0 };
-        const att_batch *batch = att_batches_get(training->batches, state->position);
-        ATT_TRY(learn_batch(training, batch, own, carried, &result, err));
+    att_carried_state *carried =
+        training->carried_state.width > 0 ? &training->carried_state : NULL;
+    for (int64_t i = 0; i < training->settings->accumulate && state->epoch_batches < count; i++) {
+        att_loss_result result = { 0 };
+        const att_batch *batch = att_batches_get(training->batches, state->epoch_batches);
+        ATT_TRY(forward_backward(training, batch, own, carried, &result, err));
         sums[SUM_LOSS] += result.loss;
         sums[SUM_TOKENS] += (double)result.tokens;
-        sums[SUM_RIGHT] += (double)result.right;
-        state->position++;
+        sums[SUM_CORRECT] += (double)result.correct;
+        state->epoch_batches++;
         state->batches++;
     }
-    if (state->position >= count) {
+    if (state->epoch_batches >= count) {
         state->epoch++;
-        state->position = 0;
+        state->epoch_batches = 0;
     }
     return ATT_OK;
 }
 
 /* The gradient is that of the mean over target tokens, its norm at most `clip`. */
-static void update(att_training *training, double tokens, double norm)
+static void update_params(att_training *training, double tokens, double norm)
 {
     const att_settings *settings = training->settings;
     att_params *params = &training->model->params;
     int64_t step = training->state.step + 1;
-    double clip = settings->clip > 0 && norm > settings->clip ? settings->clip / norm : 1;
-    att_optimiser_step how = {
+    double clip =
+        settings->clip_norm > 0 && norm > settings->clip_norm ? settings->clip_norm / norm : 1;
+    att_optimizer_step_options how = {
         .step = step,
-        .rate = att_schedule_rate(settings, &training->plan, &training->state.plateau, step),
-        .scale = clip / tokens,
+        .learning_rate =
+            att_schedule_learning_rate(settings, &training->plan, &training->state.plateau, step),
+        .gradient_scale = clip / tokens,
     };
-    att_optimiser_apply(&training->optimiser, settings, params->value, params->grad, &how);
-    att_params_changed(params);
+    att_optimizer_step(&training->optimizer, settings, params->value, params->grad, &how);
+    att_params_mark_changed(params);
     training->state.step = step;
 }
 
@@ -87,31 +93,31 @@ static void clear_gradients(att_params *params)
 
 att_status att_training_step(att_training *training, double *norm, att_error *err)
 {
-    att_run_state *state = &training->state;
+    att_training_state *state = &training->state;
     att_params *params = &training->model->params;
     double sums[SUM_COUNT] = { 0 };
     clear_gradients(params);
-    ATT_TRY(gather(training, sums, err));
-    if (training->exchange)
-        ATT_TRY(training->exchange(training->exchange_context, params->grad, params->size, sums,
-                                   SUM_COUNT, err));
-    *norm = att_block_norm(params->grad, params->size, training->norm_sums) / sums[SUM_TOKENS];
+    ATT_TRY(accumulate_gradients(training, sums, err));
+    if (training->allreduce)
+        ATT_TRY(training->allreduce(training->allreduce_context, params->grad, params->size, sums,
+                                    SUM_COUNT, err));
+    *norm = att_l2_norm(params->grad, params->size, training->norm_sums) / sums[SUM_TOKENS];
     if (!isfinite(*norm) || !isfinite(sums[SUM_LOSS]))
         return att_fail(err, ATT_BAD_INPUT, NULL,
                         "step %lld: the %s is no longer a number; a lower rate or clip may help",
                         (long long)state->step + 1, isfinite(sums[SUM_LOSS]) ? "gradient" : "loss");
-    update(training, sums[SUM_TOKENS], *norm);
+    update_params(training, sums[SUM_TOKENS], *norm);
     state->tokens += (int64_t)sums[SUM_TOKENS];
-    state->since_loss += sums[SUM_LOSS];
-    state->since_tokens += (int64_t)sums[SUM_TOKENS];
-    state->since_right += (int64_t)sums[SUM_RIGHT];
+    state->interval_loss += sums[SUM_LOSS];
+    state->interval_tokens += (int64_t)sums[SUM_TOKENS];
+    state->interval_correct += (int64_t)sums[SUM_CORRECT];
     return ATT_OK;
 }
 
-att_status att_training_rehearse(att_training *training, att_error *err)
+att_status att_training_dry_run(att_training *training, att_error *err)
 {
-    att_batches_start(training->batches, 0);
-    training->started = 0;
+    att_batches_start_epoch(training->batches, 0);
+    training->arranged_epoch = 0;
     int64_t largest = 0, most = 0;
     for (int64_t i = 0; i < att_batches_count(training->batches); i++) {
         const att_batch *batch = att_batches_get(training->batches, i);
@@ -122,7 +128,8 @@ att_status att_training_rehearse(att_training *training, att_error *err)
         }
     }
     const att_batch *batch = att_batches_get(training->batches, largest);
-    ATT_TRY(learn_batch(training, batch, training->settings->own, NULL, NULL, err));
+    ATT_TRY(
+        forward_backward(training, batch, training->settings->scheduled_sampling, NULL, NULL, err));
     clear_gradients(&training->model->params);
     return ATT_OK;
 }

@@ -6,33 +6,33 @@
 
 #include "model/model.h"
 #include "tape/tape.h"
-#include "text/data.h"
-#include "train/optimiser.h"
-#include "train/state.h"
+#include "data/data.h"
+#include "train/optimizer.h"
+#include "train/training_state.h"
 
 /* Makes one gradient of those of several processes, between the backward and the optimiser: each
  * gets the sum of all of `grad` [size] and of all of `sums` [count]. */
-typedef att_status att_exchange(void *context, float *grad, size_t size, double *sums, int count,
-                                att_error *err);
+typedef att_status att_allreduce(void *context, float *grad, size_t size, double *sums, int count,
+                                 att_error *err);
 
 struct att_training {
     att_settings *settings; /* lent */
     att_data data;
     att_model *model;
     att_batches *batches;
-    att_carried carried; /* from batch to batch, where the data are a text */
-    int64_t started;     /* the epoch that `batches` is arranged for; -1: none */
+    att_carried_state carried_state; /* from batch to batch, where the data are a text */
+    int64_t arranged_epoch;          /* the epoch that `batches` is arranged for; -1: none */
     att_tape *tape;
-    att_optimiser optimiser;
-    att_plan plan;
-    att_run_state state;
-    float *best;            /* [size] parameters of the best validation */
-    float *snapshots;       /* [average,size] those of validation n at n mod average; or NULL */
-    double *norm_sums;      /* scratch of att_block_norm() */
-    size_t blocks;          /* bytes of parameters, gradients and all that is kept of them */
-    att_text out, last;     /* paths of the model and of the checkpoint */
-    att_exchange *exchange; /* or NULL: this process is alone */
-    void *exchange_context;
+    att_optimizer optimizer;
+    att_training_plan plan;
+    att_training_state state;
+    float *best_params;  /* [size] parameters of the best validation */
+    float *snapshots;    /* [average,size] those of validation n at n mod average; or NULL */
+    double *norm_sums;   /* scratch of att_l2_norm() */
+    size_t params_bytes; /* bytes of parameters, gradients and all that is kept of them */
+    att_string model_path, checkpoint_path; /* paths of the model and of the checkpoint */
+    att_allreduce *allreduce;               /* or NULL: this process is alone */
+    void *allreduce_context;
 };
 
 /* ---- checkpoint.c */
@@ -41,7 +41,7 @@ struct att_training {
 att_status att_checkpoint_save(const att_training *training, att_error *err);
 
 /* Replaces parameters, moments, kept parameters and state by those of a checkpoint. */
-att_status att_checkpoint_take(att_training *training, const att_bundle *bundle, const char *name,
+att_status att_checkpoint_load(att_training *training, const att_bundle *bundle, const char *name,
                                att_error *err);
 
 /* Writes a model whose parameters are `values` [size]. */
@@ -73,7 +73,7 @@ att_status att_training_finish(att_training *training, att_error *err);
 att_status att_training_step(att_training *training, double *norm, att_error *err);
 
 /* Runs the largest batch of the first epoch forward and backward and forgets it: from then on a
- * step needs no new memory, and att_tape_peak() knows what it needs. */
-att_status att_training_rehearse(att_training *training, att_error *err);
+ * step needs no new memory, and att_tape_peak_bytes() knows what it needs. */
+att_status att_training_dry_run(att_training *training, att_error *err);
 
 #endif

@@ -3,79 +3,80 @@
 
 #include "base/alloc.h"
 #include "base/error.h"
-#include "metrics/evaluate.h"
-#include "metrics/gallery.h"
-#include "metrics/judge_corpus.h"
+#include "eval/corpus_eval.h"
+#include "eval/caption_eval.h"
+#include "eval/classifier_predict.h"
 
 #include <math.h>
 #include <string.h>
 
 /* The BLEU of the answers, unless the evaluation was ended before it had all of them. */
 static att_status find_bleu(att_validation *out, const att_training *training,
-                            const att_answer_texts *texts, att_error *err)
+                            const att_output_texts *texts, att_error *err)
 {
-    bool pictures = training->data.kind == ATT_KIND_PICTURE;
+    bool pictures = training->data.model_type == ATT_MODEL_CAPTION;
     const char *metric = pictures ? "bleu-4" : "bleu";
-    const att_measuring how = { .metrics = &metric, .metric_count = 1 };
+    const att_eval_options how = { .metrics = &metric, .metric_count = 1 };
     const att_corpus *valid = &training->data.valid;
     att_metric_score score;
     int64_t answers = valid->pairs;
     if (pictures)
-        ATT_TRY(att_gallery_size(&answers, valid, err));
+        ATT_TRY(att_caption_eval_image_count(&answers, valid, err));
     for (int64_t i = 0; i < answers; i++)
         if (!texts->lines[i])
             return ATT_OK;
-    ATT_TRY(att_evaluate_texts(&score, training->model, valid, texts, &how, err));
+    ATT_TRY(att_corpus_eval_texts(&score, training->model, valid, texts, &how, err));
     out->bleu = score.value;
     return ATT_OK;
 }
 
 /* Fills in all but BLEU. */
-static att_status measure_tokens(att_training *training, att_validation *out,
-                                 const att_evaluate_how *how, att_error *err)
+static att_status eval_tokens(att_training *training, att_validation *out,
+                              const att_corpus_eval_options *how, att_error *err)
 {
-    const att_run_state *state = &training->state;
-    bool text = training->data.kind == ATT_KIND_TEXT;
-    att_tally tally = { 0 };
-    ATT_TRY(att_evaluate(&tally, training->model, &training->data.valid, how, err));
-    double steps = (double)tally.steps, learnt = (double)state->since_tokens;
+    const att_training_state *state = &training->state;
+    bool text = training->data.model_type == ATT_MODEL_LM;
+    att_token_metrics tally = { 0 };
+    ATT_TRY(att_corpus_eval(&tally, training->model, &training->data.valid, how, err));
+    double steps = (double)tally.steps, learnt = (double)state->interval_tokens;
     *out = (att_validation){
         .step = state->step,
-        .epoch = att_run_state_epoch(state),
-        .rate =
-            att_schedule_rate(training->settings, &training->plan, &state->plateau, state->step),
-        .train_loss = learnt > 0 ? state->since_loss / learnt : 0,
-        .train_accuracy = learnt > 0 ? (double)state->since_right / learnt : 0,
+        .epoch = att_training_state_epoch(state),
+        .learning_rate = att_schedule_learning_rate(training->settings, &training->plan,
+                                                    &state->plateau, state->step),
+        .train_loss = learnt > 0 ? state->interval_loss / learnt : 0,
+        .train_accuracy = learnt > 0 ? (double)state->interval_correct / learnt : 0,
         .loss = tally.loss / steps,
-        .accuracy = (double)tally.right_steps / steps,
-        .exact = text ? 0 : att_tally_exact(&tally),
-        .errors = text ? 0 : att_tally_token_error_rate(&tally),
+        .accuracy = (double)tally.correct_steps / steps,
+        .exact_match = text ? 0 : att_token_metrics_exact_match(&tally),
+        .token_error_rate = text ? 0 : att_token_metrics_token_error_rate(&tally),
         .bleu = NAN,
-        .bits = text ? att_text_bits(tally.loss / steps, &training->data.valid) : NAN,
+        .bits_per_character =
+            text ? att_bits_per_character(tally.loss / steps, &training->data.valid) : NAN,
     };
-    if (training->data.kind == ATT_KIND_LABEL) { /* what is foreseen is the answer */
-        out->exact = out->accuracy;
-        out->errors = 1 - out->accuracy;
+    if (training->data.model_type == ATT_MODEL_CLASSIFIER) { /* what is foreseen is the answer */
+        out->exact_match = out->accuracy;
+        out->token_error_rate = 1 - out->accuracy;
     }
     return ATT_OK;
 }
 
 /* Measures the parameters as they are, with answers of its own. */
-static att_status measure(att_training *training, att_validation *out, bool (*go_on)(void *),
-                          void *context, att_error *err)
+static att_status eval_params(att_training *training, att_validation *out, bool (*go_on)(void *),
+                              void *context, att_error *err)
 {
-    att_kind kind = training->data.kind;
-    att_evaluate_how how = { .answers = kind != ATT_KIND_LABEL && kind != ATT_KIND_TEXT,
-                             .go_on = go_on,
-                             .context = context };
-    if (training->settings->best_by != ATT_BEST_BY_BLEU)
-        return measure_tokens(training, out, &how, err);
-    att_answer_texts texts = { 0 };
+    att_model_type kind = training->data.model_type;
+    att_corpus_eval_options how = { .decode = kind != ATT_MODEL_CLASSIFIER && kind != ATT_MODEL_LM,
+                                    .on_batch = go_on,
+                                    .context = context };
+    if (training->settings->best_metric != ATT_BEST_METRIC_BLEU)
+        return eval_tokens(training, out, &how, err);
+    att_output_texts texts = { 0 };
     texts.lines = att_alloc_zero((size_t)training->data.valid.pairs, sizeof *texts.lines);
     if (!texts.lines)
         return att_fail_memory(err);
-    how.texts = &texts;
-    att_status status = measure_tokens(training, out, &how, err);
+    how.output_texts = &texts;
+    att_status status = eval_tokens(training, out, &how, err);
     if (status == ATT_OK)
         status = find_bleu(out, training, &texts, err);
     att_free(texts.lines);
@@ -83,27 +84,27 @@ static att_status measure(att_training *training, att_validation *out, bool (*go
     return status;
 }
 
-static void keep(float *to, const att_params *params)
+static void snapshot_params(float *to, const att_params *params)
 {
     memcpy(to, params->value, params->size * sizeof *to);
 }
 
 /* The temperature that the probabilities of labels are most true with, for the parameters kept as
  * the best. */
-static att_status calibrate(double *out, att_training *training, att_error *err)
+static att_status fit_temperature(double *out, att_training *training, att_error *err)
 {
     att_params *params = &training->model->params;
-    att_judged_corpus judged;
+    att_corpus_predictions judged;
     float *own = params->value;
-    params->value = training->best;
-    att_params_changed(params);
+    params->value = training->best_params;
+    att_params_mark_changed(params);
     att_status status =
-        att_judge_corpus(&judged, training->model, NULL, 0, &training->data.valid, err);
+        att_corpus_predict(&judged, training->model, NULL, 0, &training->data.valid, err);
     params->value = own;
-    att_params_changed(params);
+    att_params_mark_changed(params);
     if (status == ATT_OK)
-        *out = att_judged_fit(&judged.judged);
-    att_judged_corpus_free(&judged);
+        *out = att_label_predictions_fit_temperature(&judged.predictions);
+    att_corpus_predictions_free(&judged);
     return status;
 }
 
@@ -113,38 +114,38 @@ static att_status save_best(att_training *training, att_error *err)
 {
     att_model *model = training->model;
     double temperature = 1;
-    if (att_model_kind(model) == ATT_KIND_LABEL)
-        ATT_TRY(calibrate(&temperature, training, err));
+    if (att_model_type_get(model) == ATT_MODEL_CLASSIFIER)
+        ATT_TRY(fit_temperature(&temperature, training, err));
     model->temperature = temperature;
-    att_status status = att_training_save_model(training, training->best, err);
+    att_status status = att_training_save_model(training, training->best_params, err);
     model->temperature = 1;
     return status;
 }
 
 /* Whoever asked to go on is asked through this, so that a no is remembered. */
-typedef struct asking {
-    bool (*go_on)(void *context);
+typedef struct stop_request {
+    bool (*on_batch)(void *context);
     void *context;
     bool stopped;
-} asking;
+} stop_request;
 
-static bool ask(void *context)
+static bool ask_to_continue(void *context)
 {
-    asking *asked = context;
-    if (!asked->stopped && asked->go_on)
-        asked->stopped = !asked->go_on(asked->context);
+    stop_request *asked = context;
+    if (!asked->stopped && asked->on_batch)
+        asked->stopped = !asked->on_batch(asked->context);
     return !asked->stopped;
 }
 
 att_status att_training_validate(att_training *training, bool (*go_on)(void *context),
                                  void *context, bool *done, bool *better, att_error *err)
 {
-    att_run_state *state = &training->state;
+    att_training_state *state = &training->state;
     const att_settings *settings = training->settings;
     const att_params *params = &training->model->params;
     att_validation validation;
-    asking asked = { go_on, context, false };
-    ATT_TRY(measure(training, &validation, ask, &asked, err));
+    stop_request asked = { go_on, context, false };
+    ATT_TRY(eval_params(training, &validation, ask_to_continue, &asked, err));
     *done = !asked.stopped;
     if (asked.stopped)
         return ATT_OK;
@@ -153,15 +154,17 @@ att_status att_training_validate(att_training *training, bool (*go_on)(void *con
                         "step %lld: the loss in validation is no longer a number; a lower rate or "
                         "clip may help",
                         (long long)state->step);
-    if (settings->average > 0)
-        keep(training->snapshots +
-                 (size_t)(state->history_count % settings->average) * params->size,
-             params);
-    ATT_TRY(att_run_state_note(state, &validation, (att_best_by)settings->best_by, better, err));
-    att_plateau_note(&state->plateau, settings, validation.loss);
+    if (settings->average_checkpoints > 0)
+        snapshot_params(training->snapshots +
+                            (size_t)(state->history_count % settings->average_checkpoints) *
+                                params->size,
+                        params);
+    ATT_TRY(att_training_state_add_validation(state, &validation,
+                                              (att_best_metric)settings->best_metric, better, err));
+    att_plateau_update(&state->plateau, settings, validation.loss);
     if (!*better)
         return ATT_OK;
-    keep(training->best, params);
+    snapshot_params(training->best_params, params);
     return save_best(training, err);
 }
 
@@ -169,12 +172,12 @@ att_status att_training_validate(att_training *training, bool (*go_on)(void *con
 
 static int64_t snapshot_count(const att_training *training)
 {
-    int64_t taken = training->state.history_count, most = training->settings->average;
+    int64_t taken = training->state.history_count, most = training->settings->average_checkpoints;
     return taken < most ? taken : most;
 }
 
 /* The mean of the snapshots, added up in double precision from the oldest place to the newest. */
-static void average(float *out, const att_training *training)
+static void average_snapshots(float *out, const att_training *training)
 {
     size_t size = training->model->params.size;
     int64_t count = snapshot_count(training);
@@ -190,30 +193,31 @@ static void average(float *out, const att_training *training)
 static att_status finish_average(att_training *training, float *mean, att_error *err)
 {
     att_params *params = &training->model->params;
-    att_run_state *state = &training->state;
+    att_training_state *state = &training->state;
     att_validation validation;
     bool better;
-    average(mean, training);
+    average_snapshots(mean, training);
     float *own = params->value;
     params->value = mean;
-    att_params_changed(params);
-    att_status status = measure(training, &validation, NULL, NULL, err);
+    att_params_mark_changed(params);
+    att_status status = eval_params(training, &validation, NULL, NULL, err);
     params->value = own;
-    att_params_changed(params);
+    att_params_mark_changed(params);
     int64_t count = snapshot_count(training);
     if (status == ATT_OK)
-        status = att_run_state_note(state, &validation, ATT_BEST_BY_LOSS, &better, err);
+        status = att_training_state_add_validation(state, &validation, ATT_BEST_METRIC_LOSS,
+                                                   &better, err);
     if (status != ATT_OK)
         return status;
-    state->averaged = count;
-    state->best = state->history_count;
-    memcpy(training->best, mean, params->size * sizeof *mean);
+    state->averaged_checkpoints = count;
+    state->best_validation = state->history_count;
+    memcpy(training->best_params, mean, params->size * sizeof *mean);
     return ATT_OK;
 }
 
 att_status att_training_finish(att_training *training, att_error *err)
 {
-    if (snapshot_count(training) > 0 && training->state.averaged == 0) {
+    if (snapshot_count(training) > 0 && training->state.averaged_checkpoints == 0) {
         float *mean = att_alloc(training->model->params.size, sizeof *mean);
         if (!mean)
             return att_fail_memory(err);

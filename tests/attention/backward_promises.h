@@ -31,8 +31,8 @@ static inline void backward_fast(backward *b)
 static inline void backward_run(backward *b)
 {
     backward_fast(b);
-    ASSERT_OK(
-        att_attention_backward_ref(&b->s.how, &b->s.in, b->l.grad.out.output, &b->wanted.to, err));
+    ASSERT_OK(att_attention_backward_reference(&b->s.how, &b->s.in, b->l.grad.out.output,
+                                               &b->wanted.to, err));
 }
 
 static inline void backward_close(backward *b)
@@ -50,7 +50,7 @@ static inline uint64_t backward_hash(const backward *b, const results *forward, 
                                      int threads, void *workspace)
 {
     grads found;
-    assert_true(att_cpu_use(cpu));
+    assert_true(att_cpu_set(cpu));
     att_threads_set(threads);
     grads_new(&found, &b->s, ATT_F32);
     ASSERT_OK(att_attention_backward(&b->s.how, &b->s.in, forward ? &forward->out : NULL,
@@ -69,8 +69,8 @@ static inline void promise_same_grad_bits(choice c, size_t count)
     backward_open(&b, c);
     results_new(&forward, &b.s, ATT_F32, false);
     ASSERT_OK(att_attention_forward(&b.s.how, &b.s.in, &forward.out, NULL, err));
-    uint64_t plain = backward_hash(&b, &forward, ATT_CPU_REF, 1, NULL);
-    for (int cpu = ATT_CPU_REF; cpu <= (int)att_cpu_best(); cpu++)
+    uint64_t plain = backward_hash(&b, &forward, ATT_CPU_SCALAR, 1, NULL);
+    for (int cpu = ATT_CPU_SCALAR; cpu <= (int)att_cpu_best(); cpu++)
         for (size_t t = c.seed; t < c.seed + count; t += THIN) {
             int threads = thread_numbers[t % COUNT(thread_numbers)];
             const results *before = t % 2 ? &forward : NULL;
@@ -79,7 +79,7 @@ static inline void promise_same_grad_bits(choice c, size_t count)
         }
     results_free(&forward);
     backward_close(&b);
-    att_cpu_use(att_cpu_best());
+    att_cpu_set(att_cpu_best());
     att_threads_set(1);
 }
 
@@ -89,10 +89,10 @@ static inline void promise_one_grad_alone(choice c)
     backward all;
     backward_open(&all, c);
     backward_fast(&all);
-    for (int slot = 0; slot < ATT_SLOTS; slot++) {
+    for (int slot = 0; slot < ATT_SLOT_COUNT; slot++) {
         grads one;
         grads_new(&one, &all.s, ATT_F32);
-        for (int other = 0; other < ATT_SLOTS; other++)
+        for (int other = 0; other < ATT_SLOT_COUNT; other++)
             if (other != slot)
                 memset((char *)&one.to + (size_t)other * sizeof(att_tensor *), 0,
                        sizeof(att_tensor *));
@@ -113,7 +113,7 @@ static inline void assert_query_grad(const backward *b, int64_t i)
     const scene *s = &b->s;
     att_tensor query = s->tensor[ATT_SLOT_QUERY], grad = *b->l.grad.out.output;
     att_tensor to = att_tensor_view(found, ATT_F32, 4, SHAPE(1, 1, 1, s->c.K));
-    att_attention how = s->how;
+    att_attention_options how = s->how;
     att_attention_inputs in = s->in;
     assert_true(s->c.K <= WIDEST);
     query.data = (float *)query.data + i * query.stride[1];
@@ -156,7 +156,7 @@ static inline void promise_finite_grads(choice c, int where, int64_t query, int6
     bool by_query = where < 3 || where >= 9;
     att_tensor_set(at, SHAPE(0, by_query ? query : key, 0, 2), wild[where % 3]);
     backward_run(&b);
-    for (int slot = 0; slot < ATT_SLOTS; slot++)
+    for (int slot = 0; slot < ATT_SLOT_COUNT; slot++)
         for (int64_t e = 0; b.s.tensor[slot].data && e < att_tensor_count(&b.s.tensor[slot]); e++) {
             double found = (double)((float *)b.found.tensor[slot].data)[e];
             double wanted = ((double *)b.wanted.tensor[slot].data)[e];

@@ -22,7 +22,7 @@ static inline void forward_open(forward *f, choice c)
 static inline void forward_run(forward *f)
 {
     ASSERT_OK(att_attention_forward(&f->s.how, &f->s.in, &f->found.out, NULL, err));
-    ASSERT_OK(att_attention_forward_ref(&f->s.how, &f->s.in, &f->exact.out, err));
+    ASSERT_OK(att_attention_forward_reference(&f->s.how, &f->s.in, &f->exact.out, err));
 }
 
 static inline void forward_close(forward *f)
@@ -38,7 +38,7 @@ static inline void forward_close(forward *f)
 static inline uint64_t forward_hash(const scene *s, att_cpu cpu, int threads, void *workspace)
 {
     results found;
-    assert_true(att_cpu_use(cpu));
+    assert_true(att_cpu_set(cpu));
     att_threads_set(threads);
     results_new(&found, s, ATT_F32, s->c.seed % 2);
     ASSERT_OK(att_attention_forward(&s->how, &s->in, &found.out, workspace, err));
@@ -52,15 +52,15 @@ static inline void promise_same_bits(choice c, size_t count)
 {
     scene s;
     scene_new(&s, c);
-    uint64_t plain = forward_hash(&s, ATT_CPU_REF, 1, NULL);
-    for (int cpu = ATT_CPU_REF; cpu <= (int)att_cpu_best(); cpu++)
+    uint64_t plain = forward_hash(&s, ATT_CPU_SCALAR, 1, NULL);
+    for (int cpu = ATT_CPU_SCALAR; cpu <= (int)att_cpu_best(); cpu++)
         for (size_t t = c.seed; t < c.seed + count; t += THIN) {
             int threads = thread_numbers[t % COUNT(thread_numbers)];
             if (forward_hash(&s, (att_cpu)cpu, threads, NULL) != plain)
                 fail_msg("other bits on set %d with %d threads: %s", cpu, threads, choice_name(&c));
         }
     scene_free(&s);
-    att_cpu_use(att_cpu_best());
+    att_cpu_set(att_cpu_best());
     att_threads_set(1);
 }
 

@@ -51,7 +51,7 @@ typedef struct choice {
     double spread; /* of queries and keys: large ones make large scores; 0: 1 */
     uint64_t seed;
     att_score score;
-    att_normaliser normaliser;
+    att_normalizer normaliser;
     int64_t A; /* additive score */
 } choice;
 
@@ -59,10 +59,10 @@ enum { FENCE = 64 }; /* floats before and after each result */
 
 typedef struct scene {
     choice c;
-    att_attention how;
+    att_attention_options how;
     att_attention_inputs in;
-    att_tensor tensor[ATT_SLOTS];
-    float *block[ATT_SLOTS];
+    att_tensor tensor[ATT_SLOT_COUNT];
+    float *block[ATT_SLOT_COUNT];
     int64_t *lengths; /* query_lengths [B], key_lengths [B] */
     int64_t offsets[10];
     att_block *blocks;
@@ -224,10 +224,10 @@ static inline void fill_dense(scene *s)
     s->allow = malloc(count + 1);
     for (size_t n = 0; n < count; n++)
         s->allow[n] = att_random_bits(c->seed, 71, n) % 4 != 0;
-    s->how.allow = s->allow;
+    s->how.mask = s->allow;
     bool turned = c->layout == LAYOUT_WILD;
-    memcpy(s->how.allow_stride, SHAPE(0, c->T * c->S, turned ? 1 : c->S, turned ? c->T : 1),
-           sizeof s->how.allow_stride);
+    memcpy(s->how.mask_stride, SHAPE(0, c->T * c->S, turned ? 1 : c->S, turned ? c->T : 1),
+           sizeof s->how.mask_stride);
 }
 
 static inline void fill_lengths(scene *s)
@@ -262,8 +262,8 @@ static inline void fill_masks(scene *s)
 
 static inline void scene_connect(scene *s)
 {
-    const att_tensor *in[ATT_SLOTS];
-    for (int n = 0; n < ATT_SLOTS; n++)
+    const att_tensor *in[ATT_SLOT_COUNT];
+    for (int n = 0; n < ATT_SLOT_COUNT; n++)
         in[n] = s->tensor[n].data ? &s->tensor[n] : NULL;
     s->in = (att_attention_inputs){ in[0], in[1], in[2], in[3], in[4],
                                     in[5], in[6], in[7], in[8], in[9] };
@@ -273,14 +273,14 @@ static inline void scene_new(scene *s, choice c)
 {
     double spread = c.spread > 0 ? c.spread : 1;
     *s = (scene){ .c = c };
-    s->how = (att_attention){ .score = c.score,
-                              .normaliser = c.normaliser,
-                              .scale = c.scale,
-                              .soft_cap = c.cap,
-                              .dropout = c.dropout,
-                              .drop_seed = c.seed,
-                              .drop_step = 5,
-                              .drop_layer = 2 };
+    s->how = (att_attention_options){ .score = c.score,
+                                      .normalizer = c.normaliser,
+                                      .scale = c.scale,
+                                      .soft_cap = c.cap,
+                                      .dropout = c.dropout,
+                                      .dropout_seed = c.seed,
+                                      .dropout_step = 5,
+                                      .dropout_layer = 2 };
     scene_fill(s, ATT_SLOT_QUERY, 4, SHAPE(c.B, c.T, c.H, c.K), spread);
     scene_fill(s, ATT_SLOT_KEY, 4, SHAPE(c.B, c.S, c.G, c.K), spread);
     scene_fill(s, ATT_SLOT_VALUE, 4, SHAPE(c.B, c.S, c.G, c.M), 1);
@@ -292,7 +292,7 @@ static inline void scene_new(scene *s, choice c)
 
 static inline void scene_free(scene *s)
 {
-    for (int n = 0; n < ATT_SLOTS; n++)
+    for (int n = 0; n < ATT_SLOT_COUNT; n++)
         free(s->block[n]);
     free(s->lengths);
     free(s->blocks);
@@ -397,7 +397,7 @@ static inline const char *choice_name(const choice *c)
     snprintf(name, sizeof name,
              "%s by %s, B %d T %d S %d H %d/%d K %d M %d mask %d bias %d cap %g drop %g layout %d "
              "seed %d",
-             att_score_name(c->score), att_normaliser_name(c->normaliser), (int)c->B, (int)c->T,
+             att_score_name(c->score), att_normalizer_name(c->normaliser), (int)c->B, (int)c->T,
              (int)c->S, (int)c->H, (int)c->G, (int)c->K, (int)c->M, c->mask, c->bias, c->cap,
              c->dropout, (int)c->layout, (int)c->seed);
     return name;

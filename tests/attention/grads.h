@@ -5,15 +5,15 @@
 #include "fused_scene.h"
 
 typedef struct grads {
-    att_tensor tensor[ATT_SLOTS];
-    char *block[ATT_SLOTS];
-    size_t bytes[ATT_SLOTS];
+    att_tensor tensor[ATT_SLOT_COUNT];
+    char *block[ATT_SLOT_COUNT];
+    size_t bytes[ATT_SLOT_COUNT];
     att_attention_grads to;
 } grads;
 
-static const char *const grad_names[ATT_SLOTS] = { "query",   "key",     "value",   "score_w",
-                                                   "score_u", "score_b", "score_v", "bias",
-                                                   "alibi",   "relative" };
+static const char *const grad_names[ATT_SLOT_COUNT] = { "query",   "key",     "value",   "score_w",
+                                                        "score_u", "score_b", "score_v", "bias",
+                                                        "alibi",   "relative" };
 
 static inline att_tensor *grad_of(grads *g, att_slot slot)
 {
@@ -25,7 +25,7 @@ static inline void grads_new(grads *g, const scene *s, att_dtype dtype)
 {
     *g = (grads){ 0 };
     size_t size = dtype == ATT_F32 ? sizeof(float) : sizeof(double);
-    for (int slot = 0; slot < ATT_SLOTS; slot++) {
+    for (int slot = 0; slot < ATT_SLOT_COUNT; slot++) {
         if (!s->tensor[slot].data)
             continue;
         att_tensor t = s->tensor[slot];
@@ -55,14 +55,14 @@ static inline void grads_new(grads *g, const scene *s, att_dtype dtype)
 
 static inline void grads_free(grads *g)
 {
-    for (int slot = 0; slot < ATT_SLOTS; slot++)
+    for (int slot = 0; slot < ATT_SLOT_COUNT; slot++)
         free(g->block[slot]);
 }
 
 static inline uint64_t grads_hash(const grads *g)
 {
     uint64_t hash = UINT64_C(0xcbf29ce484222325);
-    for (int slot = 0; slot < ATT_SLOTS; slot++)
+    for (int slot = 0; slot < ATT_SLOT_COUNT; slot++)
         if (g->block[slot])
             hash = hash_bytes(hash, g->block[slot], g->bytes[slot]);
     return hash;

@@ -196,7 +196,7 @@ static inline void oracle_threshold(long double *w, const long double *z, int64_
         w[n] = powl(fmaxl(half * z[n] - low, 0), power);
 }
 
-static inline void oracle_normalise(att_normaliser kind, long double *w, const long double *z,
+static inline void oracle_normalise(att_normalizer kind, long double *w, const long double *z,
                                     int64_t count)
 {
     long double sum = 0, sum_exp = 0;
@@ -205,16 +205,16 @@ static inline void oracle_normalise(att_normaliser kind, long double *w, const l
         sum_exp += expl(z[n]);
     }
     for (int64_t n = 0; n < count; n++) {
-        const long double each[] = { [ATT_NORMALISE_SOFTMAX] = expl(z[n]) / sum_exp,
-                                     [ATT_NORMALISE_MEAN] = z[n] / (long double)count,
-                                     [ATT_NORMALISE_SIGMOID] = 1 / (1 + expl(-z[n])),
-                                     [ATT_NORMALISE_SUM] = z[n] / sum,
-                                     [ATT_NORMALISE_NONE] = z[n] };
+        const long double each[] = { [ATT_NORMALIZE_SOFTMAX] = expl(z[n]) / sum_exp,
+                                     [ATT_NORMALIZE_MEAN] = z[n] / (long double)count,
+                                     [ATT_NORMALIZE_SIGMOID] = 1 / (1 + expl(-z[n])),
+                                     [ATT_NORMALIZE_SUM] = z[n] / sum,
+                                     [ATT_NORMALIZE_NONE] = z[n] };
         w[n] = each[kind];
     }
-    if (kind == ATT_NORMALISE_SPARSEMAX)
+    if (kind == ATT_NORMALIZE_SPARSEMAX)
         oracle_threshold(w, z, count, 1, 1);
-    if (kind == ATT_NORMALISE_ENTMAX15)
+    if (kind == ATT_NORMALIZE_ENTMAX15)
         oracle_threshold(w, z, count, 0.5L, 2);
 }
 
@@ -224,7 +224,8 @@ static inline long double oracle_factor(const scene *s, int64_t b, int64_t h, in
     if (!s->choice.dropped)
         return 1;
     uint32_t key[4], word[4];
-    att_philox(key, (uint32_t[]){ (uint32_t)s->how.drop_step, 0, (uint32_t)s->how.drop_layer, 0 },
+    att_philox(key,
+               (uint32_t[]){ (uint32_t)s->how.dropout_step, 0, (uint32_t)s->how.dropout_layer, 0 },
                (uint32_t[]){ (uint32_t)s->seed, (uint32_t)(s->seed >> 32) });
     att_philox(word, (uint32_t[]){ (uint32_t)j / 4, (uint32_t)i, (uint32_t)h, (uint32_t)b }, key);
     return word[j % 4] * 0x1p-32L < 0.25L ? 0 : 1 / 0.75L;

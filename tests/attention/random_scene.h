@@ -38,7 +38,7 @@ static inline choice draw_choice(dice *d)
 {
     bool tiled = once_in(d, 2);
     choice c = { .score = (att_score)roll(d, tiled ? 2 : ATT_SCORE_LOCATION + 1),
-                 .normaliser = (att_normaliser)(tiled ? 0 : roll(d, ATT_NORMALISE_NONE + 1)),
+                 .normaliser = (att_normalizer)(tiled ? 0 : roll(d, ATT_NORMALIZE_NONE + 1)),
                  .B = roll(d, 4),
                  .T = draw_size(d),
                  .S = draw_size(d),
@@ -178,8 +178,8 @@ static inline void draw_dense(scene *s, dice *d)
     s->allow = malloc((size_t)room);
     for (int64_t n = 0; n < room; n++)
         s->allow[n] = (uint8_t)(roll(d, 6) >= hidden ? 1 + roll(d, 255) : 0);
-    s->how.allow = s->allow + offset;
-    memcpy(s->how.allow_stride, t.stride, sizeof s->how.allow_stride);
+    s->how.mask = s->allow + offset;
+    memcpy(s->how.mask_stride, t.stride, sizeof s->how.mask_stride);
 }
 
 static inline void draw_masks(scene *s, dice *d)
@@ -224,14 +224,14 @@ static inline void scene_draw(scene *s, dice *d)
     double spread = c.score == ATT_SCORE_GAUSSIAN ? 1 / sqrt((double)(c.K + 1)) : 0.7;
     *s = (scene){ .c = c };
     s->c.K = Kq > Kk ? Kq : Kk;
-    s->how = (att_attention){ .score = c.score,
-                              .normaliser = c.normaliser,
-                              .scale = c.scale,
-                              .soft_cap = c.cap,
-                              .dropout = c.dropout,
-                              .drop_seed = c.seed,
-                              .drop_step = 5,
-                              .drop_layer = 2 };
+    s->how = (att_attention_options){ .score = c.score,
+                                      .normalizer = c.normaliser,
+                                      .scale = c.scale,
+                                      .soft_cap = c.cap,
+                                      .dropout = c.dropout,
+                                      .dropout_seed = c.seed,
+                                      .dropout_step = 5,
+                                      .dropout_layer = 2 };
     draw_tensor(s, d, ATT_SLOT_QUERY, 4, SHAPE(c.B, c.T, c.H, Kq), spread);
     draw_tensor(s, d, ATT_SLOT_KEY, 4, SHAPE(c.B, c.S, c.G, Kk), spread);
     draw_tensor(s, d, ATT_SLOT_VALUE, 4, SHAPE(c.B, c.S, c.G, c.M), 1);
@@ -266,7 +266,7 @@ static inline void results_draw(results *r, const scene *s, dice *d, att_dtype d
 static inline void grads_draw(grads *g, const scene *s, dice *d, att_dtype dtype, bool all)
 {
     scene own = *s;
-    for (int slot = 0; slot < ATT_SLOTS; slot++) {
+    for (int slot = 0; slot < ATT_SLOT_COUNT; slot++) {
         att_tensor *t = &own.tensor[slot];
         draw_strides(d, t, false);
         if (roll(d, 4) == 0 && !all)

@@ -26,7 +26,7 @@ static const struct scene_heads {
 
 enum {
     SCORES = ATT_SCORE_LOCATION + 1,
-    NORMALISERS = ATT_NORMALISE_NONE + 1,
+    NORMALISERS = ATT_NORMALIZE_NONE + 1,
     MASKS = COUNT(scene_masks),
     BIASES = COUNT(scene_biases),
     LAYOUTS = COUNT(scene_heads),
@@ -36,7 +36,7 @@ enum {
 
 typedef struct scene_choice {
     att_score score;
-    att_normaliser normaliser;
+    att_normalizer normaliser;
     int mask;
     int bias;
     struct scene_heads heads;
@@ -48,11 +48,11 @@ typedef struct scene_choice {
 typedef struct scene {
     scene_choice choice;
     uint64_t seed;
-    att_attention how;
+    att_attention_options how;
     att_attention_inputs in;
     int64_t B, T, S, H, G, Kq, Kk, M, A;
-    att_tensor tensor[ATT_SLOTS]; /* data NULL where not used */
-    double data[ATT_SLOTS][ROOM];
+    att_tensor tensor[ATT_SLOT_COUNT]; /* data NULL where not used */
+    double data[ATT_SLOT_COUNT][ROOM];
     int64_t query_lengths[2], key_lengths[2], query_offsets[4], key_offsets[4];
     att_block blocks[4];
     uint8_t allow[ROOM];
@@ -68,7 +68,7 @@ static inline scene_choice scene_choose(int n)
     choice.heads = scene_heads[rest % LAYOUTS], rest /= LAYOUTS;
     choice.bias = scene_biases[rest % BIASES], rest /= BIASES;
     choice.mask = scene_masks[rest % MASKS], rest /= MASKS;
-    choice.normaliser = (att_normaliser)(rest % NORMALISERS), rest /= NORMALISERS;
+    choice.normaliser = (att_normalizer)(rest % NORMALISERS), rest /= NORMALISERS;
     choice.score = (att_score)rest;
     if (choice.score == ATT_SCORE_ADDITIVE && n % 5 < 4)
         choice.projected = n % 5;
@@ -79,7 +79,7 @@ static inline const char *scene_name(const scene_choice *c)
 {
     static char name[160];
     snprintf(name, sizeof name, "%s, %s, mask %d, bias %d, heads %d/%d%s%s%s",
-             att_score_name(c->score), att_normaliser_name(c->normaliser), c->mask, c->bias,
+             att_score_name(c->score), att_normalizer_name(c->normaliser), c->mask, c->bias,
              (int)c->heads.H, (int)c->heads.G, c->capped ? ", capped" : "",
              c->dropped ? ", dropped" : "", c->projected ? ", projected" : "");
     return name;
@@ -105,7 +105,7 @@ static inline const att_tensor *scene_input(const scene *s, att_slot slot)
 /* Points the inputs at the tensors; again after the scene was copied. */
 static inline void scene_connect(scene *s)
 {
-    for (int slot = 0; slot < ATT_SLOTS; slot++)
+    for (int slot = 0; slot < ATT_SLOT_COUNT; slot++)
         if (s->tensor[slot].data)
             s->tensor[slot].data = s->data[slot];
     s->in = (att_attention_inputs){ .query = scene_input(s, ATT_SLOT_QUERY),
@@ -123,14 +123,14 @@ static inline void scene_connect(scene *s)
     s->how.query_offsets = s->choice.mask & PACKED ? s->query_offsets : NULL;
     s->how.key_offsets = s->choice.mask & PACKED ? s->key_offsets : NULL;
     s->how.blocks = s->choice.mask & BLOCKS ? s->blocks : NULL;
-    s->how.allow = s->choice.mask & DENSE ? s->allow : NULL;
+    s->how.mask = s->choice.mask & DENSE ? s->allow : NULL;
 }
 
 /* The sum normaliser divides by the sum of a row's scores. Its scenes have positive inputs, so that
  * no sum comes near 0; all others take either sign. */
 static inline double scene_low(const scene *s)
 {
-    return s->choice.normaliser == ATT_NORMALISE_SUM ? 0.3 : -1;
+    return s->choice.normaliser == ATT_NORMALIZE_SUM ? 0.3 : -1;
 }
 
 static inline void scene_fill_score(scene *s)
@@ -199,7 +199,7 @@ static inline void scene_fill_masks(scene *s)
     s->how.block_keys = 2;
     s->how.block_count = mask & BLOCKS ? 4 : 0; /* out of order, one of them twice */
     memcpy(s->blocks, (att_block[]){ { 1, 1 }, { 0, 1 }, { 0, 0 }, { 0, 1 } }, sizeof s->blocks);
-    memcpy(s->how.allow_stride, (int64_t[]){ 0, s->T * s->S, s->S, 1 }, sizeof s->how.allow_stride);
+    memcpy(s->how.mask_stride, (int64_t[]){ 0, s->T * s->S, s->S, 1 }, sizeof s->how.mask_stride);
     for (int64_t n = 0; n < s->H * s->T * s->S; n++)
         s->allow[n] = att_random_double(s->seed, 99, (uint64_t)n) < 0.8;
 }
@@ -228,14 +228,14 @@ static inline void scene_new(scene *s, scene_choice choice, uint64_t seed)
                   .Kk = wide && !(choice.projected & KEYS_PROJECTED) ? 2 : 3,
                   .M = 2,
                   .A = 3 };
-    s->how = (att_attention){ .score = choice.score,
-                              .normaliser = choice.normaliser,
-                              .scale = choice.capped ? 1.25 : 0,
-                              .soft_cap = choice.capped ? 1.5 : 0,
-                              .dropout = choice.dropped ? 0.25 : 0,
-                              .drop_seed = seed,
-                              .drop_step = 7,
-                              .drop_layer = 3 };
+    s->how = (att_attention_options){ .score = choice.score,
+                                      .normalizer = choice.normaliser,
+                                      .scale = choice.capped ? 1.25 : 0,
+                                      .soft_cap = choice.capped ? 1.5 : 0,
+                                      .dropout = choice.dropped ? 0.25 : 0,
+                                      .dropout_seed = seed,
+                                      .dropout_step = 7,
+                                      .dropout_layer = 3 };
     scene_fill(s, ATT_SLOT_QUERY, view4(NULL, s->B, s->T, s->H, s->Kq), scene_low(s), 1);
     scene_fill(s, ATT_SLOT_KEY, view4(NULL, s->B, s->S, s->G, s->Kk), scene_low(s), 1);
     scene_fill(s, ATT_SLOT_VALUE, view4(NULL, s->B, s->S, s->G, s->M), -1, 1);

@@ -15,9 +15,9 @@ static const double step = 0x1p-9;
 
 /* The gradients of a scene, and a direction to move its inputs along, both as its tensors. */
 typedef struct slopes {
-    att_tensor tensor[ATT_SLOTS];
-    double grad[ATT_SLOTS][ROOM];
-    double direction[ATT_SLOTS][ROOM];
+    att_tensor tensor[ATT_SLOT_COUNT];
+    double grad[ATT_SLOT_COUNT][ROOM];
+    double direction[ATT_SLOT_COUNT][ROOM];
     double output_grad[ROOM];
 } slopes;
 
@@ -28,8 +28,8 @@ static int64_t size_of(const scene *s, int slot)
 
 static att_attention_grads grads_of(slopes *l, const scene *s)
 {
-    att_tensor *grad[ATT_SLOTS];
-    for (int slot = 0; slot < ATT_SLOTS; slot++) {
+    att_tensor *grad[ATT_SLOT_COUNT];
+    for (int slot = 0; slot < ATT_SLOT_COUNT; slot++) {
         l->tensor[slot] = s->tensor[slot];
         l->tensor[slot].data = l->grad[slot];
         grad[slot] = s->tensor[slot].data ? &l->tensor[slot] : NULL;
@@ -77,11 +77,11 @@ static double loss(const scene *s, const slopes *l, double along, uint64_t *piec
     static scene_results r;
     moved = *s;
     scene_connect(&moved);
-    for (int slot = 0; slot < ATT_SLOTS; slot++)
+    for (int slot = 0; slot < ATT_SLOT_COUNT; slot++)
         for (int64_t n = 0; n < size_of(s, slot); n++)
             moved.data[slot][n] += along * l->direction[slot][n];
     scene_results_new(&r, s);
-    ASSERT_OK(att_attention_forward_ref(&moved.how, &moved.in, &r.out, err));
+    ASSERT_OK(att_attention_forward_reference(&moved.how, &moved.in, &r.out, err));
     *piece = pieces(&moved, &r);
     double sum = 0;
     for (int64_t n = 0; n < s->B * s->T * s->H * s->M; n++)
@@ -135,14 +135,14 @@ static void run_backward(const scene *s, slopes *l)
     random_fill(l->output_grad, s->B * s->T * s->H * s->M, s->seed, 50);
     att_tensor output_grad = view4(l->output_grad, s->B, s->T, s->H, s->M);
     att_attention_grads grads = grads_of(l, s);
-    ASSERT_OK(att_attention_backward_ref(&s->how, &s->in, &output_grad, &grads, err));
+    ASSERT_OK(att_attention_backward_reference(&s->how, &s->in, &output_grad, &grads, err));
 }
 
 /* One direction through all tensors at once; gives false where a kink is in the way. */
 static bool check_direction(const scene *s, slopes *l)
 {
     double found = 0, slope, error;
-    for (int slot = 0; slot < ATT_SLOTS; slot++) {
+    for (int slot = 0; slot < ATT_SLOT_COUNT; slot++) {
         random_fill(l->direction[slot], size_of(s, slot), s->seed, 60 + (uint64_t)slot);
         found += along_gradient(s, l, slot);
     }
@@ -185,7 +185,7 @@ static void each_element_of_each_gradient_agrees_with_its_difference(void **stat
     int checked = 0, skipped = 0;
     for (int n = 0; n < SCORES * NORMALISERS; n++) {
         scene_choice choice = { .score = (att_score)(n / NORMALISERS),
-                                .normaliser = (att_normaliser)(n % NORMALISERS),
+                                .normaliser = (att_normalizer)(n % NORMALISERS),
                                 .mask = LENGTHS | CAUSAL | DENSE,
                                 .bias = FULL_BIAS | ALIBI | RELATIVE,
                                 .heads = scene_heads[2],
@@ -194,7 +194,7 @@ static void each_element_of_each_gradient_agrees_with_its_difference(void **stat
         scene_new(&s, choice, (uint64_t)n + 1000);
         run_backward(&s, &l);
         memset(l.direction, 0, sizeof l.direction);
-        for (int slot = 0; slot < ATT_SLOTS; slot++)
+        for (int slot = 0; slot < ATT_SLOT_COUNT; slot++)
             for (int64_t e = 0; e < size_of(&s, slot); e++) {
                 double slope, error;
                 l.direction[slot][e] = 1;

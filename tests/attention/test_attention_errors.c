@@ -6,7 +6,7 @@
 
 /* A sound computation, B 1, T 3, S 5, H 2, G 1, K 4, M 3, to be spoilt. */
 typedef struct bench {
-    att_attention how;
+    att_attention_options how;
     att_attention_inputs in;
     att_attention_outputs out;
     att_attention_grads grads;
@@ -186,7 +186,7 @@ static void location(bench *t, int64_t rows)
     X(relative_even, (t->relative = view2(numbers, 2, 4), t->in.relative = &t->relative),          \
       "relative [2, 4]: the table is [H|1,2R+1], but 4 is even")                                   \
     X(score_number, t->how.score = (att_score)8, "there is no score number 8")                     \
-    X(normaliser_number, t->how.normaliser = (att_normaliser)7, "there is no normaliser number 7") \
+    X(normaliser_number, t->how.normalizer = (att_normalizer)7, "there is no normaliser number 7") \
     X(scale_nan, t->how.scale = NAN, "scale is nan, expected a finite number")                     \
     X(scale_infinite, t->how.scale = INFINITY, "scale is inf, expected a finite number")           \
     X(cap_negative, t->how.soft_cap = -1,                                                          \
@@ -306,12 +306,13 @@ static void each_broken_rule_of_the_forward_is_named(void **state)
         att_error err = { 0 };
         bench_new(&t);
         forward_cases[n].spoil(&t);
-        att_status status = att_attention_forward_ref(&t.how, &t.in, &t.out, &err);
+        att_status status = att_attention_forward_reference(&t.how, &t.in, &t.out, &err);
         expect_refusal(&forward_cases[n], status, &err);
         att_error again = { 0 };
         status = att_attention_forward_matrix(&t.how, &t.in, &t.out, &again);
         expect_refusal(&forward_cases[n], status, &again);
-        assert_int_equal(att_attention_forward_ref(&t.how, &t.in, &t.out, NULL), ATT_BAD_INPUT);
+        assert_int_equal(att_attention_forward_reference(&t.how, &t.in, &t.out, NULL),
+                         ATT_BAD_INPUT);
     }
 }
 
@@ -323,7 +324,8 @@ static void each_broken_rule_of_the_backward_is_named(void **state)
         att_error err = { 0 };
         bench_new(&t);
         backward_cases[n].spoil(&t);
-        att_status status = att_attention_backward_ref(&t.how, &t.in, t.upstream, &t.grads, &err);
+        att_status status =
+            att_attention_backward_reference(&t.how, &t.in, t.upstream, &t.grads, &err);
         expect_refusal(&backward_cases[n], status, &err);
     }
 }
@@ -333,12 +335,12 @@ static void the_computation_that_is_spoilt_is_sound(void **state)
     (void)state;
     bench t;
     bench_new(&t);
-    t.how.allow = allow;
+    t.how.mask = allow;
     t.output.data = (double[18]){ 0 };
-    ASSERT_OK(att_attention_forward_ref(&t.how, &t.in, &t.out, err));
+    ASSERT_OK(att_attention_forward_reference(&t.how, &t.in, &t.out, err));
     additive(&t);
-    ASSERT_OK(att_attention_forward_ref(&t.how, &t.in, &t.out, err));
-    ASSERT_OK(att_attention_backward_ref(&t.how, &t.in, t.upstream, &t.grads, err));
+    ASSERT_OK(att_attention_forward_reference(&t.how, &t.in, &t.out, err));
+    ASSERT_OK(att_attention_backward_reference(&t.how, &t.in, t.upstream, &t.grads, err));
 }
 
 /* ---- memory */
@@ -349,7 +351,7 @@ static att_status try_forward(const scene *s, att_error *err)
 {
     static scene_results r;
     scene_results_new(&r, s);
-    return att_attention_forward_ref(&s->how, &s->in, &r.out, err);
+    return att_attention_forward_reference(&s->how, &s->in, &r.out, err);
 }
 
 static att_status try_matrix(const scene *s, att_error *err)
@@ -365,8 +367,8 @@ static att_status try_backward(const scene *s, att_error *err)
     att_tensor output_grad = view4(upstream, s->B, s->T, s->H, s->M);
     att_tensor bias_grad = s->tensor[ATT_SLOT_BIAS];
     bias_grad.data = bias;
-    return att_attention_backward_ref(&s->how, &s->in, &output_grad,
-                                      &(att_attention_grads){ .bias = &bias_grad }, err);
+    return att_attention_backward_reference(&s->how, &s->in, &output_grad,
+                                            &(att_attention_grads){ .bias = &bias_grad }, err);
 }
 
 /* Makes each allocation fail in turn until the attempt gets through; nothing may stay behind. */
@@ -394,8 +396,8 @@ static void a_backward_without_grads_is_refused(void **state)
     bench t;
     bench_new(&t);
     att_error of_ref = { 0 }, of_fast = { 0 };
-    expect_refusal(&none, att_attention_backward_ref(&t.how, &t.in, t.upstream, NULL, &of_ref),
-                   &of_ref);
+    expect_refusal(
+        &none, att_attention_backward_reference(&t.how, &t.in, t.upstream, NULL, &of_ref), &of_ref);
     expect_refusal(&none,
                    att_attention_backward(&t.how, &t.in, NULL, t.upstream, NULL, NULL, &of_fast),
                    &of_fast);
@@ -411,12 +413,12 @@ static void a_backward_with_nothing_wanted_does_nothing(void **state)
     att_attention_inputs in = { .query = &input, .key = &input, .value = &input };
     att_attention_grads nothing = { 0 };
     for (int score = ATT_SCORE_DOT; score <= ATT_SCORE_COSINE; score++) {
-        att_attention how = { .score = (att_score)score };
+        att_attention_options how = { .score = (att_score)score };
         if (att_attention_workspace(&how, &in, true) == 0)
             continue; /* it needs parameters */
         att_alloc_fail_at(1);
         ASSERT_OK(att_attention_backward(&how, &in, NULL, &upstream, &nothing, NULL, err));
-        ASSERT_OK(att_attention_backward_ref(&how, &in, &upstream, &nothing, err));
+        ASSERT_OK(att_attention_backward_reference(&how, &in, &upstream, &nothing, err));
         att_alloc_fail_at(0);
     }
 }
@@ -447,15 +449,15 @@ static void every_array_of_the_working_area_may_fail(void **state)
     att_attention_inputs in = { .query = &query, .key = &key, .value = &key };
     att_attention_outputs outputs = { .output = &output };
     att_attention_grads grads = { .query = &output };
-    att_attention how = { .score = ATT_SCORE_COSINE };
+    att_attention_options how = { .score = ATT_SCORE_COSINE };
     size_t alive = att_alloc_live();
     for (int backward = 0; backward < 2; backward++) {
         size_t n = 0;
         att_status status = ATT_NO_MEMORY;
         while (status != ATT_OK) {
             att_alloc_fail_at(++n);
-            status = backward ? att_attention_backward_ref(&how, &in, &output, &grads, NULL)
-                              : att_attention_forward_ref(&how, &in, &outputs, NULL);
+            status = backward ? att_attention_backward_reference(&how, &in, &output, &grads, NULL)
+                              : att_attention_forward_reference(&how, &in, &outputs, NULL);
             att_alloc_fail_at(0);
             assert_int_equal(att_alloc_live(), alive);
             assert_true(status == ATT_OK || status == ATT_NO_MEMORY);
@@ -473,13 +475,14 @@ static void a_product_of_sizes_that_overflows_is_out_of_memory(void **state)
     att_tensor huge = view4(one, 1, 1, 1, 1), output = huge;
     huge.shape[1] = huge.shape[3] = output.shape[1] = output.shape[3] = (int64_t)1 << 32;
     huge.stride[1] = huge.stride[3] = 0;
-    att_attention how = { 0 };
+    att_attention_options how = { 0 };
     att_attention_inputs in = { .query = &huge, .key = &huge, .value = &huge };
     att_attention_outputs outputs = { .output = &output };
-    assert_int_equal(att_attention_forward_ref(&how, &in, &outputs, NULL), ATT_NO_MEMORY);
+    assert_int_equal(att_attention_forward_reference(&how, &in, &outputs, NULL), ATT_NO_MEMORY);
     assert_int_equal(att_attention_forward_matrix(&how, &in, &outputs, NULL), ATT_NO_MEMORY);
     att_attention_grads grads = { .query = &output };
-    assert_int_equal(att_attention_backward_ref(&how, &in, &huge, &grads, NULL), ATT_NO_MEMORY);
+    assert_int_equal(att_attention_backward_reference(&how, &in, &huge, &grads, NULL),
+                     ATT_NO_MEMORY);
 }
 
 int main(void)

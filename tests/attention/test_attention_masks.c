@@ -5,24 +5,24 @@
 /* Everything a scene gives, forward and backward. */
 typedef struct everything {
     scene_results r;
-    double grad[ATT_SLOTS][ROOM];
+    double grad[ATT_SLOT_COUNT][ROOM];
 } everything;
 
 static void work_out(everything *e, const scene *s, const double *output_grad)
 {
-    att_tensor grad[ATT_SLOTS], *to[ATT_SLOTS];
+    att_tensor grad[ATT_SLOT_COUNT], *to[ATT_SLOT_COUNT];
     memset(e->grad, 0, sizeof e->grad);
-    for (int slot = 0; slot < ATT_SLOTS; slot++) {
+    for (int slot = 0; slot < ATT_SLOT_COUNT; slot++) {
         grad[slot] = s->tensor[slot];
         grad[slot].data = e->grad[slot];
         to[slot] = s->tensor[slot].data ? &grad[slot] : NULL;
     }
     scene_results_new(&e->r, s);
-    ASSERT_OK(att_attention_forward_ref(&s->how, &s->in, &e->r.out, err));
+    ASSERT_OK(att_attention_forward_reference(&s->how, &s->in, &e->r.out, err));
     att_tensor upstream = view4(output_grad, s->B, s->T, s->H, s->M);
     att_attention_grads grads = { to[0], to[1], to[2], to[3], to[4],
                                   to[5], to[6], to[7], to[8], to[9] };
-    ASSERT_OK(att_attention_backward_ref(&s->how, &s->in, &upstream, &grads, err));
+    ASSERT_OK(att_attention_backward_reference(&s->how, &s->in, &upstream, &grads, err));
 }
 
 static void fill_output_grad(double *to, uint64_t seed)
@@ -209,7 +209,8 @@ static att_attention_inputs parameters(att_score score, int64_t S, int64_t K, co
 }
 
 /* Forward and backward with these sizes of B, T, S, K and M and every input 0.5. */
-static void run_sizes(const att_attention *how, const int64_t size[5], double *output, double *lse)
+static void run_sizes(const att_attention_options *how, const int64_t size[5], double *output,
+                      double *lse)
 {
     double halves[64], dq[16] = { 0 };
     int64_t B = size[0], T = size[1], S = size[2], K = size[3], M = size[4];
@@ -222,8 +223,9 @@ static void run_sizes(const att_attention *how, const int64_t size[5], double *o
     in.key = &k;
     in.value = &v;
     att_attention_outputs out = { .output = &o, .log_sum_exp = &l };
-    ASSERT_OK(att_attention_forward_ref(how, &in, &out, err));
-    ASSERT_OK(att_attention_backward_ref(how, &in, &o, &(att_attention_grads){ .query = &d }, err));
+    ASSERT_OK(att_attention_forward_reference(how, &in, &out, err));
+    ASSERT_OK(
+        att_attention_backward_reference(how, &in, &o, &(att_attention_grads){ .query = &d }, err));
 }
 
 static void every_size_but_that_of_heads_may_be_zero(void **state)
@@ -231,8 +233,8 @@ static void every_size_but_that_of_heads_may_be_zero(void **state)
     (void)state;
     for (int n = 0; n < 5 * SCORES * NORMALISERS; n++) {
         int zero = n % 5;
-        att_attention how = { .score = (att_score)(n / 5 % SCORES),
-                              .normaliser = (att_normaliser)(n / 5 / SCORES) };
+        att_attention_options how = { .score = (att_score)(n / 5 % SCORES),
+                                      .normalizer = (att_normalizer)(n / 5 / SCORES) };
         int64_t size[5] = { 2, 2, 2, 2, 2 };
         double output[8], lse[4];
         size[zero] = 0;
@@ -242,7 +244,7 @@ static void every_size_but_that_of_heads_may_be_zero(void **state)
             assert_near(output, (double[]){ 0, 0, 0, 0, 0, 0, 0, 0 }, 8, 0);
             assert_true(lse[0] == -INFINITY);
         }
-        if (zero == 3 && how.normaliser == ATT_NORMALISE_SOFTMAX) /* all scores alike */
+        if (zero == 3 && how.normalizer == ATT_NORMALIZE_SOFTMAX) /* all scores alike */
             assert_close(output[0], 0.5, 0);
     }
 }
@@ -250,8 +252,8 @@ static void every_size_but_that_of_heads_may_be_zero(void **state)
 /* ---- what masks mean */
 
 /* Attention of one head, B = 1, over the queries and keys of a scene. */
-static void forward(const scene *s, const att_attention *how, int64_t T, int64_t S, int64_t i,
-                    int64_t j, double *output)
+static void forward(const scene *s, const att_attention_options *how, int64_t T, int64_t S,
+                    int64_t i, int64_t j, double *output)
 {
     att_tensor query = view4(s->data[ATT_SLOT_QUERY] + i * s->Kq, 1, T, 1, s->Kq);
     att_tensor key = view4(s->data[ATT_SLOT_KEY] + j * s->Kk, 1, S, 1, s->Kk);
@@ -261,14 +263,15 @@ static void forward(const scene *s, const att_attention *how, int64_t T, int64_t
     in.query = &query;
     in.key = &key;
     in.value = &value;
-    ASSERT_OK(att_attention_forward_ref(how, &in, &(att_attention_outputs){ .output = &out }, err));
+    ASSERT_OK(
+        att_attention_forward_reference(how, &in, &(att_attention_outputs){ .output = &out }, err));
 }
 
 /* A scene of 5 queries and 5 keys with everything that counts positions. */
 static void positions_scene(scene *s, int score, int normaliser)
 {
     scene_choice choice = { .score = (att_score)score,
-                            .normaliser = (att_normaliser)normaliser,
+                            .normaliser = (att_normalizer)normaliser,
                             .mask = PACKED | CAUSAL | WINDOW,
                             .bias = ALIBI | RELATIVE,
                             .heads = { 1, 1, false } };
@@ -287,7 +290,7 @@ static void packed_sequences_equal_separate_ones(void **state)
             positions_scene(&s, score, normaliser);
             double packed[10], apart[10];
             forward(&s, &s.how, 5, 5, 0, 0, packed);
-            att_attention how = s.how;
+            att_attention_options how = s.how;
             how.sequences = 0;
             how.query_offsets = how.key_offsets = NULL;
             forward(&s, &how, 3, 2, 0, 0, apart);
@@ -307,7 +310,7 @@ static void key_lengths_equal_keys_cut_off(void **state)
             s.how.sequences = 0;
             s.how.query_offsets = s.how.key_offsets = NULL;
             s.how.causal = s.how.window = false;
-            att_attention how = s.how;
+            att_attention_options how = s.how;
             how.key_lengths = (int64_t[]){ 3 };
             how.query_lengths = (int64_t[]){ 4 };
             forward(&s, &how, 5, 5, 0, 0, masked);
@@ -322,8 +325,8 @@ static void an_offset_continues_where_the_queries_before_ended(void **state)
 {
     (void)state;
     static scene s;
-    positions_scene(&s, ATT_SCORE_SCALED, ATT_NORMALISE_SOFTMAX);
-    att_attention how = { .score = ATT_SCORE_SCALED, .causal = true };
+    positions_scene(&s, ATT_SCORE_SCALED, ATT_NORMALIZE_SOFTMAX);
+    att_attention_options how = { .score = ATT_SCORE_SCALED, .causal = true };
     double whole[10], step[2];
     forward(&s, &how, 5, 5, 0, 0, whole);
     for (int64_t i = 0; i < 5; i++) {
@@ -342,7 +345,7 @@ static void masks_leave_the_keys_their_definition_names(void **state)
     static const att_block diagonal[] = { { 1, 1 }, { 0, 0 } };
     static const uint8_t odd[] = { 0, 1, 0, 1 };
     static const struct {
-        att_attention how;
+        att_attention_options how;
         const char *keys; /* 3 queries of 4 keys */
     } rows[] = {
         { { .causal = true }, "1000 1100 1110" },
@@ -373,15 +376,15 @@ static void masks_leave_the_keys_their_definition_names(void **state)
             .block_keys = 3,
             .causal = true },
           "1000 1100 0000" },
-        { { .allow = odd, .allow_stride = { 0, 0, 0, 1 } }, "0101 0101 0101" },
-        { { .allow = odd, .allow_stride = { 0, 0, 1, 0 } }, "0000 1111 0000" },
+        { { .mask = odd, .mask_stride = { 0, 0, 0, 1 } }, "0101 0101 0101" },
+        { { .mask = odd, .mask_stride = { 0, 0, 1, 0 } }, "0000 1111 0000" },
     };
     double numbers[16], output[3], weights[12];
     poison(numbers, 16, 1);
     for (size_t n = 0; n < COUNT(rows); n++) {
         att_tensor q = view4(numbers, 1, 3, 1, 1), k = view4(numbers, 1, 4, 1, 1);
         att_tensor o = view4(output, 1, 3, 1, 1), w = view4(weights, 1, 1, 3, 4);
-        ASSERT_OK(att_attention_forward_ref(
+        ASSERT_OK(att_attention_forward_reference(
             &rows[n].how, &(att_attention_inputs){ .query = &q, .key = &k, .value = &k },
             &(att_attention_outputs){ .output = &o, .weights = &w }, err));
         char seen[16];

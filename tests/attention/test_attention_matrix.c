@@ -22,7 +22,7 @@ static void the_matrix_form_equals_the_reference(void **state)
         scene_new(&s, choice, (uint64_t)n);
         scene_results_new(&r, &s);
         scene_results_new(&m, &s);
-        ASSERT_OK(att_attention_forward_ref(&s.how, &s.in, &r.out, err));
+        ASSERT_OK(att_attention_forward_reference(&s.how, &s.in, &r.out, err));
         ASSERT_OK(att_attention_forward_matrix(&s.how, &s.in, &m.out, err));
         size_t rows = (size_t)(s.B * s.H * s.T);
         assert_near(m.output, r.output, rows * (size_t)s.M, limit);
@@ -60,7 +60,7 @@ static void the_matrix_form_alone_lets_a_masked_value_show(void **state)
     scene_new(&s, (scene_choice){ .mask = LENGTHS, .heads = { 1, 1, false } }, 1);
     s.data[ATT_SLOT_VALUE][(s.S - 1) * s.M] = NAN; /* key_lengths[0] is S - 1 */
     scene_results_new(&r, &s);
-    ASSERT_OK(att_attention_forward_ref(&s.how, &s.in, &r.out, err));
+    ASSERT_OK(att_attention_forward_reference(&s.how, &s.in, &r.out, err));
     assert_true(isfinite(r.output[0]));
     ASSERT_OK(att_attention_forward_matrix(&s.how, &s.in, &r.out, err));
     assert_true(isnan(r.output[0]));

@@ -21,7 +21,7 @@ static choice additive(uint64_t seed)
                      .M = 5,
                      .A = 19,
                      .score = ATT_SCORE_ADDITIVE,
-                     .normaliser = seed % 2 ? ATT_NORMALISE_SPARSEMAX : ATT_NORMALISE_SOFTMAX,
+                     .normaliser = seed % 2 ? ATT_NORMALIZE_SPARSEMAX : ATT_NORMALIZE_SOFTMAX,
                      .mask = some_masks[seed % COUNT(some_masks)],
                      .bias = seed % 3 ? 0 : ALIBI,
                      .seed = 2 * seed }; /* even: heads share W and U */
@@ -38,7 +38,7 @@ static void project(pair *p, att_slot input, att_slot parameter)
     att_tensor b = att_tensor_view(matrix->data, ATT_F32, 2, SHAPE(A, from->shape[3])), turned;
     att_tensor c = att_tensor_view(to, ATT_F32, 2, SHAPE(rows, A));
     ASSERT_OK(att_tensor_transpose(&turned, &b, 0, 1, err));
-    ASSERT_OK(att_product(&c, &a, &turned, NULL, err));
+    ASSERT_OK(att_matmul(&c, &a, &turned, NULL, err));
     p->products[input == ATT_SLOT_KEY] = to;
     s->tensor[input] =
         att_tensor_view(to, ATT_F32, 4, SHAPE(from->shape[0], from->shape[1], from->shape[2], A));
@@ -115,7 +115,7 @@ static void its_other_gradients_are_the_same_bits(void **state)
                                          NULL, err));
         ASSERT_OK(att_attention_backward(&p.projected.how, &p.projected.in, NULL, of_output,
                                          &projected.to, NULL, err));
-        for (int slot = 0; slot < ATT_SLOTS; slot++)
+        for (int slot = 0; slot < ATT_SLOT_COUNT; slot++)
             if (p.whole.tensor[slot].shape[3] == p.projected.tensor[slot].shape[3])
                 assert_same_grad(&whole, &projected, (att_slot)slot);
         grads_free(&whole);
@@ -135,7 +135,7 @@ static void projected_keys_are_used_where_they_lie(void **state)
     att_tensor key = att_tensor_view(numbers, ATT_F32, 4, SHAPE(1, keys, 1, width));
     att_tensor v = att_tensor_view(numbers, ATT_F32, 2, SHAPE(1, width));
     att_tensor u = att_tensor_view(numbers, ATT_F32, 3, SHAPE(1, width, width));
-    att_attention how = { .score = ATT_SCORE_ADDITIVE };
+    att_attention_options how = { .score = ATT_SCORE_ADDITIVE };
     att_attention_inputs in = { .query = &query, .key = &key, .value = &key, .score_v = &v };
     size_t projected = att_attention_workspace(&how, &in, false);
     in.score_u = &u;

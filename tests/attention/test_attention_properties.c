@@ -10,13 +10,13 @@ static scene_results r, other;
 static void forward(scene *from, scene_results *to)
 {
     scene_results_new(to, from);
-    ASSERT_OK(att_attention_forward_ref(&from->how, &from->in, &to->out, err));
+    ASSERT_OK(att_attention_forward_reference(&from->how, &from->in, &to->out, err));
 }
 
 static scene_choice plain(int score, int normaliser)
 {
     return (scene_choice){ .score = (att_score)score,
-                           .normaliser = (att_normaliser)normaliser,
+                           .normaliser = (att_normalizer)normaliser,
                            .heads = { 1, 1, false } };
 }
 
@@ -25,10 +25,10 @@ static void weights_of_a_row_sum_to_one(void **state)
     (void)state;
     for (int n = 0; n < SCENES; n++) {
         scene_choice choice = scene_choose(n);
-        bool unit = choice.normaliser == ATT_NORMALISE_SOFTMAX ||
-                    choice.normaliser == ATT_NORMALISE_SPARSEMAX ||
-                    choice.normaliser == ATT_NORMALISE_ENTMAX15 ||
-                    choice.normaliser == ATT_NORMALISE_SUM;
+        bool unit = choice.normaliser == ATT_NORMALIZE_SOFTMAX ||
+                    choice.normaliser == ATT_NORMALIZE_SPARSEMAX ||
+                    choice.normaliser == ATT_NORMALIZE_ENTMAX15 ||
+                    choice.normaliser == ATT_NORMALIZE_SUM;
         if (!unit)
             continue;
         scene_new(&s, choice, (uint64_t)n);
@@ -69,7 +69,7 @@ static void permuted_inputs_give_permuted_outputs(void **state)
             forward(&s, &r);
             assert_near(r.output, other.output, (size_t)(s.T * s.M), 4 * 20 * DBL_EPSILON);
         }
-    scene_new(&s, plain(ATT_SCORE_LOCATION, ATT_NORMALISE_SOFTMAX), 3);
+    scene_new(&s, plain(ATT_SCORE_LOCATION, ATT_NORMALIZE_SOFTMAX), 3);
     forward(&s, &r);
     turn(s.data[ATT_SLOT_KEY], s.S, s.Kk);
     turn(s.data[ATT_SLOT_VALUE], s.S, s.M);
@@ -89,7 +89,7 @@ static void a_batch_is_its_sequences_one_by_one(void **state)
         forward(&s, &r);
         scene alone = s;
         scene_connect(&alone);
-        for (int slot = 0; slot < ATT_SLOTS; slot++) {
+        for (int slot = 0; slot < ATT_SLOT_COUNT; slot++) {
             att_tensor *t = &alone.tensor[slot];
             bool batched = slot <= ATT_SLOT_VALUE || (slot == ATT_SLOT_BIAS && t->shape[0] == 2);
             if (!t->data || !batched)
@@ -110,7 +110,7 @@ static void grouped_heads_equal_repeated_ones(void **state)
 {
     (void)state;
     for (int score = 0; score < SCORES; score++) {
-        scene_choice choice = plain(score, ATT_NORMALISE_SOFTMAX);
+        scene_choice choice = plain(score, ATT_NORMALIZE_SOFTMAX);
         choice.heads = (struct scene_heads){ 4, 2, false };
         scene_new(&s, choice, 9);
         forward(&s, &r);
@@ -132,10 +132,10 @@ static void grouped_heads_equal_repeated_ones(void **state)
 static void gaussian_over_its_sum_is_softmax_of_dot(void **state)
 {
     (void)state;
-    scene_new(&s, plain(ATT_SCORE_DOT, ATT_NORMALISE_SOFTMAX), 4);
+    scene_new(&s, plain(ATT_SCORE_DOT, ATT_NORMALIZE_SOFTMAX), 4);
     forward(&s, &r);
     s.how.score = ATT_SCORE_GAUSSIAN;
-    s.how.normaliser = ATT_NORMALISE_SUM;
+    s.how.normalizer = ATT_NORMALIZE_SUM;
     forward(&s, &other);
     assert_near(other.weights, r.weights, (size_t)(s.B * s.T * s.S), 10 * DBL_EPSILON);
 }
@@ -144,7 +144,7 @@ static void gaussian_over_its_sum_is_softmax_of_dot(void **state)
 static void general_score_with_a_multiple_of_the_identity_is_a_scaled_dot(void **state)
 {
     (void)state;
-    scene_new(&s, plain(ATT_SCORE_DOT, ATT_NORMALISE_SOFTMAX), 4);
+    scene_new(&s, plain(ATT_SCORE_DOT, ATT_NORMALIZE_SOFTMAX), 4);
     s.how.scale = 0.5;
     forward(&s, &r);
     const double half[] = { 0.5, 0, 0, 0, 0.5, 0, 0, 0, 0.5 };
@@ -159,7 +159,7 @@ static void general_score_with_a_multiple_of_the_identity_is_a_scaled_dot(void *
 static void a_scale_replaces_that_of_the_scaled_score(void **state)
 {
     (void)state;
-    scene_new(&s, plain(ATT_SCORE_SCALED, ATT_NORMALISE_NONE), 4);
+    scene_new(&s, plain(ATT_SCORE_SCALED, ATT_NORMALIZE_NONE), 4);
     forward(&s, &r);
     s.how.scale = 1 / sqrt(3);
     forward(&s, &other);
@@ -174,7 +174,7 @@ static void a_scale_replaces_that_of_the_scaled_score(void **state)
 static void soft_cap_bounds_scores_before_the_bias(void **state)
 {
     (void)state;
-    scene_new(&s, plain(ATT_SCORE_DOT, ATT_NORMALISE_SOFTMAX), 4);
+    scene_new(&s, plain(ATT_SCORE_DOT, ATT_NORMALIZE_SOFTMAX), 4);
     s.how.scale = 1e6;
     s.how.soft_cap = 2;
     const double seven[] = { 7 };
@@ -189,8 +189,8 @@ static void soft_cap_bounds_scores_before_the_bias(void **state)
 static void a_constant_bias_changes_no_weight_on_the_simplex(void **state)
 {
     (void)state;
-    for (int normaliser = 0; normaliser <= ATT_NORMALISE_ENTMAX15; normaliser++) {
-        if (normaliser == ATT_NORMALISE_MEAN)
+    for (int normaliser = 0; normaliser <= ATT_NORMALIZE_ENTMAX15; normaliser++) {
+        if (normaliser == ATT_NORMALIZE_MEAN)
             continue;
         scene_new(&s, plain(ATT_SCORE_DOT, normaliser), 4);
         forward(&s, &r);
@@ -208,7 +208,7 @@ typedef struct small {
     double q[2], k[4], v[2], output[1], scores[2], dq[2], dk[4];
 } small;
 
-static void run_small(small *m, const att_attention *how, const att_tensor *score_v)
+static void run_small(small *m, const att_attention_options *how, const att_tensor *score_v)
 {
     att_tensor query = view4(m->q, 1, 1, 1, 2), key = view4(m->k, 1, 2, 1, 2);
     att_tensor value = view4(m->v, 1, 2, 1, 1), output = view4(m->output, 1, 1, 1, 1);
@@ -217,16 +217,17 @@ static void run_small(small *m, const att_attention *how, const att_tensor *scor
     memset(m->dq, 0, sizeof m->dq);
     memset(m->dk, 0, sizeof m->dk);
     att_attention_inputs in = { .query = &query, .key = &key, .value = &value, .score_v = score_v };
-    ASSERT_OK(att_attention_forward_ref(
+    ASSERT_OK(att_attention_forward_reference(
         how, &in, &(att_attention_outputs){ .output = &output, .scores = &scores }, err));
-    ASSERT_OK(att_attention_backward_ref(how, &in, &one,
-                                         &(att_attention_grads){ .query = &dq, .key = &dk }, err));
+    ASSERT_OK(att_attention_backward_reference(
+        how, &in, &one, &(att_attention_grads){ .query = &dq, .key = &dk }, err));
 }
 
 static void the_cosine_of_a_zero_vector_is_zero_with_zero_gradient(void **state)
 {
     (void)state;
-    const att_attention how = { .score = ATT_SCORE_COSINE, .normaliser = ATT_NORMALISE_NONE };
+    const att_attention_options how = { .score = ATT_SCORE_COSINE,
+                                        .normalizer = ATT_NORMALIZE_NONE };
     small m = { .q = { 3, 4 }, .k = { 0, 0, 4, 3 }, .v = { 5, 1 } };
     run_small(&m, &how, NULL);
     assert_near(m.scores, (double[]){ 0, 0.96 }, 2, 2 * DBL_EPSILON);
@@ -243,7 +244,8 @@ static void the_cosine_of_a_zero_vector_is_zero_with_zero_gradient(void **state)
 static void the_cosine_of_a_vector_with_nan_is_nan(void **state)
 {
     (void)state;
-    const att_attention how = { .score = ATT_SCORE_COSINE, .normaliser = ATT_NORMALISE_NONE };
+    const att_attention_options how = { .score = ATT_SCORE_COSINE,
+                                        .normalizer = ATT_NORMALIZE_NONE };
     small m = { .q = { 1, 2 }, .k = { NAN, 0, 0, NAN }, .v = { 1, 1 } };
     run_small(&m, &how, NULL);
     assert_true(isnan(m.scores[0]) && isnan(m.scores[1]) && isnan(m.dk[0]) && isnan(m.dk[3]));
@@ -253,7 +255,8 @@ static void the_cosine_of_a_vector_with_nan_is_nan(void **state)
 static void the_cosine_holds_for_vectors_of_any_length(void **state)
 {
     (void)state;
-    const att_attention how = { .score = ATT_SCORE_COSINE, .normaliser = ATT_NORMALISE_NONE };
+    const att_attention_options how = { .score = ATT_SCORE_COSINE,
+                                        .normalizer = ATT_NORMALIZE_NONE };
     small m = { .q = { 3e200, 4e200 }, .k = { 4e-200, 3e-200, 4e-320, 3e-320 }, .v = { 1, 0 } };
     run_small(&m, &how, NULL);
     assert_near(m.scores, (double[]){ 0.96, 0.96 }, 1, 2 * DBL_EPSILON);
@@ -264,7 +267,8 @@ static void the_cosine_holds_for_vectors_of_any_length(void **state)
 static void the_relu_of_the_concatenation_is_flat_at_zero(void **state)
 {
     (void)state;
-    const att_attention how = { .score = ATT_SCORE_CONCAT, .normaliser = ATT_NORMALISE_NONE };
+    const att_attention_options how = { .score = ATT_SCORE_CONCAT,
+                                        .normalizer = ATT_NORMALIZE_NONE };
     const double ones[] = { 1, 1, 1, 1 };
     att_tensor v = view2(ones, 1, 4);
     small m = { .q = { 1, 1 }, .k = { -1, -1, 1, 0 }, .v = { 10, 1 } };

@@ -4,7 +4,7 @@
  *
  *   test_attention_random [FIRST [COUNT]]     other scenes than those of every day */
 #include "random_scene.h"
-#include "rows_check.h"
+#include "rowwise_check.h"
 
 static uint64_t first_seed = 1, seed_count = 200;
 
@@ -41,8 +41,8 @@ static double shortest(const att_tensor *t)
 static bool near_support_edge(const trial *t, double limit)
 {
     const choice *c = &t->s.c;
-    bool square = c->normaliser == ATT_NORMALISE_ENTMAX15;
-    if (!square && c->normaliser != ATT_NORMALISE_SPARSEMAX)
+    bool square = c->normaliser == ATT_NORMALIZE_ENTMAX15;
+    if (!square && c->normaliser != ATT_NORMALIZE_SPARSEMAX)
         return false;
     for (int64_t row = 0; row < c->B * c->H * c->T; row++) {
         int64_t b = row / (c->H * c->T), h = row / c->T % c->H, i = row % c->T;
@@ -89,7 +89,7 @@ static void set_limits(trial *t)
     double edge = EPS * 8 * (double)(c->K + 8) * (1 + score);
     t->limit = tolerance(&t->s, &t->exact) / (1 - c->dropout);
     t->grad_limit = 4 * t->limit * (1 + score);
-    if (c->normaliser == ATT_NORMALISE_SUM)
+    if (c->normaliser == ATT_NORMALIZE_SUM)
         t->grad_limit *= cancelled * cancelled;
     if (c->score == ATT_SCORE_COSINE)
         t->grad_limit /= shortest(t->s.in.query) * shortest(t->s.in.key);
@@ -242,9 +242,9 @@ static void check_grads(const trial *t, const grads *found)
     grads wanted;
     dice d = t->dice;
     grads_draw(&wanted, &t->s, &d, ATT_F64, false);
-    ASSERT_OK(
-        att_attention_backward_ref(&t->s.how, &t->s.in, t->l.grad.out.output, &wanted.to, err));
-    for (int slot = 0; slot < ATT_SLOTS; slot++)
+    ASSERT_OK(att_attention_backward_reference(&t->s.how, &t->s.in, t->l.grad.out.output,
+                                               &wanted.to, err));
+    for (int slot = 0; slot < ATT_SLOT_COUNT; slot++)
         if (found->block[slot])
             check_tensor(grad_names[slot], &found->tensor[slot], &wanted.tensor[slot],
                          t->grad_limit, &t->s.c);
@@ -267,7 +267,7 @@ static uint64_t run_backward(const trial *t, run how, bool check)
     workspace_free(room, size);
     if (check && t->grads_decided)
         check_grads(t, &found);
-    for (int slot = 0; slot < ATT_SLOTS; slot++)
+    for (int slot = 0; slot < ATT_SLOT_COUNT; slot++)
         if (found.block[slot])
             settle_nan(found.block[slot], found.bytes[slot]);
     uint64_t hash = grads_hash(&found);
@@ -287,7 +287,7 @@ static void trial_new(trial *t, uint64_t seed)
     float *block = (float *)(void *)t->l.grad.block[0];
     for (size_t n = 0; n < t->l.grad.bytes[0] / sizeof *block; n++)
         block[n] = (float)uniform(seed, 55, n, 1);
-    ASSERT_OK(att_attention_forward_ref(&t->s.how, &t->s.in, &t->exact.out, err));
+    ASSERT_OK(att_attention_forward_reference(&t->s.how, &t->s.in, &t->exact.out, err));
     set_limits(t);
     poison(t);
 }
@@ -308,9 +308,9 @@ static void try_seed(uint64_t seed)
     uint64_t forward = 0, backward = 0;
     for (int n = 0; n < 6; n++) {
         run how = { .lent = n % 2 == 0, .forward = n % 3 == 0 };
-        how.cpu = n == 0 ? ATT_CPU_REF : (att_cpu)((seed + (uint64_t)n) % (att_cpu_best() + 1));
+        how.cpu = n == 0 ? ATT_CPU_SCALAR : (att_cpu)((seed + (uint64_t)n) % (att_cpu_best() + 1));
         how.threads = n == 0 ? 1 : threads[(seed / 3 + (uint64_t)n) % COUNT(threads)];
-        assert_true(att_cpu_use(how.cpu));
+        assert_true(att_cpu_set(how.cpu));
         att_threads_set(how.threads);
         uint64_t outputs = run_forward(&t, how, n == 0), gradients = run_backward(&t, how, n == 0);
         if (n == 0) {
@@ -320,7 +320,7 @@ static void try_seed(uint64_t seed)
         if (outputs != forward || gradients != backward)
             fail_msg("other bits %s on set %d with %d threads: %s by %s, %s",
                      outputs != forward ? "forward" : "backward", (int)how.cpu, how.threads,
-                     att_score_name(t.s.c.score), att_normaliser_name(t.s.c.normaliser),
+                     att_score_name(t.s.c.score), att_normalizer_name(t.s.c.normaliser),
                      choice_name(&t.s.c));
     }
     trial_free(&t);
@@ -331,7 +331,7 @@ static void every_problem_drawn_at_random_agrees_and_keeps_its_bits(void **state
     (void)state;
     for (uint64_t seed = first_seed; seed < first_seed + seed_count; seed++)
         try_seed(seed);
-    att_cpu_use(att_cpu_best());
+    att_cpu_set(att_cpu_best());
     att_threads_set(1);
 }
 

@@ -30,7 +30,7 @@ static void every_combination_agrees_with_the_oracle(void **state)
         scene_new(&s, scene_choose(n), (uint64_t)n);
         scene_results_new(&found, &s);
         scene_results_new(&expected, &s);
-        ASSERT_OK(att_attention_forward_ref(&s.how, &s.in, &found.out, err));
+        ASSERT_OK(att_attention_forward_reference(&s.how, &s.in, &found.out, err));
         oracle_forward(&expected, &s);
         compare(&s, &found, &expected);
     }

@@ -64,11 +64,11 @@ static void same_element(att_tensor *found, att_tensor *expected, const int64_t 
  */
 static void move_inputs(scene *s, twin *twins, att_dtype dtype)
 {
-    const att_tensor **fields[ATT_SLOTS] = { &s->in.query,   &s->in.key,     &s->in.value,
-                                             &s->in.score_w, &s->in.score_u, &s->in.score_b,
-                                             &s->in.score_v, &s->in.bias,    &s->in.alibi,
-                                             &s->in.relative };
-    for (int slot = 0; slot < ATT_SLOTS; slot++) {
+    const att_tensor **fields[ATT_SLOT_COUNT] = { &s->in.query,   &s->in.key,     &s->in.value,
+                                                  &s->in.score_w, &s->in.score_u, &s->in.score_b,
+                                                  &s->in.score_v, &s->in.bias,    &s->in.alibi,
+                                                  &s->in.relative };
+    for (int slot = 0; slot < ATT_SLOT_COUNT; slot++) {
         if (!s->tensor[slot].data)
             continue;
         twin_new(&twins[slot], &s->tensor[slot], dtype);
@@ -83,14 +83,14 @@ static void forward_is_the_same_for_any_strides_and_types(void **state)
     (void)state;
     static scene s;
     static scene_results plain;
-    static twin inputs[ATT_SLOTS], outputs[6];
+    static twin inputs[ATT_SLOT_COUNT], outputs[6];
     for (int n = 0; n < SCENES; n += STEP) {
         att_dtype dtype = n / STEP / 2 % 2 ? ATT_F32 : ATT_F64;
         scene_new(&s, scene_choose(n), (uint64_t)n);
         att_attention_inputs dense = s.in;
         move_inputs(&s, inputs, dtype);
         scene_results_new(&plain, &s);
-        ASSERT_OK(att_attention_forward_ref(&s.how, &dense, &plain.out, err));
+        ASSERT_OK(att_attention_forward_reference(&s.how, &dense, &plain.out, err));
         for (int o = 0; o < 6; o++)
             twin_new(&outputs[o], &plain.tensor[o], dtype);
         att_attention_outputs out = { .output = &outputs[0].tensor,
@@ -99,7 +99,7 @@ static void forward_is_the_same_for_any_strides_and_types(void **state)
                                       .log_sum_exp = &outputs[3].tensor,
                                       .key_totals = &outputs[4].tensor,
                                       .entropy = &outputs[5].tensor };
-        ASSERT_OK(att_attention_forward_ref(&s.how, &s.in, &out, err));
+        ASSERT_OK(att_attention_forward_reference(&s.how, &s.in, &out, err));
         for (int o = 0; o < 6; o++)
             for_each(&outputs[o].tensor, &plain.tensor[o], same_element);
     }
@@ -107,8 +107,8 @@ static void forward_is_the_same_for_any_strides_and_types(void **state)
 
 static att_attention_grads all_grads(const scene *s, att_tensor *grad, size_t pitch)
 {
-    att_tensor *at[ATT_SLOTS];
-    for (int slot = 0; slot < ATT_SLOTS; slot++)
+    att_tensor *at[ATT_SLOT_COUNT];
+    for (int slot = 0; slot < ATT_SLOT_COUNT; slot++)
         at[slot] = s->tensor[slot].data ? (void *)((char *)grad + (size_t)slot * pitch) : NULL;
     return (att_attention_grads){ at[0], at[1], at[2], at[3], at[4],
                                   at[5], at[6], at[7], at[8], at[9] };
@@ -125,15 +125,15 @@ static void gradients_are_added_to_tensors_of_any_strides_and_types(void **state
 {
     (void)state;
     static scene s;
-    static twin inputs[ATT_SLOTS], grads[ATT_SLOTS], output_grad;
-    static att_tensor plain[ATT_SLOTS];
-    static double numbers[ATT_SLOTS][ROOM], output_numbers[ROOM];
+    static twin inputs[ATT_SLOT_COUNT], grads[ATT_SLOT_COUNT], output_grad;
+    static att_tensor plain[ATT_SLOT_COUNT];
+    static double numbers[ATT_SLOT_COUNT][ROOM], output_numbers[ROOM];
     for (int n = 0; n < SCENES; n += STEP) {
         att_dtype dtype = n / STEP / 2 % 2 ? ATT_F32 : ATT_F64;
         scene_new(&s, scene_choose(n), (uint64_t)n);
         att_attention_inputs dense = s.in;
         move_inputs(&s, inputs, dtype);
-        for (int slot = 0; slot < ATT_SLOTS; slot++) {
+        for (int slot = 0; slot < ATT_SLOT_COUNT; slot++) {
             if (!s.tensor[slot].data)
                 continue;
             plain[slot] = s.tensor[slot];
@@ -147,10 +147,10 @@ static void gradients_are_added_to_tensors_of_any_strides_and_types(void **state
         twin_new(&output_grad, &upstream, dtype);
         for_each(&output_grad.tensor, &upstream, copy_element);
         att_attention_grads to = all_grads(&s, plain, sizeof *plain);
-        ASSERT_OK(att_attention_backward_ref(&s.how, &dense, &upstream, &to, err));
+        ASSERT_OK(att_attention_backward_reference(&s.how, &dense, &upstream, &to, err));
         to = all_grads(&s, &grads[0].tensor, sizeof *grads);
-        ASSERT_OK(att_attention_backward_ref(&s.how, &s.in, &output_grad.tensor, &to, err));
-        for (int slot = 0; slot < ATT_SLOTS; slot++)
+        ASSERT_OK(att_attention_backward_reference(&s.how, &s.in, &output_grad.tensor, &to, err));
+        for (int slot = 0; slot < ATT_SLOT_COUNT; slot++)
             if (s.tensor[slot].data)
                 for_each(&grads[slot].tensor, &plain[slot], same_element);
     }
@@ -161,31 +161,31 @@ static void a_gradient_does_not_depend_on_which_others_are_wanted(void **state)
 {
     (void)state;
     static scene s;
-    static att_tensor all[ATT_SLOTS], one;
-    static double numbers[ATT_SLOTS][ROOM], alone[ROOM], output_numbers[ROOM];
+    static att_tensor all[ATT_SLOT_COUNT], one;
+    static double numbers[ATT_SLOT_COUNT][ROOM], alone[ROOM], output_numbers[ROOM];
     for (int n = 0; n < SCENES; n += 17 * STEP) {
         scene_new(&s, scene_choose(n), (uint64_t)n);
         att_tensor upstream = view4(output_numbers, s.B, s.T, s.H, s.M);
         for (int64_t e = 0; e < att_tensor_count(&upstream); e++)
             output_numbers[e] = att_random_double((uint64_t)n, 71, (uint64_t)e) - 0.5;
         memset(numbers, 0, sizeof numbers);
-        for (int slot = 0; slot < ATT_SLOTS; slot++) {
+        for (int slot = 0; slot < ATT_SLOT_COUNT; slot++) {
             all[slot] = s.tensor[slot];
             all[slot].data = numbers[slot];
         }
         att_attention_grads to = all_grads(&s, all, sizeof *all);
-        ASSERT_OK(att_attention_backward_ref(&s.how, &s.in, &upstream, &to, err));
-        for (int slot = 0; slot < ATT_SLOTS; slot++) {
+        ASSERT_OK(att_attention_backward_reference(&s.how, &s.in, &upstream, &to, err));
+        for (int slot = 0; slot < ATT_SLOT_COUNT; slot++) {
             if (!s.tensor[slot].data)
                 continue;
             memset(alone, 0, sizeof alone);
             one = s.tensor[slot];
             one.data = alone;
-            att_tensor *wanted[ATT_SLOTS] = { NULL };
+            att_tensor *wanted[ATT_SLOT_COUNT] = { NULL };
             wanted[slot] = &one;
             to = (att_attention_grads){ wanted[0], wanted[1], wanted[2], wanted[3], wanted[4],
                                         wanted[5], wanted[6], wanted[7], wanted[8], wanted[9] };
-            ASSERT_OK(att_attention_backward_ref(&s.how, &s.in, &upstream, &to, err));
+            ASSERT_OK(att_attention_backward_reference(&s.how, &s.in, &upstream, &to, err));
             assert_memory_equal(alone, numbers[slot],
                                 (size_t)att_tensor_count(&one) * sizeof *alone);
         }
@@ -202,13 +202,13 @@ static void inputs_may_repeat_by_a_stride_of_zero(void **state)
     att_tensor value = view4(v, 1, 3, 1, 1), output = view4(out, 1, 1, 1, 1);
     att_tensor key_grad = view4(dk, 1, 3, 1, 2), ones = view4((double[]){ 1 }, 1, 1, 1, 1);
     key.stride[1] = value.stride[1] = 0;
-    att_attention how = { .normaliser = ATT_NORMALISE_NONE };
+    att_attention_options how = { .normalizer = ATT_NORMALIZE_NONE };
     att_attention_inputs in = { .query = &query, .key = &key, .value = &value };
-    ASSERT_OK(
-        att_attention_forward_ref(&how, &in, &(att_attention_outputs){ .output = &output }, err));
+    ASSERT_OK(att_attention_forward_reference(&how, &in,
+                                              &(att_attention_outputs){ .output = &output }, err));
     assert_close(out[0], 3 * 3 * -1.5, 0);
-    ASSERT_OK(att_attention_backward_ref(&how, &in, &ones,
-                                         &(att_attention_grads){ .key = &key_grad }, err));
+    ASSERT_OK(att_attention_backward_reference(&how, &in, &ones,
+                                               &(att_attention_grads){ .key = &key_grad }, err));
     assert_near(dk, (double[]){ 3, 6, 3, 6, 3, 6 }, 6, 0);
 }
 
@@ -230,17 +230,17 @@ static void column_vectors_are_transposed_views(void **state)
     for (int c = 0; c < 2; c++)
         for (int n = 0; n < 4; n++)
             v_rows[n * 2 + c] = v[c * 4 + n];
-    att_attention how = { .score = ATT_SCORE_SCALED };
+    att_attention_options how = { .score = ATT_SCORE_SCALED };
     att_tensor t[4] = { view4(q_rows, 1, 2, 1, 3), view4(k_rows, 1, 4, 1, 3),
                         view4(v_rows, 1, 4, 1, 2), view4(rows, 1, 2, 1, 2) };
-    ASSERT_OK(att_attention_forward_ref(
+    ASSERT_OK(att_attention_forward_reference(
         &how, &(att_attention_inputs){ .query = &t[0], .key = &t[1], .value = &t[2] },
         &(att_attention_outputs){ .output = &t[3] }, err));
     att_tensor u[4] = { view4(q, 1, 3, 1, 2), view4(k, 1, 3, 1, 4), view4(v, 1, 2, 1, 4),
                         view4(columns, 1, 2, 1, 2) };
     for (int n = 0; n < 4; n++)
         ASSERT_OK(att_tensor_transpose(&u[n], &u[n], 1, 3, err));
-    ASSERT_OK(att_attention_forward_ref(
+    ASSERT_OK(att_attention_forward_reference(
         &how, &(att_attention_inputs){ .query = &u[0], .key = &u[1], .value = &u[2] },
         &(att_attention_outputs){ .output = &u[3] }, err));
     assert_near(columns, (double[]){ rows[0], rows[2], rows[1], rows[3] }, 4, 0);

@@ -16,7 +16,7 @@ typedef struct limits {
     scene *s;
     const results *exact;
     const loss *l;
-    double *of[ATT_SLOTS];
+    double *of[ATT_SLOT_COUNT];
 } limits;
 
 static int64_t place(const att_tensor *t, const int64_t index[4])
@@ -103,7 +103,7 @@ static void limit_row(limits *x, int64_t b, int64_t h, int64_t i)
 static void limits_new(limits *x, scene *s, const results *exact, const loss *l)
 {
     *x = (limits){ .s = s, .exact = exact, .l = l };
-    for (int slot = 0; slot < ATT_SLOTS; slot++)
+    for (int slot = 0; slot < ATT_SLOT_COUNT; slot++)
         if (s->tensor[slot].data)
             x->of[slot] = calloc((size_t)att_tensor_count(&s->tensor[slot]) + 1, sizeof(double));
     for (int64_t b = 0; b < s->c.B; b++)
@@ -115,7 +115,7 @@ static void limits_new(limits *x, scene *s, const results *exact, const loss *l)
 /* Every element of every gradient; the 1 it began with costs a rounding. */
 static void check_grads(const limits *x, const grads *found, const grads *exact)
 {
-    for (int slot = 0; slot < ATT_SLOTS; slot++) {
+    for (int slot = 0; slot < ATT_SLOT_COUNT; slot++) {
         const att_tensor *t = &x->s->tensor[slot];
         int64_t index[4] = { 0 };
         for (int64_t n = 0; t->data && n < att_tensor_count(t); n++) {
@@ -140,14 +140,14 @@ static void agree(choice c)
     results_new(&forward, &b.s, ATT_F32, false);
     results_new(&exact, &b.s, ATT_F64, true);
     ASSERT_OK(att_attention_forward(&b.s.how, &b.s.in, &forward.out, NULL, err));
-    ASSERT_OK(att_attention_forward_ref(&b.s.how, &b.s.in, &exact.out, err));
+    ASSERT_OK(att_attention_forward_reference(&b.s.how, &b.s.in, &exact.out, err));
     ASSERT_OK(att_attention_backward(&b.s.how, &b.s.in, &forward.out, b.l.grad.out.output,
                                      &b.found.to, NULL, err));
-    ASSERT_OK(
-        att_attention_backward_ref(&b.s.how, &b.s.in, b.l.grad.out.output, &b.wanted.to, err));
+    ASSERT_OK(att_attention_backward_reference(&b.s.how, &b.s.in, b.l.grad.out.output, &b.wanted.to,
+                                               err));
     limits_new(&x, &b.s, &exact, &b.l);
     check_grads(&x, &b.found, &b.wanted);
-    for (int slot = 0; slot < ATT_SLOTS; slot++)
+    for (int slot = 0; slot < ATT_SLOT_COUNT; slot++)
         free(x.of[slot]);
     results_free(&forward);
     results_free(&exact);
@@ -194,7 +194,8 @@ static void a_bias_shared_by_keys_or_by_all_agrees(void **state)
         grads_new(&wanted, &s, ATT_F64);
         ASSERT_OK(
             att_attention_backward(&s.how, &s.in, NULL, l.grad.out.output, &found.to, NULL, err));
-        ASSERT_OK(att_attention_backward_ref(&s.how, &s.in, l.grad.out.output, &wanted.to, err));
+        ASSERT_OK(
+            att_attention_backward_reference(&s.how, &s.in, l.grad.out.output, &wanted.to, err));
         for (int64_t b = 0; b < bias->shape[0]; b++)
             for (int64_t h = 0; h < bias->shape[1]; h++)
                 for (int64_t i = 0; i < bias->shape[2]; i++) {
@@ -262,7 +263,7 @@ static void a_long_sequence_takes_little_workspace_at_any_number_of_threads(void
     (void)state;
     float zero = 0;
     att_tensor all = att_tensor_view(&zero, ATT_F32, 4, (int64_t[]){ 1, 65536, 1, 64 });
-    att_attention how = { .score = ATT_SCORE_SCALED };
+    att_attention_options how = { .score = ATT_SCORE_SCALED };
     att_attention_inputs in = { .query = &all, .key = &all, .value = &all };
     for (int threads = 1; threads <= 64; threads *= 2) {
         att_threads_set(threads);
@@ -292,7 +293,7 @@ static void double_gradients_come_from_the_reference(void **state)
     grads_new(&found, &s, ATT_F64);
     grads_new(&wanted, &s, ATT_F64);
     ASSERT_OK(att_attention_backward(&s.how, &s.in, NULL, l.grad.out.output, &found.to, NULL, err));
-    ASSERT_OK(att_attention_backward_ref(&s.how, &s.in, l.grad.out.output, &wanted.to, err));
+    ASSERT_OK(att_attention_backward_reference(&s.how, &s.in, l.grad.out.output, &wanted.to, err));
     assert_true(grads_hash(&found) == grads_hash(&wanted));
     grads_free(&found);
     grads_free(&wanted);

@@ -177,7 +177,7 @@ static void masked_keys_do_not_leak(void **state)
             results_new(&after, &s, ATT_F32, true);
             results_new(&exact, &s, ATT_F64, true);
             ASSERT_OK(att_attention_forward(&s.how, &s.in, &before.out, NULL, err));
-            ASSERT_OK(att_attention_forward_ref(&s.how, &s.in, &exact.out, err));
+            ASSERT_OK(att_attention_forward_reference(&s.how, &s.in, &exact.out, err));
             for (int64_t j = 0; j < 150; j++) {
                 bool used = false; /* by query 0, or by any: some stay visible to others */
                 for (int64_t i = 0; i < s.c.T; i++)
@@ -277,7 +277,7 @@ static void no_results_asked_for_take_more_room_than_is_told(void **state)
         for (int threads = 1; threads <= 8; threads++) {
             scene s;
             att_problem problem;
-            att_fused plan;
+            att_fused_attention plan;
             att_tensor some = { 0 };
             att_attention_outputs out = { .scores = bits & 1 ? &some : NULL,
                                           .key_totals = bits & 2 ? &some : NULL,
@@ -299,7 +299,7 @@ static void memory_grows_with_the_sequence_alone(void **state)
     int64_t n = 65536;
     float some = 0;
     att_tensor t = att_tensor_view(&some, ATT_F32, 4, SHAPE(1, n, 1, 64));
-    att_attention how = { .score = ATT_SCORE_SCALED };
+    att_attention_options how = { .score = ATT_SCORE_SCALED };
     att_attention_inputs in = { .query = &t, .key = &t, .value = &t };
     size_t size = att_attention_workspace(&how, &in, false);
     assert_true(size > 0 && size < (size_t)64 << 20);
@@ -321,7 +321,7 @@ static void double_tensors_go_to_the_reference(void **state)
     results_new(&found, &s, ATT_F64, true);
     results_new(&exact, &s, ATT_F64, true);
     ASSERT_OK(att_attention_forward(&s.how, &s.in, &found.out, NULL, err));
-    ASSERT_OK(att_attention_forward_ref(&s.how, &s.in, &exact.out, err));
+    ASSERT_OK(att_attention_forward_reference(&s.how, &s.in, &exact.out, err));
     assert_true(results_hash(&found) == results_hash(&exact));
     results_free(&found);
     results_free(&exact);

@@ -20,7 +20,7 @@ static void what_was_taken_never_moves_nor_overlaps(void **state)
     att_arena arena = { 0 };
     for (int i = 0; i < MANY; i++) {
         size_t size = (size_t)(i * 7 % 257);
-        taken[i] = att_arena_take(&arena, size, 1);
+        taken[i] = att_arena_alloc(&arena, size, 1);
         assert_non_null(taken[i]);
         assert_int_equal((uintptr_t)taken[i] % 16, 0);
         for (size_t k = 0; k < size; k++)
@@ -41,9 +41,9 @@ static void small_things_share_a_block(void **state)
     size_t live = att_alloc_live();
     att_arena arena = { 0 };
     for (int i = 0; i < 100; i++)
-        assert_non_null(att_arena_take(&arena, 1, 16));
+        assert_non_null(att_arena_alloc(&arena, 1, 16));
     assert_int_equal(att_alloc_live(), live + 1);
-    assert_non_null(att_arena_take(&arena, 100, 1 << 20)); /* larger than any step */
+    assert_non_null(att_arena_alloc(&arena, 100, 1 << 20)); /* larger than any step */
     assert_int_equal(att_alloc_live(), live + 2);
     att_arena_free(&arena);
 }
@@ -52,12 +52,12 @@ static void an_arena_can_be_used_again(void **state)
 {
     (void)state;
     att_arena arena = { .limit = 100 };
-    assert_non_null(att_arena_take(&arena, 80, 1));
-    assert_null(att_arena_take(&arena, 80, 1));
-    assert_true(arena.refused);
+    assert_non_null(att_arena_alloc(&arena, 80, 1));
+    assert_null(att_arena_alloc(&arena, 80, 1));
+    assert_true(arena.limit_reached);
     att_arena_free(&arena);
-    assert_false(arena.refused);
-    assert_non_null(att_arena_take(&arena, 80, 1));
+    assert_false(arena.limit_reached);
+    assert_non_null(att_arena_alloc(&arena, 80, 1));
     att_arena_free(&arena);
     att_arena_free(&arena); /* freeing what is empty does nothing */
 }
@@ -66,17 +66,17 @@ static void the_limit_and_overflow_are_refused_and_told_apart_from_no_memory(voi
 {
     (void)state;
     att_arena bounded = { .limit = 1000 }, open = { 0 };
-    assert_null(att_arena_take(&bounded, 1001, 1));
-    assert_true(bounded.refused);
-    assert_null(att_arena_take(&open, SIZE_MAX, 2));
-    assert_true(open.refused);
-    assert_null(att_arena_copy(&open, "", SIZE_MAX));
+    assert_null(att_arena_alloc(&bounded, 1001, 1));
+    assert_true(bounded.limit_reached);
+    assert_null(att_arena_alloc(&open, SIZE_MAX, 2));
+    assert_true(open.limit_reached);
+    assert_null(att_arena_strndup(&open, "", SIZE_MAX));
     att_arena_free(&open);
     att_alloc_fail_at(1);
-    assert_null(att_arena_take(&open, 1, 1));
+    assert_null(att_arena_alloc(&open, 1, 1));
     att_alloc_fail_at(0);
-    assert_false(open.refused);
-    assert_non_null(att_arena_take(&open, 1, 1)); /* memory came back */
+    assert_false(open.limit_reached);
+    assert_non_null(att_arena_alloc(&open, 1, 1)); /* memory came back */
     att_arena_free(&open);
     att_arena_free(&bounded);
 }
@@ -85,14 +85,14 @@ static void texts_are_copied_and_printed(void **state)
 {
     (void)state;
     att_arena arena = { 0 };
-    assert_string_equal(att_arena_copy(&arena, "attention", 3), "att");
-    assert_string_equal(att_arena_copy(&arena, NULL, 0), "");
-    assert_memory_equal(att_arena_copy(&arena, "a\0b", 3), "a\0b", 4);
-    assert_string_equal(att_arena_print(&arena, "%d of %s", 3, "four"), "3 of four");
-    char *wide = att_arena_print(&arena, "%100000d", 7);
+    assert_string_equal(att_arena_strndup(&arena, "attention", 3), "att");
+    assert_string_equal(att_arena_strndup(&arena, NULL, 0), "");
+    assert_memory_equal(att_arena_strndup(&arena, "a\0b", 3), "a\0b", 4);
+    assert_string_equal(att_arena_printf(&arena, "%d of %s", 3, "four"), "3 of four");
+    char *wide = att_arena_printf(&arena, "%100000d", 7);
     assert_int_equal(strlen(wide), 100000);
     att_alloc_fail_at(1);
-    assert_null(att_arena_print(&arena, "%1000000d", 7));
+    assert_null(att_arena_printf(&arena, "%1000000d", 7));
     att_alloc_fail_at(0);
     att_arena_free(&arena);
 }

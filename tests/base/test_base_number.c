@@ -16,11 +16,11 @@ static void whole_numbers_are_read_to_the_last_digit(void **state)
 {
     (void)state;
     int64_t got;
-    assert_true(att_whole_read(&got, "0") && got == 0);
-    assert_true(att_whole_read(&got, "-12") && got == -12);
-    assert_true(att_whole_read(&got, "+7") && got == 7);
-    assert_true(att_whole_read(&got, "9223372036854775807") && got == INT64_MAX);
-    assert_true(att_whole_read(&got, "-9223372036854775808") && got == INT64_MIN);
+    assert_true(att_int_parse(&got, "0") && got == 0);
+    assert_true(att_int_parse(&got, "-12") && got == -12);
+    assert_true(att_int_parse(&got, "+7") && got == 7);
+    assert_true(att_int_parse(&got, "9223372036854775807") && got == INT64_MAX);
+    assert_true(att_int_parse(&got, "-9223372036854775808") && got == INT64_MIN);
 }
 
 static void what_is_no_whole_number_is_refused(void **state)
@@ -31,7 +31,7 @@ static void what_is_no_whole_number_is_refused(void **state)
                                        "one", "1_000", "１",   "1\n2", "NaN" };
     int64_t got;
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++)
-        if (att_whole_read(&got, bad[i]))
+        if (att_int_parse(&got, bad[i]))
             fail_msg("took '%s'", bad[i]);
 }
 
@@ -39,11 +39,11 @@ static void real_numbers_are_read_exactly(void **state)
 {
     (void)state;
     double got;
-    assert_true(att_real_read(&got, "0.1") && got == 0.1);
-    assert_true(att_real_read(&got, ".5") && got == 0.5);
-    assert_true(att_real_read(&got, "-1e-8") && got == -1e-8);
-    assert_true(att_real_read(&got, "12E+3") && got == 12000);
-    assert_true(att_real_read(&got, "1.7976931348623157e308") && got == DBL_MAX);
+    assert_true(att_double_parse(&got, "0.1") && got == 0.1);
+    assert_true(att_double_parse(&got, ".5") && got == 0.5);
+    assert_true(att_double_parse(&got, "-1e-8") && got == -1e-8);
+    assert_true(att_double_parse(&got, "12E+3") && got == 12000);
+    assert_true(att_double_parse(&got, "1.7976931348623157e308") && got == DBL_MAX);
 }
 
 static void what_is_no_finite_number_is_refused(void **state)
@@ -53,7 +53,7 @@ static void what_is_no_finite_number_is_refused(void **state)
                                        " 1", "1,5", "0x1", "1 ", "1.2.3", "1e5.0", "1d5", "--1" };
     double got;
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++)
-        if (att_real_read(&got, bad[i]))
+        if (att_double_parse(&got, bad[i]))
             fail_msg("took '%s'", bad[i]);
 }
 
@@ -73,23 +73,24 @@ static void a_number_is_written_with_the_fewest_digits(void **state)
                   { 0.999999, "0.999999" },
                   { -2.5, "-2.5" },
                   { 1.0 / 3, "0.3333333333333333" } };
-    char out[ATT_REAL_WRITTEN];
+    char out[ATT_DOUBLE_STRING_SIZE];
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
-        assert_string_equal(att_real_write(out, cases[i].value), cases[i].written);
+        assert_string_equal(att_double_format(out, cases[i].value), cases[i].written);
 }
 
 static void what_is_written_reads_back_as_the_same(void **state)
 {
     (void)state;
-    char out[ATT_REAL_WRITTEN];
+    char out[ATT_DOUBLE_STRING_SIZE];
     double value = 0.1, got;
     for (int i = 0; i < 1000; i++) {
         value = fmod(value * 1234.5678901, 1e6) + 1e-12 * i;
-        assert_true(att_real_read(&got, att_real_write(out, value)));
+        assert_true(att_double_parse(&got, att_double_format(out, value)));
         assert_true(got == value);
     }
-    assert_true(att_real_read(&got, att_real_write(out, DBL_TRUE_MIN)) && got == DBL_TRUE_MIN);
-    assert_true(att_real_read(&got, att_real_write(out, -DBL_MAX)) && got == -DBL_MAX);
+    assert_true(att_double_parse(&got, att_double_format(out, DBL_TRUE_MIN)) &&
+                got == DBL_TRUE_MIN);
+    assert_true(att_double_parse(&got, att_double_format(out, -DBL_MAX)) && got == -DBL_MAX);
 }
 
 /* Makes a locale with a decimal comma, in a folder of its own, and switches to it. */
@@ -110,12 +111,12 @@ static void a_decimal_comma_of_the_locale_changes_nothing(void **state)
 {
     (void)state;
     char folder[] = "/tmp/attend-locale-XXXXXX";
-    char command[64], out[ATT_REAL_WRITTEN] = "";
+    char command[64], out[ATT_DOUBLE_STRING_SIZE] = "";
     double got = 0;
     bool comma = switch_to_comma(folder);
-    bool read = comma && att_real_read(&got, "0.5");
+    bool read = comma && att_double_parse(&got, "0.5");
     if (comma)
-        att_real_write(out, 0.25);
+        att_double_format(out, 0.25);
     setlocale(LC_ALL, "C");
     unsetenv("LOCPATH");
     snprintf(command, sizeof command, "rm -rf %s", folder);

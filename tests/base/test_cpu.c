@@ -43,11 +43,11 @@ static void each_missing_part_of_avx2_leaves_plain_c(void **state)
     for (size_t i = 0; i < 3; i++)
         assert_int_equal(
             att_cpu_from_registers(FULL_LEAF1 & ~(1u << leaf1_bits[i]), FULL_LEAF7, FULL_XCR0),
-            ATT_CPU_REF);
+            ATT_CPU_SCALAR);
     assert_int_equal(att_cpu_from_registers(FULL_LEAF1, FULL_LEAF7 & ~(1u << 5), FULL_XCR0),
-                     ATT_CPU_REF);
-    assert_int_equal(att_cpu_from_registers(FULL_LEAF1, FULL_LEAF7, 0xE5), ATT_CPU_REF);
-    assert_int_equal(att_cpu_from_registers(FULL_LEAF1, FULL_LEAF7, 0xE3), ATT_CPU_REF);
+                     ATT_CPU_SCALAR);
+    assert_int_equal(att_cpu_from_registers(FULL_LEAF1, FULL_LEAF7, 0xE5), ATT_CPU_SCALAR);
+    assert_int_equal(att_cpu_from_registers(FULL_LEAF1, FULL_LEAF7, 0xE3), ATT_CPU_SCALAR);
 }
 
 static void detection_agrees_with_the_compiler(void **state)
@@ -58,9 +58,11 @@ static void detection_agrees_with_the_compiler(void **state)
     bool avx2 = __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma");
     bool avx512 = avx2 && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
                   __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl");
-    assert_int_equal(att_cpu_best(), avx512 ? ATT_CPU_AVX512 : avx2 ? ATT_CPU_AVX2 : ATT_CPU_REF);
+    assert_int_equal(att_cpu_best(), avx512 ? ATT_CPU_AVX512
+                                     : avx2 ? ATT_CPU_AVX2
+                                            : ATT_CPU_SCALAR);
 #else
-    assert_int_equal(att_cpu_best(), ATT_CPU_REF);
+    assert_int_equal(att_cpu_best(), ATT_CPU_SCALAR);
 #endif
 }
 
@@ -68,15 +70,15 @@ static void a_wish_that_can_be_had_is_granted(void **state)
 {
     (void)state;
     att_cpu got;
-    assert_int_equal(att_cpu_choose(&got, "ref", ATT_CPU_AVX512, NULL), ATT_OK);
-    assert_int_equal(got, ATT_CPU_REF);
-    assert_int_equal(att_cpu_choose(&got, "avx2", ATT_CPU_AVX512, NULL), ATT_OK);
+    assert_int_equal(att_cpu_parse(&got, "ref", ATT_CPU_AVX512, NULL), ATT_OK);
+    assert_int_equal(got, ATT_CPU_SCALAR);
+    assert_int_equal(att_cpu_parse(&got, "avx2", ATT_CPU_AVX512, NULL), ATT_OK);
     assert_int_equal(got, ATT_CPU_AVX2);
-    assert_int_equal(att_cpu_choose(&got, "avx512", ATT_CPU_AVX512, NULL), ATT_OK);
+    assert_int_equal(att_cpu_parse(&got, "avx512", ATT_CPU_AVX512, NULL), ATT_OK);
     assert_int_equal(got, ATT_CPU_AVX512);
-    assert_int_equal(att_cpu_choose(&got, NULL, ATT_CPU_AVX2, NULL), ATT_OK);
+    assert_int_equal(att_cpu_parse(&got, NULL, ATT_CPU_AVX2, NULL), ATT_OK);
     assert_int_equal(got, ATT_CPU_AVX2);
-    assert_int_equal(att_cpu_choose(&got, "", ATT_CPU_AVX2, NULL), ATT_OK);
+    assert_int_equal(att_cpu_parse(&got, "", ATT_CPU_AVX2, NULL), ATT_OK);
     assert_int_equal(got, ATT_CPU_AVX2);
 }
 
@@ -85,11 +87,11 @@ static void a_wish_that_cannot_be_had_keeps_the_best_and_says_why(void **state)
     (void)state;
     att_cpu got;
     att_error err = { 0 };
-    assert_int_equal(att_cpu_choose(&got, "avx512", ATT_CPU_AVX2, &err), ATT_BAD_INPUT);
+    assert_int_equal(att_cpu_parse(&got, "avx512", ATT_CPU_AVX2, &err), ATT_BAD_INPUT);
     assert_int_equal(got, ATT_CPU_AVX2);
     assert_string_equal(err.place, "ATTEND_CPU");
     assert_string_equal(err.message, "this machine lacks avx512, the best it has is avx2");
-    assert_int_equal(att_cpu_choose(&got, "AVX", ATT_CPU_AVX2, &err), ATT_BAD_INPUT);
+    assert_int_equal(att_cpu_parse(&got, "AVX", ATT_CPU_AVX2, &err), ATT_BAD_INPUT);
     assert_int_equal(got, ATT_CPU_AVX2);
     assert_string_equal(err.message, "'AVX' is no instruction set, expected ref, avx2 or avx512");
 }
@@ -120,10 +122,10 @@ static void the_one_in_use_has_a_name_and_can_be_changed(void **state)
 {
     (void)state;
     static const char *const names[] = { "ref", "avx2", "avx512" };
-    for (int i = ATT_CPU_REF; i <= ATT_CPU_AVX512; i++) {
+    for (int i = ATT_CPU_SCALAR; i <= ATT_CPU_AVX512; i++) {
         att_cpu before = att_cpu_get();
         bool possible = (att_cpu)i <= att_cpu_best();
-        assert_int_equal(att_cpu_use((att_cpu)i), possible);
+        assert_int_equal(att_cpu_set((att_cpu)i), possible);
         assert_int_equal(att_cpu_get(), possible ? (att_cpu)i : before);
         assert_string_equal(att_cpu_name(), names[att_cpu_get()]);
     }

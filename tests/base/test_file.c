@@ -131,12 +131,12 @@ static void put(const char *path, const char *text)
 
 static void assert_holds(const char *path, const char *text)
 {
-    att_text got = { 0 };
+    att_string got = { 0 };
     att_error err = { 0 };
     assert_int_equal(att_file_read(&got, path, 1 << 20, &err), ATT_OK);
     assert_string_equal(got.data, text);
     assert_int_equal(got.length, strlen(text));
-    att_text_free(&got);
+    att_string_free(&got);
 }
 
 static int count_entries(void)
@@ -152,7 +152,7 @@ static int count_entries(void)
 static void assert_read_fails(const char *path, size_t limit, att_status status,
                               const char *message)
 {
-    att_text got = { 0 };
+    att_string got = { 0 };
     att_error err = { 0 };
     size_t live = att_alloc_live();
     assert_int_equal(att_file_read(&got, path, limit, &err), status);
@@ -180,34 +180,34 @@ static void a_file_is_read_whole_with_its_zero_bytes(void **state)
     (void)state;
     att_error err = { 0 };
     assert_int_equal(att_file_save("f", "a\0b", 3, &err), ATT_OK);
-    att_text got = { 0 };
+    att_string got = { 0 };
     assert_int_equal(att_file_read(&got, "f", 3, &err), ATT_OK);
     assert_int_equal(got.length, 3);
     assert_memory_equal(got.data, "a\0b", 4);
-    att_text_free(&got);
+    att_string_free(&got);
 }
 
 static void an_empty_file_gives_an_empty_terminated_text(void **state)
 {
     (void)state;
     put("empty", "");
-    att_text got = { 0 };
+    att_string got = { 0 };
     assert_int_equal(att_file_read(&got, "empty", 0, NULL), ATT_OK);
     assert_string_equal(got.data, "");
     assert_int_equal(got.length, 0);
-    att_text_free(&got);
+    att_string_free(&got);
 }
 
 static void reading_replaces_what_the_text_held(void **state)
 {
     (void)state;
     put("f", "new");
-    att_text got = { 0 };
-    assert_int_equal(att_text_add(&got, "something longer", 16), ATT_OK);
+    att_string got = { 0 };
+    assert_int_equal(att_string_append(&got, "something longer", 16), ATT_OK);
     assert_int_equal(att_file_read(&got, "f", 100, NULL), ATT_OK);
     assert_string_equal(got.data, "new");
     assert_int_equal(got.length, 3);
-    att_text_free(&got);
+    att_string_free(&got);
 }
 
 static void short_and_interrupted_reads_are_continued(void **state)
@@ -265,11 +265,11 @@ static void a_place_for_a_file_is_no_folder(void **state)
     (void)state;
     att_error err = { 0 };
     put("f", "x");
-    assert_int_equal(att_file_check_place("f", &err), ATT_OK);
-    assert_int_equal(att_file_check_place("none", &err), ATT_OK);
-    assert_int_equal(att_file_check_place(".", &err), ATT_BAD_INPUT);
+    assert_int_equal(att_file_check_output_path("f", &err), ATT_OK);
+    assert_int_equal(att_file_check_output_path("none", &err), ATT_OK);
+    assert_int_equal(att_file_check_output_path(".", &err), ATT_BAD_INPUT);
     assert_string_equal(err.message, "is a directory, expected a file");
-    assert_int_equal(att_file_check_place("none/", &err), ATT_BAD_INPUT);
+    assert_int_equal(att_file_check_output_path("none/", &err), ATT_BAD_INPUT);
 }
 
 static void a_file_that_may_not_be_read_is_bad_input(void **state)
@@ -331,7 +331,7 @@ static void reading_without_memory_says_so(void **state)
 {
     (void)state;
     put("f", "x");
-    att_text got = { 0 };
+    att_string got = { 0 };
     att_error err = { 0 };
     att_alloc_fail_at(1);
     assert_int_equal(att_file_read(&got, "f", 100, &err), ATT_NO_MEMORY);
@@ -343,7 +343,7 @@ static void reading_without_memory_says_so(void **state)
 /* ---- streams */
 
 /* A pipe with `text` in it and nobody writing, as standard input while `path` is read. */
-static att_status read_piped(att_text *got, const char *text, size_t limit, att_error *err)
+static att_status read_piped(att_string *got, const char *text, size_t limit, att_error *err)
 {
     int ends[2], before = dup(STDIN_FILENO);
     assert_true(before >= 0 && pipe(ends) == 0);
@@ -362,17 +362,17 @@ static void standard_input_is_read_to_its_end(void **state)
     (void)state;
     fault.largest = 3;
     fault.interruptions = 2;
-    att_text got = { 0 };
+    att_string got = { 0 };
     assert_int_equal(read_piped(&got, "through a pipe", 14, NULL), ATT_OK);
     assert_string_equal(got.data, "through a pipe");
     assert_int_equal(got.length, 14);
-    att_text_free(&got);
+    att_string_free(&got);
 }
 
 static void a_stream_beyond_the_limit_is_refused(void **state)
 {
     (void)state;
-    att_text got = { 0 };
+    att_string got = { 0 };
     att_error err = { 0 };
     assert_int_equal(read_piped(&got, "through a pipe", 13, &err), ATT_BAD_INPUT);
     assert_string_equal(err.message, "has more than the 13 bytes allowed");
@@ -383,7 +383,7 @@ static void a_stream_beyond_the_limit_is_refused(void **state)
 static void a_stream_that_breaks_is_a_system_error(void **state)
 {
     (void)state;
-    att_text got = { 0 };
+    att_string got = { 0 };
     att_error err = { 0 };
     fault.read_errno = EIO;
     assert_int_equal(read_piped(&got, "x", 1, &err), ATT_SYSTEM);
@@ -396,11 +396,11 @@ static void a_stream_may_be_a_file_but_no_device_or_folder(void **state)
 {
     (void)state;
     put("f", "plain");
-    att_text got = { 0 };
+    att_string got = { 0 };
     att_error err = { 0 };
     assert_int_equal(att_file_read_stream(&got, "f", 5, &err), ATT_OK);
     assert_string_equal(got.data, "plain");
-    att_text_free(&got);
+    att_string_free(&got);
     assert_int_equal(att_file_read_stream(&got, "/dev/zero", 5, &err), ATT_BAD_INPUT);
     assert_string_equal(err.message, "is a device, expected a file");
     assert_int_equal(att_file_read_stream(&got, ".", 5, &err), ATT_BAD_INPUT);

@@ -177,7 +177,7 @@ static void the_thread_count_is_kept_within_limits(void **state)
     att_threads_set(7);
     assert_int_equal(att_threads_get(), 7);
     att_threads_set(1000000);
-    assert_int_equal(att_threads_get(), ATT_MOST_THREADS);
+    assert_int_equal(att_threads_get(), ATT_MAX_THREADS);
     att_threads_set(0);
     assert_true(att_threads_get() >= 1);
     int all = att_threads_get();
@@ -195,14 +195,14 @@ static void the_environment_may_ask_for_a_count(void **state)
     } cases[] = {
         { NULL, ATT_OK, 0 },        { "", ATT_OK, 0 },
         { "1", ATT_OK, 1 },         { "16", ATT_OK, 16 },
-        { "007", ATT_OK, 7 },       { "99999999999999999999", ATT_OK, ATT_MOST_THREADS },
+        { "007", ATT_OK, 7 },       { "99999999999999999999", ATT_OK, ATT_MAX_THREADS },
         { "0", ATT_BAD_INPUT, 0 },  { "000", ATT_BAD_INPUT, 0 },
         { "-1", ATT_BAD_INPUT, 0 }, { "two", ATT_BAD_INPUT, 0 },
         { "4x", ATT_BAD_INPUT, 0 }, { " 4", ATT_BAD_INPUT, 0 },
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         int count = -1;
-        assert_int_equal(att_threads_choose(&count, cases[i].wish, NULL), cases[i].status);
+        assert_int_equal(att_threads_parse(&count, cases[i].wish, NULL), cases[i].status);
         assert_int_equal(count, cases[i].count);
     }
 }

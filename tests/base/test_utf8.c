@@ -63,7 +63,7 @@ static void what_is_no_utf8_is_refused(void **state)
 
 static void assert_quoted(const char *text, size_t length, const char *expected)
 {
-    char out[ATT_QUOTED];
+    char out[ATT_QUOTED_SIZE];
     assert_string_equal(att_quote(out, text, length), expected);
     assert_ptr_equal(att_quote(out, text, length), out);
 }
@@ -91,13 +91,13 @@ static void long_names_end_in_an_ellipsis_and_fit(void **state)
     static const char *const pieces[] = { "x", "é", "ক", "😀", "\xff" };
     for (size_t p = 0; p < 5; p++)
         for (size_t shift = 0; shift < 4; shift++) {
-            char text[500], out[ATT_QUOTED];
+            char text[500], out[ATT_QUOTED_SIZE];
             size_t size = strlen(pieces[p]), used = shift;
             memset(text, '.', shift);
             for (; used + size <= sizeof text; used += size)
                 memcpy(text + used, pieces[p], size);
             size_t length = strlen(att_quote(out, text, used));
-            assert_true(length < ATT_QUOTED && length > ATT_QUOTED - 10);
+            assert_true(length < ATT_QUOTED_SIZE && length > ATT_QUOTED_SIZE - 10);
             assert_string_equal(out + length - 3, "…");
             assert_true(att_utf8_valid(out, length));
         }

@@ -23,4 +23,4 @@ attend_test(check_install ${checks}/install ${CMAKE_BINARY_DIR})
 attend_test(bits_vector ${PROJECT_SOURCE_DIR}/tests/bits/run $<TARGET_FILE:attend_program>
   --cpu vector)
 attend_test(bits_scalar ${PROJECT_SOURCE_DIR}/tests/bits/run $<TARGET_FILE:attend_program>
-  --cpu ref --threads 2)
+  --cpu scalar --threads 2)

@@ -8,25 +8,25 @@
 static void default_of(char *out, size_t size, const att_setting *row, const char *task)
 {
     att_settings *settings;
-    att_text value = { 0 };
+    att_string value = { 0 };
     out[0] = '\0';
-    if (!att_setting_concerns(row, task) || att_settings_new(&settings, task, NULL) != ATT_OK)
+    if (!att_setting_applies(row, task) || att_settings_new(&settings, task, NULL) != ATT_OK)
         return;
     if (att_settings_get(&value, settings, row->key, NULL) == ATT_OK && value.length > 0)
         snprintf(out, size, "`%s`", value.data);
-    att_text_free(&value);
+    att_string_free(&value);
     att_settings_free(settings);
 }
 
 static void print_value(const att_setting *row)
 {
-    if (row->kind == ATT_SETTING_FLAG)
+    if (row->type == ATT_SETTING_FLAG)
         printf("`yes`, `no`");
-    else if (row->kind != ATT_SETTING_WORD)
-        printf("%s", row->takes);
+    else if (row->type != ATT_SETTING_CHOICE)
+        printf("%s", row->placeholder);
     else
-        for (const char *const *word = row->words; *word; word++)
-            printf("%s`%s`", word == row->words ? "" : ", ", *word);
+        for (const char *const *word = row->choices; *word; word++)
+            printf("%s`%s`", word == row->choices ? "" : ", ", *word);
 }
 
 /* Tasks with defaults of their own. */
@@ -58,7 +58,7 @@ static void print_row(const att_setting *row)
     if (strcmp(row->key, "task") != 0)
         print_others(row, pairs[0] ? pairs : made);
     printf(" | ");
-    for (const char *c = row->says; *c; c++) /* <TAB> must not be taken for HTML */
+    for (const char *c = row->help; *c; c++) /* <TAB> must not be taken for HTML */
         printf(*c == '<' ? "&lt;" : "%c", *c);
     printf(" |\n");
 }

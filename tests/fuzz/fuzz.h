@@ -38,7 +38,7 @@ static inline void check_tensor(const att_tensor *tensor)
     PROMISE(tensor->rank >= 0 && tensor->rank <= ATT_MAX_RANK);
     PROMISE(att_dtype_size(tensor->dtype) > 0);
     PROMISE(att_shape_count(tensor->rank, tensor->shape, INT64_MAX / 8) >= 0);
-    PROMISE(att_tensor_is_dense(tensor));
+    PROMISE(att_tensor_is_contiguous(tensor));
     PROMISE(tensor->data != NULL && tensor->owned == tensor->data);
 }
 

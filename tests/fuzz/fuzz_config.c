@@ -11,15 +11,15 @@ static void check_values(const att_settings *settings)
     PROMISE(att_settings_new(&again, NULL, &err) == ATT_OK);
     for (size_t i = 0; i < att_setting_count(); i++) {
         const char *key = att_setting_get(i)->key;
-        att_text value = { 0 }, same = { 0 };
+        att_string value = { 0 }, same = { 0 };
         PROMISE(att_settings_get(&value, settings, key, &err) == ATT_OK);
         if (value.length > 0) {
             PROMISE(att_settings_set(again, key, value.data, &err) == ATT_OK);
             PROMISE(att_settings_get(&same, again, key, &err) == ATT_OK);
             PROMISE(strcmp(value.data, same.data) == 0);
         }
-        att_text_free(&value);
-        att_text_free(&same);
+        att_string_free(&value);
+        att_string_free(&same);
     }
     att_settings_free(again);
 }
@@ -30,7 +30,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     att_error err = { 0 };
     att_settings *settings;
     PROMISE(att_settings_new(&settings, NULL, &err) == ATT_OK);
-    att_status status = att_settings_read(settings, (const char *)data, size, "input", &err);
+    att_status status = att_settings_parse(settings, (const char *)data, size, "input", &err);
     if (status == ATT_OK) {
         check_values(settings);
         status = att_settings_check(settings, &err);

@@ -7,7 +7,7 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-    static const att_ct2_words words = {
+    static const att_ct2_vocabularies words = {
         { "source", CT2_SOURCE_WORDS, sizeof CT2_SOURCE_WORDS - 1 },
         { "target", CT2_TARGET_WORDS, sizeof CT2_TARGET_WORDS - 1 },
     };
@@ -17,7 +17,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     att_bundle *bundle = NULL;
     att_status status = att_ct2_read(&file, data, size, "input", &err);
     if (status == ATT_OK) {
-        status = att_ct2_convert(&bundle, &file, &words, ATT_TOKENS_SPACE, &err);
+        status = att_ct2_convert(&bundle, &file, &words, ATT_TOKENIZER_SPACE, &err);
         att_ct2_free(&file);
     }
     if (status == ATT_OK)

@@ -10,13 +10,13 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     att_tensor tensor, again;
     att_status status = att_npy_read(&tensor, data, size, "input", &err);
     if (status == ATT_OK) {
-        att_text written = { 0 };
+        att_string written = { 0 };
         check_tensor(&tensor);
         PROMISE(att_npy_write(&written, &tensor, &err) == ATT_OK);
         PROMISE(att_npy_read(&again, written.data, written.length, "again", &err) == ATT_OK);
         PROMISE(same_tensor(&tensor, &again));
         att_tensor_free(&again);
-        att_text_free(&written);
+        att_string_free(&written);
     } else {
         check_refusal(status, &err);
     }

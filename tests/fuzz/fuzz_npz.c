@@ -27,16 +27,16 @@ static void check_wrapped(const char *bytes, size_t size)
     const char *newline = size > 0 ? memchr(bytes, '\n', size) : NULL;
     if (!newline)
         return;
-    att_text name = { 0 }, contents = { 0 };
+    att_string name = { 0 }, contents = { 0 };
     put(&name, bytes, (size_t)(newline - bytes));
     put(&contents, newline + 1, size - name.length - 1);
     const entry entries[] = { { .name = name.data, .content = &contents },
                               { .name = "other.npy", .content = &contents } };
-    att_text file = archive(entries, 2);
+    att_string file = archive(entries, 2);
     check_bytes(file.data, file.length);
-    att_text_free(&file);
-    att_text_free(&contents);
-    att_text_free(&name);
+    att_string_free(&file);
+    att_string_free(&contents);
+    att_string_free(&name);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)

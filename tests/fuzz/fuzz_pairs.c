@@ -3,7 +3,7 @@
  * read the same again. */
 #include "fuzz/fuzz.h"
 
-#include "text/batch.h"
+#include "data/batch.h"
 #include "text/utf8.h"
 
 enum { LOWER = 4, ALIGNED = 8, SHORT = 16, SEPARATOR = 0x1E, BATCH_TOKENS = 40 };
@@ -11,44 +11,44 @@ enum { LOWER = 4, ALIGNED = 8, SHORT = 16, SEPARATOR = 0x1E, BATCH_TOKENS = 40 }
 typedef struct scene {
     att_vocab *source, *target;
     att_corpus corpus;
-    att_tokens tokens;
+    att_tokenizer_kind tokens;
 } scene;
 
 /* Tokens of characters, and those given by spaces, join into a line that splits into them again. */
 static void check_line(const att_vocab *vocab, const int32_t *ids, int64_t count)
 {
-    att_text text = { 0 };
+    att_string text = { 0 };
     att_ids again = { 0 };
     att_error err = { 0 };
     PROMISE(count > 0);
     for (int64_t i = 0; i < count; i++)
         PROMISE(ids[i] >= ATT_ID_FIRST && ids[i] < att_vocab_size(vocab));
     PROMISE(att_vocab_decode(vocab, &text, ids, (size_t)count) == ATT_OK);
-    PROMISE(att_utf8_check(text.data, text.length) == text.length);
+    PROMISE(att_utf8_valid_prefix(text.data, text.length) == text.length);
     PROMISE(att_vocab_encode(vocab, &again, text.data, text.length, &err) == ATT_OK);
-    if (att_vocab_tokens(vocab) != ATT_TOKENS_WORD) {
+    if (att_vocab_tokenizer_kind(vocab) != ATT_TOKENIZER_WORD) {
         PROMISE(again.count == (size_t)count);
         PROMISE(memcmp(again.items, ids, again.count * sizeof *ids) == 0);
     }
     att_ids_free(&again);
-    att_text_free(&text);
+    att_string_free(&text);
 }
 
 static void check_pairs(const scene *in)
 {
     const att_corpus *corpus = &in->corpus;
     int64_t dropped = 0;
-    for (int i = 0; i < ATT_DROP_COUNT; i++)
-        dropped += corpus->facts.dropped[i];
-    PROMISE(corpus->pairs + dropped == corpus->facts.lines);
+    for (int i = 0; i < ATT_SKIP_COUNT; i++)
+        dropped += corpus->stats.skipped[i];
+    PROMISE(corpus->pairs + dropped == corpus->stats.lines);
     for (int64_t p = 0; p < corpus->pairs; p++) {
         int64_t sources, targets;
-        const int32_t *ids = att_side_get(&corpus->source, p, &sources);
+        const int32_t *ids = att_sequences_get(&corpus->source, p, &sources);
         check_line(in->source, ids, sources);
-        ids = att_side_get(&corpus->target, p, &targets);
+        ids = att_sequences_get(&corpus->target, p, &targets);
         check_line(in->target, ids, targets);
-        for (int64_t t = 0; corpus->align && t < targets; t++) {
-            int32_t key = corpus->align[corpus->target.at[p] + t];
+        for (int64_t t = 0; corpus->alignment && t < targets; t++) {
+            int32_t key = corpus->alignment[corpus->target.offsets[p] + t];
             PROMISE(key >= -1 && key < sources);
         }
     }
@@ -58,8 +58,8 @@ static void check_batches(const scene *in)
 {
     att_batches *batches;
     att_error err = { 0 };
-    PROMISE(att_batches_new(&batches, &in->corpus, BATCH_TOKENS, 1, &err) == ATT_OK);
-    att_batches_start(batches, 0);
+    PROMISE(att_pair_batches_new(&batches, &in->corpus, BATCH_TOKENS, 1, &err) == ATT_OK);
+    att_batches_start_epoch(batches, 0);
     int64_t rows = 0, tokens = 0;
     for (int64_t i = 0; i < att_batches_count(batches); i++) {
         const att_batch *batch = att_batches_get(batches, i);
@@ -68,7 +68,7 @@ static void check_batches(const scene *in)
         PROMISE(batch->rows == 1 || batch->rows * batch->source_length <= BATCH_TOKENS);
         PROMISE(batch->rows == 1 || batch->rows * batch->target_length <= BATCH_TOKENS);
     }
-    PROMISE(rows == in->corpus.pairs && tokens == in->corpus.facts.source.tokens);
+    PROMISE(rows == in->corpus.pairs && tokens == in->corpus.stats.source.tokens);
     att_batches_free(batches);
 }
 
@@ -76,19 +76,19 @@ static void close_scene(scene *in)
 {
     att_error err = { 0 };
     int32_t *source, *target;
-    PROMISE(att_vocab_close(in->source, 1, &source, &err) == ATT_OK);
-    PROMISE(att_vocab_close(in->target, 1, &target, &err) == ATT_OK);
-    att_corpus_close(&in->corpus, source, target);
+    PROMISE(att_vocab_finalize(in->source, 1, &source, &err) == ATT_OK);
+    PROMISE(att_vocab_finalize(in->target, 1, &target, &err) == ATT_OK);
+    att_corpus_renumber(&in->corpus, source, target);
     att_free(source);
     att_free(target);
     check_pairs(in);
     check_batches(in);
 }
 
-static void add_text(struct att_named_text *out, const char *name, const uint8_t *data, size_t size)
+static void add_text(struct att_text_file *out, const char *name, const uint8_t *data, size_t size)
 {
     out->name = name;
-    PROMISE(att_text_add(&out->text, (const char *)data, size) == ATT_OK);
+    PROMISE(att_string_append(&out->text, (const char *)data, size) == ATT_OK);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
@@ -102,18 +102,19 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         size--;
     size_t first = end ? (size_t)(end - data) : size;
     att_pair_text text = { 0 };
-    add_text(&text.both, "pairs", data, first);
+    add_text(&text.tsv, "pairs", data, first);
     if (end)
-        add_text(&text.align, "align", end + 1, size - first - 1);
-    static const att_tokens tokens[] = { ATT_TOKENS_CHAR, ATT_TOKENS_WORD, ATT_TOKENS_SPACE };
+        add_text(&text.alignment, "align", end + 1, size - first - 1);
+    static const att_tokenizer_kind tokens[] = { ATT_TOKENIZER_CHAR, ATT_TOKENIZER_WORD,
+                                                 ATT_TOKENIZER_SPACE };
     scene in = { .tokens = tokens[(choice & 3) % 3] };
     att_error err = { 0 };
     PROMISE(att_vocab_new(&in.source, in.tokens, choice & LOWER, &err) == ATT_OK);
     PROMISE(att_vocab_new(&in.target, in.tokens, choice & LOWER, &err) == ATT_OK);
-    const att_pair_reading how = { .source = in.source,
-                                   .target = in.target,
-                                   .count = true,
-                                   .max_length = choice & SHORT ? 5 : 0 };
+    const att_pair_read_options how = { .source_vocab = in.source,
+                                        .target_vocab = in.target,
+                                        .count_tokens = true,
+                                        .max_length = choice & SHORT ? 5 : 0 };
     att_status status = att_corpus_read(&in.corpus, &text, &how, &err);
     if (status == ATT_OK) {
         close_scene(&in);

@@ -26,7 +26,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     att_bundle *bundle, *again;
     att_status status = att_safetensors_read(&bundle, data, size, "input", &err);
     if (status == ATT_OK) {
-        att_text written = { 0 };
+        att_string written = { 0 };
         for (size_t i = 0; i < att_bundle_count(bundle); i++)
             check_tensor(att_bundle_at(bundle, i));
         PROMISE(att_safetensors_write(&written, bundle, "output", &err) == ATT_OK);
@@ -34,7 +34,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
                 ATT_OK);
         check_same(bundle, again);
         att_bundle_free(again);
-        att_text_free(&written);
+        att_string_free(&written);
     } else {
         check_refusal(status, &err);
     }

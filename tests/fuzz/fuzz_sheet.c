@@ -1,23 +1,23 @@
 /* Any bytes as a worksheet, worked out and, if it is one, rendered in one of the five formats. */
 #include "fuzz/fuzz.h"
-#include "sheet/worker.h"
+#include "sheet/interpreter.h"
 #include "text/utf8.h"
 
 /* Enough for any small sheet, and little enough that no input takes long. */
 enum { TRACE_BYTES = 2 << 20 };
 
 /* What a step shows is there. */
-static void check_step(const att_step *step)
+static void check_step(const att_select *step)
 {
     PROMISE(step->line > 0 && step->source != NULL);
     if (step->kind == ATT_STEP_HEADING || step->kind == ATT_STEP_PROSE ||
-        step->kind == ATT_STEP_REFUSED)
+        step->kind == ATT_STEP_ERROR)
         PROMISE(step->text != NULL);
     if (step->kind == ATT_STEP_VALUE)
         PROMISE(step->formula != NULL && (step->value != NULL || step->part_count > 0));
     if (step->kind == ATT_STEP_CHECK)
-        PROMISE(step->check->left != NULL && step->check->verdict[0] != '\0' &&
-                strpbrk(step->check->verdict, "\n\r\033") == NULL);
+        PROMISE(step->check->left != NULL && step->check->message[0] != '\0' &&
+                strpbrk(step->check->message, "\n\r\033") == NULL);
     if (step->kind == ATT_STEP_PLOT)
         PROMISE(step->map->weights != NULL && step->map->queries > 0 && step->map->keys > 0);
     for (size_t i = 0; i < step->part_count; i++)
@@ -31,13 +31,13 @@ static void check_sheet(const att_sheet *sheet, size_t seed)
     PROMISE(sheet->failures <= sheet->checks);
     const att_render_options options = { .format = (att_format)(seed % 5),
                                          .digits = (int)(seed / 5 % 8) - 1,
-                                         .colour = (att_colour)(seed / 40 % 3) };
-    att_text text = { 0 };
+                                         .color = (att_color)(seed / 40 % 3) };
+    att_string text = { 0 };
     att_error err = { 0 };
     att_status status = att_sheet_render(&text, sheet, &options, &err);
     PROMISE(status == ATT_OK);
-    PROMISE(att_utf8_check(text.data ? text.data : "", text.length) == text.length);
-    att_text_free(&text);
+    PROMISE(att_utf8_valid_prefix(text.data ? text.data : "", text.length) == text.length);
+    att_string_free(&text);
 }
 
 /* A refusal has a place in the sheet, and its excerpt is the line and a caret. */
@@ -47,8 +47,8 @@ static void check_place(const att_error *err)
     const char *newline = strchr(err->excerpt, '\n');
     PROMISE(newline != NULL && strchr(newline + 1, '\n') == NULL);
     PROMISE(err->excerpt[strlen(err->excerpt) - 1] == '^');
-    PROMISE(att_utf8_check(err->excerpt, strlen(err->excerpt)) == strlen(err->excerpt));
-    PROMISE(att_utf8_check(err->message, strlen(err->message)) == strlen(err->message));
+    PROMISE(att_utf8_valid_prefix(err->excerpt, strlen(err->excerpt)) == strlen(err->excerpt));
+    PROMISE(att_utf8_valid_prefix(err->message, strlen(err->message)) == strlen(err->message));
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)

@@ -2,7 +2,7 @@
  * written and read back, and cuts a line into tokens that it has. */
 #include "fuzz/fuzz.h"
 
-#include "base/text.h"
+#include "base/string.h"
 #include "text/vocab.h"
 
 static const char line[] = "The cat sat, twice: \xC3\xA9\xE0\xA6\x95!";
@@ -10,7 +10,7 @@ static const char line[] = "The cat sat, twice: \xC3\xA9\xE0\xA6\x95!";
 static void check_line(const att_vocab *vocab)
 {
     att_ids ids = { 0 };
-    att_text text = { 0 };
+    att_string text = { 0 };
     att_error err = { 0 };
     att_status status = att_vocab_encode(vocab, &ids, line, strlen(line), &err);
     if (status == ATT_OK) {
@@ -21,31 +21,31 @@ static void check_line(const att_vocab *vocab)
         check_refusal(status, &err);
     }
     att_ids_free(&ids);
-    att_text_free(&text);
+    att_string_free(&text);
 }
 
 static void check_again(const att_vocab *vocab)
 {
-    att_text json = { 0 }, same = { 0 };
+    att_string json = { 0 }, same = { 0 };
     att_error err = { 0 };
     att_vocab *again;
     PROMISE(att_vocab_to_json(&json, vocab, &err) == ATT_OK);
     PROMISE(att_vocab_from_json(&again, json.data, "model", &err) == ATT_OK);
-    PROMISE(att_vocab_same(vocab, again));
+    PROMISE(att_vocab_equal(vocab, again));
     PROMISE(att_vocab_to_json(&same, again, &err) == ATT_OK);
     PROMISE(strcmp(json.data, same.data) == 0);
     att_vocab_free(again);
-    att_text_free(&json);
-    att_text_free(&same);
+    att_string_free(&json);
+    att_string_free(&same);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     size_t live = att_alloc_live();
     att_error err = { 0 };
-    att_text json = { 0 };
+    att_string json = { 0 };
     att_vocab *vocab;
-    PROMISE(att_text_add(&json, (const char *)data, size) == ATT_OK);
+    PROMISE(att_string_append(&json, (const char *)data, size) == ATT_OK);
     att_status status = att_vocab_from_json(&vocab, json.data, "model", &err);
     if (status == ATT_OK) {
         check_line(vocab);
@@ -55,7 +55,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         check_refusal(status, &err);
     }
     att_vocab_free(vocab);
-    att_text_free(&json);
+    att_string_free(&json);
     PROMISE(att_alloc_live() == live);
     return 0;
 }

@@ -15,7 +15,7 @@ static int skip_dots(const struct dirent *entry)
 /* The input lies in a block of just its size, so that the sanitiser sees every step beyond it. */
 static bool replay(const char *path)
 {
-    att_text file = { 0 };
+    att_string file = { 0 };
     att_error err;
     if (att_file_read(&file, path, LARGEST_INPUT, &err) != ATT_OK) {
         printf("# %s: %s\n", path, err.message);
@@ -27,7 +27,7 @@ static bool replay(const char *path)
         LLVMFuzzerTestOneInput(input, file.length);
         free(input);
     }
-    att_text_free(&file);
+    att_string_free(&file);
     return input != NULL;
 }
 

@@ -76,13 +76,13 @@ static inline float ct2_value(const char *name, uint32_t at)
     return (float)((int)(hash >> 8 & 127) - 64) / 64;
 }
 
-static inline void ct2_name(att_text *out, const char *name)
+static inline void ct2_name(att_string *out, const char *name)
 {
     put_number(out, strlen(name) + 1, 2);
     put(out, name, strlen(name) + 1);
 }
 
-static inline void ct2_head(att_text *out, const char *name, uint32_t rows, uint32_t columns,
+static inline void ct2_head(att_string *out, const char *name, uint32_t rows, uint32_t columns,
                             unsigned item)
 {
     ct2_name(out, name);
@@ -94,7 +94,7 @@ static inline void ct2_head(att_text *out, const char *name, uint32_t rows, uint
     put_number(out, rows * (columns > 0 ? columns : 1), 4);
 }
 
-static inline void ct2_float(att_text *out, float value)
+static inline void ct2_float(att_string *out, float value)
 {
     uint32_t bits;
     memcpy(&bits, &value, sizeof bits);
@@ -102,7 +102,7 @@ static inline void ct2_float(att_text *out, float value)
 }
 
 /* Variables written. */
-static inline uint32_t ct2_variable(att_text *out, const ct2_row *row, const ct2_how *how)
+static inline uint32_t ct2_variable(att_string *out, const ct2_row *row, const ct2_how *how)
 {
     char scale[128];
     unsigned item = row->columns > 0 ? how->item : 4;
@@ -123,7 +123,7 @@ static inline uint32_t ct2_variable(att_text *out, const ct2_row *row, const ct2
     return 2;
 }
 
-static inline uint32_t ct2_variables(att_text *out, const ct2_how *how)
+static inline uint32_t ct2_variables(att_string *out, const ct2_how *how)
 {
     uint32_t count = 0;
     for (int i = 0; i < CT2_ROWS; i++) {
@@ -149,16 +149,16 @@ static inline uint32_t ct2_variables(att_text *out, const ct2_how *how)
     return count;
 }
 
-static inline att_text ct2_model(const ct2_how *how)
+static inline att_string ct2_model(const ct2_how *how)
 {
-    att_text out = { 0 }, variables = { 0 };
+    att_string out = { 0 }, variables = { 0 };
     uint32_t count = ct2_variables(&variables, how);
     put_number(&out, how->version ? how->version : 2, 4);
     ct2_name(&out, how->kind ? how->kind : "TransformerSpec");
     put_number(&out, how->revision ? how->revision : 3, 4);
     put_number(&out, count, 4);
     put(&out, variables.data, variables.length);
-    att_text_free(&variables);
+    att_string_free(&variables);
     return out;
 }
 

@@ -52,7 +52,7 @@ static inline float llama_value(int64_t at)
     return (float)((at * 7919) % 4096 - 2048) / 4096;
 }
 
-static inline void put_float(att_text *file, float value)
+static inline void put_float(att_string *file, float value)
 {
     uint32_t bits;
     memcpy(&bits, &value, sizeof bits);
@@ -60,9 +60,9 @@ static inline void put_float(att_text *file, float value)
 }
 
 /* A checkpoint with this header; `untied` has an output layer of its own. */
-static inline att_text llama_weights(const int32_t header[LLAMA_FIELDS], bool untied)
+static inline att_string llama_weights(const int32_t header[LLAMA_FIELDS], bool untied)
 {
-    att_text file = { 0 };
+    att_string file = { 0 };
     int64_t count = LLAMA_AT_OUTPUT + (untied ? LLAMA_TOKENS * LLAMA_WIDTH : 0);
     for (int i = 0; i < LLAMA_FIELDS; i++)
         put_number(&file, (uint32_t)header[i], 4);
@@ -71,7 +71,7 @@ static inline att_text llama_weights(const int32_t header[LLAMA_FIELDS], bool un
     return file;
 }
 
-static inline void llama_token(att_text *file, const char *text, float score)
+static inline void llama_token(att_string *file, const char *text, float score)
 {
     put_float(file, score);
     put_number(file, strlen(text), 4);
@@ -79,9 +79,9 @@ static inline void llama_token(att_text *file, const char *text, float score)
 }
 
 /* The tokeniser; its last token is `last` with `score`. */
-static inline att_text llama_tokeniser(const char *last, float score)
+static inline att_string llama_tokeniser(const char *last, float score)
 {
-    att_text file = { 0 };
+    att_string file = { 0 };
     put_number(&file, 6, 4);
     llama_token(&file, "<unk>", 0);
     llama_token(&file, "\n<s>\n", 0);
@@ -97,7 +97,7 @@ static inline att_text llama_tokeniser(const char *last, float score)
     return file;
 }
 
-static inline att_text llama_good_tokeniser(void)
+static inline att_string llama_good_tokeniser(void)
 {
     return llama_tokeniser(llama_parts[LLAMA_PARTS - 1], 1 - LLAMA_PARTS);
 }

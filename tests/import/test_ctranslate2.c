@@ -4,16 +4,16 @@
 #include "import/ctranslate2.h"
 #include "tensor/files.h"
 
-static att_status convert_words(att_bundle **out, const att_text *bytes, const char *source,
+static att_status convert_words(att_bundle **out, const att_string *bytes, const char *source,
                                 const char *target, att_error *err)
 {
-    const att_ct2_words words = { { "source.txt", source, strlen(source) },
-                                  { "target.txt", target, strlen(target) } };
+    const att_ct2_vocabularies words = { { "source.txt", source, strlen(source) },
+                                         { "target.txt", target, strlen(target) } };
     att_ct2_file file;
     *out = NULL;
     att_status status = att_ct2_read(&file, bytes->data, bytes->length, "model.bin", err);
     if (status == ATT_OK) {
-        status = att_ct2_convert(out, &file, &words, ATT_TOKENS_SPACE, err);
+        status = att_ct2_convert(out, &file, &words, ATT_TOKENIZER_SPACE, err);
         att_ct2_free(&file);
     }
     return status;
@@ -25,10 +25,10 @@ static att_bundle *convert(const ct2_how *how)
 {
     att_error err = { 0 };
     att_bundle *bundle;
-    att_text file = ct2_model(how);
+    att_string file = ct2_model(how);
     if (convert_words(&bundle, &file, CT2_SOURCE_WORDS, CT2_TARGET_WORDS, &err) != ATT_OK)
         fail_msg("%s", err.message);
-    att_text_free(&file);
+    att_string_free(&file);
     return bundle;
 }
 
@@ -169,7 +169,7 @@ static void what_is_not_understood_is_refused_by_name(void **state)
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         ct2_how how = rows[i].how;
         how.item = how.item ? how.item : 4;
-        att_text file = ct2_model(&how);
+        att_string file = ct2_model(&how);
         att_bundle *bundle;
         att_error err = { 0 };
         assert_int_equal(convert_words(&bundle, &file, CT2_SOURCE_WORDS, CT2_TARGET_WORDS, &err),
@@ -177,7 +177,7 @@ static void what_is_not_understood_is_refused_by_name(void **state)
         assert_message(err.message, rows[i].message, "file");
         assert_string_equal(err.place, "model.bin");
         assert_null(bundle);
-        att_text_free(&file);
+        att_string_free(&file);
     }
 }
 
@@ -196,7 +196,7 @@ static void vocabularies_that_do_not_fit_are_refused(void **state)
         { "<blank>\n<s>\n</s>\n\xff\nb\n", "source.txt", "the token is not UTF-8", 4 },
         { "<blank>\n<s>\n</s>\n\nb\n", "source.txt", "token 2 of a vocabulary is empty", 0 },
     };
-    att_text file = ct2_model(&(ct2_how){ .item = 4 });
+    att_string file = ct2_model(&(ct2_how){ .item = 4 });
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         att_bundle *bundle;
         att_error err = { 0 };
@@ -206,19 +206,19 @@ static void vocabularies_that_do_not_fit_are_refused(void **state)
         assert_string_equal(err.place, rows[i].place);
         assert_int_equal(err.line, rows[i].line);
     }
-    att_text_free(&file);
+    att_string_free(&file);
 }
 
 static void a_file_cut_anywhere_is_refused(void **state)
 {
     (void)state;
-    att_text file = ct2_model(&(ct2_how){ .item = 1 });
+    att_string file = ct2_model(&(ct2_how){ .item = 1 });
     size_t whole = file.length;
     for (size_t length = 0; length < whole; length++) {
         att_bundle *bundle;
         att_error err = { 0 };
         file.length = length;
-        att_text cut = { .data = exact_copy(&file), .length = length };
+        att_string cut = { .data = exact_copy(&file), .length = length };
         assert_int_equal(convert_words(&bundle, &cut, CT2_SOURCE_WORDS, CT2_TARGET_WORDS, &err),
                          ATT_BAD_INPUT);
         att_free(cut.data);
@@ -230,14 +230,14 @@ static void a_file_cut_anywhere_is_refused(void **state)
     assert_int_equal(convert_words(&bundle, &file, CT2_SOURCE_WORDS, CT2_TARGET_WORDS, &err),
                      ATT_BAD_INPUT);
     assert_string_equal(err.message, "has 1 bytes after its last variable");
-    att_text_free(&file);
+    att_string_free(&file);
 }
 
 #ifdef ATT_HAVE_JANSSON
 static void running_out_of_memory_anywhere_loses_nothing(void **state)
 {
     (void)state;
-    att_text file = ct2_model(&(ct2_how){ .item = 1 });
+    att_string file = ct2_model(&(ct2_how){ .item = 1 });
     size_t live = att_alloc_live();
     att_status status = ATT_NO_MEMORY;
     for (size_t n = 1; status != ATT_OK; n += 3) {
@@ -251,7 +251,7 @@ static void running_out_of_memory_anywhere_loses_nothing(void **state)
         att_bundle_free(bundle);
         assert_int_equal(att_alloc_live(), live);
     }
-    att_text_free(&file);
+    att_string_free(&file);
 }
 #endif
 

@@ -84,26 +84,26 @@ static void words_are_read_in_small_letters_to_their_end(void **state)
     att_model *model;
     assert_int_equal(att_model_from_bundle(&model, bundle, "g2p", NULL), ATT_OK);
     att_ids ids = { 0 };
-    assert_int_equal(att_vocab_encode(model->source_words, &ids, "Ab!", 3, NULL), ATT_OK);
-    static const int32_t expected[] = { 4, 5, ATT_ID_UNKNOWN, ATT_ID_END };
+    assert_int_equal(att_vocab_encode(model->source_vocab, &ids, "Ab!", 3, NULL), ATT_OK);
+    static const int32_t expected[] = { 4, 5, ATT_ID_UNK, ATT_ID_EOS };
     assert_int_equal(ids.count, 4);
     assert_memory_equal(ids.items, expected, sizeof expected);
     ids.count = 0;
-    assert_int_equal(att_vocab_encode(model->target_words, &ids, "AA0 ZH", 6, NULL), ATT_OK);
+    assert_int_equal(att_vocab_encode(model->target_vocab, &ids, "AA0 ZH", 6, NULL), ATT_OK);
     assert_int_equal(ids.count, 2);
     assert_int_equal(ids.items[1], G2P_PHONEMES - 1);
     att_ids_free(&ids);
 
     const char *lines[] = { "ab", "" };
-    att_answers *answers;
-    assert_int_equal(att_model_answer(&answers, model, lines, 2, &(att_answer_how){ 0 }, NULL),
-                     ATT_OK);
-    const att_answer *answer = att_answers_get(answers, 0);
+    att_outputs *answers;
+    assert_int_equal(
+        att_model_generate(&answers, model, lines, 2, &(att_generate_options){ 0 }, NULL), ATT_OK);
+    const att_output *answer = att_outputs_get(answers, 0);
     assert_int_equal(answer->source_count, 3);
     assert_string_equal(answer->source_tokens[1], "b");
     assert_string_equal(answer->source_tokens[2], "<end>");
-    assert_int_equal(att_answers_get(answers, 1)->source_count, 0);
-    att_answers_free(answers);
+    assert_int_equal(att_outputs_get(answers, 1)->source_count, 0);
+    att_outputs_free(answers);
     att_model_free(model);
     att_bundle_free(bundle);
 }
@@ -113,10 +113,10 @@ static void it_is_measured_on_a_file_alone(void **state)
     (void)state;
     att_bundle *bundle = convert();
     att_model *model;
-    att_scores scores;
+    att_seq2seq_eval scores;
     att_error err = { 0 };
     assert_int_equal(att_model_from_bundle(&model, bundle, "g2p", NULL), ATT_OK);
-    assert_int_equal(att_model_evaluate(&scores, NULL, model, NULL, NULL, NULL, &err),
+    assert_int_equal(att_model_evaluate_seq2seq(&scores, NULL, model, NULL, NULL, NULL, &err),
                      ATT_BAD_INPUT);
     assert_string_equal(err.message, "what the model was validated on is not known; name a file");
     att_model_free(model);
@@ -128,7 +128,7 @@ static void info_tells_where_it_came_from_and_not_how_it_was_trained(void **stat
     (void)state;
     att_bundle *bundle = convert();
     att_model *model;
-    att_text text = { 0 };
+    att_string text = { 0 };
     assert_int_equal(att_model_from_bundle(&model, bundle, "g2p", NULL), ATT_OK);
     assert_int_equal(att_model_info(&text, model, false, NULL), ATT_OK);
     assert_non_null(strstr(text.data, "imported\n  format             g2p\n"));
@@ -137,7 +137,7 @@ static void info_tells_where_it_came_from_and_not_how_it_was_trained(void **stat
     text.length = 0;
     assert_int_equal(att_model_info(&text, model, true, NULL), ATT_OK);
     assert_non_null(strstr(text.data, "\"imported\":{\"format\":\"g2p\",\"weights\":\"float32\"}"));
-    att_text_free(&text);
+    att_string_free(&text);
     att_model_free(model);
     att_bundle_free(bundle);
 }

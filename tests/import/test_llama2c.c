@@ -6,19 +6,19 @@
 #include "model/model.h"
 #include "tensor/files.h"
 
-static att_status convert(att_bundle **out, const att_text *weights, att_error *err)
+static att_status convert(att_bundle **out, const att_string *weights, att_error *err)
 {
-    att_text tokens = llama_good_tokeniser();
+    att_string tokens = llama_good_tokeniser();
     const att_llama_bytes tokeniser = { "tokenizer.bin", tokens.data, tokens.length };
     const att_llama_bytes bytes = { "model.bin", weights->data, weights->length };
     att_status status = att_llama_convert(out, &bytes, &tokeniser, err);
-    att_text_free(&tokens);
+    att_string_free(&tokens);
     return status;
 }
 
 #ifdef ATT_HAVE_JANSSON /* a model file holds JSON */
 
-static att_bundle *convert_good(const att_text *weights)
+static att_bundle *convert_good(const att_string *weights)
 {
     att_bundle *bundle;
     att_error err = { 0 };
@@ -41,7 +41,7 @@ static void queries_and_keys_are_in_our_order_and_values_in_theirs(void **state)
     (void)state;
     static const int64_t order[] = { 0, 2, 1, 3 };
     enum { LAYER = 1, D = LLAMA_WIDTH, K = LLAMA_HEAD };
-    att_text weights = llama_weights(llama_header, false);
+    att_string weights = llama_weights(llama_header, false);
     att_bundle *bundle = convert_good(&weights);
     for (int64_t in = 0; in < D; in++) {
         for (int64_t i = 0; i < D; i++)
@@ -56,14 +56,14 @@ static void queries_and_keys_are_in_our_order_and_values_in_theirs(void **state)
         }
     }
     att_bundle_free(bundle);
-    att_text_free(&weights);
+    att_string_free(&weights);
 }
 
 static void other_matrices_are_turned_and_the_gate_stands_first(void **state)
 {
     (void)state;
     enum { D = LLAMA_WIDTH, F = LLAMA_FEED };
-    att_text weights = llama_weights(llama_header, false);
+    att_string weights = llama_weights(llama_header, false);
     att_bundle *bundle = convert_good(&weights);
     for (int64_t d = 0; d < D; d++) {
         for (int64_t i = 0; i < F; i++) {
@@ -84,10 +84,10 @@ static void other_matrices_are_turned_and_the_gate_stands_first(void **state)
     }
     assert_null(att_bundle_get(bundle, "output.w")); /* the embedding is that too */
     att_bundle_free(bundle);
-    att_text_free(&weights);
+    att_string_free(&weights);
 }
 
-static att_text untied_weights(void)
+static att_string untied_weights(void)
 {
     int32_t header[LLAMA_FIELDS];
     memcpy(header, llama_header, sizeof header);
@@ -98,13 +98,13 @@ static att_text untied_weights(void)
 static void an_output_layer_of_its_own_is_kept(void **state)
 {
     (void)state;
-    att_text weights = untied_weights();
+    att_string weights = untied_weights();
     att_bundle *bundle = convert_good(&weights);
     for (int64_t d = 0; d < LLAMA_WIDTH; d++)
         assert_true(entry(bundle, "output.w", d, 264) ==
                     llama_value(LLAMA_AT_OUTPUT + 264 * LLAMA_WIDTH + d));
     att_bundle_free(bundle);
-    att_text_free(&weights);
+    att_string_free(&weights);
 }
 
 typedef struct heard {
@@ -121,16 +121,16 @@ static bool hear(void *context, const char *text, size_t length, double score)
     return true;
 }
 
-static heard go_on(const att_text *weights, const char *prompt)
+static heard go_on(const att_string *weights, const char *prompt)
 {
     att_bundle *bundle = convert_good(weights);
     att_model *model;
-    att_continued found;
+    att_completion found;
     heard h = { .tokens = 0 };
-    const att_continuing how = { .tokens = 5 };
+    const att_complete_options how = { .max_new_tokens = 5 };
     att_error err = { 0 };
     assert_int_equal(att_model_from_bundle(&model, bundle, "llama", &err), ATT_OK);
-    if (att_model_continue(&found, model, prompt, strlen(prompt), &how, hear, &h, &err) != ATT_OK)
+    if (att_model_complete(&found, model, prompt, strlen(prompt), &how, hear, &h, &err) != ATT_OK)
         fail_msg("%s", err.message);
     assert_int_equal(found.tokens, h.tokens);
     att_model_free(model);
@@ -139,9 +139,9 @@ static heard go_on(const att_text *weights, const char *prompt)
 }
 
 /* Weights of an output layer that is zero: every token is as probable as any other. */
-static att_text even_weights(void)
+static att_string even_weights(void)
 {
-    att_text weights = untied_weights();
+    att_string weights = untied_weights();
     size_t output = (LLAMA_FIELDS + LLAMA_AT_OUTPUT) * sizeof(float);
     memset(weights.data + output, 0, weights.length - output);
     return weights;
@@ -151,11 +151,11 @@ static att_text even_weights(void)
 static void a_text_ends_where_the_next_begins(void **state)
 {
     (void)state;
-    att_text weights = even_weights();
+    att_string weights = even_weights();
     heard h = go_on(&weights, "ab");
     assert_int_equal(h.tokens, 1);
     assert_string_equal(h.text, "");
-    att_text_free(&weights);
+    att_string_free(&weights);
 }
 
 /* " a" and " ab" look at one column with opposite signs: one of them follows, whatever stands
@@ -164,7 +164,7 @@ static void a_text_begins_without_the_space_before_its_first_word(void **state)
 {
     (void)state;
     static const float large[] = { 1000, -1000 };
-    att_text weights = even_weights();
+    att_string weights = even_weights();
     for (int i = 0; i < 2; i++)
         memcpy(weights.data + (LLAMA_FIELDS + LLAMA_AT_OUTPUT + (259 + 2 * i) * LLAMA_WIDTH) *
                                   (int)sizeof(float),
@@ -174,13 +174,13 @@ static void a_text_begins_without_the_space_before_its_first_word(void **state)
     assert_memory_equal(alone.text, "a", 1);
     assert_non_null(strstr(alone.text, " a")); /* those after it keep theirs */
     assert_memory_equal(after.text, " a", 2);
-    att_text_free(&weights);
+    att_string_free(&weights);
 }
 
 static void running_out_of_memory_anywhere_loses_nothing(void **state)
 {
     (void)state;
-    att_text weights = llama_weights(llama_header, false), tokens = llama_good_tokeniser();
+    att_string weights = llama_weights(llama_header, false), tokens = llama_good_tokeniser();
     const att_llama_bytes tokeniser = { "tokenizer.bin", tokens.data, tokens.length };
     const att_llama_bytes bytes = { "model.bin", weights.data, weights.length };
     size_t live = att_alloc_live();
@@ -196,13 +196,13 @@ static void running_out_of_memory_anywhere_loses_nothing(void **state)
         att_bundle_free(bundle);
         assert_int_equal(att_alloc_live(), live);
     }
-    att_text_free(&weights);
-    att_text_free(&tokens);
+    att_string_free(&weights);
+    att_string_free(&tokens);
 }
 
 #endif
 
-static void assert_refused(const att_text *weights, const char *message)
+static void assert_refused(const att_string *weights, const char *message)
 {
     att_bundle *bundle;
     att_error err = { 0 };
@@ -236,14 +236,14 @@ static void what_is_not_understood_is_refused(void **state)
         int32_t header[LLAMA_FIELDS];
         memcpy(header, llama_header, sizeof header);
         header[rows[i].field] = rows[i].value;
-        att_text weights = llama_weights(header, false);
+        att_string weights = llama_weights(header, false);
         assert_refused(&weights, rows[i].message);
-        att_text_free(&weights);
+        att_string_free(&weights);
     }
-    att_text weights = llama_weights(llama_header, false);
+    att_string weights = llama_weights(llama_header, false);
     weights.length = 17;
     assert_refused(&weights, "ends after 17 bytes, in its header: 3 bytes of it are missing");
-    att_text_free(&weights);
+    att_string_free(&weights);
 }
 
 int main(void)

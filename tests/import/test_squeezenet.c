@@ -3,7 +3,7 @@
 #include "attend.h"
 
 #include "base/alloc.h"
-#include "model/eyes.h"
+#include "model/image_encoder.h"
 #include "nn/squeezenet.h"
 
 #include <setjmp.h>
@@ -81,7 +81,7 @@ static place place_new(void)
 {
     char folder[] = "/tmp/attend-squeezenet-XXXXXX";
     place p = { 0 };
-    att_builder builder = { .params = &p.params };
+    att_param_builder builder = { .params = &p.params };
     FILE *files[FILES];
     assert_non_null(mkdtemp(folder));
     memcpy(p.folder, folder, sizeof folder);
@@ -137,12 +137,12 @@ static void labels_lose_their_numbers(void **state)
     (void)state;
     place p = place_new();
     att_bundle *bundle;
-    att_eyes *eyes;
+    att_image_encoder *eyes;
     assert_int_equal(att_import(&bundle, "squeezenet", p.paths[0], NULL, NULL), ATT_OK);
-    assert_int_equal(att_eyes_from_bundle(&eyes, bundle, "eyes", NULL), ATT_OK);
-    assert_string_equal(att_eyes_label(eyes, 0), "thing, number 0");
-    assert_string_equal(att_eyes_label(eyes, 999), "thing, number 999");
-    att_eyes_free(eyes);
+    assert_int_equal(att_image_encoder_from_bundle(&eyes, bundle, "eyes", NULL), ATT_OK);
+    assert_string_equal(att_image_encoder_label(eyes, 0), "thing, number 0");
+    assert_string_equal(att_image_encoder_label(eyes, 999), "thing, number 999");
+    att_image_encoder_free(eyes);
     att_bundle_free(bundle);
     place_free(&p);
 }

@@ -6,8 +6,8 @@
 #include <cmocka.h>
 
 #include "base/alloc.h"
-#include "base/text.h"
-#include "inspect/reader_help.h"
+#include "base/string.h"
+#include "inspect/rnn_help.h"
 #include "render/xml_check.h"
 
 #include <stdio.h>
@@ -54,11 +54,12 @@ static att_cells *search(att_model *model)
 {
     att_cells *cells;
     att_error err = { 0 };
-    reader_must(att_model_cells(&cells, model, path, &(att_cells_how){ .best = 2 }, &err), &err);
+    reader_must(att_model_cells(&cells, model, path, &(att_cells_options){ .n_best = 2 }, &err),
+                &err);
     return cells;
 }
 
-static const att_cells_row *row_of(const att_cells *cells, const char *property)
+static const att_cells_property *row_of(const att_cells *cells, const char *property)
 {
     for (size_t i = 0; i < att_cells_count(cells); i++)
         if (strcmp(att_cells_get(cells, i)->property, property) == 0)
@@ -73,23 +74,25 @@ static void units_are_found_by_what_they_do(void **state)
     write_text(4000);
     att_model *model = reader_model();
     att_cells *cells = search(model);
-    const att_cells_row *blank = row_of(cells, "blank"), *quotes = row_of(cells, "quotes");
-    assert_int_equal(blank->found_count, 2); /* the third unit never moves: it is no candidate */
-    assert_int_equal(blank->found[0].unit.layer, 1);
-    assert_int_equal(blank->found[0].unit.unit, 1);
-    assert_true(blank->found[0].held_out > 0.9999999);
-    assert_true(blank->found[0].separates == 1);
-    assert_int_equal(quotes->found[0].unit.unit, 2);
-    assert_true(quotes->found[0].searched > 0.999 && quotes->found[0].held_out > 0.999);
-    assert_true(quotes->found[0].separates > 0.999);
-    assert_true(fabs(quotes->found[1].held_out) < fabs(quotes->found[0].held_out));
-    assert_int_equal(row_of(cells, "url")->found_count, 0); /* there are none */
-    assert_true(isnan(row_of(cells, "column")->found[0].separates));
-    att_cells_facts facts = att_cells_about(cells);
+    const att_cells_property *blank = row_of(cells, "blank"), *quotes = row_of(cells, "quotes");
+    assert_int_equal(blank->match_count, 2); /* the third unit never moves: it is no candidate */
+    assert_int_equal(blank->matches[0].unit.layer, 1);
+    assert_int_equal(blank->matches[0].unit.unit, 1);
+    assert_true(blank->matches[0].held_out_correlation > 0.9999999);
+    assert_true(blank->matches[0].auc == 1);
+    assert_int_equal(quotes->matches[0].unit.unit, 2);
+    assert_true(quotes->matches[0].search_correlation > 0.999 &&
+                quotes->matches[0].held_out_correlation > 0.999);
+    assert_true(quotes->matches[0].auc > 0.999);
+    assert_true(fabs(quotes->matches[1].held_out_correlation) <
+                fabs(quotes->matches[0].held_out_correlation));
+    assert_int_equal(row_of(cells, "url")->match_count, 0); /* there are none */
+    assert_true(isnan(row_of(cells, "column")->matches[0].auc));
+    att_cells_info facts = att_cells_info_get(cells);
     assert_int_equal(facts.layers, 1);
-    assert_int_equal(facts.width, 3);
+    assert_int_equal(facts.hidden_size, 3);
     assert_int_equal(facts.signal, ATT_SIGNAL_HIDDEN);
-    assert_true(facts.searched > 2.9 * (double)facts.held_out);
+    assert_true(facts.search_tokens > 2.9 * (double)facts.held_out_tokens);
     att_cells_free(cells);
     att_model_free(model);
 }
@@ -100,15 +103,15 @@ static void a_sample_shows_the_unit_and_underlines_where_the_property_holds(void
     write_text(4000);
     att_model *model = reader_model();
     att_cells *cells = search(model);
-    const att_coloured *sample = &row_of(cells, "quotes")->sample;
+    const att_highlight *sample = &row_of(cells, "quotes")->sample;
     int64_t marked = 0;
     assert_int_equal(sample->count, 600);
     for (int64_t i = 0; i < sample->count; i++) {
-        marked += sample->marked[i];
-        assert_true(sample->marked[i] == (sample->values[i] > 0.5));
+        marked += sample->underlined[i];
+        assert_true(sample->underlined[i] == (sample->values[i] > 0.5));
     }
     assert_true(marked > 100 && marked < 500);
-    assert_null(row_of(cells, "column")->sample.marked);
+    assert_null(row_of(cells, "column")->sample.underlined);
     att_cells_free(cells);
     att_model_free(model);
 }
@@ -119,7 +122,7 @@ static void what_was_found_is_told_as_a_table_as_json_and_as_a_page(void **state
     write_text(4000);
     att_model *model = reader_model();
     att_cells *cells = search(model);
-    att_text table = { 0 }, json = { 0 }, page = { 0 };
+    att_string table = { 0 }, json = { 0 }, page = { 0 };
     const att_render_options options = { 0 };
     assert_int_equal(att_cells_text(&table, cells, &options, NULL), ATT_OK);
     assert_non_null(strstr(table.data, "\nquotes          1:2           1.000     0.999     1.000"
@@ -135,9 +138,9 @@ static void what_was_found_is_told_as_a_table_as_json_and_as_a_page(void **state
     assert_well_formed(strstr(page.data, "<html"));
     assert_non_null(strstr(page.data, "<h2 id=\"quotes\">inside quotation marks</h2>"));
     assert_null(strstr(page.data, "<h2 id=\"url\">"));
-    att_text_free(&table);
-    att_text_free(&json);
-    att_text_free(&page);
+    att_string_free(&table);
+    att_string_free(&json);
+    att_string_free(&page);
     att_cells_free(cells);
     att_model_free(model);
 }
@@ -149,12 +152,13 @@ static void a_text_that_is_short_is_refused(void **state)
     att_model *model = reader_model();
     att_cells *cells;
     att_error err = { 0 };
-    assert_int_equal(att_model_cells(&cells, model, path, &(att_cells_how){ 0 }, &err),
+    assert_int_equal(att_model_cells(&cells, model, path, &(att_cells_options){ 0 }, &err),
                      ATT_BAD_INPUT);
     assert_null(cells);
     assert_non_null(strstr(err.message, "too few to tell chance from habit"));
-    assert_int_equal(att_model_cells(&cells, model, "no such file", &(att_cells_how){ 0 }, &err),
-                     ATT_BAD_INPUT);
+    assert_int_equal(
+        att_model_cells(&cells, model, "no such file", &(att_cells_options){ 0 }, &err),
+        ATT_BAD_INPUT);
     att_model_free(model);
 }
 
@@ -178,7 +182,7 @@ static void how_far_it_is_is_told_until_the_text_ends(void **state)
     att_model *model = reader_model();
     att_cells *cells;
     att_error err = { 0 };
-    const att_cells_how how = { .most = 9000, .told = hear, .context = &heard };
+    const att_cells_options how = { .max_tokens = 9000, .on_progress = hear, .context = &heard };
     reader_must(att_model_cells(&cells, model, path, &how, &err), &err);
     assert_int_equal(heard.all, 9000);
     assert_true(heard.count > 4 && heard.all - heard.read < heard.all / 4);
@@ -198,7 +202,7 @@ static void running_out_of_memory_leaves_nothing_behind(void **state)
         att_cells *cells;
         assert_true(n < 100000);
         att_alloc_fail_at(n);
-        status = att_model_cells(&cells, model, path, &(att_cells_how){ 0 }, NULL);
+        status = att_model_cells(&cells, model, path, &(att_cells_options){ 0 }, NULL);
         att_alloc_fail_at(0);
         if (status != ATT_OK)
             assert_int_equal(status, ATT_NO_MEMORY);

@@ -18,7 +18,7 @@
 
 /* Runs what follows with `kernels` set to each set's table in turn. */
 #define FOR_EACH_SET(kernels)                                                                      \
-    for (int cpu_ = ATT_CPU_REF; cpu_ <= ATT_CPU_AVX512; cpu_++)                                   \
+    for (int cpu_ = ATT_CPU_SCALAR; cpu_ <= ATT_CPU_AVX512; cpu_++)                                \
         for (const att_kernels *kernels = att_kernels_for((att_cpu)cpu_); kernels; kernels = NULL)
 
 /* A row with some random contents. */

@@ -5,40 +5,41 @@
 
 #include "kern/kern.h"
 #include "kern/runs_attention.h"
-#include "kern/runs_rows.h"
+#include "kern/runs_attention_rowwise.h"
 #include "kern/scene.h"
 
-static inline void run_att_kern_map(att_kern_map *kernel, scene *s)
+static inline void run_att_kern_elementwise(att_kern_elementwise *kernel, scene *s)
 {
     const float *x = scene_take(s, s->n);
     kernel(scene_take(s, s->n), x, s->n);
 }
 
-static inline void run_att_kern_map_back(att_kern_map_back *kernel, scene *s)
+static inline void run_att_kern_elementwise_backward(att_kern_elementwise_backward *kernel,
+                                                     scene *s)
 {
     const float *dy = scene_take(s, s->n), *kept = scene_take(s, s->n);
     kernel(scene_take(s, s->n), dy, kept, s->n);
 }
 
-static inline void run_att_kern_fold(att_kern_fold *kernel, scene *s)
+static inline void run_att_kern_reduce(att_kern_reduce *kernel, scene *s)
 {
     const float *x = scene_take(s, s->n);
     *scene_take(s, 1) = kernel(x, s->n);
 }
 
-static inline void run_att_kern_fold_two(att_kern_fold_two *kernel, scene *s)
+static inline void run_att_kern_dot(att_kern_dot *kernel, scene *s)
 {
     const float *x = scene_take(s, s->n), *y = scene_take(s, s->n);
     *scene_take(s, 1) = kernel(x, y, s->n);
 }
 
-static inline void run_att_kern_add_scaled(att_kern_add_scaled *kernel, scene *s)
+static inline void run_att_kern_axpy(att_kern_axpy *kernel, scene *s)
 {
     const float *x = scene_take(s, s->n), *a = scene_take(s, 1);
     kernel(scene_take(s, s->n), *a, x, s->n);
 }
 
-static inline void run_att_kern_row(att_kern_row *kernel, scene *s)
+static inline void run_att_kern_softmax(att_kern_softmax *kernel, scene *s)
 {
     const float *x = scene_take(s, s->n);
     float *y = scene_take(s, s->n);
@@ -51,18 +52,19 @@ static inline void run_att_kern_cross_entropy(att_kern_cross_entropy *kernel, sc
         return;
     const float *x = scene_take(s, s->n);
     float *out = scene_take(s, 4);
-    out[0] = kernel(x, s->n, (att_target){ .class = s->seed % s->n }, &out[1]);
-    out[2] = kernel(x, s->n, (att_target){ s->n - 1, 0.1f }, &out[3]);
+    out[0] = kernel(x, s->n, (att_cross_entropy_target){ .class = s->seed % s->n }, &out[1]);
+    out[2] = kernel(x, s->n, (att_cross_entropy_target){ s->n - 1, 0.1f }, &out[3]);
 }
 
-static inline void run_att_kern_cross_entropy_back(att_kern_cross_entropy_back *kernel, scene *s)
+static inline void run_att_kern_cross_entropy_backward(att_kern_cross_entropy_backward *kernel,
+                                                       scene *s)
 {
     if (s->n == 0)
         return;
     const float *x = scene_take(s, s->n);
     float *dx = scene_take(s, s->n);
-    kernel(dx, 0.7f, x, s->n, (att_target){ .class = s->seed % s->n }, 3.5f);
-    kernel(dx, -1.3f, x, s->n, (att_target){ s->n - 1, 0.1f }, 3.0f);
+    kernel(dx, 0.7f, x, s->n, (att_cross_entropy_target){ .class = s->seed % s->n }, 3.5f);
+    kernel(dx, -1.3f, x, s->n, (att_cross_entropy_target){ s->n - 1, 0.1f }, 3.0f);
 }
 
 static inline void run_att_kern_norm(att_kern_norm *kernel, scene *s)
@@ -75,7 +77,7 @@ static inline void run_att_kern_norm(att_kern_norm *kernel, scene *s)
     stats[1] = got.rstd;
 }
 
-static inline void run_att_kern_norm_back(att_kern_norm_back *kernel, scene *s)
+static inline void run_att_kern_norm_backward(att_kern_norm_backward *kernel, scene *s)
 {
     const float *dy = scene_take(s, s->n), *x = scene_take(s, s->n), *gain = scene_take(s, s->n);
     float *dx = scene_take(s, s->n), *dgain = scene_take(s, s->n), *dbias = scene_take(s, s->n);
@@ -92,7 +94,7 @@ static inline void run_att_kern_lstm(att_kern_lstm *kernel, scene *s)
     kernel(scene_take(s, s->n), other, alone, NULL, before, s->n);
 }
 
-static inline void run_att_kern_lstm_back(att_kern_lstm_back *kernel, scene *s)
+static inline void run_att_kern_lstm_backward(att_kern_lstm_backward *kernel, scene *s)
 {
     const float *dhidden = scene_take(s, s->n), *dcell = scene_take(s, s->n);
     const float *gates = scene_take(s, 4 * s->n), *cell = scene_take(s, s->n);
@@ -109,7 +111,7 @@ static inline void run_att_kern_gru(att_kern_gru *kernel, scene *s)
     kernel(scene_take(s, s->n), gates, from_input, from_hidden, before, s->n);
 }
 
-static inline void run_att_kern_gru_back(att_kern_gru_back *kernel, scene *s)
+static inline void run_att_kern_gru_backward(att_kern_gru_backward *kernel, scene *s)
 {
     const float *dhidden = scene_take(s, s->n), *gates = scene_take(s, 3 * s->n);
     const float *from_hidden = scene_take(s, 3 * s->n), *before = scene_take(s, s->n);
@@ -120,7 +122,7 @@ static inline void run_att_kern_gru_back(att_kern_gru_back *kernel, scene *s)
 static inline void run_att_kern_dropout(att_kern_dropout *kernel, scene *s)
 {
     const float *x = scene_take(s, s->n);
-    att_drop drop = { s->seed * UINT64_C(0x9e3779b97f4a7c15), s->seed << 30, 0.3f };
+    att_dropout_options drop = { s->seed * UINT64_C(0x9e3779b97f4a7c15), s->seed << 30, 0.3f };
     kernel(scene_take(s, s->n), x, s->n, &drop);
 }
 
@@ -158,50 +160,51 @@ static inline void run_att_kern_adadelta(att_kern_adadelta *kernel, scene *s)
 
 /* A block with gaps between its rows, at every number of rows and both layouts of A, of B and of
  * C's end. */
-static inline void run_product_case(att_kern_product *kernel, scene *s, size_t rows, size_t depth,
+static inline void run_product_case(att_kern_matmul *kernel, scene *s, size_t rows, size_t depth,
                                     int variant)
 {
-    size_t panels = (s->n + ATT_PANEL - 1) / ATT_PANEL, c_row = s->n + 3;
+    size_t panels = (s->n + ATT_PANEL_COLUMNS - 1) / ATT_PANEL_COLUMNS, c_row = s->n + 3;
     bool side_by_side = variant & 1, turned = variant & 16;
-    att_product_block block = {
+    att_matmul_block block = {
         .rows = rows,
         .columns = s->n,
         .depth = depth,
         .a = scene_take(s, (rows + 2) * (depth + 5)),
-        .a_row = side_by_side ? 1 : depth + 5,
-        .a_step = side_by_side ? rows + 2 : 1,
-        .b = turned ? scene_take(s, s->n * (depth + 2)) : scene_take(s, panels * depth * ATT_PANEL),
-        .b_panel = depth * ATT_PANEL,
-        .b_step = ATT_PANEL,
-        .b_column = turned ? depth + 2 : 0,
+        .a_row_stride = side_by_side ? 1 : depth + 5,
+        .a_column_stride = side_by_side ? rows + 2 : 1,
+        .b = turned ? scene_take(s, s->n * (depth + 2))
+                    : scene_take(s, panels * depth * ATT_PANEL_COLUMNS),
+        .b_panel_stride = depth * ATT_PANEL_COLUMNS,
+        .b_row_stride = ATT_PANEL_COLUMNS,
+        .b_column_stride = turned ? depth + 2 : 0,
         .c = scene_take(s, (rows - 1) * c_row + s->n),
-        .c_row = c_row,
-        .add = variant & 2,
-        .last = variant & 4,
+        .c_row_stride = c_row,
+        .accumulate = variant & 2,
+        .is_last = variant & 4,
         .bias = variant & 8 ? scene_take(s, s->n) : NULL,
-        .activation = (att_activation)(rows % ATT_ACTIVATIONS),
+        .activation = (att_activation)(rows % ATT_ACTIVATION_COUNT),
     };
     kernel(&block);
 }
 
-static inline void run_att_kern_product(att_kern_product *kernel, scene *s)
+static inline void run_att_kern_matmul(att_kern_matmul *kernel, scene *s)
 {
     uint64_t pick = s->seed;
     for (int i = 0; i < 4; i++, pick = pick * 2862933555777941757u + 3037000493u)
         run_product_case(kernel, s, 1 + pick / 8 % 33, pick / 512 % 40, (int)(pick >> 20 & 31));
 }
 
-static inline void run_att_kern_pack(att_kern_pack *kernel, scene *s)
+static inline void run_att_kern_matmul_pack(att_kern_matmul_pack *kernel, scene *s)
 {
-    size_t depth = s->seed % 23, panels = (s->n + ATT_PANEL - 1) / ATT_PANEL;
+    size_t depth = s->seed % 23, panels = (s->n + ATT_PANEL_COLUMNS - 1) / ATT_PANEL_COLUMNS;
     const float *b = scene_take(s, (depth + 1) * (s->n + 1));
-    kernel(scene_take(s, panels * ATT_PANEL * depth), b, s->n + 1, false, depth, s->n);
-    kernel(scene_take(s, panels * ATT_PANEL * depth), b, depth + 1, true, depth, s->n);
+    kernel(scene_take(s, panels * ATT_PANEL_COLUMNS * depth), b, s->n + 1, false, depth, s->n);
+    kernel(scene_take(s, panels * ATT_PANEL_COLUMNS * depth), b, depth + 1, true, depth, s->n);
 }
 
-static inline void run_att_kern_chains(att_kern_chains *kernel, scene *s)
+static inline void run_att_kern_fma_chains(att_kern_fma_chains *kernel, scene *s)
 {
-    kernel(scene_take(s, ATT_CHAINS * ATT_LANES), s->n, 0.9f, -0.3f);
+    kernel(scene_take(s, ATT_FMA_CHAINS * ATT_LANES), s->n, 0.9f, -0.3f);
 }
 
 /* Type-safe rows: run_exp(kernels, scene) runs that set's exp. */

@@ -25,11 +25,11 @@ static inline size_t scene_width(const scene *s)
 }
 
 /* Rows that lie apart, the last one ending with its width. */
-static inline att_rows scene_rows(scene *s, size_t count, size_t width)
+static inline att_matrix_view scene_rows(scene *s, size_t count, size_t width)
 {
     size_t stride = width + 3;
     size_t length = count > 0 ? (count - 1) * stride + width : 0;
-    return (att_rows){ scene_take(s, length), (ptrdiff_t)stride, count, width };
+    return (att_matrix_view){ scene_take(s, length), (ptrdiff_t)stride, count, width };
 }
 
 /* Which pairs are allowed: some bits, sometimes none. */
@@ -43,8 +43,8 @@ static inline void run_att_kern_tile_pack(att_kern_tile_pack *kernel, scene *s)
 {
     FOR_EACH_TILE(lanes)
     {
-        att_rows rows = scene_rows(s, lanes - lanes / 3, scene_width(s));
-        kernel(scene_take(s, lanes * rows.width), lanes, rows, 0.3f);
+        att_matrix_view rows = scene_rows(s, lanes - lanes / 3, scene_width(s));
+        kernel(scene_take(s, lanes * rows.columns), lanes, rows, 0.3f);
     }
 }
 
@@ -54,28 +54,29 @@ static inline void run_att_kern_tile_scores(att_kern_tile_scores *kernel, scene 
     {
         size_t width = scene_width(s), keys = s->n > 67 ? scene_keys(s) : s->n * 3 % 67;
         const float *tile = scene_take(s, lanes * width);
-        att_rows rows = scene_rows(s, keys, width);
+        att_matrix_view rows = scene_rows(s, keys, width);
         kernel(scene_take(s, lanes * keys), lanes, tile, rows);
     }
 }
 
 /* What lies ahead is only asked for: it may end before the keys do, or after, or be unreadable. */
-static inline void run_att_kern_row_scores(att_kern_row_scores *kernel, scene *s)
+static inline void run_att_kern_single_query_scores(att_kern_single_query_scores *kernel, scene *s)
 {
     size_t width = scene_width(s), keys = s->n > 67 ? scene_keys(s) : s->n * 3 % 67;
     const float *query = scene_take(s, width);
-    att_rows rows = scene_rows(s, keys, width), ahead = rows;
-    ahead.at += s->n % 3 * 4096;
-    ahead.count = s->n * 2 % 67;
+    att_matrix_view rows = scene_rows(s, keys, width), ahead = rows;
+    ahead.data += s->n % 3 * 4096;
+    ahead.rows = s->n * 2 % 67;
     kernel(scene_take(s, keys), query, rows, ahead);
 }
 
-static inline void run_att_kern_row_add(att_kern_row_add *kernel, scene *s)
+static inline void run_att_kern_single_query_combine(att_kern_single_query_combine *kernel,
+                                                     scene *s)
 {
     size_t width = scene_width(s), keys = s->n * 7 % 71;
     const float *weights = scene_take(s, keys);
-    att_rows values = scene_rows(s, keys, width), ahead = values;
-    ahead.count = s->n * 2 % 67;
+    att_matrix_view values = scene_rows(s, keys, width), ahead = values;
+    ahead.rows = s->n * 2 % 67;
     kernel(scene_take(s, width), weights, values, ahead);
 }
 
@@ -85,12 +86,12 @@ static inline void run_att_kern_tile_softmax(att_kern_tile_softmax *kernel, scen
     {
         float *scores = scene_take(s, lanes * scene_keys(s)), *state = scene_take(s, 3 * lanes);
         att_tile_state inside = { 0 };
-        memcpy(inside.most, state, lanes * sizeof(float));
+        memcpy(inside.max, state, lanes * sizeof(float));
         memcpy(inside.sum, state + lanes, lanes * sizeof(float));
         kernel(scores, lanes, scene_keys(s), &inside);
-        memcpy(state, inside.most, lanes * sizeof(float));
+        memcpy(state, inside.max, lanes * sizeof(float));
         memcpy(state + lanes, inside.sum, lanes * sizeof(float));
-        memcpy(state + 2 * lanes, inside.keep, lanes * sizeof(float));
+        memcpy(state + 2 * lanes, inside.rescale, lanes * sizeof(float));
     }
 }
 
@@ -113,14 +114,13 @@ static inline void run_att_kern_tile_combine(att_kern_tile_combine *kernel, scen
     {
         size_t queries = lanes - lanes / 5, width = scene_width(s), keys = s->n * 7 % 71;
         const float *weights = scene_take(s, lanes * keys), *keep = scene_take(s, queries);
-        att_rows values = scene_rows(s, keys, width);
+        att_matrix_view values = scene_rows(s, keys, width);
         float *sums = scene_take(s, queries * (width + 5));
         kernel(sums, width + 5, queries, s->n % 3 ? keep : NULL, weights, lanes, values);
     }
 }
 
-static inline void run_att_kern_tile_combine_allowed(att_kern_tile_combine_allowed *kernel,
-                                                     scene *s)
+static inline void run_att_kern_tile_combine_masked(att_kern_tile_combine_masked *kernel, scene *s)
 {
     uint32_t allow[ATT_BLOCK_KEYS];
     scene_allow(s, allow);
@@ -128,7 +128,7 @@ static inline void run_att_kern_tile_combine_allowed(att_kern_tile_combine_allow
     {
         size_t queries = lanes - lanes / 5, width = scene_width(s), keys = s->n * 7 % 71;
         const float *weights = scene_take(s, lanes * keys), *keep = scene_take(s, queries);
-        att_rows values = scene_rows(s, keys, width);
+        att_matrix_view values = scene_rows(s, keys, width);
         float *sums = scene_take(s, queries * (width + 5));
         kernel(sums, width + 5, queries, s->n % 3 ? keep : NULL, weights, lanes, values, allow);
     }
@@ -152,7 +152,8 @@ static inline void scene_keep_bits(scene *s, const uint32_t *bits, size_t count)
     }
 }
 
-static inline void run_att_kern_tile_allow(att_kern_tile_allow *kernel, scene *s)
+static inline void run_att_kern_tile_mask_from_bytes(att_kern_tile_mask_from_bytes *kernel,
+                                                     scene *s)
 {
     uint32_t allow[ATT_BLOCK_KEYS];
     uint8_t bytes[ATT_TILE_LANES * (ATT_BLOCK_KEYS + 2)];
@@ -163,24 +164,25 @@ static inline void run_att_kern_tile_allow(att_kern_tile_allow *kernel, scene *s
     scene_keep_bits(s, allow, ATT_BLOCK_KEYS);
 }
 
-static inline void run_att_kern_tile_draw(att_kern_tile_draw *kernel, scene *s)
+static inline void run_att_kern_tile_dropout_mask(att_kern_tile_dropout_mask *kernel, scene *s)
 {
     static const uint64_t thresholds[] = { 1, 1u << 30, 3u << 30, UINT32_MAX, UINT64_C(1) << 32 };
     uint32_t kept[ATT_BLOCK_KEYS] = { 0 };
     FOR_EACH_TILE(lanes)
     {
-        att_tile_draw draw = { .key = s->seed * UINT64_C(0x9e3779b97f4a7c15),
-                               .threshold = thresholds[s->seed % 5],
-                               .b = 3,
-                               .h = 2,
-                               .i = (uint32_t)s->n * 1000,
-                               .j = (uint32_t)s->seed % 200 };
+        att_tile_dropout draw = { .key = s->seed * UINT64_C(0x9e3779b97f4a7c15),
+                                  .threshold = thresholds[s->seed % 5],
+                                  .b = 3,
+                                  .h = 2,
+                                  .i = (uint32_t)s->n * 1000,
+                                  .j = (uint32_t)s->seed % 200 };
         kernel(kept, lanes, scene_keys(s), &draw);
         scene_keep_bits(s, kept, ATT_BLOCK_KEYS);
     }
 }
 
-static inline void run_att_kern_tile_diagonals(att_kern_tile_diagonals *kernel, scene *s)
+static inline void run_att_kern_tile_add_distance_bias(att_kern_tile_add_distance_bias *kernel,
+                                                       scene *s)
 {
     FOR_EACH_TILE(lanes)
     {
@@ -189,18 +191,20 @@ static inline void run_att_kern_tile_diagonals(att_kern_tile_diagonals *kernel, 
     }
 }
 
-static inline void run_att_kern_tile_cap(att_kern_tile_cap *kernel, scene *s)
+static inline void run_att_kern_tile_soft_cap(att_kern_tile_soft_cap *kernel, scene *s)
 {
     kernel(scene_take(s, s->n), s->n, 5.0f, 0.2f);
 }
 
-static inline void run_att_kern_tile_cap_slope(att_kern_tile_cap_slope *kernel, scene *s)
+static inline void run_att_kern_tile_soft_cap_derivative(att_kern_tile_soft_cap_derivative *kernel,
+                                                         scene *s)
 {
     const float *x = scene_take(s, s->n);
     kernel(scene_take(s, s->n), x, s->n, 0.2f);
 }
 
-static inline void run_att_kern_tile_back(att_kern_tile_back *kernel, scene *s)
+static inline void run_att_kern_tile_softmax_backward(att_kern_tile_softmax_backward *kernel,
+                                                      scene *s)
 {
     FOR_EACH_TILE(lanes)
     {
@@ -210,18 +214,20 @@ static inline void run_att_kern_tile_back(att_kern_tile_back *kernel, scene *s)
     }
 }
 
-static inline void run_att_kern_tile_spread(att_kern_tile_spread *kernel, scene *s)
+static inline void run_att_kern_tile_combine_transposed(att_kern_tile_combine_transposed *kernel,
+                                                        scene *s)
 {
     FOR_EACH_TILE(lanes)
     {
         size_t width = scene_width(s), keys = s->n * 7 % 71;
         const float *tile = scene_take(s, lanes * keys);
-        att_rows rows = scene_rows(s, lanes - lanes / 5, width);
+        att_matrix_view rows = scene_rows(s, lanes - lanes / 5, width);
         kernel(scene_take(s, keys * (width + 5)), width + 5, keys, tile, lanes, rows);
     }
 }
 
-static inline void run_att_kern_tile_spread_allowed(att_kern_tile_spread_allowed *kernel, scene *s)
+static inline void run_att_kern_tile_combine_transposed_masked(
+    att_kern_tile_combine_transposed_masked *kernel, scene *s)
 {
     uint32_t allow[ATT_BLOCK_KEYS];
     scene_allow(s, allow);
@@ -229,23 +235,23 @@ static inline void run_att_kern_tile_spread_allowed(att_kern_tile_spread_allowed
     {
         size_t width = scene_width(s), keys = s->n * 7 % 71;
         const float *tile = scene_take(s, lanes * keys);
-        att_rows rows = scene_rows(s, lanes - lanes / 5, width);
+        att_matrix_view rows = scene_rows(s, lanes - lanes / 5, width);
         kernel(scene_take(s, keys * (width + 5)), width + 5, keys, tile, lanes, rows, allow);
     }
 }
 
-static inline void run_att_kern_tile_finish(att_kern_tile_finish *kernel, scene *s)
+static inline void run_att_kern_tile_scale_output(att_kern_tile_scale_output *kernel, scene *s)
 {
     size_t width = scene_width(s), rows = s->n % 33;
-    att_rows sums = scene_rows(s, rows, width);
+    att_matrix_view sums = scene_rows(s, rows, width);
     const float *factor = scene_take(s, rows);
     kernel(scene_take(s, rows * (width + 1)), (ptrdiff_t)width + 1, factor, sums);
 }
 
-static inline void run_att_kern_rows_finite(att_kern_rows_finite *kernel, scene *s)
+static inline void run_att_kern_all_finite(att_kern_all_finite *kernel, scene *s)
 {
     for (size_t rows = 0; rows < 4; rows++) {
-        att_rows some = scene_rows(s, rows, scene_width(s));
+        att_matrix_view some = scene_rows(s, rows, scene_width(s));
         *scene_take(s, 1) = kernel(some);
     }
 }

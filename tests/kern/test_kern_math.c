@@ -23,9 +23,9 @@ static const struct function {
 };
 enum { FUNCTIONS = sizeof functions / sizeof *functions, CHUNK = 4096 };
 
-static att_kern_map *kernel_of(const att_kernels *kernels, const struct function *f)
+static att_kern_elementwise *kernel_of(const att_kernels *kernels, const struct function *f)
 {
-    att_kern_map *kernel;
+    att_kern_elementwise *kernel;
     memcpy(&kernel, (const char *)kernels + f->kernel, sizeof kernel);
     return kernel;
 }
@@ -156,8 +156,9 @@ static void nan_goes_through_every_map(void **state)
     (void)state;
     FOR_EACH_SET(kernels)
     {
-        att_kern_map *const maps[] = { kernels->exp, kernels->log,  kernels->tanh, kernels->sigmoid,
-                                       kernels->erf, kernels->relu, kernels->gelu, kernels->silu };
+        att_kern_elementwise *const maps[] = { kernels->exp,     kernels->log, kernels->tanh,
+                                               kernels->sigmoid, kernels->erf, kernels->relu,
+                                               kernels->gelu,    kernels->silu };
         for (size_t i = 0; i < sizeof maps / sizeof *maps; i++) {
             float x[3] = { 1, NAN, 2 }, y[3];
             maps[i](y, x, 3);

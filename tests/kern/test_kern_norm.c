@@ -105,9 +105,9 @@ static void check_back(const att_kernels *kernels, row *r)
     att_norm_stats stats;
     (r->centred ? kernels->layer_norm : kernels->rms_norm)(r->y, &stats, r->x, r->gain, r->bias,
                                                            r->n, (float)epsilon);
-    (r->centred ? kernels->layer_norm_back : kernels->rms_norm_back)(
+    (r->centred ? kernels->layer_norm_backward : kernels->rms_norm_backward)(
         r->dx, r->dgain, r->dbias, r->dy, r->x, r->gain, &stats, r->n);
-    const char *name = r->centred ? "layer_norm_back" : "rms_norm_back";
+    const char *name = r->centred ? "layer_norm_backward" : "rms_norm_backward";
     for (size_t i = 0; i < r->n; i++) {
         const double h = 1e-5, at = r->wide[i];
         r->wide[i] = at + h;
@@ -141,11 +141,11 @@ static void gradients_are_added_to_what_is_there(void **state)
     {
         row once = row_of(48, true, -3, 5), twice = once;
         att_norm_stats stats = { 1, 0.5f };
-        kernels->layer_norm_back(once.dx, once.dgain, once.dbias, once.dy, once.x, once.gain,
-                                 &stats, 48);
+        kernels->layer_norm_backward(once.dx, once.dgain, once.dbias, once.dy, once.x, once.gain,
+                                     &stats, 48);
         for (int i = 0; i < 2; i++)
-            kernels->layer_norm_back(twice.dx, twice.dgain, twice.dbias, twice.dy, twice.x,
-                                     twice.gain, &stats, 48);
+            kernels->layer_norm_backward(twice.dx, twice.dgain, twice.dbias, twice.dy, twice.x,
+                                         twice.gain, &stats, 48);
         for (size_t i = 0; i < 48; i++) {
             check_near(twice.dx[i], 2.0 * once.dx[i], 2 * EPS * 2 * fabs((double)once.dx[i]) + 1e-7,
                        "dx twice", kernels->name, 48, i);

@@ -122,8 +122,9 @@ static double slope_at(row_loss *loss, double *x, const float *dy, size_t n, siz
     return (up - down) / (2 * h);
 }
 
-static void check_back(const att_kernels *kernels, const char *name, att_kern_map_back *back,
-                       att_kern_row *forward, row_loss *loss, size_t n)
+static void check_back(const att_kernels *kernels, const char *name,
+                       att_kern_elementwise_backward *back, att_kern_softmax *forward,
+                       row_loss *loss, size_t n)
 {
     float x[ROW_MAX] = { 0 }, y[ROW_MAX], dy[ROW_MAX], dx[ROW_MAX];
     double wide[ROW_MAX], size = 0;
@@ -149,25 +150,27 @@ static void gradients_are_those_of_central_differences(void **state)
     FOR_EACH_SET(kernels)
     FOR_EACH_LENGTH(n)
     {
-        check_back(kernels, "softmax_back", kernels->softmax_back, kernels->softmax, softmax_loss,
-                   n);
-        check_back(kernels, "log_softmax_back", kernels->log_softmax_back, kernels->log_softmax,
-                   log_softmax_loss, n);
+        check_back(kernels, "softmax_backward", kernels->softmax_backward, kernels->softmax,
+                   softmax_loss, n);
+        check_back(kernels, "log_softmax_backward", kernels->log_softmax_backward,
+                   kernels->log_softmax, log_softmax_loss, n);
     }
 }
 
 /* The smoothed target's cross-entropy, straight from its definition. */
-static double cross_entropy(const double *x, size_t n, att_target target)
+static double cross_entropy(const double *x, size_t n, att_cross_entropy_target target)
 {
     double lse = log_sum_exp(x, n), loss = 0;
     for (size_t i = 0; i < n; i++) {
-        double t = target.smoothing / (double)n + (i == target.class ? 1 - target.smoothing : 0);
+        double t = target.label_smoothing / (double)n +
+                   (i == target.class ? 1 - target.label_smoothing : 0);
         loss -= t * (x[i] - lse);
     }
     return loss;
 }
 
-static void check_cross_entropy(const att_kernels *kernels, size_t n, att_target target)
+static void check_cross_entropy(const att_kernels *kernels, size_t n,
+                                att_cross_entropy_target target)
 {
     float x[ROW_MAX] = { 0 }, dx[ROW_MAX] = { 0 }, lse;
     double wide[ROW_MAX];
@@ -177,7 +180,7 @@ static void check_cross_entropy(const att_kernels *kernels, size_t n, att_target
     double bound = EPS * ((double)n / 16 + 20) * 2 + EPS * 12 * 4;
     check_near(loss, cross_entropy(wide, n, target), bound, "cross_entropy", kernels->name, n, 0);
     check_near(lse, log_sum_exp(wide, n), bound, "lse", kernels->name, n, 0);
-    kernels->cross_entropy_back(dx, 0.5f, x, n, target, lse);
+    kernels->cross_entropy_backward(dx, 0.5f, x, n, target, lse);
     for (size_t i = 0; i < n; i++) {
         const double h = 1e-5, at = wide[i];
         wide[i] = at + h;
@@ -185,7 +188,7 @@ static void check_cross_entropy(const att_kernels *kernels, size_t n, att_target
         wide[i] = at - h;
         double down = cross_entropy(wide, n, target);
         wide[i] = at;
-        check_near(dx[i], 0.5 * (up - down) / (2 * h), bound + 1e-9, "cross_entropy_back",
+        check_near(dx[i], 0.5 * (up - down) / (2 * h), bound + 1e-9, "cross_entropy_backward",
                    kernels->name, n, i);
     }
 }
@@ -196,8 +199,8 @@ static void cross_entropy_and_its_gradient_are_near_the_truth(void **state)
     FOR_EACH_SET(kernels)
     FOR_EACH_LENGTH(n)
     {
-        check_cross_entropy(kernels, n, (att_target){ .class = n / 2 });
-        check_cross_entropy(kernels, n, (att_target){ n - 1, 0.1f });
+        check_cross_entropy(kernels, n, (att_cross_entropy_target){ .class = n / 2 });
+        check_cross_entropy(kernels, n, (att_cross_entropy_target){ n - 1, 0.1f });
     }
 }
 
@@ -207,8 +210,10 @@ static void a_sure_answer_costs_nothing_however_large_the_scores(void **state)
     FOR_EACH_SET(kernels)
     {
         float x[2] = { 1e6f, 0 }, lse;
-        assert_true(kernels->cross_entropy(x, 2, (att_target){ .class = 0 }, &lse) == 0);
-        assert_true(kernels->cross_entropy(x, 2, (att_target){ .class = 1 }, &lse) == 1e6f);
+        assert_true(kernels->cross_entropy(x, 2, (att_cross_entropy_target){ .class = 0 }, &lse) ==
+                    0);
+        assert_true(kernels->cross_entropy(x, 2, (att_cross_entropy_target){ .class = 1 }, &lse) ==
+                    1e6f);
     }
 }
 

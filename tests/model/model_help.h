@@ -3,8 +3,8 @@
 #define TESTS_MODEL_HELP_H
 
 #include "model/model.h"
-#include "text/data.h"
-#include "train/optimiser.h"
+#include "data/data.h"
+#include "train/optimizer.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -97,7 +97,7 @@ typedef struct scene {
     att_model *model;
     att_tape *tape;
     att_batches *batches;
-    att_optimiser optimiser;
+    att_optimizer optimiser;
     int64_t steps;
 } scene;
 
@@ -112,16 +112,17 @@ static inline void scene_set(scene *s, const char *key, const char *value)
 static inline void scene_build(scene *s)
 {
     att_error err = { 0 };
-    if (att_model_new(&s->model, s->settings, s->data.source_words, s->data.target_words, &err) !=
+    if (att_model_new(&s->model, s->settings, s->data.source_vocab, s->data.target_vocab, &err) !=
         ATT_OK)
         fail_msg("%s", err.message);
-    assert_int_equal(att_params_want_grad(&s->model->params, NULL), ATT_OK);
+    assert_int_equal(att_params_alloc_grad(&s->model->params, NULL), ATT_OK);
     assert_int_equal(att_tape_new(&s->tape, &s->model->params, NULL), ATT_OK);
-    assert_int_equal(att_batches_new(&s->batches, &s->data.train, s->settings->batch, 1, NULL),
-                     ATT_OK);
     assert_int_equal(
-        att_optimiser_make(&s->optimiser, ATT_OPTIMISER_ADAM, s->model->params.size, NULL), ATT_OK);
-    att_batches_start(s->batches, 0);
+        att_pair_batches_new(&s->batches, &s->data.train, s->settings->batch_tokens, 1, NULL),
+        ATT_OK);
+    assert_int_equal(
+        att_optimizer_new(&s->optimiser, ATT_OPTIMIZER_ADAM, s->model->params.size, NULL), ATT_OK);
+    att_batches_start_epoch(s->batches, 0);
 }
 
 /* Strings over abcd to be reversed, and a small model for them with what `set` changes. */
@@ -149,7 +150,7 @@ static inline void scene_of(scene *s, const variant *row)
 
 static inline void scene_free(scene *s)
 {
-    att_optimiser_free(&s->optimiser);
+    att_optimizer_free(&s->optimiser);
     att_batches_free(s->batches);
     att_tape_free(s->tape);
     att_model_free(s->model);
@@ -158,9 +159,10 @@ static inline void scene_free(scene *s)
 }
 
 /* The loss of a batch with its gradients, averaged over tokens. */
-static inline double scene_backward(scene *s, const att_batch *batch, const att_lesson *lesson)
+static inline double scene_backward(scene *s, const att_batch *batch,
+                                    const att_loss_options *lesson)
 {
-    att_lesson_result result = { 0 };
+    att_loss_result result = { 0 };
     att_error err = { 0 };
     memset(s->model->params.grad, 0, s->model->params.size * sizeof(float));
     att_tape_begin(s->tape, true, 1, (uint64_t)s->steps);
@@ -174,18 +176,18 @@ static inline double scene_backward(scene *s, const att_batch *batch, const att_
 }
 
 /* Learns for some epochs and gives the loss per token of the last. */
-static inline double scene_learn(scene *s, int epochs, const att_lesson *lesson)
+static inline double scene_learn(scene *s, int epochs, const att_loss_options *lesson)
 {
     double total = 0;
     for (int epoch = 0; epoch < epochs; epoch++) {
-        att_batches_start(s->batches, epoch);
+        att_batches_start_epoch(s->batches, epoch);
         total = 0;
         for (int64_t i = 0; i < att_batches_count(s->batches); i++) {
             total += scene_backward(s, att_batches_get(s->batches, i), lesson);
-            const att_optimiser_step step = { ++s->steps, s->settings->rate, 1 };
-            att_optimiser_apply(&s->optimiser, s->settings, s->model->params.value,
-                                s->model->params.grad, &step);
-            att_params_changed(&s->model->params);
+            const att_optimizer_step_options step = { ++s->steps, s->settings->learning_rate, 1 };
+            att_optimizer_step(&s->optimiser, s->settings, s->model->params.value,
+                               s->model->params.grad, &step);
+            att_params_mark_changed(&s->model->params);
         }
         total /= (double)att_batches_count(s->batches);
     }

@@ -44,7 +44,7 @@ static att_model *make_model(void)
     for (size_t i = 0; i < sizeof choices / sizeof *choices; i++)
         must(att_settings_set(settings, choices[i][0], choices[i][1], &err), &err);
     const att_token_list source = { english, 2 }, target = { spanish, 3 };
-    must(att_model_make(&model, settings, &source, &target, &err), &err);
+    must(att_model_build(&model, settings, &source, &target, &err), &err);
     att_settings_free(settings);
     return model;
 }
@@ -100,7 +100,7 @@ static size_t read_sheet(char *text, size_t room)
 }
 
 /* The sheet, with what the model found as claims at its end. */
-static void agree(const att_answer *answer)
+static void agree(const att_output *answer)
 {
     static const char *const claims[] = { "word1[1,2]", "word2[1,4]" };
     static char text[1 << 15];
@@ -126,18 +126,18 @@ static void two_steps_of_the_handouts_model_agree_with_its_sheet(void **state)
 {
     (void)state;
     att_model *model = make_model();
-    att_answers *answers;
+    att_outputs *answers;
     att_error err = { 0 };
     set_tensors(model);
     const char *line = "Let's go";
-    const att_answer_how how = { .attention = true };
-    must(att_model_answer(&answers, model, &line, 1, &how, &err), &err);
-    const att_answer *answer = att_answers_get(answers, 0);
+    const att_generate_options how = { .attention = true };
+    must(att_model_generate(&answers, model, &line, 1, &how, &err), &err);
+    const att_output *answer = att_outputs_get(answers, 0);
     assert_string_equal(answer->text, "vamos");
     assert_int_equal(answer->target_count, 2);
-    assert_false(answer->cut);
+    assert_false(answer->truncated);
     agree(answer);
-    att_answers_free(answers);
+    att_outputs_free(answers);
     att_model_free(model);
 }
 
@@ -177,7 +177,7 @@ static void what_does_not_fit_a_model_made_by_hand_is_named(void **state)
     static const char *const twice[] = { "a", "b", "a" };
     const att_token_list list = { twice, 3 };
     must(att_settings_new(&settings, "reverse", &err), &err);
-    assert_int_equal(att_model_make(&model, settings, &list, &list, &err), ATT_BAD_INPUT);
+    assert_int_equal(att_model_build(&model, settings, &list, &list, &err), ATT_BAD_INPUT);
     assert_null(model);
     assert_string_equal(err.message, "a vocabulary has the token 'a' twice");
     att_settings_free(settings);

@@ -23,11 +23,11 @@ static void scene_new(scene *s)
     assert_int_equal(att_settings_new(&s->settings, "reverse", NULL), ATT_OK);
     assert_int_equal(att_settings_set(s->settings, "embed", "40", NULL), ATT_OK);
     assert_int_equal(att_settings_set(s->settings, "dropout", "0.5", NULL), ATT_OK);
-    att_builder builder = { .params = &s->params };
+    att_param_builder builder = { .params = &s->params };
     att_embedding_build(&s->embedding, &builder, s->settings, V, "source", 77);
     assert_int_equal(builder.status, ATT_OK);
-    assert_int_equal(att_params_build(&s->params, 1, NULL), ATT_OK);
-    assert_int_equal(att_params_want_grad(&s->params, NULL), ATT_OK);
+    assert_int_equal(att_params_init(&s->params, 1, NULL), ATT_OK);
+    assert_int_equal(att_params_alloc_grad(&s->params, NULL), ATT_OK);
     assert_int_equal(att_tape_new(&s->tape, &s->params, NULL), ATT_OK);
 }
 

@@ -22,7 +22,7 @@ target_include_directories(attend_program_in_tests PRIVATE ${PROJECT_SOURCE_DIR}
 target_compile_definitions(attend_program_in_tests PRIVATE main=attend_main calloc=counted_calloc
   realloc=counted_realloc strdup=counted_strdup free=counted_free)
 target_compile_options(attend_program_in_tests PRIVATE -Wno-missing-prototypes)
-foreach(test test_explain_memory test_bench_program test_strip_program)
+foreach(test test_explain_memory test_bench_program test_overlay_program)
   target_link_libraries(${test} PRIVATE attend_program_in_tests)
 endforeach()
 if(RSVG_FOUND)

@@ -27,10 +27,10 @@ static inline int first_difference(const char *a, const char *b)
     return line;
 }
 
-static inline void assert_golden(const char *name, const att_text *text)
+static inline void assert_golden(const char *name, const att_string *text)
 {
     char path[512];
-    att_text wanted = { 0 };
+    att_string wanted = { 0 };
     att_error err = { 0 };
     golden_path(path, sizeof path, name);
     const char *mode = getenv("ATTEND_GOLDEN");
@@ -40,7 +40,7 @@ static inline void assert_golden(const char *name, const att_text *text)
         fail_msg("%s: %s", path, err.message);
     if (wanted.length != text->length || memcmp(wanted.data, text->data, text->length) != 0)
         fail_msg("%s differs from line %d on", name, first_difference(wanted.data, text->data));
-    att_text_free(&wanted);
+    att_string_free(&wanted);
 }
 
 #endif

@@ -13,32 +13,33 @@ enum { SAMPLE_LARGE_ROWS = 30, SAMPLE_LARGE_COLS = 40 };
 
 static double h_data[] = { 0.1, 0.2, 0.3, 0.4, 0.5, -0.6 };
 static const char *const h_labels[] = { "আমি", "日本", "a_b&<c>" };
-static const att_matrix h_value = { 3, 2, h_data, NULL, h_labels, NULL };
+static const att_tensor_matrix h_value = { 3, 2, h_data, NULL, h_labels, NULL };
 
 static double tiny_data[] = { 0.99995, 4.8e-05, 0 };
-static const att_matrix tiny_value = { 1, 3, tiny_data, NULL, NULL, NULL };
+static const att_tensor_matrix tiny_value = { 1, 3, tiny_data, NULL, NULL, NULL };
 
 static double scores_data[] = { 0.6, 0.82, -INFINITY, 1.04, -0.25, 2 };
 static const uint8_t scores_allowed[] = { 1, 1, 0, 1, 1, 1 };
 static const char *const scores_rows[] = { "s", "t" };
-static const att_matrix scores_value = { 2, 3, scores_data, scores_allowed, scores_rows, h_labels };
+static const att_tensor_matrix scores_value = { 2,           3,       scores_data, scores_allowed,
+                                                scores_rows, h_labels };
 
 static double output_data[] = { 1.0 / 3, 2.0 / 3 };
-static const att_matrix output_value = { 1, 2, output_data, NULL, NULL, NULL };
+static const att_tensor_matrix output_value = { 1, 2, output_data, NULL, NULL, NULL };
 
 static double scalar_data[] = { 0.123456789 };
-static const att_matrix scalar_value = { 1, 1, scalar_data, NULL, NULL, NULL };
+static const att_tensor_matrix scalar_value = { 1, 1, scalar_data, NULL, NULL, NULL };
 
 static double large_data[SAMPLE_LARGE_ROWS * SAMPLE_LARGE_COLS];
-static const att_matrix large_value = {
+static const att_tensor_matrix large_value = {
     SAMPLE_LARGE_ROWS, SAMPLE_LARGE_COLS, large_data, NULL, NULL, NULL
 };
 
 typedef struct sample {
     att_sheet sheet;
-    att_step steps[20];
-    att_part parts[6];
-    att_working workings[2];
+    att_select steps[20];
+    att_slice parts[6];
+    att_calculation workings[2];
     att_check checks[5];
 } sample;
 
@@ -50,8 +51,8 @@ static const att_expr *formula(sample *s, const char *text)
 /* e with two indices, as evaluation writes it. */
 static const att_expr *element(sample *s, const char *name, int row, int col)
 {
-    att_expr *nodes = att_arena_take(&s->sheet.arena, 3, sizeof *nodes);
-    att_expr **child = att_arena_take(&s->sheet.arena, 2, sizeof *child);
+    att_expr *nodes = att_arena_alloc(&s->sheet.arena, 3, sizeof *nodes);
+    att_expr **child = att_arena_alloc(&s->sheet.arena, 2, sizeof *child);
     for (int i = 0; i < 2; i++) {
         nodes[i + 1] = (att_expr){ .kind = ATT_EXPR_NUMBER, .number = i ? col : row };
         child[i] = &nodes[i + 1];
@@ -62,27 +63,27 @@ static const att_expr *element(sample *s, const char *name, int row, int col)
 
 static void add_parts(sample *s)
 {
-    s->workings[0] = (att_working){ element(s, "e", 1, 1), formula(s, "0.4 * 0.1 + 0.5 * 0.2"),
-                                    &scalar_value, 1 };
+    s->workings[0] = (att_calculation){ element(s, "e", 1, 1), formula(s, "0.4 * 0.1 + 0.5 * 0.2"),
+                                        &scalar_value, 1 };
     s->workings[1] =
-        (att_working){ element(s, "e", 2, 1), formula(s, "0.4 * -0.6"), &scalar_value, 2 };
-    s->parts[0] = (att_part){ "q", 0, "the queries", formula(s, "s"), &output_value, NULL, 0 };
-    s->parts[1] = (att_part){ "scores",
-                              0,
-                              "one score per query & key",
-                              formula(s, "q * k' / sqrt(d_k)"),
-                              &scores_value,
-                              s->workings,
-                              2 };
+        (att_calculation){ element(s, "e", 2, 1), formula(s, "0.4 * -0.6"), &scalar_value, 2 };
+    s->parts[0] = (att_slice){ "q", 0, "the queries", formula(s, "s"), &output_value, NULL, 0 };
+    s->parts[1] = (att_slice){ "scores",
+                               0,
+                               "one score per query & key",
+                               formula(s, "q * k' / sqrt(d_k)"),
+                               &scores_value,
+                               s->workings,
+                               2 };
     s->parts[2] =
-        (att_part){ "output", 0, "added up", formula(s, "weights * v"), &output_value, NULL, 0 };
+        (att_slice){ "output", 0, "added up", formula(s, "weights * v"), &output_value, NULL, 0 };
     s->parts[3] =
-        (att_part){ "weights", 1, NULL, formula(s, "softmax(scores)"), &output_value, NULL, 0 };
+        (att_slice){ "weights", 1, NULL, formula(s, "softmax(scores)"), &output_value, NULL, 0 };
     s->parts[4] =
-        (att_part){ "weights", 2, NULL, formula(s, "softmax(scores)"), &tiny_value, NULL, 0 };
+        (att_slice){ "weights", 2, NULL, formula(s, "softmax(scores)"), &tiny_value, NULL, 0 };
     s->parts[5] =
-        (att_part){ "heads", 0, "side by side", formula(s, "[weights_1, weights_2]"), &large_value,
-                    NULL,    0 };
+        (att_slice){ "heads", 0, "side by side", formula(s, "[weights_1, weights_2]"), &large_value,
+                     NULL,    0 };
 }
 
 static void add_checks(sample *s)
@@ -91,27 +92,27 @@ static void add_checks(sample *s)
                                 .left = formula(s, "a.scores"),
                                 .right = formula(s, "[0.6 0.82]"),
                                 .tolerance = 0.005,
-                                .found = &output_value,
-                                .wanted = &output_value,
-                                .verdict = "all agree" };
+                                .actual = &output_value,
+                                .expected = &output_value,
+                                .message = "all agree" };
     s->checks[1] = (att_check){ .passed = false,
                                 .left = formula(s, "h"),
                                 .right = formula(s, "[1 2]"),
                                 .rule = ATT_RULE_DECIMALS,
                                 .digits = 2,
-                                .found = &h_value,
-                                .wanted = &output_value,
-                                .wrong = 1,
+                                .actual = &h_value,
+                                .expected = &output_value,
+                                .mismatch_count = 1,
                                 .row = 3,
                                 .col = 2,
-                                .worst = 2.6,
-                                .verdict = "element [3,2] is -0.6, expected 2" };
+                                .max_difference = 2.6,
+                                .message = "element [3,2] is -0.6, expected 2" };
     s->checks[2] = (att_check){ .passed = true,
                                 .negated = true,
                                 .left = formula(s, "b.weights"),
                                 .right = formula(s, "1"),
                                 .rule = ATT_RULE_PRINTED,
-                                .verdict = "differs, as it should" };
+                                .message = "differs, as it should" };
     s->checks[3] = (att_check){ .passed = true,
                                 .left = formula(s, "tiny"),
                                 .right = formula(s, "x"),
@@ -121,11 +122,11 @@ static void add_checks(sample *s)
                                 .file = "dump_1 <&>.npz",
                                 .tolerance = 1e-6,
                                 .part = "a.scores",
-                                .worst = INFINITY,
-                                .verdict = "a.scores is the first to differ" };
+                                .max_difference = INFINITY,
+                                .message = "a.scores is the first to differ" };
 }
 
-static void add_step(sample *s, att_step step)
+static void add_step(sample *s, att_select step)
 {
     step.line = (int)s->sheet.step_count + 1;
     s->steps[s->sheet.step_count++] = step;
@@ -133,52 +134,52 @@ static void add_step(sample *s, att_step step)
 
 static void add_steps(sample *s)
 {
-    add_step(s, (att_step){ .kind = ATT_STEP_HEADING, .level = 1, .text = "Dot & <attention>" });
+    add_step(s, (att_select){ .kind = ATT_STEP_HEADING, .level = 1, .text = "Dot & <attention>" });
     add_step(s,
-             (att_step){ .kind = ATT_STEP_PROSE,
-                         .text = "100 % of $5 is #1: a_b, {x}, ~y^2, \"q\", `code`, *not bold*,\n"
-                                 "\\input{x} | <script>alert(1)</script> &amp; আমি স্কুলে যাই "
-                                 "日本語 é ≤ √2 \033[31m" });
-    add_step(s, (att_step){ .kind = ATT_STEP_HEADING, .level = 2, .text = "Values" });
-    add_step(s, (att_step){ .kind = ATT_STEP_VALUE,
-                            .name = "h",
-                            .source = "h = [0.1 0.2; …]",
-                            .note = "the states",
-                            .formula = formula(s, "[0.1 0.2; 0.3 0.4; 0.5 -0.6]"),
-                            .value = &h_value });
-    add_step(s, (att_step){ .kind = ATT_STEP_VALUE,
-                            .name = "tiny",
-                            .formula = formula(s, "softmax(h[1])"),
-                            .value = &tiny_value });
-    add_step(s, (att_step){ .kind = ATT_STEP_VALUE,
-                            .name = "a",
-                            .formula = formula(s, "attention(s, h, h, score = dot)"),
-                            .value = &output_value,
-                            .parts = s->parts,
-                            .part_count = 3 });
-    add_step(s, (att_step){ .kind = ATT_STEP_VALUE,
-                            .name = "b",
-                            .formula = formula(s, "multihead(X, {A, B})"),
-                            .value = &scalar_value,
-                            .parts = s->parts + 3,
-                            .part_count = 3 });
-    add_step(s, (att_step){ .kind = ATT_STEP_VALUE,
-                            .formula = formula(s, "sum(h)"),
-                            .value = &scalar_value });
+             (att_select){ .kind = ATT_STEP_PROSE,
+                           .text = "100 % of $5 is #1: a_b, {x}, ~y^2, \"q\", `code`, *not bold*,\n"
+                                   "\\input{x} | <script>alert(1)</script> &amp; আমি স্কুলে যাই "
+                                   "日本語 é ≤ √2 \033[31m" });
+    add_step(s, (att_select){ .kind = ATT_STEP_HEADING, .level = 2, .text = "Values" });
+    add_step(s, (att_select){ .kind = ATT_STEP_VALUE,
+                              .name = "h",
+                              .source = "h = [0.1 0.2; …]",
+                              .comment = "the states",
+                              .formula = formula(s, "[0.1 0.2; 0.3 0.4; 0.5 -0.6]"),
+                              .value = &h_value });
+    add_step(s, (att_select){ .kind = ATT_STEP_VALUE,
+                              .name = "tiny",
+                              .formula = formula(s, "softmax(h[1])"),
+                              .value = &tiny_value });
+    add_step(s, (att_select){ .kind = ATT_STEP_VALUE,
+                              .name = "a",
+                              .formula = formula(s, "attention(s, h, h, score = dot)"),
+                              .value = &output_value,
+                              .parts = s->parts,
+                              .part_count = 3 });
+    add_step(s, (att_select){ .kind = ATT_STEP_VALUE,
+                              .name = "b",
+                              .formula = formula(s, "multihead(X, {A, B})"),
+                              .value = &scalar_value,
+                              .parts = s->parts + 3,
+                              .part_count = 3 });
+    add_step(s, (att_select){ .kind = ATT_STEP_VALUE,
+                              .formula = formula(s, "sum(h)"),
+                              .value = &scalar_value });
     for (size_t i = 0; i < 5; i++)
-        add_step(s, (att_step){ .kind = ATT_STEP_CHECK,
-                                .check = &s->checks[i],
-                                .source = "expect …",
-                                .note = i == 1 ? "so it is <in the lecture>" : NULL });
-    add_step(s, (att_step){ .kind = ATT_STEP_REFUSED,
-                            .source = "expect error h * h",
-                            .note = "sizes & shapes",
-                            .formula = formula(s, "h * h"),
-                            .text = "h is 3 × 2 & <cannot>" });
-    add_step(s, (att_step){ .kind = ATT_STEP_PLOT,
-                            .note = "as_a map",
-                            .formula = formula(s, "a.scores"),
-                            .map = &causal_map });
+        add_step(s, (att_select){ .kind = ATT_STEP_CHECK,
+                                  .check = &s->checks[i],
+                                  .source = "expect …",
+                                  .comment = i == 1 ? "so it is <in the lecture>" : NULL });
+    add_step(s, (att_select){ .kind = ATT_STEP_ERROR,
+                              .source = "expect error h * h",
+                              .comment = "sizes & shapes",
+                              .formula = formula(s, "h * h"),
+                              .text = "h is 3 × 2 & <cannot>" });
+    add_step(s, (att_select){ .kind = ATT_STEP_PLOT,
+                              .comment = "as_a map",
+                              .formula = formula(s, "a.scores"),
+                              .map = &causal_map });
 }
 
 static sample *sample_new(void)

@@ -22,12 +22,12 @@ static int free_arena(void **state)
 
 static void assert_shown(const att_expr *expr, const att_notation *notation, const char *wanted)
 {
-    att_text text = { 0 };
+    att_string text = { 0 };
     att_writer out = att_writer_on(&text);
     att_put_formula(&out, expr, notation, 4);
     assert_int_equal(att_writer_finish(&out, NULL), ATT_OK);
     assert_string_equal(text.data, wanted);
-    att_text_free(&text);
+    att_string_free(&text);
 }
 
 static const struct {
@@ -114,14 +114,14 @@ static void mathml_is_well_formed_for_every_formula(void **state)
 {
     (void)state;
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        att_text text = { 0 };
+        att_string text = { 0 };
         att_writer out = att_writer_on(&text);
         att_put(&out, "<math><mrow>");
         att_put_formula(&out, att_formula(&arena, cases[i].written), &att_notation_mathml, 4);
         att_put(&out, "</mrow></math>");
         assert_int_equal(out.status, ATT_OK);
         assert_well_formed(text.data);
-        att_text_free(&text);
+        att_string_free(&text);
     }
 }
 
@@ -141,7 +141,7 @@ static void sums_written_out_are_rounded_and_subscripted(void **state)
 {
     (void)state;
     double data[] = { 0.123456, 2 };
-    const att_matrix row = { .rows = 1, .cols = 2, .data = data };
+    const att_tensor_matrix row = { .rows = 1, .cols = 2, .data = data };
     att_expr one = { .kind = ATT_EXPR_NUMBER, .number = 1 };
     att_expr twelve = { .kind = ATT_EXPR_NUMBER, .number = 12 };
     att_expr *short_index[] = { &one, &one };
@@ -174,11 +174,11 @@ static void exact_formulas_keep_every_digit(void **state)
 {
     (void)state;
     const att_expr third = { .kind = ATT_EXPR_NUMBER, .number = 1.0 / 3 };
-    att_text text = { 0 };
+    att_string text = { 0 };
     att_writer out = att_writer_on(&text);
-    att_put_formula(&out, &third, &att_notation_ascii, ATT_EXACT);
+    att_put_formula(&out, &third, &att_notation_ascii, ATT_DIGITS_EXACT);
     assert_string_equal(text.data, "0.3333333333333333");
-    att_text_free(&text);
+    att_string_free(&text);
 }
 
 static void names_with_hostile_characters_cannot_leave_their_place(void **state)

@@ -24,7 +24,7 @@ static bool has(const char *program)
 }
 
 /* Compiles the document in a folder of its own, which is kept where that fails. */
-static void assert_compiles(const att_text *document)
+static void assert_compiles(const att_string *document)
 {
     char folder[] = "/tmp/attend-latex-XXXXXX";
     char command[400];
@@ -54,23 +54,23 @@ static void hostile_text_of_all_scripts_compiles(void **state)
         skip();
     const att_render_options options = { .format = ATT_FORMAT_LATEX, .digits = -1 };
     sample *s = sample_new();
-    att_text text = { 0 };
+    att_string text = { 0 };
     assert_int_equal(att_sheet_render(&text, &s->sheet, &options, NULL), ATT_OK);
     assert_compiles(&text);
-    att_text_free(&text);
+    att_string_free(&text);
     sample_free(s);
 }
 
 static void words_wider_than_the_page_may_break(void **state)
 {
     (void)state;
-    att_text text = { 0 };
+    att_string text = { 0 };
     att_writer out = att_writer_on(&text);
     att_put_tex(&out, "abcdefghijklmnopqrstuvwxyz abcdefghijklmnopqrstuvwxyz");
     assert_null(strstr(text.data, "allowbreak"));
     att_put_tex(&out, "abcdefghijklmnopqrstuvwxyz-abcdefghijklmnopqrstuvwxyz");
     assert_non_null(strstr(text.data, "l\\allowbreak{}m"));
-    att_text_free(&text);
+    att_string_free(&text);
 }
 
 static void all_examples_compile_as_one_document(void **state)
@@ -90,10 +90,10 @@ static void all_examples_compile_as_one_document(void **state)
         sheets[i] = owned[i];
     }
     const att_render_options options = { .format = ATT_FORMAT_LATEX, .digits = -1 };
-    att_text text = { 0 };
+    att_string text = { 0 };
     assert_int_equal(att_sheets_render(&text, sheets, found.gl_pathc, &options, NULL), ATT_OK);
     assert_compiles(&text);
-    att_text_free(&text);
+    att_string_free(&text);
     for (size_t i = 0; i < found.gl_pathc; i++)
         att_sheet_free(owned[i]);
     globfree(&found);

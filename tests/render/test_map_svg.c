@@ -6,7 +6,7 @@
 #include <cmocka.h>
 
 #include "base/alloc.h"
-#include "base/text.h"
+#include "base/string.h"
 #include "failing_memory.h"
 #include "render/maps.h"
 #include "render/xml_check.h"
@@ -16,9 +16,9 @@
 #include <string.h>
 #include <unistd.h>
 
-static att_text svg_of(const att_map *map)
+static att_string svg_of(const att_map *map)
 {
-    att_text text = { 0 };
+    att_string text = { 0 };
     assert_int_equal(att_map_svg(&text, map, NULL), ATT_OK);
     return text;
 }
@@ -32,7 +32,7 @@ static size_t count(const char *text, const char *word)
     return found;
 }
 
-static void assert_holds(const att_text *text, const char *word)
+static void assert_holds(const att_string *text, const char *word)
 {
     if (!strstr(text->data, word))
         fail_msg("not in the document: %s", word);
@@ -41,7 +41,7 @@ static void assert_holds(const att_text *text, const char *word)
 static void every_cell_is_a_rect_with_its_query_key_and_value(void **state)
 {
     (void)state;
-    att_text text = svg_of(&dot_map);
+    att_string text = svg_of(&dot_map);
     assert_well_formed(text.data);
     assert_int_equal(count(text.data, "data-value="), 3);
     assert_holds(&text, "data-query=\"s_t\" data-key=\"home\" data-value=\"0.408738\">"
@@ -50,13 +50,13 @@ static void every_cell_is_a_rect_with_its_query_key_and_value(void **state)
     assert_holds(&text, ">query</text>");
     assert_holds(&text, "<title>Where the decoder looks</title>");
     assert_holds(&text, ">0.41</text>"); /* the value, in its cell */
-    att_text_free(&text);
+    att_string_free(&text);
 }
 
 static void labels_of_any_script_are_escaped_and_long_ones_cut(void **state)
 {
     (void)state;
-    att_text text = svg_of(&causal_map);
+    att_string text = svg_of(&causal_map);
     assert_well_formed(text.data);
     assert_int_equal(count(text.data, "<rect x="), 2 * 9 + 1 + 2); /* cells, bar, two swatches */
     assert_holds(&text, ">স্কুলে</text>");
@@ -64,13 +64,13 @@ static void labels_of_any_script_are_escaped_and_long_ones_cut(void **state)
     assert_holds(&text, "data-key=\"a very long label that goes on and on\"");
     assert_holds(&text, ">a very long label that …</text>");
     assert_holds(&text, ">head 2</text>");
-    att_text_free(&text);
+    att_string_free(&text);
 }
 
 static void masked_cells_and_nan_look_like_neither_zero_nor_each_other(void **state)
 {
     (void)state;
-    att_text text = svg_of(&causal_map);
+    att_string text = svg_of(&causal_map);
     assert_int_equal(count(text.data, "fill=\"url(#map-masked)\" data-"), 6);
     assert_int_equal(count(text.data, "data-value=\"masked\""), 6);
     assert_int_equal(count(text.data, "fill=\"url(#map-nan)\" data-"), 1);
@@ -78,16 +78,16 @@ static void masked_cells_and_nan_look_like_neither_zero_nor_each_other(void **st
     assert_holds(&text, ">masked</text>");
     assert_holds(&text, ">not a number</text>");
     assert_holds(&text, "fill=\"#f7fbf3\" data-query=\"যাই\""); /* zero, in the colour of zero */
-    att_text_free(&text);
-    att_text plain = svg_of(&dot_map);
+    att_string_free(&text);
+    att_string plain = svg_of(&dot_map);
     assert_null(strstr(plain.data, ">masked</text>")); /* no legend for what does not occur */
-    att_text_free(&plain);
+    att_string_free(&plain);
 }
 
 static void infinite_cells_are_marked_and_do_not_stretch_the_scale(void **state)
 {
     (void)state;
-    att_text text = svg_of(&infinite_map);
+    att_string text = svg_of(&infinite_map);
     assert_well_formed(text.data);
     assert_int_equal(count(text.data, "fill=\"url(#map-infinite)\" data-"), 2);
     assert_holds(&text, "data-value=\"-inf\"");
@@ -95,53 +95,53 @@ static void infinite_cells_are_marked_and_do_not_stretch_the_scale(void **state)
     assert_holds(&text, ">-∞</text>");
     assert_holds(&text, ">infinite</text>");
     assert_holds(&text, ">1.00</text>");
-    att_text_free(&text);
+    att_string_free(&text);
 }
 
 static void small_weights_fit_their_cells_and_are_exact_beneath_the_pointer(void **state)
 {
     (void)state;
-    att_text text = svg_of(&small_map);
+    att_string text = svg_of(&small_map);
     assert_int_equal(count(text.data, ">0.00</text>"), 2);
     assert_int_equal(count(text.data, ">0.01</text>"), 1);
     assert_holds(&text, "data-value=\"0.00085\"");
-    att_text_free(&text);
+    att_string_free(&text);
 }
 
 static void negative_values_get_a_scale_that_is_symmetric_around_zero(void **state)
 {
     (void)state;
-    att_text text = svg_of(&signed_map);
+    att_string text = svg_of(&signed_map);
     assert_well_formed(text.data);
     assert_holds(&text, ">-3</text>");
     assert_holds(&text, ">0</text>");
     assert_holds(&text, ">3</text>");
     assert_holds(&text, "fill=\"#f8f8f4\" data-query=\"2\" data-key=\"3\" data-value=\"0\"");
-    att_text_free(&text);
+    att_string_free(&text);
 }
 
 static void the_same_map_gives_the_same_bytes(void **state)
 {
     (void)state;
-    att_text a = svg_of(&causal_map), b = svg_of(&causal_map);
+    att_string a = svg_of(&causal_map), b = svg_of(&causal_map);
     assert_int_equal(a.length, b.length);
     assert_memory_equal(a.data, b.data, a.length);
-    att_text_free(&a);
-    att_text_free(&b);
+    att_string_free(&a);
+    att_string_free(&b);
 }
 
 static void the_document_is_added_to_what_the_text_holds(void **state)
 {
     (void)state;
-    att_text text = { 0 };
-    assert_int_equal(att_text_puts(&text, "kept"), ATT_OK);
+    att_string text = { 0 };
+    assert_int_equal(att_string_puts(&text, "kept"), ATT_OK);
     assert_int_equal(att_map_svg(&text, &dot_map, NULL), ATT_OK);
     assert_memory_equal(text.data, "kept<?xml", 9);
-    att_text_free(&text);
+    att_string_free(&text);
 }
 
 /* Rasterises a document; false where rsvg-convert is missing. */
-static bool rasterise(const att_text *svg, const char *folder, const char *name)
+static bool rasterise(const att_string *svg, const char *folder, const char *name)
 {
     char path[256], command[600];
     snprintf(path, sizeof path, "%s/%s.svg", folder, name);
@@ -160,7 +160,7 @@ static void the_flat_form_is_the_same_picture_to_the_pixel(void **state)
     char folder[] = "/tmp/attend-svg-XXXXXX";
     char command[300];
     assert_non_null(mkdtemp(folder));
-    att_text full = svg_of(&dot_map), flat = { 0 };
+    att_string full = svg_of(&dot_map), flat = { 0 };
     assert_int_equal(att_map_svg_flat(&flat, &dot_map, NULL), ATT_OK);
     assert_well_formed(flat.data);
     assert_null(strstr(flat.data, "data-value"));
@@ -169,8 +169,8 @@ static void the_flat_form_is_the_same_picture_to_the_pixel(void **state)
     int differs = drawn ? system(command) : 0;
     snprintf(command, sizeof command, "rm -rf %s", folder);
     assert_int_equal(system(command), 0);
-    att_text_free(&full);
-    att_text_free(&flat);
+    att_string_free(&full);
+    att_string_free(&flat);
     if (!drawn)
         skip();
     assert_int_equal(differs, 0);
@@ -186,14 +186,14 @@ static void a_million_cells_are_drawn_each(void **state)
     for (int i = 0; i < LARGE * LARGE; i++)
         weights[i] = 0.001 * (1 + (i % 7919 % 1000) / 500.0);
     const att_map map = { .panels = 1, .queries = LARGE, .keys = LARGE, .weights = weights };
-    att_text text = svg_of(&map);
+    att_string text = svg_of(&map);
     assert_int_equal(count(text.data, "data-value="), LARGE * LARGE);
     assert_true(text.length < 150 * 1000 * 1000);
-    att_text_free(&text);
+    att_string_free(&text);
     assert_int_equal(att_map_svg_flat(&text, &map, NULL), ATT_OK);
     assert_true(count(text.data, "<path") < 300);
     assert_true(text.length < 30 * 1000 * 1000);
-    att_text_free(&text);
+    att_string_free(&text);
     att_free(weights);
 }
 
@@ -204,34 +204,34 @@ static void a_map_of_one_thin_row_still_has_ticks_and_a_scale_that_can_be_seen(v
     for (int i = 0; i < 300; i++)
         weights[i] = 1.0 / 300;
     const att_map map = { .panels = 1, .queries = 1, .keys = 300, .weights = weights };
-    att_text text = svg_of(&map);
+    att_string text = svg_of(&map);
     assert_well_formed(text.data);
     assert_holds(&text, ">0.003333</text>"); /* the scale ends at the largest weight */
     assert_holds(&text, ">300</text>");
     assert_null(strstr(text.data, ">299</text>")); /* labels are thinned, cells are not */
     assert_int_equal(count(text.data, "data-value="), 300);
-    att_text_free(&text);
+    att_string_free(&text);
 }
 
 static att_status draw_causal(void *context)
 {
-    att_status (*const *draw)(att_text *, const att_map *, att_error *) = context;
-    att_text text = { 0 };
+    att_status (*const *draw)(att_string *, const att_map *, att_error *) = context;
+    att_string text = { 0 };
     att_error err = { 0 };
     att_status status = (*draw)(&text, &causal_map, &err);
     if (status != ATT_OK) {
         assert_int_equal(err.status, ATT_NO_MEMORY);
         assert_int_equal(text.length, 0);
     }
-    att_text_free(&text);
+    att_string_free(&text);
     return status;
 }
 
 static void running_out_of_memory_leaves_the_text_as_it_was(void **state)
 {
     (void)state;
-    att_status (*draw[])(att_text *, const att_map *, att_error *) = { att_map_svg,
-                                                                       att_map_svg_flat };
+    att_status (*draw[])(att_string *, const att_map *, att_error *) = { att_map_svg,
+                                                                         att_map_svg_flat };
     for (size_t k = 0; k < 2; k++)
         every_allocation_fails(draw_causal, &draw[k], 100);
 }

@@ -10,13 +10,13 @@
 #include "render/map.h"
 #include "render/maps.h"
 #include "render/number.h"
-#include "text/width.h"
+#include "text/display_width.h"
 
 #include <string.h>
 
-static att_text drawn(const att_map *map, att_render_options options)
+static att_string drawn(const att_map *map, att_render_options options)
 {
-    att_text text = { 0 };
+    att_string text = { 0 };
     if (options.digits == 0)
         options.digits = -1;
     assert_int_equal(att_map_text(&text, map, &options, NULL), ATT_OK);
@@ -25,9 +25,9 @@ static att_text drawn(const att_map *map, att_render_options options)
 
 static void assert_drawn(const att_map *map, att_render_options options, const char *wanted)
 {
-    att_text text = drawn(map, options);
+    att_string text = drawn(map, options);
     assert_string_equal(text.data, wanted);
-    att_text_free(&text);
+    att_string_free(&text);
 }
 
 static void without_colour_cells_have_shades_and_values(void **state)
@@ -47,12 +47,12 @@ static void ascii_uses_nothing_else(void **state)
     att_map map = causal_map;
     map.title = "heads";
     map.query_labels = map.key_labels = english;
-    att_text text = drawn(&map, (att_render_options){ .ascii = true, .width = 80 });
+    att_string text = drawn(&map, (att_render_options){ .ascii = true, .width = 80 });
     for (size_t i = 0; i < text.length; i++)
         assert_in_range(text.data[i], '\n', '~');
     assert_non_null(strstr(text.data, "//////"));
     assert_non_null(strstr(text.data, "@1.00"));
-    att_text_free(&text);
+    att_string_free(&text);
 }
 
 static void masks_and_nan_are_marked(void **state)
@@ -75,15 +75,15 @@ static void colours_are_those_of_the_ramp_and_end_with_the_cell(void **state)
     (void)state;
     const double ends[] = { 0, 1 };
     const att_map map = { .panels = 1, .queries = 1, .keys = 2, .weights = ends };
-    att_text text = drawn(&map, (att_render_options){ .colour = ATT_COLOUR_TRUE, .width = 80 });
+    att_string text = drawn(&map, (att_render_options){ .color = ATT_COLOR_TRUE, .width = 80 });
     assert_non_null(strstr(text.data, "\033[48;2;34;20;61;38;2;255;255;255m 0.00 \033[0m"));
     assert_non_null(strstr(text.data, "\033[48;2;251;237;92;38;2;16;16;16m 1.00 \033[0m"));
-    att_text_free(&text);
-    text = drawn(&map, (att_render_options){ .colour = ATT_COLOUR_256, .width = 80 });
+    att_string_free(&text);
+    text = drawn(&map, (att_render_options){ .color = ATT_COLOR_256, .width = 80 });
     assert_non_null(strstr(text.data, "\033[48;5;17;38;5;231m 0.00 \033[0m"));
     assert_non_null(strstr(text.data, "\033[48;5;227;38;5;16m 1.00 \033[0m"));
     assert_null(strstr(text.data, "48;2;"));
-    att_text_free(&text);
+    att_string_free(&text);
 }
 
 /* The columns of the longest line, escape sequences aside. */
@@ -97,7 +97,7 @@ static int longest_line(const char *text)
         } else if (*text == '\033') {
             text += strcspn(text, "m") + 1;
         } else {
-            column += att_width_next(&text);
+            column += att_display_width_next(&text);
             longest = column > longest ? column : longest;
         }
     }
@@ -107,18 +107,18 @@ static int longest_line(const char *text)
 static void infinite_cells_are_marked(void **state)
 {
     (void)state;
-    att_text text = drawn(&infinite_map, (att_render_options){ .width = 80 });
+    att_string text = drawn(&infinite_map, (att_render_options){ .width = 80 });
     assert_non_null(strstr(text.data, "  ∞      -∞"));
-    att_text_free(&text);
+    att_string_free(&text);
     text = drawn(&infinite_map, (att_render_options){ .width = 80, .ascii = true });
     assert_non_null(strstr(text.data, " inf    -inf"));
-    att_text_free(&text);
+    att_string_free(&text);
     att_map flat = infinite_map;
     flat.queries = 1;
     flat.keys = 4;
     text = drawn(&flat, (att_render_options){ .width = 20, .ascii = true });
     assert_non_null(strstr(text.data, "^^vv")); /* in cells of two columns */
-    att_text_free(&text);
+    att_string_free(&text);
 }
 
 static void a_number_fits_its_cell(void **state)
@@ -126,7 +126,7 @@ static void a_number_fits_its_cell(void **state)
     (void)state;
     static const struct {
         double value;
-        att_scale scale;
+        att_color_scale scale;
         int room;
         const char *text;
     } cells[] = {
@@ -158,11 +158,11 @@ static void every_line_keeps_within_the_terminal(void **state)
                             .queries = shapes[i][1],
                             .keys = shapes[i][2],
                             .weights = weights };
-            att_text text =
-                drawn(&map, (att_render_options){ .width = widths[k], .colour = ATT_COLOUR_TRUE });
+            att_string text =
+                drawn(&map, (att_render_options){ .width = widths[k], .color = ATT_COLOR_TRUE });
             int most = widths[k] < 50 ? 50 : widths[k]; /* what is said about a reduction */
             assert_in_range(longest_line(text.data), 1, most);
-            att_text_free(&text);
+            att_string_free(&text);
         }
     }
 }
@@ -176,29 +176,29 @@ static void cells_line_up_under_labels_of_any_width(void **state)
     map.weights = causal_weights;
     map.query_labels = labels;
     map.title = NULL;
-    att_text text = drawn(&map, (att_render_options){ .width = 80 });
+    att_string text = drawn(&map, (att_render_options){ .width = 80 });
     const char *line = strchr(strchr(text.data, '\n') + 1, '\n') + 1;
     int columns[3];
     for (int i = 0; i < 3; i++) {
         char before[64] = "";
         const char *point = strchr(line, '.');
         memcpy(before, line, (size_t)(point - line));
-        columns[i] = att_width(before);
+        columns[i] = att_display_width(before);
         line = strchr(line, '\n') + 1;
     }
     assert_int_equal(columns[0], columns[1]);
     assert_int_equal(columns[1], columns[2]);
-    att_text_free(&text);
+    att_string_free(&text);
 }
 
 static void long_labels_are_numbered_with_a_legend(void **state)
 {
     (void)state;
-    att_text text = drawn(&causal_map, (att_render_options){ .width = 60 });
+    att_string text = drawn(&causal_map, (att_render_options){ .width = 60 });
     assert_non_null(strstr(text.data, "1      2      3"));
     assert_non_null(strstr(text.data, "1 <b>&\"'   2 日本語\n"));
     assert_non_null(strstr(text.data, "3 a very long label that goes on and on\n"));
-    att_text_free(&text);
+    att_string_free(&text);
 }
 
 static void a_map_too_large_is_averaged_and_says_so(void **state)
@@ -213,11 +213,11 @@ static void a_map_too_large_is_averaged_and_says_so(void **state)
     const att_map map = {
         .panels = 1, .queries = 100, .keys = 100, .weights = weights, .allowed = allowed
     };
-    att_text text = drawn(&map, (att_render_options){ .width = 48, .ascii = true });
+    att_string text = drawn(&map, (att_render_options){ .width = 48, .ascii = true });
     assert_non_null(strstr(text.data, "100 x 100 shown as 60 x 20, each cell the mean\n"));
     assert_non_null(strstr(text.data, "++++++++++++++++++++++++++++++++++++++++\n"));
     assert_non_null(strstr(text.data, "////////////////////////////////////////\n"));
-    att_text_free(&text);
+    att_string_free(&text);
 }
 
 static void a_reduced_map_takes_the_mean_of_what_is_not_masked(void **state)
@@ -244,7 +244,7 @@ static void a_reduced_map_takes_the_mean_of_what_is_not_masked(void **state)
 static void a_head_that_is_not_there_is_refused(void **state)
 {
     (void)state;
-    att_text text = { 0 };
+    att_string text = { 0 };
     att_error err = { 0 };
     const att_render_options options = { .digits = -1, .head = 3 };
     assert_int_equal(att_map_text(&text, &causal_map, &options, &err), ATT_BAD_INPUT);
@@ -257,11 +257,11 @@ static att_status draw_large(void *context)
     static double weights[200 * 200];
     const att_map map = { .panels = 1, .queries = 200, .keys = 200, .weights = weights };
     const att_render_options options = { .digits = -1, .width = 60 };
-    att_text text = { 0 };
+    att_string text = { 0 };
     (void)context;
     att_status status = att_map_text(&text, &map, &options, NULL);
     assert_true(status == ATT_OK || text.length == 0);
-    att_text_free(&text);
+    att_string_free(&text);
     return status;
 }
 

@@ -59,7 +59,7 @@ static void one_format_serves_a_matrix(void **state)
         att_number_format format =
             att_number_choose(matrices[i].values, NULL, matrices[i].count, matrices[i].digits);
         for (int k = 0; k < matrices[i].count; k++) {
-            size_t length = att_number_show(text, matrices[i].values[k], format);
+            size_t length = att_number_print(text, matrices[i].values[k], format);
             assert_string_equal(text, matrices[i].shown[k]);
             assert_int_equal(length, strlen(text));
         }
@@ -85,7 +85,7 @@ static void nothing_but_zero_is_shown_as_zero(void **state)
             const double pair[] = { pow(10, exponent) * 1.7, 0.5 };
             if (pair[0] == 0)
                 continue;
-            att_number_show(text, pair[0], att_number_choose(pair, NULL, 2, digits));
+            att_number_print(text, pair[0], att_number_choose(pair, NULL, 2, digits));
             assert_true(strtod(text, NULL) > 0);
         }
     }
@@ -148,7 +148,7 @@ static void a_decimal_comma_of_the_locale_does_not_show(void **state)
     char command[64], text[3][ATT_NUMBER_SIZE];
     bool comma = switch_to_comma(folder);
     if (comma) {
-        att_number_show(text[0], 0.25, (att_number_format){ .decimals = 3 });
+        att_number_print(text[0], 0.25, (att_number_format){ .decimals = 3 });
         att_number_exact(text[1], -1.5e-07);
         att_number_short(text[2], 3.25, 6);
     }

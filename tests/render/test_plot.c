@@ -16,13 +16,13 @@ static const double falling[] = { 1e-6, 1e-5, 1e-4, 1e-3, 1e-2, 1e-1, 1 };
 static const double level[] = { 0.5, 0.5, 0, NAN, 0.5, 0.5, 0.5 };
 static const att_curve curves[] = { { "RNN", falling }, { "LSTM <1>", level } };
 static const att_plot sample = { .title = "Gradients",
-                                 .across = "character",
-                                 .up = "norm",
+                                 .x_label = "character",
+                                 .y_label = "norm",
                                  .count = 7,
                                  .curves = curves,
                                  .curve_count = 2 };
 
-static void assert_holds(const att_text *text, const char *word)
+static void assert_holds(const att_string *text, const char *word)
 {
     if (!strstr(text->data, word))
         fail_msg("not in the document: %s\n%s", word, text->data);
@@ -64,7 +64,7 @@ static void a_scale_has_at_most_forty_powers_and_at_least_one(void **state)
 static void without_colours_each_curve_has_a_character_of_its_own(void **state)
 {
     (void)state;
-    att_text text = { 0 };
+    att_string text = { 0 };
     const att_render_options options = { .ascii = true, .width = 29 };
     assert_int_equal(att_plot_text(&text, &sample, &options, NULL), ATT_OK);
     /* 21 columns for 7 places, three to each but one and a half at the ends; 14 rows for 6 powers
@@ -89,13 +89,13 @@ static void without_colours_each_curve_has_a_character_of_its_own(void **state)
                                    "        1     character     7\n"
                                    "        ** RNN\n"
                                    "        oo LSTM <1>\n");
-    att_text_free(&text);
+    att_string_free(&text);
 }
 
 static void one_curve_is_drawn_in_dots_without_gaps(void **state)
 {
     (void)state;
-    att_text text = { 0 };
+    att_string text = { 0 };
     att_plot one = sample;
     one.curve_count = 1;
     assert_int_equal(att_plot_text(&text, &one, &(att_render_options){ .width = 20 }, NULL),
@@ -104,31 +104,31 @@ static void one_curve_is_drawn_in_dots_without_gaps(void **state)
     for (const char *at = text.data; (at = strchr(at, '\n')); at++)
         rows += (unsigned char)at[-2] >= 0xA0 && (unsigned char)at[-2] <= 0xA3; /* of U+2800 on */
     assert_int_equal(rows, 14); /* steep as it is, it passes through every row */
-    att_text_free(&text);
+    att_string_free(&text);
 }
 
 static void colours_tell_curves_apart_that_dots_cannot(void **state)
 {
     (void)state;
-    att_text text = { 0 };
-    const att_render_options options = { .colour = ATT_COLOUR_256 };
+    att_string text = { 0 };
+    const att_render_options options = { .color = ATT_COLOR_256 };
     assert_int_equal(att_plot_text(&text, &sample, &options, NULL), ATT_OK);
     assert_holds(&text, "\033[38;5;208m⠤⠤\033[0m RNN\n");
     assert_holds(&text, "\033[38;5;39m⠤⠤\033[0m LSTM <1>\n");
-    att_text_free(&text);
+    att_string_free(&text);
 }
 
 static void the_drawing_breaks_a_curve_where_it_has_no_values(void **state)
 {
     (void)state;
-    att_text text = { 0 };
+    att_string text = { 0 };
     assert_int_equal(att_plot_svg(&text, &sample, NULL), ATT_OK);
     assert_well_formed(text.data);
     assert_holds(&text, "d=\"M64 350L177 300L290 250L404 200L517 150L630 100L744 50\"");
     assert_holds(&text, "d=\"M64 65L177 65M517 65L630 65L744 65\"");
     assert_holds(&text, ">LSTM &lt;1&gt;</text>");
     assert_holds(&text, ">character</text>");
-    att_text_free(&text);
+    att_string_free(&text);
 }
 
 static void a_long_curve_has_no_more_points_than_pixels(void **state)
@@ -138,16 +138,16 @@ static void a_long_curve_has_no_more_points_than_pixels(void **state)
     static double values[LONG];
     for (int i = 0; i < LONG; i++)
         values[i] = 1 + i;
-    const att_plot plot = { .across = "",
-                            .up = "",
+    const att_plot plot = { .x_label = "",
+                            .y_label = "",
                             .count = LONG,
                             .curves = &(att_curve){ "", values },
                             .curve_count = 1 };
-    att_text text = { 0 };
+    att_string text = { 0 };
     assert_int_equal(att_plot_svg(&text, &plot, NULL), ATT_OK);
     assert_true(text.length < 20000);
     assert_holds(&text, "L744 24\""); /* the last place is among them */
-    att_text_free(&text);
+    att_string_free(&text);
 }
 
 static void running_out_of_memory_leaves_the_text_as_it_was(void **state)
@@ -156,7 +156,7 @@ static void running_out_of_memory_leaves_the_text_as_it_was(void **state)
     for (int kind = 0; kind < 2; kind++) {
         att_status status = ATT_NO_MEMORY;
         for (size_t n = 1; status != ATT_OK; n++) {
-            att_text text = { 0 };
+            att_string text = { 0 };
             size_t live = att_alloc_live();
             att_alloc_fail_at(n);
             status = kind == 0 ? att_plot_text(&text, &sample, &(att_render_options){ 0 }, NULL)
@@ -165,7 +165,7 @@ static void running_out_of_memory_leaves_the_text_as_it_was(void **state)
             assert_true(n < 100);
             if (status != ATT_OK)
                 assert_int_equal(text.length, 0);
-            att_text_free(&text);
+            att_string_free(&text);
             assert_int_equal(att_alloc_live(), live);
         }
     }

@@ -6,7 +6,7 @@
 #include <cmocka.h>
 
 #include "base/alloc.h"
-#include "base/text.h"
+#include "base/string.h"
 #include "render/tex.h"
 #include "render/writer.h"
 
@@ -15,12 +15,12 @@
 static void assert_written(void (*put)(att_writer *, const char *), const char *given,
                            const char *wanted)
 {
-    att_text text = { 0 };
+    att_string text = { 0 };
     att_writer out = att_writer_on(&text);
     put(&out, given);
     assert_int_equal(att_writer_finish(&out, NULL), ATT_OK);
     assert_string_equal(text.data, wanted);
-    att_text_free(&text);
+    att_string_free(&text);
 }
 
 static void plain_text_shows_control_characters_as_replacements(void **state)
@@ -110,19 +110,19 @@ static void formatted_text_may_be_longer_than_any_buffer(void **state)
     char long_text[3000];
     memset(long_text, 'x', sizeof long_text - 1);
     long_text[sizeof long_text - 1] = '\0';
-    att_text text = { 0 };
+    att_string text = { 0 };
     att_writer out = att_writer_on(&text);
     att_putf(&out, "<%s>%d", long_text, 7);
     assert_int_equal(text.length, 3000 + 2);
     assert_int_equal(text.data[text.length - 1], '7');
-    att_text_free(&text);
+    att_string_free(&text);
 }
 
 static void the_first_failure_stays_and_the_text_is_put_back(void **state)
 {
     (void)state;
-    att_text text = { 0 };
-    assert_int_equal(att_text_puts(&text, "before"), ATT_OK);
+    att_string text = { 0 };
+    assert_int_equal(att_string_puts(&text, "before"), ATT_OK);
     att_writer out = att_writer_on(&text);
     att_put(&out, " and more");
     att_alloc_fail_at(1);
@@ -134,7 +134,7 @@ static void the_first_failure_stays_and_the_text_is_put_back(void **state)
     assert_int_equal(err.status, ATT_NO_MEMORY);
     assert_string_equal(text.data, "before");
     assert_int_equal(text.length, 6);
-    att_text_free(&text);
+    att_string_free(&text);
 }
 
 int main(void)

@@ -3,7 +3,7 @@
 #define TESTS_SETTINGS_SETTINGS_HELP_H
 
 #include "base/alloc.h"
-#include "settings/rows.h"
+#include "settings/setting_specs.h"
 #include "settings/settings.h"
 
 #include <setjmp.h>
@@ -31,10 +31,10 @@ static inline void set(att_settings *settings, const char *key, const char *valu
 
 static inline void assert_value(const att_settings *settings, const char *key, const char *value)
 {
-    att_text got = { 0 };
+    att_string got = { 0 };
     assert_int_equal(att_settings_get(&got, settings, key, NULL), ATT_OK);
     assert_string_equal(got.data ? got.data : "", value);
-    att_text_free(&got);
+    att_string_free(&got);
 }
 
 #endif

@@ -49,7 +49,7 @@ static void every_word_of_every_key_goes_with_the_defaults(void **state)
     static const char *const choices[] = { "cell", "attention", "positions", "optimiser",
                                            "schedule" };
     for (size_t i = 0; i < sizeof choices / sizeof *choices; i++)
-        for (const char *const *word = att_setting_find(choices[i])->words; *word; word++)
+        for (const char *const *word = att_setting_find(choices[i])->choices; *word; word++)
             assert_good(GIVEN("reverse", choices[i], *word));
 }
 
@@ -146,8 +146,8 @@ static void what_a_model_brought_contradicts_nothing(void **state)
 {
     (void)state;
     att_settings *settings = settings_of("reverse");
-    assert_int_equal(att_settings_put(settings, "normaliser", "sparsemax", ATT_FROM_MODEL, NULL),
-                     ATT_OK);
+    assert_int_equal(
+        att_settings_set_from(settings, "normaliser", "sparsemax", ATT_FROM_MODEL, NULL), ATT_OK);
     set(settings, "attention", "none");
     assert_int_equal(att_settings_check(settings, NULL), ATT_OK);
     att_settings_free(settings);

@@ -7,7 +7,7 @@
 
 static att_status read_config(att_settings *settings, const char *text, att_error *err)
 {
-    return att_settings_read(settings, text, strlen(text), "run.conf", err);
+    return att_settings_parse(settings, text, strlen(text), "run.conf", err);
 }
 
 static void take(att_settings *settings, const char *text)
@@ -36,7 +36,7 @@ static void lines_set_keys(void **state)
     att_settings *settings = settings_of(NULL);
     take(settings, "task = reverse\nwidth=96\n\tdropout =  0.5  \n\nlower=no");
     assert_int_equal(settings->task, ATT_TASK_REVERSE);
-    assert_int_equal(settings->width, 96);
+    assert_int_equal(settings->hidden_size, 96);
     assert_true(settings->dropout == 0.5);
     assert_int_equal(settings->epochs, 30);
     att_settings_free(settings);
@@ -47,7 +47,7 @@ static void comments_are_left_out(void **state)
     (void)state;
     att_settings *settings = settings_of(NULL);
     take(settings, "# width = 1\n  # more\nwidth = 12 # not 13\ntrain = a#b\t# c\n");
-    assert_int_equal(settings->width, 12);
+    assert_int_equal(settings->hidden_size, 12);
     assert_string_equal(settings->train, "a#b");
     att_settings_free(settings);
 }
@@ -68,7 +68,7 @@ static void dos_line_ends_and_a_byte_order_mark_do_not_matter(void **state)
     (void)state;
     att_settings *settings = settings_of(NULL);
     take(settings, "\xEF\xBB\xBFwidth = 5\r\n\r\ntrain = x\r\n");
-    assert_int_equal(settings->width, 5);
+    assert_int_equal(settings->hidden_size, 5);
     assert_string_equal(settings->train, "x");
     att_settings_free(settings);
 }
@@ -79,10 +79,10 @@ static void what_the_caller_set_stays(void **state)
     att_settings *settings = settings_of(NULL);
     set(settings, "width", "7");
     take(settings, "width = 8\nembed = 9\n");
-    assert_int_equal(settings->width, 7);
-    assert_int_equal(settings->embed, 9);
+    assert_int_equal(settings->hidden_size, 7);
+    assert_int_equal(settings->embedding_size, 9);
     set(settings, "embed", "10");
-    assert_int_equal(settings->embed, 10);
+    assert_int_equal(settings->embedding_size, 10);
     att_settings_free(settings);
 }
 
@@ -92,8 +92,8 @@ static void of_two_files_the_later_counts(void **state)
     att_settings *settings = settings_of(NULL);
     take(settings, "width = 8\nembed = 9\n");
     take(settings, "width = 10\n");
-    assert_int_equal(settings->width, 10);
-    assert_int_equal(settings->embed, 9);
+    assert_int_equal(settings->hidden_size, 10);
+    assert_int_equal(settings->embedding_size, 9);
     att_settings_free(settings);
 }
 
@@ -128,7 +128,7 @@ static void what_is_no_text_is_refused(void **state)
     assert_refused("width = 3\ntrain = \xC3(\n", 2, "is not UTF-8 text, which a config file is");
     att_settings *settings = settings_of(NULL);
     att_error err = { 0 };
-    assert_int_equal(att_settings_read(settings, "train = a\0b\n", 12, "run.conf", &err),
+    assert_int_equal(att_settings_parse(settings, "train = a\0b\n", 12, "run.conf", &err),
                      ATT_BAD_INPUT);
     assert_int_equal(err.line, 1);
     att_settings_free(settings);
@@ -138,7 +138,7 @@ static void an_empty_file_sets_nothing(void **state)
 {
     (void)state;
     att_settings *settings = settings_of(NULL);
-    assert_int_equal(att_settings_read(settings, NULL, 0, "run.conf", NULL), ATT_OK);
+    assert_int_equal(att_settings_parse(settings, NULL, 0, "run.conf", NULL), ATT_OK);
     att_settings_free(settings);
 }
 
@@ -156,7 +156,7 @@ static void a_file_is_loaded_by_its_name(void **state)
     assert_string_equal(err.place, path);
     assert_int_equal(err.line, 2);
     assert_string_equal(err.message, "unknown setting 'layer'; did you mean layers?");
-    assert_int_equal(settings->width, 21);
+    assert_int_equal(settings->hidden_size, 21);
     unlink(path);
     assert_int_equal(att_settings_load(settings, path, &err), ATT_BAD_INPUT);
     assert_int_equal(att_settings_load(settings, "/", &err), ATT_BAD_INPUT);

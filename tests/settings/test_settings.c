@@ -19,11 +19,11 @@ static void every_row_is_complete_and_its_key_is_unique(void **state)
     for (size_t i = 0; i < att_setting_count(); i++) {
         const att_setting *row = att_setting_get(i);
         assert_ptr_equal(att_setting_find(row->key), row);
-        assert_true(row->says && row->says[0] && row->says[strlen(row->says) - 1] != '.');
-        assert_true((row->takes == NULL) == (row->kind == ATT_SETTING_FLAG));
-        assert_true((row->words != NULL) == (row->kind == ATT_SETTING_WORD));
-        bool ranged = row->kind == ATT_SETTING_NUMBER || row->kind == ATT_SETTING_REAL;
-        assert_true(ranged ? row->least < row->most : row->least == 0 && row->most == 0);
+        assert_true(row->help && row->help[0] && row->help[strlen(row->help) - 1] != '.');
+        assert_true((row->placeholder == NULL) == (row->type == ATT_SETTING_FLAG));
+        assert_true((row->choices != NULL) == (row->type == ATT_SETTING_CHOICE));
+        bool ranged = row->type == ATT_SETTING_INTEGER || row->type == ATT_SETTING_REAL;
+        assert_true(ranged ? row->min < row->max : row->min == 0 && row->max == 0);
         assert_int_equal(strspn(row->key, "abcdefghijklmnopqrstuvwxyz0123456789-"),
                          strlen(row->key));
     }
@@ -46,9 +46,9 @@ static void rows_of_one_group_stand_together(void **state)
 static void no_two_rows_share_a_member(void **state)
 {
     (void)state;
-    for (size_t i = 0; i < att_row_count; i++)
+    for (size_t i = 0; i < att_setting_spec_count; i++)
         for (size_t j = 0; j < i; j++)
-            assert_int_not_equal(att_rows[i].offset, att_rows[j].offset);
+            assert_int_not_equal(att_setting_specs[i].offset, att_setting_specs[j].offset);
 }
 
 /* A default that its own row refuses would silently be zero. */
@@ -57,25 +57,28 @@ static void every_default_is_a_good_value(void **state)
     (void)state;
     att_settings *settings = settings_of(NULL);
     att_error err = { 0 };
-    for (size_t i = 0; i < att_row_count; i++) {
-        const att_row *row = &att_rows[i];
-        if (row->start && row->start[0] == '=') {
-            int other = att_row_find(row->start + 1);
+    for (size_t i = 0; i < att_setting_spec_count; i++) {
+        const att_setting_spec *row = &att_setting_specs[i];
+        if (row->default_value && row->default_value[0] == '=') {
+            int other = att_setting_spec_find(row->default_value + 1);
             assert_true(other >= 0);
-            assert_int_equal(att_rows[other].shown.kind, row->shown.kind);
-            assert_true(row->shown.kind == ATT_SETTING_NUMBER ||
-                        row->shown.kind == ATT_SETTING_REAL);
-        } else if (row->start && att_row_set(row, settings, row->start, &err) != ATT_OK)
+            assert_int_equal(att_setting_specs[other].info.type, row->info.type);
+            assert_true(row->info.type == ATT_SETTING_INTEGER ||
+                        row->info.type == ATT_SETTING_REAL);
+        } else if (row->default_value &&
+                   att_setting_spec_set(row, settings, row->default_value, &err) != ATT_OK)
             fail_msg("%s", err.message);
     }
-    for (size_t i = 0; i < att_other_default_count; i++) {
-        const att_other_default *other = &att_other_defaults[i];
-        int row = att_row_find(other->key), when = att_row_find(other->when);
+    for (size_t i = 0; i < att_conditional_default_count; i++) {
+        const att_conditional_default *other = &att_conditional_defaults[i];
+        int row = att_setting_spec_find(other->key), when = att_setting_spec_find(other->if_key);
         assert_true(row >= 0 && when >= 0);
-        if (att_row_set(&att_rows[row], settings, other->start, &err) != ATT_OK ||
-            att_row_set(&att_rows[when], settings, other->is, &err) != ATT_OK)
+        if (att_setting_spec_set(&att_setting_specs[row], settings, other->default_value, &err) !=
+                ATT_OK ||
+            att_setting_spec_set(&att_setting_specs[when], settings, other->if_value, &err) !=
+                ATT_OK)
             fail_msg("%s", err.message);
-        assert_int_equal(att_rows[when].shown.kind, ATT_SETTING_WORD);
+        assert_int_equal(att_setting_specs[when].info.type, ATT_SETTING_CHOICE);
     }
     att_settings_free(settings);
 }
@@ -83,22 +86,22 @@ static void every_default_is_a_good_value(void **state)
 static void normalisers_are_spelt_as_attention_spells_them(void **state)
 {
     (void)state;
-    const char *const *words = att_setting_find("normaliser")->words;
+    const char *const *words = att_setting_find("normaliser")->choices;
     int count = 0;
     for (; words[count]; count++)
-        assert_string_equal(words[count], att_normaliser_name((att_normaliser)count));
-    assert_null(att_normaliser_name((att_normaliser)count));
+        assert_string_equal(words[count], att_normalizer_name((att_normalizer)count));
+    assert_null(att_normalizer_name((att_normalizer)count));
 }
 
 static void a_setting_concerns_the_tasks_that_use_it(void **state)
 {
     (void)state;
-    assert_true(att_setting_concerns(att_setting_find("alphabet"), "reverse"));
-    assert_false(att_setting_concerns(att_setting_find("alphabet"), "pairs"));
-    assert_true(att_setting_concerns(att_setting_find("train"), "pairs"));
-    assert_false(att_setting_concerns(att_setting_find("train"), "sort"));
-    assert_true(att_setting_concerns(att_setting_find("rate"), "copy"));
-    assert_false(att_setting_concerns(att_setting_find("rate"), "no such task"));
+    assert_true(att_setting_applies(att_setting_find("alphabet"), "reverse"));
+    assert_false(att_setting_applies(att_setting_find("alphabet"), "pairs"));
+    assert_true(att_setting_applies(att_setting_find("train"), "pairs"));
+    assert_false(att_setting_applies(att_setting_find("train"), "sort"));
+    assert_true(att_setting_applies(att_setting_find("rate"), "copy"));
+    assert_false(att_setting_applies(att_setting_find("rate"), "no such task"));
 }
 
 /* ---- defaults */
@@ -111,7 +114,7 @@ static void reverse_alone_is_the_handout(void **state)
     assert_string_equal(settings->alphabet, "abcd");
     assert_int_equal(settings->epochs, 30);
     assert_int_equal(settings->attention, ATT_MECHANISM_DOT);
-    assert_int_equal(settings->feed, ATT_FEED_OUTPUT);
+    assert_int_equal(settings->attention_context, ATT_ATTENTION_CONTEXT_OUTPUT);
     assert_true(settings->bidirectional);
     assert_value(settings, "cell", "lstm");
     att_settings_free(settings);
@@ -121,13 +124,13 @@ static void a_task_set_later_brings_its_defaults_but_keeps_what_was_set(void **s
 {
     (void)state;
     att_settings *settings = settings_of(NULL);
-    int64_t of_pairs = settings->width;
+    int64_t of_pairs = settings->hidden_size;
     set(settings, "epochs", "7");
     set(settings, "task", "reverse");
     assert_int_equal(settings->epochs, 7);
-    assert_int_not_equal(settings->width, of_pairs);
+    assert_int_not_equal(settings->hidden_size, of_pairs);
     set(settings, "task", "pairs");
-    assert_int_equal(settings->width, of_pairs);
+    assert_int_equal(settings->hidden_size, of_pairs);
     assert_int_equal(settings->epochs, 7);
     att_settings_free(settings);
 }
@@ -233,7 +236,7 @@ static void values_of_every_kind_are_set_and_got(void **state)
     assert_int_equal(settings->layers, 3);
     assert_true(settings->dropout == 0.125);
     assert_int_equal(settings->attention, ATT_MECHANISM_COVERAGE);
-    assert_true(settings->lower);
+    assert_true(settings->lowercase);
     assert_string_equal(settings->train, "naïve file.tsv");
     assert_value(settings, "layers", "3");
     assert_value(settings, "dropout", "0.125");
@@ -251,12 +254,12 @@ static void every_value_reads_back_as_itself(void **state)
     att_settings *settings = settings_of("reverse"), *again = settings_of("reverse");
     for (size_t i = 0; i < att_setting_count(); i++) {
         const char *key = att_setting_get(i)->key;
-        att_text value = { 0 };
+        att_string value = { 0 };
         assert_int_equal(att_settings_get(&value, settings, key, NULL), ATT_OK);
         if (value.length > 0)
             set(again, key, value.data);
         assert_value(again, key, value.data ? value.data : "");
-        att_text_free(&value);
+        att_string_free(&value);
     }
     att_settings_free(settings);
     att_settings_free(again);
@@ -296,7 +299,7 @@ static void a_refused_value_leaves_the_old_one(void **state)
     att_settings *settings = settings_of(NULL);
     set(settings, "width", "77");
     assert_int_equal(att_settings_set(settings, "width", "many", NULL), ATT_BAD_INPUT);
-    assert_int_equal(settings->width, 77);
+    assert_int_equal(settings->hidden_size, 77);
     att_settings_free(settings);
 }
 
@@ -307,7 +310,7 @@ static void an_unknown_key_is_refused_with_the_nearest(void **state)
     assert_refused("train_count", "3", "unknown setting 'train_count'; did you mean train-count?");
     assert_refused("xyzzy", "3", "unknown setting 'xyzzy'");
     att_settings *settings = settings_of(NULL);
-    att_text got = { 0 };
+    att_string got = { 0 };
     assert_int_equal(att_settings_get(&got, settings, "widht", NULL), ATT_BAD_INPUT);
     att_settings_free(settings);
 }

@@ -22,20 +22,20 @@ static void everything_but_the_files_of_the_run_comes_back(void **state)
     set(settings, "bidirectional", "yes");
     set(settings, "seed", "9007199254740992");
     set(settings, "out", "here");
-    att_text json = { 0 };
+    att_string json = { 0 };
     assert_int_equal(att_settings_to_json(&json, settings, NULL), ATT_OK);
     assert_int_equal(att_settings_from_json(again, json.data, "m", NULL), ATT_OK);
     for (size_t i = 0; i < att_setting_count(); i++) {
         const att_setting *row = att_setting_get(i);
-        att_text value = { 0 };
+        att_string value = { 0 };
         assert_int_equal(att_settings_get(&value, settings, row->key, NULL), ATT_OK);
         if (strcmp(row->group, ATT_GROUP_OUTPUT) != 0)
             assert_value(again, row->key, value.data ? value.data : "");
-        att_text_free(&value);
+        att_string_free(&value);
     }
     assert_null(again->out);
-    assert_true(again->rate == settings->rate);
-    att_text_free(&json);
+    assert_true(again->learning_rate == settings->learning_rate);
+    att_string_free(&json);
     att_settings_free(settings);
     att_settings_free(again);
 }
@@ -48,12 +48,12 @@ static void the_same_settings_give_the_same_bytes(void **state)
     set(settings, "embed", "33");
     set(other, "embed", "33");
     set(other, "width", "65");
-    att_text a = { 0 }, b = { 0 };
+    att_string a = { 0 }, b = { 0 };
     assert_int_equal(att_settings_to_json(&a, settings, NULL), ATT_OK);
     assert_int_equal(att_settings_to_json(&b, other, NULL), ATT_OK);
     assert_string_equal(a.data, b.data);
-    att_text_free(&a);
-    att_text_free(&b);
+    att_string_free(&a);
+    att_string_free(&b);
     att_settings_free(settings);
     att_settings_free(other);
 }
@@ -63,13 +63,13 @@ static void what_the_user_set_wins_over_the_model(void **state)
     (void)state;
     att_settings *settings = settings_of(NULL);
     set(settings, "width", "7");
-    assert_int_equal(att_settings_read(settings, "embed = 8", 9, "conf", NULL), ATT_OK);
+    assert_int_equal(att_settings_parse(settings, "embed = 8", 9, "conf", NULL), ATT_OK);
     assert_int_equal(
         att_settings_from_json(settings, "{\"width\":1,\"embed\":2,\"layers\":3,\"task\":\"sort\"}",
                                "m", NULL),
         ATT_OK);
-    assert_int_equal(settings->width, 7);
-    assert_int_equal(settings->embed, 8);
+    assert_int_equal(settings->hidden_size, 7);
+    assert_int_equal(settings->embedding_size, 8);
     assert_int_equal(settings->layers, 3);
     assert_int_equal(settings->task, ATT_TASK_SORT);
     set(settings, "layers", "4");
@@ -107,7 +107,7 @@ static void a_build_without_jansson_says_so(void **state)
 {
     (void)state;
     att_settings *settings = settings_of(NULL);
-    att_text json = { 0 };
+    att_string json = { 0 };
     assert_int_equal(att_settings_to_json(&json, settings, NULL), ATT_UNSUPPORTED);
     assert_int_equal(att_settings_from_json(settings, "{}", "m", NULL), ATT_UNSUPPORTED);
     att_settings_free(settings);

@@ -78,7 +78,7 @@ static void load_gives_a_matrix_whatever_the_rank(void **state)
         char statement[512];
         snprintf(statement, sizeof statement, "v = %s", cases[i].expression);
         att_sheet *sheet = work(statement);
-        const att_matrix *v = step_named(sheet, "v")->value;
+        const att_tensor_matrix *v = step_named(sheet, "v")->value;
         assert_int_equal(v->rows, cases[i].rows);
         assert_int_equal(v->cols, cases[i].cols);
         assert_true(fabs(v->data[0] - cases[i].first) < 1e-8);
@@ -136,9 +136,9 @@ static void a_comparison_names_the_first_array_and_element_that_differ(void **st
             continue;
         att_sheet *sheet = work(cases[i].statement);
         const att_check *check = sheet->steps[sheet->step_count - 1].check;
-        if (check->passed != cases[i].passed || strcmp(check->verdict, cases[i].verdict) != 0)
+        if (check->passed != cases[i].passed || strcmp(check->message, cases[i].verdict) != 0)
             fail_msg("%s\nfound    %d %s\nexpected %d %s", cases[i].statement, check->passed,
-                     check->verdict, cases[i].passed, cases[i].verdict);
+                     check->message, cases[i].passed, cases[i].verdict);
         assert_int_equal(check->part == NULL, cases[i].part == NULL);
         if (cases[i].part)
             assert_string_equal(check->part, cases[i].part);
@@ -157,7 +157,7 @@ static void of_a_name_given_again_only_the_last_value_is_compared(void **state)
     att_sheet *sheet =
         work("X = X + 1\nX = X - 1\nlist = {X, a}\ncompare all \"all.npz\" within 1");
     assert_int_equal(att_sheet_failures(sheet), 0);
-    assert_string_equal(sheet->steps[sheet->step_count - 1].check->verdict,
+    assert_string_equal(sheet->steps[sheet->step_count - 1].check->message,
                         "all 4 arrays agree; in the file, but not here: 'strange'");
     att_sheet_free(sheet);
 }

@@ -24,9 +24,9 @@ static void assert_verdicts(const struct verdict_case *cases, size_t count)
         assert_int_equal(sheet->step_count, 3);
         assert_int_equal(sheet->steps[2].kind, ATT_STEP_CHECK);
         const att_check *check = sheet->steps[2].check;
-        if (check->passed != cases[i].passed || strcmp(check->verdict, cases[i].verdict) != 0)
+        if (check->passed != cases[i].passed || strcmp(check->message, cases[i].verdict) != 0)
             fail_msg("%s\nfound    %d %s\nexpected %d %s", cases[i].statement, check->passed,
-                     check->verdict, cases[i].passed, cases[i].verdict);
+                     check->message, cases[i].passed, cases[i].verdict);
         assert_int_equal(att_sheet_checks(sheet), 1);
         assert_int_equal(att_sheet_failures(sheet), !cases[i].passed);
         att_sheet_free(sheet);
@@ -204,16 +204,16 @@ static void the_check_keeps_what_was_compared_and_by_which_rule(void **state)
     assert_int_equal(check->digits, 2);
     assert_int_equal(check->row, 2);
     assert_int_equal(check->col, 2);
-    assert_int_equal(check->wrong, 1);
-    assert_true(check->worst == 1);
-    assert_true(check->found->data[3] == 4 && check->wanted->data[3] == 5);
+    assert_int_equal(check->mismatch_count, 1);
+    assert_true(check->max_difference == 1);
+    assert_true(check->actual->data[3] == 4 && check->expected->data[3] == 5);
     assert_string_equal(check->left->text, "x");
     assert_int_equal(check->right->kind, ATT_EXPR_MATRIX);
     assert_null(check->file);
     check = sheet->steps[2].check;
     assert_true(check->negated && check->passed);
     assert_true(check->tolerance == 0.5);
-    assert_int_equal(check->wanted->rows, 2); /* the number spread out to the matrix */
+    assert_int_equal(check->expected->rows, 2); /* the number spread out to the matrix */
     att_sheet_free(sheet);
 }
 
@@ -228,11 +228,11 @@ static void expect_error_passes_on_the_error_and_says_it(void **state)
                                   "expect error attention([1 2 3], h, h, causal)\n");
     assert_int_equal(att_sheet_checks(sheet), 5);
     assert_int_equal(att_sheet_failures(sheet), 0);
-    const att_step *step = &sheet->steps[3];
-    assert_int_equal(step->kind, ATT_STEP_REFUSED);
+    const att_select *step = &sheet->steps[3];
+    assert_int_equal(step->kind, ATT_STEP_ERROR);
     assert_string_equal(step->text, "s * h: s is 1 × 2 and h is 3 × 2; the inner sizes 2 and 3 "
                                     "must agree (did you mean h'?)");
-    assert_string_equal(step->note, "as it should");
+    assert_string_equal(step->comment, "as it should");
     assert_int_equal(step->formula->kind, ATT_EXPR_BINARY);
     att_sheet_free(sheet);
 }
@@ -255,19 +255,19 @@ static void a_failed_expectation_of_an_error_keeps_that_it_was_one_and_the_words
     (void)state;
     att_sheet *sheet = sheet_from("expect error 1 + 1\nexpect error 1 + 1 saying \"no\"\n"
                                   "expect 1 = 2\n");
-    assert_int_equal(sheet->steps[0].check->rule, ATT_RULE_REFUSED);
-    assert_null(sheet->steps[0].check->saying);
-    assert_string_equal(sheet->steps[1].check->saying, "no");
+    assert_int_equal(sheet->steps[0].check->rule, ATT_RULE_ERROR);
+    assert_null(sheet->steps[0].check->error_contains);
+    assert_string_equal(sheet->steps[1].check->error_contains, "no");
     assert_int_equal(sheet->steps[2].check->rule, ATT_RULE_DEFAULT);
     assert_true(sheet->steps[2].check->tolerance == 1e-9);
-    att_text text = { 0 };
+    att_string text = { 0 };
     att_render_options options = { .digits = 4 };
     assert_int_equal(att_sheet_render(&text, sheet, &options, NULL), ATT_OK);
     assert_non_null(strstr(text.data, "error 1 + 1\n"));
     assert_non_null(strstr(text.data, "error 1 + 1 saying \"no\""));
     assert_non_null(strstr(text.data, "1 = 2 to 1e-09 relative"));
     assert_null(strstr(text.data, "within"));
-    att_text_free(&text);
+    att_string_free(&text);
     att_sheet_free(sheet);
 }
 

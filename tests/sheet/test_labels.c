@@ -6,21 +6,21 @@
 
 #include <cmocka.h>
 
-#include "base/text.h"
+#include "base/string.h"
 #include "sheet_help.h"
 
 /* "I go home", "-" for a missing label, "none" for no labels at all. */
 static void assert_labels(const char *what, const char *const *labels, int64_t count,
                           const char *expected)
 {
-    att_text text = { 0 };
+    att_string text = { 0 };
     if (!labels)
-        att_text_puts(&text, "none");
+        att_string_puts(&text, "none");
     for (int64_t i = 0; labels && i < count; i++)
-        att_text_print(&text, "%s%s", i ? " " : "", labels[i] ? labels[i] : "-");
+        att_string_printf(&text, "%s%s", i ? " " : "", labels[i] ? labels[i] : "-");
     if (strcmp(text.data, expected) != 0)
         fail_msg("%s has labels %s, expected %s", what, text.data, expected);
-    att_text_free(&text);
+    att_string_free(&text);
 }
 
 struct label_case {
@@ -77,7 +77,7 @@ static void labels_go_along_with_rows_and_columns(void **state)
                  "value = %s\n",
                  cases[i].expression);
         att_sheet *sheet = sheet_from(text);
-        const att_matrix *value = step_named(sheet, "value")->value;
+        const att_tensor_matrix *value = step_named(sheet, "value")->value;
         assert_labels(cases[i].expression, value->row_labels, value->rows, cases[i].rows);
         assert_labels(cases[i].expression, value->col_labels, value->cols, cases[i].cols);
         att_sheet_free(sheet);
@@ -100,7 +100,7 @@ static void rows_and_columns_can_be_labelled_one_after_the_other_and_again(void 
     (void)state;
     att_sheet *sheet = sheet_from("h = [1 2]\nlabel h cols \"a\" \"b\"\nlabel h \"x\"\n"
                                   "label h \"আমি\"\n");
-    const att_matrix *value = step_named(sheet, "h")->value;
+    const att_tensor_matrix *value = step_named(sheet, "h")->value;
     assert_labels("h", value->row_labels, 1, "আমি");
     assert_labels("h", value->col_labels, 2, "a b");
     att_sheet_free(sheet);

@@ -7,15 +7,20 @@
 
 #include <cmocka.h>
 
-#include "base/text.h"
+#include "base/string.h"
 #include "sheet/function.h"
 #include "sheet_help.h"
 
 /* ---- Trees as text: (+ 1 (* 2 x)) */
 
 static const char *const op_signs[] = {
-    [ATT_OP_ADD] = "+",    [ATT_OP_SUBTRACT] = "-", [ATT_OP_MULTIPLY] = "*", [ATT_OP_DIVIDE] = "/",
-    [ATT_OP_TIMES] = ".*", [ATT_OP_POWER] = "^",    [ATT_OP_OVER] = "./",
+    [ATT_OP_ADD] = "+",
+    [ATT_OP_SUBTRACT] = "-",
+    [ATT_OP_MULTIPLY] = "*",
+    [ATT_OP_DIVIDE] = "/",
+    [ATT_OP_MULTIPLY_ELEMENTWISE] = ".*",
+    [ATT_OP_POWER] = "^",
+    [ATT_OP_DIVIDE_ELEMENTWISE] = "./",
 };
 
 static const char *const kind_words[] = {
@@ -25,40 +30,40 @@ static const char *const kind_words[] = {
     [ATT_EXPR_LIST] = "list",   [ATT_EXPR_LOAD] = "load",
 };
 
-static void write_tree(att_text *out, const att_expr *node)
+static void write_tree(att_string *out, const att_expr *node)
 {
     if (!node) {
-        att_text_puts(out, "none");
+        att_string_puts(out, "none");
     } else if (node->kind == ATT_EXPR_ALL) {
-        att_text_puts(out, ":");
+        att_string_puts(out, ":");
     } else if (node->kind == ATT_EXPR_STRING) {
-        att_text_print(out, "\"%s\"", node->text);
+        att_string_printf(out, "\"%s\"", node->text);
     } else if (node->kind == ATT_EXPR_NUMBER || node->kind == ATT_EXPR_NAME) {
-        att_text_puts(out, node->text);
+        att_string_puts(out, node->text);
     } else {
         bool binary = node->kind == ATT_EXPR_BINARY;
-        att_text_print(out, "(%s", binary ? op_signs[node->op] : kind_words[node->kind]);
+        att_string_printf(out, "(%s", binary ? op_signs[node->op] : kind_words[node->kind]);
         if (node->text)
-            att_text_print(out, " %s", node->text);
+            att_string_printf(out, " %s", node->text);
         for (size_t i = 0; i < node->children; i++) {
-            att_text_puts(out, " ");
+            att_string_puts(out, " ");
             write_tree(out, node->child[i]);
         }
-        att_text_puts(out, ")");
+        att_string_puts(out, ")");
     }
 }
 
 static void assert_tree(const char *text, const char *tree)
 {
     att_arena arena = { 0 };
-    att_text out = { 0 };
+    att_string out = { 0 };
     const att_expr *node = att_formula(&arena, text);
     if (!node)
         fail_msg("does not parse: %s", text);
     write_tree(&out, node);
     if (strcmp(out.data, tree) != 0)
         fail_msg("%s\nfound    %s\nexpected %s", text, out.data, tree);
-    att_text_free(&out);
+    att_string_free(&out);
     att_arena_free(&arena);
 }
 
@@ -259,7 +264,7 @@ static void each_kind_of_line_is_told_from_the_others(void **state)
         { "show 1", ATT_STEP_VALUE, NULL },
         { "plot [1]", ATT_STEP_PLOT, NULL },
         { "expect 1 = 1", ATT_STEP_CHECK, NULL },
-        { "expect error [1 2] * [1 2]", ATT_STEP_REFUSED,
+        { "expect error [1 2] * [1 2]", ATT_STEP_ERROR,
           "[1 2] * [1 2]: [1 2] is 1 × 2 and [1 2] is 1 × 2; the inner sizes 2 and 1 must agree" },
         { "> x = 3", ATT_STEP_PROSE, "x = 3" },
         { ">x", ATT_STEP_PROSE, "x" },
@@ -284,7 +289,7 @@ static void each_kind_of_line_is_told_from_the_others(void **state)
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         att_sheet *sheet = sheet_from(cases[i].text);
         assert_int_equal(sheet->step_count, 1);
-        const att_step *step = &sheet->steps[0];
+        const att_select *step = &sheet->steps[0];
         if (step->kind != cases[i].kind)
             fail_msg("%s is step kind %d, expected %d", cases[i].text, (int)step->kind,
                      (int)cases[i].kind);
@@ -317,12 +322,12 @@ static void a_statement_keeps_its_source_over_lines_and_the_note_after_it(void *
     att_sheet *sheet = sheet_from("x = [1 2 # one\n   3 4]   # the \"states\" \n  y = 2 % hidden\n"
                                   "expect x[1] = [1 2] within 0.5 # checked\n");
     assert_string_equal(sheet->steps[0].source, "x = [1 2 # one\n   3 4]");
-    assert_string_equal(sheet->steps[0].note, "the \"states\"");
+    assert_string_equal(sheet->steps[0].comment, "the \"states\"");
     assert_string_equal(sheet->steps[1].source, "y = 2");
-    assert_null(sheet->steps[1].note);
+    assert_null(sheet->steps[1].comment);
     assert_int_equal(sheet->steps[1].line, 3);
     assert_string_equal(sheet->steps[2].source, "expect x[1] = [1 2] within 0.5");
-    assert_string_equal(sheet->steps[2].note, "checked");
+    assert_string_equal(sheet->steps[2].comment, "checked");
     att_sheet_free(sheet);
 }
 

@@ -8,7 +8,7 @@
 #include <cmocka.h>
 
 #include "base/alloc.h"
-#include "sheet/worker.h"
+#include "sheet/interpreter.h"
 
 #include <string.h>
 

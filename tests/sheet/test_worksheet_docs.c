@@ -14,7 +14,7 @@
 
 static int read_page(void **state)
 {
-    static att_text page;
+    static att_string page;
     att_error err = { 0 };
     if (att_file_read(&page, ATTEND_SOURCE_DIR "/docs/worksheets.md", 1 << 20, &err) != ATT_OK)
         return -1;
@@ -24,14 +24,14 @@ static int read_page(void **state)
 
 static int free_page(void **state)
 {
-    att_text_free(*state);
+    att_string_free(*state);
     return 0;
 }
 
 static void every_sheet_on_the_page_passes(void **state)
 {
     static const char opening[] = "```attend\n";
-    const att_text *page = *state;
+    const att_string *page = *state;
     size_t sheets = 0;
     for (const char *at = strstr(page->data, opening); at; at = strstr(at, opening)) {
         at += strlen(opening);
@@ -53,7 +53,7 @@ static bool letter(char c)
 }
 
 /* True inside `code`: an odd number of backquotes before it on its line. */
-static bool in_code(const att_text *page, const char *at)
+static bool in_code(const att_string *page, const char *at)
 {
     size_t quotes = 0;
     for (const char *c = at; c > page->data && *c != '\n'; c--)
@@ -61,7 +61,7 @@ static bool in_code(const att_text *page, const char *at)
     return quotes % 2 == 1;
 }
 
-static bool documented(const att_text *page, const char *name)
+static bool documented(const att_string *page, const char *name)
 {
     size_t length = strlen(name);
     for (const char *at = strstr(page->data, name); at; at = strstr(at + 1, name))
@@ -70,12 +70,12 @@ static bool documented(const att_text *page, const char *name)
     return false;
 }
 
-static void assert_documented(const att_text *page, const att_function *table)
+static void assert_documented(const att_string *page, const att_function *table)
 {
     for (const att_function *row = table; row->name; row++) {
         if (!documented(page, row->name))
             fail_msg("the function %s is not on the page", row->name);
-        for (const att_option_row *option = row->options; option && option->name; option++)
+        for (const att_option_spec *option = row->options; option && option->name; option++)
             if (!documented(page, option->name))
                 fail_msg("the option %s of %s is not on the page", option->name, row->name);
     }

@@ -36,12 +36,12 @@ static void every_operation_has_a_truth_and_samples(void **state)
     for (int i = 0; i < att_op_count; i++) {
         assert_non_null(att_ops[i]->name);
         assert_non_null(att_ops[i]->truth);
-        assert_true(att_ops[i]->rounds >= 1);
+        assert_true(att_ops[i]->rounding_steps >= 1);
         assert_true(att_ops[i]->sample_count >= 2);
         /* A sample of size 0 is among them. */
         bool empty = false;
         for (int s = 0; s < att_ops[i]->sample_count; s++)
-            for (int n = 0; n < att_ops[i]->samples[s].inputs; n++)
+            for (int n = 0; n < att_ops[i]->samples[s].input_count; n++)
                 for (int d = 0; d < att_ops[i]->samples[s].in[n].rank; d++)
                     empty = empty || att_ops[i]->samples[s].in[n].shape[d] == 0;
         if (!empty)
@@ -57,7 +57,7 @@ static void every_operation_has_a_truth_and_samples(void **state)
 static bool pair_shape(att_tape *tape, att_node *node)
 {
     (void)tape;
-    att_node_like(node, node->in[0]);
+    att_node_shape_like(node, node->in[0]);
     return true;
 }
 
@@ -123,7 +123,7 @@ static const att_op right = { .name = "pair",
                               .forward = pair_forward,
                               .backward = right_backward,
                               .truth = pair_truth,
-                              .rounds = 3,
+                              .rounding_steps = 3,
                               .samples = &pair_sample,
                               .sample_count = 1 };
 

@@ -53,7 +53,7 @@ static void without_learning_nothing_gets_a_gradient(void **state)
     (void)state;
     att_tape *tape = new_tape(NULL, false);
     att_node *x = vector(tape, 3, 5), *loss = att_sum(tape, att_dropout(tape, x, 0.5f, 1));
-    assert_false(att_tape_learns(tape));
+    assert_false(att_tape_is_training(tape));
     assert_true(loss->value[0] == 8);
     assert_int_equal(att_tape_backward(tape, loss, 1, NULL), ATT_OK);
     assert_null(x->grad);
@@ -65,10 +65,10 @@ static void parameters_gather_gradients_over_several_backwards(void **state)
     (void)state;
     att_params params = { 0 };
     int index;
-    att_param row = { .name = "w", .rank = 1, .shape = { 2 }, .start = ATT_START_ONE };
+    att_param row = { .name = "w", .rank = 1, .shape = { 2 }, .init = ATT_INIT_ONE };
     assert_int_equal(att_params_add(&params, &row, &index, NULL), ATT_OK);
-    assert_int_equal(att_params_build(&params, 1, NULL), ATT_OK);
-    assert_int_equal(att_params_want_grad(&params, NULL), ATT_OK);
+    assert_int_equal(att_params_init(&params, 1, NULL), ATT_OK);
+    assert_int_equal(att_params_alloc_grad(&params, NULL), ATT_OK);
     att_tape *tape = new_tape(&params, true);
     for (int step = 1; step <= 3; step++) {
         att_tape_begin(tape, true, 1, (uint64_t)step);
@@ -90,7 +90,7 @@ static void the_first_failure_sticks_and_is_told(void **state)
     att_node *bad = att_linear(tape, x, w, NULL, ATT_ACTIVATION_NONE, false);
     assert_null(bad);
     assert_null(att_sum(tape, att_add(tape, bad, x)));
-    assert_null(att_step(tape, w, 99));
+    assert_null(att_select(tape, w, 99));
     att_error err = { 0 };
     assert_int_equal(att_tape_status(tape, &err), ATT_BAD_INPUT);
     assert_string_equal(err.place, "linear");
@@ -115,23 +115,24 @@ static void misfits_are_refused_by_every_kind_of_operation(void **state)
         att_node *const pair[] = { m, s };
         att_node *bad[] = {
             i == 0 ? att_add(tape, m, s) : NULL,
-            i == 1 ? att_embed(tape, m, 1, 2, ids) : NULL,
+            i == 1 ? att_embedding_lookup(tape, m, 1, 2, ids) : NULL,
             i == 2 ? att_cross_entropy(tape, m, ids, 0, NULL) : NULL,
-            i == 3 ? att_part(tape, m, 2, 2) : NULL,
-            i == 4 ? att_join(tape, pair, 2) : NULL,
+            i == 3 ? att_slice(tape, m, 2, 2) : NULL,
+            i == 4 ? att_concat(tape, pair, 2) : NULL,
             i == 5 ? att_reshape(tape, m, 1, (const int64_t[]){ 5 }) : NULL,
-            i == 6 ? att_recur(tape, &(att_recurrent_inputs){ .x = s, .w = m, .u = m },
-                               &(att_recurrent){ 0 })
+            i == 6 ? att_rnn(tape, &(att_rnn_inputs){ .x = s, .w = m, .u = m },
+                             &(att_rnn_options){ 0 })
                    : NULL,
-            i == 7 ? att_recur(tape,
-                               &(att_recurrent_inputs){
-                                   .x = att_tape_input(tape, 3, (const int64_t[]){ 1, 2, 2 }, NULL),
-                                   .w = att_tape_input(tape, 2, (const int64_t[]){ 2, 3 }, NULL),
-                                   .u = att_tape_input(tape, 2, (const int64_t[]){ 3, 3 }, NULL) },
-                               &(att_recurrent){ .lengths = lengths })
+            i == 7 ? att_rnn(tape,
+                             &(att_rnn_inputs){
+                                 .x = att_tape_input(tape, 3, (const int64_t[]){ 1, 2, 2 }, NULL),
+                                 .w = att_tape_input(tape, 2, (const int64_t[]){ 2, 3 }, NULL),
+                                 .u = att_tape_input(tape, 2, (const int64_t[]){ 3, 3 }, NULL) },
+                             &(att_rnn_options){ .lengths = lengths })
                    : NULL,
-            i == 8 ? att_attend(tape, &(att_attend_inputs){ .query = s, .key = s, .value = s }, 2,
-                                1, &(att_attention){ 0 })
+            i == 8 ? att_attention_op(
+                         tape, &(att_attention_op_inputs){ .query = s, .key = s, .value = s }, 2, 1,
+                         &(att_attention_options){ 0 })
                    : NULL,
         };
         assert_null(bad[i]);
@@ -164,8 +165,8 @@ static void a_second_round_allocates_nothing(void **state)
     }
     att_alloc_fail_at(0);
     /* Nine values and the gradient of x stay; the gradients in between take turns. */
-    assert_true(att_tape_peak(tape) >= 12 * 60 * 50 * sizeof(float));
-    assert_true(att_tape_peak(tape) < 17 * 60 * 50 * sizeof(float));
+    assert_true(att_tape_peak_bytes(tape) >= 12 * 60 * 50 * sizeof(float));
+    assert_true(att_tape_peak_bytes(tape) < 17 * 60 * 50 * sizeof(float));
     att_tape_free(tape);
 }
 

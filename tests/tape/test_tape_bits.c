@@ -40,59 +40,63 @@ static const att_param rows[PARAMS] = {
     [EMBED] = { .name = "embed",
                 .rank = 2,
                 .shape = { V, D },
-                .start = ATT_START_NORMAL,
-                .spread = 1 },
+                .init = ATT_INIT_NORMAL,
+                .init_scale = 1 },
     [W_FORTH] = { .name = "forth.w",
                   .rank = 2,
                   .shape = { D, 4 * N },
-                  .start = ATT_START_GLOROT,
-                  .spread = 1 },
+                  .init = ATT_INIT_GLOROT,
+                  .init_scale = 1 },
     [U_FORTH] = { .name = "forth.u",
                   .rank = 2,
                   .shape = { N, 4 * N },
-                  .start = ATT_START_GLOROT,
-                  .spread = 1 },
-    [B_FORTH] = { .name = "forth.b", .rank = 1, .shape = { 4 * N }, .start = ATT_START_FORGET },
+                  .init = ATT_INIT_GLOROT,
+                  .init_scale = 1 },
+    [B_FORTH] = { .name = "forth.b", .rank = 1, .shape = { 4 * N }, .init = ATT_INIT_FORGET_BIAS },
     [W_BACK] = { .name = "back.w",
                  .rank = 2,
                  .shape = { D, 4 * N },
-                 .start = ATT_START_GLOROT,
-                 .spread = 1 },
+                 .init = ATT_INIT_GLOROT,
+                 .init_scale = 1 },
     [U_BACK] = { .name = "back.u",
                  .rank = 2,
                  .shape = { N, 4 * N },
-                 .start = ATT_START_GLOROT,
-                 .spread = 1 },
-    [B_BACK] = { .name = "back.b", .rank = 1, .shape = { 4 * N }, .start = ATT_START_FORGET },
+                 .init = ATT_INIT_GLOROT,
+                 .init_scale = 1 },
+    [B_BACK] = { .name = "back.b", .rank = 1, .shape = { 4 * N }, .init = ATT_INIT_FORGET_BIAS },
     [W_DECODE] = { .name = "decode.w",
                    .rank = 2,
                    .shape = { D, 3 * N },
-                   .start = ATT_START_GLOROT,
-                   .spread = 1 },
+                   .init = ATT_INIT_GLOROT,
+                   .init_scale = 1 },
     [U_DECODE] = { .name = "decode.u",
                    .rank = 2,
                    .shape = { N, 3 * N },
-                   .start = ATT_START_GLOROT,
-                   .spread = 1 },
+                   .init = ATT_INIT_GLOROT,
+                   .init_scale = 1 },
     [BRIDGE] = { .name = "bridge",
                  .rank = 2,
                  .shape = { 4 * N, N },
-                 .start = ATT_START_GLOROT,
-                 .spread = 1 },
+                 .init = ATT_INIT_GLOROT,
+                 .init_scale = 1 },
     [SCORE] = { .name = "score",
                 .rank = 2,
                 .shape = { N, 2 * N },
-                .start = ATT_START_GLOROT,
-                .spread = 1 },
+                .init = ATT_INIT_GLOROT,
+                .init_scale = 1 },
     [W_JOIN] = { .name = "join",
                  .rank = 2,
                  .shape = { 3 * N, N },
-                 .start = ATT_START_GLOROT,
-                 .spread = 1 },
-    [GAIN] = { .name = "gain", .rank = 1, .shape = { N }, .start = ATT_START_ONE },
-    [GAIN_BIAS] = { .name = "gain.b", .rank = 1, .shape = { N }, .start = ATT_START_ZERO },
-    [OUT] = { .name = "out", .rank = 2, .shape = { N, V }, .start = ATT_START_GLOROT, .spread = 1 },
-    [OUT_BIAS] = { .name = "out.b", .rank = 1, .shape = { V }, .start = ATT_START_ZERO },
+                 .init = ATT_INIT_GLOROT,
+                 .init_scale = 1 },
+    [GAIN] = { .name = "gain", .rank = 1, .shape = { N }, .init = ATT_INIT_ONE },
+    [GAIN_BIAS] = { .name = "gain.b", .rank = 1, .shape = { N }, .init = ATT_INIT_ZERO },
+    [OUT] = { .name = "out",
+              .rank = 2,
+              .shape = { N, V },
+              .init = ATT_INIT_GLOROT,
+              .init_scale = 1 },
+    [OUT_BIAS] = { .name = "out.b", .rank = 1, .shape = { V }, .init = ATT_INIT_ZERO },
 };
 
 static att_node *both_directions(att_tape *tape, att_node *x, const int64_t *lengths,
@@ -101,15 +105,15 @@ static att_node *both_directions(att_tape *tape, att_node *x, const int64_t *len
     att_node *out[2], *end[2];
     for (int back = 0; back < 2; back++) {
         int at = back ? W_BACK : W_FORTH;
-        const att_recurrent_inputs in = { .x = x,
-                                          .w = att_tape_param(tape, at),
-                                          .u = att_tape_param(tape, at + 1),
-                                          .bias = att_tape_param(tape, at + 2) };
-        out[back] = att_recur(tape, &in, &(att_recurrent){ ATT_CELL_LSTM, back, lengths });
-        end[back] = att_recur_end(tape, out[back]);
+        const att_rnn_inputs in = { .x = x,
+                                    .w = att_tape_param(tape, at),
+                                    .u = att_tape_param(tape, at + 1),
+                                    .bias = att_tape_param(tape, at + 2) };
+        out[back] = att_rnn(tape, &in, &(att_rnn_options){ ATT_RNN_CELL_LSTM, back, lengths });
+        end[back] = att_rnn_final_state(tape, out[back]);
     }
-    *last = att_join(tape, end, 2);
-    return att_join(tape, out, 2);
+    *last = att_concat(tape, end, 2);
+    return att_concat(tape, out, 2);
 }
 
 /* From tokens to the loss. */
@@ -117,22 +121,24 @@ static att_node *model(att_tape *tape, const int32_t *source, const int32_t *tar
                        const int64_t *lengths)
 {
     att_node *embed = att_tape_param(tape, EMBED), *last;
-    att_node *x = att_dropout(tape, att_embed(tape, embed, B, S, source), 0.1f, 1);
+    att_node *x = att_dropout(tape, att_embedding_lookup(tape, embed, B, S, source), 0.1f, 1);
     att_node *memory = both_directions(tape, x, lengths, &last);
     att_node *start =
         att_linear(tape, last, att_tape_param(tape, BRIDGE), NULL, ATT_ACTIVATION_TANH, false);
-    const att_recurrent_inputs decoder = { .x = att_embed(tape, embed, B, T, target),
-                                           .w = att_tape_param(tape, W_DECODE),
-                                           .u = att_tape_param(tape, U_DECODE),
-                                           .start = start };
-    att_node *states = att_recur(tape, &decoder, &(att_recurrent){ .cell = ATT_CELL_GRU });
+    const att_rnn_inputs decoder = { .x = att_embedding_lookup(tape, embed, B, T, target),
+                                     .w = att_tape_param(tape, W_DECODE),
+                                     .u = att_tape_param(tape, U_DECODE),
+                                     .initial_state = start };
+    att_node *states = att_rnn(tape, &decoder, &(att_rnn_options){ .cell = ATT_RNN_CELL_GRU });
     att_node *query =
         att_linear(tape, states, att_tape_param(tape, SCORE), NULL, ATT_ACTIVATION_NONE, false);
-    const att_attend_inputs attend = { .query = query, .key = memory, .value = memory };
-    const att_attention how = { .score = ATT_SCORE_SCALED, .key_lengths = lengths, .dropout = 0.1 };
-    att_node *const both[] = { att_attend(tape, &attend, 1, 1, &how), states };
-    att_node *joined = att_linear(tape, att_join(tape, both, 2), att_tape_param(tape, W_JOIN), NULL,
-                                  ATT_ACTIVATION_GELU, false);
+    const att_attention_op_inputs attend = { .query = query, .key = memory, .value = memory };
+    const att_attention_options how = { .score = ATT_SCORE_SCALED,
+                                        .key_lengths = lengths,
+                                        .dropout = 0.1 };
+    att_node *const both[] = { att_attention_op(tape, &attend, 1, 1, &how), states };
+    att_node *joined = att_linear(tape, att_concat(tape, both, 2), att_tape_param(tape, W_JOIN),
+                                  NULL, ATT_ACTIVATION_GELU, false);
     att_node *normed =
         att_layer_norm(tape, joined, att_tape_param(tape, GAIN), att_tape_param(tape, GAIN_BIAS));
     att_node *scores = att_linear(tape, normed, att_tape_param(tape, OUT),
@@ -171,8 +177,8 @@ static att_status build(att_params *params)
     for (int i = 0, index; i < PARAMS && status == ATT_OK; i++)
         status = att_params_add(params, &rows[i], &index, NULL);
     if (status == ATT_OK)
-        status = att_params_build(params, 5, NULL);
-    return status == ATT_OK ? att_params_want_grad(params, NULL) : status;
+        status = att_params_init(params, 5, NULL);
+    return status == ATT_OK ? att_params_alloc_grad(params, NULL) : status;
 }
 
 /* Every parameter has some gradient: else what is hashed would say little. */
@@ -215,12 +221,12 @@ static void a_model_has_the_same_bits_at_any_number_of_threads_and_on_every_set(
 {
     (void)state;
     static const int threads[] = { 1, 2, 3, 8 };
-    static const att_cpu sets[] = { ATT_CPU_REF, ATT_CPU_AVX2, ATT_CPU_AVX512 };
+    static const att_cpu sets[] = { ATT_CPU_SCALAR, ATT_CPU_AVX2, ATT_CPU_AVX512 };
     att_cpu before = att_cpu_get();
     uint64_t first = 0;
     int runs = 0;
     for (size_t s = 0; s < sizeof sets / sizeof *sets; s++) {
-        if (!att_cpu_use(sets[s]))
+        if (!att_cpu_set(sets[s]))
             continue;
         for (size_t t = 0; t < sizeof threads / sizeof *threads; t++, runs++) {
             att_threads_set(threads[t]);
@@ -232,7 +238,7 @@ static void a_model_has_the_same_bits_at_any_number_of_threads_and_on_every_set(
             assert_true(h == first);
         }
     }
-    att_cpu_use(before);
+    att_cpu_set(before);
     att_threads_set(0);
 }
 

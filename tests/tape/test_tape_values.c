@@ -55,11 +55,12 @@ static void weights_are_told_by_query_and_head(void **state)
     att_tape *tape = new_tape();
     att_node *q = random_node(tape, 1, (const int64_t[]){ B, T, H * K });
     att_node *k = random_node(tape, 2, (const int64_t[]){ B, S, H * K });
-    const att_attention how = { .score = ATT_SCORE_SCALED, .key_lengths = lengths };
-    att_node *out =
-        att_attend(tape, &(att_attend_inputs){ .query = q, .key = k, .value = k }, H, H, &how);
-    att_node *told = att_attend_weights(tape, out);
-    att_node *given = att_attend(tape, &(att_attend_inputs){ .query = q, .key = k }, H, H, &how);
+    const att_attention_options how = { .score = ATT_SCORE_SCALED, .key_lengths = lengths };
+    att_node *out = att_attention_op(
+        tape, &(att_attention_op_inputs){ .query = q, .key = k, .value = k }, H, H, &how);
+    att_node *told = att_attention_op_weights(tape, out);
+    att_node *given =
+        att_attention_op(tape, &(att_attention_op_inputs){ .query = q, .key = k }, H, H, &how);
     assert_int_equal(att_tape_status(tape, NULL), ATT_OK);
     for (int64_t b = 0; b < B; b++)
         for (int64_t h = 0; h < H; h++)
@@ -104,14 +105,15 @@ static void positions_are_sinusoids_and_go_on_where_told(void **state)
 {
     (void)state;
     att_tape *tape = new_tape();
-    att_node *all = att_sinusoids(tape, 0, 7, 6), *rest = att_sinusoids(tape, 4, 3, 6);
+    att_node *all = att_sinusoidal_positions(tape, 0, 7, 6),
+             *rest = att_sinusoidal_positions(tape, 4, 3, 6);
     for (int64_t i = 0; i < 3 * 6; i++)
         assert_true(all->value[4 * 6 + i] == rest->value[i]);
     for (int i = 0; i < 6; i++)
         assert_true(all->value[i] == (float)(i % 2)); /* sin 0 and cos 0 */
     assert_true(all->value[3 * 6] == (float)sin(3));
     assert_true(all->value[3 * 6 + 3] == (float)cos(3 / pow(10000, 2.0 / 6)));
-    assert_false(all->learns);
+    assert_false(all->requires_grad);
     att_tape_free(tape);
 }
 

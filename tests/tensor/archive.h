@@ -10,7 +10,7 @@ enum { STORED = 0, DEFLATED = 8, MOST_ENTRIES = 4 };
 
 typedef struct entry {
     const char *name;
-    const att_text *content; /* as it stands in the archive */
+    const att_string *content; /* as it stands in the archive */
     unsigned method;
     unsigned flags;
     uint32_t checksum_error; /* added to the true one */
@@ -31,7 +31,7 @@ static inline uint32_t checksum(const char *bytes, size_t size)
 }
 
 /* What both headers of an entry share, from the version needed to the name's length. */
-static inline void put_common(att_text *file, const entry *one)
+static inline void put_common(att_string *file, const entry *one)
 {
     /* A deflated content here is one stored block: five bytes, then the bytes themselves. */
     size_t skip = one->method == DEFLATED && one->content->length >= 5 ? 5 : 0;
@@ -46,7 +46,7 @@ static inline void put_common(att_text *file, const entry *one)
     put_number(file, strlen(one->name), 2);
 }
 
-static inline void put_entry(att_text *file, const entry *one)
+static inline void put_entry(att_string *file, const entry *one)
 {
     put(file, "PK\3\4", 4);
     put_common(file, one);
@@ -55,7 +55,7 @@ static inline void put_entry(att_text *file, const entry *one)
     put(file, one->content->data, one->content->length);
 }
 
-static inline void put_directory(att_text *file, const entry *entries, const size_t *starts,
+static inline void put_directory(att_string *file, const entry *entries, const size_t *starts,
                                  size_t count)
 {
     size_t directory = file->length;
@@ -77,9 +77,9 @@ static inline void put_directory(att_text *file, const entry *entries, const siz
     put_number(file, 0, 2);
 }
 
-static inline att_text archive(const entry *entries, size_t count)
+static inline att_string archive(const entry *entries, size_t count)
 {
-    att_text file = { 0 };
+    att_string file = { 0 };
     size_t starts[MOST_ENTRIES];
     for (size_t i = 0; i < count; i++) {
         starts[i] = file.length;

@@ -6,20 +6,20 @@
 
 #include <stdlib.h>
 
-static inline void put(att_text *file, const void *bytes, size_t size)
+static inline void put(att_string *file, const void *bytes, size_t size)
 {
-    if (att_text_add(file, bytes, size) != ATT_OK)
+    if (att_string_append(file, bytes, size) != ATT_OK)
         abort();
 }
 
-static inline void put_zeros(att_text *file, size_t size)
+static inline void put_zeros(att_string *file, size_t size)
 {
     for (size_t i = 0; i < size; i++)
         put(file, "", 1);
 }
 
 /* The number in little-endian order. */
-static inline void put_number(att_text *file, uint64_t number, size_t size)
+static inline void put_number(att_string *file, uint64_t number, size_t size)
 {
     for (size_t i = 0; i < size; i++)
         put(file, &(char){ (char)(number >> 8 * i & 0xFF) }, 1);

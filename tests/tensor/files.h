@@ -19,7 +19,7 @@
 
 /* The bytes copied to a block of exactly their size, so that the sanitiser sees any reader that
  * goes beyond them. */
-static inline void *exact_copy(const att_text *file)
+static inline void *exact_copy(const att_string *file)
 {
     void *block = att_alloc(file->length, 1);
     assert_non_null(block);

@@ -198,7 +198,7 @@ static void a_file_that_shrinks_while_being_read_is_refused(void **state)
         { GOLDEN("vector.npy"), "shrank while being read: had 152 bytes, gave 20" },
     };
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
-        att_text file = { 0 };
+        att_string file = { 0 };
         att_bundle *bundle;
         att_tensor tensor;
         att_error err = { 0 };
@@ -212,7 +212,7 @@ static void a_file_that_shrinks_while_being_read_is_refused(void **state)
                 assert_int_equal(att_npy_load(&tensor, temporary, &err), ATT_BAD_INPUT);
             assert_string_equal(err.message, rows[i].message);
         }
-        att_text_free(&file);
+        att_string_free(&file);
     }
 }
 

@@ -87,9 +87,9 @@ static void ranks_from_0_to_8_and_empty_arrays_are_read(void **state)
 }
 
 /* A file of the given version with this literal and this many zero bytes after it. */
-static att_text with_header(int version, const char *dict, size_t data)
+static att_string with_header(int version, const char *dict, size_t data)
 {
-    att_text file = { 0 };
+    att_string file = { 0 };
     put(&file, "\x93NUMPY", 6);
     put_number(&file, (uint64_t)version, 2);
     put_number(&file, strlen(dict), version == 1 ? 2 : 4);
@@ -111,13 +111,13 @@ static void the_literal_may_be_written_as_python_allows(void **state)
         "{'descr': '<b1', 'fortran_order': False, 'shape': (3, 8), }\n",
     };
     for (size_t i = 0; i < sizeof dicts / sizeof *dicts; i++) {
-        att_text file = with_header(1, dicts[i], 24);
+        att_string file = with_header(1, dicts[i], 24);
         att_tensor tensor;
         att_error err = { 0 };
         if (att_npy_read(&tensor, file.data, file.length, "f", &err) != ATT_OK)
             fail_msg("%s%s", dicts[i], err.message);
         att_tensor_free(&tensor);
-        att_text_free(&file);
+        att_string_free(&file);
     }
 }
 
@@ -125,14 +125,14 @@ static att_status read_integer(const char *descr, uint64_t bits, double *out, at
 {
     char dict[128];
     snprintf(dict, sizeof dict, "{'descr': '%s', 'fortran_order': False, 'shape': (), }\n", descr);
-    att_text file = with_header(1, dict, 0);
+    att_string file = with_header(1, dict, 0);
     put_number(&file, bits, 8);
     att_tensor tensor;
     att_status status = att_npy_read(&tensor, file.data, file.length, "f", err);
     if (status == ATT_OK)
         *out = att_tensor_get(&tensor, NULL);
     att_tensor_free(&tensor);
-    att_text_free(&file);
+    att_string_free(&file);
     return status;
 }
 
@@ -179,7 +179,7 @@ static void integers_that_a_double_cannot_hold_are_refused(void **state)
 static void every_half_is_the_float_that_it_should_be(void **state)
 {
     (void)state;
-    att_text file =
+    att_string file =
         with_header(1, "{'descr': '<f2', 'fortran_order': False, 'shape': (65536,), }\n", 0);
     for (uint64_t bits = 0; bits < 65536; bits++)
         put_number(&file, bits, 2);
@@ -198,7 +198,7 @@ static void every_half_is_the_float_that_it_should_be(void **state)
             assert_true((double)got[bits] == expected && !signbit(got[bits]) == !(bits >> 15));
     }
     att_tensor_free(&tensor);
-    att_text_free(&file);
+    att_string_free(&file);
 }
 
 /* ---- bad files */
@@ -293,7 +293,7 @@ static const struct {
       "has 24 bytes of data, shape [1000000000000] of 'f4' needs 4000000000000" },
 };
 
-static void assert_refused(const att_text *file, const char *message, const char *row)
+static void assert_refused(const att_string *file, const char *message, const char *row)
 {
     void *bytes = exact_copy(file);
     att_tensor tensor;
@@ -315,9 +315,9 @@ static void bad_headers_are_refused_in_every_version(void **state)
     (void)state;
     for (size_t i = 0; i < sizeof bad_headers / sizeof *bad_headers; i++)
         for (int version = 1; version <= 3; version++) {
-            att_text file = with_header(version, bad_headers[i].dict, 24);
+            att_string file = with_header(version, bad_headers[i].dict, 24);
             assert_refused(&file, bad_headers[i].message, bad_headers[i].dict);
-            att_text_free(&file);
+            att_string_free(&file);
         }
 }
 
@@ -345,31 +345,31 @@ static void what_is_no_npy_file_is_refused(void **state)
         { "\x93NUMPY\1\0\0\0", 10, "header, byte 0: expected '{'" },
     };
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
-        att_text file = { 0 };
+        att_string file = { 0 };
         put(&file, rows[i].bytes, rows[i].size);
         assert_refused(&file, rows[i].message, rows[i].message);
-        att_text_free(&file);
+        att_string_free(&file);
     }
 }
 
 static void booleans_other_than_0_and_1_are_refused(void **state)
 {
     (void)state;
-    att_text file =
+    att_string file =
         with_header(1, "{'descr': '|b1', 'fortran_order': False, 'shape': (3,), }\n", 0);
     put(&file, "\1\0\2", 3);
     assert_refused(&file, "element 2 of the data is a boolean other than 0 and 1", "b1");
-    att_text_free(&file);
+    att_string_free(&file);
 }
 
 /* Whatever is cut off or appended, the file is refused. */
 static void a_file_of_any_other_length_is_refused(void **state)
 {
     (void)state;
-    att_text file =
+    att_string file =
         with_header(1, "{'descr': '<f4', 'fortran_order': False, 'shape': (2, 3), }\n", 24);
     for (size_t size = 0; size < file.length; size++) {
-        att_text cut = { .data = file.data, .length = size };
+        att_string cut = { .data = file.data, .length = size };
         void *bytes = exact_copy(&cut);
         att_tensor tensor;
         assert_int_equal(att_npy_read(&tensor, bytes, size, "f", NULL), ATT_BAD_INPUT);
@@ -377,7 +377,7 @@ static void a_file_of_any_other_length_is_refused(void **state)
     }
     put(&file, "", 1);
     assert_refused(&file, "has 25 bytes of data, shape [2, 3] of 'f4' needs 24", "one byte more");
-    att_text_free(&file);
+    att_string_free(&file);
 }
 
 static void what_is_no_file_is_refused(void **state)

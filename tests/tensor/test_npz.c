@@ -44,12 +44,12 @@ void *realloc(void *old, size_t size)
 #endif
 
 /* These bytes as a .npy file. */
-static att_text npy_of(const char *bytes, size_t size)
+static att_string npy_of(const char *bytes, size_t size)
 {
     char dict[128];
     snprintf(dict, sizeof dict, "{'descr': '|u1', 'fortran_order': False, 'shape': (%zu,), }\n",
              size);
-    att_text file = { 0 };
+    att_string file = { 0 };
     put(&file, "\x93NUMPY\1\0", 8);
     put_number(&file, strlen(dict), 2);
     put(&file, dict, strlen(dict));
@@ -58,7 +58,7 @@ static att_text npy_of(const char *bytes, size_t size)
 }
 
 /* The array [1, 2, 3] as a .npy file; the same as a deflated stream; other contents. */
-static att_text npy, deflated, garbage, empty;
+static att_string npy, deflated, garbage, empty;
 
 static int make_contents(void **state)
 {
@@ -76,10 +76,10 @@ static int make_contents(void **state)
 static int free_contents(void **state)
 {
     (void)state;
-    att_text_free(&npy);
-    att_text_free(&deflated);
-    att_text_free(&garbage);
-    att_text_free(&empty);
+    att_string_free(&npy);
+    att_string_free(&deflated);
+    att_string_free(&garbage);
+    att_string_free(&empty);
     return 0;
 }
 
@@ -87,7 +87,7 @@ static int free_contents(void **state)
 
 static void assert_good(const entry *entries, size_t count)
 {
-    att_text file = archive(entries, count);
+    att_string file = archive(entries, count);
     att_bundle *bundle;
     att_error err = { 0 };
     if (att_npz_read(&bundle, file.data, file.length, "f", &err) != ATT_OK)
@@ -96,7 +96,7 @@ static void assert_good(const entry *entries, size_t count)
     for (size_t i = 0; i < count; i++)
         assert_true(att_tensor_get(att_bundle_at(bundle, i), SHAPE(2)) == 3);
     att_bundle_free(bundle);
-    att_text_free(&file);
+    att_string_free(&file);
 }
 
 static void an_archive_made_here_is_read(void **state)
@@ -129,7 +129,7 @@ static void what_numpy_wrote_is_read(void **state)
 
 /* ---- bad files */
 
-static void assert_refused(const att_text *file, const char *message, const char *row)
+static void assert_refused(const att_string *file, const char *message, const char *row)
 {
     void *bytes = exact_copy(file);
     att_bundle *bundle;
@@ -205,9 +205,9 @@ static void bad_entries_are_refused(void **state)
           "tensor 'a': has 0 bytes, too few for a .npy file" },
     };
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
-        att_text file = archive(rows[i].entries, rows[i].count);
+        att_string file = archive(rows[i].entries, rows[i].count);
         assert_refused(&file, rows[i].message, rows[i].message);
-        att_text_free(&file);
+        att_string_free(&file);
     }
 }
 
@@ -219,7 +219,7 @@ static void entries_within_entries_are_refused(void **state)
     static const char ones[1000] = { 1 };
     static const char *const names[] = { "a.npy", "b.npy", "c.npy" };
     entry entries[3];
-    att_text contents[3], inner = { 0 };
+    att_string contents[3], inner = { 0 };
     put(&inner, ones, sizeof ones);
     for (int i = 2; i >= 0; i--) {
         contents[i] = npy_of(inner.data, inner.length);
@@ -233,41 +233,41 @@ static void entries_within_entries_are_refused(void **state)
     put_directory(&inner, entries, starts, 3);
     assert_refused(&inner, "entry 'b.npy' and those before it have more bytes than the file",
                    "abc");
-    att_text_free(&inner);
+    att_string_free(&inner);
     for (int i = 0; i < 3; i++)
-        att_text_free(&contents[i]);
+        att_string_free(&contents[i]);
 }
 
 static void an_archive_cut_off_anywhere_is_refused(void **state)
 {
     (void)state;
-    att_text file =
+    att_string file =
         archive((entry[]){ { .name = "a.npy", .content = &npy },
                            { .name = "b.npy", .content = &deflated, .method = DEFLATED } },
                 2);
     for (size_t size = 0; size < file.length; size++) {
-        att_text cut = { .data = file.data, .length = size };
+        att_string cut = { .data = file.data, .length = size };
         char message[64];
         snprintf(message, sizeof message, "has %zu bytes, too few for a .npz file", size);
         assert_refused(&cut, size < 22 ? message : "is no proper .npz file: …", "cut off");
     }
-    att_text_free(&file);
+    att_string_free(&file);
 }
 
 static void trailing_bytes_are_refused(void **state)
 {
     (void)state;
-    att_text file = archive((entry[]){ { .name = "a.npy", .content = &npy } }, 1);
+    att_string file = archive((entry[]){ { .name = "a.npy", .content = &npy } }, 1);
     put(&file, "x", 1);
     assert_refused(&file, "is no proper .npz file: …", "trailing");
-    att_text_free(&file);
+    att_string_free(&file);
 }
 
 /* Any single byte changed: refused or read, but never a crash, and never a different number. */
 static void no_changed_byte_changes_a_number(void **state)
 {
     (void)state;
-    att_text file = archive((entry[]){ { .name = "a.npy", .content = &npy } }, 1);
+    att_string file = archive((entry[]){ { .name = "a.npy", .content = &npy } }, 1);
     for (size_t i = 0; i < file.length; i++)
         for (int bit = 0; bit < 8; bit++) {
             file.data[i] = (char)(file.data[i] ^ 1 << bit);
@@ -279,7 +279,7 @@ static void no_changed_byte_changes_a_number(void **state)
             }
             file.data[i] = (char)(file.data[i] ^ 1 << bit);
         }
-    att_text_free(&file);
+    att_string_free(&file);
 }
 
 static att_status load_deflated(void *context)
@@ -308,7 +308,7 @@ static void every_allocation_of_ours_may_fail(void **state)
 static void every_allocation_of_libzip_may_fail(void **state)
 {
     (void)state;
-    att_text file = { 0 };
+    att_string file = { 0 };
     assert_int_equal(att_file_read(&file, GOLDEN("deflated.npz"), 1 << 20, NULL), ATT_OK);
     size_t live = att_alloc_live(), n = 0;
     att_status status = ATT_NO_MEMORY;
@@ -325,7 +325,7 @@ static void every_allocation_of_libzip_may_fail(void **state)
         assert_int_equal(att_alloc_live(), live);
     }
     assert_true(n > 30);
-    att_text_free(&file);
+    att_string_free(&file);
 }
 #endif
 

@@ -12,9 +12,9 @@
 #include <jansson.h>
 
 /* A file with this header, its length stated rightly, and this many zero bytes after it. */
-static att_text with_header(const char *header, size_t data)
+static att_string with_header(const char *header, size_t data)
 {
-    att_text file = { 0 };
+    att_string file = { 0 };
     put_number(&file, strlen(header), 8);
     put(&file, header, strlen(header));
     put_zeros(&file, data);
@@ -112,7 +112,7 @@ static void what_the_format_allows_is_read(void **state)
         { "{\"[{[{[{\\\"[{[\":{\"dtype\":\"U8\",\"shape\":[1],\"data_offsets\":[0,1]}}", 1 },
     };
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
-        att_text file = with_header(rows[i].header, rows[i].data);
+        att_string file = with_header(rows[i].header, rows[i].data);
         void *bytes = exact_copy(&file);
         att_bundle *bundle;
         att_error err = { 0 };
@@ -120,7 +120,7 @@ static void what_the_format_allows_is_read(void **state)
             fail_msg("%s: %s", rows[i].header, err.message);
         att_bundle_free(bundle);
         att_free(bytes);
-        att_text_free(&file);
+        att_string_free(&file);
     }
 }
 
@@ -244,7 +244,7 @@ static const struct {
     { "{}", 1, "has 1 bytes of data, of which the tensors cover 0" },
 };
 
-static void assert_refused(const att_text *file, const char *message, const char *row)
+static void assert_refused(const att_string *file, const char *message, const char *row)
 {
     void *bytes = exact_copy(file);
     att_bundle *bundle;
@@ -265,9 +265,9 @@ static void bad_headers_are_refused(void **state)
 {
     (void)state;
     for (size_t i = 0; i < sizeof bad_headers / sizeof *bad_headers; i++) {
-        att_text file = with_header(bad_headers[i].header, bad_headers[i].data);
+        att_string file = with_header(bad_headers[i].header, bad_headers[i].data);
         assert_refused(&file, bad_headers[i].message, bad_headers[i].header);
-        att_text_free(&file);
+        att_string_free(&file);
     }
 }
 
@@ -291,42 +291,42 @@ static void bad_lengths_are_refused(void **state)
         { 0, "the header does not begin with '{'" },
     };
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
-        att_text file = { 0 };
+        att_string file = { 0 };
         put_number(&file, rows[i].length, 8);
         put(&file, "{}", 2);
         assert_refused(&file, rows[i].message, rows[i].message);
-        att_text_free(&file);
+        att_string_free(&file);
     }
     static const char *const short_messages[] = {
         "has 0 bytes, too few for the length of a header",
         "has 7 bytes, too few for the length of a header",
     };
     for (size_t i = 0; i < 2; i++) {
-        att_text file = { 0 };
+        att_string file = { 0 };
         put_zeros(&file, i * 7);
         assert_refused(&file, short_messages[i], short_messages[i]);
-        att_text_free(&file);
+        att_string_free(&file);
     }
 }
 
 static void bad_elements_are_refused(void **state)
 {
     (void)state;
-    att_text file = with_header("{\"b\":" T("BOOL", "[2]", "[0,2]") "}", 1);
+    att_string file = with_header("{\"b\":" T("BOOL", "[2]", "[0,2]") "}", 1);
     put(&file, "\2", 1);
     assert_refused(&file, "tensor 'b': element 1 is a boolean other than 0 and 1", "BOOL");
-    att_text_free(&file);
+    att_string_free(&file);
     file = with_header("{\"n\":" T("I64", "[1]", "[0,8]") "}", 0);
     put_number(&file, (UINT64_C(1) << 53) + 1, 8);
     assert_refused(&file, "tensor 'n': element 0 is an integer that a double cannot hold exactly",
                    "I64");
-    att_text_free(&file);
+    att_string_free(&file);
 }
 
 static void a_header_of_a_million_brackets_is_refused_at_the_fourth(void **state)
 {
     (void)state;
-    att_text file = { 0 };
+    att_string file = { 0 };
     put_number(&file, 1000006, 8);
     put(&file, "{\"a\":", 5);
     char *brackets = malloc(1000000);
@@ -335,22 +335,22 @@ static void a_header_of_a_million_brackets_is_refused_at_the_fourth(void **state
     put(&file, "}", 1);
     free(brackets);
     assert_refused(&file, "the header is nested deeper than 3 at its byte 7", "brackets");
-    att_text_free(&file);
+    att_string_free(&file);
 }
 
 static void a_file_cut_off_anywhere_is_refused(void **state)
 {
     (void)state;
-    att_text file = { 0 };
+    att_string file = { 0 };
     assert_int_equal(att_file_read(&file, GOLDEN("ours.safetensors"), 1 << 20, NULL), ATT_OK);
     for (size_t size = 0; size < file.length; size++) {
-        att_text cut = { .data = file.data, .length = size };
+        att_string cut = { .data = file.data, .length = size };
         void *bytes = exact_copy(&cut);
         att_bundle *bundle;
         assert_int_equal(att_safetensors_read(&bundle, bytes, size, "f", NULL), ATT_BAD_INPUT);
         att_free(bytes);
     }
-    att_text_free(&file);
+    att_string_free(&file);
 }
 
 /* ---- writing */
@@ -372,13 +372,13 @@ static int remove_temporary(void **state)
 
 static void assert_same_bytes(const char *path, const char *expected)
 {
-    att_text a = { 0 }, b = { 0 };
+    att_string a = { 0 }, b = { 0 };
     assert_int_equal(att_file_read(&a, path, 1 << 20, NULL), ATT_OK);
     assert_int_equal(att_file_read(&b, expected, 1 << 20, NULL), ATT_OK);
     assert_int_equal(a.length, b.length);
     assert_memory_equal(a.data, b.data, a.length);
-    att_text_free(&a);
-    att_text_free(&b);
+    att_string_free(&a);
+    att_string_free(&b);
 }
 
 static void what_we_write_is_what_the_reference_writes(void **state)
@@ -418,11 +418,11 @@ static void metadata_are_written_in_the_order_of_their_keys(void **state)
     assert_int_equal(att_bundle_meta_set(bundle, "b", "line\nbreak", NULL), ATT_OK);
     assert_int_equal(att_bundle_meta_set(bundle, "a", "", NULL), ATT_OK);
     assert_int_equal(att_safetensors_save(bundle, temporary, NULL), ATT_OK);
-    att_text file = { 0 };
+    att_string file = { 0 };
     assert_int_equal(att_file_read(&file, temporary, 1 << 20, NULL), ATT_OK);
     assert_string_equal(file.data + 8,
                         "{\"__metadata__\":{\"a\":\"\",\"b\":\"line\\nbreak\"}}     ");
-    att_text_free(&file);
+    att_string_free(&file);
     att_bundle_free(bundle);
 }
 

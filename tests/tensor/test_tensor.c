@@ -122,10 +122,10 @@ static void the_longest_shape_fits_its_text(void **state)
     int64_t shape[8];
     for (int i = 0; i < 8; i++)
         shape[i] = INT64_MIN;
-    char text[ATT_SHAPE_TEXT];
-    att_shape_text(text, 8, shape);
+    char text[ATT_SHAPE_STRING_SIZE];
+    att_shape_to_string(text, 8, shape);
     assert_int_equal(strlen(text), 8 * 20 + 7 * 2 + 2);
-    assert_string_equal(att_shape_text(text, 0, NULL), "[]");
+    assert_string_equal(att_shape_to_string(text, 0, NULL), "[]");
 }
 
 static void a_slice_shows_the_same_elements(void **state)
@@ -138,7 +138,7 @@ static void a_slice_shows_the_same_elements(void **state)
     assert_true(att_tensor_get(&slice, SHAPE(1, 1, 3)) == 123);
     att_tensor_set(&slice, SHAPE(0, 0, 0), -5);
     assert_true(att_tensor_get(&tensor, SHAPE(0, 1, 0)) == -5);
-    assert_false(att_tensor_is_dense(&slice));
+    assert_false(att_tensor_is_contiguous(&slice));
     assert_int_equal(att_tensor_slice(&slice, &slice, 0, 1, 1, NULL), ATT_OK); /* in place */
     assert_true(att_tensor_get(&slice, SHAPE(0, 0, 0)) == 110);
     att_tensor_free(&slice);
@@ -206,7 +206,7 @@ static void dimensions_of_one_do_not_make_gaps(void **state)
     att_tensor view = att_tensor_view(data, ATT_F32, 3, SHAPE(1, 4, 1));
     view.stride[0] = 99;
     view.stride[2] = -7;
-    assert_true(att_tensor_is_dense(&view));
+    assert_true(att_tensor_is_contiguous(&view));
     att_tensor flat;
     assert_int_equal(att_tensor_reshape(&flat, &view, 1, SHAPE(4), NULL), ATT_OK);
     assert_true(att_tensor_get(&flat, SHAPE(3)) == 4);
@@ -220,7 +220,7 @@ static void a_copy_is_row_major_whatever_the_strides(void **state)
     view.data = (float *)view.data + 2 * view.stride[1]; /* rows backwards */
     view.stride[1] = -view.stride[1];
     assert_int_equal(att_tensor_copy(&copy, &view, ATT_F64, NULL), ATT_OK);
-    assert_true(att_tensor_is_dense(&copy));
+    assert_true(att_tensor_is_contiguous(&copy));
     const double *got = copy.data;
     for (int64_t c = 0; c < 4; c++)
         for (int64_t b = 0; b < 3; b++)
@@ -253,13 +253,13 @@ static void a_view_too_large_to_count_is_refused_not_wrapped(void **state)
     view.stride[0] = view.stride[1] = 0;
     view.stride[2] = 1;
     assert_int_equal(att_tensor_count(&view), -1);
-    assert_false(att_tensor_is_dense(&view));
+    assert_false(att_tensor_is_contiguous(&view));
     assert_int_equal(att_tensor_copy(&out, &view, ATT_F64, NULL), ATT_BAD_INPUT);
     assert_int_equal(att_tensor_slice(&out, &view, 2, 1, 1, NULL), ATT_OK);
     assert_true(att_tensor_get(&out, SHAPE(5, 7, 0)) == 4);
     view.stride[1] = 2; /* as if dense, were there room for it */
     view.stride[0] = INT64_C(1) << 41;
-    assert_false(att_tensor_is_dense(&view));
+    assert_false(att_tensor_is_contiguous(&view));
     assert_int_equal(att_tensor_reshape(&out, &view, 3, huge, NULL), ATT_BAD_INPUT);
 }
 

@@ -11,17 +11,17 @@
 static void assert_lines(const char *text, size_t length, const char *expected)
 {
     char got[128] = "";
-    att_lines lines = att_lines_start(text, length);
-    att_line line;
+    att_line_reader lines = att_line_reader_start(text, length);
+    att_line_view line;
     int64_t number = 0;
-    while (att_lines_next(&lines, &line)) {
+    while (att_line_reader_next(&lines, &line)) {
         strncat(got, line.text, line.length);
         strcat(got, "|");
         assert_int_equal(line.number, ++number);
     }
     assert_string_equal(got, expected);
-    assert_int_equal(att_lines_count(text, length), number);
-    assert_false(att_lines_next(&lines, &line));
+    assert_int_equal(att_line_reader_count(text, length), number);
+    assert_false(att_line_reader_next(&lines, &line));
 }
 
 #define LINES(text, expected) assert_lines(text, sizeof text - 1, expected)
@@ -42,9 +42,9 @@ static void crlf_ends_a_line_but_a_lone_cr_does_not(void **state)
     LINES("a\r\nb\r\n\r\n", "a|b||");
     LINES("a\rb\n", "a\rb|");
     LINES("a\r", "a\r|"); /* no line feed: not the end of a line */
-    att_lines lines = att_lines_start("a\r\nb\n", 5);
-    att_line line;
-    while (att_lines_next(&lines, &line))
+    att_line_reader lines = att_line_reader_start("a\r\nb\n", 5);
+    att_line_view line;
+    while (att_line_reader_next(&lines, &line))
         ;
     assert_int_equal(lines.crlf_lines, 1);
 }
@@ -57,8 +57,8 @@ static void a_byte_order_mark_is_no_part_of_the_first_line(void **state)
           "a|");
     LINES("\xEF\xBB\xBF", "");
     LINES("a\n\xEF\xBB\xBF", "a|\xEF\xBB\xBF|"); /* only at the start is it one */
-    assert_true(att_lines_start("\xEF\xBB\xBF", 3).byte_mark);
-    assert_false(att_lines_start("\xEF\xBB", 2).byte_mark);
+    assert_true(att_line_reader_start("\xEF\xBB\xBF", 3).has_bom);
+    assert_false(att_line_reader_start("\xEF\xBB", 2).has_bom);
 }
 
 int main(void)

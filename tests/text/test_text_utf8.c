@@ -35,7 +35,8 @@ static void the_first_byte_that_does_not_belong_is_found(void **state)
         { "ab\xE2\x82", 2 },
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
-        assert_int_equal(att_utf8_check(cases[i].text, strlen(cases[i].text)), cases[i].fault);
+        assert_int_equal(att_utf8_valid_prefix(cases[i].text, strlen(cases[i].text)),
+                         cases[i].fault);
 }
 
 static void a_fault_is_found_wherever_it_lies_among_eight_bytes(void **state)
@@ -45,7 +46,7 @@ static void a_fault_is_found_wherever_it_lies_among_eight_bytes(void **state)
     for (size_t at = 0; at < sizeof text; at++) {
         memset(text, 'x', sizeof text);
         text[at] = '\xBF';
-        assert_int_equal(att_utf8_check(text, sizeof text), at);
+        assert_int_equal(att_utf8_valid_prefix(text, sizeof text), at);
     }
 }
 
@@ -53,13 +54,13 @@ static void taking_always_moves_on(void **state)
 {
     (void)state;
     uint32_t code;
-    assert_int_equal(att_utf8_take("日", 3, &code), 3);
+    assert_int_equal(att_utf8_decode_lossy("日", 3, &code), 3);
     assert_int_equal(code, 0x65E5);
-    assert_int_equal(att_utf8_take("日", 2, &code), 1);
-    assert_int_equal(code, ATT_UTF8_BAD);
-    assert_int_equal(att_utf8_take("\xFFz", 2, &code), 1);
-    assert_int_equal(code, ATT_UTF8_BAD);
-    assert_int_equal(att_utf8_take("\0", 1, &code), 1);
+    assert_int_equal(att_utf8_decode_lossy("日", 2, &code), 1);
+    assert_int_equal(code, ATT_UTF8_REPLACEMENT);
+    assert_int_equal(att_utf8_decode_lossy("\xFFz", 2, &code), 1);
+    assert_int_equal(code, ATT_UTF8_REPLACEMENT);
+    assert_int_equal(att_utf8_decode_lossy("\0", 1, &code), 1);
     assert_int_equal(code, 0);
 }
 
@@ -74,18 +75,18 @@ static void letters_of_any_script_make_names_and_signs_do_not(void **state)
                                           "🙂", "\u200B", "\u00A0", "\u2028", "\uFEFF", "©" };
     uint32_t code;
     for (size_t i = 0; i < sizeof letters / sizeof *letters; i++) {
-        att_utf8_take(letters[i], strlen(letters[i]), &code);
-        if (!att_utf8_name_start(code) || !att_utf8_name_part(code))
+        att_utf8_decode_lossy(letters[i], strlen(letters[i]), &code);
+        if (!att_utf8_identifier_start(code) || !att_utf8_identifier_part(code))
             fail_msg("%s should make a name", letters[i]);
     }
     for (size_t i = 0; i < sizeof others / sizeof *others; i++) {
-        att_utf8_take(others[i], strlen(others[i]), &code);
-        if (att_utf8_name_start(code))
+        att_utf8_decode_lossy(others[i], strlen(others[i]), &code);
+        if (att_utf8_identifier_start(code))
             fail_msg("%s should not start a name", others[i]);
     }
-    assert_true(att_utf8_name_part('7'));
-    assert_false(att_utf8_name_part('.'));
-    assert_true(att_utf8_name_part(0x200D)); /* joins letters in Indic scripts */
+    assert_true(att_utf8_identifier_part('7'));
+    assert_false(att_utf8_identifier_part('.'));
+    assert_true(att_utf8_identifier_part(0x200D)); /* joins letters in Indic scripts */
 }
 
 /* The table of what is excluded is searched in order, so it must be in order. */
@@ -94,14 +95,14 @@ static void every_code_point_is_decided_alike_as_start_and_part(void **state)
     (void)state;
     size_t names = 0;
     for (uint32_t code = 0x80; code < 0x110000; code++) {
-        assert_int_equal(att_utf8_name_start(code), att_utf8_name_part(code));
-        names += att_utf8_name_start(code);
+        assert_int_equal(att_utf8_identifier_start(code), att_utf8_identifier_part(code));
+        names += att_utf8_identifier_start(code);
     }
     assert_true(names >
                 140000); /* about what Unicode has in letters and marks, and room for more */
-    assert_false(att_utf8_name_start(0x10FFFF));
-    assert_false(att_utf8_name_start(0xE000));
-    assert_true(att_utf8_name_start(0x20000));
+    assert_false(att_utf8_identifier_start(0x10FFFF));
+    assert_false(att_utf8_identifier_start(0xE000));
+    assert_true(att_utf8_identifier_start(0x20000));
 }
 
 static void control_characters_are_forbidden_but_tab_and_newline(void **state)
@@ -111,7 +112,7 @@ static void control_characters_are_forbidden_but_tab_and_newline(void **state)
         bool control = code < 0x20 || (code >= 0x7F && code < 0xA0);
         bool expected =
             (control && code != '\t' && code != '\n') || code == 0xFFFE || code == 0xFFFF;
-        assert_int_equal(att_utf8_forbidden(code), expected);
+        assert_int_equal(att_utf8_is_control(code), expected);
     }
 }
 

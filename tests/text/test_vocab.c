@@ -13,7 +13,7 @@
 
 #include <cmocka.h>
 
-static att_vocab *open_vocab(att_tokens tokens, bool lower)
+static att_vocab *open_vocab(att_tokenizer_kind tokens, bool lower)
 {
     att_vocab *vocab;
     assert_int_equal(att_vocab_new(&vocab, tokens, lower, NULL), ATT_OK);
@@ -23,7 +23,7 @@ static att_vocab *open_vocab(att_tokens tokens, bool lower)
 static void count(att_vocab *vocab, att_ids *ids, const char *line)
 {
     att_error err = { 0 };
-    if (att_vocab_count(vocab, ids, line, strlen(line), &err) != ATT_OK)
+    if (att_vocab_count_line(vocab, ids, line, strlen(line), &err) != ATT_OK)
         fail_msg("%s", err.message);
 }
 
@@ -31,11 +31,11 @@ static void count(att_vocab *vocab, att_ids *ids, const char *line)
 static void close_vocab(att_vocab *vocab, int64_t least)
 {
     int32_t *final;
-    assert_int_equal(att_vocab_close(vocab, least, &final, NULL), ATT_OK);
+    assert_int_equal(att_vocab_finalize(vocab, least, &final, NULL), ATT_OK);
     att_free(final);
 }
 
-static att_vocab *vocab_of(att_tokens tokens, const char *line, int64_t least)
+static att_vocab *vocab_of(att_tokenizer_kind tokens, const char *line, int64_t least)
 {
     att_vocab *vocab = open_vocab(tokens, false);
     att_ids ids = { 0 };
@@ -61,42 +61,42 @@ static void assert_encodes(const att_vocab *vocab, const char *line, const int32
 static void tokens_are_numbered_by_count_and_then_by_bytes(void **state)
 {
     (void)state;
-    att_vocab *vocab = vocab_of(ATT_TOKENS_CHAR, "cbabcbé", 1);
+    att_vocab *vocab = vocab_of(ATT_TOKENIZER_CHAR, "cbabcbé", 1);
     assert_int_equal(att_vocab_size(vocab), 3 + 4);
-    assert_string_equal(att_vocab_word(vocab, 3), "b");
-    assert_string_equal(att_vocab_word(vocab, 4), "c");
-    assert_string_equal(att_vocab_word(vocab, 5), "a");
-    assert_string_equal(att_vocab_word(vocab, 6), "é");
-    assert_int_equal(att_vocab_times(vocab, 3), 3);
-    assert_int_equal(att_vocab_times(vocab, 6), 1);
+    assert_string_equal(att_vocab_token(vocab, 3), "b");
+    assert_string_equal(att_vocab_token(vocab, 4), "c");
+    assert_string_equal(att_vocab_token(vocab, 5), "a");
+    assert_string_equal(att_vocab_token(vocab, 6), "é");
+    assert_int_equal(att_vocab_token_count(vocab, 3), 3);
+    assert_int_equal(att_vocab_token_count(vocab, 6), 1);
     att_vocab_free(vocab);
 }
 
 static void a_token_that_starts_another_comes_first(void **state)
 {
     (void)state;
-    att_vocab *vocab = vocab_of(ATT_TOKENS_SPACE, "ab a abc", 1);
-    assert_string_equal(att_vocab_word(vocab, 3), "a");
-    assert_string_equal(att_vocab_word(vocab, 4), "ab");
-    assert_string_equal(att_vocab_word(vocab, 5), "abc");
+    att_vocab *vocab = vocab_of(ATT_TOKENIZER_SPACE, "ab a abc", 1);
+    assert_string_equal(att_vocab_token(vocab, 3), "a");
+    assert_string_equal(att_vocab_token(vocab, 4), "ab");
+    assert_string_equal(att_vocab_token(vocab, 5), "abc");
     att_vocab_free(vocab);
 }
 
 static void rare_tokens_are_unknown(void **state)
 {
     (void)state;
-    att_vocab *vocab = vocab_of(ATT_TOKENS_SPACE, "a a a b b c", 2);
+    att_vocab *vocab = vocab_of(ATT_TOKENIZER_SPACE, "a a a b b c", 2);
     assert_int_equal(att_vocab_size(vocab), 5);
-    assert_encodes(vocab, "a b c d", IDS(3, 4, ATT_ID_UNKNOWN, ATT_ID_UNKNOWN));
-    assert_int_equal(att_vocab_find(vocab, "c", 1), ATT_ID_UNKNOWN);
-    assert_int_equal(att_vocab_find(vocab, "b", 1), 4);
+    assert_encodes(vocab, "a b c d", IDS(3, 4, ATT_ID_UNK, ATT_ID_UNK));
+    assert_int_equal(att_vocab_id(vocab, "c", 1), ATT_ID_UNK);
+    assert_int_equal(att_vocab_id(vocab, "b", 1), 4);
     att_vocab_free(vocab);
 }
 
 static void provisional_numbers_lead_to_the_final_ones(void **state)
 {
     (void)state;
-    att_vocab *vocab = open_vocab(ATT_TOKENS_SPACE, false);
+    att_vocab *vocab = open_vocab(ATT_TOKENIZER_SPACE, false);
     att_ids ids = { 0 };
     count(vocab, &ids, "x y");
     count(vocab, &ids, "y z y");
@@ -104,10 +104,10 @@ static void provisional_numbers_lead_to_the_final_ones(void **state)
     assert_int_equal(ids.count, 5);
     assert_memory_equal(ids.items, expected, sizeof expected);
     int32_t *final;
-    assert_int_equal(att_vocab_close(vocab, 1, &final, NULL), ATT_OK);
-    assert_string_equal(att_vocab_word(vocab, final[0]), "x");
-    assert_string_equal(att_vocab_word(vocab, final[1]), "y");
-    assert_string_equal(att_vocab_word(vocab, final[2]), "z");
+    assert_int_equal(att_vocab_finalize(vocab, 1, &final, NULL), ATT_OK);
+    assert_string_equal(att_vocab_token(vocab, final[0]), "x");
+    assert_string_equal(att_vocab_token(vocab, final[1]), "y");
+    assert_string_equal(att_vocab_token(vocab, final[2]), "z");
     assert_int_equal(final[1], ATT_ID_FIRST);
     att_free(final);
     att_ids_free(&ids);
@@ -117,16 +117,16 @@ static void provisional_numbers_lead_to_the_final_ones(void **state)
 static void what_is_counted_and_taken_back_is_unknown(void **state)
 {
     (void)state;
-    att_vocab *vocab = open_vocab(ATT_TOKENS_SPACE, false);
+    att_vocab *vocab = open_vocab(ATT_TOKENIZER_SPACE, false);
     att_ids ids = { 0 };
     count(vocab, &ids, "a b");
     size_t kept = ids.count;
     count(vocab, &ids, "b c");
-    att_vocab_uncount(vocab, ids.items + kept, ids.count - kept);
+    att_vocab_uncount_tokens(vocab, ids.items + kept, ids.count - kept);
     close_vocab(vocab, 1);
     assert_int_equal(att_vocab_size(vocab), 5);
-    assert_int_equal(att_vocab_times(vocab, att_vocab_find(vocab, "b", 1)), 1);
-    assert_int_equal(att_vocab_find(vocab, "c", 1), ATT_ID_UNKNOWN);
+    assert_int_equal(att_vocab_token_count(vocab, att_vocab_id(vocab, "b", 1)), 1);
+    assert_int_equal(att_vocab_id(vocab, "c", 1), ATT_ID_UNK);
     att_ids_free(&ids);
     att_vocab_free(vocab);
 }
@@ -134,13 +134,13 @@ static void what_is_counted_and_taken_back_is_unknown(void **state)
 static void text_becomes_numbers_and_text_again(void **state)
 {
     (void)state;
-    att_vocab *vocab = vocab_of(ATT_TOKENS_WORD, "the cat, the dog", 1);
+    att_vocab *vocab = vocab_of(ATT_TOKENIZER_WORD, "the cat, the dog", 1);
     att_ids ids = { 0 };
     assert_int_equal(att_vocab_encode(vocab, &ids, "the dog, the bird", 17, NULL), ATT_OK);
-    att_text text = { 0 };
+    att_string text = { 0 };
     assert_int_equal(att_vocab_decode(vocab, &text, ids.items, ids.count), ATT_OK);
     assert_string_equal(text.data, "the dog, the <unknown>");
-    att_text_free(&text);
+    att_string_free(&text);
     att_ids_free(&ids);
     att_vocab_free(vocab);
 }
@@ -148,16 +148,16 @@ static void text_becomes_numbers_and_text_again(void **state)
 static void starts_and_ends_are_no_text(void **state)
 {
     (void)state;
-    att_vocab *vocab = vocab_of(ATT_TOKENS_CHAR, "ab", 1);
-    static const int32_t ids[] = { ATT_ID_START, 3, 4, ATT_ID_END, ATT_ID_NONE };
-    att_text text = { 0 };
+    att_vocab *vocab = vocab_of(ATT_TOKENIZER_CHAR, "ab", 1);
+    static const int32_t ids[] = { ATT_ID_BOS, 3, 4, ATT_ID_EOS, ATT_ID_PAD };
+    att_string text = { 0 };
     assert_int_equal(att_vocab_decode(vocab, &text, ids, 5), ATT_OK);
     assert_string_equal(text.data, "ab");
-    assert_string_equal(att_vocab_word(vocab, ATT_ID_UNKNOWN), "<unknown>");
-    assert_string_equal(att_vocab_word(vocab, ATT_ID_START), "<start>");
-    assert_string_equal(att_vocab_word(vocab, ATT_ID_END), "<end>");
-    assert_string_equal(att_vocab_word(vocab, ATT_ID_NONE), "");
-    att_text_free(&text);
+    assert_string_equal(att_vocab_token(vocab, ATT_ID_UNK), "<unknown>");
+    assert_string_equal(att_vocab_token(vocab, ATT_ID_BOS), "<start>");
+    assert_string_equal(att_vocab_token(vocab, ATT_ID_EOS), "<end>");
+    assert_string_equal(att_vocab_token(vocab, ATT_ID_PAD), "");
+    att_string_free(&text);
     att_vocab_free(vocab);
 }
 
@@ -165,7 +165,7 @@ static void starts_and_ends_are_no_text(void **state)
 static void a_token_that_looks_like_a_sign_is_a_token(void **state)
 {
     (void)state;
-    att_vocab *vocab = vocab_of(ATT_TOKENS_SPACE, "<end> <end> <unknown>", 1);
+    att_vocab *vocab = vocab_of(ATT_TOKENIZER_SPACE, "<end> <end> <unknown>", 1);
     assert_encodes(vocab, "<end> <unknown>", IDS(3, 4));
     att_vocab_free(vocab);
 }
@@ -173,7 +173,7 @@ static void a_token_that_looks_like_a_sign_is_a_token(void **state)
 static void capitals_are_counted_with_small_letters_on_request(void **state)
 {
     (void)state;
-    att_vocab *vocab = open_vocab(ATT_TOKENS_SPACE, true);
+    att_vocab *vocab = open_vocab(ATT_TOKENIZER_SPACE, true);
     att_ids ids = { 0 };
     count(vocab, &ids, "The the THE");
     close_vocab(vocab, 3);
@@ -185,19 +185,19 @@ static void capitals_are_counted_with_small_letters_on_request(void **state)
 static void vocabularies_are_the_same_that_number_alike(void **state)
 {
     (void)state;
-    att_vocab *first = vocab_of(ATT_TOKENS_SPACE, "ab c ab", 1);
+    att_vocab *first = vocab_of(ATT_TOKENIZER_SPACE, "ab c ab", 1);
     const struct {
-        att_tokens tokens;
+        att_tokenizer_kind tokens;
         const char *line;
         bool same;
     } others[] = {
-        { ATT_TOKENS_SPACE, "c ab ab", true },    { ATT_TOKENS_SPACE, "c ab c", false },
-        { ATT_TOKENS_SPACE, "ab c ab d", false }, { ATT_TOKENS_SPACE, "ab d ab", false },
-        { ATT_TOKENS_WORD, "ab c ab", false },
+        { ATT_TOKENIZER_SPACE, "c ab ab", true },    { ATT_TOKENIZER_SPACE, "c ab c", false },
+        { ATT_TOKENIZER_SPACE, "ab c ab d", false }, { ATT_TOKENIZER_SPACE, "ab d ab", false },
+        { ATT_TOKENIZER_WORD, "ab c ab", false },
     };
     for (size_t i = 0; i < sizeof others / sizeof *others; i++) {
         att_vocab *other = vocab_of(others[i].tokens, others[i].line, 1);
-        assert_int_equal(att_vocab_same(first, other), others[i].same);
+        assert_int_equal(att_vocab_equal(first, other), others[i].same);
         att_vocab_free(other);
     }
     att_vocab_free(first);
@@ -207,7 +207,7 @@ static void many_tokens_are_all_found_again(void **state)
 {
     (void)state;
     enum { COUNT = 5000 };
-    att_vocab *vocab = open_vocab(ATT_TOKENS_SPACE, false);
+    att_vocab *vocab = open_vocab(ATT_TOKENIZER_SPACE, false);
     att_ids ids = { 0 };
     char word[16];
     for (int i = 0; i < COUNT; i++) {
@@ -217,11 +217,11 @@ static void many_tokens_are_all_found_again(void **state)
     close_vocab(vocab, 1);
     for (int i = 0; i < COUNT; i++) {
         int length = snprintf(word, sizeof word, "w%d", i);
-        int32_t id = att_vocab_find(vocab, word, (size_t)length);
-        assert_string_equal(att_vocab_word(vocab, id), word);
+        int32_t id = att_vocab_id(vocab, word, (size_t)length);
+        assert_string_equal(att_vocab_token(vocab, id), word);
     }
-    assert_int_equal(att_vocab_find(vocab, "w5000", 5), ATT_ID_UNKNOWN);
-    assert_int_equal(att_vocab_find(vocab, "w", 1), ATT_ID_UNKNOWN);
+    assert_int_equal(att_vocab_id(vocab, "w5000", 5), ATT_ID_UNK);
+    assert_int_equal(att_vocab_id(vocab, "w", 1), ATT_ID_UNK);
     att_ids_free(&ids);
     att_vocab_free(vocab);
 }
@@ -229,9 +229,9 @@ static void many_tokens_are_all_found_again(void **state)
 static void an_empty_vocabulary_knows_nothing(void **state)
 {
     (void)state;
-    att_vocab *vocab = vocab_of(ATT_TOKENS_CHAR, "", 1);
+    att_vocab *vocab = vocab_of(ATT_TOKENIZER_CHAR, "", 1);
     assert_int_equal(att_vocab_size(vocab), 3);
-    assert_encodes(vocab, "a", IDS(ATT_ID_UNKNOWN));
+    assert_encodes(vocab, "a", IDS(ATT_ID_UNK));
     att_vocab_free(vocab);
     att_vocab_free(NULL);
 }
@@ -239,7 +239,7 @@ static void an_empty_vocabulary_knows_nothing(void **state)
 static void a_line_that_is_no_text_is_refused(void **state)
 {
     (void)state;
-    att_vocab *vocab = vocab_of(ATT_TOKENS_CHAR, "ab", 1);
+    att_vocab *vocab = vocab_of(ATT_TOKENIZER_CHAR, "ab", 1);
     att_ids ids = { 0 };
     att_error err = { 0 };
     assert_int_equal(att_vocab_encode(vocab, &ids, "a\xC3", 2, &err), ATT_BAD_INPUT);
@@ -254,20 +254,20 @@ static void a_line_that_is_no_text_is_refused(void **state)
 static void a_vocabulary_comes_back_from_a_model(void **state)
 {
     (void)state;
-    att_vocab *vocab = open_vocab(ATT_TOKENS_SPACE, true), *again;
+    att_vocab *vocab = open_vocab(ATT_TOKENIZER_SPACE, true), *again;
     att_ids ids = { 0 };
     count(vocab, &ids, "é \" \\ é <end>");
     close_vocab(vocab, 1);
-    att_text json = { 0 };
+    att_string json = { 0 };
     assert_int_equal(att_vocab_to_json(&json, vocab, NULL), ATT_OK);
     assert_string_equal(json.data, "{\"tokens\":\"space\",\"lower\":true,\"words\":[\"é\",\"\\\"\","
                                    "\"<end>\",\"\\\\\"]}");
     assert_int_equal(att_vocab_from_json(&again, json.data, "m", NULL), ATT_OK);
     assert_int_equal(att_vocab_size(again), att_vocab_size(vocab));
-    assert_int_equal(att_vocab_tokens(again), ATT_TOKENS_SPACE);
-    assert_encodes(again, "É \\ x", IDS(3, 6, ATT_ID_UNKNOWN));
-    assert_int_equal(att_vocab_times(again, 3), 0);
-    att_text_free(&json);
+    assert_int_equal(att_vocab_tokenizer_kind(again), ATT_TOKENIZER_SPACE);
+    assert_encodes(again, "É \\ x", IDS(3, 6, ATT_ID_UNK));
+    assert_int_equal(att_vocab_token_count(again, 3), 0);
+    att_string_free(&json);
     att_ids_free(&ids);
     att_vocab_free(vocab);
     att_vocab_free(again);
@@ -313,11 +313,11 @@ static att_status build_one(void *context)
     att_vocab *vocab;
     att_ids ids = { 0 };
     int32_t *final = NULL;
-    att_status status = att_vocab_new(&vocab, ATT_TOKENS_CHAR, false, NULL);
+    att_status status = att_vocab_new(&vocab, ATT_TOKENIZER_CHAR, false, NULL);
     if (status == ATT_OK)
-        status = att_vocab_count(vocab, &ids, "abc", 3, NULL);
+        status = att_vocab_count_line(vocab, &ids, "abc", 3, NULL);
     if (status == ATT_OK)
-        status = att_vocab_close(vocab, 1, &final, NULL);
+        status = att_vocab_finalize(vocab, 1, &final, NULL);
     att_free(final);
     att_ids_free(&ids);
     att_vocab_free(vocab);

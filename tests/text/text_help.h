@@ -3,7 +3,7 @@
 #define TESTS_TEXT_HELP_H
 
 #include "base/file.h"
-#include "text/data.h"
+#include "data/data.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

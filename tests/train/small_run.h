@@ -200,7 +200,7 @@ static inline void folder_remove(const char *folder)
     assert_int_equal(system(command), 0);
 }
 
-static inline void folder_file(att_text *out, const char *folder, const char *name)
+static inline void folder_file(att_string *out, const char *folder, const char *name)
 {
     char path[256];
     att_error err = { 0 };
@@ -214,13 +214,13 @@ static inline void folders_equal(const char *a, const char *b, const char *what)
 {
     static const char *const names[] = { "m.safetensors", "m.last.safetensors" };
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
-        att_text one = { 0 }, other = { 0 };
+        att_string one = { 0 }, other = { 0 };
         folder_file(&one, a, names[i]);
         folder_file(&other, b, names[i]);
         if (one.length != other.length || memcmp(one.data, other.data, one.length) != 0)
             fail_msg("%s: %s differs", what, names[i]);
-        att_text_free(&one);
-        att_text_free(&other);
+        att_string_free(&one);
+        att_string_free(&other);
     }
 }
 

@@ -49,7 +49,7 @@ static int64_t strongest(const double *weights, int64_t count)
 }
 
 /* The letters of an answer whose strongest weight lies on the letter that they are. */
-static int64_t letters_looked_at(const att_answer *answer)
+static int64_t letters_looked_at(const att_output *answer)
 {
     int64_t right = 0, count = answer->source_count;
     for (int64_t t = 0; t < count && t < answer->target_count; t++)
@@ -76,23 +76,23 @@ static void check_maps(const char *folder, int64_t letters_of_word)
     char path[256], strings[STRINGS][LONGEST + 1];
     const char *lines[STRINGS];
     att_model *model;
-    att_answers *answers;
+    att_outputs *answers;
     int64_t right = 0, letters = 0;
     draw_strings(strings, lines);
     snprintf(path, sizeof path, "%s/m.safetensors", folder);
     assert_int_equal(att_model_load(&model, path, NULL), ATT_OK);
-    assert_int_equal(att_model_answer(&answers, model, lines, STRINGS,
-                                      &(att_answer_how){ .attention = true }, NULL),
+    assert_int_equal(att_model_generate(&answers, model, lines, STRINGS,
+                                        &(att_generate_options){ .attention = true }, NULL),
                      ATT_OK);
-    assert_string_equal(att_answers_get(answers, 0)->text, "ccabadacaba");
-    assert_true(letters_looked_at(att_answers_get(answers, 0)) >= letters_of_word);
+    assert_string_equal(att_outputs_get(answers, 0)->text, "ccabadacaba");
+    assert_true(letters_looked_at(att_outputs_get(answers, 0)) >= letters_of_word);
     for (size_t i = 0; i < STRINGS; i++) {
-        right += letters_looked_at(att_answers_get(answers, i));
-        letters += att_answers_get(answers, i)->source_count;
+        right += letters_looked_at(att_outputs_get(answers, i));
+        letters += att_outputs_get(answers, i)->source_count;
     }
     if (right < letters * 9 / 10)
         fail_msg("%d of %d letters looked at", (int)right, (int)letters);
-    att_answers_free(answers);
+    att_outputs_free(answers);
     att_model_free(model);
 }
 
@@ -109,8 +109,8 @@ static void attention_learns_to_reverse_and_looks_at_the_letter_it_writes(void *
     folder_new(folder);
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i += THIN) {
         att_validation best = train(folder, rows[i].attention);
-        assert_true(best.exact > 0.98);
-        assert_true(best.errors < 0.01);
+        assert_true(best.exact_match > 0.98);
+        assert_true(best.token_error_rate < 0.01);
         check_maps(folder, rows[i].letters);
     }
     folder_remove(folder);
@@ -124,7 +124,7 @@ static void without_attention_it_learns_much_less(void **state)
         skip();
     folder_new(folder);
     att_validation best = train(folder, "none");
-    assert_true(best.exact < 0.9);
+    assert_true(best.exact_match < 0.9);
     folder_remove(folder);
 }
 

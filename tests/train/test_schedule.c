@@ -7,7 +7,7 @@
 
 #include <cmocka.h>
 
-static const att_plan plan = { .epoch_steps = 100, .total = 1000 };
+static const att_training_plan plan = { .epoch_steps = 100, .total_steps = 1000 };
 
 static att_settings *make(const char *const (*pairs)[2])
 {
@@ -22,7 +22,7 @@ static att_settings *make(const char *const (*pairs)[2])
 
 static double rate_at(const att_settings *settings, int64_t step)
 {
-    return att_schedule_rate(settings, &plan, &(att_plateau){ 0 }, step);
+    return att_schedule_learning_rate(settings, &plan, &(att_plateau){ 0 }, step);
 }
 
 static void check(double got, double want)
@@ -92,8 +92,8 @@ static void a_plateau_cuts_the_rate_after_its_patience_and_stops_at_the_least(vo
                    { 3.5, 0.5 }, { 2, 0.5 }, { 2, 0.5 }, { 2, 0.25 },  { 2, 0.25 },
                    { 2, 0.2 },   { 2, 0.2 }, { 2, 0.2 } };
     for (size_t i = 0; i < sizeof course / sizeof *course; i++) {
-        att_plateau_note(&plateau, settings, course[i].loss);
-        check(att_schedule_rate(settings, &plan, &plateau, 10), course[i].rate);
+        att_plateau_update(&plateau, settings, course[i].loss);
+        check(att_schedule_learning_rate(settings, &plan, &plateau, 10), course[i].rate);
     }
     att_settings_free(settings);
 }
@@ -102,11 +102,11 @@ static void own_predictions_rise_from_their_epoch_to_the_end(void **state)
 {
     (void)state;
     att_settings *settings = MAKE({ "own", "0.4" }, { "own-from", "3" });
-    check(att_schedule_own(settings, &plan, 1), 0);
-    check(att_schedule_own(settings, &plan, 200), 0);
-    check(att_schedule_own(settings, &plan, 600), 0.2);
-    check(att_schedule_own(settings, &plan, 1000), 0.4);
-    check(att_schedule_own(settings, &plan, 1010), 0.4);
+    check(att_schedule_sampling_probability(settings, &plan, 1), 0);
+    check(att_schedule_sampling_probability(settings, &plan, 200), 0);
+    check(att_schedule_sampling_probability(settings, &plan, 600), 0.2);
+    check(att_schedule_sampling_probability(settings, &plan, 1000), 0.4);
+    check(att_schedule_sampling_probability(settings, &plan, 1010), 0.4);
     att_settings_free(settings);
 }
 

@@ -2,7 +2,7 @@
 #include "train/small_run.h"
 
 #include "base/alloc.h"
-#include "base/text.h"
+#include "base/string.h"
 #include "train/training.h"
 
 #include <math.h>
@@ -18,7 +18,7 @@ static att_training *begin(att_settings *settings)
     return training;
 }
 
-static void run_to_the_end(att_settings *settings, att_training_watch *watch, void *context)
+static void run_to_the_end(att_settings *settings, att_training_callback *watch, void *context)
 {
     att_error err = { 0 };
     att_training *training = begin(settings);
@@ -54,11 +54,11 @@ static bool look(void *context, const att_training_progress *at)
     if (at->event == ATT_TRAINING_VALIDATED) {
         all->validations++;
         assert_int_equal(at->last->step, at->step);
-        assert_true(at->last->errors >= at->best->errors);
-        assert_true(at->better == (at->last == at->best));
+        assert_true(at->last->token_error_rate >= at->best->token_error_rate);
+        assert_true(at->improved == (at->last == at->best));
     }
     if (at->event == ATT_TRAINING_STEP)
-        assert_true(at->gradient_norm > 0 && at->loss > 0 && at->rate > 0);
+        assert_true(at->gradient_norm > 0 && at->loss > 0 && at->learning_rate > 0);
     return all->events != all->stop_at;
 }
 
@@ -76,7 +76,7 @@ static void every_step_and_validation_is_told(void **state)
     assert_int_equal(all.steps, att_training_steps(training));
     assert_int_equal(all.validations + 1, count); /* the last is of the average */
     assert_true(all.validating >= all.validations);
-    assert_true(att_training_over(training));
+    assert_true(att_training_finished(training));
     assert_int_equal(att_training_best(training), count);
     for (size_t i = 0; i + 2 < count; i++)
         assert_int_equal(rows[i].step, 3 * (i + 1));
@@ -98,7 +98,7 @@ static void stopped_anywhere_and_resumed_by_its_checkpoint_alone_it_ends_the_sam
         att_training *training = begin(settings);
         assert_int_equal(att_training_run(training, look, &(seen){ .stop_at = stop }, NULL),
                          ATT_OK);
-        assert_false(att_training_over(training));
+        assert_false(att_training_finished(training));
         att_training_free(training);
         att_settings_free(settings);
         run_to_the_end(resumed(broken), NULL, NULL);
@@ -158,19 +158,20 @@ static void patience_ends_a_run_that_makes_no_progress(void **state)
 static void write_sentences(const char *path)
 {
     static const char *const words[] = { "you", "go", "home", "now", "then" };
-    att_text text = { 0 };
+    att_string text = { 0 };
     for (int i = 0; i < 25; i++) {
         for (int side = 0; side < 2; side++)
             for (int k = 0; k < 5; k++)
-                assert_int_equal(att_text_print(&text, "%s%c",
-                                                words[(i + (side ? 4 - k : k) * (1 + i / 5)) % 5],
-                                                k < 4  ? ' '
-                                                : side ? '\n'
-                                                       : '\t'),
-                                 ATT_OK);
+                assert_int_equal(
+                    att_string_printf(&text, "%s%c",
+                                      words[(i + (side ? 4 - k : k) * (1 + i / 5)) % 5],
+                                      k < 4  ? ' '
+                                      : side ? '\n'
+                                             : '\t'),
+                    ATT_OK);
     }
     assert_int_equal(att_file_save(path, text.data, text.length, NULL), ATT_OK);
-    att_text_free(&text);
+    att_string_free(&text);
 }
 
 static void the_highest_bleu_makes_the_model_where_that_is_asked_for(void **state)
@@ -204,12 +205,13 @@ static void the_highest_bleu_makes_the_model_where_that_is_asked_for(void **stat
     assert_true(rows[0].bleu < rows[best - 1].bleu);
 
     att_model *model;
-    att_scores scores;
+    att_seq2seq_eval scores;
     att_metric_score bleu;
     static const char *const metric = "bleu";
-    const att_measuring how = { .metrics = &metric, .metric_count = 1 };
+    const att_eval_options how = { .metrics = &metric, .metric_count = 1 };
     assert_int_equal(att_model_load(&model, out, NULL), ATT_OK);
-    assert_int_equal(att_model_evaluate(&scores, &bleu, model, path, &how, NULL, NULL), ATT_OK);
+    assert_int_equal(att_model_evaluate_seq2seq(&scores, &bleu, model, path, &how, NULL, NULL),
+                     ATT_OK);
     assert_true(bleu.value == rows[best - 1].bleu);
     att_model_free(model);
     att_training_free(training);
@@ -264,8 +266,8 @@ static void an_exchange_sees_every_gradient_and_averages_over_all_processes(void
     att_settings *settings = small_new(folder);
     att_training *alone = begin(settings), *among = begin(settings);
     int64_t calls = 0;
-    among->exchange = double_all;
-    among->exchange_context = &calls;
+    among->allreduce = double_all;
+    among->allreduce_context = &calls;
     assert_int_equal(att_training_run(alone, NULL, NULL, NULL), ATT_OK);
     assert_int_equal(att_training_run(among, NULL, NULL, NULL), ATT_OK);
     assert_int_equal(calls, att_training_steps(among));
@@ -285,7 +287,7 @@ static void a_gradient_that_is_no_number_ends_the_run_and_leaves_the_files(void 
     (void)state;
     char folder[64];
     att_error err = { 0 };
-    att_text before = { 0 }, after = { 0 };
+    att_string before = { 0 }, after = { 0 };
     folder_new(folder);
     att_settings *settings = small_new(folder);
     att_training *training = begin(settings);
@@ -294,7 +296,7 @@ static void a_gradient_that_is_no_number_ends_the_run_and_leaves_the_files(void 
     int64_t steps = att_training_steps(training);
     for (size_t i = 0; i < training->model->params.size; i++)
         training->model->params.value[i] = NAN;
-    att_params_changed(&training->model->params);
+    att_params_mark_changed(&training->model->params);
     assert_int_equal(att_training_step(training, &(double){ 0 }, &err), ATT_BAD_INPUT);
     char step[32];
     snprintf(step, sizeof step, "step %d:", (int)steps + 1);
@@ -303,8 +305,8 @@ static void a_gradient_that_is_no_number_ends_the_run_and_leaves_the_files(void 
     folder_file(&after, folder, "m.last.safetensors");
     assert_int_equal(before.length, after.length);
     assert_memory_equal(before.data, after.data, before.length);
-    att_text_free(&before);
-    att_text_free(&after);
+    att_string_free(&before);
+    att_string_free(&after);
     att_training_free(training);
     att_settings_free(settings);
     folder_remove(folder);
@@ -441,7 +443,7 @@ static void the_report_tells_of_data_model_and_memory(void **state)
 {
     (void)state;
     char folder[64];
-    att_text report = { 0 };
+    att_string report = { 0 };
     folder_new(folder);
     att_settings *settings = small_new(folder);
     att_training *training = begin(settings);
@@ -450,7 +452,7 @@ static void the_report_tells_of_data_model_and_memory(void **state)
                                             "parameters", "MB:",      "steps in 2 epochs" };
     for (size_t i = 0; i < sizeof expected / sizeof *expected; i++)
         assert_non_null(strstr(report.data, expected[i]));
-    att_text_free(&report);
+    att_string_free(&report);
     att_training_free(training);
     att_settings_free(settings);
     folder_remove(folder);

@@ -8,14 +8,14 @@
 #include "program.h"
 
 /* A writer that remembers its first failure, so that callers need not look at each. */
-typedef struct writer {
-    att_text *out;
+typedef struct json_writer {
+    att_string *out;
     att_status status;
-} writer;
+} json_writer;
 
-static void put(writer *w, const char *format, ...) __attribute__((format(printf, 2, 3)));
+static void put(json_writer *w, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
-static void put(writer *w, const char *format, ...)
+static void put(json_writer *w, const char *format, ...)
 {
     char piece[512];
     va_list args;
@@ -25,11 +25,11 @@ static void put(writer *w, const char *format, ...)
     if (length < 0 || (size_t)length >= sizeof piece)
         w->status = ATT_SYSTEM; /* no caller writes that much */
     if (w->status == ATT_OK)
-        w->status = att_text_add(w->out, piece, (size_t)length);
+        w->status = att_string_append(w->out, piece, (size_t)length);
 }
 
 /* Names are plain ASCII but for the processor's, which is whatever its maker wrote. */
-static void put_string(writer *w, const char *text)
+static void put_string(json_writer *w, const char *text)
 {
     put(w, "\"");
     for (const char *c = text; *c; c++) {
@@ -44,7 +44,7 @@ static void put_string(writer *w, const char *text)
     put(w, "\"");
 }
 
-static void put_machine(writer *w, const att_machine *machine)
+static void put_machine(json_writer *w, const att_machine_info *machine)
 {
     put(w, "  \"machine\": {\"processor\": ");
     put_string(w, machine->processor);
@@ -53,22 +53,22 @@ static void put_machine(writer *w, const att_machine *machine)
         (long long)machine->memory);
 }
 
-static void put_result(writer *w, const bench_result *result)
+static void put_result(json_writer *w, const bench_result *result)
 {
-    const att_bench *about = &result->about;
+    const att_bench *about = &result->info;
     put(w, "      {\"name\": ");
     put_string(w, about->name);
     put(w, ", \"shape\": ");
-    put_string(w, about->says);
+    put_string(w, about->help);
     put(w, ",\n       \"best\": %.6g, \"median\": %.6g, \"calls\": %lld,", result->times.best,
         result->times.median, (long long)result->times.calls);
     put(w, " \"flops\": %.15g, \"bytes\": %.15g, \"elements\": %.15g,", about->flops, about->bytes,
         about->elements);
     put(w, " \"limit\": \"%s\", \"share\": %.6g}", att_limit_name(about->limit),
-        bench_share(result));
+        bench_fraction_of_limit(result));
 }
 
-static void put_setting(writer *w, const bench_plan *plan, const bench_setting *setting)
+static void put_config(json_writer *w, const bench_plan *plan, const bench_config *setting)
 {
     put(w, "    {\"cpu\": \"%s\", \"threads\": %d,\n     \"limits\": {", setting->cpu,
         setting->threads);
@@ -78,7 +78,7 @@ static void put_setting(writer *w, const bench_plan *plan, const bench_setting *
     put(w, "},\n     \"results\": [");
     const char *before = "\n";
     for (size_t i = 0; i < plan->measured; i++) {
-        if (plan->results[i].on != setting)
+        if (plan->results[i].config != setting)
             continue;
         put(w, "%s", before);
         put_result(w, &plan->results[i]);
@@ -87,16 +87,16 @@ static void put_setting(writer *w, const bench_plan *plan, const bench_setting *
     put(w, "\n     ]}");
 }
 
-att_status bench_json(att_text *out, const bench_plan *plan)
+att_status bench_json(att_string *out, const bench_plan *plan)
 {
-    writer w = { out, ATT_OK };
+    json_writer w = { out, ATT_OK };
     put(&w, "{\n  \"attend\": \"%s\",\n", att_version());
     put_machine(&w, &plan->machine);
     put(&w, "  \"seconds\": %g,\n  \"complete\": %s,\n  \"settings\": [\n", plan->seconds,
         plan->measured == plan->count ? "true" : "false");
-    for (size_t i = 0; i < plan->setting_count; i++) {
-        put_setting(&w, plan, &plan->settings[i]);
-        put(&w, "%s\n", i + 1 < plan->setting_count ? "," : "");
+    for (size_t i = 0; i < plan->config_count; i++) {
+        put_config(&w, plan, &plan->configs[i]);
+        put(&w, "%s\n", i + 1 < plan->config_count ? "," : "");
     }
     put(&w, "  ]\n}\n");
     return w.status;

@@ -9,9 +9,9 @@
 #include "program.h"
 
 /* Without patterns, what would take longer than this at best is left out. */
-static const double too_long = 3;
+static const double max_seconds = 3;
 
-enum { MOST_THREADS = 1024, MOST_SETTINGS = 64, WORD = 32 };
+enum { MAX_THREADS = 1024, MAX_CONFIGS = 64, WORD = 32 };
 
 /* A pattern is the beginning of names up to a '/' or their end, or a glob of a whole name or of the
  * last part of one. */
@@ -50,17 +50,17 @@ static att_status no_match(const char *pattern, att_error *err)
                      "no benchmark is called '%.100s'; --list names them all", pattern);
 }
 
-att_status bench_choose(size_t **chosen, size_t *count, const bench_wish *wish, att_error *err)
+att_status bench_select(size_t **chosen, size_t *count, const bench_request *wish, att_error *err)
 {
     size_t all = att_bench_count();
-    bool used[MOST_SETTINGS] = { false };
+    bool used[MAX_CONFIGS] = { false };
     *count = 0;
     *chosen = calloc(all, sizeof **chosen);
     if (!*chosen)
         return error_memory(err);
-    if (wish->pattern_count > MOST_SETTINGS)
+    if (wish->pattern_count > MAX_CONFIGS)
         return error_set(err, ATT_BAD_INPUT, "attend bench", "takes %d patterns, not %d",
-                         MOST_SETTINGS, wish->pattern_count);
+                         MAX_CONFIGS, wish->pattern_count);
     for (size_t i = 0; i < all; i++) {
         att_bench about;
         att_bench_get(&about, i);
@@ -91,7 +91,7 @@ static const char *next_word(const char **list, char word[WORD])
 /* The library's own copy of the name, which outlives the list. */
 static att_status find_cpu(const char **out, const char *word, att_error *err)
 {
-    const char *known[MOST_SETTINGS];
+    const char *known[MAX_CONFIGS];
     char names[256] = "";
     size_t count = 0;
     for (; (known[count] = att_bench_cpu(count)); count++) {
@@ -107,13 +107,13 @@ static att_status find_cpu(const char **out, const char *word, att_error *err)
                      word);
 }
 
-typedef struct choices {
-    const char *cpus[MOST_SETTINGS];
-    int threads[MOST_SETTINGS];
+typedef struct config_lists {
+    const char *cpus[MAX_CONFIGS];
+    int threads[MAX_CONFIGS];
     size_t cpu_count, thread_count;
-} choices;
+} config_lists;
 
-static att_status read_cpus(choices *out, const char *list, att_error *err)
+static att_status read_cpus(config_lists *out, const char *list, att_error *err)
 {
     char word[WORD];
     if (!list || strcmp(list, "all") == 0) {
@@ -121,7 +121,7 @@ static att_status read_cpus(choices *out, const char *list, att_error *err)
             out->cpu_count++;
         return list ? ATT_OK : find_cpu(&out->cpus[out->cpu_count++], att_cpu_name(), err);
     }
-    while (next_word(&list, word) && out->cpu_count < MOST_SETTINGS) {
+    while (next_word(&list, word) && out->cpu_count < MAX_CONFIGS) {
         att_status status = find_cpu(&out->cpus[out->cpu_count++], word, err);
         if (status != ATT_OK)
             return status;
@@ -130,7 +130,7 @@ static att_status read_cpus(choices *out, const char *list, att_error *err)
 }
 
 /* One, and all there are. */
-static att_status read_threads(choices *out, const char *list, att_error *err)
+static att_status read_threads(config_lists *out, const char *list, att_error *err)
 {
     char word[WORD];
     if (!list) {
@@ -139,41 +139,40 @@ static att_status read_threads(choices *out, const char *list, att_error *err)
             out->threads[out->thread_count++] = att_threads_get();
         return ATT_OK;
     }
-    while (next_word(&list, word) && out->thread_count < MOST_SETTINGS) {
+    while (next_word(&list, word) && out->thread_count < MAX_CONFIGS) {
         size_t digits = strspn(word, "0123456789");
         long value = digits > 0 && digits < 6 && !word[digits] ? strtol(word, NULL, 10) : 0;
-        if (value < 1 || value > MOST_THREADS)
+        if (value < 1 || value > MAX_THREADS)
             return error_set(err, ATT_BAD_INPUT, "attend bench",
-                             "--threads expects numbers from 1 to %d, not '%s'", MOST_THREADS,
-                             word);
+                             "--threads expects numbers from 1 to %d, not '%s'", MAX_THREADS, word);
         out->threads[out->thread_count++] = (int)value;
     }
     return ATT_OK;
 }
 
-static att_status make_settings(bench_plan *plan, const bench_wish *wish, att_error *err)
+static att_status make_configs(bench_plan *plan, const bench_request *wish, att_error *err)
 {
-    choices read = { .cpu_count = 0 };
+    config_lists read = { .cpu_count = 0 };
     att_status status = read_cpus(&read, wish->cpu, err);
     if (status == ATT_OK)
         status = read_threads(&read, wish->threads, err);
     if (status != ATT_OK)
         return status;
-    plan->settings = calloc(read.cpu_count * read.thread_count, sizeof *plan->settings);
-    if (!plan->settings)
+    plan->configs = calloc(read.cpu_count * read.thread_count, sizeof *plan->configs);
+    if (!plan->configs)
         return error_memory(err);
     for (size_t c = 0; c < read.cpu_count; c++)
         for (size_t t = 0; t < read.thread_count; t++)
-            plan->settings[plan->setting_count++] =
-                (bench_setting){ .cpu = read.cpus[c], .threads = read.threads[t] };
+            plan->configs[plan->config_count++] =
+                (bench_config){ .cpu = read.cpus[c], .threads = read.threads[t] };
     return ATT_OK;
 }
 
 static att_status measure_limits(bench_plan *plan, att_error *err)
 {
-    for (size_t i = 0; i < plan->setting_count; i++) {
-        bench_setting *setting = &plan->settings[i];
-        att_bench_how how = { setting->cpu, setting->threads, plan->seconds };
+    for (size_t i = 0; i < plan->config_count; i++) {
+        bench_config *setting = &plan->configs[i];
+        att_bench_options how = { setting->cpu, setting->threads, plan->seconds };
         for (int limit = 0; limit < ATT_LIMITS; limit++) {
             att_status status =
                 att_limit_measure(&setting->limits[limit], (att_limit)limit, &how, err);
@@ -185,40 +184,40 @@ static att_status measure_limits(bench_plan *plan, att_error *err)
 }
 
 /* Adds a benchmark on a setting, unless it makes no sense there or takes too long. */
-static void add_result(bench_plan *plan, const bench_setting *on, size_t index, bool named)
+static void add_result(bench_plan *plan, const bench_config *on, size_t index, bool named)
 {
-    bench_result result = { .on = on, .index = index };
-    att_bench_get(&result.about, index);
-    double at_best = result.about.flops / on->limits[ATT_LIMIT_COMPUTE];
-    if (result.about.one_thread && on->threads > 1)
+    bench_result result = { .config = on, .index = index };
+    att_bench_get(&result.info, index);
+    double at_best = result.info.flops / on->limits[ATT_LIMIT_COMPUTE];
+    if (result.info.one_thread && on->threads > 1)
         return;
-    if (!named && at_best > too_long)
-        plan->left_out++;
+    if (!named && at_best > max_seconds)
+        plan->skipped_count++;
     else
         plan->results[plan->count++] = result;
 }
 
-static att_status make_results(bench_plan *plan, const bench_wish *wish, att_error *err)
+static att_status make_results(bench_plan *plan, const bench_request *wish, att_error *err)
 {
     size_t *chosen = NULL, count = 0;
-    att_status status = bench_choose(&chosen, &count, wish, err);
+    att_status status = bench_select(&chosen, &count, wish, err);
     if (status == ATT_OK)
-        status = make_settings(plan, wish, err);
+        status = make_configs(plan, wish, err);
     if (status == ATT_OK)
         status = measure_limits(plan, err);
     if (status == ATT_OK) {
-        plan->results = calloc(count * plan->setting_count, sizeof *plan->results);
+        plan->results = calloc(count * plan->config_count, sizeof *plan->results);
         if (!plan->results)
             status = error_memory(err);
     }
-    for (size_t s = 0; status == ATT_OK && s < plan->setting_count; s++)
+    for (size_t s = 0; status == ATT_OK && s < plan->config_count; s++)
         for (size_t i = 0; i < count; i++)
-            add_result(plan, &plan->settings[s], chosen[i], wish->pattern_count > 0);
+            add_result(plan, &plan->configs[s], chosen[i], wish->pattern_count > 0);
     free(chosen);
     return status;
 }
 
-att_status bench_plan_new(bench_plan *out, const bench_wish *wish, att_error *err)
+att_status bench_plan_new(bench_plan *out, const bench_request *wish, att_error *err)
 {
     *out = (bench_plan){ .seconds = wish->seconds };
     att_machine_get(&out->machine);
@@ -231,7 +230,7 @@ att_status bench_plan_new(bench_plan *out, const bench_wish *wish, att_error *er
 
 void bench_plan_free(bench_plan *plan)
 {
-    free(plan->settings);
+    free(plan->configs);
     free(plan->results);
     *plan = (bench_plan){ 0 };
 }

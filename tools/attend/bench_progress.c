@@ -16,13 +16,13 @@ static double now(void)
 
 void bench_progress_begin(void)
 {
-    output_live("measuring what the machine can do at best");
+    output_progress("measuring what the machine can do at best");
 }
 
 /* A guess: the time given to a measurement, or a few calls at half the limit. */
 static double expected(const bench_plan *plan, const bench_result *result)
 {
-    double at_best = result->about.flops / result->on->limits[ATT_LIMIT_COMPUTE];
+    double at_best = result->info.flops / result->config->limits[ATT_LIMIT_COMPUTE];
     return fmax(plan->seconds, 4 * at_best);
 }
 
@@ -30,7 +30,7 @@ bench_progress bench_progress_new(const bench_plan *plan)
 {
     bench_progress progress = { .begin = now() };
     for (size_t i = 0; i < plan->count; i++)
-        progress.all += expected(plan, &plan->results[i]);
+        progress.total += expected(plan, &plan->results[i]);
     return progress;
 }
 
@@ -38,7 +38,7 @@ bench_progress bench_progress_new(const bench_plan *plan)
 static double seconds_left(const bench_progress *progress)
 {
     double stretch = progress->done > 0 ? (now() - progress->begin) / progress->done : 1;
-    return stretch * (progress->all - progress->done);
+    return stretch * (progress->total - progress->done);
 }
 
 void bench_progress_show(const bench_progress *progress, const bench_plan *plan)
@@ -48,9 +48,9 @@ void bench_progress_show(const bench_progress *progress, const bench_plan *plan)
     const bench_result *next = &plan->results[plan->measured];
     char text[160];
     snprintf(text, sizeof text, "%zu of %zu, %.0f s left: %s on %s, %d thread%s",
-             plan->measured + 1, plan->count, ceil(seconds_left(progress)), next->about.name,
-             next->on->cpu, next->on->threads, next->on->threads == 1 ? "" : "s");
-    output_live(text);
+             plan->measured + 1, plan->count, ceil(seconds_left(progress)), next->info.name,
+             next->config->cpu, next->config->threads, next->config->threads == 1 ? "" : "s");
+    output_progress(text);
 }
 
 void bench_progress_step(bench_progress *progress, const bench_plan *plan)

@@ -7,13 +7,13 @@
 
 #include "output.h"
 
-enum { TIME_WIDTH = 8, RATE_WIDTH = 13, WIDEST_BAR = 24, NARROWEST_BAR = 5, NUMBER = 48 };
+enum { TIME_WIDTH = 8, RATE_WIDTH = 13, MAX_BAR_WIDTH = 24, MIN_BAR_WIDTH = 5, NUMBER = 48 };
 
-double bench_share(const bench_result *result)
+double bench_fraction_of_limit(const bench_result *result)
 {
-    const att_bench *about = &result->about;
+    const att_bench *about = &result->info;
     double work = about->limit == ATT_LIMIT_COMPUTE ? about->flops : about->bytes;
-    return work / result->times.best / result->on->limits[about->limit];
+    return work / result->times.best / result->config->limits[about->limit];
 }
 
 /* Three digits that count, and the unit: 0.0425, 4.25, 42.5, 425, 4250 Gflop/s. */
@@ -37,7 +37,7 @@ static const char *time_text(char out[NUMBER], double seconds)
 
 static const char *rate_text(char out[NUMBER], const bench_result *result)
 {
-    const att_bench *about = &result->about;
+    const att_bench *about = &result->info;
     double best = result->times.best;
     if (about->limit == ATT_LIMIT_COMPUTE)
         return quantity(out, about->flops / best * 1e-9, "Gflop/s");
@@ -57,22 +57,22 @@ static void print_right(const char *text, int width)
 
 bench_table bench_table_new(const bench_plan *plan, bool ascii)
 {
-    bench_table table = { .ascii = ascii, .colour = output_colour(COLOUR_AUTO) };
+    bench_table table = { .ascii = ascii, .color = output_color(COLOR_AUTO) };
     for (size_t i = 0; i < plan->count; i++) {
-        int length = (int)strlen(plan->results[i].about.name);
+        int length = (int)strlen(plan->results[i].info.name);
         table.name_width = length > table.name_width ? length : table.name_width;
     }
     int columns = output_width();
     int used = table.name_width + 2 * (2 + TIME_WIDTH) + 2 + RATE_WIDTH + 2 + 5 + 2;
     int room = columns - used - 1;
-    if (columns > 0 && room >= NARROWEST_BAR)
-        table.bar_width = room < WIDEST_BAR ? room : WIDEST_BAR;
+    if (columns > 0 && room >= MIN_BAR_WIDTH)
+        table.bar_width = room < MAX_BAR_WIDTH ? room : MAX_BAR_WIDTH;
     return table;
 }
 
 void bench_table_machine(const bench_plan *plan)
 {
-    const att_machine *machine = &plan->machine;
+    const att_machine_info *machine = &plan->machine;
     printf("%s, %d core%s", machine->processor, machine->cores, machine->cores == 1 ? "" : "s");
     const char *before = "; caches of ";
     for (int i = 0; i < 3; i++) {
@@ -87,7 +87,7 @@ void bench_table_machine(const bench_plan *plan)
     printf("; attend %s\n", att_version());
 }
 
-void bench_table_setting(const bench_table *table, const bench_setting *setting)
+void bench_table_config(const bench_table *table, const bench_config *setting)
 {
     char compute[NUMBER], memory[NUMBER], cache[NUMBER];
     printf("\n%s, %d thread%s. At best: %s; reading memory %s; in the first cache %s.\n",
@@ -104,20 +104,20 @@ static void print_bar(const bench_table *table, double share)
 {
     static const char *const eighths[] = { "", "▏", "▎", "▍", "▌", "▋", "▊", "▉" };
     int length = (int)(fmin(share, 1) * 8 * table->bar_width + 0.5);
-    printf("  %s", table->colour != ATT_COLOUR_NONE ? "\033[38;5;67m" : "");
+    printf("  %s", table->color != ATT_COLOR_NONE ? "\033[38;5;67m" : "");
     for (int i = 0; i < length / 8; i++)
         fputs(table->ascii ? "#" : "█", stdout);
     fputs(table->ascii ? "" : eighths[length % 8], stdout);
-    fputs(table->colour != ATT_COLOUR_NONE ? "\033[0m" : "", stdout);
+    fputs(table->color != ATT_COLOR_NONE ? "\033[0m" : "", stdout);
 }
 
 void bench_table_row(const bench_table *table, const bench_result *result, bool new_group)
 {
     char best[NUMBER], median[NUMBER], rate[NUMBER];
-    double share = bench_share(result);
+    double share = bench_fraction_of_limit(result);
     if (new_group)
         putchar('\n');
-    printf("%-*s", table->name_width, result->about.name);
+    printf("%-*s", table->name_width, result->info.name);
     print_right(time_text(best, result->times.best), TIME_WIDTH);
     print_right(time_text(median, result->times.median), TIME_WIDTH);
     print_right(rate_text(rate, result), RATE_WIDTH);
@@ -138,6 +138,6 @@ void bench_table_list(const size_t *chosen, size_t count)
     }
     for (size_t i = 0; i < count; i++) {
         att_bench_get(&about, chosen[i]);
-        printf("%-*s  %s\n", width, about.name, about.says);
+        printf("%-*s  %s\n", width, about.name, about.help);
     }
 }

@@ -22,7 +22,7 @@ typedef struct settings {
     bool ascii;
 } settings;
 
-static const double usual_seconds = 0.15, quick_seconds = 0.02;
+static const double default_seconds = 0.15, quick_seconds = 0.02;
 
 const char bench_details[] =
     "Measures what this machine can do at best: fused multiply-adds, reading memory, moving data\n"
@@ -37,15 +37,16 @@ const char bench_details[] =
 
 #define ROW(NAME, KIND, MEMBER, TAKES, SAYS, ...)                                                  \
     {                                                                                              \
-        .name = NAME, .kind = OPTION_##KIND, .offset = offsetof(settings, MEMBER), .takes = TAKES, \
-        .says = SAYS, ##__VA_ARGS__                                                                \
+        .name = NAME, .kind = OPTION_##KIND, .offset = offsetof(settings, MEMBER),                 \
+        .placeholder = TAKES, .help = SAYS, ##__VA_ARGS__                                          \
     }
 
 const option bench_options[] = {
-    ROW("cpu", TEXT, cpu, "SETS", "instruction sets: ref,avx2,avx512, or all (default: the best)"),
-    ROW("threads", TEXT, threads, "LIST", "numbers of threads (default: 1 and all): 1,2"),
-    ROW("time", REAL, seconds, "S", "seconds to give each benchmark (default 0.15)", .least = 0.001,
-        .most = 1000),
+    ROW("cpu", STRING, cpu, "SETS",
+        "instruction sets: ref,avx2,avx512, or all (default: the best)"),
+    ROW("threads", STRING, threads, "LIST", "numbers of threads (default: 1 and all): 1,2"),
+    ROW("time", REAL, seconds, "S", "seconds to give each benchmark (default 0.15)", .min = 0.001,
+        .max = 1000),
     ROW("quick", FLAG, quick, NULL, "give each a fiftieth of a second"),
     ROW("json", FLAG, json, NULL, "write JSON, with facts about the machine"),
     ROW("list", FLAG, list, NULL, "only name the benchmarks"),
@@ -66,7 +67,7 @@ static const char *conflict(const settings *set)
 
 static volatile sig_atomic_t interrupted;
 
-static void note_signal(int number)
+static void on_signal(int number)
 {
     interrupted = number;
 }
@@ -74,7 +75,7 @@ static void note_signal(int number)
 /* The first Ctrl-C asks for an end; a second one, while a long call runs, ends at once. */
 static void catch_interrupts(void)
 {
-    struct sigaction action = { .sa_handler = note_signal, .sa_flags = (int)SA_RESETHAND };
+    struct sigaction action = { .sa_handler = on_signal, .sa_flags = (int)SA_RESETHAND };
     sigemptyset(&action.sa_mask);
     sigaction(SIGINT, &action, NULL);
     sigaction(SIGTERM, &action, NULL);
@@ -90,23 +91,23 @@ static att_status flush_row(bool *gone, att_error *err)
 }
 
 /* Whether a new heading, or an empty line, comes before this row. */
-static bool new_setting(const bench_plan *plan, size_t i)
+static bool is_new_config(const bench_plan *plan, size_t i)
 {
-    return i == 0 || plan->results[i].on != plan->results[i - 1].on;
+    return i == 0 || plan->results[i].config != plan->results[i - 1].config;
 }
 
-static bool new_group(const bench_plan *plan, size_t i)
+static bool is_new_group(const bench_plan *plan, size_t i)
 {
-    const char *name = plan->results[i].about.name;
-    return new_setting(plan, i) ||
-           strncmp(name, plan->results[i - 1].about.name, strcspn(name, "/") + 1) != 0;
+    const char *name = plan->results[i].info.name;
+    return is_new_config(plan, i) ||
+           strncmp(name, plan->results[i - 1].info.name, strcspn(name, "/") + 1) != 0;
 }
 
 static void print_row(const bench_table *table, const bench_plan *plan, size_t i)
 {
-    if (new_setting(plan, i))
-        bench_table_setting(table, plan->results[i].on);
-    bench_table_row(table, &plan->results[i], new_group(plan, i) && !new_setting(plan, i));
+    if (is_new_config(plan, i))
+        bench_table_config(table, plan->results[i].config);
+    bench_table_row(table, &plan->results[i], is_new_group(plan, i) && !is_new_config(plan, i));
 }
 
 /* Measures one after the other, and prints each row where a table is wanted. */
@@ -117,10 +118,10 @@ static att_status measure(bench_plan *plan, const bench_table *table, att_error 
     bool gone = false;
     while (plan->measured < plan->count && !interrupted && !gone && status == ATT_OK) {
         bench_result *next = &plan->results[plan->measured];
-        att_bench_how how = { next->on->cpu, next->on->threads, plan->seconds };
+        att_bench_options how = { next->config->cpu, next->config->threads, plan->seconds };
         bench_progress_show(&progress, plan);
         status = att_bench_run(&next->times, next->index, &how, err);
-        output_live_clear();
+        output_progress_clear();
         if (status != ATT_OK)
             break;
         plan->measured++;
@@ -135,44 +136,44 @@ static att_status measure(bench_plan *plan, const bench_table *table, att_error 
 
 static att_status write_json(const bench_plan *plan, att_error *err)
 {
-    att_text text = { 0 };
+    att_string text = { 0 };
     att_status status = bench_json(&text, plan);
     status = status == ATT_OK ? output_stdout(text.data, text.length, err) : error_memory(err);
-    att_text_free(&text);
+    att_string_free(&text);
     return status;
 }
 
 /* More than all there is can only mean that something else ran while the limit was measured. */
-static bool beyond_limit(const bench_plan *plan)
+static bool exceeds_limit(const bench_plan *plan)
 {
     for (size_t i = 0; i < plan->measured; i++)
-        if (plan->results[i].about.limit == ATT_LIMIT_COMPUTE &&
-            bench_share(&plan->results[i]) > 1.1)
+        if (plan->results[i].info.limit == ATT_LIMIT_COMPUTE &&
+            bench_fraction_of_limit(&plan->results[i]) > 1.1)
             return true;
     return false;
 }
 
-static void tell_end(const bench_plan *plan)
+static void print_warnings(const bench_plan *plan)
 {
-    if (beyond_limit(plan))
+    if (exceeds_limit(plan))
         fprintf(stderr, "attend bench: some figures exceed what the machine did at best, so it was "
                         "busy; measure again when it is not\n");
     if (interrupted)
         fprintf(stderr, "attend bench: interrupted, %zu of %zu measured\n", plan->measured,
                 plan->count);
-    else if (plan->left_out > 0)
+    else if (plan->skipped_count > 0)
         fprintf(stderr, "attend bench: %zu left out that take seconds; name them to measure them\n",
-                plan->left_out);
+                plan->skipped_count);
 }
 
-static exit_code run(const settings *set, const bench_wish *wish)
+static exit_code run(const settings *set, const bench_request *wish)
 {
     att_error err = { 0 };
     bench_plan plan;
     catch_interrupts();
     bench_progress_begin();
     att_status status = bench_plan_new(&plan, wish, &err);
-    output_live_clear();
+    output_progress_clear();
     if (status == ATT_OK && set->json) {
         status = measure(&plan, NULL, &err);
         if (status == ATT_OK)
@@ -183,16 +184,16 @@ static exit_code run(const settings *set, const bench_wish *wish)
         status = measure(&plan, &table, &err);
     }
     if (status == ATT_OK)
-        tell_end(&plan);
+        print_warnings(&plan);
     bench_plan_free(&plan);
     return status == ATT_OK ? EXIT_DONE : report(status, &err);
 }
 
-static exit_code list(const bench_wish *wish)
+static exit_code list(const bench_request *wish)
 {
     att_error err = { 0 };
     size_t *chosen = NULL, count = 0;
-    att_status status = bench_choose(&chosen, &count, wish, &err);
+    att_status status = bench_select(&chosen, &count, wish, &err);
     if (status == ATT_OK) {
         bench_table_list(chosen, count);
         status = output_flush(&err);
@@ -211,8 +212,8 @@ exit_code bench_run(const struct verb *verb, int count, char **args)
     const char *wrong = conflict(&set);
     if (wrong)
         return report_usage(verb, "%s", wrong);
-    double seconds = set.quick ? quick_seconds : set.seconds > 0 ? set.seconds : usual_seconds;
-    const bench_wish wish = { set.cpu, set.threads, seconds, args, operands };
+    double seconds = set.quick ? quick_seconds : set.seconds > 0 ? set.seconds : default_seconds;
+    const bench_request wish = { set.cpu, set.threads, seconds, args, operands };
     if (set.list)
         return list(&wish);
     exit_code code = run(&set, &wish);

@@ -37,59 +37,60 @@ const option eval_options[] = {
     { .name = "json",
       .kind = OPTION_FLAG,
       .offset = offsetof(eval_settings, json),
-      .says = "write an object instead of lines" },
+      .help = "write an object instead of lines" },
     { .name = "hyp",
-      .kind = OPTION_TEXT,
-      .offset = offsetof(eval_settings, answers),
-      .takes = "FILE",
-      .says = "score these lines; no model" },
+      .kind = OPTION_STRING,
+      .offset = offsetof(eval_settings, hypotheses),
+      .placeholder = "FILE",
+      .help = "score these lines; no model" },
     { .name = "ref",
-      .kind = OPTION_TEXT,
+      .kind = OPTION_STRING,
       .offset = offsetof(eval_settings, reference),
-      .takes = "FILE…",
-      .says = "with --hyp: the references, line by line" },
+      .placeholder = "FILE…",
+      .help = "with --hyp: the references, line by line" },
     { .name = "metric",
-      .kind = OPTION_TEXT,
+      .kind = OPTION_STRING,
       .offset = offsetof(eval_settings, metrics),
-      .takes = "NAMES",
-      .says = "these metrics of text alone, with commas between them",
-      .kinds = KINDS_WRITE_LINES },
+      .placeholder = "NAMES",
+      .help = "these metrics of text alone, with commas between them",
+      .model_types = TYPES_GENERATE_LINES },
     { .name = "tokenizer",
-      .kind = OPTION_WORD,
+      .kind = OPTION_CHOICE,
       .offset = offsetof(eval_settings, tokenizer),
-      .takes = "WORD",
-      .says = "what BLEU takes for words: 13a (default), none, char or intl",
-      .words = eval_tokenizers,
-      .kinds = KINDS_WRITE_LINES },
+      .placeholder = "WORD",
+      .help = "what BLEU takes for words: 13a (default), none, char or intl",
+      .choices = eval_tokenizers,
+      .model_types = TYPES_GENERATE_LINES },
     { .name = "lower",
       .kind = OPTION_FLAG,
-      .offset = offsetof(eval_settings, lower),
-      .says = "compare text in small letters",
-      .kinds = KINDS_WRITE_LINES },
+      .offset = offsetof(eval_settings, lowercase),
+      .help = "compare text in small letters",
+      .model_types = TYPES_GENERATE_LINES },
     { .name = "resamples",
-      .kind = OPTION_NUMBER,
-      .offset = offsetof(eval_settings, resamples),
-      .takes = "N",
-      .says = "draws for the intervals (default 1000; 0: no intervals)",
-      .least = 0,
-      .most = 1e6,
-      .kinds = KINDS_ASKED },
+      .kind = OPTION_INTEGER,
+      .offset = offsetof(eval_settings, bootstrap_samples),
+      .placeholder = "N",
+      .help = "draws for the intervals (default 1000; 0: no intervals)",
+      .min = 0,
+      .max = 1e6,
+      .model_types = TYPES_READ_LINES },
     { .name = "features",
-      .kind = OPTION_TEXT,
+      .kind = OPTION_STRING,
       .offset = offsetof(eval_settings, features),
-      .takes = "FILE",
-      .says = "the pictures that the captions in DATA are of, as .npy",
-      .kinds = KIND_PICTURE },
-    DECODING_OPTIONS(eval_settings, KINDS_WRITE_LINES),
+      .placeholder = "FILE",
+      .help = "the pictures that the captions in DATA are of, as .npy",
+      .model_types = TYPE_CAPTION },
+    DECODING_OPTIONS(eval_settings, TYPES_GENERATE_LINES),
     { 0 },
 };
 
-static const eval_settings usual = { .resamples = 1000 };
+static const eval_settings defaults = { .bootstrap_samples = 1000 };
 
-static eval_kind *const evals[ATT_KINDS] = { [ATT_KIND_PAIRS] = eval_pairs,
-                                             [ATT_KIND_TEXT] = eval_text,
-                                             [ATT_KIND_LABEL] = eval_labels,
-                                             [ATT_KIND_PICTURE] = eval_pairs };
+static eval_by_type *const eval_functions[ATT_MODEL_TYPES] = { [ATT_MODEL_SEQ2SEQ] = eval_seq2seq,
+                                                               [ATT_MODEL_LM] = eval_lm,
+                                                               [ATT_MODEL_CLASSIFIER] =
+                                                                   eval_classifier,
+                                                               [ATT_MODEL_CAPTION] = eval_seq2seq };
 
 static exit_code eval_model(const struct verb *verb, const eval_settings *set, const char *path,
                             const char *data)
@@ -99,10 +100,10 @@ static exit_code eval_model(const struct verb *verb, const eval_settings *set, c
     exit_code code = EXIT_DONE;
     att_status status = decoding_open(&models, &set->decoding, path, &err);
     if (status == ATT_OK) {
-        att_kind kind = att_model_kind(models.model);
-        code = kinds_check(verb, kind, evals[kind] != NULL, set, &usual);
+        att_model_type kind = att_model_type_get(models.model);
+        code = model_type_check(verb, kind, eval_functions[kind] != NULL, set, &defaults);
         if (code == EXIT_DONE)
-            status = evals[kind](set, &models, data, &err);
+            status = eval_functions[kind](set, &models, data, &err);
     }
     decoding_close(&models);
     return status == ATT_OK ? code : report(status, &err);
@@ -114,9 +115,9 @@ static exit_code eval_lines(const struct verb *verb, const eval_settings *set, i
 {
     static const char *const of_lines[] = { "hyp",       "ref",   "json",      "metric",
                                             "tokenizer", "lower", "resamples", NULL };
-    if (!set->answers || !set->reference)
+    if (!set->hypotheses || !set->reference)
         return report_usage(verb, "--hyp and --ref belong together");
-    const option *other = options_beyond(verb, of_lines, set, &usual);
+    const option *other = options_first_outside(verb, of_lines, set, &defaults);
     if (other)
         return report_usage(verb, "--%s is for a model, and --hyp has none", other->name);
     att_error err = { 0 };
@@ -126,15 +127,15 @@ static exit_code eval_lines(const struct verb *verb, const eval_settings *set, i
 
 exit_code eval_run(const struct verb *verb, int count, char **args)
 {
-    eval_settings set = usual;
+    eval_settings set = defaults;
     int operands = 0;
     parse_result parsed = options_parse(verb, count, args, &set, &operands);
     if (parsed != PARSE_OK)
         return parsed == PARSE_HELP ? help_verb(verb) : EXIT_BAD_INPUT;
-    const char *wrong = decoding_bad(&set.decoding);
+    const char *wrong = decoding_conflict(&set.decoding);
     if (wrong)
         return report_usage(verb, "%s", wrong);
-    if (set.answers || set.reference)
+    if (set.hypotheses || set.reference)
         return eval_lines(verb, &set, operands, args);
     if (operands < 1 || operands > 2)
         return report_usage(verb, "expects a model, and a file of pairs or nothing");

@@ -12,7 +12,7 @@
 #include <unistd.h>
 
 #include "output.h"
-#include "pictures.h"
+#include "drawing_files.h"
 #include "sheets.h"
 
 typedef struct settings {
@@ -22,7 +22,7 @@ typedef struct settings {
     const char *only;
     long row;
     long head;
-    int colour; /* colour_choice */
+    int color; /* colour_choice */
     bool ascii;
     const char *svg;
     const char *png;
@@ -31,7 +31,7 @@ typedef struct settings {
     bool quiet;
     const char *input; /* a head of a model is to be explained, at work on this */
     const char *target;
-    int part; /* att_head_part; -1: not given */
+    int part; /* att_attention_block; -1: not given */
     long layer;
 } settings;
 
@@ -47,44 +47,44 @@ const char explain_details[] =
     "from\n"
     "the embeddings, or what the layers before gave, to what the head adds.\n";
 
-/* In the order of att_head_part. */
-static const char *const part_words[] = { "encoder", "decoder", "cross", NULL };
+/* In the order of att_attention_block. */
+static const char *const part_choices[] = { "encoder", "decoder", "cross", NULL };
 
 /* In the order of att_format, with the endings of files in a folder. */
-static const char *const format_words[] = { "text", "md", "latex", "html", "json", NULL };
-static const char *const format_endings[] = { ".txt", ".md", ".tex", ".html", ".json" };
+static const char *const format_choices[] = { "text", "md", "latex", "html", "json", NULL };
+static const char *const format_extensions[] = { ".txt", ".md", ".tex", ".html", ".json" };
 
 #define ROW(NAME, LETTER, KIND, MEMBER, TAKES, SAYS, ...)                                          \
     {                                                                                              \
-        .name = NAME, .letter = LETTER, .kind = OPTION_##KIND,                                     \
-        .offset = offsetof(settings, MEMBER), .takes = TAKES, .says = SAYS, ##__VA_ARGS__          \
+        .name = NAME, .short_name = LETTER, .kind = OPTION_##KIND,                                 \
+        .offset = offsetof(settings, MEMBER), .placeholder = TAKES, .help = SAYS, ##__VA_ARGS__    \
     }
 
 const option explain_options[] = {
-    ROW("format", 'f', WORD, format, "NAME", "text (default), md, latex, html or json",
-        .words = format_words),
-    ROW("output", 'o', TEXT, output, "FILE", "write the document there; a folder: one each"),
-    ROW("digits", 'd', NUMBER, digits, "N", "digits after the decimal point (default 4)",
-        .least = 0, .most = 17),
-    ROW("only", 0, TEXT, only, "NAME", "show only this result: a, or a.weights"),
-    ROW("row", 0, NUMBER, row, "N", "show only this row of matrices, from 1", .least = 1,
-        .most = 1e9),
-    ROW("head", 0, NUMBER, head, "N", "show only this head, from 1", .least = 1, .most = 1e9),
-    ROW("input", 0, TEXT, input, "TEXT", "explain a head of a model, at work on this line"),
-    ROW("target", 0, TEXT, target, "TEXT", "what its decoder has said; else its own answer"),
-    ROW("part", 0, WORD, part, "PART", "encoder (default), decoder, or cross: one to the other",
-        .words = part_words),
-    ROW("layer", 0, NUMBER, layer, "N", "the head's layer, from 1 (default 1)", .least = 1,
-        .most = 1e9),
-    ROW("colour", 0, WORD, colour, "WHEN", "auto (default), always or never",
-        .words = colour_words),
-    ROW("color", 0, WORD, colour, "WHEN", NULL, .words = colour_words),
+    ROW("format", 'f', CHOICE, format, "NAME", "text (default), md, latex, html or json",
+        .choices = format_choices),
+    ROW("output", 'o', STRING, output, "FILE", "write the document there; a folder: one each"),
+    ROW("digits", 'd', INTEGER, digits, "N", "digits after the decimal point (default 4)", .min = 0,
+        .max = 17),
+    ROW("only", 0, STRING, only, "NAME", "show only this result: a, or a.weights"),
+    ROW("row", 0, INTEGER, row, "N", "show only this row of matrices, from 1", .min = 1,
+        .max = 1e9),
+    ROW("head", 0, INTEGER, head, "N", "show only this head, from 1", .min = 1, .max = 1e9),
+    ROW("input", 0, STRING, input, "TEXT", "explain a head of a model, at work on this line"),
+    ROW("target", 0, STRING, target, "TEXT", "what its decoder has said; else its own answer"),
+    ROW("part", 0, CHOICE, part, "PART", "encoder (default), decoder, or cross: one to the other",
+        .choices = part_choices),
+    ROW("layer", 0, INTEGER, layer, "N", "the head's layer, from 1 (default 1)", .min = 1,
+        .max = 1e9),
+    ROW("colour", 0, CHOICE, color, "WHEN", "auto (default), always or never",
+        .choices = color_choices),
+    ROW("color", 0, CHOICE, color, "WHEN", NULL, .choices = color_choices),
     ROW("ascii", 0, FLAG, ascii, NULL, "draw with ASCII characters alone"),
-    ROW("svg", 0, TEXT, svg, "FILE", "draw the maps of plot lines as SVG; of several, FILE-1, …"),
-    ROW("png", 0, TEXT, png, "FILE", "the same as PNG"),
-    ROW("pdf", 0, TEXT, pdf, "FILE", "the same as PDF"),
-    ROW("scale", 0, REAL, scale, "X", "pixels of a PNG to one of the SVG (default 2)",
-        .least = 0.01, .most = 100),
+    ROW("svg", 0, STRING, svg, "FILE", "draw the maps of plot lines as SVG; of several, FILE-1, …"),
+    ROW("png", 0, STRING, png, "FILE", "the same as PNG"),
+    ROW("pdf", 0, STRING, pdf, "FILE", "the same as PDF"),
+    ROW("scale", 0, REAL, scale, "X", "pixels of a PNG to one of the SVG (default 2)", .min = 0.01,
+        .max = 100),
     ROW("quiet", 'q', FLAG, quiet, NULL, "no document, only whether the checks passed"),
     { 0 },
 };
@@ -100,9 +100,9 @@ static const char *conflict(const settings *set)
         return "--ascii is for the text format";
     if (!set->input && (set->target || set->part >= 0 || set->layer))
         return "--target, --part and --layer choose a head of a model; they need --input";
-    if (set->target && set->part <= (int)ATT_PART_ENCODER)
+    if (set->target && set->part <= (int)ATT_BLOCK_ENCODER)
         return "--target is for --part decoder and cross: the encoder knows of none";
-    if (set->colour == COLOUR_ALWAYS && !text)
+    if (set->color == COLOR_ALWAYS && !text)
         return "--colour is for the text format";
     return NULL;
 }
@@ -130,10 +130,10 @@ static att_render_options render_options(const settings *set)
         .ascii = set->ascii,
     };
     if (!set->output) {
-        options.colour = output_colour((colour_choice)set->colour);
+        options.color = output_color((color_choice)set->color);
         options.width = output_width();
-    } else if (set->colour == COLOUR_ALWAYS) {
-        options.colour = output_colour(COLOUR_ALWAYS);
+    } else if (set->color == COLOR_ALWAYS) {
+        options.color = output_color(COLOR_ALWAYS);
     }
     return options;
 }
@@ -145,7 +145,7 @@ static bool is_folder(const char *path)
 }
 
 /* The file in `folder` for the document of a sheet: its name with the ending of the format. */
-static att_status document_path(att_text *out, const char *folder, const char *sheet,
+static att_status document_path(att_string *out, const char *folder, const char *sheet,
                                 const char *ending)
 {
     const char *slash = strrchr(sheet, '/');
@@ -153,11 +153,11 @@ static att_status document_path(att_text *out, const char *folder, const char *s
     const char *dot = strrchr(name, '.');
     size_t length = dot && dot != name ? (size_t)(dot - name) : strlen(name);
     bool closed = folder[strlen(folder) - 1] == '/';
-    return text_join(out, (text_piece[]){ { folder, strlen(folder) },
-                                          { "/", closed ? 0 : 1 },
-                                          { name, length },
-                                          { ending, strlen(ending) },
-                                          { 0 } });
+    return string_join(out, (string_piece[]){ { folder, strlen(folder) },
+                                              { "/", closed ? 0 : 1 },
+                                              { name, length },
+                                              { ending, strlen(ending) },
+                                              { 0 } });
 }
 
 /* One document for each sheet, in the folder that -o names. */
@@ -166,12 +166,12 @@ static att_status make_folder(output_list *files, const sheet_list *sheets, cons
 {
     att_render_options options = render_options(set);
     for (size_t i = 0; i < sheets->count; i++) {
-        att_text path = { 0 };
+        att_string path = { 0 };
         output_file *file = NULL;
-        if (document_path(&path, set->output, sheets->names[i], format_endings[options.format]) ==
-            ATT_OK)
+        if (document_path(&path, set->output, sheets->names[i],
+                          format_extensions[options.format]) == ATT_OK)
             file = output_add(files, path.data, "document");
-        att_text_free(&path);
+        att_string_free(&path);
         if (!file)
             return error_memory(err);
         att_status status = att_sheet_render(&file->bytes, sheets->sheets[i], &options, err);
@@ -182,7 +182,7 @@ static att_status make_folder(output_list *files, const sheet_list *sheets, cons
 }
 
 /* The document of all sheets: into *out for standard output, or as a file or files. */
-static att_status make_documents(att_text *out, output_list *files, const sheet_list *sheets,
+static att_status make_documents(att_string *out, output_list *files, const sheet_list *sheets,
                                  const settings *set, att_error *err)
 {
     if (set->output && is_folder(set->output))
@@ -201,26 +201,26 @@ static att_status make_documents(att_text *out, output_list *files, const sheet_
 }
 
 /* Every map that a plot line asked for, as the pictures asked for. */
-static att_status make_pictures(output_list *files, const sheet_list *sheets, const settings *set,
+static att_status make_drawings(output_list *files, const sheet_list *sheets, const settings *set,
                                 att_error *err)
 {
-    const picture_files asked = { set->svg, set->png, set->pdf, set->scale };
+    const drawing_files asked = { set->svg, set->png, set->pdf, set->scale };
     const att_map **maps;
     size_t count;
-    if (!pictures_asked(&asked))
+    if (!drawing_files_any(&asked))
         return ATT_OK;
     att_status status = sheets_maps(&maps, &count, sheets, err);
     if (status == ATT_OK && count == 0)
         status = error_set(err, ATT_BAD_INPUT, "",
                            "there is no map to draw: a sheet asks for one with a plot line");
     if (status == ATT_OK)
-        status = pictures_make(files, maps, count, &asked, err);
+        status = drawing_files_draw_maps(files, maps, count, &asked, err);
     free(maps);
     return status;
 }
 
 /* With --quiet a line for each sheet takes the place of the document. */
-static void print_outcomes(const sheet_list *sheets)
+static void print_check_results(const sheet_list *sheets)
 {
     for (size_t i = 0; i < sheets->count; i++) {
         size_t checks = att_sheet_checks(sheets->sheets[i]);
@@ -235,13 +235,15 @@ static void print_outcomes(const sheet_list *sheets)
 }
 
 /* No result may take the place of a sheet, or of a file that a sheet loads. */
-static att_status spare_inputs(const output_list *files, const sheet_list *sheets, att_error *err)
+static att_status check_inputs(const output_list *files, const sheet_list *sheets, att_error *err)
 {
     for (size_t i = 0; i < sheets->count; i++) {
         const att_sheet *sheet = sheets->sheets[i];
-        att_status status = output_spare(files, sheets->names[i], "is one of the sheets", err);
+        att_status status =
+            output_check_input(files, sheets->names[i], "is one of the sheets", err);
         for (size_t j = 0; j < att_sheet_file_count(sheet) && status == ATT_OK; j++)
-            status = output_spare(files, att_sheet_file_get(sheet, j), "is read by a sheet", err);
+            status =
+                output_check_input(files, att_sheet_file_get(sheet, j), "is read by a sheet", err);
         if (status != ATT_OK)
             return status;
     }
@@ -249,10 +251,10 @@ static att_status spare_inputs(const output_list *files, const sheet_list *sheet
 }
 
 /* Writes what was made. Files come first: standard output may be a pipe that closes early. */
-static att_status write_all(const output_list *files, const att_text *document,
+static att_status write_all(const output_list *files, const att_string *document,
                             const sheet_list *sheets, const settings *set, att_error *err)
 {
-    att_status status = spare_inputs(files, sheets, err);
+    att_status status = check_inputs(files, sheets, err);
     if (status == ATT_OK)
         status = output_check(files, err);
     if (status == ATT_OK)
@@ -260,7 +262,7 @@ static att_status write_all(const output_list *files, const att_text *document,
     if (status != ATT_OK)
         return status;
     if (set->quiet)
-        print_outcomes(sheets);
+        print_check_results(sheets);
     return output_stdout(document->data, document->length, err);
 }
 
@@ -269,13 +271,13 @@ static exit_code explain(const settings *set, char *const *names, int count)
     att_error err = { 0 };
     sheet_list sheets;
     output_list files = { 0 };
-    att_text document = { 0 };
-    const att_head_choice head = { .part =
-                                       set->part < 0 ? ATT_PART_ENCODER : (att_head_part)set->part,
-                                   .layer = set->layer,
-                                   .head = set->head,
-                                   .input = set->input,
-                                   .target = set->target };
+    att_string document = { 0 };
+    const att_head_selection head = { .block = set->part < 0 ? ATT_BLOCK_ENCODER
+                                                             : (att_attention_block)set->part,
+                                      .layer = set->layer,
+                                      .head = set->head,
+                                      .input = set->input,
+                                      .target = set->target };
     exit_code code =
         set->input ? sheets_load_model(&sheets, names, &head) : sheets_load(&sheets, names, count);
     if (code == EXIT_DONE) {
@@ -283,14 +285,14 @@ static exit_code explain(const settings *set, char *const *names, int count)
         if (!set->quiet)
             status = make_documents(&document, &files, &sheets, set, &err);
         if (status == ATT_OK)
-            status = make_pictures(&files, &sheets, set, &err);
+            status = make_drawings(&files, &sheets, set, &err);
         if (status == ATT_OK)
             status = write_all(&files, &document, &sheets, set, &err);
         code = status == ATT_OK ? EXIT_DONE : report(status, &err);
     }
     if (code == EXIT_DONE)
-        code = sheets_tell_failures(&sheets);
-    att_text_free(&document);
+        code = sheets_report_failures(&sheets);
+    att_string_free(&document);
     output_free(&files);
     sheets_free(&sheets);
     return code;
@@ -298,14 +300,14 @@ static exit_code explain(const settings *set, char *const *names, int count)
 
 exit_code explain_run(const struct verb *verb, int count, char **args)
 {
-    settings set = { .format = -1, .digits = -1, .colour = COLOUR_AUTO, .part = -1 };
+    settings set = { .format = -1, .digits = -1, .color = COLOR_AUTO, .part = -1 };
     int operands = 0;
     parse_result parsed = options_parse(verb, count, args, &set, &operands);
     if (parsed != PARSE_OK)
         return parsed == PARSE_HELP ? help_verb(verb) : EXIT_BAD_INPUT;
     const char *wrong = conflict(&set);
     if (!wrong)
-        wrong = pictures_bad(&(picture_files){ set.svg, set.png, set.pdf, set.scale });
+        wrong = drawing_files_conflict(&(drawing_files){ set.svg, set.png, set.pdf, set.scale });
     if (!wrong)
         wrong = bad_names(args, operands);
     if (!wrong && set.input && operands != 1)

@@ -8,15 +8,15 @@
 
 #include "lines.h"
 #include "output.h"
-#include "photos.h"
+#include "images.h"
 
-#define USUAL_RIDGE 0.01
+#define DEFAULT_RIDGE 0.01
 
 typedef struct settings {
     const char *output;
-    const char *like;
-    const char *rows;
-    const char *scale;
+    const char *targets;
+    const char *target_names;
+    const char *target_scale;
     double ridge;
 } settings;
 
@@ -34,35 +34,35 @@ const char features_details[] =
 
 const option features_options[] = {
     { .name = "output",
-      .letter = 'o',
-      .kind = OPTION_TEXT,
+      .short_name = 'o',
+      .kind = OPTION_STRING,
       .offset = offsetof(settings, output),
-      .takes = "FILE",
-      .says = "where the features go (.npy), or the eyes with --like; must be given" },
+      .placeholder = "FILE",
+      .help = "where the features go (.npy), or the eyes with --like; must be given" },
     { .name = "like",
-      .kind = OPTION_TEXT,
-      .offset = offsetof(settings, like),
-      .takes = "FILE",
-      .says = "features to learn to give, .npy of [rows,cells,depth]" },
+      .kind = OPTION_STRING,
+      .offset = offsetof(settings, targets),
+      .placeholder = "FILE",
+      .help = "features to learn to give, .npy of [rows,cells,depth]" },
     { .name = "rows",
-      .kind = OPTION_TEXT,
-      .offset = offsetof(settings, rows),
-      .takes = "FILE",
-      .says = "with --like: the name of the photograph of each row, a line each (default: those\n"
+      .kind = OPTION_STRING,
+      .offset = offsetof(settings, target_names),
+      .placeholder = "FILE",
+      .help = "with --like: the name of the photograph of each row, a line each (default: those\n"
               "given, in order)" },
     { .name = "scale",
-      .kind = OPTION_TEXT,
-      .offset = offsetof(settings, scale),
-      .takes = "FILE",
-      .says =
+      .kind = OPTION_STRING,
+      .offset = offsetof(settings, target_scale),
+      .placeholder = "FILE",
+      .help =
           "with --like: .npy of what its numbers are multiplied by, one for each of the depth" },
     { .name = "ridge",
       .kind = OPTION_REAL,
       .offset = offsetof(settings, ridge),
-      .takes = "X",
-      .says = "with --like: pull of the map towards 0, in mean variances (default 0.01)",
-      .least = 0,
-      .most = 1e6 },
+      .placeholder = "X",
+      .help = "with --like: pull of the map towards 0, in mean variances (default 0.01)",
+      .min = 0,
+      .max = 1e6 },
     { 0 },
 };
 
@@ -77,11 +77,11 @@ static const char *file_name(const char *path)
 /* The line, from 0, on which `name` stands in a list; -1: on none. */
 static int64_t find_line(const char *list, const char *name)
 {
-    size_t wanted = strlen(name);
+    size_t target_features = strlen(name);
     int64_t number = 0;
     for (const char *line = list; *line; number++) {
         size_t length = strcspn(line, "\n"), shown = strcspn(line, "\r\n");
-        if (shown == wanted && memcmp(line, name, wanted) == 0)
+        if (shown == target_features && memcmp(line, name, target_features) == 0)
             return number;
         line += length + (line[length] != 0);
     }
@@ -92,64 +92,66 @@ static int64_t find_line(const char *list, const char *name)
 static att_status find_rows(int64_t *rows, const char *path, char **photos, size_t count,
                             att_error *err)
 {
-    att_text list = { 0 };
-    att_status status = path ? lines_whole(&list, path, err) : ATT_OK;
+    att_string list = { 0 };
+    att_status status = path ? lines_read_all(&list, path, err) : ATT_OK;
     for (size_t i = 0; i < count && status == ATT_OK; i++) {
         const char *name = file_name(photos[i]);
         rows[i] = path ? find_line(list.data ? list.data : "", name) : (int64_t)i;
         if (rows[i] < 0)
             status = error_set(err, ATT_BAD_INPUT, path, "has no line '%s'", name);
     }
-    att_text_free(&list);
+    att_string_free(&list);
     return status;
 }
 
 /* ---- teaching: what is wanted of each cell */
 
 /* All features as others made them. */
-typedef struct wanted {
-    att_tensor all;   /* [rows,cells,depth] */
-    att_tensor scale; /* [depth], or nothing */
+typedef struct target_features {
+    att_tensor features; /* [rows,cells,depth] */
+    att_tensor scale;    /* [depth], or nothing */
     int64_t depth;
-} wanted;
+} target_features;
 
-static att_status load_wanted(wanted *out, const settings *set, int64_t cells, att_error *err)
+static att_status load_targets(target_features *out, const settings *set, int64_t cells,
+                               att_error *err)
 {
-    att_status status = att_npy_load(&out->all, set->like, err);
-    if (status == ATT_OK && set->scale)
-        status = att_npy_load(&out->scale, set->scale, err);
+    att_status status = att_npy_load(&out->features, set->targets, err);
+    if (status == ATT_OK && set->target_scale)
+        status = att_npy_load(&out->scale, set->target_scale, err);
     if (status != ATT_OK)
         return status;
-    if (out->all.rank != 3 || out->all.shape[1] != cells || out->all.shape[2] < 1)
-        return error_set(err, ATT_BAD_INPUT, set->like,
+    if (out->features.rank != 3 || out->features.shape[1] != cells || out->features.shape[2] < 1)
+        return error_set(err, ATT_BAD_INPUT, set->targets,
                          "must have 3 dimensions, [rows,%lld,depth]: the grid has %lld cells",
                          (long long)cells, (long long)cells);
-    out->depth = out->all.shape[2];
-    if (set->scale && (out->scale.rank != 1 || out->scale.shape[0] != out->depth))
-        return error_set(err, ATT_BAD_INPUT, set->scale, "must have %lld numbers",
+    out->depth = out->features.shape[2];
+    if (set->target_scale && (out->scale.rank != 1 || out->scale.shape[0] != out->depth))
+        return error_set(err, ATT_BAD_INPUT, set->target_scale, "must have %lld numbers",
                          (long long)out->depth);
     return ATT_OK;
 }
 
-static void wanted_free(wanted *w)
+static void target_features_free(target_features *w)
 {
-    att_tensor_free(&w->all);
+    att_tensor_free(&w->features);
     att_tensor_free(&w->scale);
 }
 
 /* Those of the photographs' cells, [count cells, depth]. */
-static att_status choose(att_tensor *out, const wanted *w, const int64_t *rows, int64_t count,
-                         const char *name, att_error *err)
+static att_status select_targets(att_tensor *out, const target_features *w, const int64_t *rows,
+                                 int64_t count, const char *name, att_error *err)
 {
-    int64_t cells = w->all.shape[1];
+    int64_t cells = w->features.shape[1];
     att_status status =
         att_tensor_new(out, ATT_F64, 2, (int64_t[]){ count * cells, w->depth }, err);
     for (int64_t i = 0; i < count * cells && status == ATT_OK; i++) {
-        if (rows[i / cells] >= w->all.shape[0])
+        if (rows[i / cells] >= w->features.shape[0])
             return error_set(err, ATT_BAD_INPUT, name, "has %lld rows, and row %lld is wanted",
-                             (long long)w->all.shape[0], (long long)rows[i / cells]);
+                             (long long)w->features.shape[0], (long long)rows[i / cells]);
         for (int64_t d = 0; d < w->depth; d++) {
-            double value = att_tensor_get(&w->all, (int64_t[]){ rows[i / cells], i % cells, d });
+            double value =
+                att_tensor_get(&w->features, (int64_t[]){ rows[i / cells], i % cells, d });
             double by = w->scale.rank ? att_tensor_get(&w->scale, &d) : 1;
             att_tensor_set(out, (int64_t[]){ i, d }, value * by);
         }
@@ -157,26 +159,27 @@ static att_status choose(att_tensor *out, const wanted *w, const int64_t *rows, 
     return status;
 }
 
-static att_status teach(att_eyes *eyes, const settings *set, char **photos, size_t count,
-                        const att_tensor *features, att_error *err)
+static att_status fit_projection(att_image_encoder *eyes, const settings *set, char **photos,
+                                 size_t count, const att_tensor *features, att_error *err)
 {
     int64_t cells = features->shape[1] * features->shape[2], depth = features->shape[3];
-    wanted w = { 0 };
+    target_features w = { 0 };
     att_tensor seen, chosen = { 0 };
     double left = 0;
     int64_t *rows = calloc(count, sizeof *rows);
-    att_status status = rows ? find_rows(rows, set->rows, photos, count, err) : error_memory(err);
+    att_status status =
+        rows ? find_rows(rows, set->target_names, photos, count, err) : error_memory(err);
     if (status == ATT_OK)
-        status = load_wanted(&w, set, cells, err);
+        status = load_targets(&w, set, cells, err);
     if (status == ATT_OK)
-        status = choose(&chosen, &w, rows, (int64_t)count, set->like, err);
+        status = select_targets(&chosen, &w, rows, (int64_t)count, set->targets, err);
     if (status == ATT_OK)
         status = att_tensor_reshape(&seen, features, 2,
                                     (int64_t[]){ (int64_t)count * cells, depth }, err);
     if (status == ATT_OK)
-        status = att_eyes_teach(eyes, &seen, &chosen, set->ridge, &left, err);
+        status = att_image_encoder_fit(eyes, &seen, &chosen, set->ridge, &left, err);
     if (status == ATT_OK)
-        status = att_eyes_save(eyes, set->output, err);
+        status = att_image_encoder_save(eyes, set->output, err);
     if (status == ATT_OK) {
         printf("taught by %lld cells to give %lld numbers for %lld; %.1f %% of the deviation is "
                "left\n",
@@ -185,7 +188,7 @@ static att_status teach(att_eyes *eyes, const settings *set, char **photos, size
         status = output_flush(err);
     }
     att_tensor_free(&chosen);
-    wanted_free(&w);
+    target_features_free(&w);
     free(rows);
     return status;
 }
@@ -196,31 +199,31 @@ static att_status teach(att_eyes *eyes, const settings *set, char **photos, size
 static att_status check_output(const settings *set, char **args, size_t count, att_error *err)
 {
     const output_names output = { &set->output, 1 };
-    const char *const others[] = { set->like, set->rows, set->scale };
+    const char *const others[] = { set->targets, set->target_names, set->target_scale };
     att_status status =
-        output_apart(output, (output_names){ (const char *const *)args, count }, err);
-    return status == ATT_OK ? output_apart(output, (output_names){ others, 3 }, err) : status;
+        output_check_paths(output, (output_names){ (const char *const *)args, count }, err);
+    return status == ATT_OK ? output_check_paths(output, (output_names){ others, 3 }, err) : status;
 }
 
-static att_status make(const settings *set, const char *path, char **photos, size_t count,
-                       att_error *err)
+static att_status run_features(const settings *set, const char *path, char **photos, size_t count,
+                               att_error *err)
 {
-    att_eyes *eyes = NULL;
+    att_image_encoder *eyes = NULL;
     att_tensor features = { 0 };
-    att_status status = att_eyes_load(&eyes, path, err);
+    att_status status = att_image_encoder_load(&eyes, path, err);
     if (status == ATT_OK)
-        status = photos_features(&features, eyes, (const char *const *)photos, count, err);
+        status = images_encode(&features, eyes, (const char *const *)photos, count, err);
     if (status == ATT_OK)
-        status = set->like ? teach(eyes, set, photos, count, &features, err)
-                           : att_npy_save(&features, set->output, err);
+        status = set->targets ? fit_projection(eyes, set, photos, count, &features, err)
+                              : att_npy_save(&features, set->output, err);
     att_tensor_free(&features);
-    att_eyes_free(eyes);
+    att_image_encoder_free(eyes);
     return status;
 }
 
 exit_code features_run(const struct verb *verb, int count, char **args)
 {
-    settings set = { .ridge = USUAL_RIDGE };
+    settings set = { .ridge = DEFAULT_RIDGE };
     int operands = 0;
     parse_result parsed = options_parse(verb, count, args, &set, &operands);
     if (parsed != PARSE_OK)
@@ -229,11 +232,11 @@ exit_code features_run(const struct verb *verb, int count, char **args)
         return report_usage(verb, "expects the eyes and a photograph");
     if (!set.output)
         return report_usage(verb, "needs --output: where the features go");
-    if (!set.like && (set.rows || set.scale || set.ridge != USUAL_RIDGE))
+    if (!set.targets && (set.target_names || set.target_scale || set.ridge != DEFAULT_RIDGE))
         return report_usage(verb, "--rows, --scale and --ridge are for --like");
     att_error err = { 0 };
     att_status status = check_output(&set, args, (size_t)operands, &err);
     if (status == ATT_OK)
-        status = make(&set, args[0], args + 1, (size_t)operands - 1, &err);
+        status = run_features(&set, args[0], args + 1, (size_t)operands - 1, &err);
     return status == ATT_OK ? EXIT_DONE : report(status, &err);
 }

@@ -29,25 +29,25 @@ const option gradcheck_options[] = {
     { .name = "samples",
       .kind = OPTION_FLAG,
       .offset = offsetof(settings, samples),
-      .says = "tell of every sample, not of operations only" },
+      .help = "tell of every sample, not of operations only" },
     { .name = "json",
       .kind = OPTION_FLAG,
       .offset = offsetof(settings, json),
-      .says = "write JSON, with every sample" },
+      .help = "write JSON, with every sample" },
     { .name = "list",
       .kind = OPTION_FLAG,
       .offset = offsetof(settings, list),
-      .says = "only name the operations" },
+      .help = "only name the operations" },
     { 0 },
 };
 
 /* One operation and what came of its samples. */
-typedef struct outcome {
+typedef struct op_result {
     int op;
     int count;
     att_gradcheck *samples; /* [count] */
-    int wrong;
-} outcome;
+    int failed_count;
+} op_result;
 
 /* ---------------------------------------------------------------- as a table */
 
@@ -73,7 +73,7 @@ static double larger(double a, double b)
 }
 
 /* The largest errors of an operation, and how many samples they are the largest of. */
-static void print_operation(const outcome *out)
+static void print_operation(const op_result *out)
 {
     att_gradcheck worst = out->samples[0];
     for (int i = 1; i < out->count; i++) {
@@ -81,7 +81,7 @@ static void print_operation(const outcome *out)
         worst.forward_error = larger(check->forward_error, worst.forward_error);
         worst.backward_error = larger(check->backward_error, worst.backward_error);
     }
-    worst.passed = out->wrong == 0;
+    worst.passed = out->failed_count == 0;
     printf("%-16s %-*d", worst.op, COUNT_WIDTH, out->count);
     print_errors(&worst);
 }
@@ -95,7 +95,7 @@ static void print_sample(const att_gradcheck *check)
         printf("%-16s the gradient of input %d is off\n", "", check->input + 1);
 }
 
-static void print_outcome(const settings *set, const outcome *out)
+static void print_outcome(const settings *set, const op_result *out)
 {
     if (!set->samples)
         print_operation(out);
@@ -120,7 +120,7 @@ static void print_number(const char *name, double x)
 }
 
 /* Names of operations and samples are ours: letters, digits, spaces, commas and dashes. */
-static void print_json(const outcome *out, bool first)
+static void print_json(const op_result *out, bool first)
 {
     for (int i = 0; i < out->count; i++) {
         const att_gradcheck *check = &out->samples[i];
@@ -137,9 +137,9 @@ static void print_json(const outcome *out, bool first)
 
 /* ---------------------------------------------------------------- running */
 
-static att_status check_operation(outcome *out, int op, att_error *err)
+static att_status check_operation(op_result *out, int op, att_error *err)
 {
-    *out = (outcome){ .op = op, .count = att_gradcheck_samples(op) };
+    *out = (op_result){ .op = op, .count = att_gradcheck_samples(op) };
     out->samples = calloc((size_t)out->count, sizeof *out->samples);
     if (!out->samples)
         return error_memory(err);
@@ -147,7 +147,7 @@ static att_status check_operation(outcome *out, int op, att_error *err)
         att_status status = att_gradcheck_run(&out->samples[i], op, i, err);
         if (status != ATT_OK)
             return status;
-        out->wrong += !out->samples[i].passed;
+        out->failed_count += !out->samples[i].passed;
     }
     return ATT_OK;
 }
@@ -158,7 +158,7 @@ static att_status check_all(const settings *set, const bool *chosen, int *sample
 {
     int done = 0;
     for (int op = 0; op < att_gradcheck_count(); op++) {
-        outcome out;
+        op_result out;
         if (!chosen[op])
             continue;
         att_status status = check_operation(&out, op, err);
@@ -170,7 +170,7 @@ static att_status check_all(const settings *set, const bool *chosen, int *sample
         if (status != ATT_OK)
             return status;
         *samples += out.count;
-        *wrong += out.wrong;
+        *wrong += out.failed_count;
         done++;
     }
     return ATT_OK;
@@ -216,7 +216,7 @@ static exit_code unknown_operation(const struct verb *verb, const char *name)
 }
 
 /* Marks the operations named; false, and told, where one is unknown. */
-static bool choose(const struct verb *verb, bool *chosen, char **names, int count)
+static bool select_ops(const struct verb *verb, bool *chosen, char **names, int count)
 {
     for (int op = 0; op < att_gradcheck_count(); op++)
         chosen[op] = count == 0;
@@ -259,7 +259,7 @@ exit_code gradcheck_run(const struct verb *verb, int count, char **args)
     if (!chosen)
         return report(error_memory(&err), &err);
     exit_code code = EXIT_BAD_INPUT;
-    if (choose(verb, chosen, args, operands))
+    if (select_ops(verb, chosen, args, operands))
         code = set.list ? list(chosen) : run(&set, chosen);
     free(chosen);
     return code;

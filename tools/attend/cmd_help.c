@@ -17,12 +17,12 @@ static exit_code finish(void)
 static void print_option(const option *row)
 {
     char written[64];
-    int length = row->letter
-                     ? snprintf(written, sizeof written, "  -%c, --%s", row->letter, row->name)
+    int length = row->short_name
+                     ? snprintf(written, sizeof written, "  -%c, --%s", row->short_name, row->name)
                      : snprintf(written, sizeof written, "      --%s", row->name);
-    if (row->takes)
-        snprintf(written + length, sizeof written - (size_t)length, " %s", row->takes);
-    printf("%-26s %s\n", written, row->says);
+    if (row->placeholder)
+        snprintf(written + length, sizeof written - (size_t)length, " %s", row->placeholder);
+    printf("%-26s %s\n", written, row->help);
 }
 
 exit_code help_verb(const struct verb *verb)
@@ -37,10 +37,10 @@ exit_code help_verb_about(const struct verb *verb, const void *about)
     if (verb->options)
         printf("\nOptions:\n");
     for (const option *row = verb->options; row && row->name; row++)
-        if (row->says)
+        if (row->help)
             print_option(row);
-    if (verb->print_more)
-        verb->print_more(about);
+    if (verb->print_extra_help)
+        verb->print_extra_help(about);
     return finish();
 }
 
@@ -49,7 +49,7 @@ exit_code help_program(void)
     printf("attend: attention in C, from the chalkboard sum to a trained model\n\n"
            "Usage: attend VERB [options] …\n\nVerbs:\n");
     for (const struct verb *row = verbs; row->name; row++)
-        printf("  %-10s %s\n", row->name, row->says);
+        printf("  %-10s %s\n", row->name, row->help);
     printf("\n'attend help VERB' tells more of one; 'attend --version' states the version.\n"
            "Exit codes: 0 done, 1 an expectation failed, 2 bad usage or input, 3 out of memory\n"
            "or a system error.\n");
@@ -60,7 +60,7 @@ exit_code help_run(const struct verb *verb, int count, char **args)
 {
     int operands = 0;
     parse_result parsed = options_parse(verb, count, args, NULL, &operands);
-    if (parsed == PARSE_BAD)
+    if (parsed == PARSE_ERROR)
         return EXIT_BAD_INPUT;
     if (parsed == PARSE_HELP)
         return help_verb(verb);

@@ -8,7 +8,7 @@
 
 typedef struct settings {
     const char *output;
-    const char *tokeniser;
+    const char *tokenizer;
     int tokens;
 } settings;
 
@@ -17,26 +17,26 @@ const char import_details[] =
     "eval, score, show and info take like one trained here. What is not understood (a version, a\n"
     "tensor, a way to quantise) is refused by name, and nothing is written.\n";
 
-static const char *const token_words[] = { "space", "char", NULL };
+static const char *const token_choices[] = { "space", "char", NULL };
 
 const option import_options[] = {
     { .name = "output",
-      .letter = 'o',
-      .kind = OPTION_TEXT,
+      .short_name = 'o',
+      .kind = OPTION_STRING,
       .offset = offsetof(settings, output),
-      .takes = "FILE",
-      .says = "where the model goes; must be given" },
+      .placeholder = "FILE",
+      .help = "where the model goes; must be given" },
     { .name = "tokens",
-      .kind = OPTION_WORD,
+      .kind = OPTION_CHOICE,
       .offset = offsetof(settings, tokens),
-      .takes = "HOW",
-      .words = token_words,
-      .says = "what a token of a line is: what stands between spaces, or a letter" },
+      .placeholder = "HOW",
+      .choices = token_choices,
+      .help = "what a token of a line is: what stands between spaces, or a letter" },
     { .name = "tokeniser",
-      .kind = OPTION_TEXT,
-      .offset = offsetof(settings, tokeniser),
-      .takes = "FILE",
-      .says = "the tokeniser of the weights, where it is not beside them" },
+      .kind = OPTION_STRING,
+      .offset = offsetof(settings, tokenizer),
+      .placeholder = "FILE",
+      .help = "the tokeniser of the weights, where it is not beside them" },
     { 0 },
 };
 
@@ -46,18 +46,18 @@ void import_print_formats(const void *about)
     printf("\nFormats:\n");
     const att_import_format *format;
     for (size_t i = 0; (format = att_import_format_get(i)); i++)
-        printf("  %-13s %s: %s\n", format->name, format->takes, format->says);
+        printf("  %-13s %s: %s\n", format->name, format->file, format->help);
 }
 
 static exit_code import_file(const char *format, const char *path, const settings *set)
 {
     att_error err = { 0 };
     att_bundle *bundle = NULL;
-    const att_import_how how = { .tokens = set->tokens < 0 ? NULL : token_words[set->tokens],
-                                 .tokeniser = set->tokeniser };
+    const att_import_options how = { .tokens = set->tokens < 0 ? NULL : token_choices[set->tokens],
+                                     .tokenizer = set->tokenizer };
     att_status status =
-        output_apart((output_names){ &set->output, 1 },
-                     (output_names){ (const char *[]){ path, set->tokeniser }, 2 }, &err);
+        output_check_paths((output_names){ &set->output, 1 },
+                           (output_names){ (const char *[]){ path, set->tokenizer }, 2 }, &err);
     if (status == ATT_OK)
         status = att_import(&bundle, format, path, &how, &err);
     if (status == ATT_OK)

@@ -18,22 +18,22 @@ const option info_options[] = {
     { .name = "json",
       .kind = OPTION_FLAG,
       .offset = offsetof(settings, json),
-      .says = "write one JSON object" },
+      .help = "write one JSON object" },
     { 0 },
 };
 
 /* A network that looks at photographs; false where the file is none, and nothing was told. */
-static bool tell_eyes(const char *path, bool json)
+static bool print_image_encoder(const char *path, bool json)
 {
-    att_eyes *eyes = NULL;
-    if (att_eyes_load(&eyes, path, NULL) != ATT_OK)
+    att_image_encoder *eyes = NULL;
+    if (att_image_encoder_load(&eyes, path, NULL) != ATT_OK)
         return false;
     printf(json ? "{\"family\":\"squeezenet\",\"labels\":%zu,\"depth\":%lld}\n"
                 : "a squeezenet, which looks at photographs\n"
                   "  labels             %zu\n"
                   "  features           7 x 7 cells of %lld numbers\n",
-           att_eyes_label_count(eyes), (long long)att_eyes_depth(eyes));
-    att_eyes_free(eyes);
+           att_image_encoder_label_count(eyes), (long long)att_image_encoder_channels(eyes));
+    att_image_encoder_free(eyes);
     return true;
 }
 
@@ -48,15 +48,15 @@ exit_code info_run(const struct verb *verb, int count, char **args)
         return report_usage(verb, "expects one model");
     att_error err = { 0 };
     att_model *model = NULL;
-    att_text text = { 0 };
+    att_string text = { 0 };
     att_status status = att_model_load(&model, args[0], &err);
-    if (status == ATT_BAD_INPUT && tell_eyes(args[0], set.json))
+    if (status == ATT_BAD_INPUT && print_image_encoder(args[0], set.json))
         return output_flush(&err) == ATT_OK ? EXIT_DONE : report(err.status, &err);
     if (status == ATT_OK)
         status = att_model_info(&text, model, set.json, &err);
     if (status == ATT_OK)
         status = output_stdout(text.data, text.length, &err);
-    att_text_free(&text);
+    att_string_free(&text);
     att_model_free(model);
     return status == ATT_OK ? EXIT_DONE : report(status, &err);
 }

@@ -6,7 +6,7 @@
 
 #include "kinds.h"
 
-static const char *const too_long_words[] = { "refuse", "cut", NULL };
+static const char *const input_overflow_choices[] = { "refuse", "cut", NULL };
 
 const char run_details[] =
     "Reads lines from standard input and writes the model's answer to each, in order, a line "
@@ -29,60 +29,65 @@ const char run_details[] =
 #define ROW(NAME, KIND, MEMBER, TAKES, SAYS, ...)                                                  \
     {                                                                                              \
         .name = NAME, .kind = OPTION_##KIND, .offset = offsetof(run_settings, MEMBER),             \
-        .takes = TAKES, .says = SAYS, ##__VA_ARGS__                                                \
+        .placeholder = TAKES, .help = SAYS, ##__VA_ARGS__                                          \
     }
 
 const option run_options[] = {
-    ROW("prompt", TEXT, prompt, "TEXT", "what a language model goes on from; '-': standard input",
-        .kinds = KIND_TEXT, .empty = true),
-    ROW("length", NUMBER, length, "N", "tokens that it adds (default 500)", .least = 1, .most = 1e9,
-        .kinds = KIND_TEXT),
+    ROW("prompt", STRING, prompt, "TEXT", "what a language model goes on from; '-': standard input",
+        .model_types = TYPE_LM, .allow_empty = true),
+    ROW("length", INTEGER, max_new_tokens, "N", "tokens that it adds (default 500)", .min = 1,
+        .max = 1e9, .model_types = TYPE_LM),
     ROW("json", FLAG, json, NULL, "an object a line: text, scores, tokens of both sides"),
     ROW("attention", FLAG, attention, NULL, "with --json: the attention of each token too",
-        .kinds = KINDS_ASKED),
+        .model_types = TYPES_READ_LINES),
     ROW("heads", FLAG, heads, NULL, "with --json: the attention of every layer and head too",
-        .kinds = KINDS_ASKED),
+        .model_types = TYPES_READ_LINES),
     ROW("score", FLAG, score, NULL, "before each answer its log-probability and a tab",
-        .kinds = KINDS_ASKED),
+        .model_types = TYPES_READ_LINES),
     ROW("alignments", FLAG, alignments, NULL,
         "after each answer a tab and i-j for source token i and answer token j, from 0",
-        .kinds = KINDS_WRITE_LINES),
-    ROW("n-best", NUMBER, n_best, "N",
-        "the N best answers to each line, each after the line's number and its rank", .least = 1,
-        .most = 1000, .kinds = KINDS_WRITE_LINES),
-    ROW("nbest", NUMBER, n_best, "N", NULL, .least = 1, .most = 1000, .kinds = KINDS_WRITE_LINES),
-    ROW("copy-unknown", FLAG, copy_unknown, NULL,
+        .model_types = TYPES_GENERATE_LINES),
+    ROW("n-best", INTEGER, n_best, "N",
+        "the N best answers to each line, each after the line's number and its rank", .min = 1,
+        .max = 1000, .model_types = TYPES_GENERATE_LINES),
+    ROW("nbest", INTEGER, n_best, "N", NULL, .min = 1, .max = 1000,
+        .model_types = TYPES_GENERATE_LINES),
+    ROW("copy-unknown", FLAG, replace_unknown, NULL,
         "put the source token looked at most in the place of an unknown one",
-        .kinds = KINDS_WRITE_LINES),
-    ROW("layer", NUMBER, layer, "N", "whose attention is meant by all of these (default: the last)",
-        .least = 1, .most = 1000, .kinds = KINDS_WRITE_LINES),
-    ROW("head", NUMBER, head, "N", "likewise (default: the mean of the layer's heads)", .least = 1,
-        .most = 1000, .kinds = KINDS_WRITE_LINES),
-    ROW("eyes", TEXT, eyes, "FILE",
+        .model_types = TYPES_GENERATE_LINES),
+    ROW("layer", INTEGER, layer, "N",
+        "whose attention is meant by all of these (default: the last)", .min = 1, .max = 1000,
+        .model_types = TYPES_GENERATE_LINES),
+    ROW("head", INTEGER, head, "N", "likewise (default: the mean of the layer's heads)", .min = 1,
+        .max = 1000, .model_types = TYPES_GENERATE_LINES),
+    ROW("eyes", STRING, image_encoder, "FILE",
         "look at photographs, which come after the model, with this network",
-        .kinds = KIND_PICTURE),
-    ROW("prefix", TEXT, prefix, "TEXT", "what every answer begins with",
-        .kinds = KINDS_WRITE_LINES),
-    ROW("prefixes", TEXT, prefixes, "FILE", "a line for each answer to begin with",
-        .kinds = KINDS_WRITE_LINES),
-    DECODING_OPTIONS(run_settings, KINDS_WRITE),
-    ROW("longest", NUMBER, longest, "N",
-        "tokens of a line at most (default: as many as the model can take)", .least = 1,
-        .most = 1e9, .kinds = KINDS_ASKED),
-    ROW("too-long", WORD, too_long, "WHAT", "refuse a longer line (default), or cut it and say so",
-        .words = too_long_words, .kinds = KINDS_ASKED),
-    ROW("batch", NUMBER, batch, "N", "lines at a time (default: as fits); answers stay the same",
-        .least = 1, .most = 1e6, .kinds = KINDS_ASKED),
+        .model_types = TYPE_CAPTION),
+    ROW("prefix", STRING, prefix, "TEXT", "what every answer begins with",
+        .model_types = TYPES_GENERATE_LINES),
+    ROW("prefixes", STRING, prefixes, "FILE", "a line for each answer to begin with",
+        .model_types = TYPES_GENERATE_LINES),
+    DECODING_OPTIONS(run_settings, TYPES_GENERATE),
+    ROW("longest", INTEGER, max_input_length, "N",
+        "tokens of a line at most (default: as many as the model can take)", .min = 1, .max = 1e9,
+        .model_types = TYPES_READ_LINES),
+    ROW("too-long", CHOICE, input_overflow, "WHAT",
+        "refuse a longer line (default), or cut it and say so", .choices = input_overflow_choices,
+        .model_types = TYPES_READ_LINES),
+    ROW("batch", INTEGER, batch_size, "N",
+        "lines at a time (default: as fits); answers stay the same", .min = 1, .max = 1e6,
+        .model_types = TYPES_READ_LINES),
     { 0 },
 };
 
-static run_kind *const runs[ATT_KINDS] = { [ATT_KIND_PAIRS] = run_pairs,
-                                           [ATT_KIND_TEXT] = run_text,
-                                           [ATT_KIND_LABEL] = run_labels,
-                                           [ATT_KIND_PICTURE] = run_pictures };
+static run_by_type *const run_functions[ATT_MODEL_TYPES] = { [ATT_MODEL_SEQ2SEQ] = run_seq2seq,
+                                                             [ATT_MODEL_LM] = run_lm,
+                                                             [ATT_MODEL_CLASSIFIER] =
+                                                                 run_classifier,
+                                                             [ATT_MODEL_CAPTION] = run_caption };
 
 /* Operands after the model: others read standard input. */
-static const int most_inputs[ATT_KINDS] = { [ATT_KIND_PICTURE] = 1 };
+static const int max_inputs[ATT_MODEL_TYPES] = { [ATT_MODEL_CAPTION] = 1 };
 
 static exit_code run_model(const struct verb *verb, const run_settings *set, const char *path)
 {
@@ -91,55 +96,55 @@ static exit_code run_model(const struct verb *verb, const run_settings *set, con
     exit_code code = EXIT_DONE;
     att_status status = decoding_open(&models, &set->decoding, path, &err);
     if (status == ATT_OK) {
-        att_kind kind = att_model_kind(models.model);
-        code = kinds_check(verb, kind, runs[kind] != NULL, set, &(run_settings){ 0 });
-        if (code == EXIT_DONE && !set->eyes && set->input_count > most_inputs[kind])
+        att_model_type kind = att_model_type_get(models.model);
+        code = model_type_check(verb, kind, run_functions[kind] != NULL, set, &(run_settings){ 0 });
+        if (code == EXIT_DONE && !set->image_encoder && set->input_count > max_inputs[kind])
             code = report_usage(verb, "%s",
-                                most_inputs[kind] > 0 ? "expects one file of pictures"
-                                                      : "expects one model");
+                                max_inputs[kind] > 0 ? "expects one file of pictures"
+                                                     : "expects one model");
         if (code == EXIT_DONE)
-            status = runs[kind](set, &models, &err);
+            status = run_functions[kind](set, &models, &err);
     }
     decoding_close(&models);
     return status == ATT_OK ? code : report(status, &err);
 }
 
 /* What contradicts what; NULL: nothing. */
-static const char *contradiction(const run_settings *set)
+static const char *conflict(const run_settings *set)
 {
     if ((set->attention || set->heads) && !set->json)
         return set->heads ? "--heads is for --json" : "--attention is for --json";
-    bool looks = set->attention || set->heads || set->alignments || set->copy_unknown ||
+    bool looks = set->attention || set->heads || set->alignments || set->replace_unknown ||
                  set->decoding.coverage_penalty > 0;
     if ((set->layer > 0 || set->head > 0) && !looks)
         return "--layer and --head say whose attention is meant, and nothing asks for any";
     if (set->prefix && set->prefixes)
         return "--prefix is for all answers and --prefixes for each: only one of them can be";
-    if (set->eyes && set->input_count == 0)
+    if (set->image_encoder && set->input_count == 0)
         return "--eyes is for photographs, which come after the model";
     if (set->score && set->json)
         return "--json has the score already";
     if (set->alignments && set->json)
         return "--json has the attention of every token: --alignments is for text";
-    return decoding_bad(&set->decoding);
+    return decoding_conflict(&set->decoding);
 }
 
 exit_code run_run(const struct verb *verb, int count, char **args)
 {
     run_settings set;
-    memset(&set, 0, sizeof set); /* run_photos() compares all of it */
+    memset(&set, 0, sizeof set); /* run_image_encoder() compares all of it */
     exit_code code;
     int operands = 0;
     parse_result parsed = options_parse(verb, count, args, &set, &operands);
     if (parsed != PARSE_OK)
         return parsed == PARSE_HELP ? help_verb(verb) : EXIT_BAD_INPUT;
-    if (operands > 1 && run_photos(&code, verb, &set, args, operands))
+    if (operands > 1 && run_image_encoder(&code, verb, &set, args, operands))
         return code;
     if (operands < 1)
         return report_usage(verb, "expects a model");
     set.inputs = (const char *const *)args + 1;
     set.input_count = operands - 1;
-    const char *wrong = contradiction(&set);
+    const char *wrong = conflict(&set);
     if (wrong)
         return report_usage(verb, "%s", wrong);
     return run_model(verb, &set, args[0]);

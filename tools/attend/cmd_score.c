@@ -19,14 +19,14 @@ const option score_options[] = {
     { .name = "json",
       .kind = OPTION_FLAG,
       .offset = offsetof(score_settings, json),
-      .says = "an object a line: text, score, tokens of both sides, score of each" },
-    DECODING_ROW(score_settings, "with", TEXT, with, "MODELS",
+      .help = "an object a line: text, score, tokens of both sides, score of each" },
+    DECODING_ROW(score_settings, "with", STRING, ensemble, "MODELS",
                  "other models, with commas between them, that score together with it"),
     { 0 },
 };
 
-static score_kind *const scores[ATT_KINDS] = {
-    [ATT_KIND_PAIRS] = score_pairs, [ATT_KIND_TEXT] = score_text
+static score_by_type *const score_functions[ATT_MODEL_TYPES] = {
+    [ATT_MODEL_SEQ2SEQ] = score_seq2seq, [ATT_MODEL_LM] = score_lm
 };
 
 static exit_code score(const struct verb *verb, const score_settings *set, const char *path,
@@ -37,10 +37,11 @@ static exit_code score(const struct verb *verb, const score_settings *set, const
     exit_code code = EXIT_DONE;
     att_status status = decoding_open(&models, &set->decoding, path, &err);
     if (status == ATT_OK) {
-        att_kind kind = att_model_kind(models.model);
-        code = kinds_check(verb, kind, scores[kind] != NULL, set, &(score_settings){ 0 });
+        att_model_type kind = att_model_type_get(models.model);
+        code = model_type_check(verb, kind, score_functions[kind] != NULL, set,
+                                &(score_settings){ 0 });
         if (code == EXIT_DONE)
-            status = scores[kind](set, &models, file, &err);
+            status = score_functions[kind](set, &models, file, &err);
     }
     decoding_close(&models);
     return status == ATT_OK ? code : report(status, &err);

@@ -6,7 +6,7 @@
 
 #include "kinds.h"
 #include "output.h"
-#include "pictures.h"
+#include "drawing_files.h"
 
 const char show_details[] =
     "Answers INPUT and draws the attention: a row for each token of the answer, a column for each\n"
@@ -23,61 +23,64 @@ const char show_details[] =
     "may\n"
     "be left out.\n";
 
-static const char *const part_words[] = { "cross", "encoder", "decoder", NULL };
+static const char *const part_choices[] = { "cross", "encoder", "decoder", NULL };
 
 #define ROW(NAME, LETTER, KIND, MEMBER, TAKES, SAYS, ...)                                          \
     {                                                                                              \
-        .name = NAME, .letter = LETTER, .kind = OPTION_##KIND,                                     \
-        .offset = offsetof(show_settings, MEMBER), .takes = TAKES, .says = SAYS, ##__VA_ARGS__     \
+        .name = NAME, .short_name = LETTER, .kind = OPTION_##KIND,                                 \
+        .offset = offsetof(show_settings, MEMBER), .placeholder = TAKES, .help = SAYS,             \
+        ##__VA_ARGS__                                                                              \
     }
 
 const option show_options[] = {
-    ROW("target", 't', TEXT, target, "TEXT", "follow this answer instead of the model's own",
-        .kinds = KINDS_WRITE_LINES),
-    DECODING_OPTIONS(show_settings, KINDS_WRITE_LINES),
-    ROW("part", 0, WORD, part, "WHICH",
+    ROW("target", 't', STRING, target, "TEXT", "follow this answer instead of the model's own",
+        .model_types = TYPES_GENERATE_LINES),
+    DECODING_OPTIONS(show_settings, TYPES_GENERATE_LINES),
+    ROW("part", 0, CHOICE, part, "WHICH",
         "cross: the answer to the input (default); encoder or decoder: either to itself",
-        .words = part_words, .kinds = KINDS_WRITE_LINES),
-    ROW("layer", 0, NUMBER, layer, "N", "draw this layer of the model (default: the last)",
-        .least = 1, .most = 1000, .kinds = KINDS_WRITE_LINES),
-    ROW("head", 0, NUMBER, head, "N", "draw this head of the layer (default: the mean of all)",
-        .least = 1, .most = 1000),
+        .choices = part_choices, .model_types = TYPES_GENERATE_LINES),
+    ROW("layer", 0, INTEGER, layer, "N", "draw this layer of the model (default: the last)",
+        .min = 1, .max = 1000, .model_types = TYPES_GENERATE_LINES),
+    ROW("head", 0, INTEGER, head, "N", "draw this head of the layer (default: the mean of all)",
+        .min = 1, .max = 1000),
     ROW("heads", 0, FLAG, heads, NULL, "draw every head of the layer, beside each other",
-        .kinds = KINDS_WRITE_LINES),
-    ROW("cell", 0, TEXT, cell, "LAYER:UNIT", "colour the input by one unit of a recurrent model"),
-    ROW("signal", 0, WORD, signal, "WHAT",
-        "what is read off it: hidden, or cell (default where there is one)", .words = signal_words),
+        .model_types = TYPES_GENERATE_LINES),
+    ROW("cell", 0, STRING, unit, "LAYER:UNIT", "colour the input by one unit of a recurrent model"),
+    ROW("signal", 0, CHOICE, signal, "WHAT",
+        "what is read off it: hidden, or cell (default where there is one)",
+        .choices = signal_choices),
     ROW("gradients", 0, FLAG, gradients, NULL,
         "of a language model: plot how far the last loss reaches back"),
     ROW("json", 0, FLAG, json, NULL, "with --cell or --gradients: the numbers as a JSON object"),
-    ROW("svg", 0, TEXT, svg, "FILE", "draw the map as SVG"),
-    ROW("png", 0, TEXT, png, "FILE", "the same as PNG"),
-    ROW("pdf", 0, TEXT, pdf, "FILE", "the same as PDF"),
-    ROW("scale", 0, REAL, scale, "X", "pixels of a PNG to one of the SVG (default 2)",
-        .least = 0.01, .most = 100),
-    ROW("html", 0, TEXT, html, "FILE", "a page with the map, tokens and probabilities"),
-    ROW("digits", 'd', NUMBER, digits, "N", "digits after the decimal point (default 2)",
-        .least = 0, .most = 17, .kinds = KINDS_WRITE_LINES),
-    ROW("colour", 0, WORD, colour, "WHEN", "auto (default), always or never",
-        .words = colour_words),
-    ROW("color", 0, WORD, colour, "WHEN", NULL, .words = colour_words),
+    ROW("svg", 0, STRING, svg, "FILE", "draw the map as SVG"),
+    ROW("png", 0, STRING, png, "FILE", "the same as PNG"),
+    ROW("pdf", 0, STRING, pdf, "FILE", "the same as PDF"),
+    ROW("scale", 0, REAL, scale, "X", "pixels of a PNG to one of the SVG (default 2)", .min = 0.01,
+        .max = 100),
+    ROW("html", 0, STRING, html, "FILE", "a page with the map, tokens and probabilities"),
+    ROW("digits", 'd', INTEGER, digits, "N", "digits after the decimal point (default 2)", .min = 0,
+        .max = 17, .model_types = TYPES_GENERATE_LINES),
+    ROW("colour", 0, CHOICE, color, "WHEN", "auto (default), always or never",
+        .choices = color_choices),
+    ROW("color", 0, CHOICE, color, "WHEN", NULL, .choices = color_choices),
     ROW("ascii", 0, FLAG, ascii, NULL, "draw with ASCII characters alone"),
     ROW("quiet", 'q', FLAG, quiet, NULL, "no map in the terminal, only files"),
-    ROW("picture", 0, NUMBER, picture, "N", "which of the pictures to show, from 0 (default 0)",
-        .least = 0, .most = 1e9, .kinds = KIND_PICTURE),
-    ROW("eyes", 0, TEXT, eyes, "FILE", "look at the photograph INPUT with this network",
-        .kinds = KIND_PICTURE),
-    ROW("features", 0, TEXT, features, "FILE",
+    ROW("picture", 0, INTEGER, image_index, "N",
+        "which of the pictures to show, from 0 (default 0)", .min = 0, .max = 1e9,
+        .model_types = TYPE_CAPTION),
+    ROW("eyes", 0, STRING, image_encoder, "FILE", "look at the photograph INPUT with this network",
+        .model_types = TYPE_CAPTION),
+    ROW("features", 0, STRING, features, "FILE",
         "the pictures as .npy (default: those that the model was validated on)",
-        .kinds = KIND_PICTURE),
+        .model_types = TYPE_CAPTION),
     { 0 },
 };
 
-static const show_settings usual = { .digits = 2, .colour = COLOUR_AUTO };
+static const show_settings defaults = { .digits = 2, .color = COLOR_AUTO };
 
 /* A language model answers nothing: what can be seen of it is inside. */
-static att_status show_text(const show_settings *set, const decoding *models, const char *input,
-                            att_error *err)
+static att_status show_lm(const show_settings *set, const decoding *models, const char *input,
+                          att_error *err)
 {
     (void)set;
     (void)models;
@@ -87,18 +90,19 @@ static att_status show_text(const show_settings *set, const decoding *models, co
                      "a recurrent one");
 }
 
-static show_kind *const shows[ATT_KINDS] = { [ATT_KIND_PAIRS] = show_pairs,
-                                             [ATT_KIND_TEXT] = show_text,
-                                             [ATT_KIND_LABEL] = show_labels,
-                                             [ATT_KIND_PICTURE] = show_pictures };
+static show_by_type *const show_functions[ATT_MODEL_TYPES] = { [ATT_MODEL_SEQ2SEQ] = show_seq2seq,
+                                                               [ATT_MODEL_LM] = show_lm,
+                                                               [ATT_MODEL_CLASSIFIER] =
+                                                                   show_classifier,
+                                                               [ATT_MODEL_CAPTION] = show_caption };
 
-static att_status spare_inputs(const show_settings *set, const char *path, const char *input,
-                               att_error *err)
+static att_status check_paths(const show_settings *set, const char *path, const char *input,
+                              att_error *err)
 {
     const char *const written[] = { set->svg, set->png, set->pdf, set->html };
-    const char *const read[] = { path, input, set->features, set->eyes };
-    return output_apart((output_names){ written, sizeof written / sizeof *written },
-                        (output_names){ read, sizeof read / sizeof *read }, err);
+    const char *const read[] = { path, input, set->features, set->image_encoder };
+    return output_check_paths((output_names){ written, sizeof written / sizeof *written },
+                              (output_names){ read, sizeof read / sizeof *read }, err);
 }
 
 static exit_code show(const struct verb *verb, const show_settings *set, const char *path,
@@ -107,16 +111,18 @@ static exit_code show(const struct verb *verb, const show_settings *set, const c
     att_error err = { 0 };
     decoding models;
     exit_code code = EXIT_DONE;
-    att_status status = spare_inputs(set, path, input, &err);
+    att_status status = check_paths(set, path, input, &err);
     if (status != ATT_OK)
         return report(status, &err);
     status = decoding_open(&models, &set->decoding, path, &err);
     if (status == ATT_OK) {
-        att_kind kind = att_model_kind(models.model);
-        show_kind *way = set->cell ? show_cell : set->gradients ? show_gradients : shows[kind];
-        code = show_looks_inside(set) ? show_inside_check(verb, set, &usual)
-                                      : kinds_check(verb, kind, way != NULL, set, &usual);
-        if (code == EXIT_DONE && !input && (kind != ATT_KIND_PICTURE || show_looks_inside(set)))
+        att_model_type kind = att_model_type_get(models.model);
+        show_by_type *way = set->unit        ? show_unit
+                            : set->gradients ? show_gradients
+                                             : show_functions[kind];
+        code = show_inspects_units(set) ? show_units_check(verb, set, &defaults)
+                                        : model_type_check(verb, kind, way != NULL, set, &defaults);
+        if (code == EXIT_DONE && !input && (kind != ATT_MODEL_CAPTION || show_inspects_units(set)))
             code = report_usage(verb, "expects a model and an input");
         if (code == EXIT_DONE)
             status = way(set, &models, input, &err);
@@ -127,25 +133,25 @@ static exit_code show(const struct verb *verb, const show_settings *set, const c
 
 exit_code show_run(const struct verb *verb, int count, char **args)
 {
-    show_settings set = usual;
+    show_settings set = defaults;
     int operands = 0;
     parse_result parsed = options_parse(verb, count, args, &set, &operands);
     if (parsed != PARSE_OK)
         return parsed == PARSE_HELP ? help_verb(verb) : EXIT_BAD_INPUT;
-    const picture_files asked = { set.svg, set.png, set.pdf, set.scale };
-    const char *wrong = pictures_bad(&asked);
+    const drawing_files asked = { set.svg, set.png, set.pdf, set.scale };
+    const char *wrong = drawing_files_conflict(&asked);
     if (!wrong && set.html && (strcmp(set.html, "-") == 0 || !set.html[0]))
         wrong = "--html writes a file, not standard output";
-    if (!wrong && set.quiet && !set.html && !pictures_asked(&asked))
+    if (!wrong && set.quiet && !set.html && !drawing_files_any(&asked))
         wrong = "--quiet needs --svg, --png, --pdf or --html: there would be nothing to see";
     if (!wrong && set.head > 0 && set.heads)
         wrong = "--head draws one head and --heads all of them";
-    if (!wrong && (set.json || set.signal) && !show_looks_inside(&set))
+    if (!wrong && (set.json || set.signal) && !show_inspects_units(&set))
         wrong = "--json and --signal are for --cell and --gradients";
     if (!wrong && set.html && set.part != SHOW_CROSS)
         wrong = "--html is for the attention of the answer to the input";
     if (!wrong)
-        wrong = decoding_bad(&set.decoding);
+        wrong = decoding_conflict(&set.decoding);
     if (!wrong && (operands < 1 || operands > 2))
         wrong = "expects a model and an input";
     if (wrong)

@@ -29,24 +29,27 @@ const char train_details[] =
     "alone, those under Transformer to the other.\n";
 
 const option train_options[] = {
-    { .name = "config", .kind = OPTION_TEXT, .takes = "FILE", .says = "read options from a file" },
-    { .name = "quiet", .letter = 'q', .kind = OPTION_FLAG, .says = "show only the end" },
+    { .name = "config",
+      .kind = OPTION_STRING,
+      .placeholder = "FILE",
+      .help = "read options from a file" },
+    { .name = "quiet", .short_name = 'q', .kind = OPTION_FLAG, .help = "show only the end" },
     { 0 },
 };
 
 /* ---- stopping */
 
-static volatile sig_atomic_t caught;
+static volatile sig_atomic_t caught_signal;
 
-static void note_signal(int number)
+static void on_signal(int number)
 {
-    caught = number;
+    caught_signal = number;
 }
 
 /* A second signal ends the program at once: the last checkpoint is whole at any moment. */
 static void catch_signals(void)
 {
-    struct sigaction action = { .sa_handler = note_signal, .sa_flags = (int)SA_RESETHAND };
+    struct sigaction action = { .sa_handler = on_signal, .sa_flags = (int)SA_RESETHAND };
     sigemptyset(&action.sa_mask);
     sigaction(SIGINT, &action, NULL);
     sigaction(SIGTERM, &action, NULL);
@@ -55,18 +58,18 @@ static void catch_signals(void)
 /* Ends as the signal would have: so that a script that called us stops too. */
 static exit_code end_by_signal(void)
 {
-    signal(caught, SIG_DFL);
-    raise(caught);
+    signal(caught_signal, SIG_DFL);
+    raise(caught_signal);
     return EXIT_SYSTEM;
 }
 
 /* ---- the run */
 
-static bool watch(void *context, const att_training_progress *progress)
+static bool on_progress(void *context, const att_training_progress *progress)
 {
-    train_show *show = context;
-    train_show_event(show, progress);
-    return !caught && show->status == ATT_OK;
+    train_progress *show = context;
+    train_progress_event(show, progress);
+    return !caught_signal && show->status == ATT_OK;
 }
 
 static double now(void)
@@ -77,9 +80,9 @@ static double now(void)
 }
 
 /* A resumed run adds to the log of before. */
-static att_status open_log(train_show *show, const att_settings *settings, att_error *err)
+static att_status open_log(train_progress *show, const att_settings *settings, att_error *err)
 {
-    att_text path = { 0 }, resume = { 0 };
+    att_string path = { 0 }, resume = { 0 };
     att_status status = att_settings_get(&path, settings, "log", err);
     if (status == ATT_OK)
         status = att_settings_get(&resume, settings, "resume", err);
@@ -88,22 +91,22 @@ static att_status open_log(train_show *show, const att_settings *settings, att_e
         if (!show->log)
             status = error_set(err, ATT_BAD_INPUT, path.data, "cannot open: %s", strerror(errno));
     }
-    att_text_free(&path);
-    att_text_free(&resume);
+    att_string_free(&path);
+    att_string_free(&resume);
     return status;
 }
 
 static att_status print_report(const att_training *training, att_error *err)
 {
-    att_text text = { 0 };
+    att_string text = { 0 };
     att_status status = att_training_report(&text, training, err);
     if (status == ATT_OK && text.length > 0)
         printf("%s\n", text.data);
-    att_text_free(&text);
+    att_string_free(&text);
     return status == ATT_OK ? output_flush(err) : status;
 }
 
-static att_status run(att_training *training, train_show *show, att_error *err)
+static att_status run(att_training *training, train_progress *show, att_error *err)
 {
     double began = now();
     if (!show->quiet) {
@@ -111,14 +114,14 @@ static att_status run(att_training *training, train_show *show, att_error *err)
         if (status != ATT_OK)
             return status;
     }
-    att_status status = att_training_run(training, watch, show, err);
+    att_status status = att_training_run(training, on_progress, show, err);
     if (status == ATT_OK && show->status != ATT_OK) {
         *err = show->err;
         status = show->status;
     }
     if (status == ATT_OK)
-        train_show_end(show, training, now() - began);
-    else if (show->on_line)
+        train_progress_end(show, training, now() - began);
+    else if (show->line_open)
         putchar('\n');
     return status == ATT_OK ? output_flush(err) : status;
 }
@@ -127,13 +130,13 @@ static exit_code train(const train_request *request)
 {
     att_error err = { 0 };
     att_training *training = NULL;
-    train_show show = { .live = isatty(STDOUT_FILENO) && !request->quiet,
-                        .quiet = request->quiet,
-                        .log_name = "log" };
+    train_progress show = { .live = isatty(STDOUT_FILENO) && !request->quiet,
+                            .quiet = request->quiet,
+                            .log_name = "log" };
     catch_signals();
     att_status status = att_training_new(&training, request->settings, &err);
     if (status == ATT_OK)
-        show.kind = att_training_kind(training);
+        show.model_type = att_training_model_type(training);
     if (status == ATT_OK)
         status = open_log(&show, request->settings, &err);
     if (status == ATT_OK)
@@ -141,24 +144,24 @@ static exit_code train(const train_request *request)
     if (show.log)
         fclose(show.log);
     att_training_free(training);
-    if (status == ATT_OK && caught)
+    if (status == ATT_OK && caught_signal)
         return end_by_signal();
     return status == ATT_OK ? EXIT_DONE : report(status, &err);
 }
 
 static bool is_given(const att_settings *settings, const char *key)
 {
-    att_text value = { 0 };
+    att_string value = { 0 };
     bool given = att_settings_get(&value, settings, key, NULL) == ATT_OK && value.length > 0;
-    att_text_free(&value);
+    att_string_free(&value);
     return given;
 }
 
 /* Refuses a command without a task, and names all there are. */
-static exit_code refuse_nothing(const struct verb *verb)
+static exit_code report_missing_task(const struct verb *verb)
 {
     char list[256] = "";
-    const char *const *words = att_setting_find("task")->words;
+    const char *const *words = att_setting_find("task")->choices;
     for (size_t i = 0, length = 0; words[i] && length < sizeof list; i++)
         length += (size_t)snprintf(list + length, sizeof list - length, "%s%s",
                                    i == 0         ? ""
@@ -175,12 +178,12 @@ static exit_code check(const train_request *request, const struct verb *verb)
     att_error err = { 0 };
     bool files = is_given(settings, "train") || is_given(settings, "source");
     bool resumed = is_given(settings, "resume");
-    att_text task = { 0 };
+    att_string task = { 0 };
     att_status status = att_settings_get(&task, settings, "task", &err);
     bool named = request->task || (status == ATT_OK && strcmp(task.data, "pairs") != 0);
-    att_text_free(&task);
+    att_string_free(&task);
     if (!named && !files && !resumed)
-        return refuse_nothing(verb);
+        return report_missing_task(verb);
     if (resumed) /* what the checkpoint says comes first */
         return EXIT_DONE;
     status = att_settings_check(settings, &err);

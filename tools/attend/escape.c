@@ -9,9 +9,9 @@ static char letter_of(unsigned char byte)
     return byte == '\n' ? 'n' : byte == '\t' ? 't' : byte == '\r' ? 'r' : 0;
 }
 
-static att_status put_letter(att_text *out, char letter)
+static att_status put_letter(att_string *out, char letter)
 {
-    return att_text_add(out, (char[]){ '\\', letter }, 2);
+    return att_string_append(out, (char[]){ '\\', letter }, 2);
 }
 
 /* Bytes of the character that stands first, 0 where it is none: by the shape of UTF-8. */
@@ -27,9 +27,9 @@ static size_t character(const char *text, size_t length)
     return wanted;
 }
 
-att_status escape_json(att_text *out, const char *text, size_t length)
+att_status escape_json(att_string *out, const char *text, size_t length)
 {
-    att_status status = att_text_add(out, "\"", 1);
+    att_status status = att_string_append(out, "\"", 1);
     for (size_t i = 0, bytes; i < length && status == ATT_OK; i += bytes > 0 ? bytes : 1) {
         unsigned char byte = (unsigned char)text[i];
         char code[8];
@@ -39,16 +39,17 @@ att_status escape_json(att_text *out, const char *text, size_t length)
         else if (letter_of(byte))
             status = put_letter(out, letter_of(byte));
         else if (byte < ' ')
-            status = att_text_add(out, code, (size_t)snprintf(code, sizeof code, "\\u%04X", byte));
+            status =
+                att_string_append(out, code, (size_t)snprintf(code, sizeof code, "\\u%04X", byte));
         else if (bytes == 0)
-            status = att_text_add(out, "\xEF\xBF\xBD", 3);
+            status = att_string_append(out, "\xEF\xBF\xBD", 3);
         else
-            status = att_text_add(out, text + i, bytes);
+            status = att_string_append(out, text + i, bytes);
     }
-    return status == ATT_OK ? att_text_add(out, "\"", 1) : status;
+    return status == ATT_OK ? att_string_append(out, "\"", 1) : status;
 }
 
-att_status escape_token(att_text *out, const char *text, size_t length)
+att_status escape_token(att_string *out, const char *text, size_t length)
 {
     att_status status = ATT_OK;
     for (size_t i = 0, bytes; i < length && status == ATT_OK; i += bytes > 0 ? bytes : 1) {
@@ -58,9 +59,10 @@ att_status escape_token(att_text *out, const char *text, size_t length)
         if (byte == '\\' || letter_of(byte))
             status = put_letter(out, byte == '\\' ? '\\' : letter_of(byte));
         else if (bytes == 0 || byte < ' ' || byte == 0x7F)
-            status = att_text_add(out, code, (size_t)snprintf(code, sizeof code, "\\x%02X", byte));
+            status =
+                att_string_append(out, code, (size_t)snprintf(code, sizeof code, "\\x%02X", byte));
         else
-            status = att_text_add(out, text + i, bytes);
+            status = att_string_append(out, text + i, bytes);
     }
     return status;
 }

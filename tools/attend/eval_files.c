@@ -23,8 +23,8 @@ att_status eval_names(name_list *out, const char *list, const char *const *other
         return error_memory(err);
     for (char *rest = out->copy; rest;) {
         char *comma = strchr(rest, ',');
-        if (out->count == MOST_METRICS)
-            return error_set(err, ATT_BAD_INPUT, "--metric", "more than %d names", MOST_METRICS);
+        if (out->count == MAX_METRICS)
+            return error_set(err, ATT_BAD_INPUT, "--metric", "more than %d names", MAX_METRICS);
         out->names[out->count++] = rest;
         if (comma)
             *comma++ = '\0';
@@ -33,12 +33,12 @@ att_status eval_names(name_list *out, const char *list, const char *const *other
     return ATT_OK;
 }
 
-att_metric_how eval_text_how(const eval_settings *set)
+att_metric_options eval_metric_options(const eval_settings *set)
 {
-    return (att_metric_how){ .tokenizer = eval_tokenizers[set->tokenizer],
-                             .lower = set->lower,
-                             .resamples = set->resamples,
-                             .seed = RESAMPLE_SEED };
+    return (att_metric_options){ .tokenizer = eval_tokenizers[set->tokenizer],
+                                 .lowercase = set->lowercase,
+                                 .resamples = set->bootstrap_samples,
+                                 .seed = RESAMPLE_SEED };
 }
 
 /* ---- files of lines */
@@ -47,9 +47,9 @@ att_status eval_files(const eval_settings *set, int count, char **more, att_erro
 {
     static const char *const usual[] = { "bleu", "chrf", "ter" };
     name_list list = { 0 };
-    att_metric_score scores[MOST_METRICS];
+    att_metric_score scores[MAX_METRICS];
     size_t lines = 0;
-    const att_metric_how how = eval_text_how(set);
+    const att_metric_options how = eval_metric_options(set);
     const char **references = calloc((size_t)count + 1, sizeof *references);
     if (!references)
         return error_memory(err);
@@ -58,12 +58,13 @@ att_status eval_files(const eval_settings *set, int count, char **more, att_erro
         references[i + 1] = more[i];
     att_status status = eval_names(&list, set->metrics, usual, 3, err);
     if (status == ATT_OK)
-        status = att_metrics_score_files(scores, &lines, list.names, list.count, set->answers,
+        status = att_metrics_score_files(scores, &lines, list.names, list.count, set->hypotheses,
                                          references, (size_t)count + 1, &how, err);
     if (status == ATT_OK)
-        status = figures_print(
-            &(figures){ .lines = (int64_t)lines, .texts = scores, .text_count = list.count },
-            set->json, err);
+        status = eval_report_print(&(eval_report){ .lines = (int64_t)lines,
+                                                   .metrics = scores,
+                                                   .metric_count = list.count },
+                                   set->json, err);
     free(list.copy);
     free(references);
     return status;

@@ -6,11 +6,11 @@
 #include "program.h"
 
 /* "a language model" */
-const char *kind_name(att_kind kind);
+const char *kind_name(att_model_type kind);
 
 /* Whether the verb serves models of this kind, as `served` says, and every option that was given
  * (that differs from the `usual` settings) is for it. What is not is told on standard error. */
-exit_code kinds_check(const struct verb *verb, att_kind kind, bool served, const void *settings,
-                      const void *usual);
+exit_code model_type_check(const struct verb *verb, att_model_type kind, bool served,
+                           const void *settings, const void *usual);
 
 #endif

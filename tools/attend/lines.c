@@ -15,15 +15,15 @@
 
 /* Bytes to a read, bytes to hold, and lines to go together at most: enough that those of about the
  * same length make full batches, and that the first answers do not wait for many others. */
-enum { CHUNK = 1 << 16, HELD = 1 << 19, TOGETHER = 1 << 12 };
+enum { CHUNK = 1 << 16, MAX_BUFFERED_BYTES = 1 << 19, MAX_BATCH_LINES = 1 << 12 };
 
 typedef struct reader {
     int file;
     const char *name;
-    att_text input; /* read and not worked on yet */
-    bool complete;  /* it holds the end of a line */
-    bool ended;     /* there is no more to read */
-    size_t before;  /* lines worked on */
+    att_string input; /* read and not worked on yet */
+    bool complete;    /* it holds the end of a line */
+    bool ended;       /* there is no more to read */
+    size_t before;    /* lines worked on */
 } reader;
 
 static att_status read_once(reader *r, att_error *err)
@@ -38,7 +38,7 @@ static att_status read_once(reader *r, att_error *err)
                          r->name, "cannot read: %s", strerror(errno));
     r->ended = got == 0;
     r->complete |= memchr(chunk, '\n', (size_t)got) != NULL;
-    if (att_text_add(&r->input, chunk, (size_t)got) != ATT_OK)
+    if (att_string_append(&r->input, chunk, (size_t)got) != ATT_OK)
         return error_memory(err);
     return ATT_OK;
 }
@@ -49,7 +49,7 @@ static att_status read_more(reader *r, att_error *err)
     struct pollfd waiting = { .fd = r->file, .events = POLLIN };
     att_status status = ATT_OK;
     while (status == ATT_OK && !r->ended &&
-           (!r->complete || (r->input.length < HELD && poll(&waiting, 1, 0) > 0)))
+           (!r->complete || (r->input.length < MAX_BUFFERED_BYTES && poll(&waiting, 1, 0) > 0)))
         status = read_once(r, err);
     return status;
 }
@@ -57,8 +57,8 @@ static att_status read_more(reader *r, att_error *err)
 /* Cuts complete lines off the input (at its end, the last one too) and gives how many; *used
  * receives their bytes. The ends of lines become zero bytes. A line that holds a zero byte already
  * is no text and ends this. */
-static att_status cut_lines(reader *r, const char ***lines, size_t *count, size_t *used,
-                            att_error *err)
+static att_status split_lines(reader *r, const char ***lines, size_t *count, size_t *used,
+                              att_error *err)
 {
     size_t length = r->input.length, most = 1;
     for (size_t i = 0; i < length; i++)
@@ -67,7 +67,7 @@ static att_status cut_lines(reader *r, const char ***lines, size_t *count, size_
     if (!*lines)
         return error_memory(err);
     *count = *used = 0;
-    while (*used < length && *count < TOGETHER) {
+    while (*used < length && *count < MAX_BATCH_LINES) {
         char *start = r->input.data + *used;
         char *end = memchr(start, '\n', length - *used);
         if (!end && !r->ended)
@@ -86,8 +86,8 @@ static att_status cut_lines(reader *r, const char ***lines, size_t *count, size_
 }
 
 /* Works on lines. Where one of them is bad, on those before it all the same. */
-static att_status work_on(reader *r, lines_work *work, void *context, const char *const *lines,
-                          size_t count, att_error *err)
+static att_status run_callback(reader *r, lines_callback *work, void *context,
+                               const char *const *lines, size_t count, att_error *err)
 {
     att_status status = count > 0 ? work(context, lines, count, r->before, err) : ATT_OK;
     if (status != ATT_BAD_INPUT || err->line < 1) {
@@ -95,7 +95,7 @@ static att_status work_on(reader *r, lines_work *work, void *context, const char
         return status;
     }
     att_error bad = *err;
-    status = work_on(r, work, context, lines, (size_t)bad.line - 1, err);
+    status = run_callback(r, work, context, lines, (size_t)bad.line - 1, err);
     if (status != ATT_OK)
         return status;
     snprintf(bad.place, sizeof bad.place, "%s", r->name);
@@ -114,17 +114,17 @@ static void drop_used(reader *r, size_t used)
     r->input.length = rest;
 }
 
-static att_status each(reader *r, lines_work *work, void *context, att_error *err)
+static att_status for_each_batch(reader *r, lines_callback *work, void *context, att_error *err)
 {
-    while ((!r->ended || r->input.length > 0) && !output_unread()) {
+    while ((!r->ended || r->input.length > 0) && !output_reader_gone()) {
         const char **lines = NULL;
         size_t count = 0, used = 0;
         att_status status = read_more(r, err);
         if (status == ATT_OK)
-            status = cut_lines(r, &lines, &count, &used, err);
+            status = split_lines(r, &lines, &count, &used, err);
         if (status == ATT_OK || count > 0) {
             att_error later = *err;
-            att_status now = work_on(r, work, context, lines, count, err);
+            att_status now = run_callback(r, work, context, lines, count, err);
             if (now == ATT_OK)
                 *err = later; /* a zero byte further on is told after what came before it */
             status = now == ATT_OK ? status : now;
@@ -160,29 +160,29 @@ static att_status open_file(reader *r, const char *path, att_error *err)
 
 static void close_file(reader *r)
 {
-    att_text_free(&r->input);
+    att_string_free(&r->input);
     if (r->file > STDIN_FILENO)
         close(r->file);
 }
 
-att_status lines_each(const char *path, lines_work *work, void *context, att_error *err)
+att_status lines_for_each(const char *path, lines_callback *work, void *context, att_error *err)
 {
     reader r;
     att_status status = open_file(&r, path, err);
     if (status == ATT_OK)
-        status = each(&r, work, context, err);
+        status = for_each_batch(&r, work, context, err);
     close_file(&r);
     return status;
 }
 
-att_status lines_whole(att_text *out, const char *path, att_error *err)
+att_status lines_read_all(att_string *out, const char *path, att_error *err)
 {
     reader r;
     att_status status = open_file(&r, path, err);
     while (status == ATT_OK && !r.ended)
         status = read_once(&r, err);
     if (status == ATT_OK && r.input.length > 0 &&
-        att_text_add(out, r.input.data, r.input.length) != ATT_OK)
+        att_string_append(out, r.input.data, r.input.length) != ATT_OK)
         status = error_memory(err);
     close_file(&r);
     return status;

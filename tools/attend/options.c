@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { MOST_NAMES = 64 };
+enum { MAX_NAMES = 64 };
 
 /* Where we are in the arguments. */
 typedef struct cursor {
@@ -28,10 +28,10 @@ static const option *find_long(const option *options, const char *name, size_t l
     return NULL;
 }
 
-static const option *find_letter(const option *options, char letter)
+static const option *find_short(const option *options, char letter)
 {
     for (; options && options->name; options++)
-        if (options->letter == letter)
+        if (options->short_name == letter)
             return options;
     return NULL;
 }
@@ -45,32 +45,32 @@ static parse_result unknown(const struct verb *verb, const char *what, const cha
         report_usage(verb, "%s %s%s; did you mean %s%s?", what, dashes, word, dashes, nearest);
     else
         report_usage(verb, "%s %s%s", what, dashes, word);
-    return PARSE_BAD;
+    return PARSE_ERROR;
 }
 
 static parse_result unknown_long(const struct verb *verb, const char *name, size_t length)
 {
     char word[64];
     snprintf(word, sizeof word, "%.*s", (int)(length < 60 ? length : 60), name);
-    const char *known[MOST_NAMES] = { "help" };
+    const char *known[MAX_NAMES] = { "help" };
     size_t count = 1;
-    for (const option *row = verb->options; row && row->name && count < MOST_NAMES; row++)
-        if (row->says)
+    for (const option *row = verb->options; row && row->name && count < MAX_NAMES; row++)
+        if (row->help)
             known[count++] = row->name;
     return unknown(verb, "unknown option", "--", word, known, count);
 }
 
-static parse_result set_number(cursor *at, const option *row, const char *value)
+static parse_result set_numeric(cursor *at, const option *row, const char *value)
 {
     char *end = NULL;
     errno = 0;
     double real = strtod(value, &end);
     bool whole = row->kind == OPTION_REAL || (real == floor(real) && !strpbrk(value, ".eExX"));
     bool plain = end != value && *end == '\0' && isfinite(real) && !strpbrk(value, " \t\n");
-    if (!plain || !whole || real < row->least || real > row->most) {
+    if (!plain || !whole || real < row->min || real > row->max) {
         report_usage(at->verb, "--%s expects a %snumber from %.16g to %.16g, not '%s'", row->name,
-                     row->kind == OPTION_NUMBER ? "whole " : "", row->least, row->most, value);
-        return PARSE_BAD;
+                     row->kind == OPTION_INTEGER ? "whole " : "", row->min, row->max, value);
+        return PARSE_ERROR;
     }
     char *member = (char *)at->settings + row->offset;
     if (row->kind == OPTION_REAL)
@@ -80,31 +80,31 @@ static parse_result set_number(cursor *at, const option *row, const char *value)
     return PARSE_OK;
 }
 
-static parse_result set_word(cursor *at, const option *row, const char *value)
+static parse_result set_choice(cursor *at, const option *row, const char *value)
 {
     int count = 0;
-    for (; row->words[count]; count++) {
-        if (strcmp(row->words[count], value) != 0)
+    for (; row->choices[count]; count++) {
+        if (strcmp(row->choices[count], value) != 0)
             continue;
         *(int *)(void *)((char *)at->settings + row->offset) = count;
         return PARSE_OK;
     }
-    const char *nearest = att_suggest(value, row->words, (size_t)count);
+    const char *nearest = att_suggest(value, row->choices, (size_t)count);
     char choices[256] = "";
     for (int i = 0; i < count; i++) {
         size_t used = strlen(choices);
-        snprintf(choices + used, sizeof choices - used, "%s%s", i ? ", " : "", row->words[i]);
+        snprintf(choices + used, sizeof choices - used, "%s%s", i ? ", " : "", row->choices[i]);
     }
     report_usage(at->verb, "--%s expects one of %s, not '%s'%s%s%s", row->name, choices, value,
                  nearest ? "; did you mean " : "", nearest ? nearest : "", nearest ? "?" : "");
-    return PARSE_BAD;
+    return PARSE_ERROR;
 }
 
-static parse_result set_text(cursor *at, const option *row, const char *value)
+static parse_result set_string(cursor *at, const option *row, const char *value)
 {
-    if (!value[0] && !row->empty) {
-        report_usage(at->verb, "--%s expects %s, but it is empty", row->name, row->takes);
-        return PARSE_BAD;
+    if (!value[0] && !row->allow_empty) {
+        report_usage(at->verb, "--%s expects %s, but it is empty", row->name, row->placeholder);
+        return PARSE_ERROR;
     }
     *(const char **)(void *)((char *)at->settings + row->offset) = value;
     return PARSE_OK;
@@ -116,7 +116,7 @@ static parse_result set(cursor *at, const option *row, const char *value)
     if (row->kind == OPTION_FLAG) {
         if (value) {
             report_usage(at->verb, "--%s takes no value", row->name);
-            return PARSE_BAD;
+            return PARSE_ERROR;
         }
         *(bool *)((char *)at->settings + row->offset) = true;
         return PARSE_OK;
@@ -124,12 +124,12 @@ static parse_result set(cursor *at, const option *row, const char *value)
     if (!value && at->next < at->count)
         value = at->args[at->next++];
     if (!value) {
-        report_usage(at->verb, "--%s expects %s after it", row->name, row->takes);
-        return PARSE_BAD;
+        report_usage(at->verb, "--%s expects %s after it", row->name, row->placeholder);
+        return PARSE_ERROR;
     }
-    if (row->kind == OPTION_TEXT)
-        return set_text(at, row, value);
-    return row->kind == OPTION_WORD ? set_word(at, row, value) : set_number(at, row, value);
+    if (row->kind == OPTION_STRING)
+        return set_string(at, row, value);
+    return row->kind == OPTION_CHOICE ? set_choice(at, row, value) : set_numeric(at, row, value);
 }
 
 static parse_result parse_long(cursor *at, const char *name)
@@ -145,15 +145,15 @@ static parse_result parse_long(cursor *at, const char *name)
 }
 
 /* Letters may be joined (-qa); a value may follow its letter at once (-ofile). */
-static parse_result parse_letters(cursor *at, const char *letters)
+static parse_result parse_short(cursor *at, const char *letters)
 {
     for (; *letters; letters++) {
         if (*letters == 'h')
             return PARSE_HELP;
-        const option *row = find_letter(at->verb->options, *letters);
+        const option *row = find_short(at->verb->options, *letters);
         if (!row) {
             report_usage(at->verb, "unknown option -%s", letters);
-            return PARSE_BAD;
+            return PARSE_ERROR;
         }
         bool takes_rest = row->kind != OPTION_FLAG && letters[1];
         parse_result result = set(at, row, takes_rest ? letters + 1 : NULL);
@@ -179,7 +179,7 @@ parse_result options_parse(const struct verb *verb, int count, char **args, void
         else if (arg[1] == '-')
             result = parse_long(&at, arg + 2);
         else
-            result = parse_letters(&at, arg + 1);
+            result = parse_short(&at, arg + 1);
         if (result != PARSE_OK)
             return result;
     }
@@ -189,10 +189,10 @@ parse_result options_parse(const struct verb *verb, int count, char **args, void
 static size_t size_of(option_kind kind)
 {
     static const size_t sizes[] = { [OPTION_FLAG] = sizeof(bool),
-                                    [OPTION_TEXT] = sizeof(const char *),
-                                    [OPTION_NUMBER] = sizeof(long),
+                                    [OPTION_STRING] = sizeof(const char *),
+                                    [OPTION_INTEGER] = sizeof(long),
                                     [OPTION_REAL] = sizeof(double),
-                                    [OPTION_WORD] = sizeof(int) };
+                                    [OPTION_CHOICE] = sizeof(int) };
     return sizes[kind];
 }
 
@@ -210,8 +210,8 @@ static bool is_among(const char *name, const char *const *names)
     return false;
 }
 
-const option *options_beyond(const struct verb *verb, const char *const *allowed,
-                             const void *settings, const void *usual)
+const option *options_first_outside(const struct verb *verb, const char *const *allowed,
+                                    const void *settings, const void *usual)
 {
     for (const option *row = verb->options; row->name; row++)
         if (!is_among(row->name, allowed) && option_given(row, settings, usual))

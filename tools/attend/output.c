@@ -13,11 +13,11 @@
 
 #include "program.h"
 
-static bool unread;
+static bool reader_gone;
 
-bool output_unread(void)
+bool output_reader_gone(void)
 {
-    return unread;
+    return reader_gone;
 }
 
 /* Decides about a failed write. What is left in the buffer must not come out later. */
@@ -26,8 +26,8 @@ static att_status write_failed(att_error *err)
     int reason = errno;
     __fpurge(stdout);
     clearerr(stdout);
-    unread = reason == EPIPE;
-    if (unread)
+    reader_gone = reason == EPIPE;
+    if (reader_gone)
         return ATT_OK;
     return error_set(err, ATT_SYSTEM, "standard output", "cannot write: %s", strerror(reason));
 }
@@ -44,42 +44,42 @@ att_status output_stdout(const char *bytes, size_t length, att_error *err)
     return output_flush(err);
 }
 
-att_status text_join(att_text *out, const text_piece *pieces)
+att_status string_join(att_string *out, const string_piece *pieces)
 {
     for (; pieces->bytes; pieces++)
-        if (att_text_add(out, pieces->bytes, pieces->length) != ATT_OK)
+        if (att_string_append(out, pieces->bytes, pieces->length) != ATT_OK)
             return ATT_NO_MEMORY;
     return ATT_OK;
 }
 
-const char *const colour_words[] = { "auto", "always", "never", NULL };
+const char *const color_choices[] = { "auto", "always", "never", NULL };
 
 /* What the terminal says of itself. COLORTERM is how terminals announce 24-bit colour; a TERM that
  * promises nothing gets the 256 colours only when they are asked for. */
-static att_colour terminal_colour(att_colour least)
+static att_color terminal_color(att_color least)
 {
     const char *announced = getenv("COLORTERM");
     if (announced && (strcmp(announced, "truecolor") == 0 || strcmp(announced, "24bit") == 0))
-        return ATT_COLOUR_TRUE;
+        return ATT_COLOR_TRUE;
     const char *term = getenv("TERM");
     if (term && strstr(term, "direct"))
-        return ATT_COLOUR_TRUE;
+        return ATT_COLOR_TRUE;
     if (term && (strstr(term, "256color") || strncmp(term, "xterm", 5) == 0))
-        return ATT_COLOUR_256;
+        return ATT_COLOR_256;
     return least;
 }
 
-att_colour output_colour(colour_choice choice)
+att_color output_color(color_choice choice)
 {
-    if (choice == COLOUR_NEVER)
-        return ATT_COLOUR_NONE;
-    if (choice == COLOUR_ALWAYS)
-        return terminal_colour(ATT_COLOUR_256);
+    if (choice == COLOR_NEVER)
+        return ATT_COLOR_NONE;
+    if (choice == COLOR_ALWAYS)
+        return terminal_color(ATT_COLOR_256);
     const char *refused = getenv("NO_COLOR");
     const char *term = getenv("TERM");
     if ((refused && refused[0]) || !term || strcmp(term, "dumb") == 0 || !isatty(STDOUT_FILENO))
-        return ATT_COLOUR_NONE;
-    return terminal_colour(ATT_COLOUR_NONE);
+        return ATT_COLOR_NONE;
+    return terminal_color(ATT_COLOR_NONE);
 }
 
 int output_width(void)
@@ -91,7 +91,7 @@ int output_width(void)
 }
 
 /* It is cut where the terminal ends: of a line that went on below, a part would stay. */
-void output_live(const char *text)
+void output_progress(const char *text)
 {
     struct winsize size = { 0 };
     int room = INT_MAX;
@@ -103,7 +103,7 @@ void output_live(const char *text)
     fflush(stderr);
 }
 
-void output_live_clear(void)
+void output_progress_clear(void)
 {
     if (isatty(STDERR_FILENO))
         fputs("\r\033[K", stderr);
@@ -117,7 +117,7 @@ output_file *output_add(output_list *list, const char *path, const char *what)
         return NULL;
     list->files = files;
     output_file *file = &files[list->count];
-    *file = (output_file){ .path = strdup(path), .what = what };
+    *file = (output_file){ .path = strdup(path), .description = what };
     if (!file->path)
         return NULL;
     list->count++;
@@ -128,7 +128,7 @@ void output_free(output_list *list)
 {
     for (size_t i = 0; i < list->count; i++) {
         free(list->files[i].path);
-        att_text_free(&list->files[i].bytes);
+        att_string_free(&list->files[i].bytes);
     }
     free(list->files);
     *list = (output_list){ 0 };
@@ -143,8 +143,8 @@ static bool same_file(const char *a, const char *b)
            one.st_dev == other.st_dev && one.st_ino == other.st_ino;
 }
 
-att_status output_spare(const output_list *list, const char *input, const char *what,
-                        att_error *err)
+att_status output_check_input(const output_list *list, const char *input, const char *what,
+                              att_error *err)
 {
     for (size_t i = 0; i < list->count; i++)
         if (same_file(list->files[i].path, input))
@@ -155,30 +155,30 @@ att_status output_spare(const output_list *list, const char *input, const char *
 
 /* Whether the file can be made at `path`, or the one there replaced. What only shows in writing, a
  * full disk for example, fails then. */
-static att_status check_place(const char *path, att_error *err)
+static att_status check_writable(const char *path, att_error *err)
 {
     struct stat info;
     if (stat(path, &info) == 0)
         return S_ISDIR(info.st_mode)
                    ? error_set(err, ATT_BAD_INPUT, path, "is a directory, expected a file")
                    : ATT_OK;
-    att_text folder = { 0 };
+    att_string folder = { 0 };
     const char *slash = strrchr(path, '/');
     size_t length = slash ? (size_t)(slash - path) + 1 : 0;
-    if (text_join(&folder, (text_piece[]){ { path, length }, { ".", 1 }, { 0 } }) != ATT_OK)
+    if (string_join(&folder, (string_piece[]){ { path, length }, { ".", 1 }, { 0 } }) != ATT_OK)
         return error_memory(err);
     int refused = access(folder.data, W_OK | X_OK) == 0 ? 0 : errno;
-    att_text_free(&folder);
+    att_string_free(&folder);
     return refused == 0
                ? ATT_OK
                : error_set(err, ATT_BAD_INPUT, path, "cannot create: %s", strerror(refused));
 }
 
-att_status output_apart(output_names written, output_names read, att_error *err)
+att_status output_check_paths(output_names written, output_names read, att_error *err)
 {
     for (size_t i = 0; i < written.count; i++) {
         const char *path = written.names[i];
-        att_status status = path ? check_place(path, err) : ATT_OK;
+        att_status status = path ? check_writable(path, err) : ATT_OK;
         if (status != ATT_OK)
             return status;
         for (size_t j = 0; j < read.count && path; j++)
@@ -196,7 +196,7 @@ att_status output_check(const output_list *list, att_error *err)
         for (size_t j = 0; j < i; j++)
             if (strcmp(path, list->files[j].path) == 0 || same_file(path, list->files[j].path))
                 return error_set(err, ATT_BAD_INPUT, path, "would be written twice");
-        att_status status = check_place(path, err);
+        att_status status = check_writable(path, err);
         if (status != ATT_OK)
             return status;
     }
@@ -210,12 +210,12 @@ att_status output_save(const output_list *list, att_error *err)
         att_status status = att_file_save(file->path, file->bytes.data, file->bytes.length, err);
         if (status != ATT_OK)
             return status;
-        fprintf(stderr, "wrote %s %s\n", file->what, file->path);
+        fprintf(stderr, "wrote %s %s\n", file->description, file->path);
     }
     return ATT_OK;
 }
 
-att_status output_all(const output_list *list, const att_text *text, att_error *err)
+att_status output_all(const output_list *list, const att_string *text, att_error *err)
 {
     att_status status = output_check(list, err);
     if (status == ATT_OK)

@@ -6,7 +6,7 @@
 
 /* Appends `svg` drawn as PNG, `scale` pixels to its pixel, or as a one-page PDF, to *out. The same
  * SVG gives the same bytes. ATT_UNSUPPORTED where the program was built without librsvg. */
-att_status picture_png(att_text *out, const att_text *svg, double scale, att_error *err);
-att_status picture_pdf(att_text *out, const att_text *svg, att_error *err);
+att_status rasterize_png(att_string *out, const att_string *svg, double scale, att_error *err);
+att_status rasterize_pdf(att_string *out, const att_string *svg, att_error *err);
 
 #endif

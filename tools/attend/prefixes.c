@@ -9,7 +9,7 @@
 #include "lines.h"
 
 /* Cuts the text into lines. */
-static att_status cut(prefixes *out, size_t length, att_error *err)
+static att_status split_lines(prefixes *out, size_t length, att_error *err)
 {
     size_t most = 1;
     for (size_t i = 0; i < length; i++)
@@ -34,27 +34,27 @@ static att_status cut(prefixes *out, size_t length, att_error *err)
 
 att_status prefixes_open(prefixes *out, const char *every, const char *path, att_error *err)
 {
-    *out = (prefixes){ .every = every, .path = path };
+    *out = (prefixes){ .shared = every, .path = path };
     if (!path)
         return ATT_OK;
     if (strcmp(path, "-") == 0)
         return error_set(err, ATT_BAD_INPUT, "--prefixes",
                          "names a file: standard input has what is to be answered");
-    att_text text = { 0 };
-    att_status status = lines_whole(&text, path, err);
+    att_string text = { 0 };
+    att_status status = lines_read_all(&text, path, err);
     out->text = text.data;
-    return status == ATT_OK && text.length > 0 ? cut(out, text.length, err) : status;
+    return status == ATT_OK && text.length > 0 ? split_lines(out, text.length, err) : status;
 }
 
 void prefixes_close(prefixes *given)
 {
-    att_text_free(&(att_text){ .data = given->text });
+    att_string_free(&(att_string){ .data = given->text });
     free(given->lines);
 }
 
 bool prefixes_any(const prefixes *given)
 {
-    return given->every || given->path;
+    return given->shared || given->path;
 }
 
 att_status prefixes_get(const char **out, const prefixes *given, size_t before, size_t count,
@@ -65,7 +65,7 @@ att_status prefixes_get(const char **out, const prefixes *given, size_t before, 
                          "has %zu line%s, and there are more to answer: they belong together",
                          given->count, given->count == 1 ? "" : "s");
     for (size_t i = 0; i < count; i++)
-        out[i] = given->path ? given->lines[before + i] : given->every;
+        out[i] = given->path ? given->lines[before + i] : given->shared;
     return ATT_OK;
 }
 

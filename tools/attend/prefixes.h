@@ -5,9 +5,9 @@
 #include "attend.h"
 
 typedef struct prefixes {
-    const char *every; /* for all answers, lent; NULL: by line, or none at all */
-    const char *path;  /* of the file; NULL: none */
-    char *text;        /* of the file, its ends of lines turned into zero bytes */
+    const char *shared; /* for all answers, lent; NULL: by line, or none at all */
+    const char *path;   /* of the file; NULL: none */
+    char *text;         /* of the file, its ends of lines turned into zero bytes */
     const char **lines;
     size_t count;
 } prefixes;

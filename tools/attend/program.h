@@ -17,10 +17,10 @@ typedef enum exit_code {
 struct verb {
     const char *name;
     const char *operands; /* for the usage line: "[SHEET…]" */
-    const char *says;     /* one line, for the list of verbs */
+    const char *help;     /* one line, for the list of verbs */
     const char *details;  /* paragraphs for its help */
     const option *options;
-    void (*print_more)(const void *about); /* help after the options, or NULL */
+    void (*print_extra_help)(const void *about); /* help after the options, or NULL */
     exit_code (*run)(const struct verb *verb, int count, char **args);
 };
 
@@ -76,7 +76,7 @@ void import_print_formats(const void *about);
 exit_code cells_run(const struct verb *verb, int count, char **args);
 extern const option cells_options[];
 extern const char cells_details[];
-extern const char *const signal_words[]; /* NULL-ended, in the order of att_signal */
+extern const char *const signal_choices[]; /* NULL-ended, in the order of att_unit_signal */
 
 exit_code features_run(const struct verb *verb, int count, char **args);
 extern const option features_options[];
@@ -104,7 +104,7 @@ att_status error_set(att_error *err, att_status status, const char *place, const
 att_status error_memory(att_error *err);
 
 /* Names the place of bad input where the library, which was given a text, could not. */
-void error_name(att_error *err, att_status status, const char *place);
+void error_set_place(att_error *err, att_status status, const char *place);
 
 /* The worse of two outcomes. */
 exit_code worse(exit_code a, exit_code b);

@@ -56,7 +56,7 @@ att_status error_memory(att_error *err)
     return error_set(err, ATT_NO_MEMORY, "", "out of memory");
 }
 
-void error_name(att_error *err, att_status status, const char *place)
+void error_set_place(att_error *err, att_status status, const char *place)
 {
     if (status == ATT_BAD_INPUT && !err->place[0])
         snprintf(err->place, sizeof err->place, "%s", place);

@@ -3,10 +3,10 @@
 
 #include <string.h>
 
-#include "photos.h"
+#include "images.h"
 
 /* Nothing of how a model answers means anything here. */
-static bool is_plain(const run_settings *set)
+static bool has_only_json(const run_settings *set)
 {
     run_settings plain;
     memset(&plain, 0, sizeof plain);
@@ -14,20 +14,20 @@ static bool is_plain(const run_settings *set)
     return memcmp(set, &plain, sizeof plain) == 0;
 }
 
-bool run_photos(exit_code *code, const struct verb *verb, const run_settings *set, char **args,
-                int count)
+bool run_image_encoder(exit_code *code, const struct verb *verb, const run_settings *set,
+                       char **args, int count)
 {
     att_error err = { 0 };
-    att_eyes *eyes = NULL;
-    if (att_eyes_load(&eyes, args[0], NULL) != ATT_OK)
+    att_image_encoder *eyes = NULL;
+    if (att_image_encoder_load(&eyes, args[0], NULL) != ATT_OK)
         return false;
     *code = EXIT_DONE;
-    if (!is_plain(set))
+    if (!has_only_json(set))
         *code = report_usage(verb, "photographs are told by their labels: of the options only "
                                    "--json is for them");
-    else if (photos_name(eyes, (const char *const *)args + 1, (size_t)count - 1, set->json, &err) !=
-             ATT_OK)
+    else if (images_classify(eyes, (const char *const *)args + 1, (size_t)count - 1, set->json,
+                             &err) != ATT_OK)
         *code = report(err.status, &err);
-    att_eyes_free(eyes);
+    att_image_encoder_free(eyes);
     return true;
 }

@@ -12,9 +12,9 @@ typedef struct score_settings {
 } score_settings;
 
 /* Scores a file ("-": standard input) by models of one kind. */
-typedef att_status score_kind(const score_settings *set, const decoding *models, const char *file,
-                              att_error *err);
+typedef att_status score_by_type(const score_settings *set, const decoding *models,
+                                 const char *file, att_error *err);
 
-score_kind score_pairs, score_text;
+score_by_type score_seq2seq, score_lm;
 
 #endif

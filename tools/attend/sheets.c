@@ -16,7 +16,7 @@ static bool is_stdin(const char *name)
 }
 
 /* All of standard input. A limit ends what would never end by itself. */
-static att_status read_stdin(att_text *out, att_error *err)
+static att_status read_stdin(att_string *out, att_error *err)
 {
     char chunk[STDIN_CHUNK];
     for (;;) {
@@ -31,18 +31,18 @@ static att_status read_stdin(att_text *out, att_error *err)
         if (out->length + (size_t)got > STDIN_LIMIT)
             return error_set(err, ATT_BAD_INPUT, stdin_name,
                              "is longer than %d MiB, too long for a sheet", STDIN_LIMIT >> 20);
-        if (att_text_add(out, chunk, (size_t)got) != ATT_OK)
+        if (att_string_append(out, chunk, (size_t)got) != ATT_OK)
             return error_memory(err);
     }
 }
 
 static att_status load_stdin(att_sheet **out, att_error *err)
 {
-    att_text text = { 0 };
+    att_string text = { 0 };
     att_status status = read_stdin(&text, err);
     if (status == ATT_OK)
         status = att_sheet_read(out, text.data ? text.data : "", text.length, stdin_name, ".", err);
-    att_text_free(&text);
+    att_string_free(&text);
     return status;
 }
 
@@ -64,8 +64,8 @@ exit_code sheets_load(sheet_list *out, char *const *names, int count)
 }
 
 /* A sheet about a model finds it by its name in its folder. */
-static att_status read_about(att_sheet **out, const char *path, const char *text, size_t length,
-                             att_error *err)
+static att_status read_model_sheet(att_sheet **out, const char *path, const char *text,
+                                   size_t length, att_error *err)
 {
     const char *slash = strrchr(path, '/');
     char *folder = slash ? strndup(path, slash == path ? 1 : (size_t)(slash - path)) : strdup(".");
@@ -76,26 +76,26 @@ static att_status read_about(att_sheet **out, const char *path, const char *text
     return status;
 }
 
-static att_status load_model(att_sheet **out, const char *path, const att_head_choice *head,
+static att_status load_model(att_sheet **out, const char *path, const att_head_selection *head,
                              att_error *err)
 {
     const char *slash = strrchr(path, '/');
-    att_text text = { 0 };
+    att_string text = { 0 };
     att_model *model;
     att_status status = att_model_load(&model, path, err);
     if (status != ATT_OK)
         return status;
-    status = att_model_explain(&text, model, slash ? slash + 1 : path, head, err);
+    status = att_model_head_sheet(&text, model, slash ? slash + 1 : path, head, err);
     if (status == ATT_OK)
-        status = read_about(out, path, text.data, text.length, err);
+        status = read_model_sheet(out, path, text.data, text.length, err);
     else if (!err->place[0])
         snprintf(err->place, sizeof err->place, "%s", path);
-    att_text_free(&text);
+    att_string_free(&text);
     att_model_free(model);
     return status;
 }
 
-exit_code sheets_load_model(sheet_list *out, char *const *names, const att_head_choice *head)
+exit_code sheets_load_model(sheet_list *out, char *const *names, const att_head_selection *head)
 {
     att_error err = { 0 };
     *out = (sheet_list){ .names = names, .sheets = calloc(1, sizeof *out->sheets) };
@@ -119,7 +119,7 @@ const char *sheets_name(const sheet_list *list, size_t index)
     return is_stdin(list->names[index]) ? stdin_name : list->names[index];
 }
 
-exit_code sheets_tell_failures(const sheet_list *list)
+exit_code sheets_report_failures(const sheet_list *list)
 {
     exit_code code = EXIT_DONE;
     for (size_t i = 0; i < list->count; i++)

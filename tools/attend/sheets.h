@@ -16,13 +16,13 @@ exit_code sheets_load(sheet_list *out, char *const *names, int count);
 void sheets_free(sheet_list *list);
 
 /* The same for one sheet, which works out a head of the model in the file names[0]. */
-exit_code sheets_load_model(sheet_list *out, char *const *names, const att_head_choice *head);
+exit_code sheets_load_model(sheet_list *out, char *const *names, const att_head_selection *head);
 
 /* The name of a sheet as errors show it. */
 const char *sheets_name(const sheet_list *list, size_t index);
 
 /* Tells every failed check on standard error. */
-exit_code sheets_tell_failures(const sheet_list *list);
+exit_code sheets_report_failures(const sheet_list *list);
 
 /* The maps of all sheets in order, lent, in a list to be freed with free(). */
 att_status sheets_maps(const att_map ***out, size_t *count, const sheet_list *list, att_error *err);

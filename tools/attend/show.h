@@ -22,29 +22,29 @@ typedef struct show_settings {
     long head;
     bool heads;
     long digits;
-    int colour; /* colour_choice */
+    int color; /* colour_choice */
     bool ascii;
     bool quiet;
-    const char *cell; /* LAYER:UNIT */
-    int signal;       /* att_signal */
+    const char *unit; /* LAYER:UNIT */
+    int signal;       /* att_unit_signal */
     bool gradients;
     bool json;
     const char *features;
-    const char *eyes; /* a file of them, to look at the input with */
-    long picture;     /* from 0 */
+    const char *image_encoder; /* a file of them, to look at the input with */
+    long image_index;          /* from 0 */
 } show_settings;
 
 /* Shows what models of one kind make of an input; NULL: none was given. */
-typedef att_status show_kind(const show_settings *set, const decoding *models, const char *input,
-                             att_error *err);
+typedef att_status show_by_type(const show_settings *set, const decoding *models, const char *input,
+                                att_error *err);
 
-show_kind show_pairs, show_labels, show_pictures;
+show_by_type show_seq2seq, show_classifier, show_caption;
 
 /* What goes on inside a recurrent model of any kind: one unit, or how far a loss reaches back.
  * Whether the settings ask for one of them; what contradicts it, told on standard error. */
-bool show_looks_inside(const show_settings *set);
-exit_code show_inside_check(const struct verb *verb, const show_settings *set,
-                            const show_settings *usual);
-show_kind show_cell, show_gradients;
+bool show_inspects_units(const show_settings *set);
+exit_code show_units_check(const struct verb *verb, const show_settings *set,
+                           const show_settings *usual);
+show_by_type show_unit, show_gradients;
 
 #endif

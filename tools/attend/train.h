@@ -24,24 +24,24 @@ void train_print_settings(const void *request);
 exit_code train_parse(train_request *out, const struct verb *verb, int count, char **args);
 
 /* How a run shows its course. */
-typedef struct train_show {
-    att_kind kind; /* of the model */
-    bool live;     /* a line on the terminal is written over and over */
-    bool quiet;    /* nothing but the end */
-    FILE *log;     /* a line of JSON per report, or NULL */
+typedef struct train_progress {
+    att_model_type model_type; /* of the model */
+    bool live;                 /* a line on the terminal is written over and over */
+    bool quiet;                /* nothing but the end */
+    FILE *log;                 /* a line of JSON per report, or NULL */
     const char *log_name;
-    int64_t logged;    /* the step last written to it */
-    double shown;      /* when the live line was last written, in seconds of the run */
-    bool on_line;      /* the live line stands on the terminal */
-    bool headed;       /* the heading has been printed */
-    att_status status; /* the first failure to write, and what it was */
+    int64_t last_logged_step; /* the step last written to it */
+    double last_shown;        /* when the live line was last written, in seconds of the run */
+    bool line_open;           /* the live line stands on the terminal */
+    bool header_printed;      /* the heading has been printed */
+    att_status status;        /* the first failure to write, and what it was */
     att_error err;
-} train_show;
+} train_progress;
 
 /* Shows one event: validations as lines, steps in between as one line that changes. */
-void train_show_event(train_show *show, const att_training_progress *progress);
+void train_progress_event(train_progress *show, const att_training_progress *progress);
 
 /* What came of it all. */
-void train_show_end(train_show *show, const att_training *training, double seconds);
+void train_progress_end(train_progress *show, const att_training *training, double seconds);
 
 #endif

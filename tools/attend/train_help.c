@@ -9,8 +9,8 @@ enum { COLUMN = 28, WIDTH = 100 };
 static void print_key(const att_setting *row)
 {
     char written[80];
-    snprintf(written, sizeof written, "  --%s%s%s", row->key, row->takes ? " " : "",
-             row->takes ? row->takes : "");
+    snprintf(written, sizeof written, "  --%s%s%s", row->key, row->placeholder ? " " : "",
+             row->placeholder ? row->placeholder : "");
     printf("%-*s", COLUMN, written);
     if (strlen(written) >= COLUMN)
         printf("\n%*s", COLUMN, "");
@@ -41,15 +41,15 @@ static void print_words(const char *text, int *column)
 }
 
 /* What a setting says, the words it takes, and its default. */
-static void print_says(const att_setting *row, const char *start)
+static void print_help(const att_setting *row, const char *start)
 {
     int column = COLUMN;
     char last[160];
-    print_words(row->says, &column);
-    if (row->words)
+    print_words(row->help, &column);
+    if (row->choices)
         print_word("—", &column);
-    for (int i = 0; row->words && row->words[i]; i++) {
-        snprintf(last, sizeof last, "%s%s", row->words[i], row->words[i + 1] ? "," : "");
+    for (int i = 0; row->choices && row->choices[i]; i++) {
+        snprintf(last, sizeof last, "%s%s", row->choices[i], row->choices[i + 1] ? "," : "");
         print_word(last, &column);
     }
     if (start && *start) {
@@ -61,32 +61,32 @@ static void print_says(const att_setting *row, const char *start)
 
 static void print_setting(const att_setting *row, const att_settings *defaults)
 {
-    att_text start = { 0 };
+    att_string start = { 0 };
     print_key(row);
     bool known = att_settings_get(&start, defaults, row->key, NULL) == ATT_OK;
-    print_says(row, known ? start.data : NULL);
-    att_text_free(&start);
+    print_help(row, known ? start.data : NULL);
+    att_string_free(&start);
 }
 
 static void print_settings(const char *task, const att_settings *settings)
 {
-    att_text family = { 0 };
+    att_string family = { 0 };
     bool chosen = att_settings_get(&family, settings, "family", NULL) == ATT_OK &&
-                  strcmp(family.data, att_setting_find("family")->words[0]) != 0;
+                  strcmp(family.data, att_setting_find("family")->choices[0]) != 0;
     const char *group = "";
     printf("\nSettings, with the defaults of %s%s%s in brackets.\n", task ? task : "pairs",
            chosen ? " and family " : "", chosen ? family.data : "");
     for (size_t i = 0; i < att_setting_count(); i++) {
         const att_setting *row = att_setting_get(i);
-        if (strcmp(row->key, "task") == 0 || (task && !att_setting_concerns(row, task)) ||
-            (chosen && !att_settings_use(settings, row)))
+        if (strcmp(row->key, "task") == 0 || (task && !att_setting_applies(row, task)) ||
+            (chosen && !att_settings_applies(settings, row)))
             continue;
         if (strcmp(row->group, group) != 0)
             printf("\n%c%s:\n", row->group[0] - 'a' + 'A', row->group + 1);
         group = row->group;
         print_setting(row, settings);
     }
-    att_text_free(&family);
+    att_string_free(&family);
 }
 
 void train_print_settings(const void *about)

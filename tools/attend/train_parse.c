@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-enum { MOST_KEYS = 160, LONGEST_KEY = 64 };
+enum { MAX_KEYS = 160, MAX_KEY_LENGTH = 64 };
 
 typedef struct cursor {
     const struct verb *verb;
@@ -17,9 +17,9 @@ typedef struct cursor {
 
 static exit_code unknown_option(const cursor *at, const char *name)
 {
-    const char *known[MOST_KEYS] = { "help", "config", "quiet" };
+    const char *known[MAX_KEYS] = { "help", "config", "quiet" };
     size_t count = 3;
-    for (size_t i = 0; i < att_setting_count() && count < MOST_KEYS; i++)
+    for (size_t i = 0; i < att_setting_count() && count < MAX_KEYS; i++)
         if (strcmp(att_setting_get(i)->key, "task") != 0)
             known[count++] = att_setting_get(i)->key;
     const char *nearest = att_suggest(name, known, count);
@@ -64,7 +64,7 @@ static exit_code add_config(cursor *at, const char *path)
 }
 
 /* An option of the verb itself; false where it is none. */
-static bool own_option(cursor *at, const char *name, const char *attached, exit_code *code)
+static bool parse_verb_option(cursor *at, const char *name, const char *attached, exit_code *code)
 {
     bool flag = strcmp(name, "help") == 0 || strcmp(name, "quiet") == 0;
     *code = EXIT_DONE;
@@ -83,23 +83,23 @@ static bool own_option(cursor *at, const char *name, const char *attached, exit_
 
 static exit_code parse_long(cursor *at, const char *text)
 {
-    char name[LONGEST_KEY];
+    char name[MAX_KEY_LENGTH];
     size_t length = strcspn(text, "=");
     const char *attached = text[length] ? text + length + 1 : NULL;
     exit_code code;
     snprintf(name, sizeof name, "%.*s", (int)(length < sizeof name ? length : sizeof name - 1),
              text);
-    if (own_option(at, name, attached, &code))
+    if (parse_verb_option(at, name, attached, &code))
         return code;
     bool denied = strncmp(name, "no-", 3) == 0;
     const att_setting *row = att_setting_find(denied ? name + 3 : name);
-    if (!row || (denied && row->kind != ATT_SETTING_FLAG) || strcmp(row->key, "task") == 0)
+    if (!row || (denied && row->type != ATT_SETTING_FLAG) || strcmp(row->key, "task") == 0)
         return unknown_option(at, name);
-    if (row->kind == ATT_SETTING_FLAG)
+    if (row->type == ATT_SETTING_FLAG)
         return set_flag(at, row->key, attached, !denied);
     const char *value = value_of(at, attached);
     if (!value)
-        return report_usage(at->verb, "--%s expects %s after it", row->key, row->takes);
+        return report_usage(at->verb, "--%s expects %s after it", row->key, row->placeholder);
     return set(at, row->key, value);
 }
 

@@ -11,47 +11,47 @@ static const uint32_t lane_numbers[LANES] = {
 
 /* ---- scores */
 
-void KERNEL(tile_pack)(float *tile, size_t lanes, att_rows rows, float scale)
+void KERNEL(tile_pack)(float *tile, size_t lanes, att_matrix_view rows, float scale)
 {
     vec by = v_set(scale);
     if (lanes == 1) {
-        for (size_t c = 0; c < rows.width; c += LANES)
-            v_store_upto(tile + c, v_mul(v_load_upto(rows.at + c, rows.width - c), by),
-                         rows.width - c);
+        for (size_t c = 0; c < rows.columns; c += LANES)
+            v_store_upto(tile + c, v_mul(v_load_upto(rows.data + c, rows.columns - c), by),
+                         rows.columns - c);
         return;
     }
     for (size_t q = 0; q < lanes; q += LANES)
-        for (size_t c = 0; c < rows.width; c += LANES) {
+        for (size_t c = 0; c < rows.columns; c += LANES) {
             vec x[LANES];
-            load_transposed(x, rows, smaller(q, rows.count), c);
-            size_t columns = smaller(rows.width - c, LANES);
+            load_transposed(x, rows, min_size(q, rows.rows), c);
+            size_t columns = min_size(rows.columns - c, LANES);
             for (size_t i = 0; i < columns; i++)
                 v_store(tile + (c + i) * lanes + q, v_mul(x[i], by));
         }
 }
 
 INLINE void scores_strip(size_t rows, size_t j, size_t vecs, float *scores, size_t lanes,
-                         const float *tile, att_rows keys)
+                         const float *tile, att_matrix_view keys)
 {
     vec sum[SUMS];
-    multiply(sum, rows, vecs, true, (left){ row_of(keys, j), keys.stride, 1 },
-             (right){ tile, (ptrdiff_t)lanes, keys.width, vecs * LANES });
+    tile_dot(sum, rows, vecs, true, (left_operand){ row_of(keys, j), keys.stride, 1 },
+             (right_operand){ tile, (ptrdiff_t)lanes, keys.columns, vecs * LANES });
     for (size_t r = 0; r < rows; r++)
         for (size_t v = 0; v < vecs; v++)
             v_store(scores + (j + r) * lanes + v * LANES, sum[r * vecs + v]);
 }
 
-void KERNEL(tile_scores)(float *scores, size_t lanes, const float *tile, att_rows keys)
+void KERNEL(tile_scores)(float *scores, size_t lanes, const float *tile, att_matrix_view keys)
 {
     if (lanes == 1) {
-        KERNEL(row_scores)(scores, tile, keys, (att_rows){ 0 });
+        KERNEL(single_query_scores)(scores, tile, keys, (att_matrix_view){ 0 });
         return;
     }
     size_t q = 0;
     for (; q + WIDE * LANES <= lanes; q += WIDE * LANES)
-        IN_STRIPS(keys.count, scores_strip, WIDE, scores + q, lanes, tile + q, keys);
+        IN_STRIPS(keys.rows, scores_strip, WIDE, scores + q, lanes, tile + q, keys);
     if (q < lanes)
-        IN_STRIPS(keys.count, scores_strip, 1, scores + q, lanes, tile + q, keys);
+        IN_STRIPS(keys.rows, scores_strip, 1, scores + q, lanes, tile + q, keys);
 }
 
 void KERNEL(tile_mask)(float *tile, size_t lanes, size_t keys, const uint32_t *allow, float fill)
@@ -68,8 +68,8 @@ void KERNEL(tile_mask)(float *tile, size_t lanes, size_t keys, const uint32_t *a
 }
 
 /* The compiler runs this along the keys. */
-void KERNEL(tile_allow)(uint32_t *allow, size_t keys, const uint8_t *bytes, ptrdiff_t stride,
-                        size_t queries)
+void KERNEL(tile_mask_from_bytes)(uint32_t *allow, size_t keys, const uint8_t *bytes,
+                                  ptrdiff_t stride, size_t queries)
 {
     for (size_t q = 0; q < queries; q++) {
         const uint8_t *row = bytes + (ptrdiff_t)q * stride;
@@ -79,7 +79,7 @@ void KERNEL(tile_allow)(uint32_t *allow, size_t keys, const uint8_t *bytes, ptrd
 }
 
 /* One query: sixteen blocks of Philox serve 64 keys. */
-INLINE void draw_row(uint32_t *kept, size_t keys, const att_tile_draw *draw)
+INLINE void dropout_row(uint32_t *kept, size_t keys, const att_tile_dropout *draw)
 {
     uint32_t word[4][LANES];
     for (size_t j = 0; j < keys; j++) {
@@ -98,10 +98,11 @@ INLINE void draw_row(uint32_t *kept, size_t keys, const att_tile_draw *draw)
     }
 }
 
-void KERNEL(tile_draw)(uint32_t *kept, size_t lanes, size_t keys, const att_tile_draw *draw)
+void KERNEL(tile_dropout_mask)(uint32_t *kept, size_t lanes, size_t keys,
+                               const att_tile_dropout *draw)
 {
     if (lanes == 1) {
-        draw_row(kept, keys, draw);
+        dropout_row(kept, keys, draw);
         return;
     }
     bool all = draw->threshold > UINT32_MAX;
@@ -118,12 +119,13 @@ void KERNEL(tile_draw)(uint32_t *kept, size_t lanes, size_t keys, const att_tile
                 c[3] = i_set(draw->b);
                 philox(c, draw->key);
             }
-            kept[j] |= (~m_to_bits(i_below(c[key % 4], limit)) & 0xffff) << q;
+            kept[j] |= (~m_to_bits(i_less_unsigned(c[key % 4], limit)) & 0xffff) << q;
         }
     }
 }
 
-void KERNEL(tile_diagonals)(float *scores, size_t lanes, size_t keys, const float *by_distance)
+void KERNEL(tile_add_distance_bias)(float *scores, size_t lanes, size_t keys,
+                                    const float *by_distance)
 {
     for (size_t j = 0; j < keys; j++)
         for (size_t q = 0; q < lanes; q += LANES) {
@@ -133,7 +135,7 @@ void KERNEL(tile_diagonals)(float *scores, size_t lanes, size_t keys, const floa
         }
 }
 
-void KERNEL(tile_cap)(float *x, size_t n, float cap, float inverse)
+void KERNEL(tile_soft_cap)(float *x, size_t n, float cap, float inverse)
 {
     vec by = v_set(cap), in = v_set(inverse);
     for (size_t i = 0; i < n; i += LANES)
@@ -143,16 +145,16 @@ void KERNEL(tile_cap)(float *x, size_t n, float cap, float inverse)
 /* ---- weights */
 
 /* What to subtract from scores whose largest is `most`. */
-INLINE vec shift_of(vec most)
+INLINE vec finite_max(vec max)
 {
-    return v_select(v_equal(most, v_set(-INFINITY)), v_set(0.0f), most);
+    return v_select(v_equal(max, v_set(-INFINITY)), v_set(0.0f), max);
 }
 
 /* The largest of sixteen queries' scores; four chains keep the maxima from waiting for each other.
  */
-INLINE vec largest_of(const float *scores, size_t lanes, size_t keys, vec most)
+INLINE vec max_of_scores(const float *scores, size_t lanes, size_t keys, vec max)
 {
-    vec chain[4] = { most, most, most, most };
+    vec chain[4] = { max, max, max, max };
     size_t j = 0;
     for (; j + 4 <= keys; j += 4)
         for (size_t i = 0; i < 4; i++)
@@ -163,7 +165,7 @@ INLINE vec largest_of(const float *scores, size_t lanes, size_t keys, vec most)
 }
 
 /* Writes the weights of sixteen queries and gives their sums. */
-INLINE vec weights_of(float *scores, size_t lanes, size_t keys, vec shift)
+INLINE vec exp_and_sum(float *scores, size_t lanes, size_t keys, vec shift)
 {
     vec part[ATT_LANES];
     for (size_t r = 0; r < ATT_LANES; r++) {
@@ -180,40 +182,40 @@ INLINE vec weights_of(float *scores, size_t lanes, size_t keys, vec shift)
     return part[0];
 }
 
-INLINE void softmax_lanes(float *scores, size_t lanes, size_t keys, float *most, float *sum,
+INLINE void softmax_lanes(float *scores, size_t lanes, size_t keys, float *max, float *sum,
                           float *keep)
 {
-    vec before = v_load(most);
-    vec now = v_add(largest_of(scores, lanes, keys, before), v_set(0.0f));
-    vec shift = shift_of(now);
+    vec before = v_load(max);
+    vec now = v_add(max_of_scores(scores, lanes, keys, before), v_set(0.0f));
+    vec shift = finite_max(now);
     vec kept = v_exp2(v_sub(before, shift));
-    v_store(most, now);
+    v_store(max, now);
     v_store(keep, kept);
-    v_store(sum, v_fma(v_load(sum), kept, weights_of(scores, lanes, keys, shift)));
+    v_store(sum, v_fma(v_load(sum), kept, exp_and_sum(scores, lanes, keys, shift)));
 }
 
-INLINE void softmax_row(float *scores, size_t keys, float *most, float *sum, float *keep)
+INLINE void softmax_row(float *scores, size_t keys, float *max, float *sum, float *keep)
 {
-    float before = *most, largest = row_largest(scores, keys);
-    *most = (largest > before ? largest : before) + 0.0f;
-    vec shift = shift_of(v_set(*most)), sums = v_set(0.0f);
+    float before = *max, largest = row_max(scores, keys);
+    *max = (largest > before ? largest : before) + 0.0f;
+    vec shift = finite_max(v_set(*max)), sums = v_set(0.0f);
     for (size_t j = 0; j < keys; j += LANES) {
         vec weight = v_exp2(v_sub(v_load_fill(scores + j, keys - j, -INFINITY), shift));
         sums = v_add(sums, weight);
         v_store_upto(scores + j, weight, keys - j);
     }
     v_store_part(keep, v_exp2(v_sub(v_set(before), shift)), 1);
-    v_store_part(sum, v_fma(v_set(*sum), v_set(*keep), v_set(v_sum(sums))), 1);
+    v_store_part(sum, v_fma(v_set(*sum), v_set(*keep), v_set(v_reduce_sum(sums))), 1);
 }
 
 void KERNEL(tile_softmax)(float *scores, size_t lanes, size_t keys, att_tile_state *state)
 {
     if (lanes == 1)
-        softmax_row(scores, keys, state->most, state->sum, state->keep);
+        softmax_row(scores, keys, state->max, state->sum, state->rescale);
     else
         for (size_t q = 0; q < lanes; q += LANES)
-            softmax_lanes(scores + q, lanes, keys, state->most + q, state->sum + q,
-                          state->keep + q);
+            softmax_lanes(scores + q, lanes, keys, state->max + q, state->sum + q,
+                          state->rescale + q);
 }
 
 void KERNEL(tile_weights)(float *scores, size_t lanes, size_t keys, const float *shift,
@@ -240,10 +242,10 @@ void KERNEL(tile_weights)(float *scores, size_t lanes, size_t keys, const float 
 
 INLINE void combine_strip(size_t rows, size_t q, size_t vecs, bool whole, float *sums,
                           size_t stride, const float *keep, const float *weights, size_t lanes,
-                          right values)
+                          right_operand values)
 {
     vec sum[SUMS];
-    multiply(sum, rows, vecs, whole, (left){ weights + q, 1, (ptrdiff_t)lanes }, values);
+    tile_dot(sum, rows, vecs, whole, (left_operand){ weights + q, 1, (ptrdiff_t)lanes }, values);
     for (size_t r = 0; r < rows; r++)
         for (size_t v = 0; v < vecs; v++) {
             float *at = sums + (q + r) * stride + v * LANES;
@@ -256,30 +258,30 @@ INLINE void combine_strip(size_t rows, size_t q, size_t vecs, bool whole, float 
 }
 
 void KERNEL(tile_combine)(float *sums, size_t stride, size_t queries, const float *keep,
-                          const float *weights, size_t lanes, att_rows values)
+                          const float *weights, size_t lanes, att_matrix_view values)
 {
-    size_t m = 0, width = values.width;
-    right from = { values.at, values.stride, values.count, width };
+    size_t m = 0, width = values.columns;
+    right_operand from = { values.data, values.stride, values.rows, width };
     if (queries == 1)
-        for (; m + ROW_WIDE * LANES <= width; m += ROW_WIDE * LANES, from.at += ROW_WIDE * LANES)
+        for (; m + ROW_WIDE * LANES <= width; m += ROW_WIDE * LANES, from.data += ROW_WIDE * LANES)
             combine_strip(1, 0, ROW_WIDE, true, sums + m, stride, keep, weights, lanes, from);
-    for (; m + WIDE * LANES <= width; m += WIDE * LANES, from.at += WIDE * LANES)
+    for (; m + WIDE * LANES <= width; m += WIDE * LANES, from.data += WIDE * LANES)
         IN_STRIPS(queries, combine_strip, WIDE, true, sums + m, stride, keep, weights, lanes, from);
-    for (; m < width; m += LANES, from.at += LANES) {
-        from.width = smaller(width - m, LANES);
+    for (; m < width; m += LANES, from.data += LANES) {
+        from.width = min_size(width - m, LANES);
         IN_STRIPS(queries, combine_strip, 1, false, sums + m, stride, keep, weights, lanes, from);
     }
 }
 
-void KERNEL(tile_combine_allowed)(float *sums, size_t stride, size_t queries, const float *keep,
-                                  const float *weights, size_t lanes, att_rows values,
-                                  const uint32_t *allow)
+void KERNEL(tile_combine_masked)(float *sums, size_t stride, size_t queries, const float *keep,
+                                 const float *weights, size_t lanes, att_matrix_view values,
+                                 const uint32_t *allow)
 {
     for (size_t q = 0; q < queries; q++)
-        for (size_t m = 0; m < values.width; m += LANES) {
-            size_t width = values.width - m;
+        for (size_t m = 0; m < values.columns; m += LANES) {
+            size_t width = values.columns - m;
             vec sum = v_set(0.0f);
-            for (size_t j = 0; j < values.count; j++)
+            for (size_t j = 0; j < values.rows; j++)
                 if (allow[j] >> q & 1)
                     sum = v_fma(v_set(weights[j * lanes + q]),
                                 v_load_upto(row_of(values, j) + m, width), sum);
@@ -290,24 +292,25 @@ void KERNEL(tile_combine_allowed)(float *sums, size_t stride, size_t queries, co
         }
 }
 
-void KERNEL(tile_finish)(float *out, ptrdiff_t out_stride, const float *factor, att_rows sums)
+void KERNEL(tile_scale_output)(float *out, ptrdiff_t out_stride, const float *factor,
+                               att_matrix_view sums)
 {
-    for (size_t r = 0; r < sums.count; r++)
-        for (size_t m = 0; m < sums.width; m += LANES) {
-            vec sum = v_load_upto(row_of(sums, r) + m, sums.width - m);
+    for (size_t r = 0; r < sums.rows; r++)
+        for (size_t m = 0; m < sums.columns; m += LANES) {
+            vec sum = v_load_upto(row_of(sums, r) + m, sums.columns - m);
             v_store_upto(out + (ptrdiff_t)r * out_stride + (ptrdiff_t)m,
-                         v_add(v_mul(sum, v_set(factor[r])), v_set(0.0f)), sums.width - m);
+                         v_add(v_mul(sum, v_set(factor[r])), v_set(0.0f)), sums.columns - m);
         }
 }
 
 /* x - x is 0 for finite x, else NaN, which the sum keeps. */
-float KERNEL(rows_finite)(att_rows rows)
+float KERNEL(all_finite)(att_matrix_view rows)
 {
     vec sums = v_set(0.0f);
-    for (size_t r = 0; r < rows.count; r++)
-        for (size_t c = 0; c < rows.width; c += LANES) {
-            vec x = v_load_upto(row_of(rows, r) + c, rows.width - c);
+    for (size_t r = 0; r < rows.rows; r++)
+        for (size_t c = 0; c < rows.columns; c += LANES) {
+            vec x = v_load_upto(row_of(rows, r) + c, rows.columns - c);
             sums = v_add(sums, v_sub(x, x));
         }
-    return v_sum(sums) == 0 ? 1.0f : 0.0f;
+    return v_reduce_sum(sums) == 0 ? 1.0f : 0.0f;
 }

@@ -29,7 +29,7 @@ INLINE vec_half h_load_fours(const float *p, const float *q)
 }
 
 /* Lines are loaded so that what is left to do is two 4x4 side by side. */
-INLINE void h_load_turned(vec_half out[4], const float *p, ptrdiff_t stride)
+INLINE void h_load_transposed(vec_half out[4], const float *p, ptrdiff_t stride)
 {
     const float *q = p + 4 * stride;
     vec_half r0 = h_load_fours(p, q), r1 = h_load_fours(p + stride, q + stride);

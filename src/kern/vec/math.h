@@ -30,12 +30,12 @@ INLINE vec v_exp_clamped(vec x)
 
 INLINE vec v_exp(vec x)
 {
-    return v_exp_clamped(v_min(v_set(EXP_LARGEST), v_max(v_set(EXP_SMALLEST), x)));
+    return v_exp_clamped(v_min(v_set(EXP_MAX_INPUT), v_max(v_set(EXP_MIN_INPUT), x)));
 }
 
 INLINE vec v_exp2(vec t)
 {
-    t = v_max(v_set(EXP2_SMALLEST), t);
+    t = v_max(v_set(EXP2_MIN_INPUT), t);
     vec rounded = v_add(t, v_set(EXP2_ROUNDER));
     vec f = v_sub(t, v_sub(rounded, v_set(EXP2_ROUNDER)));
     vec p = horner(v_set(EXP2_C6), f, EXP2_C5);
@@ -71,7 +71,7 @@ INLINE vec v_log(vec x)
 
 INLINE vec v_tanh(vec x)
 {
-    vec t = v_min(v_set(TANH_FLAT), v_abs(x));
+    vec t = v_min(v_set(TANH_SATURATION), v_abs(x));
     vec s = v_mul(t, t);
     vec p = horner(v_set(TANH_C4), s, TANH_C3);
     p = horner(p, s, TANH_C2);
@@ -85,7 +85,7 @@ INLINE vec v_tanh(vec x)
 
 INLINE vec v_sigmoid(vec x)
 {
-    vec e = v_exp_clamped(v_max(v_set(EXP_SMALLEST), v_sub(v_set(-0.0f), v_abs(x))));
+    vec e = v_exp_clamped(v_max(v_set(EXP_MIN_INPUT), v_sub(v_set(-0.0f), v_abs(x))));
     vec one = v_set(1.0f);
     vec q = v_div(e, v_add(one, e));
     vec a = v_select(v_less(x, v_set(0.0f)), e, one);
@@ -94,7 +94,7 @@ INLINE vec v_sigmoid(vec x)
 
 INLINE vec v_erf(vec x)
 {
-    vec t = v_min(v_set(ERF_FLAT), v_abs(x));
+    vec t = v_min(v_set(ERF_SATURATION), v_abs(x));
     vec s = v_mul(t, t);
     vec p = horner(v_set(ERF_S6), s, ERF_S5);
     p = horner(p, s, ERF_S4);
@@ -116,14 +116,14 @@ INLINE vec v_erf(vec x)
 /* The activations, and their derivatives. Infinities give way to the largest floats where they
  * would meet a zero: x Phi(x) and x sigmoid(x) tend to 0 on the left, not to NaN. */
 
-INLINE vec v_not_below(vec x)
+INLINE vec v_clamp_to_lowest(vec x)
 {
     return v_max(v_set(-FLT_MAX), x);
 }
 
-INLINE vec v_finite(vec x)
+INLINE vec v_clamp_to_finite(vec x)
 {
-    return v_min(v_set(FLT_MAX), v_not_below(x));
+    return v_min(v_set(FLT_MAX), v_clamp_to_lowest(x));
 }
 
 INLINE vec v_relu(vec x)
@@ -133,37 +133,37 @@ INLINE vec v_relu(vec x)
 
 INLINE vec v_gelu(vec x)
 {
-    vec half = v_mul(v_set(0.5f), v_not_below(x));
+    vec half = v_mul(v_set(0.5f), v_clamp_to_lowest(x));
     return v_fma(half, v_erf(v_mul(v_set(SQRT_HALF), x)), half);
 }
 
 INLINE vec v_silu(vec x)
 {
-    return v_mul(v_not_below(x), v_sigmoid(x));
+    return v_mul(v_clamp_to_lowest(x), v_sigmoid(x));
 }
 
 /* Phi(x) + x phi(x). */
-INLINE vec v_gelu_slope(vec x)
+INLINE vec v_gelu_derivative(vec x)
 {
     vec area = v_fma(v_set(0.5f), v_erf(v_mul(v_set(SQRT_HALF), x)), v_set(0.5f));
     vec density = v_mul(v_set(INV_SQRT_2PI), v_exp(v_mul(v_mul(v_set(-0.5f), x), x)));
-    return v_fma(v_finite(x), density, area);
+    return v_fma(v_clamp_to_finite(x), density, area);
 }
 
 /* s + x s (1 - s), s the sigmoid. */
-INLINE vec v_silu_slope(vec x)
+INLINE vec v_silu_derivative(vec x)
 {
     vec s = v_sigmoid(x);
-    return v_fma(v_mul(v_finite(x), s), v_sub(v_set(1.0f), s), s);
+    return v_fma(v_mul(v_clamp_to_finite(x), s), v_sub(v_set(1.0f), s), s);
 }
 
 /* From the results y. */
-INLINE vec v_tanh_slope(vec y)
+INLINE vec v_tanh_derivative(vec y)
 {
     return v_fnma(y, y, v_set(1.0f));
 }
 
-INLINE vec v_sigmoid_slope(vec y)
+INLINE vec v_sigmoid_derivative(vec y)
 {
     return v_mul(y, v_sub(v_set(1.0f), y));
 }

@@ -10,7 +10,7 @@ INLINE float mean_square(const float *x, float mean, size_t n)
         vec d = v_upto(v_sub(v_load_upto(x + i, n - i), v_set(mean)), n - i);
         sums = v_fma(d, d, sums);
     }
-    return v_sum(sums) / (float)n;
+    return v_reduce_sum(sums) / (float)n;
 }
 
 void KERNEL(layer_norm)(float *y, att_norm_stats *stats, const float *x, const float *gain,
@@ -39,50 +39,53 @@ void KERNEL(rms_norm)(float *y, att_norm_stats *stats, const float *x, const flo
 }
 
 /* u = (x - mean) rstd and g = dy gain at one place of the row. */
-typedef struct place {
+typedef struct norm_terms {
     vec u, g, dy;
-} place;
+} norm_terms;
 
-INLINE place place_at(const float *dy, const float *x, const float *gain,
-                      const att_norm_stats *stats, bool centred, size_t n)
+INLINE norm_terms norm_terms_at(const float *dy, const float *x, const float *gain,
+                                const att_norm_stats *stats, bool centered, size_t n)
 {
     vec away = v_load_upto(x, n);
-    if (centred)
+    if (centered)
         away = v_sub(away, v_set(stats->mean));
-    place here = { .u = v_mul(away, v_set(stats->rstd)), .dy = v_load_upto(dy, n) };
+    norm_terms here = { .u = v_mul(away, v_set(stats->rstd)), .dy = v_load_upto(dy, n) };
     here.g = v_mul(here.dy, v_load_upto(gain, n));
     return here;
 }
 
 /* Past the end dy is 0, so g is. */
-INLINE void norm_back(float *dx, float *dgain, float *dbias, const float *dy, const float *x,
-                      const float *gain, const att_norm_stats *stats, size_t n, bool centred)
+INLINE void norm_backward(float *dx, float *dgain, float *dbias, const float *dy, const float *x,
+                          const float *gain, const att_norm_stats *stats, size_t n, bool centered)
 {
     vec plain = v_set(0.0f), along = v_set(0.0f);
     for (size_t i = 0; i < n; i += LANES) {
-        place at = place_at(dy + i, x + i, gain + i, stats, centred, n - i);
+        norm_terms at = norm_terms_at(dy + i, x + i, gain + i, stats, centered, n - i);
         plain = v_add(plain, at.g);
         along = v_fma(at.g, at.u, along);
     }
-    vec mean_g = v_set(v_sum(plain) / (float)n), mean_gu = v_set(v_sum(along) / (float)n);
+    vec mean_g = v_set(v_reduce_sum(plain) / (float)n),
+        mean_gu = v_set(v_reduce_sum(along) / (float)n);
     for (size_t i = 0; i < n; i += LANES) {
-        place at = place_at(dy + i, x + i, gain + i, stats, centred, n - i);
-        vec rest = v_fnma(at.u, mean_gu, centred ? v_sub(at.g, mean_g) : at.g);
+        norm_terms at = norm_terms_at(dy + i, x + i, gain + i, stats, centered, n - i);
+        vec rest = v_fnma(at.u, mean_gu, centered ? v_sub(at.g, mean_g) : at.g);
         v_store_upto(dx + i, v_fma(v_set(stats->rstd), rest, v_load_upto(dx + i, n - i)), n - i);
         v_store_upto(dgain + i, v_fma(at.dy, at.u, v_load_upto(dgain + i, n - i)), n - i);
-        if (centred)
+        if (centered)
             v_store_upto(dbias + i, v_add(v_load_upto(dbias + i, n - i), at.dy), n - i);
     }
 }
 
-void KERNEL(layer_norm_back)(float *dx, float *dgain, float *dbias, const float *dy, const float *x,
-                             const float *gain, const att_norm_stats *stats, size_t n)
+void KERNEL(layer_norm_backward)(float *dx, float *dgain, float *dbias, const float *dy,
+                                 const float *x, const float *gain, const att_norm_stats *stats,
+                                 size_t n)
 {
-    norm_back(dx, dgain, dbias, dy, x, gain, stats, n, true);
+    norm_backward(dx, dgain, dbias, dy, x, gain, stats, n, true);
 }
 
-void KERNEL(rms_norm_back)(float *dx, float *dgain, float *dbias, const float *dy, const float *x,
-                           const float *gain, const att_norm_stats *stats, size_t n)
+void KERNEL(rms_norm_backward)(float *dx, float *dgain, float *dbias, const float *dy,
+                               const float *x, const float *gain, const att_norm_stats *stats,
+                               size_t n)
 {
-    norm_back(dx, dgain, dbias, dy, x, gain, stats, n, false);
+    norm_backward(dx, dgain, dbias, dy, x, gain, stats, n, false);
 }

@@ -2,10 +2,10 @@
  * ref/softmax.c. */
 #include "kern/vec/math.h"
 
-INLINE float shift_of(const float *x, size_t n)
+INLINE float finite_max(const float *x, size_t n)
 {
-    float most = row_largest(x, n);
-    return most == -INFINITY ? 0.0f : most;
+    float max = row_max(x, n);
+    return max == -INFINITY ? 0.0f : max;
 }
 
 INLINE float log_of(float x)
@@ -24,38 +24,38 @@ INLINE float sum_of_exp(const float *x, float shift, size_t n)
     vec sums = v_set(0.0f), by = v_set(shift);
     for (size_t i = 0; i < n; i += LANES)
         sums = v_add(sums, exp_shifted(x + i, by, n - i));
-    return v_sum(sums);
+    return v_reduce_sum(sums);
 }
 
 float KERNEL(softmax)(float *y, const float *x, size_t n)
 {
-    float shift = shift_of(x, n);
+    float shift = finite_max(x, n);
     vec sums = v_set(0.0f), by = v_set(shift);
     for (size_t i = 0; i < n; i += LANES) {
         vec e = exp_shifted(x + i, by, n - i);
         sums = v_add(sums, e);
         v_store_upto(y + i, e, n - i);
     }
-    float sum = v_sum(sums);
+    float sum = v_reduce_sum(sums);
     vec inverse = v_set(sum == 0 ? 0.0f : 1.0f / sum);
     for (size_t i = 0; i < n; i += LANES)
         v_store_upto(y + i, v_mul(v_load_upto(y + i, n - i), inverse), n - i);
     return shift + log_of(sum);
 }
 
-void KERNEL(softmax_back)(float *dx, const float *dy, const float *kept, size_t n)
+void KERNEL(softmax_backward)(float *dx, const float *dy, const float *kept, size_t n)
 {
     vec along = v_set(KERNEL(dot)(dy, kept, n));
     for (size_t i = 0; i < n; i += LANES) {
-        vec centred = v_sub(v_load_upto(dy + i, n - i), along);
-        vec sum = v_fma(v_load_upto(kept + i, n - i), centred, v_load_upto(dx + i, n - i));
+        vec centered = v_sub(v_load_upto(dy + i, n - i), along);
+        vec sum = v_fma(v_load_upto(kept + i, n - i), centered, v_load_upto(dx + i, n - i));
         v_store_upto(dx + i, sum, n - i);
     }
 }
 
 float KERNEL(log_softmax)(float *y, const float *x, size_t n)
 {
-    float shift = shift_of(x, n);
+    float shift = finite_max(x, n);
     float log_sum = log_of(sum_of_exp(x, shift, n));
     vec by = v_set(shift), less = v_set(log_sum == -INFINITY ? 0.0f : log_sum);
     for (size_t i = 0; i < n; i += LANES)
@@ -63,7 +63,7 @@ float KERNEL(log_softmax)(float *y, const float *x, size_t n)
     return shift + log_sum;
 }
 
-void KERNEL(log_softmax_back)(float *dx, const float *dy, const float *kept, size_t n)
+void KERNEL(log_softmax_backward)(float *dx, const float *dy, const float *kept, size_t n)
 {
     vec total = v_set(KERNEL(sum)(dy, n));
     for (size_t i = 0; i < n; i += LANES) {
@@ -73,27 +73,28 @@ void KERNEL(log_softmax_back)(float *dx, const float *dy, const float *kept, siz
     }
 }
 
-float KERNEL(cross_entropy)(const float *x, size_t n, att_target target, float *lse)
+float KERNEL(cross_entropy)(const float *x, size_t n, att_cross_entropy_target target, float *lse)
 {
-    float shift = shift_of(x, n);
+    float shift = finite_max(x, n);
     float log_sum = log_of(sum_of_exp(x, shift, n));
     *lse = shift + log_sum;
-    float loss = fmaf(target.smoothing - 1.0f, x[target.class] - shift, log_sum);
-    if (target.smoothing == 0)
+    float loss = fmaf(target.label_smoothing - 1.0f, x[target.class] - shift, log_sum);
+    if (target.label_smoothing == 0)
         return loss;
     vec sums = v_set(0.0f), by = v_set(shift);
     for (size_t i = 0; i < n; i += LANES)
         sums = v_add(sums, v_upto(v_sub(v_load_upto(x + i, n - i), by), n - i));
-    return fmaf(-target.smoothing / (float)n, v_sum(sums), loss);
+    return fmaf(-target.label_smoothing / (float)n, v_reduce_sum(sums), loss);
 }
 
-void KERNEL(cross_entropy_back)(float *dx, float dloss, const float *x, size_t n, att_target target,
-                                float lse)
+void KERNEL(cross_entropy_backward)(float *dx, float dloss, const float *x, size_t n,
+                                    att_cross_entropy_target target, float lse)
 {
-    vec everywhere = v_set(target.smoothing / (float)n), by = v_set(lse), scale = v_set(dloss);
+    vec everywhere = v_set(target.label_smoothing / (float)n), by = v_set(lse),
+        scale = v_set(dloss);
     for (size_t i = 0; i < n; i += LANES) {
         vec change = v_sub(v_exp(v_sub(v_load_upto(x + i, n - i), by)), everywhere);
         v_store_upto(dx + i, v_fma(scale, change, v_load_upto(dx + i, n - i)), n - i);
     }
-    dx[target.class] = fmaf(dloss, target.smoothing - 1.0f, dx[target.class]);
+    dx[target.class] = fmaf(dloss, target.label_smoothing - 1.0f, dx[target.class]);
 }

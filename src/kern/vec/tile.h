@@ -19,17 +19,17 @@ enum {
 /* Sums of products: sum[r][v] = Σ_k a[r][k] · b[k][16v …] */
 
 /* Element (r, k) of the left operand is at[r * row + k * step]. */
-typedef struct left {
-    const float *at;
+typedef struct left_operand {
+    const float *data;
     ptrdiff_t row, step;
-} left;
+} left_operand;
 
 /* The right operand: `depth` rows, of which `width` floats from `at` on are used. */
-typedef struct right {
-    const float *at;
+typedef struct right_operand {
+    const float *data;
     ptrdiff_t stride;
     size_t depth, width;
-} right;
+} right_operand;
 
 INLINE vec right_load(const float *at, size_t v, size_t width, bool whole)
 {
@@ -37,18 +37,19 @@ INLINE vec right_load(const float *at, size_t v, size_t width, bool whole)
 }
 
 /* `rows`, `vecs` and `whole` are constants where this is inlined: the sums live in registers. */
-INLINE void multiply(vec sum[SUMS], size_t rows, size_t vecs, bool whole, left a, right b)
+INLINE void tile_dot(vec sum[SUMS], size_t rows, size_t vecs, bool whole, left_operand a,
+                     right_operand b)
 {
     const float *of_row[STRIP];
     for (size_t r = 0; r < rows; r++)
-        of_row[r] = a.at + (ptrdiff_t)r * a.row;
+        of_row[r] = a.data + (ptrdiff_t)r * a.row;
     for (size_t s = 0; s < rows * vecs; s++)
         sum[s] = v_set(0.0f);
     for (size_t k = 0; k < b.depth; k++) {
         vec factor[ROW_WIDE];
 #pragma GCC unroll 4
         for (size_t v = 0; v < vecs; v++)
-            factor[v] = right_load(b.at, v, b.width, whole);
+            factor[v] = right_load(b.data, v, b.width, whole);
 #pragma GCC unroll 8
         for (size_t r = 0; r < rows; r++) {
             vec each = v_set(of_row[r][(ptrdiff_t)k * a.step]);
@@ -56,7 +57,7 @@ INLINE void multiply(vec sum[SUMS], size_t rows, size_t vecs, bool whole, left a
             for (size_t v = 0; v < vecs; v++)
                 sum[r * vecs + v] = v_fma(each, factor[v], sum[r * vecs + v]);
         }
-        b.at += b.stride;
+        b.data += b.stride;
     }
 }
 
@@ -74,27 +75,27 @@ INLINE void multiply(vec sum[SUMS], size_t rows, size_t vecs, bool whole, left a
             body(1, row_, __VA_ARGS__);                                                            \
     } while (0)
 
-INLINE const float *row_of(att_rows rows, size_t r)
+INLINE const float *row_of(att_matrix_view rows, size_t r)
 {
-    return rows.at + (ptrdiff_t)r * rows.stride;
+    return rows.data + (ptrdiff_t)r * rows.stride;
 }
 
-INLINE size_t smaller(size_t a, size_t b)
+INLINE size_t min_size(size_t a, size_t b)
 {
     return a < b ? a : b;
 }
 
 /* 16 rows from `rows` + r on, transposed: x[c] holds column c of each. Rows past the last are 0. */
-INLINE void load_transposed(vec x[LANES], att_rows rows, size_t r, size_t column)
+INLINE void load_transposed(vec x[LANES], att_matrix_view rows, size_t r, size_t column)
 {
-    size_t width = rows.width - column;
-    if (rows.count - r >= LANES && width >= LANES)
+    size_t width = rows.columns - column;
+    if (rows.rows - r >= LANES && width >= LANES)
         for (size_t i = 0; i < LANES; i++)
             x[i] = v_load(row_of(rows, r + i) + column);
     else
         for (size_t i = 0; i < LANES; i++)
             x[i] =
-                r + i < rows.count ? v_load_upto(row_of(rows, r + i) + column, width) : v_set(0.0f);
+                r + i < rows.rows ? v_load_upto(row_of(rows, r + i) + column, width) : v_set(0.0f);
     v_transpose(x);
 }
 

@@ -39,7 +39,7 @@
 
 #include ATT_VEC_HEADER
 
-#include "kern/set/set.h"
+#include "kern/isa/isa.h"
 
 enum { LANES = ATT_LANES };
 
@@ -54,13 +54,13 @@ INLINE vec v_load_upto(const float *p, size_t n)
 /* The same lanes of a vector, the others 0. */
 INLINE vec v_upto(vec a, size_t n)
 {
-    return n >= LANES ? a : v_select(m_first(n), a, v_set(0.0f));
+    return n >= LANES ? a : v_select(m_first_lanes(n), a, v_set(0.0f));
 }
 
 /* The same with the lanes past the end set to `fill`. */
 INLINE vec v_load_fill(const float *p, size_t n, float fill)
 {
-    return n >= LANES ? v_load(p) : v_select(m_first(n), v_load_part(p, n), v_set(fill));
+    return n >= LANES ? v_load(p) : v_select(m_first_lanes(n), v_load_part(p, n), v_set(fill));
 }
 
 INLINE void v_store_upto(float *p, vec a, size_t n)
@@ -72,12 +72,12 @@ INLINE void v_store_upto(float *p, vec a, size_t n)
 }
 
 /* The largest of a row; -inf where it is empty. NaN is passed over. */
-INLINE float row_largest(const float *x, size_t n)
+INLINE float row_max(const float *x, size_t n)
 {
-    vec most = v_set(-__builtin_inff());
+    vec max = v_set(-__builtin_inff());
     for (size_t i = 0; i < n; i += LANES)
-        most = v_max(v_load_fill(x + i, n - i, -__builtin_inff()), most);
-    return v_largest(most);
+        max = v_max(v_load_fill(x + i, n - i, -__builtin_inff()), max);
+    return v_reduce_max(max);
 }
 
 #endif

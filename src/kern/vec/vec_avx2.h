@@ -39,7 +39,7 @@ INLINE __m256i first_of_eight(int n)
     return _mm256_cmpgt_epi32(_mm256_set1_epi32(n), _mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7));
 }
 
-INLINE mask m_first(size_t n)
+INLINE mask m_first_lanes(size_t n)
 {
     return (mask){ _mm256_castsi256_ps(first_of_eight((int)n)),
                    _mm256_castsi256_ps(first_of_eight((int)n - 8)) };
@@ -216,16 +216,16 @@ INLINE ivec i_add(ivec a, ivec b)
 }
 
 /* The instruction compares signed numbers: exchanging the halves of the range makes up for it. */
-INLINE __m256 below_eight(__m256i a, __m256i b)
+INLINE __m256 less_unsigned_eight(__m256i a, __m256i b)
 {
     __m256i half = _mm256_set1_epi32(INT32_MIN);
     return _mm256_castsi256_ps(
         _mm256_cmpgt_epi32(_mm256_xor_si256(b, half), _mm256_xor_si256(a, half)));
 }
 
-INLINE mask i_below(ivec a, ivec b)
+INLINE mask i_less_unsigned(ivec a, ivec b)
 {
-    return EACH2(mask, below_eight, a, b);
+    return EACH2(mask, less_unsigned_eight, a, b);
 }
 
 INLINE ivec i_sub(ivec a, ivec b)
@@ -337,7 +337,7 @@ INLINE void v_transpose(vec row[16])
     }
 }
 
-INLINE float v_sum(vec a)
+INLINE float v_reduce_sum(vec a)
 {
     __m256 b = _mm256_add_ps(a.low, a.high);
     __m128 c = _mm_add_ps(_mm256_castps256_ps128(b), _mm256_extractf128_ps(b, 1));
@@ -345,7 +345,7 @@ INLINE float v_sum(vec a)
     return _mm_cvtss_f32(_mm_add_ss(c, _mm_movehdup_ps(c)));
 }
 
-INLINE float v_largest(vec a)
+INLINE float v_reduce_max(vec a)
 {
     __m256 b = _mm256_max_ps(a.low, a.high);
     __m128 c = _mm_max_ps(_mm256_castps256_ps128(b), _mm256_extractf128_ps(b, 1));

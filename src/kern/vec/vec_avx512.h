@@ -18,7 +18,7 @@ typedef __mmask16 mask;
  */
 enum { TILE_ROWS = 6, TILE_SUMS = 24 };
 
-INLINE mask m_first(size_t n)
+INLINE mask m_first_lanes(size_t n)
 {
     return (mask)((1u << n) - 1);
 }
@@ -50,12 +50,12 @@ INLINE void v_store(float *p, vec a)
 
 INLINE vec v_load_part(const float *p, size_t n)
 {
-    return _mm512_maskz_loadu_ps(m_first(n), p);
+    return _mm512_maskz_loadu_ps(m_first_lanes(n), p);
 }
 
 INLINE void v_store_part(float *p, vec a, size_t n)
 {
-    _mm512_mask_storeu_ps(p, m_first(n), a);
+    _mm512_mask_storeu_ps(p, m_first_lanes(n), a);
 }
 
 INLINE vec v_add(vec a, vec b)
@@ -163,7 +163,7 @@ INLINE ivec i_add(ivec a, ivec b)
     return _mm512_add_epi32(a, b);
 }
 
-INLINE mask i_below(ivec a, ivec b)
+INLINE mask i_less_unsigned(ivec a, ivec b)
 {
     return _mm512_cmplt_epu32_mask(a, b);
 }
@@ -247,7 +247,7 @@ INLINE void v_transpose(vec row[16])
 }
 
 /* The upper half onto the lower, three times inside 256 bits, as the fixed tree wants. */
-INLINE float v_sum(vec a)
+INLINE float v_reduce_sum(vec a)
 {
     __m256 b = _mm256_add_ps(_mm512_castps512_ps256(a), _mm512_extractf32x8_ps(a, 1));
     __m128 c = _mm_add_ps(_mm256_castps256_ps128(b), _mm256_extractf128_ps(b, 1));
@@ -255,7 +255,7 @@ INLINE float v_sum(vec a)
     return _mm_cvtss_f32(_mm_add_ss(c, _mm_movehdup_ps(c)));
 }
 
-INLINE float v_largest(vec a)
+INLINE float v_reduce_max(vec a)
 {
     __m256 b = _mm256_max_ps(_mm512_castps512_ps256(a), _mm512_extractf32x8_ps(a, 1));
     __m128 c = _mm_max_ps(_mm256_castps256_ps128(b), _mm256_extractf128_ps(b, 1));

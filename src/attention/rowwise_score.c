@@ -1,0 +1,297 @@
+/* Rows of plain scores of a block of queries, and back; see rows.h. Products run on the tiles of
+ * fused attention (kern/attention.h), blocks of keys being counted from the sequence's start. */
+#include "attention/tensor_element.h"
+#include "attention/rowwise.h"
+
+#include <string.h>
+
+static int64_t min_int64(int64_t a, int64_t b)
+{
+    return a < b ? a : b;
+}
+
+/* ---------------------------------------------------------------- products on tiles */
+
+/* A piece of the keys that the block of queries could see, within one block of keys. */
+typedef struct key_piece {
+    int64_t at; /* from the sequence's start */
+    size_t count;
+} key_piece;
+
+/* The piece that begins at or after `at`; of no keys where there is none left. */
+static key_piece next_piece(const att_sequence_head *head, const att_query_block *q, int64_t at)
+{
+    int64_t begin = q->key_begin - head->key_start, end = q->key_end - head->key_start;
+    at = at > begin ? at : begin;
+    int64_t next = min_int64(at / ATT_BLOCK_KEYS * ATT_BLOCK_KEYS + ATT_BLOCK_KEYS, end);
+    return (key_piece){ at, next > at ? (size_t)(next - at) : 0 };
+}
+
+#define FOR_PIECES(p, head, q)                                                                     \
+    for (key_piece p = next_piece(head, q, 0); p.count > 0;                                        \
+         p = next_piece(head, q, p.at + (int64_t)p.count))
+
+static att_matrix_view right_rows(const att_sequence_head *head, const att_rowwise_buffers *s,
+                                  const att_tensor *right, int64_t right_head, bool by_position,
+                                  key_piece p)
+{
+    int64_t first = p.at + (by_position ? 0 : head->key_start);
+    return att_tensor_head_rows(right, head->b, first, right_head, p.count, s->gathered);
+}
+
+/* Whether every query of the block may attend every key of the piece. */
+static bool all_allowed(const att_rowwise_buffers *s, key_piece p)
+{
+    uint32_t all = UINT32_MAX >> (ATT_ROWWISE_QUERIES - s->queries.count), found = all;
+    for (size_t j = 0; j < p.count; j++)
+        found &= s->mask_bits[p.at + (int64_t)j];
+    return found == all;
+}
+
+static void pack_piece(const att_rowwise_attention *work, const att_rowwise_buffers *s,
+                       const float *rows, key_piece p)
+{
+    att_matrix_view part = { rows + p.at, (ptrdiff_t)work->key_stride, s->queries.count, p.count };
+    work->kernels->tile_pack(s->tile, s->queries.lanes, part, 1.0f);
+}
+
+void att_rowwise_dot(const att_rowwise_attention *work, const att_sequence_head *head,
+                     att_rowwise_buffers *s, const att_tensor *right, int64_t right_head,
+                     bool by_position, float *out)
+{
+    FOR_PIECES(p, head, &s->queries)
+    {
+        att_matrix_view rows = right_rows(head, s, right, right_head, by_position, p);
+        work->kernels->tile_scores(s->tile, s->queries.lanes, s->packed, rows);
+        work->kernels->tile_unpack(out + p.at, work->key_stride, s->queries.count, s->tile,
+                                   s->queries.lanes, p.count);
+    }
+}
+
+void att_rowwise_combine(const att_rowwise_attention *work, const att_sequence_head *head,
+                         att_rowwise_buffers *s, const float *weights, const att_tensor *right,
+                         int64_t right_head, bool by_position, size_t stride)
+{
+    static const float ones[ATT_ROWWISE_QUERIES] = {
+        1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1,
+        1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1
+    };
+    const att_kernels *kern = work->kernels;
+    size_t lanes = s->queries.lanes, count = s->queries.count;
+    memset(s->sums, 0, count * stride * sizeof(float));
+    FOR_PIECES(p, head, &s->queries)
+    {
+        att_matrix_view rows = right_rows(head, s, right, right_head, by_position, p);
+        pack_piece(work, s, weights, p);
+        if (!all_allowed(s, p) && !(kern->all_finite(rows) > 0))
+            kern->tile_combine_masked(s->sums, stride, count, ones, s->tile, lanes, rows,
+                                      s->mask_bits + p.at);
+        else
+            kern->tile_combine(s->sums, stride, count, ones, s->tile, lanes, rows);
+    }
+}
+
+void att_rowwise_combine_transposed(const att_rowwise_attention *work,
+                                    const att_sequence_head *head, att_rowwise_buffers *s,
+                                    const float *weights, att_matrix_view left, float *sums,
+                                    size_t stride)
+{
+    const att_kernels *kern = work->kernels;
+    bool finite = kern->all_finite(left) > 0;
+    FOR_PIECES(p, head, &s->queries)
+    {
+        float *to = sums + (size_t)p.at * stride;
+        pack_piece(work, s, weights, p);
+        if (finite)
+            kern->tile_combine_transposed(to, stride, p.count, s->tile, s->queries.lanes, left);
+        else
+            kern->tile_combine_transposed_masked(to, stride, p.count, s->tile, s->queries.lanes,
+                                                 left, s->mask_bits + p.at);
+    }
+}
+
+void att_row_accumulate(const att_kernels *kern, const att_tensor *to, int64_t at,
+                        const float *from)
+{
+    int64_t width = to->shape[to->rank - 1], step = to->stride[to->rank - 1];
+    float *row = (float *)to->data + at;
+    if (step == 1)
+        kern->axpy(row, 1.0f, from, (size_t)width);
+    else
+        for (int64_t n = 0; n < width; n++)
+            row[n * step] += from[n];
+}
+
+/* ---------------------------------------------------------------- dot products */
+
+static int64_t key_head(const att_rowwise_attention *work, const att_sequence_head *head)
+{
+    return work->operands.key.shape[2] == work->problem->G ? head->g : head->h;
+}
+
+static att_matrix_view query_rows(const att_rowwise_attention *work, const att_sequence_head *head,
+                                  att_rowwise_buffers *s)
+{
+    return att_tensor_head_rows(&work->operands.query, head->b, s->queries.first, head->h,
+                                s->queries.count, s->row_buffer);
+}
+
+/* The sums of each query, once complete, go to its gradient. */
+static void add_query_grads(const att_rowwise_attention *work, const att_sequence_head *head,
+                            const att_rowwise_buffers *s)
+{
+    const att_tensor *grad = &work->operands.query_grad;
+    for (size_t q = 0; grad->data && q < s->queries.count; q++)
+        att_row_accumulate(
+            work->kernels, grad,
+            att_element_offset(grad, head->b, s->queries.first + (int64_t)q, head->h, 0),
+            s->sums + q * work->x_stride);
+}
+
+static void dot_scores(const att_rowwise_attention *work, const att_sequence_head *head,
+                       att_rowwise_buffers *s)
+{
+    work->kernels->tile_pack(s->packed, s->queries.lanes, query_rows(work, head, s), 1.0f);
+    att_rowwise_dot(work, head, s, &work->operands.key, key_head(work, head),
+                    work->score->by_position, s->scores);
+}
+
+static void dot_backward(const att_rowwise_attention *work, const att_sequence_head *head,
+                         att_rowwise_buffers *s)
+{
+    if (work->operands.key_grad.data)
+        att_rowwise_combine_transposed(work, head, s, s->scores, query_rows(work, head, s),
+                                       s->key_sums, work->x_stride);
+    if (!work->operands.query_grad.data)
+        return;
+    att_rowwise_combine(work, head, s, s->scores, &work->operands.key, key_head(work, head),
+                        work->score->by_position, work->x_stride);
+    add_query_grads(work, head, s);
+}
+
+/* ---------------------------------------------------------------- additive */
+
+/* Folded rows lie without gaps. */
+static const float *query_row(const att_rowwise_attention *work, const att_sequence_head *head,
+                              const att_rowwise_buffers *s, size_t q)
+{
+    const att_tensor *query = &work->operands.query;
+    return (const float *)query->data +
+           att_element_offset(query, head->b, s->queries.first + (int64_t)q, head->h, 0);
+}
+
+static att_matrix_view key_rows(const att_rowwise_attention *work, const att_sequence_head *head,
+                                att_key_range span)
+{
+    const att_tensor *key = &work->operands.key;
+    size_t count = span.end > span.begin ? (size_t)(span.end - span.begin) : 0;
+    return att_tensor_head_rows(key, head->b, span.begin, key_head(work, head), count, NULL);
+}
+
+static void additive_scores(const att_rowwise_attention *work, const att_sequence_head *head,
+                            att_rowwise_buffers *s)
+{
+    const float *v = work->operands.v + head->h * work->operands.v_stride;
+    for (size_t q = 0; q < s->queries.count; q++) {
+        att_matrix_view keys = key_rows(work, head, s->queries.key_range[q]);
+        float *row = s->scores + q * work->key_stride;
+        if (keys.rows > 0)
+            work->kernels->additive(row + (s->queries.key_range[q].begin - head->key_start),
+                                    query_row(work, head, s, q), v, keys);
+    }
+}
+
+static void additive_backward(const att_rowwise_attention *work, const att_sequence_head *head,
+                              att_rowwise_buffers *s)
+{
+    const float *v = work->operands.v + head->h * work->operands.v_stride;
+    memset(s->sums, 0, s->queries.count * work->x_stride * sizeof(float));
+    for (size_t q = 0; q < s->queries.count; q++) {
+        att_matrix_view keys = key_rows(work, head, s->queries.key_range[q]);
+        int64_t at = s->queries.key_range[q].begin - head->key_start;
+        if (keys.rows == 0)
+            continue;
+        att_additive_grads grads = { .query = s->sums + q * work->x_stride,
+                                     .v = s->v_sums,
+                                     .keys = s->key_sums + (size_t)at * work->x_stride,
+                                     .key_stride = work->x_stride,
+                                     .scores = s->scores + q * work->key_stride + at };
+        work->kernels->additive_backward(&grads, query_row(work, head, s, q), v, keys);
+    }
+    add_query_grads(work, head, s);
+}
+
+/* ---------------------------------------------------------------- sums: concatenation */
+
+static void concat_scores(const att_rowwise_attention *work, const att_sequence_head *head,
+                          att_rowwise_buffers *s)
+{
+    for (size_t q = 0; q < s->queries.count; q++) {
+        att_key_range span = s->queries.key_range[q];
+        att_matrix_view keys = key_rows(work, head, span);
+        float query = *query_row(work, head, s, q);
+        float *row = s->scores + q * work->key_stride + (span.begin - head->key_start);
+        for (size_t j = 0; j < keys.rows; j++)
+            row[j] = query + keys.data[(ptrdiff_t)j * keys.stride];
+    }
+}
+
+/* Each query sums up its own reach, so that its partial sums do not depend on the other queries. */
+static void concat_backward(const att_rowwise_attention *work, const att_sequence_head *head,
+                            att_rowwise_buffers *s)
+{
+    for (size_t q = 0; q < s->queries.count; q++) {
+        att_key_range span = s->queries.key_range[q];
+        int64_t begin = span.begin - head->key_start, end = span.end - head->key_start;
+        const float *row = s->scores + q * work->key_stride;
+        for (int64_t at = begin; at < end; at++)
+            s->key_sums[(size_t)at * work->x_stride] += row[at];
+        s->sums[q * work->x_stride] =
+            begin < end ? work->kernels->sum(row + begin, (size_t)(end - begin)) : 0;
+    }
+    add_query_grads(work, head, s);
+}
+
+/* ---------------------------------------------------------------- what scores go through */
+
+static void exp_forward(const att_kernels *kern, float *scores, int64_t count)
+{
+    kern->exp(scores, scores, (size_t)count);
+}
+
+static void exp_backward(float *grads, const float *scores, int64_t count)
+{
+    for (int64_t n = 0; n < count; n++)
+        grads[n] *= scores[n];
+}
+
+static void relu_forward(const att_kernels *kern, float *scores, int64_t count)
+{
+    kern->relu(scores, scores, (size_t)count);
+}
+
+/* The derivative at 0 is taken as 0. */
+static void relu_backward(float *grads, const float *scores, int64_t count)
+{
+    for (int64_t n = 0; n < count; n++)
+        if (scores[n] <= 0)
+            grads[n] = 0;
+}
+
+static const att_rowwise_score scores[] = {
+    [ATT_SCORE_DOT] = { dot_scores, dot_backward },
+    [ATT_SCORE_SCALED] = { dot_scores, dot_backward },
+    [ATT_SCORE_GENERAL] = { dot_scores, dot_backward },
+    [ATT_SCORE_ADDITIVE] = { additive_scores, additive_backward },
+    [ATT_SCORE_CONCAT] = { concat_scores, concat_backward, .activation = relu_forward,
+                           .activation_backward = relu_backward },
+    [ATT_SCORE_GAUSSIAN] = { dot_scores, dot_backward, .activation = exp_forward,
+                             .activation_backward = exp_backward },
+    [ATT_SCORE_COSINE] = { dot_scores, dot_backward },
+    [ATT_SCORE_LOCATION] = { dot_scores, dot_backward, .by_position = true },
+};
+
+const att_rowwise_score *att_rowwise_score_get(att_score score)
+{
+    return &scores[score];
+}

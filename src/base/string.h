@@ -1,0 +1,26 @@
+/* Writing into an att_string (att_string_append is in attend.h). A failed allocation leaves the
+ * text as it was. */
+#ifndef ATT_BASE_STRING_H
+#define ATT_BASE_STRING_H
+
+#include "attend.h"
+
+#include <stdarg.h>
+
+/* Makes room for `more` bytes beyond `length`, and the terminator. */
+att_status att_string_reserve(att_string *text, size_t more);
+
+att_status att_string_puts(att_string *text, const char *string);
+att_status att_string_printf(att_string *text, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+att_status att_string_vprintf(att_string *text, const char *format, va_list args)
+    __attribute__((format(printf, 2, 0)));
+
+/* `count` copies of `string`. */
+att_status att_string_repeat(att_string *text, const char *string, int64_t count);
+
+/* Appends bytes to the att_string at `text`; 0, or -1 when memory is out: the form in which writers
+ * of other libraries want it. */
+int att_string_write_callback(const char *bytes, size_t size, void *text);
+
+#endif

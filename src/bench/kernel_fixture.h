@@ -1,0 +1,73 @@
+/* A stage for a kernel to be timed on: arrays that fit the first cache, and a count of the work.
+ *
+ * A runner names its arrays, states its work and calls the kernel `times` times. Run with times = 0
+ * and no arrays, it only says what it needs. */
+#ifndef ATT_BENCH_KERNEL_FIXTURE_H
+#define ATT_BENCH_KERNEL_FIXTURE_H
+
+#include "kern/kern.h"
+
+enum {
+    ROW = 512, /* floats: all rows of a kernel fit a first cache of 32 KB */
+    TILE_KEYS = ATT_BLOCK_KEYS,
+    TILE_WIDTH = 64,
+    ARRAY_GAP = 5 * ATT_LANES, /* floats between arrays */
+};
+
+typedef struct kernel_fixture {
+    float *floats; /* what arrays are taken from, or NULL */
+    size_t allocated;
+    size_t times;
+    const char *shape; /* the shape in words */
+    double flops, bytes, elements;
+    float result; /* where kernels that give one number leave it */
+    uint32_t mask_bits[ATT_BLOCK_KEYS];
+    uint8_t mask_bytes[ATT_TILE_LANES * ATT_BLOCK_KEYS];
+} kernel_fixture;
+
+#define REPEAT(s) for (size_t time_ = 0; time_ < (s)->times; time_++)
+
+/* An array of its own, touched `passes` times in a call. Arrays at equal offsets of a page would
+ * make loads wait for stores that have nothing to do with them; a gap keeps them apart. */
+static inline float *fixture_alloc(kernel_fixture *s, size_t count, int passes)
+{
+    float *at = s->floats ? s->floats + s->allocated : NULL;
+    s->allocated += (count + ATT_LANES - 1) / ATT_LANES * ATT_LANES + ARRAY_GAP;
+    s->bytes += (double)passes * (double)count * sizeof(float);
+    return at;
+}
+
+static inline const float *fixture_input(kernel_fixture *s, size_t count)
+{
+    return fixture_alloc(s, count, 1);
+}
+
+static inline float *fixture_output(kernel_fixture *s, size_t count)
+{
+    return fixture_alloc(s, count, 1);
+}
+
+static inline float *fixture_inout(kernel_fixture *s, size_t count)
+{
+    return fixture_alloc(s, count, 2);
+}
+
+static inline att_matrix_view fixture_input_rows(kernel_fixture *s, size_t count, size_t width)
+{
+    return (att_matrix_view){ fixture_input(s, count * width), (ptrdiff_t)width, count, width };
+}
+
+/* What is worked on, where it is not a row. */
+static inline void fixture_shape(kernel_fixture *s, const char *says, double elements)
+{
+    s->shape = says;
+    s->elements = elements;
+}
+
+/* The work is multiplications and additions rather than moving bytes. */
+static inline void fixture_flops(kernel_fixture *s, double flops)
+{
+    s->flops = flops;
+}
+
+#endif

@@ -1,0 +1,102 @@
+/* Every kernel of the list in kern.h as a benchmark. A kernel whose type has no runner does not
+ * compile. */
+#include "bench/bench.h"
+
+#include "base/alloc.h"
+#include "base/error.h"
+#include "bench/kernel_runners.h"
+#include "bench/kernel_runners_rowwise.h"
+#include "bench/kernel_runners_attention.h"
+
+#include <math.h>
+
+/* Type-safe: run_exp(kernels, stage) runs that set's exp. */
+#define RUN_FUNCTION(type, kernel)                                                                 \
+    static void run_##kernel(const att_kernels *kernels, kernel_fixture *s)                        \
+    {                                                                                              \
+        run_##type(kernels->kernel, s);                                                            \
+    }
+ATT_KERNELS(RUN_FUNCTION)
+
+static const struct row {
+    const char *name;
+    void (*run)(const att_kernels *kernels, kernel_fixture *s);
+} rows[] = {
+#define KERNEL_ROW(type, kernel) { "kernel/" #kernel, run_##kernel },
+    ATT_KERNELS(KERNEL_ROW)
+};
+
+/* A stage without arrays, for a kernel that will not be called. A causal mask's corner stands for
+ * masks: query q may attend keys up to q and the whole first half. */
+static kernel_fixture fixture_empty(void)
+{
+    kernel_fixture s = { .shape = "a row of 512", .elements = ROW };
+    for (size_t j = 0; j < ATT_BLOCK_KEYS; j++)
+        s.mask_bits[j] = j < ATT_BLOCK_KEYS / 2 ? UINT32_MAX : UINT32_MAX << j % 32;
+    for (size_t i = 0; i < sizeof s.mask_bytes; i++)
+        s.mask_bytes[i] = i % 3 != 0;
+    return s;
+}
+
+static void info(att_bench *out, size_t index)
+{
+    kernel_fixture s = fixture_empty();
+    rows[index].run(att_kernels_get(), &s);
+    *out = (att_bench){ .name = rows[index].name,
+                        .help = s.shape,
+                        .limit = s.flops > 0 ? ATT_LIMIT_COMPUTE : ATT_LIMIT_CACHE,
+                        .flops = s.flops,
+                        .bytes = s.bytes,
+                        .elements = s.elements,
+                        .one_thread = true };
+}
+
+typedef struct kernel_state {
+    const struct row *row;
+    kernel_fixture fixture;
+} kernel_state;
+
+static att_status open_kernel(void **state, size_t index, att_error *err)
+{
+    kernel_state *made = att_alloc(1, sizeof *made);
+    *state = made;
+    if (!made)
+        return att_fail_memory(err);
+    kernel_fixture *s = &made->fixture;
+    *made = (kernel_state){ &rows[index], fixture_empty() };
+    made->row->run(att_kernels_get(), s);
+    s->floats = att_alloc(s->allocated, sizeof(float));
+    if (!s->floats)
+        return att_fail_memory(err);
+    att_bench_fill(s->floats, s->allocated, index);
+    for (size_t i = 0; i < s->allocated; i++)
+        s->floats[i] =
+            fabsf(s->floats[i]); /* so that log has something to do, and squares are squares */
+    return ATT_OK;
+}
+
+static att_status run_kernel(void *state, size_t times, att_error *err)
+{
+    kernel_state *k = state;
+    (void)err;
+    k->fixture.allocated = 0;
+    k->fixture.times = times;
+    k->row->run(att_kernels_get(), &k->fixture);
+    return ATT_OK;
+}
+
+static void close_kernel(void *state)
+{
+    kernel_state *k = state;
+    if (k)
+        att_free(k->fixture.floats);
+    att_free(k);
+}
+
+const att_bench_suite att_bench_kernels = {
+    .count = sizeof rows / sizeof *rows,
+    .info = info,
+    .open = open_kernel,
+    .run = run_kernel,
+    .close = close_kernel,
+};

@@ -1,0 +1,381 @@
+/* Pairs of lines as pairs of token sequences; see corpus.h. */
+#include "data/corpus.h"
+
+#include "base/alloc.h"
+#include "base/error.h"
+#include "base/hash.h"
+#include "base/quote.h"
+#include "base/random.h"
+#include "data/alignment.h"
+#include "text/lines.h"
+#include "text/pretokenizer.h"
+#include "text/vocab_internal.h"
+
+#include <string.h>
+
+enum { SOURCE, TARGET, SIDES, FIRST_CAPACITY = 256, VALID_SPLIT_STREAM = 0x686F6C64 };
+
+/* One side while it is being read. */
+typedef struct sequence_builder {
+    const struct att_text_file *file; /* where its text is from */
+    att_vocab *vocab;
+    att_ids ids;
+    int64_t *offsets;
+    att_sequence_stats stats;
+} sequence_builder;
+
+typedef struct corpus_reader {
+    const att_pair_read_options *options;
+    sequence_builder sides[SIDES];
+    int64_t *line_numbers;
+    att_string target_text;
+    int64_t *target_text_offsets;
+    att_ids alignment;
+    int64_t pairs, capacity;
+    att_corpus_stats stats;
+    att_error *err;
+} corpus_reader;
+
+/* ---- room for one pair more */
+
+static bool grow_list(int64_t **list, int64_t used, int64_t capacity)
+{
+    int64_t *more = att_realloc(*list, (size_t)used * sizeof *more, (size_t)capacity, sizeof *more);
+    if (more)
+        *list = more;
+    return more != NULL;
+}
+
+/* `at` has one entry more than there are pairs. */
+static att_status reserve_pair(corpus_reader *in)
+{
+    if (in->pairs + 1 < in->capacity)
+        return ATT_OK;
+    int64_t capacity = in->capacity ? in->capacity * 2 : FIRST_CAPACITY;
+    int64_t used = in->capacity ? in->pairs + 1 : 0;
+    if (!grow_list(&in->sides[SOURCE].offsets, used, capacity) ||
+        !grow_list(&in->sides[TARGET].offsets, used, capacity) ||
+        !grow_list(&in->line_numbers, used, capacity) ||
+        (in->options->keep_target_text && !grow_list(&in->target_text_offsets, used, capacity)))
+        return att_fail_memory(in->err);
+    if (used == 0)
+        in->sides[SOURCE].offsets[0] = in->sides[TARGET].offsets[0] = 0;
+    in->capacity = capacity;
+    return ATT_OK;
+}
+
+/* ---- one pair */
+
+static att_status tokenize_side(corpus_reader *in, sequence_builder *side,
+                                const att_line_view *line)
+{
+    att_error inner = { 0 };
+    size_t most = in->options->max_length > 0 ? (size_t)in->options->max_length + 1 : SIZE_MAX;
+    att_status status = att_vocab_tokenize(side->vocab, in->options->count_tokens, most, &side->ids,
+                                           line->text, line->length, &inner);
+    if (status == ATT_NO_MEMORY)
+        return att_fail_memory(in->err);
+    if (status != ATT_OK)
+        return att_fail_at(in->err, status, side->file->name, (int)line->number, 0, NULL, "%s",
+                           inner.message);
+    if (!in->stats.unicode_approximate)
+        in->stats.unicode_approximate = !att_unicode_is_exact(line->text, line->length);
+    return ATT_OK;
+}
+
+/* Tokens of the pair being read. */
+static int64_t new_tokens(const corpus_reader *in, const sequence_builder *side)
+{
+    return (int64_t)side->ids.count - side->offsets[in->pairs];
+}
+
+/* Whether the pair being read has a label that there was none of in training. */
+static bool has_unknown_label(const corpus_reader *in)
+{
+    const sequence_builder *side = &in->sides[TARGET];
+    return in->options->has_labels && !in->options->count_tokens && new_tokens(in, side) > 0 &&
+           side->ids.items[side->offsets[in->pairs]] == ATT_ID_UNK;
+}
+
+static att_status refuse_label(const corpus_reader *in, const att_line_view *label)
+{
+    char quoted[ATT_QUOTED_SIZE];
+    return att_fail_at(in->err, ATT_BAD_INPUT, in->sides[TARGET].file->name, (int)label->number, 0,
+                       NULL, "the label '%s' is none of those that were learned",
+                       att_quote(quoted, label->text, label->length));
+}
+
+/* Why the pair must be left out, or -1. */
+static int skip_reason(const corpus_reader *in)
+{
+    int64_t source = new_tokens(in, &in->sides[SOURCE]);
+    int64_t target = new_tokens(in, &in->sides[TARGET]);
+    int64_t most = in->options->max_length > 0 ? in->options->max_length : INT64_MAX;
+    if (source == 0)
+        return target == 0 ? ATT_SKIP_BLANK : ATT_SKIP_EMPTY_SOURCE;
+    if (target == 0)
+        return ATT_SKIP_EMPTY_TARGET;
+    if (source > most)
+        return ATT_SKIP_LONG_SOURCE;
+    if (target > most)
+        return ATT_SKIP_LONG_TARGET;
+    return in->options->read_valid && has_unknown_label(in) ? ATT_SKIP_UNKNOWN_LABEL : -1;
+}
+
+static void record_skip(corpus_reader *in, int reason, int64_t line)
+{
+    int64_t before = in->stats.skipped[reason]++;
+    if (before < ATT_SKIP_MAX_LINES)
+        in->stats.skipped_lines[reason][before] = line;
+}
+
+static void skip_pair(corpus_reader *in, int reason, int64_t line)
+{
+    record_skip(in, reason, line);
+    for (int i = 0; i < SIDES; i++) {
+        sequence_builder *side = &in->sides[i];
+        size_t start = (size_t)side->offsets[in->pairs];
+        if (in->options->count_tokens && side->ids.count > start)
+            att_vocab_uncount_tokens(side->vocab, side->ids.items + start, side->ids.count - start);
+        side->ids.count = start;
+    }
+}
+
+static void keep_pair(corpus_reader *in, int64_t line)
+{
+    for (int i = 0; i < SIDES; i++) {
+        sequence_builder *side = &in->sides[i];
+        int64_t tokens = new_tokens(in, side);
+        if (in->pairs == 0 || tokens < side->stats.min_length)
+            side->stats.min_length = tokens;
+        if (tokens > side->stats.max_length)
+            side->stats.max_length = tokens;
+        for (size_t t = (size_t)side->offsets[in->pairs];
+             !in->options->count_tokens && t < side->ids.count; t++)
+            side->stats.unknown_tokens += side->ids.items[t] == ATT_ID_UNK;
+        side->stats.tokens += tokens;
+        side->offsets[in->pairs + 1] = (int64_t)side->ids.count;
+    }
+    in->line_numbers[in->pairs++] = line;
+}
+
+/* The line as it stands, ended by a zero byte. */
+static att_status keep_text(corpus_reader *in, const att_line_view *target)
+{
+    in->target_text_offsets[in->pairs] = (int64_t)in->target_text.length;
+    if (att_string_append(&in->target_text, target->text, target->length) != ATT_OK ||
+        att_string_append(&in->target_text, "", 1) != ATT_OK)
+        return att_fail_memory(in->err);
+    return ATT_OK;
+}
+
+/* Whether a source is among those held out. A source goes to one side with all its targets, so that
+ * no answer of the validation is in the training data. */
+static bool is_valid_pair(const att_pair_read_options *how, const att_line_view *source)
+{
+    if (how->valid_fraction <= 0)
+        return false;
+    uint64_t h = att_hash(source->text, source->length);
+    return att_random_double(how->seed, VALID_SPLIT_STREAM, h) < how->valid_fraction;
+}
+
+static att_status add_pair(corpus_reader *in, const att_line_view lines[SIDES],
+                           const att_line_view *align, const char *align_name)
+{
+    if (is_valid_pair(in->options, &lines[SOURCE]) != in->options->read_valid)
+        return ATT_OK;
+    in->stats.lines++;
+    ATT_TRY(reserve_pair(in));
+    for (int i = 0; i < SIDES; i++)
+        ATT_TRY(tokenize_side(in, &in->sides[i], &lines[i]));
+    int reason = skip_reason(in);
+    if (reason >= 0) {
+        skip_pair(in, reason, lines[SOURCE].number);
+        return ATT_OK;
+    }
+    if (has_unknown_label(in))
+        return refuse_label(in, &lines[TARGET]);
+    if (align)
+        ATT_TRY(att_alignment_read(&in->alignment, align, align_name,
+                                   new_tokens(in, &in->sides[SOURCE]),
+                                   new_tokens(in, &in->sides[TARGET]), in->err));
+    if (in->options->keep_target_text)
+        ATT_TRY(keep_text(in, &lines[TARGET]));
+    keep_pair(in, lines[SOURCE].number);
+    return ATT_OK;
+}
+
+/* ---- all pairs */
+
+/* Refuses a line that is not all text, naming the byte in the line and in the file. */
+static att_status check_text(const corpus_reader *in, const struct att_text_file *file,
+                             const att_line_view *line)
+{
+    att_error inner = { 0 };
+    att_status status = att_line_validate(line->text, line->length, &inner);
+    if (status == ATT_OK)
+        return ATT_OK;
+    size_t offset = (size_t)(line->text - file->text.data);
+    offset += att_line_valid_prefix(line->text, line->length);
+    return att_fail_at(in->err, status, file->name, (int)line->number, 0, NULL,
+                       "%s (offset %zu in the file)", inner.message, offset);
+}
+
+static bool is_blank(const att_line_view *line)
+{
+    for (size_t i = 0; i < line->length; i++)
+        if (line->text[i] != ' ' && line->text[i] != '\t' && line->text[i] != '\r')
+            return false;
+    return true;
+}
+
+/* The two sides of a line with a tab. A line of spaces alone is two empty sides. */
+static att_status split_tsv_line(const corpus_reader *in, const att_line_view *line,
+                                 att_line_view sides[SIDES])
+{
+    int64_t tabs = 0;
+    for (size_t i = 0; i < line->length; i++)
+        tabs += line->text[i] == '\t';
+    if (tabs != 1 && !is_blank(line)) {
+        const char *found = tabs == 0 ? "no tab" : "more than one tab";
+        const char *expected = in->options->has_labels   ? "sentence<TAB>label"
+                               : in->options->is_caption ? "number<TAB>caption"
+                                                         : "source<TAB>target";
+        return att_fail_at(in->err, ATT_BAD_INPUT, in->sides[SOURCE].file->name, (int)line->number,
+                           0, NULL, "expected %s, found %s", expected, found);
+    }
+    const char *tab = memchr(line->text, '\t', line->length);
+    size_t length = tab ? (size_t)(tab - line->text) : line->length;
+    size_t rest = tab ? length + 1 : length;
+    sides[SOURCE] = (att_line_view){ line->text, length, line->number };
+    sides[TARGET] = (att_line_view){ line->text + rest, line->length - rest, line->number };
+    return ATT_OK;
+}
+
+static void record_line_ends(corpus_reader *in, const att_line_reader *lines)
+{
+    in->stats.crlf_lines += lines->crlf_lines;
+    in->stats.has_bom = in->stats.has_bom || lines->has_bom;
+}
+
+static att_line_reader start(const struct att_text_file *file)
+{
+    return att_line_reader_start(file->text.data, file->text.length);
+}
+
+static att_status read_one_file(corpus_reader *in, const att_pair_text *from)
+{
+    att_line_reader lines = start(&from->tsv), aligns = start(&from->alignment);
+    att_line_view line, align, sides[SIDES];
+    while (att_line_reader_next(&lines, &line)) {
+        bool aligned = from->alignment.name && att_line_reader_next(&aligns, &align);
+        ATT_TRY(check_text(in, &from->tsv, &line));
+        ATT_TRY(split_tsv_line(in, &line, sides));
+        ATT_TRY(add_pair(in, sides, aligned ? &align : NULL, from->alignment.name));
+    }
+    record_line_ends(in, &lines);
+    return ATT_OK;
+}
+
+static att_status read_two_files(corpus_reader *in, const att_pair_text *from)
+{
+    att_line_reader sources = start(&from->source), targets = start(&from->target);
+    att_line_reader aligns = start(&from->alignment);
+    att_line_view align, sides[SIDES];
+    while (att_line_reader_next(&sources, &sides[SOURCE]) &&
+           att_line_reader_next(&targets, &sides[TARGET])) {
+        bool aligned = from->alignment.name && att_line_reader_next(&aligns, &align);
+        ATT_TRY(check_text(in, &from->source, &sides[SOURCE]));
+        ATT_TRY(check_text(in, &from->target, &sides[TARGET]));
+        ATT_TRY(add_pair(in, sides, aligned ? &align : NULL, from->alignment.name));
+    }
+    record_line_ends(in, &sources);
+    record_line_ends(in, &targets);
+    return ATT_OK;
+}
+
+static void move_to_corpus(att_corpus *out, corpus_reader *in)
+{
+    in->stats.source = in->sides[SOURCE].stats;
+    in->stats.target = in->sides[TARGET].stats;
+    *out = (att_corpus){ .pairs = in->pairs,
+                         .has_labels = in->options->has_labels,
+                         .source = { in->sides[SOURCE].ids.items, in->sides[SOURCE].offsets },
+                         .target = { in->sides[TARGET].ids.items, in->sides[TARGET].offsets },
+                         .line_numbers = in->line_numbers,
+                         .alignment = in->alignment.items,
+                         .target_text = in->target_text.data,
+                         .target_text_offsets = in->target_text_offsets,
+                         .stats = in->stats };
+}
+
+att_status att_corpus_read(att_corpus *out, const att_pair_text *pairs,
+                           const att_pair_read_options *how, att_error *err)
+{
+    *out = (att_corpus){ 0 };
+    ATT_TRY(att_pair_text_check_lines(pairs, err));
+    bool one = pairs->tsv.name != NULL;
+    corpus_reader in = { .options = how, .err = err };
+    in.sides[SOURCE].vocab = how->source_vocab;
+    in.sides[TARGET].vocab = how->target_vocab;
+    in.sides[SOURCE].file = one ? &pairs->tsv : &pairs->source;
+    in.sides[TARGET].file = one ? &pairs->tsv : &pairs->target;
+    att_status status = reserve_pair(&in);
+    if (status == ATT_OK)
+        status = one ? read_one_file(&in, pairs) : read_two_files(&in, pairs);
+    move_to_corpus(out, &in);
+    if (status != ATT_OK)
+        att_corpus_free(out);
+    return status;
+}
+
+/* ---- afterwards */
+
+static int64_t renumber(att_sequences *side, int64_t pairs, const int32_t *final)
+{
+    int64_t unknown = 0;
+    for (int64_t i = 0; i < side->offsets[pairs]; i++) {
+        side->ids[i] = final[side->ids[i]];
+        unknown += side->ids[i] == ATT_ID_UNK;
+    }
+    return unknown;
+}
+
+void att_corpus_renumber(att_corpus *corpus, const int32_t *source_final,
+                         const int32_t *target_final)
+{
+    if (source_final)
+        corpus->stats.source.unknown_tokens =
+            renumber(&corpus->source, corpus->pairs, source_final);
+    corpus->stats.target.unknown_tokens = renumber(&corpus->target, corpus->pairs, target_final);
+}
+
+void att_corpus_free(att_corpus *corpus)
+{
+    att_free(corpus->source.ids);
+    att_free(corpus->source.offsets);
+    att_free(corpus->target.ids);
+    att_free(corpus->target.offsets);
+    att_free(corpus->line_numbers);
+    att_free(corpus->alignment);
+    att_free(corpus->target_text);
+    att_free(corpus->target_text_offsets);
+    att_image_grids_free(&corpus->image_grids);
+    *corpus = (att_corpus){ 0 };
+}
+
+const char *att_corpus_target_text(const att_corpus *corpus, int64_t pair)
+{
+    return corpus->target_text + corpus->target_text_offsets[pair];
+}
+
+int64_t att_corpus_image(const att_corpus *corpus, int64_t pair)
+{
+    return corpus->source.ids[corpus->source.offsets[pair]] - ATT_ID_FIRST;
+}
+
+const int32_t *att_sequences_get(const att_sequences *side, int64_t pair, int64_t *length)
+{
+    *length = side->offsets[pair + 1] - side->offsets[pair];
+    return side->ids + side->offsets[pair];
+}

@@ -1,0 +1,97 @@
+/* The files that pairs come from, whole and looked over; see corpus.h. */
+#include "data/corpus.h"
+
+#include "base/error.h"
+#include "base/file.h"
+#include "text/lines.h"
+
+#include <string.h>
+
+/* A file of text beyond this is not what a model learns from on one machine. */
+static const size_t MAX_FILE_SIZE = (size_t)4 << 30;
+
+/* What a file is that starts with these bytes. */
+static const struct {
+    const char *bytes;
+    size_t count;
+    const char *says;
+} unsupported_formats[] = {
+    { "\x1F\x8B", 2, "is compressed: unpack it first, or give <(zcat FILE) in its place" },
+    { "\xFD"
+      "7zXZ",
+      5, "is compressed: unpack it first, or give <(xzcat FILE) in its place" },
+    { "\x28\xB5\x2F\xFD", 4,
+      "is compressed: unpack it first, or give <(zstdcat FILE) in its place" },
+    { "PK\x03\x04", 4, "is a ZIP archive, expected UTF-8 text" },
+    { "\xFF\xFE", 2, "is UTF-16, expected UTF-8: iconv -f UTF-16 -t UTF-8 converts it" },
+    { "\xFE\xFF", 2, "is UTF-16, expected UTF-8: iconv -f UTF-16 -t UTF-8 converts it" },
+};
+
+static att_status refuse_unsupported(const struct att_text_file *file, att_error *err)
+{
+    for (size_t i = 0; i < sizeof unsupported_formats / sizeof *unsupported_formats; i++)
+        if (file->text.length >= unsupported_formats[i].count &&
+            memcmp(file->text.data, unsupported_formats[i].bytes, unsupported_formats[i].count) ==
+                0)
+            return att_fail(err, ATT_BAD_INPUT, file->name, "%s", unsupported_formats[i].says);
+    return ATT_OK;
+}
+
+att_status att_text_file_load(struct att_text_file *out, const char *path, att_error *err)
+{
+    *out = (struct att_text_file){ 0 };
+    if (!path)
+        return ATT_OK;
+    out->name = att_file_display_name(path);
+    ATT_TRY(att_file_read_stream(&out->text, path, MAX_FILE_SIZE, err));
+    return refuse_unsupported(out, err);
+}
+
+static att_status load_all(att_pair_text *out, const att_pair_files *files, att_error *err)
+{
+    ATT_TRY(att_text_file_load(&out->tsv, files->tsv, err));
+    if (!files->tsv) {
+        ATT_TRY(att_text_file_load(&out->source, files->source, err));
+        ATT_TRY(att_text_file_load(&out->target, files->target, err));
+    }
+    return att_text_file_load(&out->alignment, files->alignment, err);
+}
+
+att_status att_pair_text_load(att_pair_text *out, const att_pair_files *files, att_error *err)
+{
+    *out = (att_pair_text){ 0 };
+    att_status status = load_all(out, files, err);
+    if (status != ATT_OK)
+        att_pair_text_free(out);
+    return status;
+}
+
+void att_pair_text_free(att_pair_text *pairs)
+{
+    att_string_free(&pairs->tsv.text);
+    att_string_free(&pairs->source.text);
+    att_string_free(&pairs->target.text);
+    att_string_free(&pairs->alignment.text);
+    *pairs = (att_pair_text){ 0 };
+}
+
+/* Files that belong together line by line must have as many. */
+static att_status compare_lines(const struct att_text_file *a, const struct att_text_file *b,
+                                att_error *err)
+{
+    if (!a->name || !b->name)
+        return ATT_OK;
+    int64_t lines = att_line_reader_count(a->text.data, a->text.length);
+    int64_t others = att_line_reader_count(b->text.data, b->text.length);
+    if (lines == others)
+        return ATT_OK;
+    return att_fail(err, ATT_BAD_INPUT, b->name,
+                    "has %lld line%s and %s has %lld: they belong together line by line",
+                    (long long)others, others == 1 ? "" : "s", a->name, (long long)lines);
+}
+
+att_status att_pair_text_check_lines(const att_pair_text *pairs, att_error *err)
+{
+    ATT_TRY(compare_lines(&pairs->source, &pairs->target, err));
+    return compare_lines(pairs->tsv.name ? &pairs->tsv : &pairs->source, &pairs->alignment, err);
+}

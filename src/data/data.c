@@ -1,0 +1,72 @@
+/* What a run learns from, whatever its kind; see data.h. */
+#include "data/data.h"
+
+#include "base/error.h"
+#include "settings/setting_specs.h"
+#include "data/data_loaders.h"
+
+static const att_data_loader *const loaders[ATT_MODEL_TYPES] = {
+    [ATT_MODEL_SEQ2SEQ] = &att_seq2seq_data,
+    [ATT_MODEL_LM] = &att_lm_data,
+    [ATT_MODEL_CLASSIFIER] = &att_classifier_data,
+    [ATT_MODEL_CAPTION] = &att_caption_data,
+};
+
+att_status att_data_finish_vocab(att_vocab *vocab, int32_t **final, const att_settings *settings,
+                                 att_error *err)
+{
+    *final = NULL;
+    att_tokenizer_kind tokens = att_vocab_tokenizer_kind(vocab);
+    if (tokens == ATT_TOKENIZER_BYTE)
+        return ATT_OK;
+    if (tokens == ATT_TOKENIZER_BPE)
+        return att_vocab_train_bpe(vocab, settings->bpe_merges, settings->min_count, err);
+    bool label = tokens == ATT_TOKENIZER_LINE;
+    return att_vocab_finalize(vocab, label ? 1 : settings->min_count, final, err);
+}
+
+att_status att_data_load(att_data *out, const att_settings *settings, att_error *err)
+{
+    *out = (att_data){ .model_type = att_settings_model_type(settings) };
+    att_status status = loaders[out->model_type]->load(out, settings, err);
+    if (status != ATT_OK)
+        att_data_free(out);
+    return status;
+}
+
+att_status att_data_read(att_corpus *out, const att_data_read_options *how, att_error *err)
+{
+    const att_settings *settings = how->settings;
+    *out = (att_corpus){ 0 };
+    if (!how->path && !settings->train && !settings->source &&
+        att_task_specs[settings->task].required)
+        return att_fail(err, ATT_BAD_INPUT, NULL,
+                        "what the model was validated on is not known; name a file");
+    att_status status = loaders[att_settings_model_type(how->settings)]->read(out, how, err);
+    if (status != ATT_OK)
+        att_corpus_free(out);
+    return status;
+}
+
+att_status att_data_batches(att_batches **out, const att_corpus *corpus,
+                            const att_settings *settings, int64_t tokens, uint64_t seed,
+                            att_error *err)
+{
+    return loaders[att_settings_model_type(settings)]->batches(out, corpus, settings, tokens, seed,
+                                                               err);
+}
+
+att_status att_data_report(att_string *out, const att_data *data)
+{
+    return loaders[data->model_type]->report(out, data);
+}
+
+void att_data_free(att_data *data)
+{
+    if (data->target_vocab != data->source_vocab)
+        att_vocab_free(data->target_vocab);
+    att_vocab_free(data->source_vocab);
+    att_corpus_free(&data->train);
+    att_corpus_free(&data->valid);
+    *data = (att_data){ 0 };
+}

@@ -1,0 +1,315 @@
+/* Pictures and what is said of them: grids from .npy files with lines number<TAB>caption, or scenes
+ * made up; see data.h. In the corpus a picture is its number, as the one token of a source. */
+#include "data/data_loaders.h"
+
+#include "base/alloc.h"
+#include "base/error.h"
+#include "base/string.h"
+#include "data/batch_captions.h"
+#include "data/synthetic_shapes.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+/* What a corpus is read from. */
+typedef struct caption_corpus {
+    att_image_grids image_grids;
+    const char *name; /* of where they come from */
+    att_pair_text text;
+} caption_corpus;
+
+static void free_caption_corpus(caption_corpus *from)
+{
+    att_image_grids_free(&from->image_grids);
+    att_pair_text_free(&from->text);
+}
+
+/* ---- getting pictures and text */
+
+static att_status generate_caption_corpus(caption_corpus *out, const att_settings *settings,
+                                          bool held, att_error *err)
+{
+    out->name = held ? "scenes held out" : "scenes to train on";
+    out->text.tsv.name = out->name;
+    return att_shapes_generate(&out->image_grids, &out->text.tsv.text, settings, held, err);
+}
+
+static att_status load_caption_corpus(caption_corpus *out, const char *features,
+                                      const char *captions, const att_settings *settings,
+                                      att_error *err)
+{
+    out->name = features;
+    const att_pair_files files = { .tsv = captions };
+    ATT_TRY(att_image_grids_load(&out->image_grids, features, settings->image_rows,
+                                 settings->features_scale, err));
+    return att_pair_text_load(&out->text, &files, err);
+}
+
+static att_status get_train(caption_corpus *out, const att_settings *settings, att_error *err)
+{
+    if (settings->task == ATT_TASK_SHAPES)
+        return generate_caption_corpus(out, settings, false, err);
+    return load_caption_corpus(out, settings->features, settings->train, settings, err);
+}
+
+/* Whether what is validated on is held out of what is trained on. */
+static bool splits_train(const att_settings *settings)
+{
+    return settings->task != ATT_TASK_SHAPES && !settings->valid;
+}
+
+/* Captions of their own may be of the same pictures: then those are meant. */
+static att_status get_valid(caption_corpus *out, const att_settings *settings, att_error *err)
+{
+    if (settings->task == ATT_TASK_SHAPES)
+        return generate_caption_corpus(out, settings, true, err);
+    if (splits_train(settings))
+        return get_train(out, settings, err);
+    const char *features = settings->valid_features ? settings->valid_features : settings->features;
+    return load_caption_corpus(out, features, settings->valid, settings, err);
+}
+
+/* ---- reading captions */
+
+/* The numbers of pictures as tokens: that of number n is ATT_ID_FIRST + n. */
+static att_status make_image_vocab(att_vocab **out, int64_t count, att_error *err)
+{
+    enum { ROOM = 24 };
+    char(*texts)[ROOM] = att_alloc((size_t)count, sizeof *texts);
+    const char **tokens = att_alloc((size_t)count, sizeof *tokens);
+    att_status status = texts && tokens ? ATT_OK : att_fail_memory(err);
+    for (int64_t i = 0; i < count && status == ATT_OK; i++) {
+        snprintf(texts[i], ROOM, "%" PRId64, i);
+        tokens[i] = texts[i];
+    }
+    if (status == ATT_OK)
+        status = att_vocab_from_tokens(out, ATT_TOKENIZER_SPACE, false, tokens, (size_t)count, err);
+    att_free(texts);
+    att_free(tokens);
+    return status;
+}
+
+/* Refuses a number that none of the pictures has. `first` is what the token of the first is. */
+static att_status check_image_numbers(const att_corpus *corpus, const caption_corpus *from,
+                                      int32_t first, att_error *err)
+{
+    for (int64_t p = 0; p < corpus->pairs; p++) {
+        int64_t length;
+        const int32_t *ids = att_sequences_get(&corpus->source, p, &length);
+        if (length == 1 && ids[0] >= first && ids[0] - first < from->image_grids.count)
+            continue;
+        return att_fail_at(err, ATT_BAD_INPUT, from->text.tsv.name, (int)corpus->line_numbers[p], 0,
+                           NULL, "does not begin with the number of a picture: %s has 0 to %lld",
+                           from->name, (long long)from->image_grids.count - 1);
+    }
+    return ATT_OK;
+}
+
+static att_status refuse_empty(const att_corpus *corpus, const caption_corpus *from,
+                               const char *what, att_error *err)
+{
+    if (corpus->pairs > 0)
+        return ATT_OK;
+    return att_fail(err, ATT_BAD_INPUT, from->text.tsv.name,
+                    "has no captions to %s on: lines number<TAB>caption, of at most max-length "
+                    "tokens",
+                    what);
+}
+
+static att_status read_with_final_vocab(att_corpus *out, const caption_corpus *from,
+                                        const att_pair_read_options *how, const char *what,
+                                        att_error *err)
+{
+    ATT_TRY(att_corpus_read(out, &from->text, how, err));
+    ATT_TRY(refuse_empty(out, from, what, err));
+    return check_image_numbers(out, from, ATT_ID_FIRST, err);
+}
+
+/* Puts the final numbers of tokens in place; those of pictures are as they were. */
+static att_status renumber_corpus(att_corpus *corpus, int64_t pictures, const int32_t *target,
+                                  att_error *err)
+{
+    int32_t *source = att_alloc((size_t)pictures, sizeof *source);
+    if (!source)
+        return att_fail_memory(err);
+    for (int64_t i = 0; i < pictures; i++)
+        source[i] = ATT_ID_FIRST + (int32_t)i;
+    att_corpus_renumber(corpus, source, target);
+    att_free(source);
+    return ATT_OK;
+}
+
+/* Counts the tokens of captions, and reads them again where they become subwords. */
+static att_status read_train(att_data *out, const caption_corpus *from,
+                             const att_settings *settings, att_pair_read_options *how,
+                             att_error *err)
+{
+    int32_t *final = NULL;
+    how->count_tokens = true;
+    ATT_TRY(att_corpus_read(&out->train, &from->text, how, err));
+    ATT_TRY(refuse_empty(&out->train, from, "train", err));
+    ATT_TRY(check_image_numbers(&out->train, from, 0, err));
+    how->count_tokens = false;
+    if (att_vocab_tokenizer_kind(out->target_vocab) == ATT_TOKENIZER_BPE) {
+        ATT_TRY(
+            att_vocab_train_bpe(out->target_vocab, settings->bpe_merges, settings->min_count, err));
+        att_corpus_free(&out->train);
+        return read_with_final_vocab(&out->train, from, how, "train", err);
+    }
+    ATT_TRY(att_vocab_finalize(out->target_vocab, settings->min_count, &final, err));
+    att_status status = renumber_corpus(&out->train, from->image_grids.count, final, err);
+    att_free(final);
+    return status;
+}
+
+static att_pair_read_options read_options(const att_settings *settings, att_vocab *numbers,
+                                          const att_vocab *words)
+{
+    return (att_pair_read_options){ .source_vocab = numbers,
+                                    .target_vocab = (att_vocab *)(uintptr_t)words,
+                                    .max_length = settings->max_length,
+                                    .valid_fraction =
+                                        splits_train(settings) ? settings->valid_fraction : 0,
+                                    .seed = (uint64_t)settings->data_seed,
+                                    .is_caption = true };
+}
+
+/* The corpus takes the album's pictures over. */
+static void move_image_grids(att_corpus *corpus, caption_corpus *from)
+{
+    corpus->image_grids = from->image_grids;
+    from->image_grids = (att_image_grids){ 0 };
+}
+
+/* ---- learning */
+
+static att_status load_train(att_data *out, const att_settings *settings, att_error *err)
+{
+    caption_corpus from = { 0 };
+    att_vocab *numbers = NULL;
+    att_status status = get_train(&from, settings, err);
+    if (status == ATT_OK)
+        status = make_image_vocab(&numbers, from.image_grids.count, err);
+    att_pair_read_options how = read_options(settings, numbers, out->target_vocab);
+    if (status == ATT_OK)
+        status = read_train(out, &from, settings, &how, err);
+    if (status == ATT_OK)
+        move_image_grids(&out->train, &from);
+    att_vocab_free(numbers);
+    free_caption_corpus(&from);
+    return status;
+}
+
+static att_status check_same_grid(const att_data *data, const att_settings *settings,
+                                  att_error *err)
+{
+    const att_image_grids *train = &data->train.image_grids, *valid = &data->valid.image_grids;
+    if (train->rows == valid->rows && train->columns == valid->columns &&
+        train->depth == valid->depth)
+        return ATT_OK;
+    return att_fail(err, ATT_BAD_INPUT, settings->valid_features,
+                    "has pictures of %lld × %lld cells of %lld numbers, and %s of %lld × %lld of "
+                    "%lld",
+                    (long long)valid->rows, (long long)valid->columns, (long long)valid->depth,
+                    settings->features, (long long)train->rows, (long long)train->columns,
+                    (long long)train->depth);
+}
+
+static att_status read_valid(att_corpus *out, caption_corpus *from, const att_settings *settings,
+                             const att_vocab *words, bool held, att_error *err)
+{
+    att_vocab *numbers = NULL;
+    ATT_TRY(make_image_vocab(&numbers, from->image_grids.count, err));
+    att_pair_read_options how = read_options(settings, numbers, words);
+    how.keep_target_text = true; /* answers are compared with all that is said of a picture */
+    how.read_valid = held;
+    how.valid_fraction = held ? how.valid_fraction : 0;
+    att_status status = read_with_final_vocab(out, from, &how, "validate", err);
+    att_vocab_free(numbers);
+    if (status == ATT_OK)
+        move_image_grids(out, from);
+    return status;
+}
+
+static att_status load_captions(att_data *out, const att_settings *settings, att_error *err)
+{
+    ATT_TRY(att_vocab_new(&out->target_vocab, (att_tokenizer_kind)settings->target_tokens,
+                          settings->lowercase, err));
+    ATT_TRY(load_train(out, settings, err));
+    caption_corpus from = { 0 };
+    bool held = splits_train(settings);
+    att_status status = get_valid(&from, settings, err);
+    if (status == ATT_OK)
+        status = read_valid(&out->valid, &from, settings, out->target_vocab, held, err);
+    free_caption_corpus(&from);
+    ATT_TRY(status);
+    out->held_out = held ? out->valid.pairs : 0;
+    return check_same_grid(out, settings, err);
+}
+
+/* ---- measuring */
+
+static att_status read_captions(att_corpus *out, const att_data_read_options *how, att_error *err)
+{
+    const att_settings *settings = how->settings;
+    caption_corpus from = { 0 };
+    const char *features = how->features ? how->features : settings->valid_features;
+    bool own = !how->path;
+    att_status status = ATT_OK;
+    if (own)
+        status = get_valid(&from, settings, err);
+    else if (!features)
+        status = att_fail(err, ATT_BAD_INPUT, how->path,
+                          "are captions of pictures that were not given: give --features");
+    else
+        status = load_caption_corpus(&from, features, how->path, settings, err);
+    if (status == ATT_OK)
+        status =
+            read_valid(out, &from, settings, how->target_vocab, own && splits_train(settings), err);
+    free_caption_corpus(&from);
+    return status;
+}
+
+/* ---- telling */
+
+static int64_t count_images(const att_corpus *corpus)
+{
+    int64_t count = 0, last = -1;
+    for (int64_t p = 0; p < corpus->pairs; p++) {
+        int64_t picture = att_corpus_image(corpus, p);
+        count += picture != last;
+        last = picture;
+    }
+    return count;
+}
+
+static att_status report_corpus(att_string *out, const char *name, const att_corpus *corpus,
+                                const char *after)
+{
+    return att_string_printf(
+        out, "%-12s%" PRId64 " captions of %" PRId64 " pictures, %" PRId64 " tokens%s\n", name,
+        corpus->pairs, count_images(corpus), corpus->stats.target.tokens, after);
+}
+
+static att_status report_captions(att_string *out, const att_data *data)
+{
+    const att_image_grids *grids = &data->train.image_grids;
+    ATT_TRY(report_corpus(out, "training", &data->train, ""));
+    ATT_TRY(report_corpus(out, "validation", &data->valid,
+                          data->held_out > 0 ? ", held out of the training file" : ""));
+    ATT_TRY(att_string_printf(out,
+                              "%-12s%" PRId64 " × %" PRId64 " cells of %" PRId64 " numbers each\n",
+                              "pictures", grids->rows, grids->columns, grids->depth));
+    ATT_TRY(att_sequence_stats_report(out, "target", data->target_vocab, &data->train.stats.target,
+                                      &data->valid.stats.target, data->train.pairs));
+    ATT_TRY(att_corpus_warnings(out, "training", &data->train));
+    return att_corpus_warnings(out, "validation", &data->valid);
+}
+
+const att_data_loader att_caption_data = {
+    .load = load_captions,
+    .read = read_captions,
+    .batches = att_caption_batches_new,
+    .report = report_captions,
+};

@@ -1,0 +1,272 @@
+/* Pairs of lines, from files or made up; see data.h. */
+#include "data/data_loaders.h"
+
+#include "base/alloc.h"
+#include "base/error.h"
+#include "base/hash.h"
+#include "data/synthetic_strings.h"
+
+#include <stdlib.h>
+
+/* The text of both corpora. */
+typedef struct pair_corpora {
+    att_pair_text train, valid; /* valid is empty where pairs are held out of train */
+    bool valid_from_train;
+} pair_corpora;
+
+/* ---- getting the text */
+
+static att_status generate_corpora(pair_corpora *out, const att_settings *settings, att_error *err)
+{
+    out->train.tsv.name = "training strings";
+    out->valid.tsv.name = "validation strings";
+    return att_task_generate(&out->train.tsv.text, &out->valid.tsv.text, settings, err);
+}
+
+static att_status load_corpora(pair_corpora *out, const att_settings *settings, att_error *err)
+{
+    const att_pair_files train = { settings->train, settings->source, settings->target,
+                                   settings->guided_alignment };
+    const att_pair_files valid = { settings->valid, settings->valid_source, settings->valid_target,
+                                   NULL };
+    if (!train.tsv && !(train.source && train.target))
+        return att_fail(err, ATT_BAD_INPUT, NULL,
+                        "there is nothing to train on: give train, or source and target");
+    ATT_TRY(att_pair_text_load(&out->train, &train, err));
+    out->valid_from_train = !valid.tsv && !valid.source;
+    return out->valid_from_train ? ATT_OK : att_pair_text_load(&out->valid, &valid, err);
+}
+
+static const char *name_of(const att_pair_text *text)
+{
+    return text->tsv.name ? text->tsv.name : text->source.name;
+}
+
+/* ---- reading it */
+
+/* Closes both, and the corpus that was read with them. With subwords the corpus is read again: only
+ * then is it known how many tokens a line has. */
+static att_status finish_vocabularies(att_data *out, const att_settings *settings, bool *again,
+                                      att_error *err)
+{
+    int32_t *source = NULL, *target = NULL;
+    bool joint = out->source_vocab == out->target_vocab;
+    att_status status = att_data_finish_vocab(out->source_vocab, &source, settings, err);
+    if (status == ATT_OK && !joint)
+        status = att_data_finish_vocab(out->target_vocab, &target, settings, err);
+    *again = !source || !(joint || target);
+    if (status == ATT_OK && !*again)
+        att_corpus_renumber(&out->train, source, joint ? source : target);
+    att_free(source);
+    att_free(target);
+    return status;
+}
+
+static const char *noun(const att_pair_read_options *reading)
+{
+    return reading->has_labels ? "sentences" : "pairs";
+}
+
+static att_status refuse_empty(const att_corpus *corpus, const att_pair_read_options *reading,
+                               const char *name, const char *what, att_error *err)
+{
+    if (corpus->pairs > 0)
+        return ATT_OK;
+    if (corpus->stats.lines == 0)
+        return att_fail(err, ATT_BAD_INPUT, name, "has no %s to %s on", noun(reading), what);
+    return att_fail(err, ATT_BAD_INPUT, name,
+                    "has no %s to %s on: all %lld lines have an empty side or more tokens than "
+                    "max-length",
+                    noun(reading), what, (long long)corpus->stats.lines);
+}
+
+static att_pair_read_options read_options(const pair_corpora *from, const att_settings *settings,
+                                          att_vocab *source, att_vocab *target)
+{
+    bool made = !att_settings_uses_files(settings);
+    return (att_pair_read_options){ .source_vocab = source,
+                                    .target_vocab = target,
+                                    .max_length = made ? 0 : settings->max_length,
+                                    .valid_fraction =
+                                        from->valid_from_train ? settings->valid_fraction : 0,
+                                    .seed = (uint64_t)settings->data_seed,
+                                    .has_labels =
+                                        att_settings_model_type(settings) == ATT_MODEL_CLASSIFIER };
+}
+
+static att_status read_train(att_data *out, const pair_corpora *from, const att_settings *settings,
+                             att_error *err)
+{
+    att_pair_read_options how = read_options(from, settings, out->source_vocab, out->target_vocab);
+    how.count_tokens = true;
+    ATT_TRY(att_corpus_read(&out->train, &from->train, &how, err));
+    ATT_TRY(refuse_empty(&out->train, &how, name_of(&from->train), "train", err));
+    bool again;
+    ATT_TRY(finish_vocabularies(out, settings, &again, err));
+    if (!again)
+        return ATT_OK;
+    att_corpus_free(&out->train);
+    how.count_tokens = false;
+    ATT_TRY(att_corpus_read(&out->train, &from->train, &how, err));
+    return refuse_empty(&out->train, &how, name_of(&from->train), "train", err);
+}
+
+static att_status read_valid(att_corpus *out, const pair_corpora *from,
+                             const att_settings *settings, att_vocab *source, att_vocab *target,
+                             bool keep_text, att_error *err)
+{
+    att_pair_read_options how = read_options(from, settings, source, target);
+    how.keep_target_text = keep_text;
+    how.read_valid = from->valid_from_train;
+    const att_pair_text *valid = from->valid_from_train ? &from->train : &from->valid;
+    ATT_TRY(att_corpus_read(out, valid, &how, err));
+    if (from->valid_from_train && out->stats.lines == 0)
+        return att_fail(err, ATT_BAD_INPUT, name_of(valid),
+                        "is too small to hold %s out of: hold-out %g left none; give valid",
+                        noun(&how), settings->valid_fraction);
+    return refuse_empty(out, &how, name_of(valid), "validate", err);
+}
+
+/* ---- what both corpora share */
+
+static uint64_t hash_source(const att_corpus *corpus, int64_t pair)
+{
+    int64_t length;
+    const int32_t *ids = att_sequences_get(&corpus->source, pair, &length);
+    return att_hash(ids, (size_t)length * sizeof *ids);
+}
+
+static int by_value(const void *left, const void *right)
+{
+    uint64_t a = *(const uint64_t *)left, b = *(const uint64_t *)right;
+    return (a > b) - (a < b);
+}
+
+/* By hash alone: two sources in 2^64 taken for one would not spoil a figure of a report. */
+static att_status count_overlap(att_data *data, att_error *err)
+{
+    const att_corpus *train = &data->train, *valid = &data->valid;
+    uint64_t *hashes = att_alloc((size_t)train->pairs, sizeof *hashes);
+    if (!hashes)
+        return att_fail_memory(err);
+    for (int64_t p = 0; p < train->pairs; p++)
+        hashes[p] = hash_source(train, p);
+    qsort(hashes, (size_t)train->pairs, sizeof *hashes, by_value);
+    for (int64_t p = 0; p < valid->pairs; p++) {
+        uint64_t wanted = hash_source(valid, p);
+        data->overlapping_sources +=
+            bsearch(&wanted, hashes, (size_t)train->pairs, sizeof wanted, by_value) != NULL;
+    }
+    att_free(hashes);
+    return ATT_OK;
+}
+
+/* ---- all of it */
+
+static att_status get_corpora(pair_corpora *out, const att_settings *settings, att_error *err)
+{
+    return att_settings_uses_files(settings) ? load_corpora(out, settings, err)
+                                             : generate_corpora(out, settings, err);
+}
+
+static void free_corpora(pair_corpora *from)
+{
+    att_pair_text_free(&from->train);
+    att_pair_text_free(&from->valid);
+}
+
+static att_status load(att_data *out, pair_corpora *from, const att_settings *settings,
+                       att_error *err)
+{
+    bool lower = settings->lowercase, labels = out->model_type == ATT_MODEL_CLASSIFIER;
+    ATT_TRY(
+        att_vocab_new(&out->source_vocab, (att_tokenizer_kind)settings->source_tokens, lower, err));
+    if (settings->joint)
+        out->target_vocab = out->source_vocab;
+    else
+        ATT_TRY(att_vocab_new(&out->target_vocab, (att_tokenizer_kind)settings->target_tokens,
+                              lower && !labels, err));
+    ATT_TRY(get_corpora(from, settings, err));
+    ATT_TRY(read_train(out, from, settings, err));
+    bool keep_text = settings->best_metric == ATT_BEST_METRIC_BLEU;
+    ATT_TRY(read_valid(&out->valid, from, settings, out->source_vocab, out->target_vocab, keep_text,
+                       err));
+    out->held_out = from->valid_from_train ? out->valid.pairs : 0;
+    return count_overlap(out, err);
+}
+
+static att_status load_pairs(att_data *out, const att_settings *settings, att_error *err)
+{
+    pair_corpora from = { 0 };
+    att_status status = load(out, &from, settings, err);
+    free_corpora(&from);
+    return status;
+}
+
+/* Those of one file. A reading that does not count leaves vocabularies as they are. */
+static att_status read_file(att_corpus *out, const att_data_read_options *how, att_error *err)
+{
+    const att_pair_read_options reading = {
+        .source_vocab = (att_vocab *)(uintptr_t)how->source_vocab,
+        .target_vocab = (att_vocab *)(uintptr_t)how->target_vocab,
+        .keep_target_text = how->keep_target_text,
+        .has_labels = att_settings_model_type(how->settings) == ATT_MODEL_CLASSIFIER
+    };
+    const att_pair_files files = { .tsv = how->path };
+    att_pair_text text = { 0 };
+    att_status status = att_pair_text_load(&text, &files, err);
+    if (status == ATT_OK)
+        status = att_corpus_read(out, &text, &reading, err);
+    if (status == ATT_OK && out->pairs == 0)
+        status = att_fail(err, ATT_BAD_INPUT, how->path, "has no %s to measure on", noun(&reading));
+    att_pair_text_free(&text);
+    return status;
+}
+
+static att_status read_pairs(att_corpus *out, const att_data_read_options *how, att_error *err)
+{
+    if (how->path)
+        return read_file(out, how, err);
+    pair_corpora from = { 0 };
+    att_status status = get_corpora(&from, how->settings, err);
+    if (status == ATT_OK)
+        status = read_valid(out, &from, how->settings, (att_vocab *)(uintptr_t)how->source_vocab,
+                            (att_vocab *)(uintptr_t)how->target_vocab, how->keep_target_text, err);
+    free_corpora(&from);
+    return status;
+}
+
+static att_status batch_pairs(att_batches **out, const att_corpus *corpus,
+                              const att_settings *settings, int64_t tokens, uint64_t seed,
+                              att_error *err)
+{
+    (void)settings;
+    return att_pair_batches_new(out, corpus, tokens, seed, err);
+}
+
+/* ---- labels: pairs whose targets are one of a list */
+
+static att_status load_labels(att_data *out, const att_settings *settings, att_error *err)
+{
+    ATT_TRY(load_pairs(out, settings, err));
+    int32_t labels = att_vocab_size(out->target_vocab) - ATT_ID_FIRST;
+    if (labels > 1)
+        return ATT_OK;
+    return att_fail(err, ATT_BAD_INPUT, settings->train ? settings->train : settings->target,
+                    "has but one label, '%s': there is nothing to tell apart",
+                    att_vocab_token(out->target_vocab, ATT_ID_FIRST));
+}
+
+const att_data_loader att_classifier_data = {
+    .load = load_labels,
+    .read = read_pairs,
+    .batches = batch_pairs,
+    .report = att_classifier_data_report,
+};
+
+const att_data_loader att_seq2seq_data = {
+    .load = load_pairs,
+    .read = read_pairs,
+    .batches = batch_pairs,
+    .report = att_seq2seq_data_report,
+};

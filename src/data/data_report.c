@@ -1,0 +1,190 @@
+/* What was found in the data, for the user; see data.h. */
+#include "data/data_loaders.h"
+
+#include "base/error.h"
+#include "base/string.h"
+
+#include <inttypes.h>
+
+static const char *const token_names[] = {
+    [ATT_TOKENIZER_CHAR] = "characters",
+    [ATT_TOKENIZER_WORD] = "words",
+    [ATT_TOKENIZER_SPACE] = "given by spaces",
+    [ATT_TOKENIZER_BPE] = "subwords",
+    [ATT_TOKENIZER_LINE] = "lines",
+    [ATT_TOKENIZER_BYTE] = "bytes",
+};
+
+const char *att_tokenizer_kind_name(att_tokenizer_kind tokens)
+{
+    return token_names[tokens];
+}
+
+static const char *const skip_names[ATT_SKIP_COUNT] = {
+    [ATT_SKIP_BLANK] = "empty",
+    [ATT_SKIP_EMPTY_SOURCE] = "with an empty source",
+    [ATT_SKIP_EMPTY_TARGET] = "with an empty target",
+    [ATT_SKIP_LONG_SOURCE] = "with a source longer than max-length",
+    [ATT_SKIP_LONG_TARGET] = "with a target longer than max-length",
+    [ATT_SKIP_UNKNOWN_LABEL] = "with a label that is not in the training data",
+};
+
+static double percent(int64_t part, int64_t all)
+{
+    return all > 0 ? 100.0 * (double)part / (double)all : 0;
+}
+
+static const char *plural(int64_t count)
+{
+    return count == 1 ? "" : "s";
+}
+
+static att_status report_pairs(att_string *out, const char *name, const att_corpus *corpus)
+{
+    return att_string_printf(
+        out, "%-12s%" PRId64 " pair%s, %" PRId64 " source and %" PRId64 " target tokens\n", name,
+        corpus->pairs, plural(corpus->pairs), corpus->stats.source.tokens,
+        corpus->stats.target.tokens);
+}
+
+att_status att_sequence_stats_report(att_string *out, const char *name, const att_vocab *vocab,
+                                     const att_sequence_stats *train,
+                                     const att_sequence_stats *valid, int64_t pairs)
+{
+    ATT_TRY(att_string_printf(
+        out, "%-12s%s, %d known; %" PRId64 " to %" PRId64 " a line, %.1f on average\n", name,
+        token_names[att_vocab_tokenizer_kind(vocab)], att_vocab_size(vocab) - ATT_ID_FIRST,
+        train->min_length, train->max_length, (double)train->tokens / (double)pairs));
+    if (train->unknown_tokens == 0 && valid->unknown_tokens == 0)
+        return ATT_OK;
+    return att_string_printf(
+        out,
+        "%-12sunknown: %" PRId64 " (%.2f %%) in training, %" PRId64 " (%.2f %%) in validation\n",
+        "", train->unknown_tokens, percent(train->unknown_tokens, train->tokens),
+        valid->unknown_tokens, percent(valid->unknown_tokens, valid->tokens));
+}
+
+/* "3 empty (lines 4, 9, 12)" */
+static att_status report_skip(att_string *out, const att_corpus_stats *facts, int reason)
+{
+    int64_t count = facts->skipped[reason];
+    ATT_TRY(
+        att_string_printf(out, "%" PRId64 " %s (line%s", count, skip_names[reason], plural(count)));
+    for (int64_t i = 0; i < count && i < ATT_SKIP_MAX_LINES; i++)
+        ATT_TRY(
+            att_string_printf(out, "%s %" PRId64, i ? "," : "", facts->skipped_lines[reason][i]));
+    return att_string_puts(out, count > ATT_SKIP_MAX_LINES ? ", …)" : ")");
+}
+
+static att_status report_skips(att_string *out, const char *name, const att_corpus_stats *facts)
+{
+    const char *before = "";
+    for (int reason = 0; reason < ATT_SKIP_COUNT; reason++) {
+        if (facts->skipped[reason] == 0)
+            continue;
+        if (!*before)
+            ATT_TRY(att_string_printf(out, "%-12s%s: ", "left out", name));
+        ATT_TRY(att_string_puts(out, before));
+        ATT_TRY(report_skip(out, facts, reason));
+        before = ", ";
+    }
+    return *before ? att_string_puts(out, "\n") : ATT_OK;
+}
+
+static att_status report_warnings(att_string *out, const char *name, const att_corpus_stats *facts)
+{
+    if (facts->crlf_lines > 0)
+        ATT_TRY(att_string_printf(
+            out, "%-12s%s: %" PRId64 " line%s with the end of DOS, CRLF, taken as any other\n",
+            "note", name, facts->crlf_lines, plural(facts->crlf_lines)));
+    if (facts->has_bom)
+        ATT_TRY(att_string_printf(
+            out, "%-12s%s: starts with a byte order mark, which was left out\n", "note", name));
+    if (facts->unicode_approximate)
+        ATT_TRY(att_string_printf(out,
+                                  "%-12s%s: this build lacks utf8proc; characters beyond U+00FF "
+                                  "are taken as they are, each for itself\n",
+                                  "note", name));
+    return ATT_OK;
+}
+
+att_status att_corpus_warnings(att_string *out, const char *name, const att_corpus *corpus)
+{
+    ATT_TRY(report_skips(out, name, &corpus->stats));
+    return report_warnings(out, name, &corpus->stats);
+}
+
+static att_status report_overlap(att_string *out, const att_data *data)
+{
+    if (data->overlapping_sources == 0)
+        return ATT_OK;
+    return att_string_printf(out,
+                             "%-12s%" PRId64 " of %" PRId64
+                             " validation sources (%.1f %%) are also in the training data\n",
+                             "note", data->overlapping_sources, data->valid.pairs,
+                             percent(data->overlapping_sources, data->valid.pairs));
+}
+
+static att_status report_validation(att_string *out, const att_data *data)
+{
+    ATT_TRY(report_pairs(out, "validation", &data->valid));
+    if (data->held_out == 0)
+        return ATT_OK;
+    out->length--; /* goes on in the same line */
+    return att_string_puts(out, ", held out of the training file\n");
+}
+
+/* ---- labels */
+
+static att_status report_sentences(att_string *out, const char *name, const att_corpus *corpus)
+{
+    return att_string_printf(out, "%-12s%" PRId64 " sentence%s, %" PRId64 " tokens\n", name,
+                             corpus->pairs, plural(corpus->pairs), corpus->stats.source.tokens);
+}
+
+/* "labels      2: positive (52.2 %), negative (47.8 %)" */
+static att_status report_labels(att_string *out, const att_data *data)
+{
+    enum { MAX_LABELS_SHOWN = 10 };
+    int32_t labels = att_vocab_size(data->target_vocab) - ATT_ID_FIRST;
+    ATT_TRY(att_string_printf(out, "%-12s%d:", "labels", labels));
+    for (int32_t i = 0; i < labels && i < MAX_LABELS_SHOWN; i++)
+        ATT_TRY(
+            att_string_printf(out, "%s %s (%.1f %%)", i > 0 ? "," : "",
+                              att_vocab_token(data->target_vocab, ATT_ID_FIRST + i),
+                              percent(att_vocab_token_count(data->target_vocab, ATT_ID_FIRST + i),
+                                      data->train.pairs)));
+    return att_string_puts(out, labels > MAX_LABELS_SHOWN ? ", …\n" : "\n");
+}
+
+att_status att_classifier_data_report(att_string *out, const att_data *data)
+{
+    ATT_TRY(report_sentences(out, "training", &data->train));
+    ATT_TRY(report_sentences(out, "validation", &data->valid));
+    if (data->held_out > 0) {
+        out->length--; /* goes on in the same line */
+        ATT_TRY(att_string_puts(out, ", held out of the training file\n"));
+    }
+    ATT_TRY(att_sequence_stats_report(out, "tokens", data->source_vocab, &data->train.stats.source,
+                                      &data->valid.stats.source, data->train.pairs));
+    ATT_TRY(report_labels(out, data));
+    ATT_TRY(att_corpus_warnings(out, "training", &data->train));
+    ATT_TRY(att_corpus_warnings(out, "validation", &data->valid));
+    return report_overlap(out, data);
+}
+
+/* ---- pairs */
+
+att_status att_seq2seq_data_report(att_string *out, const att_data *data)
+{
+    const att_corpus_stats *train = &data->train.stats, *valid = &data->valid.stats;
+    ATT_TRY(report_pairs(out, "training", &data->train));
+    ATT_TRY(report_validation(out, data));
+    ATT_TRY(att_sequence_stats_report(out, "source", data->source_vocab, &train->source,
+                                      &valid->source, data->train.pairs));
+    ATT_TRY(att_sequence_stats_report(out, "target", data->target_vocab, &train->target,
+                                      &valid->target, data->train.pairs));
+    ATT_TRY(att_corpus_warnings(out, "training", &data->train));
+    ATT_TRY(att_corpus_warnings(out, "validation", &data->valid));
+    return report_overlap(out, data);
+}

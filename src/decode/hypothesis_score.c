@@ -1,0 +1,53 @@
+/* What hypotheses are ranked by; see rank.h. */
+#include "decode/hypothesis_score.h"
+
+#include <math.h>
+
+/* The divisor. The power 1, the usual one, does without pow() and its roundings. */
+static double power(double base, double penalty)
+{
+    return penalty == 0 || penalty == 1 ? base : pow(base, penalty);
+}
+
+double att_length_normalize(const att_decoding_options *how, double sum, int64_t count)
+{
+    if (how->length_norm == ATT_LENGTH_NONE || count < 1)
+        return sum;
+    double n = (double)count;
+    return sum / power(how->length_norm == ATT_LENGTH_GNMT ? (5 + n) / 6 : n, how->length_penalty);
+}
+
+/* What source token i was looked at by all the tokens of a hypothesis. */
+static double coverage_of(const att_hypothesis_tree *trail, int64_t last, int64_t i)
+{
+    double sum = 0;
+    for (; last != ATT_HYPOTHESIS_ROOT; last = trail->nodes[last].parent)
+        sum +=
+            (double)
+                trail->attention.data[trail->nodes[last].attention_row * trail->source_length + i];
+    return sum;
+}
+
+/* A token that was not looked at at all would make the rank -inf, and all of its kind equal. */
+static double log_coverage(double sum)
+{
+    const double least = 1e-9;
+    return log(sum < least ? least : sum > 1 ? 1 : sum);
+}
+
+double att_hypothesis_score(const att_decoding_options *how, const att_hypothesis_tree *trail,
+                            int64_t last, double sum, int64_t count, int64_t length)
+{
+    double rank = att_length_normalize(how, sum, count), coverage = 0;
+    if (how->coverage_penalty == 0 || !trail->has_attention)
+        return rank;
+    for (int64_t i = 0; i < length; i++)
+        coverage += log_coverage(coverage_of(trail, last, i));
+    return rank + how->coverage_penalty * coverage;
+}
+
+double att_hypothesis_score_bound(const att_decoding_options *how, double sum, int64_t count,
+                                  int64_t most)
+{
+    return att_length_normalize(how, sum, sum < 0 ? most : count);
+}

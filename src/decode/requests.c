@@ -1,0 +1,119 @@
+/* Lines on their way to a model; see questions.h. */
+#include "decode/requests.h"
+
+#include "base/alloc.h"
+#include "base/error.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+att_status att_error_at_line(att_status status, size_t index, att_error *err)
+{
+    if (status != ATT_OK && err)
+        err->line = (int)index + 1;
+    return status;
+}
+
+int64_t att_max_input_length(const att_model *model, att_model *const *with, size_t with_count,
+                             int64_t wanted)
+{
+    int64_t longest = wanted;
+    for (size_t i = 0; i <= with_count; i++) {
+        int64_t own = att_model_max_source_length(i == 0 ? model : with[i - 1]);
+        if (own > 0 && (longest == 0 || own < longest))
+            longest = own;
+    }
+    return longest;
+}
+
+/* ---- reading */
+
+static int by_length(const void *a, const void *b)
+{
+    const att_request *one = a, *other = b;
+    if (one->source.count != other->source.count)
+        return one->source.count > other->source.count ? -1 : 1;
+    return one->index < other->index ? -1 : 1;
+}
+
+/* Cuts or refuses what is longer than the models can take, or the caller wants. */
+static att_status limit_length(att_request *q, const att_input_limit *limit, att_error *err)
+{
+    int64_t count = (int64_t)q->source.count;
+    if (limit->max_length == 0 || count <= limit->max_length)
+        return ATT_OK;
+    if (limit->overflow == ATT_OVERFLOW_REFUSE)
+        return att_fail(err, ATT_BAD_INPUT, NULL, "has %lld tokens, and %lld are the most",
+                        (long long)count, (long long)limit->max_length);
+    q->truncated_tokens = count - limit->max_length;
+    q->source.count = (size_t)limit->max_length;
+    return ATT_OK;
+}
+
+static att_status tokenize_request(att_request *q, const att_vocab *words,
+                                   const att_input_limit *limit, att_error *err)
+{
+    ATT_TRY(att_vocab_encode(words, &q->source, q->line, strlen(q->line), err));
+    return limit_length(q, limit, err);
+}
+
+att_status att_requests_tokenize(att_requests *out, const att_vocab *words,
+                                 const char *const *lines, size_t count,
+                                 const att_input_limit *limit, att_error *err)
+{
+    *out = (att_requests){ att_alloc_zero(count, sizeof *out->items), count };
+    if (!out->items)
+        return att_fail_memory(err);
+    for (size_t i = 0; i < count; i++) {
+        out->items[i].index = i;
+        out->items[i].line = lines[i];
+        ATT_TRY(att_error_at_line(tokenize_request(&out->items[i], words, limit, err), i, err));
+    }
+    qsort(out->items, count, sizeof *out->items, by_length);
+    return ATT_OK;
+}
+
+void att_requests_free(att_requests *questions)
+{
+    for (size_t i = 0; questions->items && i < questions->count; i++) {
+        att_ids_free(&questions->items[i].source);
+        att_ids_free(&questions->items[i].forced_target);
+    }
+    att_free(questions->items);
+    *questions = (att_requests){ 0 };
+}
+
+/* ---- batches */
+
+size_t att_requests_batch_size(const att_requests *questions, size_t first, size_t most)
+{
+    size_t count = 1;
+    while (count < most && first + count < questions->count &&
+           questions->items[first + count].source.count > 0)
+        count++;
+    return count;
+}
+
+att_status att_request_sources(att_sources *out, const att_request *questions, int64_t rows,
+                               att_error *err)
+{
+    int64_t length = (int64_t)questions[0].source.count;
+    int32_t *ids = att_alloc((size_t)rows, (size_t)length * sizeof *ids);
+    int64_t *lengths = att_alloc((size_t)rows, sizeof *lengths);
+    *out = (att_sources){ .rows = rows, .length = length, .ids = ids, .lengths = lengths };
+    if (!ids || !lengths)
+        return att_fail_memory(err);
+    for (int64_t r = 0; r < rows; r++) {
+        lengths[r] = (int64_t)questions[r].source.count;
+        for (int64_t i = 0; i < length; i++)
+            ids[r * length + i] = i < lengths[r] ? questions[r].source.items[i] : ATT_ID_PAD;
+    }
+    return ATT_OK;
+}
+
+void att_request_sources_free(att_sources *sources)
+{
+    att_free((void *)(uintptr_t)sources->ids);
+    att_free((void *)(uintptr_t)sources->lengths);
+    *sources = (att_sources){ 0 };
+}

@@ -1,0 +1,230 @@
+/* Answers to pictures, measured against all captions of each; see gallery.h. */
+#include "eval/caption_eval.h"
+
+#include "base/alloc.h"
+#include "base/error.h"
+#include "decode/image_batches.h"
+
+#include <string.h>
+
+/* ---- which captions belong to which picture */
+
+typedef struct image_captions {
+    int64_t count;        /* pictures that something is said of */
+    int64_t *image;       /* [count] rising */
+    int64_t *first;       /* [count + 1] where the captions of each begin in `pair` */
+    int64_t *pair;        /* [pairs] */
+    int64_t max_captions; /* captions of one picture */
+} image_captions;
+
+static att_status allocate(image_captions *out, int64_t pictures, int64_t pairs, att_error *err)
+{
+    out->image = att_alloc((size_t)pictures, sizeof *out->image);
+    out->first = att_alloc_zero((size_t)pictures + 1, sizeof *out->first);
+    out->pair = att_alloc((size_t)pairs, sizeof *out->pair);
+    return out->image && out->first && out->pair ? ATT_OK : att_fail_memory(err);
+}
+
+/* Sorts pairs by their pictures, those of one picture in the order of the file: counts, then
+ * places. */
+static void group_by_image(image_captions *out, const att_corpus *corpus)
+{
+    int64_t pictures = corpus->image_grids.count, at = 0;
+    for (int64_t p = 0; p < corpus->pairs; p++)
+        out->first[att_corpus_image(corpus, p)]++;
+    for (int64_t i = 0; i < pictures; i++) {
+        int64_t captions = out->first[i];
+        out->first[i] = at;
+        at += captions;
+    }
+    for (int64_t p = 0; p < corpus->pairs; p++)
+        out->pair[out->first[att_corpus_image(corpus, p)]++] = p;
+    memmove(out->first + 1, out->first, (size_t)pictures * sizeof *out->first);
+    out->first[0] = 0;
+}
+
+/* Leaves out pictures that nothing is said of. */
+static void drop_empty_images(image_captions *out, int64_t pictures)
+{
+    for (int64_t i = 0; i < pictures; i++) {
+        int64_t captions = out->first[i + 1] - out->first[i];
+        if (captions == 0)
+            continue;
+        out->max_captions = captions > out->max_captions ? captions : out->max_captions;
+        out->image[out->count] = i;
+        out->first[out->count++] = out->first[i];
+    }
+    out->first[out->count] = out->first[pictures];
+}
+
+static void image_captions_free(image_captions *all)
+{
+    att_free(all->image);
+    att_free(all->first);
+    att_free(all->pair);
+    *all = (image_captions){ 0 };
+}
+
+static att_status image_captions_new(image_captions *out, const att_corpus *corpus, att_error *err)
+{
+    *out = (image_captions){ 0 };
+    att_status status = allocate(out, corpus->image_grids.count, corpus->pairs, err);
+    if (status != ATT_OK) {
+        image_captions_free(out);
+        return status;
+    }
+    group_by_image(out, corpus);
+    drop_empty_images(out, corpus->image_grids.count);
+    return ATT_OK;
+}
+
+att_status att_caption_eval_image_count(int64_t *out, const att_corpus *corpus, att_error *err)
+{
+    image_captions all;
+    ATT_TRY(image_captions_new(&all, corpus, err));
+    *out = all.count;
+    image_captions_free(&all);
+    return ATT_OK;
+}
+
+/* ---- answers */
+
+typedef struct caption_evaluation {
+    att_model *model;
+    const att_corpus *corpus;
+    image_captions images;
+    const att_corpus_eval_options *options;
+    att_token_metrics *metrics;
+    att_token_metrics *per_image; /* [count] where that of each is wanted */
+    att_image_batches image_batches;
+} caption_evaluation;
+
+/* The tally of an answer against the caption it is nearest to. */
+static att_status nearest_caption(const caption_evaluation *a, int64_t place, const int32_t *ids,
+                                  size_t count, att_token_metrics *best, att_error *err)
+{
+    for (int64_t i = a->images.first[place]; i < a->images.first[place + 1]; i++) {
+        int64_t length;
+        const int32_t *caption = att_sequences_get(&a->corpus->target, a->images.pair[i], &length);
+        att_token_metrics one = { 0 };
+        if (att_token_metrics_add(&one, a->model->target_vocab, ids, count, caption,
+                                  (size_t)length) != ATT_OK)
+            return att_fail_memory(err);
+        if (i == a->images.first[place] || one.edits < best->edits)
+            *best = one;
+    }
+    return ATT_OK;
+}
+
+static att_status keep_text(const caption_evaluation *a, int64_t place, const int32_t *ids,
+                            size_t count, att_error *err)
+{
+    att_output_texts *texts = a->options->output_texts;
+    att_string text = { 0 };
+    att_status status = att_vocab_decode(a->model->target_vocab, &text, ids, count);
+    if (status == ATT_OK)
+        texts->lines[place] =
+            att_arena_strndup(&texts->arena, text.length > 0 ? text.data : "", text.length);
+    att_string_free(&text);
+    return status == ATT_OK && texts->lines[place] ? ATT_OK : att_fail_memory(err);
+}
+
+static att_status record_output(const caption_evaluation *a, int64_t row, int64_t place,
+                                att_error *err)
+{
+    int64_t found;
+    const att_hypothesis *answer = att_beam_search_hypotheses(a->image_batches.search, row, &found);
+    bool ended = answer->count > 0 && answer->ids[answer->count - 1] == ATT_ID_EOS;
+    size_t count = (size_t)answer->count - ended;
+    att_token_metrics one = { 0 };
+    ATT_TRY(nearest_caption(a, place, answer->ids, count, &one, err));
+    att_token_metrics_merge(a->metrics, &one);
+    if (a->per_image)
+        att_token_metrics_merge(&a->per_image[place], &one);
+    return a->options->output_texts ? keep_text(a, place, answer->ids, count, err) : ATT_OK;
+}
+
+/* What is known of the captions of each picture. */
+static att_status sum_per_image(caption_evaluation *a, att_error *err)
+{
+    if (!a->options->per_pair)
+        return ATT_OK;
+    a->per_image = att_alloc_zero((size_t)a->images.count, sizeof *a->per_image);
+    if (!a->per_image)
+        return att_fail_memory(err);
+    for (int64_t place = 0; place < a->images.count; place++)
+        for (int64_t i = a->images.first[place]; i < a->images.first[place + 1]; i++)
+            att_token_metrics_merge(&a->per_image[place], &a->options->per_pair[a->images.pair[i]]);
+    return ATT_OK;
+}
+
+static att_status caption_all(caption_evaluation *a, att_error *err)
+{
+    const image_captions *all = &a->images;
+    for (int64_t at = 0; at < all->count; at += ATT_IMAGE_BATCH_SIZE) {
+        int64_t rows =
+            all->count - at < ATT_IMAGE_BATCH_SIZE ? all->count - at : ATT_IMAGE_BATCH_SIZE;
+        ATT_TRY(att_image_batches_run(&a->image_batches, all->image + at, rows, NULL, NULL, err));
+        for (int64_t r = 0; r < rows; r++)
+            ATT_TRY(record_output(a, r, at + r, err));
+        if (a->options->on_batch && !a->options->on_batch(a->options->context))
+            return ATT_OK;
+    }
+    return ATT_OK;
+}
+
+att_status att_caption_eval_outputs(att_token_metrics *tally, att_model *model,
+                                    const att_corpus *corpus, const att_corpus_eval_options *how,
+                                    att_error *err)
+{
+    caption_evaluation a = { .model = model, .corpus = corpus, .options = how, .metrics = tally };
+    ATT_TRY(image_captions_new(&a.images, corpus, err));
+    att_status status =
+        att_image_batches_open(&a.image_batches, model, &corpus->image_grids, how->decoding, err);
+    if (status == ATT_OK)
+        status = sum_per_image(&a, err);
+    if (status == ATT_OK)
+        status = caption_all(&a, err);
+    if (status == ATT_OK && a.per_image)
+        memcpy(how->per_pair, a.per_image, (size_t)a.images.count * sizeof *a.per_image);
+    att_free(a.per_image);
+    att_image_batches_close(&a.image_batches);
+    image_captions_free(&a.images);
+    return status;
+}
+
+/* ---- text */
+
+/* Caption r of every picture, NULL where it has fewer: references[r][place]. */
+static void list_references(const char **flat, const att_corpus *corpus, const image_captions *all)
+{
+    for (int64_t place = 0; place < all->count; place++) {
+        int64_t first = all->first[place], captions = all->first[place + 1] - first;
+        for (int64_t r = 0; r < all->max_captions; r++)
+            flat[r * all->count + place] =
+                r < captions ? att_corpus_target_text(corpus, all->pair[first + r]) : NULL;
+    }
+}
+
+att_status att_caption_eval_score(att_metric_score *out, const char *const *names, size_t count,
+                                  const char *const *answers, const att_corpus *corpus,
+                                  const att_metric_options *how, att_error *err)
+{
+    image_captions all;
+    ATT_TRY(image_captions_new(&all, corpus, err));
+    size_t most = (size_t)all.max_captions, pictures = (size_t)all.count;
+    const char **flat = att_alloc(most, pictures * sizeof *flat);
+    const char *const **references = att_alloc(most, sizeof *references);
+    att_status status = flat && references ? ATT_OK : att_fail_memory(err);
+    if (status == ATT_OK) {
+        list_references(flat, corpus, &all);
+        for (size_t r = 0; r < most; r++)
+            references[r] = flat + r * pictures;
+        const att_hypotheses texts = { answers, references, pictures, most };
+        status = att_metrics_score(out, names, count, &texts, how, err);
+    }
+    att_free(flat);
+    att_free(references);
+    image_captions_free(&all);
+    return status;
+}

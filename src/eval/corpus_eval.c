@@ -1,0 +1,163 @@
+/* A model measured on pairs; see evaluate.h. */
+#include "eval/corpus_eval.h"
+
+#include "base/alloc.h"
+#include "base/error.h"
+#include "decode/beam_search.h"
+#include "eval/ensemble_loss.h"
+#include "eval/caption_eval.h"
+#include "data/data.h"
+
+#include <string.h>
+
+typedef struct evaluation {
+    att_model *model;
+    const att_corpus *corpus;
+    att_token_metrics *metrics;
+    att_tape *tape;
+    const att_corpus_eval_options *options;
+    att_beam_search *search;   /* NULL: no answers */
+    att_ensemble *ensemble;    /* where several models answer; else NULL */
+    uint64_t *stream_ids;      /* of the rows of a batch */
+    att_row_loss_result *rows; /* likewise */
+    att_batches *batches;
+    att_carried_state carried_state;
+} evaluation;
+
+/* The references' own probability, and the tokens foreseen on the way. */
+static att_status eval_teacher_forced(evaluation *e, const att_batch *batch, att_error *err)
+{
+    const att_loss_options lesson = { .carried_state = &e->carried_state };
+    att_loss_result result = { .rows = e->rows };
+    memset(e->rows, 0, (size_t)batch->rows * sizeof *e->rows);
+    for (int64_t r = 0; e->options->token_losses && r < batch->rows; r++)
+        e->rows[r].token_losses = e->options->token_losses + batch->pair_index[r];
+    if (e->ensemble) {
+        ATT_TRY(att_ensemble_loss(&result, e->ensemble, batch, err));
+    } else {
+        att_tape_begin(e->tape, false, 0, 0);
+        att_model_loss(e->model, e->tape, batch, e->carried_state.width > 0 ? &lesson : NULL,
+                       &result);
+        ATT_TRY(att_tape_status(e->tape, err));
+    }
+    e->metrics->loss += result.loss;
+    e->metrics->steps += result.tokens;
+    e->metrics->correct_steps += result.correct;
+    for (int64_t r = 0; e->options->per_pair && r < batch->rows; r++)
+        att_token_metrics_merge(&e->options->per_pair[batch->pair_index[r]],
+                                &(att_token_metrics){ .loss = e->rows[r].loss,
+                                                      .steps = e->rows[r].tokens,
+                                                      .correct_steps = e->rows[r].correct });
+    return ATT_OK;
+}
+
+/* The answer as a line, kept for whoever asked for it. */
+static att_status keep_text(evaluation *e, int64_t pair, const int32_t *ids, size_t count,
+                            att_error *err)
+{
+    att_string text = { 0 };
+    att_output_texts *texts = e->options->output_texts;
+    att_status status = att_vocab_decode(e->model->target_vocab, &text, ids, count);
+    if (status == ATT_OK)
+        texts->lines[pair] =
+            att_arena_strndup(&texts->arena, text.length > 0 ? text.data : "", text.length);
+    att_string_free(&text);
+    return status == ATT_OK && texts->lines[pair] ? ATT_OK : att_fail_memory(err);
+}
+
+static att_status compare_outputs(evaluation *e, const att_batch *batch, att_error *err)
+{
+    for (int64_t r = 0; r < batch->rows; r++) {
+        int64_t length;
+        const int32_t *reference =
+            att_sequences_get(&e->corpus->target, batch->pair_index[r], &length);
+        int64_t found;
+        const att_hypothesis *answer = att_beam_search_hypotheses(e->search, r, &found);
+        bool ended = answer->count > 0 && answer->ids[answer->count - 1] == ATT_ID_EOS;
+        size_t count = (size_t)answer->count - ended;
+        att_token_metrics one = { 0 };
+        if (att_token_metrics_add(&one, e->model->target_vocab, answer->ids, count, reference,
+                                  (size_t)length) != ATT_OK)
+            return att_fail_memory(err);
+        att_token_metrics_merge(e->metrics, &one);
+        if (e->options->per_pair)
+            att_token_metrics_merge(&e->options->per_pair[batch->pair_index[r]], &one);
+        if (e->options->output_texts)
+            ATT_TRY(keep_text(e, batch->pair_index[r], answer->ids, count, err));
+    }
+    return ATT_OK;
+}
+
+static att_status eval_outputs(evaluation *e, const att_batch *batch, att_error *err)
+{
+    const att_sources sources = att_batch_sources(batch);
+    for (int64_t r = 0; r < batch->rows; r++)
+        e->stream_ids[r] = (uint64_t)batch->pair_index[r];
+    const att_search_batch task = { .sources = &sources, .stream_ids = e->stream_ids };
+    ATT_TRY(att_beam_search_run(e->search, &task, err));
+    return compare_outputs(e, batch, err);
+}
+
+static att_status eval_batches(evaluation *e, const att_corpus_eval_options *how, att_error *err)
+{
+    att_batches_start_sequential(e->batches);
+    for (int64_t i = 0; i < att_batches_count(e->batches); i++) {
+        const att_batch *batch = att_batches_get(e->batches, i);
+        ATT_TRY(eval_teacher_forced(e, batch, err));
+        if (e->search)
+            ATT_TRY(eval_outputs(e, batch, err));
+        if (how->on_batch && !how->on_batch(how->context))
+            return ATT_OK;
+    }
+    return ATT_OK;
+}
+
+static att_status open_search(evaluation *e, const att_decoding_options *decoding, att_error *err)
+{
+    static const att_decoding_options greedy = { 0 };
+    return att_beam_search_new(&e->search, e->model, decoding ? decoding : &greedy, err);
+}
+
+static att_status open_rows(evaluation *e, att_error *err)
+{
+    size_t rows = (size_t)att_batches_limits(e->batches).rows;
+    e->stream_ids = att_alloc(rows, sizeof *e->stream_ids);
+    e->rows = att_alloc(rows, sizeof *e->rows);
+    return e->stream_ids && e->rows ? ATT_OK : att_fail_memory(err);
+}
+
+att_status att_corpus_eval(att_token_metrics *tally, att_model *model, const att_corpus *corpus,
+                           const att_corpus_eval_options *how, att_error *err)
+{
+    att_corpus part = *corpus;
+    if (how->max_pairs > 0 && how->max_pairs < part.pairs)
+        part.pairs = how->max_pairs;
+    int64_t tokens = how->batch_tokens > 0 ? how->batch_tokens : model->settings->batch_tokens;
+    evaluation e = { .model = model, .corpus = &part, .metrics = tally, .options = how };
+    att_status status = att_data_batches(&e.batches, &part, model->settings, tokens, 0, err);
+    if (status == ATT_OK)
+        status = open_rows(&e, err);
+    if (status == ATT_OK)
+        status = att_tape_new(&e.tape, &model->params, err);
+    if (status == ATT_OK && how->decoding && how->decoding->ensemble_count > 0)
+        status = att_ensemble_new(&e.ensemble, model, how->decoding->ensemble,
+                                  how->decoding->ensemble_count, err);
+    if (status == ATT_OK)
+        status =
+            att_carried_state_new(&e.carried_state, model, att_batches_limits(e.batches).rows, err);
+    bool pictures = att_model_type_get(model) == ATT_MODEL_CAPTION;
+    if (status == ATT_OK && how->decode && !pictures)
+        status = open_search(&e, how->decoding, err);
+    if (status == ATT_OK)
+        status = eval_batches(&e, how, err);
+    if (status == ATT_OK && how->decode && pictures)
+        status = att_caption_eval_outputs(tally, model, &part, how, err);
+    att_free(e.stream_ids);
+    att_free(e.rows);
+    att_ensemble_free(e.ensemble);
+    att_beam_search_free(e.search);
+    att_tape_free(e.tape);
+    att_batches_free(e.batches);
+    att_carried_state_free(&e.carried_state);
+    return status;
+}

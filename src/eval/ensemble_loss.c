@@ -1,0 +1,76 @@
+/* References followed by an ensemble; see follow.h. */
+#include "eval/ensemble_loss.h"
+
+#include "base/alloc.h"
+#include "base/error.h"
+#include "model/log_softmax.h"
+
+/* Rows of the batch whose reference goes on. */
+typedef struct teacher_forcing {
+    const att_batch *batch;
+    int64_t rows;
+    int64_t *batch_row; /* [rows] of the batch */
+    int64_t *order;     /* [rows] where each was among those of the step before */
+    int32_t *tokens;    /* [rows] */
+} teacher_forcing;
+
+/* Drops the rows that have no token at place t, and takes the tokens that the others are fed. */
+static void keep_unfinished_rows(teacher_forcing *f, int64_t t)
+{
+    const att_batch *batch = f->batch;
+    int64_t kept = 0;
+    for (int64_t i = 0; i < f->rows; i++) {
+        int64_t row = f->batch_row[i];
+        if (t >= batch->target_lengths[row])
+            continue;
+        f->order[kept] = i;
+        f->batch_row[kept] = row;
+        f->tokens[kept++] = batch->target_in[row * batch->target_length + t];
+    }
+    f->rows = kept;
+}
+
+static void accumulate_step(att_loss_result *result, const teacher_forcing *f, int64_t t,
+                            const float *log_probs, int64_t vocabulary)
+{
+    for (int64_t i = 0; i < f->rows; i++) {
+        const float *of_row = log_probs + i * vocabulary;
+        int32_t target = f->batch->target_out[f->batch_row[i] * f->batch->target_length + t];
+        att_loss_result_add(result, f->batch_row[i], -of_row[target], target,
+                            att_argmax(of_row, vocabulary) == target);
+    }
+}
+
+static att_status run_steps(teacher_forcing *f, att_loss_result *result, att_ensemble *ensemble,
+                            att_error *err)
+{
+    const att_batch *batch = f->batch;
+    const att_sources sources = att_batch_sources(batch);
+    ATT_TRY(att_ensemble_start(ensemble, &sources, false, err));
+    f->rows = batch->rows;
+    for (int64_t i = 0; i < batch->rows; i++)
+        f->batch_row[i] = i;
+    for (int64_t t = 0; t < batch->target_length; t++) {
+        att_decoder_output decoded;
+        keep_unfinished_rows(f, t);
+        ATT_TRY(att_ensemble_step(ensemble, f->rows, f->tokens, f->order, &decoded, err));
+        accumulate_step(result, f, t, decoded.log_probs, att_ensemble_vocabulary(ensemble));
+    }
+    return ATT_OK;
+}
+
+att_status att_ensemble_loss(att_loss_result *result, att_ensemble *ensemble,
+                             const att_batch *batch, att_error *err)
+{
+    size_t rows = (size_t)batch->rows;
+    teacher_forcing f = { .batch = batch,
+                          .batch_row = att_alloc(rows, sizeof *f.batch_row),
+                          .order = att_alloc(rows, sizeof *f.order),
+                          .tokens = att_alloc(rows, sizeof *f.tokens) };
+    att_status status = f.batch_row && f.order && f.tokens ? run_steps(&f, result, ensemble, err)
+                                                           : att_fail_memory(err);
+    att_free(f.batch_row);
+    att_free(f.order);
+    att_free(f.tokens);
+    return status;
+}

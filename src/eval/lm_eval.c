@@ -1,0 +1,118 @@
+/* Language models measured on a text; see attend.h. */
+#include "eval/corpus_eval.h"
+
+#include "base/alloc.h"
+#include "base/error.h"
+#include "decode/ensemble.h"
+#include "data/data.h"
+
+#include <math.h>
+
+double att_bits_per_character(double loss, const att_corpus *text)
+{
+    const att_corpus_stats *facts = &text->stats;
+    return loss / log(2) * (double)facts->target.tokens / (double)facts->characters;
+}
+
+static void fill_result(att_lm_eval *out, const att_token_metrics *tally, const att_corpus *text)
+{
+    double steps = (double)tally->steps;
+    *out = (att_lm_eval){ .tokens = text->stats.target.tokens,
+                          .characters = text->stats.characters,
+                          .unknown_tokens = text->stats.target.unknown_tokens,
+                          .loss = tally->loss / steps,
+                          .bits_per_character = att_bits_per_character(tally->loss / steps, text),
+                          .perplexity = exp(tally->loss / steps),
+                          .accuracy = (double)tally->correct_steps / steps };
+}
+
+/* ---- several models: each reads the text as it would alone, in chunks and streams of its own, so
+ * what they give a token is put together only when all have read */
+
+typedef struct ensemble_losses {
+    int64_t count;      /* tokens but the first */
+    float *losses;      /* [count] of the model that reads */
+    double *likelihood; /* [count] log of the sum of what all so far give each token */
+} ensemble_losses;
+
+/* log(exp(a) + exp(b)) */
+static double log_add(double a, double b)
+{
+    double more = a > b ? a : b, less = a > b ? b : a;
+    return more == -INFINITY ? more : more + log1p(exp(less - more));
+}
+
+static att_status add_model(ensemble_losses *all, att_model *model, const att_corpus *text,
+                            att_error *err)
+{
+    att_token_metrics ignored = { 0 };
+    ATT_TRY(att_corpus_eval(&ignored, model, text,
+                            &(att_corpus_eval_options){ .token_losses = all->losses }, err));
+    for (int64_t i = 0; i < all->count; i++)
+        all->likelihood[i] = log_add(all->likelihood[i], -(double)all->losses[i]);
+    return ATT_OK;
+}
+
+static att_status add_models(ensemble_losses *all, att_model *model, att_model *const *with,
+                             size_t with_count, const att_corpus *text, att_error *err)
+{
+    if (!all->losses || !all->likelihood)
+        return att_fail_memory(err);
+    for (int64_t i = 0; i < all->count; i++)
+        all->likelihood[i] = -INFINITY;
+    ATT_TRY(add_model(all, model, text, err));
+    for (size_t i = 0; i < with_count; i++)
+        ATT_TRY(add_model(all, with[i], text, err));
+    return ATT_OK;
+}
+
+/* Which token has the largest mean is not known from what they give to the one that came. */
+static att_status eval_ensemble(att_lm_eval *out, att_model *model, att_model *const *with,
+                                size_t with_count, const att_corpus *text, att_error *err)
+{
+    ATT_TRY(att_ensemble_check(model, with, with_count, err));
+    ensemble_losses all = { .count = text->stats.target.tokens - 1 };
+    all.losses = att_alloc((size_t)all.count, sizeof *all.losses);
+    all.likelihood = att_alloc((size_t)all.count, sizeof *all.likelihood);
+    att_status status = add_models(&all, model, with, with_count, text, err);
+    att_token_metrics together = { .steps = all.count };
+    for (int64_t i = 0; status == ATT_OK && i < all.count; i++)
+        together.loss += log((double)with_count + 1) - all.likelihood[i];
+    att_free(all.losses);
+    att_free(all.likelihood);
+    fill_result(out, &together, text);
+    out->accuracy = NAN;
+    return status;
+}
+
+/* ---- any number */
+
+static att_status run_eval(att_lm_eval *out, att_model *model, const att_decoding_options *how,
+                           const att_corpus *text, att_error *err)
+{
+    if (how && how->ensemble_count > 0)
+        return eval_ensemble(out, model, how->ensemble, how->ensemble_count, text, err);
+    att_token_metrics tally = { 0 };
+    ATT_TRY(att_corpus_eval(&tally, model, text, &(att_corpus_eval_options){ 0 }, err));
+    fill_result(out, &tally, text);
+    return ATT_OK;
+}
+
+att_status att_model_evaluate_lm(att_lm_eval *out, att_model *model, const char *path,
+                                 const att_eval_options *how, att_string *notes, att_error *err)
+{
+    if (att_model_type_get(model) != ATT_MODEL_LM)
+        return att_fail(err, ATT_BAD_INPUT, NULL, "the model is no language model: it is a %s",
+                        model->architecture->name);
+    const att_data_read_options reading = { .path = path,
+                                            .settings = model->settings,
+                                            .target_vocab = model->target_vocab };
+    att_corpus text;
+    ATT_TRY(att_data_read(&text, &reading, err));
+    att_status status = run_eval(out, model, how ? how->decoding : NULL, &text, err);
+    if (status == ATT_OK && notes &&
+        att_corpus_warnings(notes, path ? path : "validation", &text) != ATT_OK)
+        status = att_fail_memory(err);
+    att_corpus_free(&text);
+    return status;
+}

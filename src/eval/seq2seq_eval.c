@@ -1,0 +1,234 @@
+/* A model measured for a user: figures of its tokens and of its text; see attend.h. */
+#include "eval/corpus_eval.h"
+
+#include "base/alloc.h"
+#include "base/error.h"
+#include "base/file.h"
+#include "metrics/bootstrap.h"
+#include "eval/caption_eval.h"
+#include "data/data.h"
+
+#include <math.h>
+#include <string.h>
+
+/* What is kept while a model is measured. */
+typedef struct seq2seq_eval {
+    att_model *model;
+    const att_eval_options *options;
+    att_corpus corpus;
+    att_token_metrics metrics;
+    att_token_metrics *per_pair; /* [pairs] where there are intervals to find */
+    att_output_texts output_texts;
+} seq2seq_eval;
+
+const char *const *att_model_metrics(const att_model *model, size_t *count)
+{
+    static const char *const of_words[] = { "bleu", "chrf" };
+    static const char *const of_captions[] = { "bleu-1", "bleu-2", "bleu-3", "bleu-4", "cider" };
+    if (att_model_type_get(model) == ATT_MODEL_CAPTION) {
+        *count = sizeof of_captions / sizeof *of_captions;
+        return of_captions;
+    }
+    att_tokenizer_kind tokens = att_vocab_tokenizer_kind(model->target_vocab);
+    *count = tokens == ATT_TOKENIZER_WORD || tokens == ATT_TOKENIZER_BPE ? 2 : 0;
+    return of_words;
+}
+
+/* ---- data */
+
+/* Those of a file, or those that the model was validated on, read or made up again. */
+static att_status get_data(att_corpus *out, const att_model *model, const char *path,
+                           const att_eval_options *measuring, att_error *err)
+{
+    const att_data_read_options how = { .path = path,
+                                        .settings = model->settings,
+                                        .source_vocab = model->source_vocab,
+                                        .target_vocab = model->target_vocab,
+                                        .keep_target_text = measuring->metric_count > 0,
+                                        .features = measuring->features };
+    return att_data_read(out, &how, err);
+}
+
+att_status att_corpus_eval_warnings(att_string *notes, const char *path, const att_corpus *corpus,
+                                    att_error *err)
+{
+    const char *name = path ? att_file_display_name(path) : "validation";
+    if (!notes || att_corpus_warnings(notes, name, corpus) == ATT_OK)
+        return ATT_OK;
+    return att_fail_memory(err);
+}
+
+/* ---- figures of tokens */
+
+static double ratio(const double *sums)
+{
+    return sums[1] > 0 ? sums[0] / sums[1] : 0;
+}
+
+static double exponential(const double *sums)
+{
+    return exp(ratio(sums));
+}
+
+/* What is counted of a line, as columns to draw from. */
+enum {
+    COLUMN_LINES,
+    COLUMN_EXACT,
+    COLUMN_TOKENS,
+    COLUMN_EDITS,
+    COLUMN_WORDS,
+    COLUMN_WORD_EDITS,
+    COLUMN_STEPS,
+    COLUMN_CORRECT,
+    COLUMN_LOSS,
+    COLUMNS
+};
+
+static void columns_of(double out[COLUMNS], const att_token_metrics *line)
+{
+    out[COLUMN_LINES] = (double)line->lines;
+    out[COLUMN_EXACT] = (double)line->exact_matches;
+    out[COLUMN_TOKENS] = (double)line->tokens;
+    out[COLUMN_EDITS] = (double)line->edits;
+    out[COLUMN_WORDS] = (double)line->words;
+    out[COLUMN_WORD_EDITS] = (double)line->word_edits;
+    out[COLUMN_STEPS] = (double)line->steps;
+    out[COLUMN_CORRECT] = (double)line->correct_steps;
+    out[COLUMN_LOSS] = line->loss;
+}
+
+/* A figure: of two columns' sums. */
+typedef struct metric_ratio {
+    size_t interval_offset; /* where in att_seq2seq_eval its interval goes */
+    int numerator, denominator;
+    double (*score)(const double *sums);
+} metric_ratio;
+
+static const metric_ratio metric_ratios[] = {
+    { offsetof(att_seq2seq_eval, exact_match_interval), COLUMN_EXACT, COLUMN_LINES, ratio },
+    { offsetof(att_seq2seq_eval, token_accuracy_interval), COLUMN_CORRECT, COLUMN_STEPS, ratio },
+    { offsetof(att_seq2seq_eval, token_error_rate_interval), COLUMN_EDITS, COLUMN_TOKENS, ratio },
+    { offsetof(att_seq2seq_eval, word_error_rate_interval), COLUMN_WORD_EDITS, COLUMN_WORDS,
+      ratio },
+    { offsetof(att_seq2seq_eval, perplexity_interval), COLUMN_LOSS, COLUMN_STEPS, exponential },
+};
+
+/* How sure a figure is; `numbers` [pairs, 2] is scratch. */
+static att_status find_interval(att_seq2seq_eval *out, const seq2seq_eval *m,
+                                const metric_ratio *row, double *numbers, att_error *err)
+{
+    size_t lines = (size_t)m->metrics.lines;
+    for (size_t i = 0; i < lines; i++) {
+        double columns[COLUMNS];
+        columns_of(columns, &m->per_pair[i]);
+        numbers[2 * i] = columns[row->numerator];
+        numbers[2 * i + 1] = columns[row->denominator];
+    }
+    att_interval found;
+    const att_bootstrap from = { numbers, lines, 2, row->score };
+    ATT_TRY(att_bootstrap_interval(&found, &from, m->options->metric_options.resamples,
+                                   m->options->metric_options.seed, err));
+    memcpy((char *)out + row->interval_offset, &found, sizeof found);
+    return ATT_OK;
+}
+
+static att_status find_intervals(att_seq2seq_eval *out, const seq2seq_eval *m, att_error *err)
+{
+    double *numbers = att_alloc(2 * (size_t)m->corpus.pairs, sizeof *numbers);
+    if (!numbers)
+        return att_fail_memory(err);
+    att_status status = ATT_OK;
+    for (size_t i = 0; i < sizeof metric_ratios / sizeof *metric_ratios && status == ATT_OK; i++)
+        status = find_interval(out, m, &metric_ratios[i], numbers, err);
+    att_free(numbers);
+    return status;
+}
+
+static att_status score_tokens(att_seq2seq_eval *out, const seq2seq_eval *m, att_error *err)
+{
+    const att_token_metrics *tally = &m->metrics;
+    *out = (att_seq2seq_eval){ .lines = tally->lines,
+                               .tokens = tally->tokens,
+                               .exact_match = att_token_metrics_exact_match(tally),
+                               .token_accuracy = att_token_metrics_token_accuracy(tally),
+                               .token_error_rate = att_token_metrics_token_error_rate(tally),
+                               .word_error_rate = att_token_metrics_word_error_rate(tally),
+                               .perplexity = att_token_metrics_perplexity(tally) };
+    return find_intervals(out, m, err);
+}
+
+/* ---- figures of text */
+
+/* Each answer against its target. */
+static att_status score_pairs(att_metric_score *out, const att_corpus *corpus,
+                              const att_output_texts *answers, const att_eval_options *measuring,
+                              const att_metric_options *how, att_error *err)
+{
+    size_t lines = (size_t)corpus->pairs;
+    const char **targets = att_alloc(lines, sizeof *targets);
+    if (!targets)
+        return att_fail_memory(err);
+    for (size_t i = 0; i < lines; i++)
+        targets[i] = att_corpus_target_text(corpus, (int64_t)i);
+    const char *const *references[] = { targets };
+    const att_hypotheses texts = { answers->lines, references, lines, 1 };
+    att_status status =
+        att_metrics_score(out, measuring->metrics, measuring->metric_count, &texts, how, err);
+    att_free(targets);
+    return status;
+}
+
+att_status att_corpus_eval_texts(att_metric_score *out, const att_model *model,
+                                 const att_corpus *corpus, const att_output_texts *answers,
+                                 const att_eval_options *measuring, att_error *err)
+{
+    if (measuring->metric_count == 0)
+        return ATT_OK;
+    att_metric_options how = measuring->metric_options;
+    how.lowercase = how.lowercase || model->settings->lowercase;
+    if (att_model_type_get(model) != ATT_MODEL_CAPTION)
+        return score_pairs(out, corpus, answers, measuring, &how, err);
+    return att_caption_eval_score(out, measuring->metrics, measuring->metric_count, answers->lines,
+                                  corpus, &how, err);
+}
+
+/* ---- all of it */
+
+static att_status run_eval(seq2seq_eval *m, att_error *err)
+{
+    size_t pairs = (size_t)m->corpus.pairs;
+    m->per_pair = att_alloc_zero(pairs, sizeof *m->per_pair);
+    m->output_texts.lines = att_alloc_zero(pairs, sizeof *m->output_texts.lines);
+    if (!m->per_pair || !m->output_texts.lines)
+        return att_fail_memory(err);
+    const att_corpus_eval_options how = { .decode = true,
+                                          .decoding = m->options->decoding,
+                                          .per_pair = m->per_pair,
+                                          .output_texts = m->options->metric_count > 0
+                                                              ? &m->output_texts
+                                                              : NULL };
+    return att_corpus_eval(&m->metrics, m->model, &m->corpus, &how, err);
+}
+
+att_status att_model_evaluate_seq2seq(att_seq2seq_eval *out, att_metric_score *texts,
+                                      att_model *model, const char *path,
+                                      const att_eval_options *how, att_string *notes,
+                                      att_error *err)
+{
+    static const att_eval_options plain = { 0 };
+    seq2seq_eval m = { .model = model, .options = how ? how : &plain };
+    att_status status = get_data(&m.corpus, model, path, m.options, err);
+    if (status == ATT_OK)
+        status = att_corpus_eval_warnings(notes, path, &m.corpus, err);
+    if (status == ATT_OK)
+        status = run_eval(&m, err);
+    if (status == ATT_OK)
+        status = score_tokens(out, &m, err);
+    if (status == ATT_OK)
+        status = att_corpus_eval_texts(texts, model, &m.corpus, &m.output_texts, m.options, err);
+    att_corpus_free(&m.corpus);
+    att_free(m.per_pair);
+    att_free(m.output_texts.lines);
+    att_arena_free(&m.output_texts.arena);
+    return status;
+}

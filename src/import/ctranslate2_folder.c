@@ -1,0 +1,82 @@
+/* A folder of CTranslate2: the files that make up one model; see ctranslate2.h. */
+#include "import/ctranslate2.h"
+
+#include "base/error.h"
+#include "base/file.h"
+#include "base/string.h"
+#include "import/import.h"
+
+#include <string.h>
+#include <unistd.h>
+
+enum { MAX_VOCABULARY_SIZE = 1 << 28 }; /* bytes */
+
+typedef struct folder {
+    att_string model, source, target;
+    att_string source_path, target_path;
+} folder;
+
+static void folder_free(folder *f)
+{
+    att_string *const all[] = { &f->model, &f->source, &f->target, &f->source_path,
+                                &f->target_path };
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++)
+        att_string_free(all[i]);
+}
+
+/* The path of a file beside the model. */
+static att_status sibling_path(att_string *out, const char *path, const char *file, att_error *err)
+{
+    const char *slash = strrchr(path, '/');
+    bool ok = att_string_append(out, path, slash ? (size_t)(slash + 1 - path) : 0) == ATT_OK &&
+              att_string_puts(out, file) == ATT_OK;
+    return ok ? ATT_OK : att_fail_memory(err);
+}
+
+/* One vocabulary for both sides, where there is such a file; else one each. */
+static att_status find_vocabularies(folder *f, const char *path, att_error *err)
+{
+    ATT_TRY(sibling_path(&f->source_path, path, "shared_vocabulary.txt", err));
+    if (access(f->source_path.data, F_OK) == 0)
+        return sibling_path(&f->target_path, path, "shared_vocabulary.txt", err);
+    f->source_path.length = 0;
+    ATT_TRY(sibling_path(&f->source_path, path, "source_vocabulary.txt", err));
+    return sibling_path(&f->target_path, path, "target_vocabulary.txt", err);
+}
+
+static att_status read_folder(folder *f, const char *path, att_error *err)
+{
+    ATT_TRY(att_file_read(&f->model, path, SIZE_MAX, err));
+    ATT_TRY(find_vocabularies(f, path, err));
+    ATT_TRY(att_file_read(&f->source, f->source_path.data, MAX_VOCABULARY_SIZE, err));
+    return att_file_read(&f->target, f->target_path.data, MAX_VOCABULARY_SIZE, err);
+}
+
+static att_status convert(att_bundle **out, const folder *f, const char *path,
+                          att_tokenizer_kind tokens, att_error *err)
+{
+    att_ct2_file file;
+    const att_ct2_vocabularies words = { { f->source_path.data, f->source.data, f->source.length },
+                                         { f->target_path.data, f->target.data,
+                                           f->target.length } };
+    ATT_TRY(att_ct2_read(&file, f->model.data, f->model.length, path, err));
+    att_status status = att_ct2_convert(out, &file, &words, tokens, err);
+    att_ct2_free(&file);
+    return status;
+}
+
+att_status att_import_ctranslate2(att_bundle **out, const char *path, const att_import_options *how,
+                                  att_error *err)
+{
+    folder f = { 0 };
+    *out = NULL;
+    bool letters = how->tokens && strcmp(how->tokens, "char") == 0;
+    if (how->tokens && !letters && strcmp(how->tokens, "space") != 0)
+        return att_fail(err, ATT_BAD_INPUT, NULL, "tokens is '%s', expected space or char",
+                        how->tokens);
+    att_status status = read_folder(&f, path, err);
+    if (status == ATT_OK)
+        status = convert(out, &f, path, letters ? ATT_TOKENIZER_CHAR : ATT_TOKENIZER_SPACE, err);
+    folder_free(&f);
+    return status;
+}

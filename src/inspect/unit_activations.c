@@ -1,0 +1,105 @@
+/* One unit watched while a text is read. */
+#include "base/alloc.h"
+#include "base/error.h"
+#include "inspect/unit_states.h"
+
+struct att_unit_activations {
+    att_arena arena;
+    att_highlight highlight;
+    double *values;
+};
+
+typedef struct activation_recorder {
+    double *values;
+    int64_t unit; /* among those of all layers, from 0 */
+} activation_recorder;
+
+static void record_activation(void *context, int64_t stretch, int64_t token, const float *units)
+{
+    const activation_recorder *w = context;
+    (void)stretch;
+    w->values[token] = (double)units[w->unit];
+}
+
+/* Which of the units of all layers one is. */
+static att_status find_unit(int64_t *out, const att_rnn_stack *tower, att_layer_unit unit,
+                            att_error *err)
+{
+    if (unit.layer < 1 || unit.layer > tower->layers)
+        return att_fail(err, ATT_BAD_INPUT, NULL, "there is no layer %lld: the model has %d",
+                        (long long)unit.layer, tower->layers);
+    if (unit.unit < 1 || unit.unit > tower->hidden_size)
+        return att_fail(err, ATT_BAD_INPUT, NULL, "there is no unit %lld: a layer has %lld",
+                        (long long)unit.unit, (long long)tower->hidden_size);
+    *out = (unit.layer - 1) * tower->hidden_size + unit.unit - 1;
+    return ATT_OK;
+}
+
+static att_status make_highlight(att_unit_activations *out, const att_encoding *text,
+                                 att_layer_unit unit, att_unit_signal signal, att_error *err)
+{
+    int64_t count = (int64_t)text->ids.count;
+    const char **tokens = att_encoding_token_strings(text, 0, count, &out->arena);
+    char *title =
+        att_arena_printf(&out->arena, "layer %lld, unit %lld: %s", (long long)unit.layer,
+                         (long long)unit.unit, signal == ATT_SIGNAL_CELL ? "cell" : "hidden state");
+    out->highlight = (att_highlight){
+        .title = title, .count = count, .tokens = tokens, .values = out->values, .max_value = 1
+    };
+    return tokens && title ? ATT_OK : att_fail_memory(err);
+}
+
+static att_status record_unit(att_unit_activations *out, att_model *model,
+                              const att_rnn_stack *tower, const att_encoding *text,
+                              att_layer_unit unit, att_unit_signal signal, att_error *err)
+{
+    int64_t count = (int64_t)text->ids.count;
+    const att_token_range all = { 0, count };
+    activation_recorder w = { 0 };
+    ATT_TRY(find_unit(&w.unit, tower, unit, err));
+    ATT_TRY(att_states_resolve_signal(&signal, tower, err));
+    if (count == 0)
+        return att_fail(err, ATT_BAD_INPUT, NULL, "the text has no tokens");
+    w.values = out->values = att_arena_alloc(&out->arena, (size_t)count, sizeof *out->values);
+    if (!w.values)
+        return att_fail_memory(err);
+    const att_states_options how = {
+        .signal = signal, .ranges = &all, .count = 1, .on_token = record_activation, .context = &w
+    };
+    ATT_TRY(att_states_run(model, tower, text, &how, err));
+    return make_highlight(out, text, unit, signal, err);
+}
+
+att_status att_model_unit_activations(att_unit_activations **out, att_model *model,
+                                      const char *text, size_t length, att_layer_unit unit,
+                                      att_unit_signal signal, att_error *err)
+{
+    att_rnn_stack tower;
+    att_encoding spelt = { 0 };
+    *out = NULL;
+    ATT_TRY(att_model_rnn_stack(&tower, model, err));
+    att_unit_activations *watched = att_alloc_zero(1, sizeof *watched);
+    att_status status =
+        watched ? att_encoding_new(&spelt, tower.vocab, text, length, err) : att_fail_memory(err);
+    if (status == ATT_OK)
+        status = record_unit(watched, model, &tower, &spelt, unit, signal, err);
+    att_encoding_free(&spelt);
+    if (status == ATT_OK)
+        *out = watched;
+    else
+        att_unit_activations_free(watched);
+    return status;
+}
+
+void att_unit_activations_free(att_unit_activations *watched)
+{
+    if (!watched)
+        return;
+    att_arena_free(&watched->arena);
+    att_free(watched);
+}
+
+const att_highlight *att_unit_activations_get(const att_unit_activations *watched)
+{
+    return &watched->highlight;
+}

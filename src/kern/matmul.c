@@ -1,0 +1,266 @@
+/* The matrix product around its kernels; see product.h. The work is cut into jobs, each a block of
+ * rows by a range of columns of one item's C, over the whole depth: threads share outputs only. */
+#include "kern/matmul.h"
+
+#include "base/alloc.h"
+#include "base/error.h"
+#include "base/parallel.h"
+
+enum {
+    COLUMNS_PER_BLOCK = 2 * ATT_PANEL_COLUMNS, /* of a transposed B: with a depth of 256, 32 kB */
+    ROWS_IN_BLOCK = 168,     /* with a depth of 256, A's part takes 172 kB of the second cache */
+    MAX_ROWS_TRANSPOSED = 3, /* up to so many, a transposed B is turned in registers on its way */
+    MAX_ROWS_UNPACKED = 256, /* up to so many rows, B is used as it is where its layout allows */
+    JOBS_PER_THREAD = 4,
+    SMALL_WORK = 1 << 18, /* multiply-adds that are done before a second thread has woken up */
+};
+
+size_t att_matmul_packed_size(size_t depth, size_t columns)
+{
+    return (columns + ATT_PANEL_COLUMNS - 1) / ATT_PANEL_COLUMNS * ATT_PANEL_COLUMNS * depth;
+}
+
+static size_t ceil_div(size_t count, size_t by)
+{
+    return (count + by - 1) / by;
+}
+
+static size_t min_size(size_t a, size_t b)
+{
+    return a < b ? a : b;
+}
+
+/* ---------------------------------------------------------------- packing B */
+
+/* One B, or one item's. */
+typedef struct pack_job {
+    float *panels;
+    const float *b;
+    size_t stride, batch_stride, depth, columns, column_groups;
+    bool transposed;
+} pack_job;
+
+enum { COLUMNS_IN_GROUP = 4 * ATT_PANEL_COLUMNS };
+
+static void pack_groups(void *context, int64_t begin, int64_t end)
+{
+    const pack_job *p = context;
+    const att_kernels *kernels = att_kernels_get();
+    for (size_t n = (size_t)begin; n < (size_t)end; n++) {
+        size_t item = n / p->column_groups, column = n % p->column_groups * COLUMNS_IN_GROUP;
+        float *out = p->panels + item * att_matmul_packed_size(p->depth, p->columns);
+        const float *b = p->b + item * p->batch_stride + column * (p->transposed ? p->stride : 1);
+        kernels->matmul_pack(out + column * p->depth, b, p->stride, p->transposed, p->depth,
+                             min_size(COLUMNS_IN_GROUP, p->columns - column));
+    }
+}
+
+static void pack_all(pack_job p, size_t items)
+{
+    p.column_groups = ceil_div(p.columns, COLUMNS_IN_GROUP);
+    size_t count = items * p.column_groups, each = COLUMNS_IN_GROUP * p.depth;
+    bool alone = count * each < SMALL_WORK / 4;
+    att_parallel_for((int64_t)count, alone ? (int64_t)count : 1, pack_groups, &p);
+}
+
+void att_matmul_pack(float *panels, const float *b, size_t b_stride, bool b_transposed,
+                     size_t depth, size_t columns)
+{
+    pack_job p = { .panels = panels,
+                   .b = b,
+                   .stride = b_stride,
+                   .depth = depth,
+                   .columns = columns,
+                   .transposed = b_transposed };
+    pack_all(p, 1);
+}
+
+/* ---------------------------------------------------------------- jobs */
+
+/* How C is cut up, and where B is: in panels, or as it came. `turns`: it came transposed, and each
+ * job turns it as it goes: in registers, or a few panels of one block of the depth at a time. */
+typedef struct plan {
+    const att_matmul_call *call;
+    const float *b;
+    size_t b_panel_stride, b_row_stride, b_batch_stride;
+    bool b_is_transposed;
+    size_t row_blocks, column_blocks, columns_in_block;
+} plan;
+
+/* The whole depth of a block whose B is in panels from the first row on. */
+static void run_depth(const att_matmul_call *p, att_matmul_block block, const float *a,
+                      const float *b)
+{
+    size_t k = 0;
+    do {
+        block.depth = min_size(ATT_DEPTH_BLOCK, p->depth - k);
+        block.a = a + k * p->a_column_stride;
+        block.b = b + k * block.b_row_stride;
+        block.accumulate = p->accumulate || k > 0;
+        block.is_last = k + block.depth == p->depth;
+        att_kernels_get()->matmul(&block);
+        k += block.depth;
+    } while (k < p->depth);
+}
+
+/* The same for a transposed B and few rows. */
+static void run_few_rows(const att_matmul_call *p, att_matmul_block block, const float *a,
+                         const float *b)
+{
+    block.b_column_stride = p->b_stride;
+    block.b_row_stride = 1;
+    run_depth(p, block, a, b);
+}
+
+/* And for more of them: what is packed is used up while it is in the nearest caches. */
+static void run_transposing(const att_matmul_call *p, att_matmul_block all, const float *a,
+                            const float *b)
+{
+    _Alignas(64) float panels[ATT_DEPTH_BLOCK * COLUMNS_PER_BLOCK];
+    const att_kernels *kernels = att_kernels_get();
+    for (size_t column = 0; column < all.columns; column += COLUMNS_PER_BLOCK) {
+        att_matmul_block block = all;
+        block.columns = min_size(COLUMNS_PER_BLOCK, all.columns - column);
+        block.c += column;
+        block.bias = all.bias ? all.bias + column : NULL;
+        block.b = panels;
+        size_t k = 0;
+        do {
+            block.depth = min_size(ATT_DEPTH_BLOCK, p->depth - k);
+            block.b_panel_stride = ATT_PANEL_COLUMNS * block.depth;
+            block.a = a + k * p->a_column_stride;
+            block.accumulate = p->accumulate || k > 0;
+            block.is_last = k + block.depth == p->depth;
+            kernels->matmul_pack(panels, b + column * p->b_stride + k, p->b_stride, true,
+                                 block.depth, block.columns);
+            kernels->matmul(&block);
+            k += block.depth;
+        } while (k < p->depth);
+    }
+}
+
+static void run_job(const plan *cut, size_t job)
+{
+    const att_matmul_call *p = cut->call;
+    size_t column_block = job % cut->column_blocks, rest = job / cut->column_blocks;
+    size_t row_block = rest % cut->row_blocks, item = rest / cut->row_blocks;
+    size_t row = p->rows * row_block / cut->row_blocks;
+    size_t column = column_block * cut->columns_in_block;
+    const float *a = p->a + item * p->a_batch_stride + row * p->a_row_stride;
+    const float *b = cut->b + item * cut->b_batch_stride;
+    att_matmul_block block = {
+        .rows = p->rows * (row_block + 1) / cut->row_blocks - row,
+        .columns = min_size(cut->columns_in_block, p->columns - column),
+        .a_row_stride = p->a_row_stride,
+        .a_column_stride = p->a_column_stride,
+        .b_panel_stride = cut->b_panel_stride,
+        .b_row_stride = cut->b_row_stride,
+        .c = p->c + item * p->c_batch_stride + row * p->c_row_stride + column,
+        .c_row_stride = p->c_row_stride,
+        .bias = p->bias ? p->bias + column : NULL,
+        .activation = p->activation,
+    };
+    if (cut->b_is_transposed && block.rows <= MAX_ROWS_TRANSPOSED && p->b_stride > 0)
+        run_few_rows(p, block, a, b + column * p->b_stride);
+    else if (cut->b_is_transposed)
+        run_transposing(p, block, a, b + column * p->b_stride);
+    else
+        run_depth(p, block, a, b + column / ATT_PANEL_COLUMNS * cut->b_panel_stride);
+}
+
+static void run_jobs(void *context, int64_t begin, int64_t end)
+{
+    for (int64_t job = begin; job < end; job++)
+        run_job(context, (size_t)job);
+}
+
+static void run_plan(plan cut)
+{
+    const att_matmul_call *p = cut.call;
+    cut.row_blocks = ceil_div(p->rows, ROWS_IN_BLOCK);
+    cut.columns_in_block = ceil_div(p->columns, ATT_PANEL_COLUMNS) * ATT_PANEL_COLUMNS;
+    cut.column_blocks = 1;
+    /* Reading B takes as long as three rows' multiply-adds. */
+    double rows = (double)p->rows + 3;
+    double work = (double)p->batch * rows * (double)p->columns * (double)p->depth;
+    size_t threads = (size_t)att_threads_get(), jobs = p->batch * cut.row_blocks;
+    bool alone = work < SMALL_WORK || threads == 1;
+    if (!alone && jobs < threads * JOBS_PER_THREAD) {
+        size_t wanted = ceil_div(threads * JOBS_PER_THREAD, jobs);
+        size_t panels = ceil_div(ceil_div(p->columns, wanted), ATT_PANEL_COLUMNS);
+        cut.columns_in_block = ceil_div(panels, 4) * 4 * ATT_PANEL_COLUMNS;
+        cut.column_blocks = ceil_div(p->columns, cut.columns_in_block);
+    }
+    jobs *= cut.column_blocks;
+    att_parallel_for((int64_t)jobs, alone ? (int64_t)jobs : 1, run_jobs, &cut);
+}
+
+static att_status run_packing_first(const att_matmul_call *p, att_error *err)
+{
+    size_t size = att_matmul_packed_size(p->depth, p->columns),
+           items = p->b_batch_stride ? p->batch : 1;
+    if (size != 0 && items > SIZE_MAX / sizeof(float) / size)
+        return att_fail_memory(err);
+    float *panels = att_alloc(items * size, sizeof(float));
+    if (!panels)
+        return att_fail_memory(err);
+    pack_job all = { .panels = panels,
+                     .b = p->b,
+                     .stride = p->b_stride,
+                     .batch_stride = p->b_batch_stride,
+                     .depth = p->depth,
+                     .columns = p->columns,
+                     .transposed = p->b_transposed };
+    pack_all(all, items);
+    run_plan((plan){ .call = p,
+                     .b = panels,
+                     .b_panel_stride = ATT_PANEL_COLUMNS * p->depth,
+                     .b_row_stride = ATT_PANEL_COLUMNS,
+                     .b_batch_stride = p->b_batch_stride ? size : 0 });
+    att_free(panels);
+    return ATT_OK;
+}
+
+/* Uses B where it lies, but for columns at its end that do not fill a panel. */
+static att_status run_unpacked(const att_matmul_call *p, att_error *err)
+{
+    att_matmul_call whole = *p, rest = *p;
+    whole.columns = p->columns / ATT_PANEL_COLUMNS * ATT_PANEL_COLUMNS;
+    rest.columns = p->columns - whole.columns;
+    rest.b += whole.columns;
+    rest.c += whole.columns;
+    rest.bias = p->bias ? p->bias + whole.columns : NULL;
+    if (rest.columns > 0)
+        ATT_TRY(run_packing_first(&rest, err));
+    if (whole.columns > 0)
+        run_plan((plan){ .call = &whole,
+                         .b = p->b,
+                         .b_panel_stride = ATT_PANEL_COLUMNS,
+                         .b_row_stride = p->b_stride,
+                         .b_batch_stride = p->b_batch_stride });
+    return ATT_OK;
+}
+
+att_status att_matmul_run(const att_matmul_call *p, att_error *err)
+{
+    if (p->batch == 0 || p->rows == 0 || p->columns == 0)
+        return ATT_OK;
+    if (p->panels) {
+        run_plan((plan){ .call = p,
+                         .b = p->panels,
+                         .b_panel_stride = ATT_PANEL_COLUMNS * p->depth,
+                         .b_row_stride = ATT_PANEL_COLUMNS });
+        return ATT_OK;
+    }
+    if (p->b_transposed && p->rows <= ROWS_IN_BLOCK) {
+        run_plan((plan){ .call = p,
+                         .b = p->b,
+                         .b_row_stride = ATT_PANEL_COLUMNS,
+                         .b_batch_stride = p->b_batch_stride,
+                         .b_is_transposed = true });
+        return ATT_OK;
+    }
+    if (p->b_transposed || p->rows > MAX_ROWS_UNPACKED)
+        return run_packing_first(p, err);
+    return run_unpacked(p, err);
+}

@@ -1,0 +1,227 @@
+/* Agreement with references; see tally.h. */
+#include "metrics/token_metrics.h"
+
+#include "base/alloc.h"
+#include "base/error.h"
+#include "metrics/symbols.h"
+
+#include <math.h>
+#include <string.h>
+
+/* ---- distance */
+
+static int64_t min_of_three(int64_t a, int64_t b, int64_t c)
+{
+    int64_t least = a < b ? a : b;
+    return least < c ? least : c;
+}
+
+/* An unknown token stands for any, so it agrees with none, not even with itself. */
+static bool tokens_match(int32_t a, int32_t b)
+{
+    return a == b && b != ATT_ID_UNK;
+}
+
+/* The table of Wagner and Fischer, one row at a time: row[j] is the distance between the first i
+ * of a and the first j of b. */
+int64_t att_edit_distance(const int32_t *a, size_t a_count, const int32_t *b, size_t b_count)
+{
+    int64_t *row = att_alloc(b_count + 1, sizeof *row);
+    if (!row)
+        return -1;
+    for (size_t j = 0; j <= b_count; j++)
+        row[j] = (int64_t)j;
+    for (size_t i = 1; i <= a_count; i++) {
+        int64_t diagonal = row[0];
+        row[0] = (int64_t)i;
+        for (size_t j = 1; j <= b_count; j++) {
+            int64_t replaced = diagonal + !tokens_match(a[i - 1], b[j - 1]);
+            diagonal = row[j];
+            row[j] = min_of_three(replaced, diagonal + 1, row[j - 1] + 1);
+        }
+    }
+    int64_t distance = row[b_count];
+    att_free(row);
+    return distance;
+}
+
+/* ---- words of characters */
+
+/* Numbers the words between spaces: each word of `all` gets the number of the first like it, so
+ * that words can be compared as tokens are. A word with an unknown character is unknown. */
+typedef struct wordlist {
+    const int32_t **starts;
+    size_t *lengths;
+    int32_t *numbers;
+    size_t count;
+} wordlist;
+
+static int32_t number_of(const wordlist *list, const int32_t *start, size_t length)
+{
+    for (size_t i = 0; i < length; i++)
+        if (start[i] == ATT_ID_UNK)
+            return ATT_ID_UNK;
+    for (size_t w = 0; w < list->count; w++)
+        if (list->lengths[w] == length &&
+            memcmp(list->starts[w], start, length * sizeof *start) == 0)
+            return list->numbers[w];
+    return (int32_t)list->count + ATT_ID_FIRST;
+}
+
+static void add_words(wordlist *list, const int32_t *ids, size_t count, int32_t space)
+{
+    for (size_t begin = 0, end; begin < count; begin = end + 1) {
+        for (end = begin; end < count && ids[end] != space;)
+            end++;
+        if (end == begin)
+            continue;
+        list->numbers[list->count] = number_of(list, ids + begin, end - begin);
+        list->starts[list->count] = ids + begin;
+        list->lengths[list->count++] = end - begin;
+    }
+}
+
+static att_status add_character_words(att_token_metrics *tally, int32_t space,
+                                      const int32_t *answer, size_t answer_count,
+                                      const int32_t *reference, size_t reference_count)
+{
+    size_t most = answer_count + reference_count + 1;
+    wordlist list = { .starts = att_alloc(most, sizeof *list.starts),
+                      .lengths = att_alloc(most, sizeof *list.lengths),
+                      .numbers = att_alloc(most, sizeof *list.numbers) };
+    int64_t edits = -1;
+    if (list.starts && list.lengths && list.numbers) {
+        add_words(&list, answer, answer_count, space);
+        size_t answered = list.count;
+        add_words(&list, reference, reference_count, space);
+        edits = att_edit_distance(list.numbers, answered, list.numbers + answered,
+                                  list.count - answered);
+        if (edits >= 0) {
+            tally->words += (int64_t)(list.count - answered);
+            tally->word_edits += edits;
+        }
+    }
+    att_free(list.starts);
+    att_free(list.lengths);
+    att_free(list.numbers);
+    return edits < 0 ? ATT_NO_MEMORY : ATT_OK;
+}
+
+/* ---- words of subwords: a word may be spelt by other tokens than the reference's, so text is
+ * compared */
+
+static att_status read_words(att_ids *out, att_vocab *words, att_string *text,
+                             const att_vocab *vocab, const int32_t *ids, size_t count)
+{
+    text->length = 0;
+    ATT_TRY(att_vocab_decode(vocab, text, ids, count));
+    return att_symbols_parse(out, ATT_SYMBOLS_WORDS, words, text->length > 0 ? text->data : "",
+                             text->length, NULL);
+}
+
+static att_status add_decoded_words(att_token_metrics *tally, const att_vocab *vocab,
+                                    const int32_t *answer, size_t answer_count,
+                                    const int32_t *reference, size_t reference_count)
+{
+    att_vocab *words = NULL;
+    att_string text = { 0 };
+    att_ids answered = { 0 }, wanted = { 0 };
+    int64_t edits = -1;
+    if (att_vocab_new(&words, ATT_TOKENIZER_SPACE, false, NULL) == ATT_OK &&
+        read_words(&answered, words, &text, vocab, answer, answer_count) == ATT_OK &&
+        read_words(&wanted, words, &text, vocab, reference, reference_count) == ATT_OK)
+        edits = att_edit_distance(answered.items, answered.count, wanted.items, wanted.count);
+    if (edits >= 0) {
+        tally->words += (int64_t)wanted.count;
+        tally->word_edits += edits;
+    }
+    att_ids_free(&answered);
+    att_ids_free(&wanted);
+    att_string_free(&text);
+    att_vocab_free(words);
+    return edits < 0 ? ATT_NO_MEMORY : ATT_OK;
+}
+
+/* ---- adding up */
+
+/* The token that is a space; one that no line has where the vocabulary lacks it. */
+static int32_t space_of(const att_vocab *vocab)
+{
+    int32_t id = att_vocab_id(vocab, " ", 1);
+    return id == ATT_ID_UNK ? ATT_ID_PAD : id;
+}
+
+/* Tokens that are neither characters nor parts of words are words themselves. */
+static att_status add_word_edits(att_token_metrics *tally, const att_vocab *vocab,
+                                 const int32_t *answer, size_t answer_count,
+                                 const int32_t *reference, size_t reference_count, int64_t edits)
+{
+    if (att_vocab_tokenizer_kind(vocab) == ATT_TOKENIZER_CHAR)
+        return add_character_words(tally, space_of(vocab), answer, answer_count, reference,
+                                   reference_count);
+    if (att_vocab_is_subword(vocab))
+        return add_decoded_words(tally, vocab, answer, answer_count, reference, reference_count);
+    tally->words += (int64_t)reference_count;
+    tally->word_edits += edits;
+    return ATT_OK;
+}
+
+att_status att_token_metrics_add(att_token_metrics *tally, const att_vocab *vocab,
+                                 const int32_t *answer, size_t answer_count,
+                                 const int32_t *reference, size_t reference_count)
+{
+    int64_t edits = att_edit_distance(answer, answer_count, reference, reference_count);
+    if (edits < 0 || add_word_edits(tally, vocab, answer, answer_count, reference, reference_count,
+                                    edits) != ATT_OK)
+        return ATT_NO_MEMORY;
+    tally->lines++;
+    tally->exact_matches += edits == 0;
+    tally->tokens += (int64_t)reference_count;
+    tally->edits += edits;
+    return ATT_OK;
+}
+
+void att_token_metrics_merge(att_token_metrics *tally, const att_token_metrics *more)
+{
+    tally->lines += more->lines;
+    tally->exact_matches += more->exact_matches;
+    tally->tokens += more->tokens;
+    tally->edits += more->edits;
+    tally->words += more->words;
+    tally->word_edits += more->word_edits;
+    tally->steps += more->steps;
+    tally->correct_steps += more->correct_steps;
+    tally->loss += more->loss;
+}
+
+/* ---- rates */
+
+static double rate(int64_t part, int64_t all)
+{
+    return all > 0 ? (double)part / (double)all : NAN;
+}
+
+double att_token_metrics_exact_match(const att_token_metrics *tally)
+{
+    return rate(tally->exact_matches, tally->lines);
+}
+
+double att_token_metrics_token_accuracy(const att_token_metrics *tally)
+{
+    return rate(tally->correct_steps, tally->steps);
+}
+
+double att_token_metrics_token_error_rate(const att_token_metrics *tally)
+{
+    return rate(tally->edits, tally->tokens);
+}
+
+double att_token_metrics_word_error_rate(const att_token_metrics *tally)
+{
+    return rate(tally->word_edits, tally->words);
+}
+
+double att_token_metrics_perplexity(const att_token_metrics *tally)
+{
+    return tally->steps > 0 ? exp(tally->loss / (double)tally->steps) : NAN;
+}

@@ -1,0 +1,236 @@
+/* Sentences sorted; see label.h. */
+#include "model/classifier.h"
+
+#include "base/alloc.h"
+#include "base/error.h"
+#include "model/log_softmax.h"
+
+#include <assert.h>
+#include <math.h>
+#include <string.h>
+
+/* Where dropout acts, apart from all places of encoders. */
+#define DROPOUT_SENTENCE (UINT64_C(1) << 60)
+
+/* ---- parameters */
+
+att_status att_classifier_check(const att_settings *settings, att_error *err)
+{
+    if (settings->pool == ATT_POOL_ATTENTION && settings->hidden_size % settings->pool_heads != 0)
+        return att_fail(err, ATT_BAD_INPUT, NULL,
+                        "width %lld is no multiple of pool-heads %lld, which share it",
+                        (long long)settings->hidden_size, (long long)settings->pool_heads);
+    return ATT_OK;
+}
+
+att_encoded_batch att_classifier_padded_rows(att_tape *tape, const att_sources *sources,
+                                             att_node *rows)
+{
+    int64_t *first = att_tape_alloc(tape, sources->rows, sizeof *first);
+    for (int64_t r = 0; first && r < sources->rows; r++)
+        first[r] = r * sources->length;
+    return (att_encoded_batch){ .states = rows,
+                                .sequences = sources->rows,
+                                .offsets = first,
+                                .lengths = sources->lengths,
+                                .max_length = sources->length };
+}
+
+att_status att_classifier_build(att_model *model, att_param_builder *builder,
+                                att_sentence_encode *read, void *encoder, int64_t width)
+{
+    const att_settings *settings = model->settings;
+    att_classifier_network *parts = att_arena_alloc(&model->arena, 1, sizeof *parts);
+    if (!parts)
+        return att_fail_memory(builder->err);
+    *parts = (att_classifier_network){ .encode = read,
+                                       .encoder = encoder,
+                                       .labels = att_vocab_size(model->target_vocab) - ATT_ID_FIRST,
+                                       .dropout = (float)settings->dropout,
+                                       .word_dropout = (float)settings->word_dropout };
+    att_pooling_build(&parts->pooling, builder, settings, width);
+    att_linear_layer_build(&parts->output, builder, width, parts->labels, true, "output", "w");
+    model->network = parts;
+    return builder->status;
+}
+
+/* ---- from sentences to scores */
+
+/* The sources as they are read: some words dropped where `batch` is learnt from, and ended by a
+ * stop token where that stands for the sentence. In the tape's memory; NULL on failure. */
+static const att_sources *prepare_sources(const att_classifier_network *parts, att_tape *tape,
+                                          const att_sources *from, const att_loss_options *lesson,
+                                          const int64_t *pair)
+{
+    int64_t stop = parts->pooling.kind == ATT_POOL_STOP, length = from->length + stop;
+    att_sources *out = att_tape_alloc(tape, 1, sizeof *out);
+    int32_t *ids = att_tape_alloc(tape, from->rows * length, sizeof *ids);
+    int64_t *lengths = att_tape_alloc(tape, from->rows, sizeof *lengths);
+    if (!out || !ids || !lengths)
+        return NULL;
+    for (int64_t r = 0; r < from->rows; r++) {
+        int32_t *row = ids + r * length;
+        lengths[r] = from->lengths[r];
+        for (int64_t i = 0; i < length; i++)
+            row[i] = i < lengths[r] ? from->ids[r * from->length + i] : ATT_ID_PAD;
+        if (lesson && parts->word_dropout > 0 && att_tape_is_training(tape))
+            att_word_dropout(lesson, row, lengths[r], parts->word_dropout, pair[r]);
+        if (stop)
+            row[lengths[r]++] = ATT_ID_EOS;
+    }
+    *out = *from;
+    out->length = length;
+    out->ids = ids;
+    out->lengths = lengths;
+    return out;
+}
+
+/* The scores of labels, [B,L]. */
+static att_node *compute_logits(const att_classifier_network *parts, att_tape *tape,
+                                const att_sources *sources, const float **weights)
+{
+    att_encoded_batch read = { 0 };
+    if (!sources)
+        return NULL;
+    parts->encode(parts, tape, sources, &read);
+    att_node *sentence = att_pooling_run(&parts->pooling, tape, &read, weights);
+    sentence = att_dropout(tape, sentence, parts->dropout, DROPOUT_SENTENCE);
+    return att_linear_layer_run(&parts->output, tape, sentence, ATT_ACTIVATION_NONE);
+}
+
+/* ---- learning */
+
+static void accumulate_loss(att_loss_result *result, const att_node *scores, const int32_t *targets,
+                            const float *losses)
+{
+    int64_t rows = scores->shape[0], labels = scores->shape[1];
+    for (int64_t r = 0; r < rows; r++) {
+        result->loss += (double)losses[r];
+        result->correct += att_argmax(scores->value + r * labels, labels) == targets[r];
+    }
+    result->tokens += rows;
+}
+
+att_node *att_classifier_loss(att_model *model, att_tape *tape, const att_batch *batch,
+                              const att_loss_options *lesson, att_loss_result *result)
+{
+    const att_classifier_network *parts = model->network;
+    const att_sources sources = att_batch_sources(batch);
+    int32_t *targets = att_tape_alloc(tape, batch->rows, sizeof *targets);
+    float *losses = att_tape_alloc(tape, batch->rows, sizeof *losses);
+    if (!targets || !losses)
+        return NULL;
+    for (int64_t r = 0; r < batch->rows; r++)
+        targets[r] = batch->target_out[r * batch->target_length] - ATT_ID_FIRST;
+    att_node *scores = compute_logits(
+        parts, tape, prepare_sources(parts, tape, &sources, lesson, batch->pair_index), NULL);
+    att_node *loss =
+        att_cross_entropy(tape, scores, targets, lesson ? lesson->label_smoothing : 0, losses);
+    if (loss && result)
+        accumulate_loss(result, scores, targets, losses);
+    return loss;
+}
+
+/* ---- decoding: all is known at the start, and a step hands it out */
+
+typedef struct classifier_state {
+    int64_t sources, length; /* B, S */
+    int64_t vocabulary;      /* V, those of every vocabulary included: they are impossible */
+    int64_t heads;
+    float *log_probs; /* [B,V] */
+    float *attention; /* [B,heads,S] or NULL */
+    bool has_attention;
+    size_t log_probs_capacity, attention_capacity;
+} classifier_state;
+
+att_status att_classifier_open(att_decoder *decoder, att_error *err)
+{
+    decoder->state = att_alloc_zero(1, sizeof(classifier_state));
+    return decoder->state ? ATT_OK : att_fail_memory(err);
+}
+
+void att_classifier_close(att_decoder *decoder)
+{
+    classifier_state *j = decoder->state;
+    if (!j)
+        return;
+    att_free(j->log_probs);
+    att_free(j->attention);
+    att_free(j);
+    decoder->state = NULL;
+}
+
+static bool reserve(float **array, size_t *room, size_t count)
+{
+    if (count <= *room)
+        return true;
+    att_free(*array);
+    *array = att_alloc(count, sizeof **array);
+    *room = *array ? count : 0;
+    return *array;
+}
+
+/* Labels come after the tokens that every vocabulary has. */
+static void save_log_probs(classifier_state *j, const float *from, int64_t labels)
+{
+    for (int64_t r = 0; r < j->sources; r++) {
+        float *row = j->log_probs + r * j->vocabulary;
+        for (int i = 0; i < ATT_ID_FIRST; i++)
+            row[i] = -INFINITY;
+        memcpy(row + ATT_ID_FIRST, from + r * labels, (size_t)labels * sizeof *row);
+    }
+}
+
+att_status att_classifier_start(att_decoder *decoder, const att_sources *sources, att_error *err)
+{
+    classifier_state *j = decoder->state;
+    const att_model *model = decoder->model;
+    const att_classifier_network *parts = model->network;
+    att_tape *tape = decoder->tape;
+    const float *weights = NULL;
+    att_node *scores =
+        compute_logits(parts, tape, prepare_sources(parts, tape, sources, NULL, NULL),
+                       decoder->want_attention ? &weights : NULL);
+    if (model->temperature != 1)
+        scores = att_color_scale(tape, scores, (float)(1 / model->temperature));
+    const float *log_probs = att_log_softmax(tape, scores);
+    ATT_TRY(att_tape_status(tape, err));
+    j->sources = sources->rows;
+    j->length = sources->length;
+    j->vocabulary = parts->labels + ATT_ID_FIRST;
+    j->heads = parts->pooling.heads;
+    j->has_attention = weights != NULL;
+    size_t looks = weights ? (size_t)(j->sources * j->heads * j->length) : 0;
+    if (!reserve(&j->log_probs, &j->log_probs_capacity, (size_t)(j->sources * j->vocabulary)) ||
+        !reserve(&j->attention, &j->attention_capacity, looks))
+        return att_fail_memory(err);
+    save_log_probs(j, log_probs, parts->labels);
+    if (weights)
+        memcpy(j->attention, weights, looks * sizeof *weights);
+    return ATT_OK;
+}
+
+/* Rows of `width` numbers in another order, in the tape's memory. */
+static const float *gather_rows(att_tape *tape, const float *from, int64_t width, int64_t rows,
+                                const int64_t *order)
+{
+    float *out = att_tape_alloc(tape, rows * width, sizeof *out);
+    for (int64_t r = 0; out && r < rows; r++)
+        memcpy(out + r * width, from + (order ? order[r] : r) * width, (size_t)width * sizeof *out);
+    return out;
+}
+
+att_status att_classifier_step(att_decoder *decoder, int64_t rows, const int32_t *tokens,
+                               const int64_t *order, att_decoder_output *out, att_error *err)
+{
+    (void)tokens; /* the first and only one is the start */
+    const classifier_state *j = decoder->state;
+    for (int64_t r = 0; order && r < rows; r++)
+        assert(order[r] >= 0 && order[r] < j->sources);
+    *out = (att_decoder_output){ .attention_maps = j->heads, .heads = j->heads };
+    out->log_probs = gather_rows(decoder->tape, j->log_probs, j->vocabulary, rows, order);
+    if (j->has_attention)
+        out->attention =
+            gather_rows(decoder->tape, j->attention, j->heads * j->length, rows, order);
+    return att_tape_status(decoder->tape, err);
+}

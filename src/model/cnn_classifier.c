@@ -1,0 +1,81 @@
+/* Sentences read by convolutions, to be sorted; see label.h. */
+#include "model/classifier.h"
+#include "nn/embedding.h"
+#include "nn/text_cnn.h"
+
+#include "base/error.h"
+
+#include <stdio.h>
+
+enum { MAX_LAYERS = 16 };
+
+/* Where dropout acts: on embeddings, and on what goes into each layer after the first. */
+#define DROPOUT_EMBEDDING (UINT64_C(1) << 40)
+#define DROPOUT_LAYER(i)  ((uint64_t)((i) + 1) << 40)
+
+typedef struct cnn_encoder {
+    att_embedding embedding;
+    int layers;
+    float dropout;
+    att_text_cnn layer[MAX_LAYERS];
+} cnn_encoder;
+
+static void encode_sentences(const att_classifier_network *parts, att_tape *tape,
+                             const att_sources *sources, att_encoded_batch *out)
+{
+    const cnn_encoder *encoder = parts->encoder;
+    att_node *x = att_embedding_run(&encoder->embedding, tape, sources->rows, sources->length,
+                                    sources->ids, 0);
+    for (int i = 0; i < encoder->layers; i++) {
+        if (i > 0)
+            x = att_dropout(tape, x, encoder->dropout, DROPOUT_LAYER(i));
+        x = att_text_cnn_run(&encoder->layer[i], tape, x, sources->lengths);
+    }
+    *out = att_classifier_padded_rows(tape, sources, x);
+}
+
+static att_status check(const att_settings *settings, att_error *err)
+{
+    int64_t sizes = settings->max_window - settings->min_window + 1;
+    ATT_TRY(att_embedding_check(settings, err));
+    if (settings->layers > MAX_LAYERS)
+        return att_fail(err, ATT_BAD_INPUT, NULL, "layers is %lld, at most %d for convolutions",
+                        (long long)settings->layers, MAX_LAYERS);
+    if (sizes < 1 || settings->max_window > ATT_MAX_WINDOWS)
+        return att_fail(err, ATT_BAD_INPUT, NULL, "least-window %lld exceeds most-window %lld",
+                        (long long)settings->min_window, (long long)settings->max_window);
+    if (settings->hidden_size % sizes != 0)
+        return att_fail(err, ATT_BAD_INPUT, NULL,
+                        "width %lld is no multiple of the %lld sizes of windows that share it",
+                        (long long)settings->hidden_size, (long long)sizes);
+    return att_classifier_check(settings, err);
+}
+
+static att_status build(att_model *model, att_error *err)
+{
+    const att_settings *settings = model->settings;
+    ATT_TRY(check(settings, err));
+    cnn_encoder *encoder = att_arena_alloc(&model->arena, 1, sizeof *encoder);
+    if (!encoder)
+        return att_fail_memory(err);
+    att_param_builder builder = att_model_builder(model, err);
+    *encoder =
+        (cnn_encoder){ .layers = (int)settings->layers, .dropout = (float)settings->dropout };
+    att_embedding_build(&encoder->embedding, &builder, settings,
+                        att_vocab_size(model->source_vocab), "source", DROPOUT_EMBEDDING);
+    for (int i = 0; i < encoder->layers; i++) {
+        char prefix[32];
+        snprintf(prefix, sizeof prefix, "encoder.%d", i);
+        encoder->layer[i] = (att_text_cnn){
+            .min_window = settings->min_window,
+            .max_window = settings->max_window,
+            .input_size = i == 0 ? encoder->embedding.output_size : settings->hidden_size,
+            .output_size = settings->hidden_size,
+        };
+        att_text_cnn_build(&encoder->layer[i], &builder, prefix);
+    }
+    return att_classifier_build(model, &builder, encode_sentences, encoder, settings->hidden_size);
+}
+
+const att_architecture att_cnn_classifier_architecture =
+    ATT_CLASSIFIER_ARCHITECTURE("convolution-label", build);

@@ -1,0 +1,13 @@
+/* What every family does with the scores of its last layer. */
+#ifndef ATT_MODEL_LOG_SOFTMAX_H
+#define ATT_MODEL_LOG_SOFTMAX_H
+
+#include "tape/ops.h"
+
+/* The place of the largest of `count` numbers, the first of equals. */
+int32_t att_argmax(const float *scores, int64_t count);
+
+/* The log-probabilities of scores [...,V], in the tape's memory; NULL on failure. */
+const float *att_log_softmax(att_tape *tape, const att_node *scores);
+
+#endif

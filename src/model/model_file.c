@@ -1,0 +1,362 @@
+/* Models in files: parameters as tensors by name, all else in the metadata; see model.h. */
+#include "model/model.h"
+
+#include "base/error.h"
+#include "base/file.h"
+#include "base/number.h"
+#include "base/quote.h"
+#include "base/string.h"
+#include "model/model_file.h"
+#include "tensor/bundle.h"
+#include "tensor/tensor.h"
+
+#include <math.h>
+#include <string.h>
+
+#define KEY_FORMAT       ATT_KEY_FORMAT
+#define KEY_ARCHITECTURE ATT_KEY_ARCHITECTURE
+#define KEY_SETTINGS     "attend.settings"
+#define KEY_SOURCE       "attend.source"
+#define KEY_TARGET       "attend.target"
+#define KEY_TRAINING     "attend.training"
+#define KEY_TEMPERATURE  "attend.temperature"
+#define KEY_IMPORT       "attend.imported"
+
+/* ---- writing */
+
+static att_status set_metadata_json(att_bundle *bundle, const char *key, const char *json,
+                                    att_error *err)
+{
+    return json ? att_bundle_meta_set(bundle, key, json, err) : ATT_OK;
+}
+
+static att_status set_vocabulary(att_bundle *bundle, const char *key, const att_vocab *words,
+                                 att_string *scratch, att_error *err)
+{
+    scratch->length = 0;
+    ATT_TRY(att_vocab_to_json(scratch, words, err));
+    return att_bundle_meta_set(bundle, key, scratch->data, err);
+}
+
+static att_status set_temperature(att_bundle *bundle, const att_model *model, att_error *err)
+{
+    char text[ATT_DOUBLE_STRING_SIZE];
+    if (model->temperature == 1)
+        return ATT_OK;
+    return att_bundle_meta_set(bundle, KEY_TEMPERATURE, att_double_format(text, model->temperature),
+                               err);
+}
+
+static att_status set_all_metadata(att_bundle *bundle, const att_model_metadata *meta,
+                                   att_string *scratch, att_error *err)
+{
+    ATT_TRY(att_bundle_meta_set(bundle, KEY_FORMAT, ATT_MODEL_FORMAT, err));
+    ATT_TRY(att_bundle_meta_set(bundle, KEY_ARCHITECTURE, meta->architecture->name, err));
+    ATT_TRY(att_settings_to_json(scratch, meta->settings, err));
+    ATT_TRY(att_bundle_meta_set(bundle, KEY_SETTINGS, scratch->data, err));
+    if (meta->source_vocab)
+        ATT_TRY(set_vocabulary(bundle, KEY_SOURCE, meta->source_vocab, scratch, err));
+    if (!meta->source_vocab || !meta->settings->joint)
+        ATT_TRY(set_vocabulary(bundle, KEY_TARGET, meta->target_vocab, scratch, err));
+    ATT_TRY(set_metadata_json(bundle, KEY_TRAINING, meta->training_json, err));
+    return set_metadata_json(bundle, KEY_IMPORT, meta->import_json, err);
+}
+
+att_status att_model_set_metadata(att_bundle *bundle, const att_model_metadata *meta,
+                                  att_error *err)
+{
+    att_string scratch = { 0 };
+    att_status status = set_all_metadata(bundle, meta, &scratch, err);
+    att_string_free(&scratch);
+    return status;
+}
+
+att_status att_model_to_bundle(att_bundle *bundle, const att_model *model, const char *training,
+                               att_error *err)
+{
+    const att_model_metadata meta = { .architecture = model->architecture,
+                                      .settings = model->settings,
+                                      .source_vocab = model->source_vocab,
+                                      .target_vocab = model->target_vocab,
+                                      .training_json = training,
+                                      .import_json = model->import_json };
+    ATT_TRY(att_model_set_metadata(bundle, &meta, err));
+    ATT_TRY(set_temperature(bundle, model, err));
+    return att_params_to_bundle(bundle, &model->params, err);
+}
+
+att_status att_model_save(const att_model *model, const char *path, att_error *err)
+{
+    att_bundle *bundle;
+    ATT_TRY(att_bundle_new(&bundle, err));
+    att_status status = att_model_to_bundle(bundle, model, model->training_json, err);
+    if (status == ATT_OK)
+        status = att_safetensors_save(bundle, path, err);
+    att_bundle_free(bundle);
+    return status;
+}
+
+/* ---- reading */
+
+static bool same_shape(const att_tensor *tensor, const att_param *param)
+{
+    return tensor->rank == param->rank &&
+           memcmp(tensor->shape, param->shape, (size_t)param->rank * sizeof *param->shape) == 0;
+}
+
+static att_status check_tensor(const att_bundle *bundle, const att_param *param, const char *name,
+                               att_error *err)
+{
+    const att_tensor *tensor = att_bundle_get(bundle, param->name);
+    if (!tensor)
+        return att_fail(err, ATT_BAD_INPUT, name, "the tensor '%s' of the model is missing",
+                        param->name);
+    if (same_shape(tensor, param))
+        return ATT_OK;
+    char found[ATT_SHAPE_STRING_SIZE], wanted[ATT_SHAPE_STRING_SIZE];
+    return att_fail(err, ATT_BAD_INPUT, name,
+                    "the tensor '%s' is %s, and by its settings the model needs %s", param->name,
+                    att_shape_to_string(found, tensor->rank, tensor->shape),
+                    att_shape_to_string(wanted, param->rank, param->shape));
+}
+
+/* Whether the bundle has the model's tensors and, but for the training loop's, no others. */
+static att_status check_tensors(const att_bundle *bundle, const att_params *params,
+                                const char *name, att_error *err)
+{
+    for (int i = 0; i < params->count; i++)
+        ATT_TRY(check_tensor(bundle, &params->items[i], name, err));
+    for (size_t i = 0; i < att_bundle_count(bundle); i++) {
+        const char *tensor = att_bundle_name(bundle, i);
+        char quoted[ATT_QUOTED_SIZE];
+        if (strncmp(tensor, ATT_TRAINING_PREFIX, strlen(ATT_TRAINING_PREFIX)) != 0 &&
+            att_params_find(params, tensor) < 0)
+            return att_fail(err, ATT_BAD_INPUT, name,
+                            "the tensor '%s' is none of those that the model's settings ask for",
+                            att_quote(quoted, tensor, strlen(tensor)));
+    }
+    return ATT_OK;
+}
+
+/* Asked of whole tensors by their bits, which compilers turn into a few vectors at a time. */
+static bool all_finite(const float *values, size_t count)
+{
+    const uint32_t exponent = 0x7F800000;
+    uint32_t odd = 0;
+    for (size_t i = 0; i < count; i++) {
+        uint32_t bits;
+        memcpy(&bits, &values[i], sizeof bits);
+        odd |= (bits & exponent) == exponent;
+    }
+    return odd == 0;
+}
+
+/* One number that is none would make nonsense of every answer, without a word. */
+static att_status check_finite(const att_params *params, const att_param *param, const char *name,
+                               att_error *err)
+{
+    const float *values = params->value + param->offset;
+    size_t i = 0;
+    if (all_finite(values, param->count))
+        return ATT_OK;
+    while (isfinite(values[i]))
+        i++;
+    return att_fail(err, ATT_BAD_INPUT, name,
+                    "the tensor '%s' holds %g as its number %zu, expected finite numbers",
+                    param->name, (double)values[i], i + 1);
+}
+
+static att_status load_values(att_params *params, const att_bundle *bundle, const char *name,
+                              att_error *err)
+{
+    for (int i = 0; i < params->count; i++) {
+        const att_param *param = &params->items[i];
+        att_tensor_copy_to_array(params->value + param->offset, ATT_F32,
+                                 att_bundle_get(bundle, param->name));
+        ATT_TRY(check_finite(params, param, name, err));
+    }
+    att_params_mark_changed(params);
+    return ATT_OK;
+}
+
+att_status att_model_load_values(att_model *model, const att_bundle *bundle, const char *name,
+                                 att_error *err)
+{
+    ATT_TRY(check_tensors(bundle, &model->params, name, err));
+    return load_values(&model->params, bundle, name, err);
+}
+
+/* Shapes are compared before anything of their size is allocated: what a file claims costs no more
+ * than the file has. */
+att_status att_params_from_bundle(att_params *params, const att_bundle *bundle, const char *name,
+                                  att_error *err)
+{
+    ATT_TRY(check_tensors(bundle, params, name, err));
+    ATT_TRY(att_params_alloc(params, err));
+    return load_values(params, bundle, name, err);
+}
+
+att_status att_params_to_bundle(att_bundle *bundle, const att_params *params, att_error *err)
+{
+    for (int i = 0; i < params->count; i++) {
+        att_tensor view = att_param_view(params, i);
+        ATT_TRY(att_bundle_add(bundle, params->items[i].name, &view, err));
+    }
+    return ATT_OK;
+}
+
+static att_status require_metadata(const char **out, const att_bundle *bundle, const char *key,
+                                   const char *name, att_error *err)
+{
+    *out = att_bundle_meta_get(bundle, key);
+    if (*out)
+        return ATT_OK;
+    return att_fail(err, ATT_BAD_INPUT, name,
+                    "is a .safetensors file, but no model of attend: its metadata lacks '%s'", key);
+}
+
+static att_status find_architecture(const att_architecture **out, const att_bundle *bundle,
+                                    const char *name, att_error *err)
+{
+    char quoted[ATT_QUOTED_SIZE];
+    const char *format, *family;
+    ATT_TRY(require_metadata(&format, bundle, KEY_FORMAT, name, err));
+    if (strcmp(format, ATT_MODEL_FORMAT) != 0)
+        return att_fail(err, ATT_BAD_INPUT, name,
+                        "is a model in format %s; attend " ATT_VERSION
+                        " reads format " ATT_MODEL_FORMAT,
+                        att_quote(quoted, format, strlen(format)));
+    ATT_TRY(require_metadata(&family, bundle, KEY_ARCHITECTURE, name, err));
+    for (int i = 0; i < ATT_MODEL_TYPES * ATT_ARCHITECTURE_COUNT; i++) {
+        *out = att_architectures[i / ATT_ARCHITECTURE_COUNT][i % ATT_ARCHITECTURE_COUNT];
+        if (*out && strcmp((*out)->name, family) == 0)
+            return ATT_OK;
+    }
+    if (strcmp(family, ATT_IMAGE_ENCODER_ARCHITECTURE) == 0)
+        return att_fail(err, ATT_BAD_INPUT, name,
+                        "is a network that looks at photographs (%s), not a model that answers",
+                        family);
+    return att_fail(err, ATT_BAD_INPUT, name, "is a model of an unknown family '%s'",
+                    att_quote(quoted, family, strlen(family)));
+}
+
+/* An object of the metadata that may be missing. */
+static att_status read_metadata_json(char **out, att_model *model, const att_bundle *bundle,
+                                     const char *key, const char *name, att_error *err)
+{
+    const char *notes = att_bundle_meta_get(bundle, key);
+    if (!notes)
+        return ATT_OK;
+    ATT_TRY(att_metadata_check(notes, key, name, err));
+    *out = att_arena_strndup(&model->arena, notes, strlen(notes));
+    return *out ? ATT_OK : att_fail_memory(err);
+}
+
+static att_status read_settings(att_model *model, const att_bundle *bundle, const char *name,
+                                att_error *err)
+{
+    const char *settings;
+    ATT_TRY(require_metadata(&settings, bundle, KEY_SETTINGS, name, err));
+    ATT_TRY(att_settings_new(&model->owned_settings, NULL, err));
+    ATT_TRY(att_settings_from_json(model->owned_settings, settings, name, err));
+    model->settings = model->owned_settings;
+    if (model->architecture == att_architectures[att_settings_model_type(model->owned_settings)]
+                                                [model->owned_settings->architecture])
+        return ATT_OK;
+    return att_fail(err, ATT_BAD_INPUT, name, "is of the family '%s', and its settings say another",
+                    model->architecture->name);
+}
+
+/* The vocabularies that models of its kind have. */
+static att_status read_vocabularies(att_model *model, const att_bundle *bundle, const char *name,
+                                    att_error *err)
+{
+    const char *source, *target;
+    bool reads = att_model_type_has_source_vocab(att_settings_model_type(model->owned_settings));
+    if (reads) {
+        ATT_TRY(require_metadata(&source, bundle, KEY_SOURCE, name, err));
+        ATT_TRY(att_vocab_from_json(&model->owned_source_vocab, source, name, err));
+    }
+    model->source_vocab = model->target_vocab = model->owned_source_vocab;
+    if (!reads || !model->owned_settings->joint) {
+        ATT_TRY(require_metadata(&target, bundle, KEY_TARGET, name, err));
+        ATT_TRY(att_vocab_from_json(&model->owned_target_vocab, target, name, err));
+        model->target_vocab = model->owned_target_vocab;
+    }
+    return ATT_OK;
+}
+
+static att_status read_temperature(att_model *model, const att_bundle *bundle, const char *name,
+                                   att_error *err)
+{
+    char quoted[ATT_QUOTED_SIZE];
+    const char *text = att_bundle_meta_get(bundle, KEY_TEMPERATURE);
+    if (!text)
+        return ATT_OK;
+    if (att_double_parse(&model->temperature, text) && model->temperature > 0)
+        return ATT_OK;
+    return att_fail(err, ATT_BAD_INPUT, name, "its temperature is '%s', expected a number above 0",
+                    att_quote(quoted, text, strlen(text)));
+}
+
+/* Settings and vocabularies, which the model then owns. */
+static att_status read_metadata(att_model *model, const att_bundle *bundle, const char *name,
+                                att_error *err)
+{
+    ATT_TRY(read_settings(model, bundle, name, err));
+    ATT_TRY(read_vocabularies(model, bundle, name, err));
+    ATT_TRY(read_temperature(model, bundle, name, err));
+    ATT_TRY(read_metadata_json(&model->training_json, model, bundle, KEY_TRAINING, name, err));
+    return read_metadata_json(&model->import_json, model, bundle, KEY_IMPORT, name, err);
+}
+
+static att_status fill(att_model *model, const att_bundle *bundle, const char *name, att_error *err)
+{
+    att_error inner = { 0 };
+    ATT_TRY(find_architecture(&model->architecture, bundle, name, err));
+    ATT_TRY(read_metadata(model, bundle, name, err));
+    att_status status = model->architecture->build(model, &inner);
+    if (status != ATT_OK)
+        return att_fail(err, status, name, "%s", inner.message);
+    return att_params_from_bundle(&model->params, bundle, name, err);
+}
+
+att_status att_model_from_bundle(att_model **out, const att_bundle *bundle, const char *name,
+                                 att_error *err)
+{
+    *out = NULL;
+    att_model *model = att_model_alloc();
+    if (!model)
+        return att_fail_memory(err);
+    att_status status = fill(model, bundle, name, err);
+    if (status == ATT_OK)
+        *out = model;
+    else
+        att_model_free(model);
+    return status;
+}
+
+att_status att_model_load_bundle(att_bundle **out, const char *path, att_error *err)
+{
+    *out = NULL;
+    att_string bytes = { 0 };
+    ATT_TRY(att_file_read(&bytes, path, SIZE_MAX, err));
+    att_file_format kind = att_file_format_detect(bytes.data, bytes.length);
+    att_status status =
+        kind == ATT_FILE_SAFETENSORS
+            ? att_safetensors_read_in_place(out, &bytes, path, err)
+            : att_fail(err, ATT_BAD_INPUT, path, "is %s (%zu bytes), expected a model",
+                       att_file_format_name(kind), bytes.length);
+    att_string_free(&bytes);
+    return status;
+}
+
+att_status att_model_load(att_model **out, const char *path, att_error *err)
+{
+    *out = NULL;
+    att_bundle *bundle;
+    ATT_TRY(att_model_load_bundle(&bundle, path, err));
+    att_status status = att_model_from_bundle(out, bundle, path, err);
+    att_bundle_free(bundle);
+    return status;
+}

@@ -1,0 +1,139 @@
+/* Models made by hand: from settings and lists of tokens, their parameters set one by one. */
+#include "model/model.h"
+
+#include "base/alloc.h"
+#include "base/error.h"
+#include "base/quote.h"
+#include "tensor/tensor.h"
+
+#include <string.h>
+
+/* ---- making */
+
+/* All settings by their keys, so that the model has its own. */
+static att_status copy_settings(att_settings **out, const att_settings *from, att_error *err)
+{
+    ATT_TRY(att_settings_new(out, NULL, err));
+    for (size_t i = 0; i < att_setting_count(); i++) {
+        const char *key = att_setting_get(i)->key;
+        att_string value = { 0 };
+        att_status status = att_settings_get(&value, from, key, err);
+        if (status == ATT_OK && value.length > 0)
+            status = att_settings_set_from(*out, key, value.data, ATT_FROM_MODEL, err);
+        att_string_free(&value);
+        ATT_TRY(status);
+    }
+    return ATT_OK;
+}
+
+/* What a model owns, before there is one. */
+typedef struct owned_parts {
+    att_settings *settings;
+    att_vocab *source, *target;
+} owned_parts;
+
+/* What a target token is. */
+static att_tokenizer_kind target_tokenizer_kind(const att_settings *settings)
+{
+    switch (att_settings_model_type(settings)) {
+    case ATT_MODEL_LM:
+        return (att_tokenizer_kind)settings->tokens;
+    case ATT_MODEL_CLASSIFIER:
+        return ATT_TOKENIZER_LINE;
+    case ATT_MODEL_SEQ2SEQ:
+    case ATT_MODEL_CAPTION:
+        break;
+    }
+    return (att_tokenizer_kind)settings->target_tokens;
+}
+
+static att_status copy_owned_parts(owned_parts *own, const att_settings *settings,
+                                   const att_token_list *source, const att_token_list *target,
+                                   att_error *err)
+{
+    att_model_type kind = att_settings_model_type(settings);
+    ATT_TRY(copy_settings(&own->settings, settings, err));
+    if (att_model_type_has_source_vocab(kind))
+        ATT_TRY(att_vocab_from_tokens(&own->source, (att_tokenizer_kind)settings->source_tokens,
+                                      settings->lowercase, source->tokens, source->count, err));
+    ATT_TRY(att_vocab_from_tokens(&own->target, target_tokenizer_kind(settings),
+                                  settings->lowercase, target->tokens, target->count, err));
+    if (kind == ATT_MODEL_LM)
+        att_vocab_set_whole_text(own->target);
+    return ATT_OK;
+}
+
+att_status att_model_build(att_model **out, const att_settings *settings,
+                           const att_token_list *source, const att_token_list *target,
+                           att_error *err)
+{
+    *out = NULL;
+    owned_parts own = { 0 };
+    att_model *model = NULL;
+    att_status status = copy_owned_parts(&own, settings, source, target, err);
+    if (status == ATT_OK)
+        status = att_model_new(&model, own.settings, own.source, own.target, err);
+    if (status != ATT_OK) {
+        att_settings_free(own.settings);
+        att_vocab_free(own.source);
+        att_vocab_free(own.target);
+        return status;
+    }
+    model->owned_settings = own.settings;
+    model->owned_source_vocab = own.source;
+    model->owned_target_vocab = own.target;
+    *out = model;
+    return ATT_OK;
+}
+
+/* ---- parameters */
+
+size_t att_model_tensor_count(const att_model *model)
+{
+    return (size_t)model->params.count;
+}
+
+const char *att_model_tensor_name(const att_model *model, size_t index)
+{
+    return index < att_model_tensor_count(model) ? model->params.items[index].name : NULL;
+}
+
+static att_status find_tensor(int *out, const att_model *model, const char *name, att_error *err)
+{
+    char quoted[ATT_QUOTED_SIZE];
+    *out = att_params_find(&model->params, name);
+    if (*out >= 0)
+        return ATT_OK;
+    return att_fail(err, ATT_BAD_INPUT, NULL, "the model has no tensor '%s'",
+                    att_quote(quoted, name, strlen(name)));
+}
+
+att_status att_model_tensor_get(att_tensor *out, const att_model *model, const char *name,
+                                att_error *err)
+{
+    int index;
+    ATT_TRY(find_tensor(&index, model, name, err));
+    att_tensor view = att_param_view(&model->params, index);
+    return att_tensor_copy(out, &view, ATT_F32, err);
+}
+
+att_status att_model_tensor_set(att_model *model, const char *name, const att_tensor *values,
+                                att_error *err)
+{
+    int index;
+    ATT_TRY(find_tensor(&index, model, name, err));
+    const att_param *param = &model->params.items[index];
+    if (values->rank != param->rank ||
+        memcmp(values->shape, param->shape, (size_t)param->rank * sizeof *param->shape) != 0) {
+        char found[ATT_SHAPE_STRING_SIZE], wanted[ATT_SHAPE_STRING_SIZE];
+        return att_fail(err, ATT_BAD_INPUT, NULL, "the tensor '%s' is %s, and was given %s", name,
+                        att_shape_to_string(wanted, param->rank, param->shape),
+                        att_shape_to_string(found, values->rank, values->shape));
+    }
+    att_tensor copy;
+    ATT_TRY(att_tensor_copy(&copy, values, ATT_F32, err));
+    memcpy(model->params.value + param->offset, copy.data, param->count * sizeof(float));
+    att_tensor_free(&copy);
+    att_params_mark_changed(&model->params);
+    return ATT_OK;
+}

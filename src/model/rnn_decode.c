@@ -1,0 +1,208 @@
+/* Decoding with the recurrent family: the walk of recurrent_walk.c one step at a time. Between the
+ * steps the tape forgets, and this keeps: what the encoder said of each source, and where each row
+ * is. */
+#include "model/rnn.h"
+
+#include "base/alloc.h"
+#include "base/error.h"
+
+#include <assert.h>
+#include <string.h>
+
+/* Rows of floats. */
+typedef struct saved_rows {
+    float *data;
+    size_t capacity;
+    int64_t width; /* 0: nothing is kept */
+} saved_rows;
+
+typedef struct rnn_decoder_state {
+    int64_t sources; /* B */
+    int64_t length;  /* S */
+    int64_t rows;    /* of the step before; the sources before the first */
+    int64_t position;
+    saved_rows values, keys, encoder_final_state; /* of each source */
+    int64_t *source_lengths;                      /* [sources] */
+    int64_t *source_of;                           /* [rows] */
+    int64_t *previous_source_of;                  /* [rows] source_of of the step before */
+    size_t row_capacity;                          /* of the three */
+
+    saved_rows state[ATT_MAX_RNN_LAYERS], readout, coverage; /* of each row */
+} rnn_decoder_state;
+
+static bool save_node(saved_rows *into, const att_node *node)
+{
+    into->width = 0;
+    if (!node)
+        return true;
+    size_t count = (size_t)node->count;
+    if (count > into->capacity) {
+        float *bigger = att_alloc(count, sizeof *bigger);
+        if (!bigger)
+            return false;
+        att_free(into->data);
+        into->data = bigger;
+        into->capacity = count;
+    }
+    memcpy(into->data, node->value, count * sizeof *into->data);
+    into->width = node->shape[0] > 0 ? node->count / node->shape[0] : 0;
+    return true;
+}
+
+/* A leaf of the given shape whose row r is row from[r] of what was kept; NULL where nothing was. */
+static att_node *restore_node(att_tape *tape, const saved_rows *from, const int64_t *which,
+                              int rank, const int64_t *shape)
+{
+    if (from->width == 0)
+        return NULL;
+    att_node *leaf = att_tape_input(tape, rank, shape, NULL);
+    size_t width = (size_t)from->width;
+    for (int64_t r = 0; leaf && r < shape[0]; r++)
+        memcpy(leaf->value + (size_t)r * width, from->data + (size_t)which[r] * width,
+               width * sizeof *leaf->value);
+    return leaf;
+}
+
+att_status att_rnn_decoder_open(att_decoder *decoder, att_error *err)
+{
+    decoder->state = att_alloc_zero(1, sizeof(rnn_decoder_state));
+    return decoder->state ? ATT_OK : att_fail_memory(err);
+}
+
+void att_rnn_decoder_close(att_decoder *decoder)
+{
+    rnn_decoder_state *s = decoder->state;
+    if (!s)
+        return;
+    saved_rows *const all[] = { &s->values, &s->keys, &s->encoder_final_state, &s->readout,
+                                &s->coverage };
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++)
+        att_free(all[i]->data);
+    for (int i = 0; i < ATT_MAX_RNN_LAYERS; i++)
+        att_free(s->state[i].data);
+    att_free(s->source_lengths);
+    att_free(s->source_of);
+    att_free(s->previous_source_of);
+    att_free(s);
+    decoder->state = NULL;
+}
+
+/* Room for so many rows in each of the three lists of numbers. */
+static att_status reserve_rows(rnn_decoder_state *s, int64_t rows, att_error *err)
+{
+    if ((size_t)rows <= s->row_capacity)
+        return ATT_OK;
+    int64_t **const lists[] = { &s->source_lengths, &s->source_of, &s->previous_source_of };
+    for (size_t i = 0; i < sizeof lists / sizeof *lists; i++) {
+        int64_t *bigger = att_realloc(*lists[i], s->row_capacity * sizeof **lists[i], (size_t)rows,
+                                      sizeof **lists[i]);
+        if (!bigger)
+            return att_fail_memory(err);
+        *lists[i] = bigger;
+    }
+    s->row_capacity = (size_t)rows;
+    return ATT_OK;
+}
+
+/* Takes along what the next step needs of this one. */
+static att_status save_rows(rnn_decoder_state *s, const att_rnn_decoder *walk, att_error *err)
+{
+    bool ok = save_node(&s->readout, walk->readout) && save_node(&s->coverage, walk->coverage);
+    for (int i = 0; i < walk->network->layers; i++)
+        ok = ok && save_node(&s->state[i], walk->state[i]);
+    s->rows = walk->rows;
+    s->position = walk->position;
+    return ok ? ATT_OK : att_fail_memory(err);
+}
+
+att_status att_rnn_decoder_start(att_decoder *decoder, const att_sources *sources, att_error *err)
+{
+    rnn_decoder_state *s = decoder->state;
+    ATT_TRY(reserve_rows(s, sources->rows, err));
+    att_rnn_decoder walk = { .network = decoder->model->network, .tape = decoder->tape };
+    walk.network->encode(&walk, sources);
+    ATT_TRY(att_tape_status(decoder->tape, err));
+    s->sources = sources->rows;
+    s->length = sources->length;
+    for (int64_t r = 0; r < sources->rows; r++) {
+        s->source_lengths[r] = sources->lengths ? sources->lengths[r] : 0;
+        s->source_of[r] = r;
+    }
+    bool scored = walk.network->has_attention, apart = walk.memory.keys != walk.memory.values;
+    bool ok = save_node(&s->values, scored ? walk.memory.values : NULL) &&
+              save_node(&s->keys, scored && apart ? walk.memory.keys : NULL) &&
+              save_node(&s->encoder_final_state, walk.encoder_final_state);
+    return ok ? save_rows(s, &walk, err) : att_fail_memory(err);
+}
+
+/* Which row of the step before, and which source, each row goes on from. Gives the rows' order. */
+static const int64_t *reorder_rows(rnn_decoder_state *s, att_tape *tape, int64_t rows,
+                                   const int64_t *order)
+{
+    int64_t *from = att_tape_alloc(tape, rows, sizeof *from);
+    if (!from)
+        return NULL;
+    int64_t *swap = s->previous_source_of;
+    s->previous_source_of = s->source_of;
+    s->source_of = swap;
+    for (int64_t r = 0; r < rows; r++) {
+        from[r] = order ? order[r] : r;
+        assert(from[r] >= 0 && from[r] < s->rows);
+        s->source_of[r] = s->previous_source_of[from[r]];
+    }
+    return from;
+}
+
+/* What was read of the sources, lent: rows of one source share it. */
+static att_memory restore_memory(const rnn_decoder_state *s, att_tape *tape, int64_t rows)
+{
+    if (s->values.width == 0)
+        return (att_memory){ 0 };
+    const int64_t shape[] = { s->sources, s->length, s->values.width / s->length };
+    att_node *values = att_tape_input_view(tape, 3, shape, s->values.data);
+    att_node *keys = s->keys.width > 0 ? att_tape_input_view(tape, 3, shape, s->keys.data) : values;
+    return (att_memory){ .values = values,
+                         .keys = keys,
+                         .lengths = s->source_lengths,
+                         .shared_source =
+                             att_shared_source_make(tape, s->sources, rows, s->source_of) };
+}
+
+/* A walk that stands where the rows `from` of the step before stood. */
+static void restore_decoder(att_rnn_decoder *walk, const rnn_decoder_state *s, const int64_t *from)
+{
+    const att_rnn_network *parts = walk->network;
+    att_tape *tape = walk->tape;
+    int64_t rows = walk->rows;
+    walk->memory = restore_memory(s, tape, rows);
+    walk->encoder_final_state = restore_node(tape, &s->encoder_final_state, s->source_of, 2,
+                                             (int64_t[]){ rows, parts->hidden_size });
+    for (int i = 0; i < parts->layers; i++)
+        walk->state[i] =
+            restore_node(tape, &s->state[i], from, 2, (int64_t[]){ rows, s->state[i].width });
+    walk->readout =
+        restore_node(tape, &s->readout, from, 3, (int64_t[]){ rows, 1, parts->readout_size });
+    walk->coverage = restore_node(tape, &s->coverage, from, 2, (int64_t[]){ rows, s->length });
+    walk->position = s->position;
+}
+
+att_status att_rnn_decoder_step(att_decoder *decoder, int64_t rows, const int32_t *tokens,
+                                const int64_t *order, att_decoder_output *out, att_error *err)
+{
+    rnn_decoder_state *s = decoder->state;
+    ATT_TRY(reserve_rows(s, rows, err));
+    att_rnn_decoder walk = { .network = decoder->model->network,
+                             .tape = decoder->tape,
+                             .rows = rows,
+                             .want_attention = decoder->want_attention };
+    const int64_t *from = reorder_rows(s, decoder->tape, rows, order);
+    if (from)
+        restore_decoder(&walk, s, from);
+    att_node *readout = att_rnn_decoder_run(&walk, tokens, 1);
+    const att_node *scores = att_rnn_decoder_logits(&walk, readout, walk.position - 1);
+    out->log_probs = att_log_softmax(decoder->tape, scores);
+    out->attention = walk.want_attention && walk.attention ? walk.attention->value : NULL;
+    out->attention_maps = out->heads = 1;
+    ATT_TRY(att_tape_status(decoder->tape, err));
+    return save_rows(s, &walk, err);
+}

@@ -1,0 +1,123 @@
+/* A source read by recurrent layers; see reader.h. */
+#include "model/rnn_encoder.h"
+
+#include "base/error.h"
+
+#include <stdio.h>
+
+enum { MAX_PREFIX = 64 };
+
+/* ---- parameters */
+
+att_status att_rnn_encoder_check(const att_settings *settings, att_error *err)
+{
+    ATT_TRY(att_embedding_check(settings, err));
+    if (settings->layers > ATT_MAX_RNN_LAYERS)
+        return att_fail(err, ATT_BAD_INPUT, NULL, "layers is %lld, at most %d",
+                        (long long)settings->layers, ATT_MAX_RNN_LAYERS);
+    if (settings->bidirectional && settings->hidden_size % 2 != 0)
+        return att_fail(err, ATT_BAD_INPUT, NULL,
+                        "width %lld is odd, and bidirectional shares it between two directions",
+                        (long long)settings->hidden_size);
+    return ATT_OK;
+}
+
+void att_rnn_encoder_build_embedding(att_rnn_encoder *out, att_param_builder *builder,
+                                     const att_settings *settings, int64_t vocabulary)
+{
+    *out = (att_rnn_encoder){ .layers = (int)settings->layers,
+                              .bidirectional = settings->bidirectional,
+                              .hidden_size = settings->hidden_size,
+                              .dropout = (float)settings->dropout };
+    att_embedding_build(&out->embedding, builder, settings, vocabulary, "source",
+                        att_dropout_stream(ATT_DROPOUT_SOURCE, 0));
+}
+
+/* Two directions share the width between them, so that what they say together is as wide as a
+ * decoder's state, whatever the score. */
+static void build_layer(att_rnn_encoder *reader, att_param_builder *builder, att_rnn_cell cell,
+                        int index, bool bridge)
+{
+    att_rnn_encoder_layer *layer = &reader->layer[index];
+    int64_t in = index == 0 ? reader->embedding.output_size : reader->hidden_size;
+    int64_t width = reader->bidirectional ? reader->hidden_size / 2 : reader->hidden_size;
+    char prefix[MAX_PREFIX];
+    layer->bridge_w = layer->bridge_b = ATT_NO_PARAM;
+    snprintf(prefix, sizeof prefix, "encoder.%d.forward", index);
+    att_rnn_layer_build(&layer->forward, builder, cell, in, width, prefix);
+    if (!reader->bidirectional)
+        return;
+    snprintf(prefix, sizeof prefix, "encoder.%d.backward", index);
+    att_rnn_layer_build(&layer->backward, builder, cell, in, width, prefix);
+    if (!bridge)
+        return;
+    snprintf(prefix, sizeof prefix, "bridge.%d", index);
+    int64_t state = att_rnn_cell_states(cell) * reader->hidden_size;
+    layer->bridge_w = att_build_matrix(builder, state, state, prefix, "w");
+    layer->bridge_b = att_build_zeros(builder, state, prefix, "bias");
+}
+
+void att_rnn_encoder_build_layers(att_rnn_encoder *reader, att_param_builder *builder,
+                                  const att_settings *settings, bool bridges)
+{
+    for (int i = 0; i < reader->layers; i++)
+        build_layer(reader, builder, (att_rnn_cell)settings->rnn_cell, i, bridges);
+}
+
+/* ---- reading */
+
+/* Both directions' ends side by side, hidden parts first: [B, states N]. */
+static att_node *concat_final_states(att_tape *tape, att_node *forward, att_node *backward,
+                                     int64_t width, int states)
+{
+    att_node *parts[4] = { NULL };
+    int count = 0;
+    for (int i = 0; i < states; i++) {
+        parts[count++] = att_slice(tape, forward, i * width, width);
+        parts[count++] = att_slice(tape, backward, i * width, width);
+    }
+    return att_concat(tape, parts, count);
+}
+
+/* Where a decoder's layer starts, for one that ended so. */
+static att_node *apply_bridge(const att_rnn_encoder_layer *layer, att_tape *tape, att_node *end)
+{
+    if (layer->bridge_w == ATT_NO_PARAM)
+        return end;
+    return att_linear(tape, end, att_tape_param(tape, layer->bridge_w),
+                      att_tape_param(tape, layer->bridge_b), ATT_ACTIVATION_NONE, false);
+}
+
+/* One layer over x: its hidden states. */
+static att_node *run_layer(const att_rnn_encoder *reader, att_tape *tape, att_node *x,
+                           const int64_t *lengths, int index, att_rnn_encoder_final_states *ends)
+{
+    const att_rnn_encoder_layer *layer = &reader->layer[index];
+    att_node *forward =
+        att_rnn_layer_run(&layer->forward, tape, x, &(att_rnn_layer_input){ .lengths = lengths });
+    att_node *forward_end = att_rnn_final_state(tape, forward);
+    if (!reader->bidirectional) {
+        ends->last_layer = ends->decoder_init[index] = forward_end;
+        return forward;
+    }
+    att_node *backward = att_rnn_layer_run(
+        &layer->backward, tape, x, &(att_rnn_layer_input){ .lengths = lengths, .reverse = true });
+    ends->last_layer =
+        concat_final_states(tape, forward_end, att_rnn_final_state(tape, backward),
+                            layer->forward.hidden_size, att_rnn_cell_states(layer->forward.cell));
+    ends->decoder_init[index] = apply_bridge(layer, tape, ends->last_layer);
+    return att_concat(tape, (att_node *[]){ forward, backward }, 2);
+}
+
+att_node *att_rnn_encoder_run(const att_rnn_encoder *reader, att_tape *tape,
+                              const att_sources *sources, att_rnn_encoder_final_states *ends)
+{
+    att_node *x = att_embedding_run(&reader->embedding, tape, sources->rows, sources->length,
+                                    sources->ids, 0);
+    for (int i = 0; i < reader->layers; i++) {
+        if (i > 0)
+            x = att_dropout(tape, x, reader->dropout, att_dropout_stream(ATT_DROPOUT_LAYER, i));
+        x = run_layer(reader, tape, x, sources->lengths, i, ends);
+    }
+    return x;
+}

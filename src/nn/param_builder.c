@@ -1,0 +1,64 @@
+/* Parameters of layers; see build.h. */
+#include "nn/param_builder.h"
+
+#include "base/error.h"
+
+#include <math.h>
+#include <stdio.h>
+
+/* The longest name; those that layers make are far shorter. */
+enum { NAME_SIZE = 96 };
+
+int att_build_param(att_param_builder *builder, const att_param *like, const char *prefix,
+                    const char *name)
+{
+    if (builder->status != ATT_OK)
+        return ATT_NO_PARAM;
+    char full[NAME_SIZE];
+    snprintf(full, sizeof full, "%s.%s", prefix, name);
+    att_param row = *like;
+    row.name = full;
+    bool weights =
+        row.init != ATT_INIT_ZERO && row.init != ATT_INIT_ONE && row.init != ATT_INIT_FORGET_BIAS;
+    if (weights && builder->init_range > 0) {
+        row.init = ATT_INIT_UNIFORM;
+        row.init_scale = builder->init_range;
+    }
+    int index = ATT_NO_PARAM;
+    builder->status = att_params_add(builder->params, &row, &index, builder->err);
+    return index;
+}
+
+int att_build_matrix(att_param_builder *builder, int64_t rows, int64_t columns, const char *prefix,
+                     const char *name)
+{
+    const att_param like = {
+        .rank = 2, .shape = { rows, columns }, .init = ATT_INIT_GLOROT, .init_scale = 1
+    };
+    return att_build_param(builder, &like, prefix, name);
+}
+
+int att_build_vector(att_param_builder *builder, int64_t count, const char *prefix,
+                     const char *name)
+{
+    const att_param like = { .rank = 1,
+                             .shape = { count },
+                             .init = ATT_INIT_UNIFORM,
+                             .init_scale = 1 / sqrtf((float)count) };
+    return att_build_param(builder, &like, prefix, name);
+}
+
+int att_build_zeros(att_param_builder *builder, int64_t count, const char *prefix, const char *name)
+{
+    const att_param like = { .rank = 1, .shape = { count }, .init = ATT_INIT_ZERO };
+    return att_build_param(builder, &like, prefix, name);
+}
+
+int att_build_embedding(att_param_builder *builder, int64_t rows, int64_t columns, float spread,
+                        const char *prefix, const char *name)
+{
+    const att_param like = {
+        .rank = 2, .shape = { rows, columns }, .init = ATT_INIT_NORMAL, .init_scale = spread
+    };
+    return att_build_param(builder, &like, prefix, name);
+}

@@ -1,0 +1,339 @@
+/* A trace as one HTML file that needs nothing else. Formulas and matrices are MathML, maps are
+ * inline SVG, and each step has an anchor. */
+#include "render/formula.h"
+#include "render/html_head.h"
+#include "render/matrix_html.h"
+#include "render/page.h"
+#include "render/view.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+
+enum { MAX_ROWS = 24, MAX_COLS = 16, MAP_QUERIES = 100, MAP_KEYS = 100 };
+
+static const char style[] =
+    "article+article{margin-top:4rem;border-top:2px solid var(--line)}\n"
+    ".file,.note,.says,.verdict{color:var(--soft)}\n"
+    ".file{font-family:ui-monospace,monospace;font-size:.85rem}\n"
+    ".step{position:relative;margin:1rem 0}\n"
+    ".line{position:absolute;left:-3.2rem;top:.35rem;width:2.4rem;text-align:right;"
+    "color:var(--soft);font-size:.75rem;text-decoration:none;opacity:.55}\n"
+    ".line:hover{opacity:1}\n@media (max-width:64rem){.line{display:none}}\n"
+    ".eq{overflow-x:auto;overflow-y:hidden;padding:.35rem 0;display:flex;flex-wrap:wrap;"
+    "align-items:center;gap:.1rem .5rem}\nmath{font-size:1.08rem}\n"
+    "mtd{padding:.15em .35em}\ndetails .eq{gap:.1rem .25rem;align-items:baseline}\n"
+    ".part{margin:.9rem 0 .9rem 1.4rem;padding-left:1rem;border-left:3px solid var(--line)}\n"
+    ".says{margin:0 0 .1rem;font-style:italic}\n.note{margin:.1rem 0 .1rem 1.4rem}\n"
+    ".head{margin:1.2rem 0 0 1.4rem;font-weight:600}\n"
+    "details{margin:.3rem 0 0}\nsummary{color:var(--soft);cursor:pointer;font-size:.85rem}\n"
+    "details math{font-size:.95rem}\n"
+    "table.matrix{border-collapse:collapse;font-variant-numeric:tabular-nums;margin:.3rem 0}\n"
+    ".matrix td,.matrix th{padding:.12rem .6rem;text-align:right;white-space:nowrap}\n"
+    ".matrix td{font-family:\"Latin Modern Math\",\"STIX Two Math\",math;font-size:1.06rem}\n"
+    ".matrix thead td{padding:0}\n.matrix th{font-weight:500;color:var(--soft)}\n.matrix tbody "
+    "th{text-align:left}\n"
+    ".matrix .open,.matrix .close{border:2px solid var(--ink);width:.25rem;padding:0}\n"
+    ".matrix .open{border-right:0}\n.matrix .close{border-left:0}\n"
+    ".masked{color:var(--soft);background:repeating-linear-gradient(45deg,transparent 0 4px,"
+    "var(--line) 4px 6px)}\n"
+    ".check{margin:.5rem 0;padding:.35rem .75rem;border-left:4px solid var(--pass);"
+    "background:var(--card);border-radius:0 6px 6px 0;overflow-x:auto;overflow-y:hidden}\n"
+    ".check .mark{color:var(--pass);font-weight:700;margin-right:.5rem}\n"
+    ".check.failed{border-color:var(--fail);background:var(--failbg)}\n"
+    ".check.failed .mark,.check.failed .verdict{color:var(--fail)}\n"
+    ".verdict{display:block;font-size:.88rem}\n"
+    ".banner{padding:.6rem 1rem;border:2px solid var(--fail);border-radius:6px;"
+    "background:var(--failbg);color:var(--fail);font-weight:600}\n.banner a{color:inherit}\n"
+    ".sum{font-weight:600;color:var(--pass)}\n.sum.failed{color:var(--fail)}\n"
+    "@media print{.line{display:none}.step,.check{break-inside:avoid}}\n";
+
+/* The first heading of the only sheet, or its name. */
+static const char *title_of(const att_page *page)
+{
+    for (size_t i = 0; page->sheet_count == 1 && i < page->sheets[0]->step_count; i++)
+        if (page->sheets[0]->steps[i].kind == ATT_STEP_HEADING)
+            return page->sheets[0]->steps[i].text;
+    return page->sheet_count == 1 ? page->sheets[0]->name : "Worksheets";
+}
+
+static void html_begin(att_page *page)
+{
+    att_put_html_head(page->out, title_of(page), style);
+    att_put_html_body(page->out);
+}
+
+static void put_anchor(att_page *page, size_t step)
+{
+    att_putf(page->out, "s%zu-%zu", page->sheet_number, step);
+}
+
+/* Failed checks are named at the top, each with a link to its place. */
+static void put_banner(att_page *page)
+{
+    att_put(page->out, "<p class=\"banner\">");
+    att_put_summary(page);
+    att_put(page->out, ": line ");
+    const char *comma = "";
+    for (size_t i = 0; i < page->sheet->step_count; i++) {
+        const att_select *step = &page->sheet->steps[i];
+        if (step->kind != ATT_STEP_CHECK || step->check->passed)
+            continue;
+        att_putf(page->out, "%s<a href=\"#", comma);
+        put_anchor(page, i + 1);
+        att_putf(page->out, "\">%d</a>", step->line);
+        comma = ", ";
+    }
+    att_put(page->out, "</p>\n");
+}
+
+static void html_begin_sheet(att_page *page)
+{
+    att_put(page->out, "<article>\n<p class=\"file\">");
+    att_put_xml(page->out, page->sheet->name);
+    att_put(page->out, "</p>\n");
+    if (page->sheet->failures > 0)
+        put_banner(page);
+}
+
+/* The anchor of a step, with its line in the sheet as the link. */
+static void open_step(att_page *page, const att_select *step, const char *class)
+{
+    att_putf(page->out, "<section class=\"%s\" id=\"", class);
+    put_anchor(page, page->step_number);
+    att_put(page->out, "\"><a class=\"line\" href=\"#");
+    put_anchor(page, page->step_number);
+    att_putf(page->out, "\" title=\"line %d of the sheet\">%d</a>\n", step->line, step->line);
+}
+
+static void html_heading(att_page *page, const att_select *step)
+{
+    int level = step->level < 1 ? 1 : step->level > 3 ? 3 : step->level;
+    att_putf(page->out, "<h%d id=\"", level);
+    put_anchor(page, page->step_number);
+    att_put(page->out, "\">");
+    att_put_xml(page->out, step->text);
+    att_putf(page->out, "</h%d>\n", level);
+}
+
+static void html_prose(att_page *page, const att_select *step)
+{
+    att_put(page->out, "<p>");
+    att_put_xml(page->out, step->text);
+    att_put(page->out, "</p>\n");
+}
+
+static void open_equation(att_page *page)
+{
+    att_put(page->out, "<div class=\"eq\"><math displaystyle=\"true\"><mrow>");
+}
+
+static void put_equals(att_page *page)
+{
+    att_put(page->out, "<mo>=</mo>");
+}
+
+/* A number stands in the formula, a matrix as a table beside it. */
+static void put_value(att_page *page, const att_tensor_matrix *value, bool equals)
+{
+    bool scalar = value->rows == 1 && value->cols == 1;
+    if (equals)
+        put_equals(page);
+    if (scalar && (!value->allowed || value->allowed[0]))
+        att_put_formula_number(page->out, value->data[0], &att_notation_mathml,
+                               page->options->digits);
+    else if (scalar)
+        att_put(page->out, "<mtext>masked</mtext>");
+    att_put(page->out, "</mrow></math>\n");
+    if (scalar)
+        return;
+    att_view view = att_view_of(value, page->options, MAX_ROWS, MAX_COLS);
+    att_matrix_put_html(page->out, &view);
+}
+
+/* name = formula = value; what does not fit a line wraps before the value. */
+static void put_equation(att_page *page, const char *name, const att_expr *formula,
+                         const att_tensor_matrix *value)
+{
+    const att_notation *notation = &att_notation_mathml;
+    bool has_formula = formula && !(value && att_expr_is_literal(formula));
+    open_equation(page);
+    if (name)
+        notation->name(page->out, name, notation);
+    if (name && has_formula)
+        put_equals(page);
+    if (has_formula)
+        att_put_formula(page->out, formula, notation, page->options->digits);
+    if (value)
+        put_value(page, value, name || has_formula);
+    else
+        att_put(page->out, "</mrow></math>\n");
+    att_put(page->out, "</div>\n");
+}
+
+/* Each side of an equals sign is a formula of its own, so that long sums can wrap between them. */
+static void put_next_side(att_page *page)
+{
+    att_put(page->out, "</mrow></math><math displaystyle=\"true\"><mrow>");
+    put_equals(page);
+}
+
+static void put_calculation(att_page *page, const att_calculation *working)
+{
+    const att_notation *notation = &att_notation_mathml;
+    int digits = page->options->digits;
+    open_equation(page);
+    att_put_formula(page->out, working->left, notation, digits);
+    if (working->right) {
+        put_next_side(page);
+        att_put_formula(page->out, working->right, notation, digits);
+    }
+    if (working->value) {
+        put_next_side(page);
+        att_put_formula_matrix(page->out, working->value, notation, digits);
+    }
+    att_put(page->out, "</mrow></math></div>\n");
+}
+
+static void put_calculations(att_page *page, const att_slice *part)
+{
+    size_t all = att_calculations_selected(part, page->options);
+    size_t shown = 0;
+    if (all == 0)
+        return;
+    att_put(page->out, "<details open=\"open\"><summary>written out</summary>\n");
+    for (size_t i = 0; i < part->calculation_count && shown < ATT_MAX_CALCULATIONS; i++) {
+        if (!att_calculation_is_shown(&part->calculations[i], page->options))
+            continue;
+        put_calculation(page, &part->calculations[i]);
+        shown++;
+    }
+    if (all > shown)
+        att_putf(page->out, "<p class=\"note\">and %zu more like these</p>\n", all - shown);
+    att_put(page->out, "</details>\n");
+}
+
+static void put_part(att_page *page, const att_slice *part, int64_t *head)
+{
+    if (part->head != *head && part->head > 0)
+        att_putf(page->out, "<p class=\"head\">Head %" PRId64 "</p>\n", part->head);
+    *head = part->head;
+    att_put(page->out, "<div class=\"part\">\n");
+    if (part->description) {
+        att_put(page->out, "<p class=\"says\">");
+        att_put_xml(page->out, part->description);
+        att_put(page->out, "</p>\n");
+    }
+    put_equation(page, part->name, part->formula, att_part_value(part, page->options));
+    put_calculations(page, part);
+    att_put(page->out, "</div>\n");
+}
+
+/* The comment behind a statement. */
+static void put_note(att_page *page, const att_select *step)
+{
+    if (!step->comment)
+        return;
+    att_put(page->out, "<p class=\"note\">");
+    att_put_xml(page->out, step->comment);
+    att_put(page->out, "</p>\n");
+}
+
+static void html_value(att_page *page, const att_select *step)
+{
+    open_step(page, step, "step");
+    put_equation(page, step->name, step->formula, att_value_is_part(step) ? NULL : step->value);
+    put_note(page, step);
+    int64_t head = 0;
+    for (size_t i = 0; i < step->part_count && page->out->status == ATT_OK; i++)
+        if (att_part_is_shown(&step->parts[i], page->options))
+            put_part(page, &step->parts[i], &head);
+    att_put(page->out, "</section>\n");
+}
+
+static void html_check(att_page *page, const att_select *step)
+{
+    const att_check *check = step->check;
+    open_step(page, step, "step");
+    att_put(page->out, check->passed ? "<div class=\"check\"><span class=\"mark\">✓</span>"
+                                     : "<div class=\"check failed\"><span class=\"mark\">✗ failed"
+                                       "</span>");
+    att_put(page->out, "<math><mrow>");
+    att_put_check(page->out, check, &att_notation_mathml, page->options->digits);
+    att_put(page->out, "</mrow></math>");
+    if (check->message) {
+        att_put(page->out, "<span class=\"verdict\">");
+        att_put_xml(page->out, check->message);
+        att_put(page->out, "</span>");
+    }
+    att_put(page->out, "</div>\n");
+    put_note(page, step);
+    att_put(page->out, "</section>\n");
+}
+
+static void html_error(att_page *page, const att_select *step)
+{
+    open_step(page, step, "step");
+    att_put(page->out, "<div class=\"check\"><span class=\"mark\">✓</span>");
+    if (step->formula) {
+        att_put(page->out, "<math><mrow>");
+        att_put_formula(page->out, step->formula, &att_notation_mathml, page->options->digits);
+        att_put(page->out, "</mrow></math> ");
+    }
+    att_put(page->out, "is refused, as it should be:<span class=\"verdict\">");
+    att_put_xml(page->out, step->text);
+    att_put(page->out, "</span></div>\n");
+    put_note(page, step);
+    att_put(page->out, "</section>\n");
+}
+
+static void html_plot(att_page *page, const att_select *step)
+{
+    att_map map;
+    if (!att_page_map(page, step->map, MAP_QUERIES, MAP_KEYS, &map))
+        return;
+    char id[64];
+    snprintf(id, sizeof id, "s%zu-%zu-map", page->sheet_number, page->step_number);
+    open_step(page, step, "step");
+    att_put(page->out, "<figure>\n");
+    att_map_put_svg(page->out, &map, &(att_svg_options){ .id = id });
+    if (map.keys < step->map->keys ||
+        (page->options->row == 0 && map.queries < step->map->queries)) {
+        att_put(page->out, "<figcaption>");
+        att_map_put_reduction(page->out, step->map, &map, "×");
+        att_put(page->out, "</figcaption>\n");
+    }
+    att_put(page->out, "</figure>\n");
+    put_note(page, step);
+    att_put(page->out, "</section>\n");
+}
+
+static void html_end_sheet(att_page *page)
+{
+    if (page->sheet->checks > 0) {
+        att_putf(page->out, "<p class=\"sum%s\">", page->sheet->failures ? " failed" : "");
+        att_put_summary(page);
+        att_put(page->out, ".</p>\n");
+    }
+    att_put(page->out, "</article>\n");
+}
+
+static void html_end(att_page *page)
+{
+    att_put(page->out, "<footer>");
+    att_put_rounding(page);
+    att_put(page->out, "</footer>\n");
+    att_put_html_end(page->out);
+}
+
+const att_format_spec att_format_html = {
+    .begin = html_begin,
+    .begin_sheet = html_begin_sheet,
+    .step = { [ATT_STEP_HEADING] = html_heading,
+              [ATT_STEP_PROSE] = html_prose,
+              [ATT_STEP_VALUE] = html_value,
+              [ATT_STEP_CHECK] = html_check,
+              [ATT_STEP_ERROR] = html_error,
+              [ATT_STEP_PLOT] = html_plot },
+    .end_sheet = html_end_sheet,
+    .end = html_end,
+};

@@ -1,0 +1,392 @@
+/* A trace as a LaTeX document for pdflatex with the packages of texlive-latex-recommended. What is
+ * too wide for the page is scaled down to it. LuaLaTeX and XeLaTeX show characters of all scripts;
+ * pdflatex shows the code points of those it has no letters for (tex.h). */
+#include "render/formula.h"
+#include "render/matrix_tex.h"
+#include "render/page.h"
+#include "render/tex.h"
+#include "render/view.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+enum {
+    MAX_ROWS = 20,
+    MAX_COLS = 16,
+    MAP_QUERIES = 40,
+    MAP_KEYS = 40,
+    CELL_BYTES = 6,
+    CELL_COLUMNS = 5, /* of a value in its cell */
+    MAP_VALUES = 12,  /* maps up to this many keys show their values */
+    LINE_COLUMNS = 60 /* formula and matrix stand on one line up to about here */
+};
+
+static const char preamble[] =
+    "\\documentclass[11pt]{article}\n"
+    "\\usepackage{iftex}\n"
+    "\\ifPDFTeX\\usepackage[utf8]{inputenc}\\else\\usepackage{fontspec}\\fi\n"
+    "\\usepackage{amsmath,amssymb}\n"
+    "\\usepackage{array}\n"
+    "\\usepackage{graphicx}\n"
+    "\\usepackage{xcolor}\n"
+    "\\usepackage[margin=25mm]{geometry}\n"
+    "\\setlength{\\parindent}{0pt}\n"
+    "\\setlength{\\parskip}{6pt plus 2pt}\n"
+    "\\setlength{\\emergencystretch}{3em}\n"
+    "\\setcounter{MaxMatrixCols}{64}\n"
+    "\\definecolor{attendpass}{HTML}{1A7F37}\n"
+    "\\definecolor{attendfail}{HTML}{C62828}\n"
+    "\\definecolor{attendmask}{HTML}{DDDDDD}\n"
+    "% Characters that pdflatex has no letters for: their code points, or themselves.\n"
+    "\\newcommand{\\attendcodes}[1]{{\\footnotesize\\texttt{#1}}}\n"
+    "\\ifPDFTeX\n"
+    "\\newcommand{\\attendother}[4]{\\attendcodes{#1}}\n"
+    "\\else\n"
+    "\\ifLuaTeX\\defaultfontfeatures{Renderer=HarfBuzz}\\fi\n"
+    "\\newcommand{\\attendother}[4]{\\IfFontExistsTF{#3}{{\\fontspec{#3}[#4]#2}}"
+    "{\\attendcodes{#1}}}\n"
+    "\\fi\n"
+    "% A formula, scaled down where it is wider than the page.\n"
+    "\\newsavebox{\\attendbox}\n"
+    "\\newlength{\\attendroom}\n"
+    "\\newcommand{\\attendfit}[1]{\\setlength{\\attendroom}{\\linewidth}"
+    "\\addtolength{\\attendroom}{-6em}%\n"
+    "  \\sbox{\\attendbox}{$\\displaystyle #1$}%\n"
+    "  \\ifdim\\wd\\attendbox>\\attendroom\\resizebox{\\attendroom}{!}{\\usebox{\\attendbox}}%\n"
+    "  \\else\\usebox{\\attendbox}\\fi}\n"
+    "\\newcommand{\\attendline}[1]{\\par\\hspace*{1.5em}\\attendfit{#1}\\par}\n"
+    "\\newcommand{\\attendpass}{\\textcolor{attendpass}{$\\checkmark$}}\n"
+    "\\newcommand{\\attendfail}{\\textcolor{attendfail}{\\textbf{$\\times$ failed}}}\n"
+    "% A cell of a map: its colour, the colour of its text, its text. Boxes, because the package\n"
+    "% for coloured cells makes every array in the document several times slower.\n"
+    "\\newlength{\\attendwide}\n\\newlength{\\attendhigh}\n"
+    "\\newcommand{\\attendcell}[3]{\\setlength{\\fboxsep}{0pt}\\colorbox[HTML]{#1}{\\textcolor{#2}{"
+    "%\n"
+    "  \\makebox[\\attendwide]{\\rule[-0.35\\attendhigh]{0pt}{\\attendhigh}#3}}}}\n";
+
+static void put_tex(att_page *page, const char *text)
+{
+    att_put_tex(page->out, text);
+}
+
+static void latex_begin(att_page *page)
+{
+    att_put(page->out, preamble);
+    att_put(page->out, "\\begin{document}\n\\raggedbottom\n");
+}
+
+static void latex_begin_sheet(att_page *page)
+{
+    if (page->sheet_number > 1)
+        att_put(page->out, "\n\\clearpage\n");
+    if (page->sheet_count > 1) {
+        att_put(page->out, "{\\small\\color{gray}");
+        put_tex(page, page->sheet->name);
+        att_put(page->out, "}\n\n");
+    }
+}
+
+static void latex_heading(att_page *page, const att_select *step)
+{
+    static const char *const commands[] = { "section*", "subsection*", "subsubsection*" };
+    int level = step->level < 1 ? 1 : step->level > 3 ? 3 : step->level;
+    att_putf(page->out, "\n\\%s{", commands[level - 1]);
+    put_tex(page, step->text);
+    att_put(page->out, "}\n");
+}
+
+static void latex_prose(att_page *page, const att_select *step)
+{
+    att_put(page->out, "\n");
+    put_tex(page, step->text);
+    att_put(page->out, "\n");
+}
+
+static void open_display(att_page *page)
+{
+    att_put(page->out, "\\attendline{");
+}
+
+static void close_display(att_page *page)
+{
+    att_put(page->out, "}\n");
+}
+
+static bool is_long(att_page *page, const att_expr *formula, const att_tensor_matrix *value)
+{
+    int64_t cols = value->cols < MAX_COLS ? value->cols : MAX_COLS;
+    int64_t width = cols * (page->options->digits + 4);
+    return att_formula_width(page, formula) + width > LINE_COLUMNS;
+}
+
+/* name = formula = value; where that is long, the value on a line of its own. */
+static void put_equation(att_page *page, const char *name, const att_expr *formula,
+                         const att_tensor_matrix *value)
+{
+    const att_notation *notation = &att_notation_tex;
+    bool literal = formula && value && att_expr_is_literal(formula);
+    bool has_formula = formula && !literal;
+    open_display(page);
+    if (name)
+        notation->name(page->out, name, notation);
+    if (has_formula) {
+        att_put(page->out, name ? " = " : "");
+        att_put_formula(page->out, formula, notation, page->options->digits);
+    }
+    if (value) {
+        if (has_formula && is_long(page, formula, value)) {
+            close_display(page);
+            open_display(page);
+            att_put(page->out, "\\quad");
+        }
+        att_view view = att_view_of(value, page->options, MAX_ROWS, MAX_COLS);
+        att_put(page->out, name || has_formula ? " = " : "");
+        att_matrix_put_tex(page->out, &view, notation);
+    }
+    close_display(page);
+}
+
+static void put_calculation(att_page *page, const att_calculation *working)
+{
+    const att_notation *notation = &att_notation_tex;
+    int digits = page->options->digits;
+    open_display(page);
+    att_put_formula(page->out, working->left, notation, digits);
+    if (working->right) {
+        att_put(page->out, " = ");
+        att_put_formula(page->out, working->right, notation, digits);
+    }
+    if (working->value) {
+        att_put(page->out, " = ");
+        att_put_formula_matrix(page->out, working->value, notation, digits);
+    }
+    close_display(page);
+}
+
+static void put_calculations(att_page *page, const att_slice *part)
+{
+    size_t all = att_calculations_selected(part, page->options);
+    size_t shown = 0;
+    if (all == 0)
+        return;
+    att_put(page->out, "{\\small\\setlength{\\parskip}{3pt}\n");
+    for (size_t i = 0; i < part->calculation_count && shown < ATT_MAX_CALCULATIONS; i++) {
+        if (!att_calculation_is_shown(&part->calculations[i], page->options))
+            continue;
+        put_calculation(page, &part->calculations[i]);
+        shown++;
+    }
+    if (all > shown)
+        att_putf(page->out, "And %zu more like these.\n", all - shown);
+    att_put(page->out, "\\par}\n");
+}
+
+static void put_part(att_page *page, const att_slice *part, int64_t *head)
+{
+    if (part->head != *head && part->head > 0)
+        att_putf(page->out, "\n\\paragraph{Head %" PRId64 "}~\n", part->head);
+    *head = part->head;
+    if (part->description) {
+        att_put(page->out, "\n\\textit{");
+        put_tex(page, part->description);
+        att_put(page->out, "}\n");
+    }
+    put_equation(page, part->name, part->formula, att_part_value(part, page->options));
+    put_calculations(page, part);
+}
+
+/* The comment behind a statement. */
+static void put_note(att_page *page, const att_select *step)
+{
+    if (!step->comment)
+        return;
+    att_put(page->out, "{\\small ");
+    put_tex(page, step->comment);
+    att_put(page->out, "\\par}\n");
+}
+
+static void latex_value(att_page *page, const att_select *step)
+{
+    att_put(page->out, "\n");
+    put_equation(page, step->name, step->formula, att_value_is_part(step) ? NULL : step->value);
+    put_note(page, step);
+    int64_t head = 0;
+    for (size_t i = 0; i < step->part_count && page->out->status == ATT_OK; i++)
+        if (att_part_is_shown(&step->parts[i], page->options))
+            put_part(page, &step->parts[i], &head);
+}
+
+static void latex_check(att_page *page, const att_select *step)
+{
+    const att_check *check = step->check;
+    att_put(page->out, check->passed ? "\n\\attendpass\\quad " : "\n\\attendfail\\quad ");
+    att_put(page->out, "\\attendfit{");
+    att_put_check(page->out, check, &att_notation_tex, page->options->digits);
+    att_put(page->out, "}");
+    if (check->message) {
+        att_put(page->out,
+                check->passed ? "\\\\{\\small\\color{gray}" : "\\\\{\\small\\color{attendfail}");
+        put_tex(page, check->message);
+        att_put(page->out, "}");
+    }
+    att_put(page->out, step->comment ? "\\\\" : "\n");
+    put_note(page, step);
+}
+
+static void latex_error(att_page *page, const att_select *step)
+{
+    att_put(page->out, "\n\\attendpass\\quad \\texttt{");
+    put_tex(page, step->source ? step->source : "");
+    att_put(page->out, "} is refused, as it should be:\\\\{\\small\\color{gray}");
+    put_tex(page, step->text);
+    att_put(page->out, step->comment ? "}\\\\" : "}\n");
+    put_note(page, step);
+}
+
+static void put_map_cell(att_page *page, const att_map *map, const att_color_scale *scale,
+                         int64_t panel, int64_t query, int64_t key)
+{
+    char text[ATT_NUMBER_SIZE] = "";
+    att_map_cell_kind kind = att_map_cell(map, panel, query, key);
+    if (kind == ATT_MAP_CELL_MASKED) {
+        att_put(page->out, "\\attendcell{DDDDDD}{gray}{$\\times$}");
+        return;
+    }
+    if (kind == ATT_MAP_CELL_NAN) {
+        att_put(page->out, "\\attendcell{FFD9D9}{attendfail}{nan}");
+        return;
+    }
+    double value = att_map_value(map, panel, query, key);
+    if (kind == ATT_MAP_CELL_INFINITE) {
+        att_putf(page->out, "\\attendcell{FFE9C7}{black}{$%s\\infty$}", value < 0 ? "-" : "");
+        return;
+    }
+    att_colormap ramp = scale->diverging ? ATT_COLORMAP_DIVERGING : ATT_COLORMAP_PAPER;
+    att_rgb c = att_colormap_color(ramp, att_color_scale_level(scale, value));
+    if (map->keys <= MAP_VALUES)
+        att_map_number(text, value, scale, page->options->digits, CELL_COLUMNS);
+    att_putf(page->out, "\\attendcell{%02X%02X%02X}{%s}{%s}", c.red, c.green, c.blue,
+             att_rgb_is_dark(c) ? "white" : "black", text);
+}
+
+/* Whether a key's name is wider than its cell, so that the names must stand upright. */
+static bool has_long_labels(const att_map *map)
+{
+    char number[ATT_LABEL_SIZE];
+    for (int64_t j = 0; j < map->keys; j++) {
+        const char *label = att_map_label(map->key_labels, j, number);
+        if (strlen(label) > CELL_BYTES) /* in bytes: letters beyond ASCII may be set as U+0986 */
+            return true;
+    }
+    return false;
+}
+
+static void put_panel_head(att_page *page, const att_map *map, int64_t panel)
+{
+    char number[ATT_LABEL_SIZE];
+    if (map->panel_labels && map->panel_labels[panel]) {
+        att_put(page->out, "\\textbf{");
+        put_tex(page, map->panel_labels[panel]);
+        att_put(page->out, "\\strut}\\\\[4pt]\n");
+    } else if (map->panels > 1) {
+        att_putf(page->out, "\\textbf{head %" PRId64 "\\strut}\\\\[4pt]\n", panel + 1);
+    }
+    att_put(page->out, "\\begin{tabular}{r@{\\hspace{0.6em}}*{");
+    att_put_integer(page->out, map->keys);
+    att_put(page->out, "}{c@{\\hspace{1pt}}}}\nquery $\\backslash$ key");
+    bool upright = map->keys > MAP_VALUES || has_long_labels(map);
+    for (int64_t j = 0; j < map->keys; j++) {
+        att_put(page->out, upright ? " & \\rotatebox{90}{" : " & {\\strut ");
+        put_tex(page, att_map_label(map->key_labels, j, number));
+        att_put(page->out, "}");
+    }
+    att_put(page->out, " \\\\[4pt]\n");
+}
+
+static void put_panel(att_page *page, const att_map *map, const att_color_scale *scale,
+                      int64_t panel)
+{
+    char number[ATT_LABEL_SIZE];
+    att_put(page->out, panel > 0 ? "\\hspace{2em}%\n" : "\n\\hspace*{1.5em}");
+    bool values = map->keys <= MAP_VALUES;
+    att_put(page->out, values ? "\\setlength{\\attendwide}{2.6em}\\setlength{\\attendhigh}{2em}%\n"
+                              : "\\setlength{\\attendwide}{1em}\\setlength{\\attendhigh}{1em}%\n");
+    att_put(page->out, "\\attendfit{\\mbox{\\renewcommand{\\arraystretch}{0}"
+                       "\\begin{tabular}[t]{c}\n");
+    put_panel_head(page, map, panel);
+    for (int64_t i = 0; i < map->queries && page->out->status == ATT_OK; i++) {
+        put_tex(page, att_map_label(map->query_labels, i, number));
+        for (int64_t j = 0; j < map->keys; j++) {
+            att_put(page->out, " & ");
+            put_map_cell(page, map, scale, panel, i, j);
+        }
+        att_put(page->out, " \\\\[1pt]\n");
+    }
+    att_put(page->out, "\\end{tabular}\n\\end{tabular}}}\n");
+}
+
+/* The ends of the colours, and what the marks mean. */
+static void put_map_legend(att_page *page, const att_map *map, const att_color_scale *scale)
+{
+    char low[ATT_NUMBER_SIZE], high[ATT_NUMBER_SIZE];
+    att_number_short(low, scale->low, 4);
+    att_number_short(high, scale->high, 4);
+    att_putf(page->out, "\n{\\small\\color{gray}%s $%s$, %s $%s$%s}\n",
+             scale->diverging ? "brown:" : "light:", low,
+             scale->diverging ? "blue:" : "dark:", high,
+             att_map_has(map, ATT_MAP_CELL_MASKED) ? "; $\\times$ is masked" : "");
+}
+
+static void latex_plot(att_page *page, const att_select *step)
+{
+    att_map map;
+    if (!att_page_map(page, step->map, MAP_QUERIES, MAP_KEYS, &map))
+        return;
+    att_color_scale scale = att_map_color_scale(&map);
+    att_put(page->out, "\n\\textbf{");
+    put_tex(page, map.title ? map.title : "Attention map");
+    att_put(page->out, "}\\nopagebreak\n");
+    if (map.keys < step->map->keys ||
+        (page->options->row == 0 && map.queries < step->map->queries)) {
+        att_put(page->out, "\n");
+        att_map_put_reduction(page->out, step->map, &map, "$\\times$");
+        att_put(page->out, "\n");
+    }
+    att_put(page->out, "\n{\\raggedright");
+    for (int64_t p = 0; p < map.panels && page->out->status == ATT_OK; p++)
+        put_panel(page, &map, &scale, p);
+    att_put(page->out, "\\par}\n");
+    put_map_legend(page, &map, &scale);
+    att_put(page->out, step->comment ? "\n" : "");
+    put_note(page, step);
+}
+
+static void latex_end_sheet(att_page *page)
+{
+    if (page->sheet->checks == 0)
+        return;
+    att_putf(page->out, "\n\\textbf{\\textcolor{%s}{",
+             page->sheet->failures ? "attendfail" : "attendpass");
+    att_put_summary(page);
+    att_put(page->out, ".}}\n");
+}
+
+static void latex_end(att_page *page)
+{
+    att_put(page->out, "\n{\\small\\color{gray}");
+    att_put_rounding(page);
+    att_put(page->out, "}\n\\end{document}\n");
+}
+
+const att_format_spec att_format_latex = {
+    .begin = latex_begin,
+    .begin_sheet = latex_begin_sheet,
+    .step = { [ATT_STEP_HEADING] = latex_heading,
+              [ATT_STEP_PROSE] = latex_prose,
+              [ATT_STEP_VALUE] = latex_value,
+              [ATT_STEP_CHECK] = latex_check,
+              [ATT_STEP_ERROR] = latex_error,
+              [ATT_STEP_PLOT] = latex_plot },
+    .end_sheet = latex_end_sheet,
+    .end = latex_end,
+};

@@ -1,0 +1,312 @@
+/* A trace as Markdown for GitHub and its like: formulas and matrices in fenced math blocks, which
+ * unlike $$ are not touched by Markdown's own escapes; maps as tables. */
+#include "render/formula.h"
+#include "render/matrix_tex.h"
+#include "render/page.h"
+#include "render/view.h"
+
+#include <ctype.h>
+#include <inttypes.h>
+#include <string.h>
+
+enum { MAX_ROWS = 20, MAX_COLS = 12, MAP_QUERIES = 24, MAP_KEYS = 16 };
+
+/* A user's text as one line of Markdown that means nothing but itself. */
+static void put_escaped(att_writer *out, const char *text)
+{
+    const char *start = text;
+    bool at_start = true; /* where a sign would begin a list or a heading */
+    for (uint32_t c; (c = att_next_char(&text)) != 0;) {
+        bool special = c < 128 && strchr("\\`*_[]<>|~$#&{}", (int)c);
+        bool bullet = at_start && (c == '-' || c == '+' || c == '=');
+        bool ordinal = at_start && start != text - 1 && (c == '.' || c == ')');
+        if (c == '<' || c == '>' || c == '&')
+            att_put(out, c == '<' ? "&lt;" : c == '>' ? "&gt;" : "&amp;");
+        else if (c == '\n' || c == '\t')
+            att_put(out, " ");
+        else {
+            att_put(out, special || bullet || ordinal ? "\\" : "");
+            att_put_char(out, c);
+        }
+        at_start = at_start && (c < 128 && isdigit((int)c)); /* "1." begins a list */
+    }
+}
+
+/* A formula as code: the fence is longer than any run of backticks within. */
+static void put_code(att_page *page, const char *code)
+{
+    size_t longest = 0, run = 0;
+    for (const char *at = code; *at; at++) {
+        run = *at == '`' ? run + 1 : 0;
+        longest = run > longest ? run : longest;
+    }
+    att_put_repeat(page->out, "`", (int64_t)longest + 1);
+    att_put(page->out, longest ? " " : "");
+    att_put_plain(page->out, code);
+    att_put(page->out, longest ? " " : "");
+    att_put_repeat(page->out, "`", (int64_t)longest + 1);
+}
+
+static void put_cell_text(att_page *page, const char *text)
+{
+    att_put(page->out, " ");
+    put_escaped(page->out, text ? text : "");
+    att_put(page->out, " |");
+}
+
+static void put_table_rule(att_page *page, int64_t columns)
+{
+    att_put(page->out, "\n|:--|");
+    att_put_repeat(page->out, "--:|", columns);
+    att_put(page->out, "\n");
+}
+
+/* name = formula = value in a math block. */
+static void put_equation(att_page *page, const char *name, const att_expr *formula,
+                         const att_tensor_matrix *value)
+{
+    const att_notation *notation = &att_notation_mathjax;
+    bool has_formula = formula && !(value && att_expr_is_literal(formula));
+    att_put(page->out, "\n```math\n");
+    if (name)
+        notation->name(page->out, name, notation);
+    if (name && (has_formula || value))
+        att_put(page->out, " = ");
+    if (has_formula)
+        att_put_formula(page->out, formula, notation, page->options->digits);
+    if (value) {
+        att_view view = att_view_of(value, page->options, MAX_ROWS, MAX_COLS);
+        att_put(page->out, has_formula ? "\n= " : "");
+        att_matrix_put_tex(page->out, &view, notation);
+    }
+    att_put(page->out, "\n```\n");
+}
+
+static void md_begin(att_page *page)
+{
+    (void)page;
+}
+
+static void md_begin_sheet(att_page *page)
+{
+    if (page->sheet_number > 1)
+        att_put(page->out, "\n---\n\n");
+    if (page->sheet_count > 1) {
+        att_put(page->out, "**");
+        put_escaped(page->out, page->sheet->name);
+        att_put(page->out, "**\n\n");
+    }
+}
+
+static void md_heading(att_page *page, const att_select *step)
+{
+    att_put(page->out, page->shown > 0 ? "\n" : "");
+    att_put_repeat(page->out, "#", step->level < 1 ? 1 : step->level > 6 ? 6 : step->level);
+    att_put(page->out, " ");
+    put_escaped(page->out, step->text);
+    att_put(page->out, "\n");
+}
+
+static void md_prose(att_page *page, const att_select *step)
+{
+    att_put(page->out, page->shown > 0 ? "\n" : "");
+    put_escaped(page->out, step->text);
+    att_put(page->out, "\n");
+}
+
+static void put_calculation(att_page *page, const att_calculation *working)
+{
+    const att_notation *notation = &att_notation_mathjax;
+    int digits = page->options->digits;
+    att_put_formula(page->out, working->left, notation, digits);
+    if (working->right) {
+        att_put(page->out, " &= ");
+        att_put_formula(page->out, working->right, notation, digits);
+    }
+    if (working->value) {
+        att_put(page->out, working->right ? " = " : " &= ");
+        att_put_formula_matrix(page->out, working->value, notation, digits);
+    }
+}
+
+static void put_calculations(att_page *page, const att_slice *part)
+{
+    size_t all = att_calculations_selected(part, page->options);
+    size_t shown = 0;
+    if (all == 0)
+        return;
+    att_put(page->out, "\n<details><summary>Written out</summary>\n\n```math\n\\begin{aligned}\n");
+    for (size_t i = 0; i < part->calculation_count && shown < ATT_MAX_CALCULATIONS; i++) {
+        if (!att_calculation_is_shown(&part->calculations[i], page->options))
+            continue;
+        att_put(page->out, shown > 0 ? " \\\\\n" : "");
+        put_calculation(page, &part->calculations[i]);
+        shown++;
+    }
+    att_put(page->out, "\n\\end{aligned}\n```\n");
+    if (all > shown)
+        att_putf(page->out, "\nAnd %zu more like these.\n", all - shown);
+    att_put(page->out, "\n</details>\n");
+}
+
+static void put_part(att_page *page, const att_slice *part, int64_t *head)
+{
+    if (part->head != *head && part->head > 0)
+        att_putf(page->out, "\n#### Head %" PRId64 "\n", part->head);
+    *head = part->head;
+    if (part->description) {
+        att_put(page->out, "\n*");
+        put_escaped(page->out, part->description);
+        att_put(page->out, "*\n");
+    }
+    put_equation(page, part->name, part->formula, att_part_value(part, page->options));
+    put_calculations(page, part);
+}
+
+/* The comment behind a statement: a paragraph, indented where it belongs to a list's item. */
+static void put_note(att_page *page, const att_select *step, const char *indent)
+{
+    if (!step->comment)
+        return;
+    att_putf(page->out, "\n%s", indent);
+    put_escaped(page->out, step->comment);
+    att_put(page->out, "\n");
+}
+
+static void md_value(att_page *page, const att_select *step)
+{
+    put_equation(page, step->name, step->formula, att_value_is_part(step) ? NULL : step->value);
+    put_note(page, step, "");
+    int64_t head = 0;
+    for (size_t i = 0; i < step->part_count && page->out->status == ATT_OK; i++)
+        if (att_part_is_shown(&step->parts[i], page->options))
+            put_part(page, &step->parts[i], &head);
+}
+
+static void md_check(att_page *page, const att_select *step)
+{
+    att_string text = { 0 };
+    att_writer claim = att_writer_on(&text);
+    att_put_check(&claim, step->check, &att_notation_unicode, page->options->digits);
+    att_put(page->out, step->check->passed ? "\n- ✅ " : "\n- ❌ **failed:** ");
+    if (claim.status == ATT_OK)
+        put_code(page, text.data);
+    else
+        page->out->status = claim.status;
+    att_string_free(&text);
+    if (step->check->message) {
+        att_put(page->out, ": ");
+        put_escaped(page->out, step->check->message);
+    }
+    att_put(page->out, "\n");
+    put_note(page, step, "  ");
+}
+
+static void md_error(att_page *page, const att_select *step)
+{
+    att_put(page->out, "\n- ✅ ");
+    put_code(page, step->source ? step->source : "");
+    att_put(page->out, " is refused, as it should be: ");
+    put_escaped(page->out, step->text);
+    att_put(page->out, "\n");
+    put_note(page, step, "  ");
+}
+
+/* The largest value of a query's row is set in bold. */
+static int64_t argmax_key(const att_map *map, int64_t panel, int64_t query)
+{
+    int64_t best = -1;
+    for (int64_t j = 0; j < map->keys; j++)
+        if (att_map_cell(map, panel, query, j) == ATT_MAP_CELL_VALUE &&
+            (best < 0 ||
+             att_map_value(map, panel, query, j) > att_map_value(map, panel, query, best)))
+            best = j;
+    return best;
+}
+
+static void put_map_row(att_page *page, const att_map *map, int64_t panel, int64_t query)
+{
+    char number[ATT_LABEL_SIZE], text[ATT_NUMBER_SIZE];
+    int64_t best = map->keys > 1 ? argmax_key(map, panel, query) : -1;
+    int digits = page->options->digits < 3 ? page->options->digits : 3;
+    att_put(page->out, "|");
+    put_cell_text(page, att_map_label(map->query_labels, query, number));
+    for (int64_t j = 0; j < map->keys; j++) {
+        if (att_map_cell(map, panel, query, j) == ATT_MAP_CELL_MASKED) {
+            att_put(page->out, " masked |");
+            continue;
+        }
+        double value = att_map_value(map, panel, query, j);
+        att_number_print(text, value, (att_number_format){ .decimals = digits });
+        att_putf(page->out, j == best ? " **%s** |" : " %s |", text);
+    }
+    att_put(page->out, "\n");
+}
+
+static void put_panel(att_page *page, const att_map *map, int64_t panel)
+{
+    char number[ATT_LABEL_SIZE];
+    if (map->panel_labels && map->panel_labels[panel]) {
+        att_put(page->out, "\n*");
+        put_escaped(page->out, map->panel_labels[panel]);
+        att_put(page->out, "*\n");
+    } else if (map->panels > 1) {
+        att_putf(page->out, "\n*head %" PRId64 "*\n", panel + 1);
+    }
+    att_put(page->out, "\n| query \\\\ key |");
+    for (int64_t j = 0; j < map->keys; j++)
+        put_cell_text(page, att_map_label(map->key_labels, j, number));
+    put_table_rule(page, map->keys);
+    for (int64_t i = 0; i < map->queries; i++)
+        put_map_row(page, map, panel, i);
+}
+
+static void md_plot(att_page *page, const att_select *step)
+{
+    att_map map;
+    if (!att_page_map(page, step->map, MAP_QUERIES, MAP_KEYS, &map))
+        return;
+    att_put(page->out, "\n**");
+    put_escaped(page->out, map.title ? map.title : "Attention map");
+    att_put(page->out, "**\n");
+    if (map.keys < step->map->keys ||
+        (page->options->row == 0 && map.queries < step->map->queries)) {
+        att_put(page->out, "\n");
+        att_map_put_reduction(page->out, step->map, &map, "×");
+        att_put(page->out, "\n");
+    }
+    for (int64_t p = 0; p < map.panels && page->out->status == ATT_OK; p++)
+        put_panel(page, &map, p);
+    put_note(page, step, "");
+}
+
+static void md_end_sheet(att_page *page)
+{
+    if (page->sheet->checks == 0)
+        return;
+    att_put(page->out, "\n**");
+    att_put_summary(page);
+    att_put(page->out, ".**\n");
+}
+
+static void md_end(att_page *page)
+{
+    if (page->out->text->length == page->out->start)
+        return;
+    att_put(page->out, "\n");
+    att_put_rounding(page);
+    att_put(page->out, "\n");
+}
+
+const att_format_spec att_format_markdown = {
+    .begin = md_begin,
+    .begin_sheet = md_begin_sheet,
+    .step = { [ATT_STEP_HEADING] = md_heading,
+              [ATT_STEP_PROSE] = md_prose,
+              [ATT_STEP_VALUE] = md_value,
+              [ATT_STEP_CHECK] = md_check,
+              [ATT_STEP_ERROR] = md_error,
+              [ATT_STEP_PLOT] = md_plot },
+    .end_sheet = md_end_sheet,
+    .end = md_end,
+};

@@ -1,0 +1,127 @@
+/* The options of an attention call as an att_attention_options. */
+#include "sheet/blocks.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+enum { MAX_WINDOW = 1 << 30, MAX_NAMES = 16 };
+
+/* Names as users write them, for att_option_word(). */
+static void list_names(const char *names[MAX_NAMES], const char *(*name)(int))
+{
+    int count = 0;
+    while (count < MAX_NAMES - 1 && (names[count] = name(count)) != NULL)
+        count++;
+    names[count] = NULL;
+}
+
+static const char *score_name(int score)
+{
+    return att_score_name((att_score)score);
+}
+
+static const char *normalizer_name(int normaliser)
+{
+    return att_normalizer_name((att_normalizer)normaliser);
+}
+
+static att_status read_words(const att_call *call, att_attention_options *how)
+{
+    const char *names[MAX_NAMES];
+    size_t chosen = ATT_SCORE_SCALED;
+    list_names(names, score_name);
+    ATT_TRY(att_option_word(call, "score", names, &chosen));
+    how->score = (att_score)chosen;
+    chosen = ATT_NORMALIZE_SOFTMAX;
+    list_names(names, normalizer_name);
+    ATT_TRY(att_option_word(call, "normalise", names, &chosen));
+    how->normalizer = (att_normalizer)chosen;
+    return ATT_OK;
+}
+
+static att_status read_scale(const att_call *call, att_attention_options *how)
+{
+    ATT_TRY(att_option_number(call, "scale", &how->scale));
+    if (att_call_option(call, "scale") && how->scale == 0.0)
+        return att_call_fail(call, att_option_node(call, "scale"),
+                             "%s: scale = 0 would make every score 0", call->function->name);
+    ATT_TRY(att_option_number(call, "softcap", &how->soft_cap));
+    if (att_call_option(call, "softcap") && how->soft_cap <= 0.0)
+        return att_call_fail(call, att_option_node(call, "softcap"),
+                             "%s: softcap must be above 0, not %g", call->function->name,
+                             how->soft_cap);
+    return ATT_OK;
+}
+
+/* window = n: n keys to either side; window = [l r]; a negative side is unlimited. */
+static att_status read_window(const att_call *call, att_attention_options *how)
+{
+    const att_value *value = att_call_option(call, "window");
+    if (!value)
+        return ATT_OK;
+    const att_tensor_matrix *m = value->kind == ATT_VALUE_MATRIX ? value->matrix : NULL;
+    if (!m || m->rows != 1 || m->cols < 1 || m->cols > 2)
+        return att_call_fail(call, att_option_node(call, "window"),
+                             "%s: window takes a number of keys or [left right]",
+                             call->function->name);
+    int64_t side[2] = { 0, 0 };
+    for (int64_t i = 0; i < 2; i++) {
+        double reach = m->data[i < m->cols ? i : 0];
+        if (!(reach >= -1.0 && reach <= MAX_WINDOW) || reach != (double)(int64_t)reach)
+            return att_call_fail(call, att_option_node(call, "window"),
+                                 "%s: window takes whole numbers, or -1 for unlimited, not %g",
+                                 call->function->name, reach);
+        side[i] = (int64_t)reach;
+    }
+    how->window = true;
+    how->window_left = side[0];
+    how->window_right = side[1];
+    return ATT_OK;
+}
+
+static att_status read_masks(const att_call *call, att_sheet_attention *out)
+{
+    const att_value *mask = att_call_option(call, "mask");
+    if (mask && mask->kind == ATT_VALUE_WORD) {
+        static const char *const words[] = { "causal", NULL };
+        size_t word = 0;
+        ATT_TRY(att_option_word(call, "mask", words, &word));
+        out->options.causal = true;
+    }
+    if (att_call_option(call, "causal"))
+        out->options.causal = true;
+    ATT_TRY(att_option_integer(call, "offset", -MAX_WINDOW, MAX_WINDOW, &out->options.offset));
+    ATT_TRY(att_option_integer(call, "length", 0, MAX_WINDOW, &out->length));
+    return read_window(call, &out->options);
+}
+
+att_status att_sheet_attention_read(const att_sheet_layer *layer, int64_t heads,
+                                    att_sheet_attention *out)
+{
+    *out = (att_sheet_attention){ .heads = heads, .length = -1 };
+    ATT_TRY(read_words(layer->call, &out->options));
+    ATT_TRY(read_scale(layer->call, &out->options));
+    return read_masks(layer->call, out);
+}
+
+att_status att_sheet_attention_option(const att_sheet_layer *layer,
+                                      const att_sheet_attention *choices, const char *name,
+                                      int64_t head, const att_tensor_matrix **out)
+{
+    const att_call *call = layer->call;
+    const att_value *value = att_call_option(call, name);
+    *out = NULL;
+    if (!value)
+        return ATT_OK;
+    if (value->kind == ATT_VALUE_LIST) {
+        if (value->item_count != (size_t)choices->heads)
+            return att_call_fail(call, att_option_node(call, name),
+                                 "%s: %s is a list of %zu, but there %s %" PRId64 " head%s",
+                                 call->function->name, name, value->item_count,
+                                 choices->heads == 1 ? "is" : "are", choices->heads,
+                                 choices->heads == 1 ? "" : "s");
+        value = &value->items[head == 0 ? 0 : head - 1];
+    }
+    *out = value->matrix;
+    return ATT_OK;
+}

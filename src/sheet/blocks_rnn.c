@@ -1,0 +1,445 @@
+/* Recurrent steps: rnn, lstm and gru, over one input row or a whole sequence of them, from a given
+ * state. Vectors are rows: h' = tanh(x W_x + h W_h + b). Gates lie side by side in the columns of
+ * W_x, W_h and b, in the order of the cell's parts. The result is the state after each row. */
+#include "sheet/blocks.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <string.h>
+
+enum { MAX_PARTS = 6, MAX_GATES = 4 };
+
+struct run;
+
+/* What one part of a cell is and how one of its elements is written out. */
+struct cell_part {
+    const char *name;
+    const char *formula; /* for att_formula_drop_absent() */
+    const char *description;
+    att_expr *(*write)(att_arena *arena, const struct run *run, int64_t t, int64_t j);
+};
+
+struct cell {
+    int64_t gates;
+    bool has_cell_state; /* takes c, whose new value is the part before the last */
+    void (*step)(struct run *run, int64_t t);
+    struct cell_part part[MAX_PARTS]; /* gates first, the state h last; ends with a NULL name */
+};
+
+/* A call being worked out. Matrices are [steps, m]; `from_x` and `from_h` hold, for the step at
+ * hand, x W_x + b and h W_h + b_h with all gates side by side. */
+struct run {
+    const att_call *call;
+    const struct cell *cell;
+    att_argument x;
+    const att_tensor_matrix *w_x; /* [d, gates m] */
+    const att_tensor_matrix *w_h; /* [m, gates m] */
+    const att_tensor_matrix *b;   /* [gates m] or NULL */
+    const att_tensor_matrix *b_h;
+    const double *h; /* [m] before the first step */
+    const double *c;
+    int64_t m;
+    bool before; /* gru: the reset gate acts on h before it is mapped */
+    size_t parts;
+    att_tensor_matrix *part[MAX_PARTS];
+    double *from_x;
+    double *from_h;
+};
+
+static double sigmoid(double x)
+{
+    return 1.0 / (1.0 + exp(-x));
+}
+
+static double *at(const struct run *run, size_t part, int64_t t)
+{
+    return run->part[part]->data + t * run->m;
+}
+
+static const double *previous_state(const struct run *run, int64_t t)
+{
+    return t == 0 ? run->h : at(run, run->parts - 1, t - 1);
+}
+
+static const double *previous_cell_state(const struct run *run, int64_t t)
+{
+    return t == 0 ? run->c : at(run, run->parts - 2, t - 1);
+}
+
+static const double *input(const struct run *run, int64_t t)
+{
+    return run->x.matrix->data + t * run->x.matrix->cols;
+}
+
+/* ---------------------------------------------------------------- steps */
+
+enum { RNN_Z, RNN_H };
+
+static void step_rnn(struct run *run, int64_t t)
+{
+    for (int64_t j = 0; j < run->m; j++) {
+        at(run, RNN_Z, t)[j] = run->from_x[j] + run->from_h[j];
+        at(run, RNN_H, t)[j] = tanh(at(run, RNN_Z, t)[j]);
+    }
+}
+
+enum { LSTM_I, LSTM_F, LSTM_G, LSTM_O, LSTM_C, LSTM_H };
+
+static void step_lstm(struct run *run, int64_t t)
+{
+    const double *c = previous_cell_state(run, t);
+    for (int64_t j = 0; j < run->m; j++) {
+        double gate[MAX_GATES];
+        for (int64_t g = 0; g < MAX_GATES; g++) {
+            double sum = run->from_x[g * run->m + j] + run->from_h[g * run->m + j];
+            gate[g] = g == LSTM_G ? tanh(sum) : sigmoid(sum);
+            at(run, (size_t)g, t)[j] = gate[g];
+        }
+        double memory = gate[LSTM_F] * c[j] + gate[LSTM_I] * gate[LSTM_G];
+        at(run, LSTM_C, t)[j] = memory;
+        at(run, LSTM_H, t)[j] = gate[LSTM_O] * tanh(memory);
+    }
+}
+
+enum { GRU_R, GRU_Z, GRU_N, GRU_H };
+
+/* (r .* h) U_n for column j: the original GRU. */
+static double reset_before(const struct run *run, int64_t t, int64_t j)
+{
+    const double *h = previous_state(run, t);
+    double sum = 0.0;
+    for (int64_t l = 0; l < run->m; l++)
+        sum +=
+            at(run, GRU_R, t)[l] * h[l] * run->w_h->data[l * run->w_h->cols + GRU_N * run->m + j];
+    return sum + (run->b_h ? run->b_h->data[GRU_N * run->m + j] : 0.0);
+}
+
+static void step_gru(struct run *run, int64_t t)
+{
+    const double *h = previous_state(run, t);
+    int64_t m = run->m;
+    for (int64_t j = 0; j < m; j++) {
+        at(run, GRU_R, t)[j] = sigmoid(run->from_x[j] + run->from_h[j]);
+        at(run, GRU_Z, t)[j] = sigmoid(run->from_x[m + j] + run->from_h[m + j]);
+    }
+    for (int64_t j = 0; j < m; j++) {
+        double past = run->before ? reset_before(run, t, j)
+                                  : at(run, GRU_R, t)[j] * run->from_h[GRU_N * m + j];
+        double n = tanh(run->from_x[GRU_N * m + j] + past);
+        double z = at(run, GRU_Z, t)[j];
+        at(run, GRU_N, t)[j] = n;
+        at(run, GRU_H, t)[j] = (1.0 - z) * n + z * h[j];
+    }
+}
+
+/* ---------------------------------------------------------------- sums written out */
+
+static att_expr *number(att_arena *arena, double value)
+{
+    return att_make_number(arena, value);
+}
+
+static att_expr *multiply_elementwise(att_arena *arena, double a, att_expr *b)
+{
+    return att_make_binary(arena, ATT_OP_MULTIPLY, number(arena, a), b);
+}
+
+/* x·W_x + b of one column, and h·W_h + b_h. */
+static void add_from_x(att_sum *sum, const struct run *run, int64_t t, int64_t col)
+{
+    att_sum_add_dot_product(sum, run->w_x->rows, input(run, t), 1, run->w_x->data + col,
+                            run->w_x->cols);
+    if (run->b)
+        att_sum_add(sum, number(sum->arena, run->b->data[col]));
+}
+
+static void add_from_h(att_sum *sum, const struct run *run, int64_t t, int64_t col)
+{
+    att_sum_add_dot_product(sum, run->m, previous_state(run, t), 1, run->w_h->data + col,
+                            run->w_h->cols);
+    if (run->b_h)
+        att_sum_add(sum, number(sum->arena, run->b_h->data[col]));
+}
+
+static att_expr *write_gate(att_arena *arena, const struct run *run, int64_t t, int64_t col)
+{
+    att_sum sum = { .arena = arena };
+    add_from_x(&sum, run, t, col);
+    add_from_h(&sum, run, t, col);
+    return sum.expr;
+}
+
+static att_expr *write_rnn_z(att_arena *arena, const struct run *run, int64_t t, int64_t j)
+{
+    return write_gate(arena, run, t, j);
+}
+
+static att_expr *write_rnn_h(att_arena *arena, const struct run *run, int64_t t, int64_t j)
+{
+    return att_make_call(arena, "tanh", number(arena, at(run, RNN_Z, t)[j]));
+}
+
+/* Gates 0 to 3 of the lstm and 0 to 1 of the gru. */
+static att_expr *write_gate_0(att_arena *arena, const struct run *run, int64_t t, int64_t j)
+{
+    return att_make_call(arena, "sigmoid", write_gate(arena, run, t, j));
+}
+
+static att_expr *write_gate_1(att_arena *arena, const struct run *run, int64_t t, int64_t j)
+{
+    return att_make_call(arena, "sigmoid", write_gate(arena, run, t, run->m + j));
+}
+
+static att_expr *write_lstm_g(att_arena *arena, const struct run *run, int64_t t, int64_t j)
+{
+    return att_make_call(arena, "tanh", write_gate(arena, run, t, LSTM_G * run->m + j));
+}
+
+static att_expr *write_lstm_o(att_arena *arena, const struct run *run, int64_t t, int64_t j)
+{
+    return att_make_call(arena, "sigmoid", write_gate(arena, run, t, LSTM_O * run->m + j));
+}
+
+static att_expr *write_lstm_c(att_arena *arena, const struct run *run, int64_t t, int64_t j)
+{
+    att_expr *kept = multiply_elementwise(arena, at(run, LSTM_F, t)[j],
+                                          number(arena, previous_cell_state(run, t)[j]));
+    att_expr *added =
+        multiply_elementwise(arena, at(run, LSTM_I, t)[j], number(arena, at(run, LSTM_G, t)[j]));
+    return att_make_binary(arena, ATT_OP_ADD, kept, added);
+}
+
+static att_expr *write_lstm_h(att_arena *arena, const struct run *run, int64_t t, int64_t j)
+{
+    return multiply_elementwise(arena, at(run, LSTM_O, t)[j],
+                                att_make_call(arena, "tanh", number(arena, at(run, LSTM_C, t)[j])));
+}
+
+static att_expr *write_gru_n(att_arena *arena, const struct run *run, int64_t t, int64_t j)
+{
+    int64_t col = GRU_N * run->m + j;
+    att_sum sum = { .arena = arena };
+    att_sum past = { .arena = arena };
+    add_from_x(&sum, run, t, col);
+    if (run->before) {
+        att_sum_add(&sum, number(arena, reset_before(run, t, j)));
+    } else {
+        add_from_h(&past, run, t, col);
+        att_sum_add(&sum, multiply_elementwise(arena, at(run, GRU_R, t)[j], past.expr));
+    }
+    return att_make_call(arena, "tanh", sum.expr);
+}
+
+static att_expr *write_gru_h(att_arena *arena, const struct run *run, int64_t t, int64_t j)
+{
+    double z = at(run, GRU_Z, t)[j];
+    att_expr *rest = att_make_binary(arena, ATT_OP_SUBTRACT, number(arena, 1.0), number(arena, z));
+    att_expr *fresh =
+        att_make_binary(arena, ATT_OP_MULTIPLY, rest, number(arena, at(run, GRU_N, t)[j]));
+    att_expr *kept = multiply_elementwise(arena, z, number(arena, previous_state(run, t)[j]));
+    return att_make_binary(arena, ATT_OP_ADD, fresh, kept);
+}
+
+/* ---------------------------------------------------------------- the cells */
+
+static const struct cell rnn = {
+    1,
+    false,
+    step_rnn,
+    { { "z", "x * W_x + h * W_h< + b>", "input and state, mapped and added", write_rnn_z },
+      { "h", "tanh(z)", "the new state", write_rnn_h } },
+};
+
+static const struct cell lstm = {
+    4,
+    true,
+    step_lstm,
+    { { "i", "sigmoid(x * W_i + h * U_i< + b_i>)", "the input gate: how much to write",
+        write_gate_0 },
+      { "f", "sigmoid(x * W_f + h * U_f< + b_f>)", "the forget gate: how much to keep",
+        write_gate_1 },
+      { "g", "tanh(x * W_g + h * U_g< + b_g>)", "what to write", write_lstm_g },
+      { "o", "sigmoid(x * W_o + h * U_o< + b_o>)", "the output gate: how much to show",
+        write_lstm_o },
+      { "c", "f .* c + i .* g", "the new memory", write_lstm_c },
+      { "h", "o .* tanh(c)", "the new state", write_lstm_h } },
+};
+
+static const struct cell gru_after = {
+    3,
+    false,
+    step_gru,
+    { { "r", "sigmoid(x * W_r + h * U_r< + b_r>{ + b_hr})",
+        "the reset gate: how much of the past to use", write_gate_0 },
+      { "z", "sigmoid(x * W_z + h * U_z< + b_z>{ + b_hz})",
+        "the update gate: how much of the past to keep", write_gate_1 },
+      { "n", "tanh(x * W_n< + b_n> + r .* (h * U_n{ + b_hn}))", "the candidate state",
+        write_gru_n },
+      { "h", "(1 - z) .* n + z .* h", "the new state", write_gru_h } },
+};
+
+static const struct cell gru_before = {
+    3,
+    false,
+    step_gru,
+    { { "r", "sigmoid(x * W_r + h * U_r< + b_r>{ + b_hr})",
+        "the reset gate: how much of the past to use", write_gate_0 },
+      { "z", "sigmoid(x * W_z + h * U_z< + b_z>{ + b_hz})",
+        "the update gate: how much of the past to keep", write_gate_1 },
+      { "n", "tanh(x * W_n< + b_n> + (r .* h) * U_n{ + b_hn})", "the candidate state",
+        write_gru_n },
+      { "h", "(1 - z) .* n + z .* h", "the new state", write_gru_h } },
+};
+
+/* ---------------------------------------------------------------- arguments */
+
+/* A state of one row; the first one tells the width. */
+static att_status read_state(struct run *run, size_t index, const char *usual, const double **out)
+{
+    att_argument state;
+    ATT_TRY(att_argument_get(run->call, index, usual, &state));
+    const att_tensor_matrix *s = state.matrix;
+    bool first = run->m == 0;
+    if (s->rows != 1 || (!first && s->cols != run->m))
+        return att_call_fail(run->call, state.node,
+                             first ? "%s: %s is %" PRId64 " × %" PRId64 ", but a state is one row"
+                                   : "%s: %s is %" PRId64 " × %" PRId64
+                                     ", but must be one row as wide as h, 1 × %" PRId64,
+                             run->call->function->name, state.name, s->rows, s->cols, run->m);
+    run->m = s->cols;
+    *out = s->data;
+    return ATT_OK;
+}
+
+static att_status read_matrix(const struct run *run, size_t index, const char *usual, int64_t rows,
+                              const char *whose, const att_tensor_matrix **out)
+{
+    att_argument w;
+    int64_t cols = run->cell->gates * run->m;
+    ATT_TRY(att_argument_get(run->call, index, usual, &w));
+    *out = w.matrix;
+    if (w.matrix->rows == rows && w.matrix->cols == cols)
+        return ATT_OK;
+    return att_call_fail(run->call, w.node,
+                         "%s: %s is %" PRId64 " × %" PRId64 ", but must be %" PRId64 " × %" PRId64
+                         ": a row for each element of %s, a column for each unit%s",
+                         run->call->function->name, w.name, w.matrix->rows, w.matrix->cols, rows,
+                         cols, whose, run->cell->gates > 1 ? " of each gate" : "");
+}
+
+static att_status read_arguments(struct run *run)
+{
+    size_t next = 0;
+    int64_t wide;
+    ATT_TRY(att_argument_get(run->call, next++, "x", &run->x));
+    ATT_TRY(read_state(run, next++, "h", &run->h));
+    if (run->cell->has_cell_state)
+        ATT_TRY(read_state(run, next++, "c", &run->c));
+    wide = run->cell->gates * run->m;
+    ATT_TRY(read_matrix(run, next++, "W_x", run->x.matrix->cols, run->x.name, &run->w_x));
+    ATT_TRY(read_matrix(run, next++, "W_h", run->m, "h", &run->w_h));
+    ATT_TRY(att_argument_vector(run->call, next++, "b", wide, &run->b));
+    return att_argument_vector(run->call, next++, "b_h", wide, &run->b_h);
+}
+
+/* ---------------------------------------------------------------- running */
+
+/* out = row w + bias */
+static void map_row(double *out, const double *row, const att_tensor_matrix *w,
+                    const att_tensor_matrix *bias)
+{
+    for (int64_t j = 0; j < w->cols; j++) {
+        double sum = 0.0;
+        for (int64_t l = 0; l < w->rows; l++)
+            sum += row[l] * w->data[l * w->cols + j];
+        out[j] = sum + (bias ? bias->data[j] : 0.0);
+    }
+}
+
+static att_status run_steps(struct run *run)
+{
+    att_arena *arena = run->call->arena;
+    int64_t steps = run->x.matrix->rows;
+    size_t wide = (size_t)(run->cell->gates * run->m);
+    run->from_x = att_arena_alloc(arena, wide, sizeof(double));
+    run->from_h = att_arena_alloc(arena, wide, sizeof(double));
+    if (!run->from_x || !run->from_h)
+        return att_fail_memory(run->call->err);
+    for (; run->parts < MAX_PARTS && run->cell->part[run->parts].name; run->parts++) {
+        att_tensor_matrix *m = att_matrix_new(arena, steps, run->m);
+        if (!m)
+            return att_fail_memory(run->call->err);
+        m->row_labels = run->x.matrix->row_labels;
+        run->part[run->parts] = m;
+    }
+    for (int64_t t = 0; t < steps; t++) {
+        map_row(run->from_x, input(run, t), run->w_x, run->b);
+        map_row(run->from_h, previous_state(run, t), run->w_h, run->b_h);
+        run->cell->step(run, t);
+    }
+    return ATT_OK;
+}
+
+static att_status write_part(const struct run *run, size_t index, att_calculations *out)
+{
+    const struct cell_part *row = &run->cell->part[index];
+    const att_tensor_matrix *value = run->part[index];
+    att_arena *arena = run->call->arena;
+    if (!att_calculation_fits(value->rows, value->cols, run->w_x->rows + run->m))
+        return ATT_OK;
+    ATT_TRY(
+        att_calculations_start(out, arena, (size_t)(value->rows * value->cols), run->call->err));
+    for (int64_t t = 0; t < value->rows; t++)
+        for (int64_t j = 0; j < value->cols; j++)
+            ATT_TRY(att_calculations_add_number(
+                out, arena, t + 1, att_make_indexed(arena, row->name, t + 1, j + 1),
+                row->write(arena, run, t, j), value->data[t * value->cols + j], run->call->err));
+    return ATT_OK;
+}
+
+static att_status run_cell(const att_call *call, const struct cell *cell, bool before,
+                           att_value *out)
+{
+    struct run run = { .call = call, .cell = cell, .before = before };
+    att_sheet_layer layer;
+    ATT_TRY(att_sheet_layer_start(&layer, call, MAX_PARTS));
+    ATT_TRY(read_arguments(&run));
+    ATT_TRY(att_sheet_layer_check_cost(call, (double)run.x.matrix->rows * (double)run.w_x->cols *
+                                                 (double)(run.w_x->rows + run.w_h->rows)));
+    ATT_TRY(run_steps(&run));
+    for (size_t i = 0; i < run.parts; i++) {
+        att_calculations workings = { 0 };
+        ATT_TRY(write_part(&run, i, &workings));
+        const char *text = att_formula_drop_absent(call->arena, cell->part[i].formula,
+                                                   run.b != NULL, run.b_h != NULL);
+        const att_expr *formula = text ? att_formula(call->arena, text) : NULL;
+        if (!formula)
+            return att_fail_memory(call->err);
+        ATT_TRY(att_sheet_layer_add(&layer, &(att_slice){ .name = cell->part[i].name,
+                                                          .description = cell->part[i].description,
+                                                          .formula = formula,
+                                                          .value = run.part[i],
+                                                          .calculations = workings.items,
+                                                          .calculation_count = workings.count }));
+    }
+    att_sheet_layer_finish(&layer, out);
+    return ATT_OK;
+}
+
+att_status att_run_rnn(const att_call *call, att_value *out)
+{
+    return run_cell(call, &rnn, false, out);
+}
+
+att_status att_run_lstm(const att_call *call, att_value *out)
+{
+    return run_cell(call, &lstm, false, out);
+}
+
+att_status att_run_gru(const att_call *call, att_value *out)
+{
+    static const char *const orders[] = { "after", "before", NULL };
+    size_t order = 0;
+    ATT_TRY(att_option_word(call, "reset", orders, &order));
+    return run_cell(call, order == 1 ? &gru_before : &gru_after, order == 1, out);
+}

@@ -1,0 +1,192 @@
+/* Operators on matrices. Products are sums in index order, in plain double precision, so that a
+ * result depends on nothing but its operands. */
+#include "sheet/eval.h"
+#include "sheet/matrix.h"
+
+#include <math.h>
+#include <stdio.h>
+
+static double add(double a, double b)
+{
+    return a + b;
+}
+
+static double subtract(double a, double b)
+{
+    return a - b;
+}
+
+static double multiply_elementwise(double a, double b)
+{
+    return a * b;
+}
+
+static double divide_elementwise(double a, double b)
+{
+    return a / b;
+}
+
+/* How each operator is written and, element by element, worked out. */
+static const struct operation {
+    const char *sign;
+    double (*apply)(double, double);
+} operations[] = {
+    [ATT_OP_ADD] = { "+", add },
+    [ATT_OP_SUBTRACT] = { "-", subtract },
+    [ATT_OP_MULTIPLY] = { "*", multiply_elementwise },
+    [ATT_OP_DIVIDE] = { "/", divide_elementwise },
+    [ATT_OP_MULTIPLY_ELEMENTWISE] = { ".*", multiply_elementwise },
+    [ATT_OP_DIVIDE_ELEMENTWISE] = { "./", divide_elementwise },
+    [ATT_OP_POWER] = { "^", pow },
+};
+
+/* "Q * K: Q is 3 × 2 and K is 4 × 2; `rule`". */
+static att_status fail_shapes(const att_scope *scope, const att_expr *node,
+                              const att_tensor_matrix *left, const att_tensor_matrix *right,
+                              const char *rule)
+{
+    char a[ATT_QUOTE_SIZE];
+    char b[ATT_QUOTE_SIZE];
+    att_sheet_source_quote(scope->source, node->child[0], a);
+    att_sheet_source_quote(scope->source, node->child[1], b);
+    return att_scope_fail(scope, node, "%s %s %s: %s is %lld × %lld and %s is %lld × %lld; %s", a,
+                          operations[node->op].sign, b, a, (long long)left->rows,
+                          (long long)left->cols, b, (long long)right->rows, (long long)right->cols,
+                          rule);
+}
+
+/* ---- Element by element */
+
+static bool fits(int64_t a, int64_t b)
+{
+    return a == b || a == 1 || b == 1;
+}
+
+/* The labels of the operand that has the result's length along that side, the left one first. */
+static const char *const *pick_labels(const char *const *left, int64_t left_length,
+                                      const char *const *right, int64_t right_length,
+                                      int64_t length)
+{
+    if (left && left_length == length)
+        return left;
+    return right_length == length ? right : NULL;
+}
+
+/* Rows, columns and numbers are repeated to the other operand's size. */
+static att_tensor_matrix *broadcast(att_arena *arena, const att_tensor_matrix *left,
+                                    const att_tensor_matrix *right, double (*apply)(double, double))
+{
+    int64_t rows = left->rows == 1 ? right->rows : left->rows;
+    int64_t cols = left->cols == 1 ? right->cols : left->cols;
+    att_tensor_matrix *to = att_matrix_new(arena, rows, cols);
+    if (!to)
+        return NULL;
+    for (int64_t i = 0; i < rows; i++) {
+        const double *a = left->data + (left->rows == 1 ? 0 : i * left->cols);
+        const double *b = right->data + (right->rows == 1 ? 0 : i * right->cols);
+        for (int64_t j = 0; j < cols; j++)
+            to->data[i * cols + j] = apply(a[left->cols == 1 ? 0 : j], b[right->cols == 1 ? 0 : j]);
+    }
+    to->row_labels =
+        pick_labels(left->row_labels, left->rows, right->row_labels, right->rows, rows);
+    to->col_labels =
+        pick_labels(left->col_labels, left->cols, right->col_labels, right->cols, cols);
+    return to;
+}
+
+static att_status elementwise(const att_scope *scope, const att_expr *node,
+                              const att_tensor_matrix *left, const att_tensor_matrix *right,
+                              att_tensor_matrix **out)
+{
+    if (!fits(left->rows, right->rows) || !fits(left->cols, right->cols))
+        return fail_shapes(scope, node, left, right,
+                           "element by element they must have the same shape, or one of them be a "
+                           "row, a column or a number that fits");
+    *out = broadcast(scope->arena, left, right, operations[node->op].apply);
+    return *out ? ATT_OK : att_fail_memory(scope->err);
+}
+
+/* Division wants to be meant: by a number, or by the same shape. */
+static att_status divide(const att_scope *scope, const att_expr *node,
+                         const att_tensor_matrix *left, const att_tensor_matrix *right,
+                         att_tensor_matrix **out)
+{
+    bool same = left->rows == right->rows && left->cols == right->cols;
+    if (!att_matrix_is_scalar(right) && !same)
+        return fail_shapes(scope, node, left, right,
+                           "only a number or a matrix of the same shape can divide (./ repeats "
+                           "rows and columns; there is no division by a matrix)");
+    return elementwise(scope, node, left, right, out);
+}
+
+/* ---- The matrix product */
+
+/* Each element is a sum over k in order; the loop over j inside only lets several sums go on at
+ * once. */
+static void multiply_into(att_tensor_matrix *to, const att_tensor_matrix *left,
+                          const att_tensor_matrix *right)
+{
+    for (int64_t i = 0; i < left->rows; i++) {
+        double *row = to->data + i * to->cols;
+        for (int64_t k = 0; k < left->cols; k++) {
+            double a = left->data[i * left->cols + k];
+            const double *b = right->data + k * right->cols;
+            for (int64_t j = 0; j < to->cols; j++)
+                row[j] += a * b[j];
+        }
+    }
+}
+
+static att_status fail_inner(const att_scope *scope, const att_expr *node,
+                             const att_tensor_matrix *left, const att_tensor_matrix *right)
+{
+    char rule[ATT_QUOTE_SIZE + 128];
+    char quote[ATT_QUOTE_SIZE];
+    int length = snprintf(rule, sizeof rule, "the inner sizes %lld and %lld must agree",
+                          (long long)left->cols, (long long)right->rows);
+    const att_expr *turned = left->cols == right->cols   ? node->child[1]
+                             : left->rows == right->rows ? node->child[0]
+                                                         : NULL;
+    if (turned && turned->kind == ATT_EXPR_NAME)
+        snprintf(rule + length, sizeof rule - (size_t)length, " (did you mean %s'?)",
+                 att_sheet_source_quote(scope->source, turned, quote));
+    return fail_shapes(scope, node, left, right, rule);
+}
+
+static att_status multiply(const att_scope *scope, const att_expr *node,
+                           const att_tensor_matrix *left, const att_tensor_matrix *right,
+                           att_tensor_matrix **out)
+{
+    if (att_matrix_is_scalar(left) || att_matrix_is_scalar(right))
+        return elementwise(scope, node, left, right, out);
+    if (left->cols != right->rows)
+        return fail_inner(scope, node, left, right);
+    double work = (double)left->rows * (double)left->cols * (double)right->cols;
+    if (work > ATT_MAX_MULTIPLICATIONS)
+        return fail_shapes(scope, node, left, right, "that is too much work for a sheet");
+    att_tensor_matrix *product = att_matrix_new(scope->arena, left->rows, right->cols);
+    if (!product)
+        return att_fail_memory(scope->err);
+    multiply_into(product, left, right);
+    product->row_labels = left->row_labels;
+    product->col_labels = right->col_labels;
+    *out = product;
+    return ATT_OK;
+}
+
+att_status att_eval_binary(const att_scope *scope, const att_expr *node, att_value *out)
+{
+    const att_tensor_matrix *left;
+    const att_tensor_matrix *right;
+    att_tensor_matrix *result;
+    ATT_TRY(att_eval_matrix(scope, node->child[0], &left));
+    ATT_TRY(att_eval_matrix(scope, node->child[1], &right));
+    if (node->op == ATT_OP_MULTIPLY)
+        ATT_TRY(multiply(scope, node, left, right, &result));
+    else if (node->op == ATT_OP_DIVIDE)
+        ATT_TRY(divide(scope, node, left, right, &result));
+    else
+        ATT_TRY(elementwise(scope, node, left, right, &result));
+    *out = (att_value){ .kind = ATT_VALUE_MATRIX, .matrix = result };
+    return ATT_OK;
+}

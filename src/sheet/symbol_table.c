@@ -1,0 +1,67 @@
+/* The table of names: open addressing, never more than half full. */
+#include "sheet/symbol_table.h"
+
+#include <string.h>
+
+/* FNV-1a. */
+static size_t hash(const char *name)
+{
+    uint64_t value = UINT64_C(14695981039346656037);
+    for (; *name; name++)
+        value = (value ^ (unsigned char)*name) * UINT64_C(1099511628211);
+    return (size_t)(value ^ value >> 32);
+}
+
+/* The row that holds `name`, or the free one where it belongs. */
+static att_symbol *find_slot(const att_symbol_table *names, const char *name)
+{
+    size_t at = hash(name) & (names->capacity - 1);
+    while (names->slots[at].name && strcmp(names->slots[at].name, name) != 0)
+        at = (at + 1) & (names->capacity - 1);
+    return &names->slots[at];
+}
+
+static bool grow(att_symbol_table *names, att_arena *arena)
+{
+    att_symbol_table larger = { .capacity = names->capacity ? names->capacity * 2 : 64,
+                                .count = names->count };
+    larger.slots = att_arena_alloc(arena, larger.capacity, sizeof *larger.slots);
+    if (!larger.slots)
+        return false;
+    for (size_t i = 0; i < names->capacity; i++)
+        if (names->slots[i].name)
+            *find_slot(&larger, names->slots[i].name) = names->slots[i];
+    *names = larger;
+    return true;
+}
+
+att_symbol *att_symbol_table_get(const att_symbol_table *names, const char *name)
+{
+    if (names->capacity == 0)
+        return NULL;
+    att_symbol *row = find_slot(names, name);
+    return row->name ? row : NULL;
+}
+
+bool att_symbol_table_set(att_symbol_table *names, att_arena *arena, const char *name,
+                          const att_value *value, size_t step)
+{
+    if (2 * (names->count + 1) > names->capacity && !grow(names, arena))
+        return false;
+    att_symbol *row = find_slot(names, name);
+    if (!row->name)
+        names->count++;
+    *row = (att_symbol){ name, *value, step };
+    return true;
+}
+
+const char *att_symbol_table_suggest(const att_symbol_table *names, const char *name)
+{
+    enum { MAX_NAMES = 1024 };
+    const char *known[MAX_NAMES];
+    size_t count = 0;
+    for (size_t i = 0; i < names->capacity && count < MAX_NAMES; i++)
+        if (names->slots[i].name)
+            known[count++] = names->slots[i].name;
+    return att_suggest(name, known, count);
+}

@@ -1,0 +1,30 @@
+/* The names a sheet has given to values so far. */
+#ifndef ATT_SHEET_SYMBOL_TABLE_H
+#define ATT_SHEET_SYMBOL_TABLE_H
+
+#include "sheet/function.h"
+
+/* A hash table in an arena; start from {0}. */
+typedef struct att_symbol_table {
+    struct att_symbol *slots;
+    size_t capacity; /* a power of two, or 0 */
+    size_t count;
+} att_symbol_table;
+
+typedef struct att_symbol {
+    const char *name; /* NULL: free */
+    att_value value;
+    size_t step; /* the step that shows it */
+} att_symbol;
+
+/* The row of `name`, or NULL. */
+att_symbol *att_symbol_table_get(const att_symbol_table *names, const char *name);
+
+/* Gives `name`, which must live as long as the arena, a value. False when memory is out. */
+bool att_symbol_table_set(att_symbol_table *names, att_arena *arena, const char *name,
+                          const att_value *value, size_t step);
+
+/* The known name nearest to `name`, or NULL. */
+const char *att_symbol_table_suggest(const att_symbol_table *names, const char *name);
+
+#endif

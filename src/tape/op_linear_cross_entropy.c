@@ -1,0 +1,335 @@
+/* The loss of an output layer: a linear layer to one score per class, and cross-entropy, as one
+ * operation. Scores are worked out for some rows at a time and never kept: with large vocabularies
+ * they would be most of what a training step needs of memory. What backward needs is worked out at
+ * once, while they are there: the gradient of a sum is known but for its factor. */
+#include "base/parallel.h"
+#include "tape/op_util.h"
+#include "tape/ops.h"
+
+#include <math.h>
+#include <string.h>
+
+enum { LINEAR_CE_X, LINEAR_CE_W, LINEAR_CE_BIAS, LINEAR_CE_INPUT_COUNT };
+
+enum { MAX_LOGITS = 1 << 22 };
+
+typedef struct linear_ce {
+    bool transposed;
+    const int32_t *targets; /* [rows] */
+    float label_smoothing;
+    att_token_loss *losses; /* [rows] or NULL */
+} linear_ce;
+
+/* Gradients of the sum of losses, by input; NULL where none is wanted. */
+typedef struct linear_ce_saved {
+    float *grad[LINEAR_CE_INPUT_COUNT];
+} linear_ce_saved;
+
+static int64_t classes_of(const att_node *node)
+{
+    return node->in[LINEAR_CE_W]->shape[!((const linear_ce *)node->options)->transposed];
+}
+
+static bool linear_ce_shape(att_tape *tape, att_node *node)
+{
+    const linear_ce *options = node->options;
+    const att_node *x = node->in[LINEAR_CE_X], *w = node->in[LINEAR_CE_W],
+                   *bias = node->in[LINEAR_CE_BIAS];
+    const int64_t any[2] = { -1, -1 };
+    if (!att_node_check_shape(tape, node, "w", w, 2, any))
+        return false;
+    int64_t classes = classes_of(node), want[ATT_NODE_MAX_RANK] = { -1, -1, -1, -1 };
+    int rank = x->rank > 0 ? x->rank : 1;
+    want[rank - 1] = w->shape[options->transposed];
+    if (!att_node_check_shape(tape, node, "x", x, rank, want) ||
+        (bias && !att_node_check_shape(tape, node, "bias", bias, 1, &classes)))
+        return false;
+    for (int64_t i = 0; i < att_node_rows(x); i++)
+        if (options->targets[i] < 0 || options->targets[i] >= classes) {
+            att_tape_fail(tape, node->op->name, "target %lld is %ld, but there are %lld classes",
+                          (long long)i, (long)options->targets[i], (long long)classes);
+            return false;
+        }
+    att_node_set_shape(node, 0, NULL);
+    return true;
+}
+
+/* ---------------------------------------------------------------- rows */
+
+/* Some rows under way. */
+typedef struct row_block {
+    const att_node *node;
+    int64_t first, rows;
+    float *logits;      /* [rows, classes] */
+    float *logit_grads; /* the same, of the scores; NULL where none are wanted */
+    double *sums;       /* [rows] losses, smoothed */
+} row_block;
+
+/* Whether no score is larger than the target's, nor as large and before it. */
+static bool is_predicted(const float *x, size_t n, size_t target)
+{
+    if (att_kernels_get()->max(x, n) != x[target])
+        return false;
+    for (size_t j = 0; j < target; j++)
+        if (x[j] == x[target])
+            return false;
+    return true;
+}
+
+/* With the part s spread over n classes the loss is (1 - s) of the plain one, and s of what it
+ * would be on average over the classes. */
+static double smoothed_loss(float plain, float lse, float total, size_t n, float smoothing)
+{
+    double s = (double)smoothing;
+    return (1 - s) * (double)plain + s * ((double)lse - (double)total / (double)n);
+}
+
+static void row_losses(void *context, int64_t begin, int64_t end)
+{
+    const row_block *b = context;
+    const linear_ce *options = b->node->options;
+    const att_kernels *kern = att_kernels_get();
+    size_t n = (size_t)classes_of(b->node);
+    for (int64_t i = begin; i < end; i++) {
+        const float *x = b->logits + (size_t)i * n;
+        att_cross_entropy_target target = { (size_t)options->targets[b->first + i], 0 };
+        float lse, plain = kern->cross_entropy(x, n, target, &lse);
+        b->sums[i] = (double)plain;
+        if (options->label_smoothing != 0)
+            b->sums[i] = smoothed_loss(plain, lse, kern->sum(x, n), n, options->label_smoothing);
+        if (options->losses)
+            options->losses[b->first + i] =
+                (att_token_loss){ plain, is_predicted(x, n, target.class) };
+        if (!b->logit_grads)
+            continue;
+        target.label_smoothing = options->label_smoothing;
+        memset(b->logit_grads + (size_t)i * n, 0, n * sizeof(float));
+        kern->cross_entropy_backward(b->logit_grads + (size_t)i * n, 1, x, n, target, lse);
+    }
+}
+
+/* ---------------------------------------------------------------- products */
+
+static bool compute_logits(att_tape *tape, const row_block *b, const float *panels)
+{
+    const att_node *x = b->node->in[LINEAR_CE_X], *bias = b->node->in[LINEAR_CE_BIAS];
+    size_t depth = (size_t)att_node_last_dim(x), classes = (size_t)classes_of(b->node);
+    return att_tape_matmul(tape, &(att_matmul_call){ .batch = 1,
+                                                     .rows = (size_t)b->rows,
+                                                     .columns = classes,
+                                                     .depth = depth,
+                                                     .a = x->value + (size_t)b->first * depth,
+                                                     .a_row_stride = depth,
+                                                     .a_column_stride = 1,
+                                                     .panels = panels,
+                                                     .c = b->logits,
+                                                     .c_row_stride = classes,
+                                                     .bias = bias ? bias->value : NULL });
+}
+
+/* dx = ds wᵀ */
+static bool backward_x(att_tape *tape, const row_block *b, float *dx)
+{
+    const linear_ce *options = b->node->options;
+    size_t depth = (size_t)att_node_last_dim(b->node->in[LINEAR_CE_X]);
+    size_t classes = (size_t)classes_of(b->node);
+    const float *panels =
+        att_node_packed_weights(tape, b->node->in[LINEAR_CE_W], !options->transposed);
+    return panels && att_tape_matmul(tape, &(att_matmul_call){ .batch = 1,
+                                                               .rows = (size_t)b->rows,
+                                                               .columns = depth,
+                                                               .depth = classes,
+                                                               .a = b->logit_grads,
+                                                               .a_row_stride = classes,
+                                                               .a_column_stride = 1,
+                                                               .panels = panels,
+                                                               .c = dx + (size_t)b->first * depth,
+                                                               .c_row_stride = depth });
+}
+
+/* dw += xᵀ ds, or dsᵀ x where w is transposed */
+static bool backward_w(att_tape *tape, const row_block *b, float *dw)
+{
+    const linear_ce *options = b->node->options;
+    size_t depth = (size_t)att_node_last_dim(b->node->in[LINEAR_CE_X]);
+    size_t classes = (size_t)classes_of(b->node);
+    const float *x = b->node->in[LINEAR_CE_X]->value + (size_t)b->first * depth;
+    size_t rows = options->transposed ? classes : depth,
+           columns = options->transposed ? depth : classes;
+    return att_tape_matmul(tape, &(att_matmul_call){ .batch = 1,
+                                                     .rows = rows,
+                                                     .columns = columns,
+                                                     .depth = (size_t)b->rows,
+                                                     .a = options->transposed ? b->logit_grads : x,
+                                                     .a_row_stride = 1,
+                                                     .a_column_stride = rows,
+                                                     .b = options->transposed ? x : b->logit_grads,
+                                                     .b_stride = columns,
+                                                     .c = dw,
+                                                     .c_row_stride = columns,
+                                                     .accumulate = b->first > 0 });
+}
+
+static bool backward_rows(att_tape *tape, const row_block *b, const linear_ce_saved *kept)
+{
+    float *const *grad = kept->grad;
+    return (!grad[LINEAR_CE_X] || backward_x(tape, b, grad[LINEAR_CE_X])) &&
+           (!grad[LINEAR_CE_W] || backward_w(tape, b, grad[LINEAR_CE_W])) &&
+           (!grad[LINEAR_CE_BIAS] ||
+            att_sum_rows(tape, grad[LINEAR_CE_BIAS], b->logit_grads, b->rows, classes_of(b->node)));
+}
+
+/* ---------------------------------------------------------------- the operation */
+
+/* Room for the gradients that will be wanted; those of no rows, and of biases, start from zero. */
+static bool alloc_grads(att_tape *tape, const att_node *node, linear_ce_saved *kept)
+{
+    for (int i = 0; i < LINEAR_CE_INPUT_COUNT; i++) {
+        const att_node *in = node->in[i];
+        kept->grad[i] = NULL;
+        if (!in || !in->requires_grad)
+            continue;
+        kept->grad[i] = att_tape_alloc(tape, in->count, sizeof(float));
+        if (!kept->grad[i])
+            return false;
+        if (i == LINEAR_CE_BIAS || att_node_rows(node->in[LINEAR_CE_X]) == 0)
+            memset(kept->grad[i], 0, (size_t)in->count * sizeof(float));
+    }
+    return true;
+}
+
+static bool run_rows(att_tape *tape, att_node *node, row_block *b, double *total)
+{
+    const linear_ce *options = node->options;
+    int64_t rows = att_node_rows(node->in[LINEAR_CE_X]), classes = classes_of(node);
+    int64_t max = MAX_LOGITS / classes > 64 ? MAX_LOGITS / classes / 64 * 64 : 64;
+    max = rows < max ? rows : max;
+    const float *panels = att_node_packed_weights(tape, node->in[LINEAR_CE_W], options->transposed);
+    b->logits = att_tape_alloc(tape, max * classes, sizeof(float));
+    b->logit_grads =
+        node->requires_grad ? att_tape_alloc(tape, max * classes, sizeof(float)) : NULL;
+    b->sums = att_tape_alloc(tape, max, sizeof(double));
+    if (!panels || !b->sums)
+        return false;
+    for (; b->first < rows; b->first += b->rows) {
+        b->rows = rows - b->first < max ? rows - b->first : max;
+        if (!compute_logits(tape, b, panels))
+            return false;
+        att_parallel_for(b->rows, att_row_grain(8 * classes), row_losses, b);
+        for (int64_t i = 0; i < b->rows; i++)
+            *total += b->sums[i];
+        if (b->logit_grads && !backward_rows(tape, b, node->saved))
+            return false;
+    }
+    return true;
+}
+
+static bool linear_ce_forward(att_tape *tape, att_node *node)
+{
+    row_block b = { .node = node };
+    double total = 0;
+    if (node->requires_grad) {
+        node->saved = att_tape_alloc(tape, 1, sizeof(linear_ce_saved));
+        if (!node->saved || !alloc_grads(tape, node, node->saved))
+            return false;
+    }
+    att_memory_pool_mark mark = att_tape_mark(tape);
+    if (!run_rows(tape, node, &b, &total))
+        return false;
+    att_tape_release_to_mark(tape, mark);
+    node->value[0] = (float)total;
+    return true;
+}
+
+typedef struct axpy_job {
+    float *to;
+    const float *from;
+    float factor;
+} axpy_job;
+
+static void axpy_range(void *context, int64_t begin, int64_t end)
+{
+    const axpy_job *s = context;
+    att_kernels_get()->axpy(s->to + begin, s->factor, s->from + begin, (size_t)(end - begin));
+}
+
+static bool linear_ce_backward(att_tape *tape, att_node *node)
+{
+    const linear_ce_saved *kept = node->saved;
+    for (int i = 0; i < LINEAR_CE_INPUT_COUNT; i++) {
+        axpy_job s = { .from = kept->grad[i], .factor = node->grad[0] };
+        if (s.from)
+            s.to = att_node_grad(tape, node->in[i]);
+        if (s.to)
+            att_parallel_for(node->in[i]->count, att_row_grain(1), axpy_range, &s);
+    }
+    return true;
+}
+
+static void linear_ce_truth(double *value, const att_node *node, const double *const *in)
+{
+    const linear_ce *options = node->options;
+    int64_t depth = att_node_last_dim(node->in[LINEAR_CE_X]), classes = classes_of(node);
+    double s = (double)options->label_smoothing;
+    value[0] = 0;
+    for (int64_t i = 0; i < att_node_rows(node->in[LINEAR_CE_X]); i++) {
+        double total = 0, along = 0;
+        for (int64_t j = 0; j < classes; j++) {
+            double score = in[LINEAR_CE_BIAS] ? in[LINEAR_CE_BIAS][j] : 0;
+            for (int64_t k = 0; k < depth; k++)
+                score += in[LINEAR_CE_X][i * depth + k] *
+                         in[LINEAR_CE_W][options->transposed ? j * depth + k : k * classes + j];
+            total += exp(score);
+            along += (s / (double)classes + (j == options->targets[i] ? 1 - s : 0)) * score;
+        }
+        value[0] += log(total) - along;
+    }
+}
+
+static const int32_t some_targets[] = { 2, 0, 4, 4, 1 };
+
+static const att_op_sample linear_ce_samples[] = {
+    { "plain",
+      3,
+      { { 2, { 5, 3 } }, { 2, { 3, 5 } }, { 1, { 5 } } },
+      &(const linear_ce){ false, some_targets, 0, NULL },
+      0,
+      0 },
+    { "smoothed, transposed, no bias",
+      3,
+      { { 3, { 1, 5, 7 } }, { 2, { 19, 7 } }, { ATT_NOT_GIVEN, { 0 } } },
+      &(const linear_ce){ true, some_targets, 0.1f, NULL },
+      0,
+      0 },
+    { "no rows",
+      3,
+      { { 2, { 0, 3 } }, { 2, { 3, 5 } }, { 1, { 5 } } },
+      &(const linear_ce){ false, some_targets, 0, NULL },
+      0,
+      0 },
+};
+
+const att_op att_op_linear_cross_entropy = {
+    .name = "output-loss",
+    .options_size = sizeof(linear_ce),
+    .shape = linear_ce_shape,
+    .forward = linear_ce_forward,
+    .backward = linear_ce_backward,
+    .truth = linear_ce_truth,
+    .rounding_steps = 60,
+    .samples = linear_ce_samples,
+    .sample_count = sizeof linear_ce_samples / sizeof *linear_ce_samples,
+};
+
+att_node *att_linear_cross_entropy(att_tape *tape, const att_linear_cross_entropy_inputs *in,
+                                   const int32_t *targets, float smoothing, att_token_loss *losses)
+{
+    if (!in->x)
+        return NULL;
+    att_node *const inputs[LINEAR_CE_INPUT_COUNT] = { in->x, in->w, in->bias };
+    const linear_ce options = { in->transposed,
+                                att_tape_copy(tape, targets, att_node_rows(in->x), sizeof *targets),
+                                smoothing, losses };
+    return att_op_apply(tape, &att_op_linear_cross_entropy, inputs, LINEAR_CE_INPUT_COUNT,
+                        &options);
+}

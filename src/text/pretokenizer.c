@@ -1,0 +1,433 @@
+/* Lines as tokens; see tokens.h. */
+#include "text/pretokenizer.h"
+
+#include "base/alloc.h"
+#include "base/error.h"
+#include "base/string.h"
+#include "text/utf8.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#ifdef ATT_HAVE_UTF8PROC
+#include <utf8proc.h>
+#endif
+
+/* Whether all of it is below U+0100, where every character is composed and a cluster of its own. */
+static bool is_latin1(const char *text, size_t length)
+{
+    for (size_t i = 0; i < length; i++)
+        if ((unsigned char)text[i] >= 0xC4) /* leads a character beyond U+00FF */
+            return false;
+    return true;
+}
+
+size_t att_line_valid_prefix(const char *line, size_t length)
+{
+    size_t good = att_utf8_valid_prefix(line, length);
+    const char *zero = good > 0 ? memchr(line, '\0', good) : NULL;
+    return zero ? (size_t)(zero - line) : good;
+}
+
+att_status att_line_validate(const char *line, size_t length, att_error *err)
+{
+    size_t good = att_line_valid_prefix(line, length), start = 0, number = 1;
+    if (good == length)
+        return ATT_OK;
+    for (size_t i = 0; i < good; i++)
+        if (line[i] == '\n') {
+            start = i + 1;
+            number++;
+        }
+    char where[32] = "the line"; /* of a text, which it is */
+    if (memchr(line, '\n', length))
+        snprintf(where, sizeof where, "line %zu", number);
+    return att_fail(err, ATT_BAD_INPUT, NULL, "byte %zu of %s, 0x%02X, is %s", good - start + 1,
+                    where, (unsigned char)line[good], line[good] ? "not UTF-8" : "no text");
+}
+
+/* ---- what depends on Unicode's tables */
+
+#ifdef ATT_HAVE_UTF8PROC
+
+bool att_unicode_is_exact(const char *text, size_t length)
+{
+    (void)text;
+    (void)length;
+    return true;
+}
+
+static utf8proc_int32_t to_lower(utf8proc_int32_t code, void *lower)
+{
+    return *(bool *)lower ? utf8proc_tolower(code) : code;
+}
+
+/* Letters, marks, digits and what connects them. */
+static bool in_word(uint32_t code)
+{
+    utf8proc_category_t category = utf8proc_category((utf8proc_int32_t)code);
+    return (category >= UTF8PROC_CATEGORY_LU && category <= UTF8PROC_CATEGORY_NO) ||
+           category == UTF8PROC_CATEGORY_PC;
+}
+
+static bool breaks_between(uint32_t before, uint32_t after, int32_t *state)
+{
+    return utf8proc_grapheme_break_stateful((utf8proc_int32_t)before, (utf8proc_int32_t)after,
+                                            state);
+}
+
+/* utf8proc works in an array of code points and writes the bytes over it in the end. */
+static att_status normalize_nfc(att_string *out, const char *line, size_t length, bool lower,
+                                att_error *err)
+{
+    const utf8proc_option_t options = UTF8PROC_STABLE | UTF8PROC_COMPOSE;
+    const utf8proc_uint8_t *bytes = (const utf8proc_uint8_t *)line;
+    utf8proc_ssize_t size = (utf8proc_ssize_t)length;
+    utf8proc_ssize_t codes =
+        utf8proc_decompose_custom(bytes, size, NULL, 0, options, to_lower, &lower);
+    utf8proc_int32_t *buffer = codes < 0 ? NULL : att_alloc((size_t)codes + 1, sizeof *buffer);
+    if (!buffer)
+        return codes < 0 && codes != UTF8PROC_ERROR_NOMEM
+                   ? att_fail(err, ATT_BAD_INPUT, NULL, "%s", utf8proc_errmsg(codes))
+                   : att_fail_memory(err);
+    codes = utf8proc_decompose_custom(bytes, size, buffer, codes, options, to_lower, &lower);
+    utf8proc_ssize_t written = codes < 0 ? codes : utf8proc_reencode(buffer, codes, options);
+    att_status status =
+        written < 0 ? ATT_NO_MEMORY : att_string_append(out, (const char *)buffer, (size_t)written);
+    att_free(buffer);
+    return status == ATT_OK ? ATT_OK : att_fail_memory(err);
+}
+
+#else
+
+bool att_unicode_is_exact(const char *text, size_t length)
+{
+    return is_plain(text, length);
+}
+
+static bool in_word(uint32_t code)
+{
+    return att_utf8_identifier_part(code);
+}
+
+static bool breaks_between(uint32_t before, uint32_t after, int32_t *state)
+{
+    (void)before;
+    (void)after;
+    (void)state;
+    return true;
+}
+
+static att_status compose(att_string *out, const char *line, size_t length, bool lower,
+                          att_error *err)
+{
+    (void)lower; /* the caller has seen to what we know */
+    return att_string_append(out, line, length) == ATT_OK ? ATT_OK : att_fail_memory(err);
+}
+
+#endif
+
+/* ---- composing */
+
+/* Small letters of ASCII and Latin-1, whose capitals lie 32 below: A to Z, and À to Þ but for ×,
+ * the second bytes 0x80 to 0x9E after 0xC3. */
+static void lowercase_latin1(char *text, size_t length)
+{
+    for (size_t i = 0; i < length; i++) {
+        unsigned char c = (unsigned char)text[i];
+        bool latin =
+            i > 0 && (unsigned char)text[i - 1] == 0xC3 && c >= 0x80 && c <= 0x9E && c != 0x97;
+        if ((c >= 'A' && c <= 'Z') || latin)
+            text[i] = (char)(c + 32);
+    }
+}
+
+att_status att_line_normalize_nfc(att_string *out, const char *line, size_t length, bool lower,
+                                  att_error *err)
+{
+    out->length = 0;
+    if (!is_latin1(line, length))
+        ATT_TRY(normalize_nfc(out, line, length, lower, err));
+    else if (att_string_append(out, line, length) != ATT_OK)
+        return att_fail_memory(err);
+    if (lower)
+        lowercase_latin1(out->data, out->length);
+    return ATT_OK;
+}
+
+att_status att_document_normalize(att_string *out, att_tokenizer_kind tokens, const char *text,
+                                  size_t length, bool lower, att_error *err)
+{
+    bool exact = tokens == ATT_TOKENIZER_BPE || tokens == ATT_TOKENIZER_BYTE;
+    if (!exact || lower)
+        return att_line_normalize_nfc(out, text, length, lower, err);
+    out->length = 0;
+    return att_string_append(out, text, length) == ATT_OK ? ATT_OK : att_fail_memory(err);
+}
+
+att_status att_line_normalize(att_string *out, att_tokenizer_kind tokens, const char *line,
+                              size_t length, bool lower, att_error *err)
+{
+    ATT_TRY(att_document_normalize(out, tokens, line, length, lower, err));
+    if (tokens != ATT_TOKENIZER_BPE || out->length == 0)
+        return ATT_OK;
+    if (att_string_append(out, " ", 1) != ATT_OK)
+        return att_fail_memory(err);
+    memmove(out->data + 1, out->data, out->length - 1);
+    out->data[0] = ' ';
+    return ATT_OK;
+}
+
+/* ---- splitting */
+
+static bool is_ascii_space(uint32_t code)
+{
+    return code == ' ' || (code >= '\t' && code <= '\r');
+}
+
+static bool is_space(uint32_t code)
+{
+    static const uint32_t others[] = { 0x85,   0xA0,   0x1680, 0x2028, 0x2029,
+                                       0x202F, 0x205F, 0x3000, 0xFEFF };
+    if (is_ascii_space(code) || (code >= 0x2000 && code <= 0x200A))
+        return true;
+    for (size_t i = 0; i < sizeof others / sizeof *others; i++)
+        if (code == others[i])
+            return true;
+    return false;
+}
+
+static size_t code_at(const att_pretokenizer *in, size_t at, uint32_t *code)
+{
+    if (at >= in->length) {
+        *code = 0;
+        return 0;
+    }
+    return att_utf8_decode_lossy(in->text + at, in->length - at, code);
+}
+
+static void skip_spaces(att_pretokenizer *in, bool (*is)(uint32_t code))
+{
+    uint32_t code;
+    size_t bytes;
+    while ((bytes = code_at(in, in->position, &code)) > 0 && is(code))
+        in->position += bytes;
+}
+
+static size_t end_of_cluster(const att_pretokenizer *in, size_t at)
+{
+    uint32_t before, after;
+    int32_t state = 0;
+    at += code_at(in, at, &before);
+    for (size_t bytes; (bytes = code_at(in, at, &after)) > 0; at += bytes) {
+        if (breaks_between(before, after, &state))
+            break;
+        before = after;
+    }
+    return at;
+}
+
+/* An apostrophe or hyphen between letters and a point or comma between digits are inside a word. */
+static bool joins_word(uint32_t before, uint32_t mark, uint32_t after)
+{
+    static const uint32_t marks[] = { '\'', '-', 0x2010, 0x2011, 0x2019 };
+    bool digits = before >= '0' && before <= '9' && after >= '0' && after <= '9';
+    if (mark == '.' || mark == ',')
+        return digits;
+    for (size_t i = 0; i < sizeof marks / sizeof *marks; i++)
+        if (mark == marks[i])
+            return in_word(after);
+    return false;
+}
+
+static size_t end_of_word(const att_pretokenizer *in, size_t at)
+{
+    uint32_t before, code, after;
+    size_t bytes = code_at(in, at, &before);
+    if (!in_word(before))
+        return end_of_cluster(in, at);
+    for (at += bytes; (bytes = code_at(in, at, &code)) > 0; at += bytes) {
+        code_at(in, at + bytes, &after);
+        if (!in_word(code) && !joins_word(before, code, after))
+            break;
+        before = code;
+    }
+    return at;
+}
+
+static size_t end_of_run(const att_pretokenizer *in, size_t at)
+{
+    uint32_t code;
+    size_t bytes;
+    while ((bytes = code_at(in, at, &code)) > 0 && !is_ascii_space(code))
+        at += bytes;
+    return at;
+}
+
+typedef enum piece_kind { PIECE_OTHER, PIECE_ALPHABETIC, PIECE_DIGIT, PIECE_SPACE } piece_kind;
+
+static piece_kind piece_kind_of(uint32_t code)
+{
+    if (code == ' ')
+        return PIECE_SPACE;
+    if (att_utf8_identifier_start(code))
+        return PIECE_ALPHABETIC;
+    return code >= '0' && code <= '9' ? PIECE_DIGIT : PIECE_OTHER;
+}
+
+/* The end of the characters of one kind; *kind receives it. */
+static size_t end_of_kind(const att_pretokenizer *in, size_t at, piece_kind *kind)
+{
+    uint32_t code;
+    size_t bytes = code_at(in, at, &code);
+    *kind = piece_kind_of(code);
+    while (bytes > 0 && piece_kind_of(code) == *kind) {
+        at += bytes;
+        bytes = code_at(in, at, &code);
+    }
+    return at;
+}
+
+static size_t end_of_piece(const att_pretokenizer *in, size_t at)
+{
+    piece_kind kind;
+    size_t end = end_of_kind(in, at, &kind);
+    if (kind != PIECE_SPACE || end == in->length)
+        return end;
+    return end - at > 1 ? end - 1 : end_of_kind(in, end, &kind); /* the last leads a word */
+}
+
+static size_t end_of_line(const att_pretokenizer *in, size_t at)
+{
+    (void)at;
+    return in->length;
+}
+
+static size_t end_of_byte(const att_pretokenizer *in, size_t at)
+{
+    (void)in;
+    return at + 1;
+}
+
+/* Characters keep the spaces between them: those that end the line are cut off at the start. */
+static void trim_end(att_pretokenizer *in)
+{
+    size_t end = 0;
+    uint32_t code;
+    for (size_t at = 0, bytes; (bytes = code_at(in, at, &code)) > 0; at += bytes)
+        if (!is_space(code))
+            end = at + bytes;
+    in->length = end;
+}
+
+bool att_pretokenizer_next(att_pretokenizer *in, const char **token, size_t *length)
+{
+    static const struct {
+        bool (*skip)(uint32_t code); /* between tokens */
+        size_t (*end)(const att_pretokenizer *in, size_t at);
+    } ways[] = {
+        [ATT_TOKENIZER_CHAR] = { NULL, end_of_cluster },
+        [ATT_TOKENIZER_WORD] = { is_space, end_of_word },
+        [ATT_TOKENIZER_SPACE] = { is_ascii_space, end_of_run },
+        [ATT_TOKENIZER_BPE] = { NULL, end_of_piece },
+        [ATT_TOKENIZER_LINE] = { NULL, end_of_line },
+        [ATT_TOKENIZER_BYTE] = { NULL, end_of_byte },
+    };
+    bool words = in->kind == ATT_TOKENIZER_WORD || in->kind == ATT_TOKENIZER_SPACE;
+    bool trims = in->kind == ATT_TOKENIZER_CHAR || in->kind == ATT_TOKENIZER_LINE;
+    att_tokenizer_kind tokens = in->whole_text && words ? ATT_TOKENIZER_BPE : in->kind;
+    if (in->position == 0 && trims && !in->whole_text) {
+        trim_end(in);
+        skip_spaces(in, is_space);
+    } else if (ways[tokens].skip) {
+        skip_spaces(in, ways[tokens].skip);
+    }
+    if (in->position >= in->length)
+        return false;
+    size_t end = ways[tokens].end(in, in->position);
+    *token = in->text + in->position;
+    *length = end - in->position;
+    in->position = end;
+    return true;
+}
+
+/* ---- joining */
+
+/* Whether a word ends (or starts) with a mark that leans on what follows (or precedes). */
+static bool is_among_marks(uint32_t code, const char *marks)
+{
+    uint32_t mark;
+    for (size_t bytes; *marks; marks += bytes) {
+        bytes = att_utf8_decode_lossy(marks, strnlen(marks, 4), &mark);
+        if (mark == code)
+            return true;
+    }
+    return false;
+}
+
+/* The last character of a text that is not empty. */
+static uint32_t last_code(const char *text, size_t length)
+{
+    size_t at = length - 1;
+    while (at > 0 && ((unsigned char)text[at] & 0xC0) == 0x80)
+        at--;
+    uint32_t code;
+    att_utf8_decode_lossy(text + at, length - at, &code);
+    return code;
+}
+
+static size_t count_code(const char *text, size_t length, uint32_t wanted)
+{
+    size_t count = 0;
+    for (size_t at = 0; at < length;) {
+        uint32_t code;
+        at += att_utf8_decode_lossy(text + at, length - at, &code);
+        count += code == wanted;
+    }
+    return count;
+}
+
+/* Quotation marks that open or close by what is before them: straight ones come in turn, and “
+ * closes where „ has opened, as in German. */
+static bool closes_quote(const char *text, size_t length, uint32_t code)
+{
+    enum { LOW_QUOTE = 0x201E, LEFT_QUOTE = 0x201C };
+    if (code == '"')
+        return count_code(text, length, '"') % 2 == 1;
+    return code == LEFT_QUOTE &&
+           count_code(text, length, LOW_QUOTE) > count_code(text, length, LEFT_QUOTE);
+}
+
+/* Whether what follows the line stands close to its last character. */
+static bool opens_quote(const char *text, size_t length)
+{
+    uint32_t last = last_code(text, length);
+    size_t bytes = 1;
+    while (bytes < length && ((unsigned char)text[length - bytes] & 0xC0) == 0x80)
+        bytes++;
+    return (last == '"' || is_among_marks(last, "([{«“„‘¿¡")) &&
+           !closes_quote(text, length - bytes, last);
+}
+
+static bool needs_space(const att_string *out, size_t start, att_tokenizer_kind tokens,
+                        const char *token)
+{
+    if (out->length == start || tokens == ATT_TOKENIZER_CHAR || !*token)
+        return false;
+    if (tokens == ATT_TOKENIZER_SPACE || tokens == ATT_TOKENIZER_LINE)
+        return true;
+    uint32_t first;
+    att_utf8_decode_lossy(token, strnlen(token, 4), &first);
+    const char *line = out->data + start;
+    size_t length = out->length - start;
+    return !is_among_marks(first, ".,;:!?…)]}»”’।॥。、？！") &&
+           !closes_quote(line, length, first) && !opens_quote(line, length);
+}
+
+att_status att_detokenize_append(att_string *out, size_t start, att_tokenizer_kind tokens,
+                                 const char *token)
+{
+    if (needs_space(out, start, tokens, token))
+        ATT_TRY(att_string_puts(out, " "));
+    return att_string_puts(out, token);
+}

@@ -1,0 +1,164 @@
+/* A vocabulary of subwords: learned from what was counted, named for people, and spelt out. */
+#include "text/vocab.h"
+
+#include "base/alloc.h"
+#include "base/error.h"
+#include "base/string.h"
+#include "text/utf8.h"
+#include "text/vocab_internal.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#define VISIBLE_SPACE         "\xE2\x96\x81" /* U+2581 */
+#define REPLACEMENT_CHARACTER "\xEF\xBF\xBD" /* U+FFFD */
+
+/* ---- names */
+
+static att_status write_name(att_string *out, const char *bytes, size_t length)
+{
+    out->length = 0;
+    for (size_t i = 0; i < length; i++) {
+        unsigned char byte = (unsigned char)bytes[i];
+        bool shown = (byte > ' ' && byte != 0x7F) && (byte < 0x80 || length > 1);
+        if (shown)
+            ATT_TRY(att_string_append(out, bytes + i, 1));
+        else if (byte == ' ')
+            ATT_TRY(att_string_puts(out, VISIBLE_SPACE));
+        else
+            ATT_TRY(att_string_printf(out, "<0x%02X>", byte));
+    }
+    return ATT_OK;
+}
+
+/* The bytes of a subword, ours or another's. */
+static const char *token_bytes(const att_vocab *vocab, size_t token, size_t *length)
+{
+    return vocab->sentencepiece ? att_sentencepiece_piece(vocab->sentencepiece, token, length)
+                                : att_bpe_token_bytes(vocab->bpe, token, length);
+}
+
+static att_status make_display_tokens(att_vocab *vocab, att_string *scratch)
+{
+    size_t count = vocab->sentencepiece ? att_sentencepiece_size(vocab->sentencepiece)
+                                        : att_bpe_size(vocab->bpe);
+    vocab->entries = att_alloc_zero(count, sizeof *vocab->entries);
+    if (!vocab->entries)
+        return ATT_NO_MEMORY;
+    vocab->capacity = count;
+    for (size_t i = 0; i < count; i++) {
+        size_t length;
+        const char *bytes = token_bytes(vocab, i, &length);
+        ATT_TRY(write_name(scratch, bytes, length));
+        const char *name = att_arena_strndup(&vocab->strings, scratch->data, scratch->length);
+        if (!name)
+            return ATT_NO_MEMORY;
+        vocab->entries[vocab->count++] =
+            (att_vocab_entry){ .text = name, .length = (uint32_t)scratch->length };
+    }
+    return ATT_OK;
+}
+
+/* The names of subwords in the place of what was counted. */
+static att_status replace_entries(att_vocab *vocab, att_error *err)
+{
+    att_free(vocab->entries);
+    att_free(vocab->slots);
+    att_arena_free(&vocab->strings);
+    vocab->entries = NULL;
+    vocab->slots = NULL;
+    vocab->count = vocab->capacity = vocab->slot_count = 0;
+    att_string scratch = { 0 };
+    att_status status = make_display_tokens(vocab, &scratch);
+    att_string_free(&scratch);
+    return status == ATT_OK ? ATT_OK : att_fail_memory(err);
+}
+
+att_status att_vocab_set_bpe(att_vocab *vocab, att_bpe *subwords, att_error *err)
+{
+    vocab->bpe = subwords;
+    return replace_entries(vocab, err);
+}
+
+att_status att_vocab_set_sentencepiece(att_vocab *vocab, att_sentencepiece *parts, att_error *err)
+{
+    vocab->sentencepiece = parts;
+    return replace_entries(vocab, err);
+}
+
+att_status att_vocab_from_sentencepiece(att_vocab **out, att_sentencepiece *parts, att_error *err)
+{
+    att_status status = att_vocab_new(out, ATT_TOKENIZER_BPE, false, err);
+    if (status != ATT_OK) {
+        att_sentencepiece_free(parts);
+        return status;
+    }
+    status = att_vocab_set_sentencepiece(*out, parts, err);
+    if (status != ATT_OK) {
+        att_vocab_free(*out);
+        *out = NULL;
+    }
+    return status;
+}
+
+/* ---- learning */
+
+att_status att_vocab_train_bpe(att_vocab *vocab, int64_t merges, int64_t least, att_error *err)
+{
+    att_piece *pieces = att_alloc(vocab->count, sizeof *pieces);
+    if (!pieces)
+        return att_fail_memory(err);
+    for (size_t i = 0; i < vocab->count; i++)
+        pieces[i] = (att_piece){ vocab->entries[i].text, vocab->entries[i].length,
+                                 vocab->entries[i].count };
+    att_bpe *subwords;
+    att_status status = att_bpe_train(&subwords, pieces, vocab->count, merges, least, err);
+    att_free(pieces);
+    return status == ATT_OK ? att_vocab_set_bpe(vocab, subwords, err) : status;
+}
+
+/* ---- spelling out */
+
+static att_status concatenate_tokens(const att_vocab *vocab, att_string *out, const int32_t *ids,
+                                     size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        size_t length = strlen(REPLACEMENT_CHARACTER);
+        const char *bytes = REPLACEMENT_CHARACTER;
+        if (ids[i] >= ATT_ID_FIRST)
+            bytes = token_bytes(vocab, (size_t)(ids[i] - ATT_ID_FIRST), &length);
+        else if (ids[i] != ATT_ID_UNK)
+            continue;
+        ATT_TRY(att_string_append(out, bytes, length));
+    }
+    return ATT_OK;
+}
+
+/* Appends a text with U+FFFD for every byte that no line, or no text, can hold. */
+static att_status append_valid_utf8(att_string *out, const char *text, size_t length, bool whole)
+{
+    for (size_t at = 0, bytes; at < length; at += bytes) {
+        uint32_t code;
+        bytes = att_utf8_decode(&code, text + at, length - at);
+        bool good = bytes > 0 && code != 0 && (whole || code != '\n');
+        if (bytes == 0)
+            bytes = 1;
+        ATT_TRY(good ? att_string_append(out, text + at, bytes)
+                     : att_string_puts(out, REPLACEMENT_CHARACTER));
+    }
+    return ATT_OK;
+}
+
+/* The space that was put before the line goes again. */
+att_status att_vocab_decode_subwords(const att_vocab *vocab, att_string *out, const int32_t *ids,
+                                     size_t count)
+{
+    att_string spelt = { 0 };
+    att_status status = concatenate_tokens(vocab, &spelt, ids, count);
+    bool led = vocab->kind == ATT_TOKENIZER_BPE && (!vocab->whole_text || vocab->prepend_bos);
+    size_t lead = led && spelt.length > 0 && spelt.data[0] == ' ';
+    if (status == ATT_OK && spelt.length > lead)
+        status = append_valid_utf8(out, spelt.data + lead, spelt.length - lead, vocab->whole_text);
+    att_string_free(&spelt);
+    return status;
+}

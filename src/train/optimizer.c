@@ -1,0 +1,200 @@
+/* The optimisers; see optimiser.h. What each does to one element is a kernel (kern/kern.h). */
+#include "train/optimizer.h"
+
+#include "base/alloc.h"
+#include "base/error.h"
+#include "base/parallel.h"
+#include "kern/kern.h"
+
+#include <math.h>
+
+/* Elements of a block that one call of a kernel works on. */
+enum { GRAIN = 1 << 14 };
+
+/* The step of whichever optimiser it is. */
+typedef union any_step {
+    att_sgd_step sgd;
+    att_adam_step adam;
+    att_adadelta_step adadelta;
+} any_step;
+
+/* A stretch of all blocks. */
+typedef struct param_slice {
+    float *value;
+    const float *grad;
+    float *moments[ATT_MAX_MOMENTS];
+    size_t count;
+} param_slice;
+
+typedef struct att_optimizer_spec {
+    const char *moments[ATT_MAX_MOMENTS]; /* their names; NULL beyond those there are */
+    void (*prepare)(any_step *out, const att_settings *settings,
+                    const att_optimizer_step_options *step);
+    void (*run)(const att_kernels *kernels, const param_slice *at, const any_step *step);
+} att_optimizer_spec;
+
+/* ---- each optimiser: its step from the settings, and its kernel */
+
+static att_gradient_options gradient_use(const att_optimizer_step_options *step, double pull)
+{
+    return (att_gradient_options){ (float)step->gradient_scale, (float)pull };
+}
+
+static void sgd_prepare(any_step *out, const att_settings *settings,
+                        const att_optimizer_step_options *step)
+{
+    out->sgd = (att_sgd_step){
+        .gradient = gradient_use(step, settings->weight_decay),
+        .learning_rate = (float)step->learning_rate,
+        .momentum = (float)settings->momentum,
+    };
+}
+
+static void sgd_run(const att_kernels *kernels, const param_slice *at, const any_step *step)
+{
+    kernels->sgd(at->value, at->moments[0], at->grad, at->count, &step->sgd);
+}
+
+/* base^n by squaring: the same bits whatever the C library's pow(). */
+static double power(double base, int64_t n)
+{
+    double result = 1;
+    for (; n > 0; n /= 2, base *= base)
+        if (n % 2 == 1)
+            result *= base;
+    return result;
+}
+
+static void adam_prepare(any_step *out, const att_settings *settings,
+                         const att_optimizer_step_options *step)
+{
+    bool apart = settings->optimizer == ATT_OPTIMIZER_ADAMW;
+    out->adam = (att_adam_step){
+        .gradient = gradient_use(step, apart ? 0 : settings->weight_decay),
+        .learning_rate = (float)step->learning_rate,
+        .beta1 = (float)settings->beta1,
+        .beta2 = (float)settings->beta2,
+        .epsilon = (float)settings->epsilon,
+        .weight_decay = apart ? (float)settings->weight_decay : 0,
+        .bias_correction1 = (float)(1 - power(settings->beta1, step->step)),
+        .bias_correction2 = (float)(1 - power(settings->beta2, step->step)),
+    };
+}
+
+static void adam_run(const att_kernels *kernels, const param_slice *at, const any_step *step)
+{
+    kernels->adam(at->value, at->moments[0], at->moments[1], at->grad, at->count, &step->adam);
+}
+
+static void adadelta_prepare(any_step *out, const att_settings *settings,
+                             const att_optimizer_step_options *step)
+{
+    out->adadelta = (att_adadelta_step){
+        .gradient = gradient_use(step, settings->weight_decay),
+        .learning_rate = (float)step->learning_rate,
+        .rho = (float)settings->rho,
+        .epsilon = (float)settings->epsilon,
+    };
+}
+
+static void adadelta_run(const att_kernels *kernels, const param_slice *at, const any_step *step)
+{
+    kernels->adadelta(at->value, at->moments[0], at->moments[1], at->grad, at->count,
+                      &step->adadelta);
+}
+
+static const att_optimizer_spec optimizers[] = {
+    [ATT_OPTIMIZER_SGD] = { { "velocity" }, sgd_prepare, sgd_run },
+    [ATT_OPTIMIZER_ADAM] = { { "mean", "square" }, adam_prepare, adam_run },
+    [ATT_OPTIMIZER_ADAMW] = { { "mean", "square" }, adam_prepare, adam_run },
+    [ATT_OPTIMIZER_ADADELTA] = { { "square", "change" }, adadelta_prepare, adadelta_run },
+};
+
+/* ---- on whole blocks */
+
+att_status att_optimizer_new(att_optimizer *out, att_optimizer_kind kind, size_t size,
+                             att_error *err)
+{
+    *out = (att_optimizer){ .spec = &optimizers[kind], .size = size };
+    for (int i = 0; i < ATT_MAX_MOMENTS && optimizers[kind].moments[i]; i++) {
+        out->moments[i] = att_alloc_zero(size, sizeof *out->moments[i]);
+        if (!out->moments[i])
+            return att_fail_memory(err);
+    }
+    return ATT_OK;
+}
+
+void att_optimizer_free(att_optimizer *optimiser)
+{
+    for (int i = 0; i < ATT_MAX_MOMENTS; i++)
+        att_free(optimiser->moments[i]);
+    *optimiser = (att_optimizer){ 0 };
+}
+
+const char *att_optimizer_moment_name(const att_optimizer *optimiser, int index)
+{
+    return index < ATT_MAX_MOMENTS ? optimiser->spec->moments[index] : NULL;
+}
+
+typedef struct optimizer_job {
+    const att_optimizer *optimizer;
+    const att_kernels *kernels;
+    float *value;
+    const float *grad;
+    any_step step;
+} optimizer_job;
+
+static void update_range(void *context, int64_t begin, int64_t end)
+{
+    const optimizer_job *all = context;
+    param_slice at = { all->value + begin, all->grad + begin, { 0 }, (size_t)(end - begin) };
+    for (int i = 0; i < ATT_MAX_MOMENTS && all->optimizer->moments[i]; i++)
+        at.moments[i] = all->optimizer->moments[i] + begin;
+    all->optimizer->spec->run(all->kernels, &at, &all->step);
+}
+
+void att_optimizer_step(att_optimizer *optimiser, const att_settings *settings, float *value,
+                        const float *grad, const att_optimizer_step_options *step)
+{
+    optimizer_job all = {
+        .optimizer = optimiser, .kernels = att_kernels_get(), .value = value, .grad = grad
+    };
+    optimiser->spec->prepare(&all.step, settings, step);
+    att_parallel_for((int64_t)optimiser->size, GRAIN, update_range, &all);
+}
+
+/* ---- the norm */
+
+typedef struct norm_job {
+    const float *block;
+    double *sums;
+} norm_job;
+
+/* Eight partial sums let the compiler use vectors without changing an order; the square of a float
+ * is exact in double precision, and no sum of them overflows. */
+static void add_squares(void *context, int64_t begin, int64_t end)
+{
+    enum { LANES = 8 };
+    const norm_job *all = context;
+    double lanes[LANES] = { 0 };
+    int64_t i = begin;
+    for (; i + LANES <= end; i += LANES)
+        for (int k = 0; k < LANES; k++)
+            lanes[k] += (double)all->block[i + k] * all->block[i + k];
+    for (; i < end; i++)
+        lanes[i % LANES] += (double)all->block[i] * all->block[i];
+    double sum = 0;
+    for (int k = 0; k < LANES; k++)
+        sum += lanes[k];
+    all->sums[begin / ATT_NORM_BLOCK] = sum;
+}
+
+double att_l2_norm(const float *block, size_t size, double *sums)
+{
+    norm_job all = { block, sums };
+    att_parallel_for((int64_t)size, ATT_NORM_BLOCK, add_squares, &all);
+    double sum = 0;
+    for (size_t i = 0; i * ATT_NORM_BLOCK < size; i++)
+        sum += sums[i];
+    return sqrt(sum);
+}

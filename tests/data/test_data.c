@@ -1,0 +1,277 @@
+/* What a run learns from, as settings ask for it, and the report of it. */
+#include "data/data.h"
+#include "failing_memory.h"
+#include "data/pairs_help.h"
+
+/* Keys and values in turn, ended by NULL; the first is the task. */
+static att_settings *settings_of(const char *const *given)
+{
+    att_settings *settings;
+    assert_int_equal(att_settings_new(&settings, given[0], NULL), ATT_OK);
+    att_error err = { 0 };
+    for (int i = 1; given[i]; i += 2)
+        if (att_settings_set(settings, given[i], given[i + 1], &err) != ATT_OK)
+            fail_msg("%s", err.message);
+    return settings;
+}
+
+#define GIVEN(...) ((const char *const[]){ __VA_ARGS__, NULL })
+
+static att_data load(const char *const *given)
+{
+    att_settings *settings = settings_of(given);
+    att_data data;
+    att_error err = { 0 };
+    if (att_data_load(&data, settings, &err) != ATT_OK)
+        fail_msg("%s:%d: %s", err.place, err.line, err.message);
+    att_settings_free(settings);
+    return data;
+}
+
+static void assert_refused(const char *const *given, const char *place, const char *message)
+{
+    att_settings *settings = settings_of(given);
+    att_data data;
+    att_error err = { 0 };
+    size_t live = att_alloc_live();
+    assert_int_equal(att_data_load(&data, settings, &err), ATT_BAD_INPUT);
+    assert_string_equal(err.message, message);
+    assert_string_equal(err.place, place);
+    assert_int_equal(att_alloc_live(), live);
+    att_settings_free(settings);
+}
+
+static void assert_report(const att_data *data, const char *expected)
+{
+    att_string report = { 0 };
+    assert_int_equal(att_data_report(&report, data), ATT_OK);
+    assert_string_equal(report.data, expected);
+    att_string_free(&report);
+}
+
+static void a_made_up_task_needs_no_file(void **state)
+{
+    (void)state;
+    att_data data =
+        load(GIVEN("reverse", "train-count", "300", "valid-count", "40", "most-length", "6"));
+    assert_int_equal(data.train.pairs, 300);
+    assert_int_equal(data.valid.pairs, 40);
+    assert_int_equal(att_vocab_size(data.source_vocab), 3 + 4);
+    assert_int_equal(data.valid.stats.source.unknown_tokens, 0);
+    assert_int_equal(data.overlapping_sources, 0);
+    att_data_free(&data);
+}
+
+/* max-length is for files; strings are as long as they were asked for. */
+static void long_strings_that_were_asked_for_are_kept(void **state)
+{
+    (void)state;
+    att_data data = load(GIVEN("copy", "train-count", "5", "valid-count", "5", "least-length",
+                               "600", "most-length", "700"));
+    assert_int_equal(data.train.pairs, 5);
+    assert_true(data.train.stats.source.min_length >= 600);
+    att_data_free(&data);
+}
+
+static void vocabularies_come_from_training_alone(void **state)
+{
+    (void)state;
+    put("t", "aab\tx\nab\ty\n");
+    put("v", "ac\tx\nab\tz\n");
+    att_data data = load(GIVEN("pairs", "train", "t", "valid", "v"));
+    assert_int_equal(att_vocab_size(data.source_vocab), 3 + 2);
+    assert_int_equal(att_vocab_size(data.target_vocab), 3 + 2);
+    assert_int_equal(data.valid.stats.source.unknown_tokens, 1);
+    assert_int_equal(data.valid.stats.target.unknown_tokens, 1);
+    assert_int_equal(data.overlapping_sources, 1);
+    assert_int_equal(data.held_out, 0);
+    att_data_free(&data);
+}
+
+static void settings_say_what_tokens_are(void **state)
+{
+    (void)state;
+    put("s", "The cat.\nthe DOG\n");
+    put("t", "a b\nb c\n");
+    att_data data = load(GIVEN("pairs", "source", "s", "target", "t", "valid-source", "s",
+                               "valid-target", "t", "source-tokens", "word", "target-tokens",
+                               "space", "lower", "yes", "min-count", "2"));
+    assert_int_equal(att_vocab_size(data.source_vocab), 3 + 1); /* the */
+    assert_int_equal(att_vocab_size(data.target_vocab), 3 + 1); /* b */
+    assert_int_equal(data.train.stats.source.unknown_tokens, 3);
+    att_data_free(&data);
+}
+
+static void subwords_are_learned_and_the_pairs_read_by_them(void **state)
+{
+    (void)state;
+    put("f", "low lower\tein ei\nlowest low\tei eine\n");
+    att_data data = load(GIVEN("pairs", "train", "f", "valid", "f", "source-tokens", "subword",
+                               "target-tokens", "subword", "subwords", "3"));
+    assert_int_equal(att_vocab_size(data.source_vocab), 3 + 256 + 3); /* lo, low, ▁low */
+    pairs got = { data.train, data.source_vocab, data.target_vocab };
+    assert_pair(&got, 0, "low lower>ein ei");
+    assert_pair(&got, 1, "lowest low>ei eine");
+    int64_t length;
+    att_sequences_get(&data.train.source, 0, &length);
+    assert_int_equal(length, 1 + 3); /* ▁low, ▁low e r */
+    assert_int_equal(data.valid.stats.source.unknown_tokens, 0);
+    att_data_free(&data);
+}
+
+static void one_vocabulary_can_serve_both_sides(void **state)
+{
+    (void)state;
+    put("f", "a b\tb c\nb\tc\n");
+    for (int subwords = 0; subwords < 2; subwords++) {
+        const char *kind = subwords ? "subword" : "space";
+        att_data data = load(GIVEN("pairs", "train", "f", "valid", "f", "source-tokens", kind,
+                                   "target-tokens", kind, "joint", "yes"));
+        assert_ptr_equal(data.source_vocab, data.target_vocab);
+        pairs got = { data.train, data.source_vocab, data.target_vocab };
+        assert_pair(&got, 0, "a b>b c");
+        assert_pair(&got, 1, "b>c");
+        if (!subwords)
+            assert_int_equal(att_vocab_token_count(data.source_vocab, ATT_ID_FIRST), 3); /* b */
+        att_data_free(&data);
+    }
+}
+
+/* How many tokens a line has is known only when subwords are learned: limits hold for those. */
+static void lines_of_too_many_subwords_are_left_out(void **state)
+{
+    (void)state;
+    put("f", "abcdef\tx\nab\tx\n");
+    att_data data = load(GIVEN("pairs", "train", "f", "valid", "f", "source-tokens", "subword",
+                               "subwords", "0", "max-length", "3"));
+    assert_int_equal(data.train.pairs, 1);
+    assert_int_equal(data.train.stats.skipped[ATT_SKIP_LONG_SOURCE], 1);
+    att_data_free(&data);
+}
+
+static void without_a_validation_file_pairs_are_held_out(void **state)
+{
+    (void)state;
+    att_string text = { 0 };
+    for (int i = 0; i < 400; i++)
+        assert_int_equal(att_string_printf(&text, "%d\t%d\n", i, i), ATT_OK);
+    put("t", text.data);
+    att_string_free(&text);
+    att_data data = load(GIVEN("pairs", "train", "t", "hold-out", "0.1"));
+    assert_int_equal(data.train.pairs + data.valid.pairs, 400);
+    assert_int_equal(data.held_out, data.valid.pairs);
+    assert_in_range(data.valid.pairs, 10, 70);
+    assert_int_equal(data.overlapping_sources, 0);
+    att_data_free(&data);
+}
+
+static void the_validation_of_a_model_is_read_by_its_vocabularies(void **state)
+{
+    (void)state;
+    const char *const *given = GIVEN("reverse", "train-count", "50", "valid-count", "20");
+    att_data data = load(given);
+    att_settings *settings = settings_of(given);
+    att_corpus valid;
+    const att_data_read_options how = { .settings = settings,
+                                        .source_vocab = data.source_vocab,
+                                        .target_vocab = data.target_vocab };
+    assert_int_equal(att_data_read(&valid, &how, NULL), ATT_OK);
+    assert_int_equal(valid.pairs, data.valid.pairs);
+    assert_memory_equal(valid.source.ids, data.valid.source.ids,
+                        (size_t)valid.source.offsets[valid.pairs] * sizeof *valid.source.ids);
+    att_corpus_free(&valid);
+    att_settings_free(settings);
+    att_data_free(&data);
+}
+
+static void data_that_teach_nothing_are_refused(void **state)
+{
+    (void)state;
+    put("empty", "");
+    put("blank", "\n\tx\n");
+    put("good", "a\tb\n");
+    assert_refused(GIVEN("pairs", "train", "empty", "valid", "good"), "empty",
+                   "has no pairs to train on");
+    assert_refused(GIVEN("pairs", "train", "blank", "valid", "good"), "blank",
+                   "has no pairs to train on: all 2 lines have an empty side or more tokens than "
+                   "max-length");
+    assert_refused(GIVEN("pairs", "train", "good", "valid", "empty"), "empty",
+                   "has no pairs to validate on");
+    assert_refused(GIVEN("pairs", "train", "good", "hold-out", "0"), "good",
+                   "is too small to hold pairs out of: hold-out 0 left none; give valid");
+    assert_refused(GIVEN("pairs"), "",
+                   "there is nothing to train on: give train, or source and target");
+}
+
+static void the_report_tells_all_that_was_found(void **state)
+{
+    (void)state;
+    put("t", "\xEF\xBB\xBF"
+             "aab\tx y\r\n\nab\ty\n\tz\n\n\n\n\n\nabcdef\tx\n");
+    put("v", "ac\tx\nab\tw y\n");
+    att_data data = load(GIVEN("pairs", "train", "t", "valid", "v", "target-tokens", "space",
+                               "max-length", "5", "min-count", "2"));
+    assert_report(&data,
+                  "training    2 pairs, 5 source and 3 target tokens\n"
+                  "validation  2 pairs, 4 source and 3 target tokens\n"
+                  "source      characters, 2 known; 2 to 3 a line, 2.5 on average\n"
+                  "            unknown: 0 (0.00 %) in training, 1 (25.00 %) in validation\n"
+                  "target      given by spaces, 1 known; 1 to 2 a line, 1.5 on average\n"
+                  "            unknown: 1 (33.33 %) in training, 2 (66.67 %) in validation\n"
+                  "left out    training: 6 empty (lines 2, 5, 6, 7, 8, …), 1 with an empty source "
+                  "(line 4), 1 with a source longer than max-length (line 10)\n"
+                  "note        training: 1 line with the end of DOS, CRLF, taken as any other\n"
+                  "note        training: starts with a byte order mark, which was left out\n"
+                  "note        1 of 2 validation sources (50.0 %) are also in the training data\n");
+    att_data_free(&data);
+}
+
+static void where_all_is_well_the_report_is_four_lines(void **state)
+{
+    (void)state;
+    put("t", "ab\txy\nba\tyx\n");
+    put("v", "aa\txx\n");
+    att_data data = load(GIVEN("pairs", "train", "t", "valid", "v"));
+    assert_report(&data, "training    2 pairs, 4 source and 4 target tokens\n"
+                         "validation  1 pair, 2 source and 2 target tokens\n"
+                         "source      characters, 2 known; 2 to 2 a line, 2.0 on average\n"
+                         "target      characters, 2 known; 2 to 2 a line, 2.0 on average\n");
+    att_data_free(&data);
+}
+
+static att_status load_data(void *context)
+{
+    att_data data;
+    att_status status = att_data_load(&data, context, NULL);
+    att_data_free(&data);
+    return status;
+}
+
+static void every_allocation_may_fail(void **state)
+{
+    (void)state;
+    put("t", "ab\txy\nba\tyx\n");
+    att_settings *settings = settings_of(GIVEN("pairs", "train", "t", "valid", "t"));
+    every_allocation_fails(load_data, settings, 100);
+    att_settings_free(settings);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        IN_FOLDER(a_made_up_task_needs_no_file),
+        IN_FOLDER(long_strings_that_were_asked_for_are_kept),
+        IN_FOLDER(vocabularies_come_from_training_alone),
+        IN_FOLDER(settings_say_what_tokens_are),
+        IN_FOLDER(subwords_are_learned_and_the_pairs_read_by_them),
+        IN_FOLDER(one_vocabulary_can_serve_both_sides),
+        IN_FOLDER(lines_of_too_many_subwords_are_left_out),
+        IN_FOLDER(without_a_validation_file_pairs_are_held_out),
+        IN_FOLDER(the_validation_of_a_model_is_read_by_its_vocabularies),
+        IN_FOLDER(data_that_teach_nothing_are_refused),
+        IN_FOLDER(the_report_tells_all_that_was_found),
+        IN_FOLDER(where_all_is_well_the_report_is_four_lines),
+        IN_FOLDER(every_allocation_may_fail),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

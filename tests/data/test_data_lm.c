@@ -1,0 +1,140 @@
+/* Texts as data: what their tokens stand for is the text again. */
+#include "text/text_help.h"
+
+static const char odd[] = "  Two  spaces,\ttabs\r\nand \xC3\xA9t\xC3\xA9: \xE0\xA6\x95\xE0\xA7\x8D"
+                          "\xE0\xA6\xB7 \xF0\x9F\x91\x8D\n\n\n1234 don't--stop.   \n";
+
+static att_data load(const char *path, const char *const *given)
+{
+    att_data data;
+    att_error err = { 0 };
+    att_settings *settings = text_settings(path, given);
+    if (att_data_load(&data, settings, &err) != ATT_OK)
+        fail_msg("%s", err.message);
+    att_settings_free(settings);
+    return data;
+}
+
+static void assert_fails(const char *bytes, size_t length, const char *const *given,
+                         const char *message)
+{
+    char path[64];
+    att_data data;
+    att_error err = { 0 };
+    text_file(path, bytes, length);
+    att_settings *settings = text_settings(path, given);
+    assert_int_equal(att_data_load(&data, settings, &err), ATT_BAD_INPUT);
+    assert_non_null(strstr(err.message, message));
+    att_settings_free(settings);
+    text_remove(path);
+}
+
+static void append(att_string *out, const att_vocab *words, const att_corpus *corpus)
+{
+    for (int64_t i = 0; i < corpus->target.offsets[1]; i++) {
+        size_t length;
+        const char *bytes = att_vocab_token_bytes(words, corpus->target.ids[i], &length);
+        assert_int_equal(att_string_append(out, bytes, length), ATT_OK);
+    }
+}
+
+static void the_tokens_of_a_text_stand_for_the_text(void **state)
+{
+    (void)state;
+    static const char *const kinds[] = { "char", "word", "subword", "byte" };
+    char path[64];
+    att_string text = { 0 };
+    for (int i = 0; i < 20; i++)
+        assert_int_equal(att_string_append(&text, odd, strlen(odd)), ATT_OK);
+    text_file(path, text.data, text.length);
+    for (size_t k = 0; k < sizeof kinds / sizeof *kinds; k++) {
+        att_string back = { 0 };
+        att_data data = load(path, GIVEN_TEXT("tokens", kinds[k], "subwords", "20"));
+        append(&back, data.target_vocab, &data.train);
+        append(&back, data.target_vocab, &data.valid);
+        if (back.length != text.length || memcmp(back.data, text.data, text.length) != 0)
+            fail_msg("%s: the text is another", kinds[k]);
+        assert_int_equal(data.held_out, 1);
+        assert_null(data.source_vocab);
+        assert_int_equal(data.train.source.offsets[1], 0);
+        att_string_free(&back);
+        att_data_free(&data);
+    }
+    att_string_free(&text);
+    text_remove(path);
+}
+
+static void characters_are_counted_whatever_the_tokens(void **state)
+{
+    (void)state;
+    static const char text[] = "\xC3\xA9"
+                               "a\n\xC3\xA9"
+                               "a\n";
+    char path[64];
+    text_file(path, text, strlen(text));
+    static const char *const kinds[] = { "char", "byte" };
+    for (size_t k = 0; k < 2; k++) {
+        att_data data = load(path, GIVEN_TEXT("tokens", kinds[k], "valid", path));
+        assert_int_equal(data.train.stats.characters, 6);
+        assert_int_equal(data.train.stats.target.tokens, k == 0 ? 6 : 8);
+        assert_int_equal(data.held_out, 0);
+        att_data_free(&data);
+    }
+    text_remove(path);
+}
+
+static void letters_that_only_the_validation_has_are_unknown(void **state)
+{
+    (void)state;
+    char train[64], valid[64];
+    text_file(train, "abababab", 8);
+    text_file(valid, "abxb", 4);
+    att_data data = load(train, GIVEN_TEXT("valid", valid));
+    assert_int_equal(data.valid.stats.target.unknown_tokens, 1);
+    assert_int_equal(data.valid.target.ids[2], ATT_ID_UNK);
+    att_data_free(&data);
+    text_remove(train);
+    text_remove(valid);
+}
+
+static void what_cannot_be_learned_from_is_refused_by_name(void **state)
+{
+    (void)state;
+    assert_fails("", 0, NULL, "has 0 tokens to train on, and two are the least");
+    assert_fails("a", 1, GIVEN_TEXT("hold-out", "0"), "has 1 token to train on");
+    assert_fails("abcd", 4, GIVEN_TEXT("hold-out", "0"), "has nothing left to validate on");
+    assert_fails("ok\nb\xFF"
+                 "c and more",
+                 15, NULL, "byte 5 of the file, 0xFF, is not UTF-8");
+    assert_fails("ok\nb\0c and more", 15, NULL, "byte 5 of the file, 0x00, is no text");
+}
+
+static void bytes_take_what_is_no_text(void **state)
+{
+    (void)state;
+    char path[64];
+    text_file(path,
+              "a\0\xFF"
+              "b",
+              4);
+    att_data data = load(path, GIVEN_TEXT("tokens", "byte", "valid", path));
+    const int32_t wanted[] = { 3 + 'a', 3, 3 + 0xFF, 3 + 'b' };
+    assert_int_equal(data.train.target.offsets[1], 4);
+    assert_memory_equal(data.train.target.ids, wanted, sizeof wanted);
+    assert_int_equal(att_vocab_size(data.target_vocab), 256 + ATT_ID_FIRST);
+    assert_int_equal(data.valid.stats.characters, 4); /* bytes, where it is not UTF-8 */
+    att_data_free(&data);
+    text_remove(path);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(the_tokens_of_a_text_stand_for_the_text),
+        cmocka_unit_test(characters_are_counted_whatever_the_tokens),
+        cmocka_unit_test(letters_that_only_the_validation_has_are_unknown),
+        cmocka_unit_test(what_cannot_be_learned_from_is_refused_by_name),
+        cmocka_unit_test(bytes_take_what_is_no_text),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,268 @@
+/* Tasks made up. */
+#include "data/synthetic_strings.h"
+
+#include "base/alloc.h"
+#include "text/lines.h"
+#include "failing_memory.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+/* Keys and values in turn, ended by NULL; the first is the task. */
+static att_settings *settings_of(const char *const *given)
+{
+    att_settings *settings;
+    assert_int_equal(att_settings_new(&settings, given[0], NULL), ATT_OK);
+    att_error err = { 0 };
+    for (int i = 1; given[i]; i += 2)
+        if (att_settings_set(settings, given[i], given[i + 1], &err) != ATT_OK)
+            fail_msg("%s", err.message);
+    return settings;
+}
+
+#define GIVEN(...) ((const char *const[]){ __VA_ARGS__, NULL })
+
+typedef struct made {
+    att_string train, valid;
+} made;
+
+static made make(const char *const *given)
+{
+    att_settings *settings = settings_of(given);
+    made out = { 0 };
+    att_error err = { 0 };
+    if (att_task_generate(&out.train, &out.valid, settings, &err) != ATT_OK)
+        fail_msg("%s", err.message);
+    att_settings_free(settings);
+    return out;
+}
+
+static void free_made(made *got)
+{
+    att_string_free(&got->train);
+    att_string_free(&got->valid);
+}
+
+static void assert_refused(const char *const *given, const char *message)
+{
+    att_settings *settings = settings_of(given);
+    made out = { 0 };
+    att_error err = { 0 };
+    size_t live = att_alloc_live();
+    assert_int_equal(att_task_generate(&out.train, &out.valid, settings, &err), ATT_BAD_INPUT);
+    assert_string_equal(err.message, message);
+    assert_int_equal(att_alloc_live(), live);
+    att_settings_free(settings);
+}
+
+/* Calls `check` with source and target of each line. */
+static int for_each(const att_string *text, void (*check)(const char *source, const char *target))
+{
+    att_line_reader lines = att_line_reader_start(text->data, text->length);
+    att_line_view line;
+    while (att_line_reader_next(&lines, &line)) {
+        char copy[256];
+        assert_true(line.length < sizeof copy);
+        memcpy(copy, line.text, line.length);
+        copy[line.length] = '\0';
+        char *tab = strchr(copy, '\t');
+        assert_non_null(tab);
+        *tab = '\0';
+        check(copy, tab + 1);
+    }
+    return (int)lines.number;
+}
+
+static void is_reversed(const char *source, const char *target)
+{
+    size_t length = strlen(source);
+    assert_true(length >= 2 && length <= 9 && length == strlen(target));
+    assert_int_equal(strspn(source, "abcd"), length);
+    for (size_t i = 0; i < length; i++)
+        assert_int_equal(source[i], target[length - 1 - i]);
+}
+
+static void is_copied(const char *source, const char *target)
+{
+    assert_string_equal(source, target);
+}
+
+/* In the order of the alphabet "zyx". */
+static void is_sorted(const char *source, const char *target)
+{
+    assert_int_equal(strlen(source), strlen(target));
+    for (size_t i = 1; target[i]; i++)
+        assert_true(target[i - 1] >= target[i]);
+    for (const char *letter = "zyx"; *letter; letter++) {
+        int more = 0;
+        for (size_t i = 0; source[i]; i++)
+            more += (source[i] == *letter) - (target[i] == *letter);
+        assert_int_equal(more, 0);
+    }
+}
+
+static void each_task_does_what_it_is_called(void **state)
+{
+    (void)state;
+    made got = make(GIVEN("reverse", "least-length", "2", "most-length", "9", "train-count", "200",
+                          "valid-count", "50"));
+    assert_int_equal(for_each(&got.train, is_reversed), 200);
+    assert_int_equal(for_each(&got.valid, is_reversed), 50);
+    free_made(&got);
+    got = make(GIVEN("copy", "train-count", "100"));
+    assert_int_equal(for_each(&got.train, is_copied), 100);
+    free_made(&got);
+    got = make(GIVEN("sort", "alphabet", "zyx", "train-count", "100", "valid-count", "10"));
+    assert_int_equal(for_each(&got.train, is_sorted), 100);
+    free_made(&got);
+}
+
+static int by_text(const void *a, const void *b)
+{
+    return strcmp(*(char *const *)a, *(char *const *)b);
+}
+
+static void all_strings_are_different(void **state)
+{
+    (void)state;
+    made got = make(GIVEN("copy", "most-length", "6", "train-count", "1500", "valid-count", "500"));
+    char *lines[2000];
+    int count = 0;
+    for (char *line = strtok(got.train.data, "\n"); line; line = strtok(NULL, "\n"))
+        lines[count++] = line;
+    for (char *line = strtok(got.valid.data, "\n"); line; line = strtok(NULL, "\n"))
+        lines[count++] = line;
+    assert_int_equal(count, 2000);
+    qsort(lines, 2000, sizeof *lines, by_text);
+    for (int i = 1; i < 2000; i++)
+        assert_string_not_equal(lines[i - 1], lines[i]);
+    free_made(&got);
+}
+
+enum { LONGEST = 15 };
+static int lengths[LONGEST + 1];
+
+static void count_length(const char *source, const char *target)
+{
+    (void)target;
+    size_t length = strlen(source);
+    assert_in_range(length, 0, LONGEST);
+    lengths[length]++;
+}
+
+/* Short strings are few; both sides must have some. */
+static void short_strings_go_to_both_sides(void **state)
+{
+    (void)state;
+    made got =
+        make(GIVEN("copy", "most-length", "15", "train-count", "5000", "valid-count", "5000"));
+    for (int side = 0; side < 2; side++) {
+        memset(lengths, 0, sizeof lengths);
+        for_each(side ? &got.valid : &got.train, count_length);
+        assert_true(lengths[2] > 0 && lengths[3] > 0);
+        assert_int_equal(lengths[0], 0);
+    }
+    free_made(&got);
+}
+
+static void lengths_are_spread_evenly(void **state)
+{
+    (void)state;
+    made got = make(GIVEN("copy", "least-length", "6", "most-length", "15"));
+    memset(lengths, 0, sizeof lengths);
+    for_each(&got.train, count_length);
+    for (int i = 8; i <= 15; i++) /* 1000 expected; 5 standard deviations are 150 */
+        assert_in_range(lengths[i], 850, 1150);
+    free_made(&got);
+}
+
+static void a_seed_decides_everything(void **state)
+{
+    (void)state;
+    made one = make(GIVEN("reverse", "train-count", "50")),
+         same = make(GIVEN("reverse", "train-count", "50")),
+         other = make(GIVEN("reverse", "train-count", "50", "data-seed", "2"));
+    assert_string_equal(one.train.data, same.train.data);
+    assert_string_equal(one.valid.data, same.valid.data);
+    assert_string_not_equal(one.train.data, other.train.data);
+    free_made(&one);
+    free_made(&same);
+    free_made(&other);
+}
+
+static void letters_may_be_of_any_script(void **state)
+{
+    (void)state;
+    made got = make(GIVEN("reverse", "alphabet", "äß", "least-length", "3", "most-length", "3",
+                          "train-count", "3", "valid-count", "1"));
+    att_line_reader lines = att_line_reader_start(got.train.data, got.train.length);
+    att_line_view line;
+    assert_true(att_line_reader_next(&lines, &line));
+    assert_int_equal(line.length, 6 + 1 + 6);
+    free_made(&got);
+}
+
+static void an_alphabet_must_be_of_letters_that_stay_apart(void **state)
+{
+    (void)state;
+    assert_refused(GIVEN("copy", "alphabet", "abca"), "alphabet: 'a' is there twice");
+    assert_refused(GIVEN("copy", "alphabet", "a b"), "alphabet: ' ' is no letter");
+    assert_refused(GIVEN("copy", "alphabet", "  "), "alphabet has no letters");
+    assert_refused(GIVEN("copy", "alphabet", "a\tb"), "alphabet: '\\x09' is no letter");
+#ifdef ATT_HAVE_UTF8PROC
+    assert_refused(GIVEN("copy", "alphabet", "가가"), "alphabet: '가' is there twice");
+    assert_refused(GIVEN("copy", "alphabet", "ᅡᄀ"),
+                   "alphabet: 'ᅡ' merges with the letter before it");
+#endif
+}
+
+static void more_strings_than_there_are_are_refused(void **state)
+{
+    (void)state;
+    assert_refused(
+        GIVEN("copy", "alphabet", "ab", "most-length", "3", "train-count", "6", "valid-count", "2"),
+        "train-count and valid-count ask for 8 different strings, at most half of those "
+        "there are: over 'ab' there are 14 of 1 to 3 letters");
+    made got = make(GIVEN("copy", "alphabet", "ab", "most-length", "3", "train-count", "5",
+                          "valid-count", "2"));
+    assert_int_equal(for_each(&got.train, is_copied), 5);
+    assert_int_equal(for_each(&got.valid, is_copied), 2);
+    free_made(&got);
+}
+
+static att_status make_strings(void *settings)
+{
+    made out = { 0 };
+    att_status status = att_task_generate(&out.train, &out.valid, settings, NULL);
+    free_made(&out);
+    return status;
+}
+
+static void every_allocation_may_fail(void **state)
+{
+    (void)state;
+    att_settings *settings = settings_of(GIVEN("sort", "train-count", "3", "valid-count", "1"));
+    every_allocation_fails(make_strings, settings, 50);
+    att_settings_free(settings);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(each_task_does_what_it_is_called),
+        cmocka_unit_test(all_strings_are_different),
+        cmocka_unit_test(short_strings_go_to_both_sides),
+        cmocka_unit_test(lengths_are_spread_evenly),
+        cmocka_unit_test(a_seed_decides_everything),
+        cmocka_unit_test(letters_may_be_of_any_script),
+        cmocka_unit_test(an_alphabet_must_be_of_letters_that_stay_apart),
+        cmocka_unit_test(more_strings_than_there_are_are_refused),
+        cmocka_unit_test(every_allocation_may_fail),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

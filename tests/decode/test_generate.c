@@ -1,0 +1,358 @@
+/* Lines answered by a model: in order, the same alone or among others, and with the attention that
+ * explains them. */
+#include "base/alloc.h"
+#include "failing_memory.h"
+#include "model/model_help.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+/* One model that has learnt to reverse strings over abcd, for all tests. */
+static scene trained;
+
+static int train(void **state)
+{
+    (void)state;
+    static const setting_pair set[] = {
+        { "width", "32" },         { "embed", "16" },  { "most-length", "12" },
+        { "train-count", "1500" }, { "batch", "600" }, { "rate", "0.01" },
+    };
+    scene_new(&trained, set, sizeof set / sizeof *set);
+    scene_learn(&trained, 14, NULL);
+    return 0;
+}
+
+static int forget(void **state)
+{
+    (void)state;
+    scene_free(&trained);
+    return 0;
+}
+
+static att_outputs *answers_to(const char *const *lines, size_t count,
+                               const att_generate_options *how)
+{
+    att_outputs *answers;
+    att_error err = { 0 };
+    if (att_model_generate(&answers, trained.model, lines, count, how, &err) != ATT_OK)
+        fail_msg("%s", err.message);
+    assert_int_equal(att_outputs_count(answers), count);
+    return answers;
+}
+
+static void answers_come_in_order_and_an_empty_line_has_an_empty_one(void **state)
+{
+    (void)state;
+    static const char *const lines[] = { "abc", "", "d", "   ", "bbbbbca" };
+    static const char *const wanted[] = { "cba", "", "d", "", "acbbbbb" };
+    att_outputs *answers = answers_to(lines, 5, NULL);
+    for (size_t i = 0; i < 5; i++) {
+        const att_output *answer = att_outputs_get(answers, i);
+        assert_string_equal(answer->text, wanted[i]);
+        assert_false(answer->truncated);
+        assert_null(answer->weights);
+    }
+    assert_int_equal(att_outputs_get(answers, 1)->target_count, 0);
+    assert_int_equal(att_outputs_get(answers, 0)->target_count, 4);
+    assert_string_equal(att_outputs_get(answers, 0)->target_tokens[3], "<end>");
+    assert_null(att_outputs_get(answers, 5));
+    att_outputs_free(answers);
+}
+
+/* That the weights lie where they should is for tests/train/test_learns.c to say. */
+static void a_map_has_a_row_for_each_output_and_weights_that_add_to_one(void **state)
+{
+    (void)state;
+    static const char *const line = "abacadabacc";
+    const int64_t n = 11;
+    att_outputs *answers = answers_to(&line, 1, &(att_generate_options){ .attention = true });
+    const att_output *answer = att_outputs_get(answers, 0);
+    assert_string_equal(answer->text, "ccabadacaba");
+    att_map map;
+    assert_true(att_output_map(&map, answer));
+    assert_int_equal(map.queries, n + 1);
+    assert_int_equal(map.keys, n);
+    assert_string_equal(map.key_labels[3], "c");
+    assert_string_equal(map.query_labels[3], "b");
+    assert_string_equal(map.query_labels[n], "<end>");
+    for (int64_t t = 0; t <= n; t++) {
+        double sum = 0;
+        for (int64_t i = 0; i < n; i++)
+            sum += map.weights[t * n + i];
+        assert_true(fabs(sum - 1) < 12 * 0x1p-24); /* roundings of the floats added */
+    }
+    att_outputs_free(answers);
+}
+
+static void without_weights_there_is_no_map(void **state)
+{
+    (void)state;
+    static const char *const line = "ab";
+    att_outputs *answers = answers_to(&line, 1, NULL);
+    att_map map;
+    assert_false(att_output_map(&map, att_outputs_get(answers, 0)));
+    att_outputs_free(answers);
+}
+
+/* Many lines, enough for several batches: each as if it were alone. */
+static void an_answer_does_not_depend_on_what_else_is_asked(void **state)
+{
+    (void)state;
+    enum { COUNT = 900 };
+    static char text[COUNT][16];
+    const char *lines[COUNT];
+    for (size_t i = 0; i < COUNT; i++) {
+        size_t length = i * 7 % 13;
+        for (size_t j = 0; j < length; j++)
+            text[i][j] = (char)('a' + (i * 31 + j * j * 17 + i * j) % 5); /* an unknown e too */
+        lines[i] = text[i];
+    }
+    const att_generate_options how = { .attention = true };
+    att_outputs *all = answers_to(lines, COUNT, &how);
+    for (size_t i = 0; i < COUNT; i += 23) {
+        att_threads_set(1 + (int)(i % 3));
+        att_outputs *one = answers_to(&lines[i], 1, &how);
+        const att_output *a = att_outputs_get(all, i), *b = att_outputs_get(one, 0);
+        assert_string_equal(a->text, b->text);
+        assert_true(a->score == b->score);
+        assert_int_equal(a->target_count, b->target_count);
+        size_t cells = (size_t)(a->target_count * a->source_count);
+        if (cells > 0)
+            assert_memory_equal(a->weights, b->weights, cells * sizeof *a->weights);
+        att_outputs_free(one);
+    }
+    att_threads_set(0);
+    att_outputs_free(all);
+}
+
+static void an_answer_that_is_given_is_followed_and_scored(void **state)
+{
+    (void)state;
+    static const char *const line = "abc", *const right = "cba", *const wrong = "dd";
+    att_outputs *own = answers_to(&line, 1, NULL);
+    att_outputs *good = answers_to(&line, 1, &(att_generate_options){ .targets = &right });
+    att_outputs *bad = answers_to(&line, 1, &(att_generate_options){ .targets = &wrong });
+    assert_string_equal(att_outputs_get(bad, 0)->text, "dd");
+    assert_true(att_outputs_get(good, 0)->score == att_outputs_get(own, 0)->score);
+    assert_true(att_outputs_get(bad, 0)->score < att_outputs_get(own, 0)->score - 3);
+    att_outputs_free(own);
+    att_outputs_free(good);
+    att_outputs_free(bad);
+}
+
+static void an_answer_is_cut_at_the_most_tokens(void **state)
+{
+    (void)state;
+    static const char *const line = "abcd";
+    att_outputs *answers =
+        answers_to(&line, 1, &(att_generate_options){ .decoding.max_output_length = 2 });
+    assert_string_equal(att_outputs_get(answers, 0)->text, "dc");
+    assert_true(att_outputs_get(answers, 0)->truncated);
+    assert_int_equal(att_outputs_get(answers, 0)->target_count, 2);
+    att_outputs_free(answers);
+}
+
+static void unknown_tokens_are_counted_and_shown_as_they_were_typed(void **state)
+{
+    (void)state;
+    static const char *const line = "a\xc3\xa9z";
+    att_outputs *answers = answers_to(&line, 1, NULL);
+    const att_output *answer = att_outputs_get(answers, 0);
+    assert_int_equal(answer->unknown_tokens, 2);
+    assert_int_equal(answer->source_count, 3);
+    assert_string_equal(answer->source_tokens[1], "\xc3\xa9");
+    att_outputs_free(answers);
+}
+
+static void a_line_that_is_no_text_is_named(void **state)
+{
+    (void)state;
+    static const char *const lines[] = { "ab", "c\xff", "d" };
+    att_outputs *answers;
+    att_error err = { 0 };
+    assert_int_equal(att_model_generate(&answers, trained.model, lines, 3, NULL, &err),
+                     ATT_BAD_INPUT);
+    assert_null(answers);
+    assert_int_equal(err.line, 2);
+}
+
+static void an_answer_as_json_has_everything(void **state)
+{
+    (void)state;
+    static const char *const line = "a";
+    att_outputs *answers = answers_to(&line, 1, &(att_generate_options){ .attention = true });
+    att_string out = { 0 };
+    assert_int_equal(att_output_json(&out, att_outputs_get(answers, 0), NULL), ATT_OK);
+    assert_memory_equal(out.data, "{\"text\":\"a\",\"score\":-", 21);
+    assert_non_null(strstr(out.data, ",\"cut\":false,\"unknown\":0,\"source\":[\"a\"],\"target\":"
+                                     "[\"a\",\"<end>\"],\"scores\":[-"));
+    assert_non_null(strstr(out.data, ",\"attention\":[[1],[1]]}\n"));
+    att_string_free(&out);
+    att_outputs_free(answers);
+}
+
+/* A recurrent model has one head in one layer: all the ways to ask for it are the same map. */
+static void heads_can_be_chosen_and_one_that_there_is_not_is_refused(void **state)
+{
+    (void)state;
+    static const char *const line = "abc";
+    att_outputs *answers =
+        answers_to(&line, 1, &(att_generate_options){ .attention = true, .all_heads = true });
+    const att_output *answer = att_outputs_get(answers, 0);
+    att_map whole, layer;
+    assert_int_equal(answer->layers, 1);
+    assert_int_equal(answer->heads, 1);
+    assert_true(att_output_map(&whole, answer));
+    assert_true(att_output_layer_map(&layer, answer, 1));
+    assert_int_equal(layer.panels, 1);
+    assert_memory_equal(whole.weights, layer.weights, 4 * 3 * sizeof *whole.weights);
+    assert_false(att_output_layer_map(&layer, answer, 2));
+    att_string out = { 0 };
+    assert_int_equal(att_output_json(&out, answer, NULL), ATT_OK);
+    assert_non_null(strstr(out.data, ",\"heads\":[[[["));
+    att_string_free(&out);
+    att_outputs_free(answers);
+
+    static const att_generate_options wrong[] = { { .attention = true, .layer = 2 },
+                                                  { .attention = true, .head = 3 } };
+    static const char *const said[] = { "there is no layer 2: the model has 1",
+                                        "there is no head 3: the model has 1" };
+    for (size_t i = 0; i < 2; i++) {
+        att_error err = { 0 };
+        assert_int_equal(att_model_generate(&answers, trained.model, &line, 1, &wrong[i], &err),
+                         ATT_BAD_INPUT);
+        assert_string_equal(err.message, said[i]);
+    }
+}
+
+static void the_next_best_hang_on_to_the_best(void **state)
+{
+    (void)state;
+    static const char *const lines[] = { "abcd", "" };
+    const att_generate_options how = { .decoding = { .beam = 4, .n_best = 3 }, .attention = true };
+    att_outputs *answers = answers_to(lines, 2, &how);
+    const att_output *answer = att_outputs_get(answers, 0);
+    assert_int_equal(answer->alternative_count, 2);
+    assert_true(answer->normalized_score > answer->alternatives[0].normalized_score);
+    assert_true(answer->alternatives[0].normalized_score >
+                answer->alternatives[1].normalized_score);
+    for (int64_t i = 0; i < 2; i++) {
+        const att_output *other = &answer->alternatives[i];
+        assert_string_not_equal(other->text, answer->text);
+        assert_ptr_equal(other->source_tokens, answer->source_tokens);
+        assert_non_null(other->weights);
+        assert_true(other->normalized_score == other->score / (double)other->target_count);
+    }
+    assert_int_equal(att_outputs_get(answers, 1)->alternative_count, 0);
+    att_string json = { 0 };
+    assert_int_equal(att_output_json(&json, answer, NULL), ATT_OK);
+    assert_non_null(strstr(json.data, ",\"others\":[{\"text\":\""));
+    att_string_free(&json);
+    att_outputs_free(answers);
+}
+
+static void an_answer_begins_with_its_prefix(void **state)
+{
+    (void)state;
+    static const char *const lines[] = { "abc", "abc", "abc" };
+    static const char *const prefixes[] = { "dd", "", "cb" };
+    att_outputs *answers = answers_to(lines, 3, &(att_generate_options){ .prefixes = prefixes });
+    assert_memory_equal(att_outputs_get(answers, 0)->text, "dd", 2);
+    assert_string_equal(att_outputs_get(answers, 1)->text, "cba");
+    assert_string_equal(att_outputs_get(answers, 2)->text, "cba");
+    att_outputs_free(answers);
+}
+
+/* An empty target is an end at once, and not an answer of the model's own. */
+static void an_empty_target_is_followed_too(void **state)
+{
+    (void)state;
+    static const char *const line = "abc", *const nothing = "";
+    att_outputs *answers = answers_to(&line, 1, &(att_generate_options){ .targets = &nothing });
+    assert_string_equal(att_outputs_get(answers, 0)->text, "");
+    assert_int_equal(att_outputs_get(answers, 0)->target_count, 1);
+    assert_true(att_outputs_get(answers, 0)->score < 0);
+    att_outputs_free(answers);
+}
+
+static void a_line_that_is_too_long_is_refused_or_cut(void **state)
+{
+    (void)state;
+    static const char *const lines[] = { "ab", "abcdd", "dcb" };
+    att_generate_options how = { .max_input_length = 3 };
+    att_outputs *answers;
+    att_error err = { 0 };
+    assert_int_equal(att_model_generate(&answers, trained.model, lines, 3, &how, &err),
+                     ATT_BAD_INPUT);
+    assert_int_equal(err.line, 2);
+    assert_string_equal(err.message, "has 5 tokens, and 3 are the most");
+    how.input_overflow = ATT_OVERFLOW_TRUNCATE;
+    answers = answers_to(lines, 3, &how);
+    assert_string_equal(att_outputs_get(answers, 1)->text, "cba");
+    assert_int_equal(att_outputs_get(answers, 1)->truncated_input_tokens, 2);
+    assert_int_equal(att_outputs_get(answers, 1)->source_count, 3);
+    assert_int_equal(att_outputs_get(answers, 2)->truncated_input_tokens, 0);
+    att_outputs_free(answers);
+}
+
+/* Each token of the answer, without the end, and the source token it has most of. */
+static void an_alignment_is_where_the_weights_are_largest(void **state)
+{
+    (void)state;
+    static const double weights[] = { 0.2, 0.5, 0.3, 0.4, 0.3, 0.4, 0.9, 0.1, 0 };
+    att_output answer = { .source_count = 3, .target_count = 3, .weights = weights };
+    att_string out = { 0 };
+    assert_int_equal(att_output_alignment(&out, &answer, NULL), ATT_OK);
+    assert_string_equal(out.data, "1-0 0-1");
+    out.length = 0;
+    answer.truncated = true; /* then the last token is none */
+    assert_int_equal(att_output_alignment(&out, &answer, NULL), ATT_OK);
+    assert_string_equal(out.data, "1-0 0-1 0-2");
+    answer.weights = NULL;
+    assert_int_equal(att_output_alignment(&out, &answer, NULL), ATT_BAD_INPUT);
+    att_string_free(&out);
+}
+
+static att_status answer_some(void *context)
+{
+    static const char *const lines[] = { "abc", "", "dd" };
+    static const att_generate_options how = {
+        .decoding = { .beam = 3, .n_best = 2, .no_repeat_ngram = 4 },
+        .attention = true,
+        .all_heads = true
+    };
+    att_outputs *answers;
+    att_status status = att_model_generate(&answers, context, lines, 3, &how, NULL);
+    att_outputs_free(answers);
+    return status;
+}
+
+static void every_failing_allocation_is_told_and_loses_nothing(void **state)
+{
+    (void)state;
+    assert_int_equal(answer_some(trained.model), ATT_OK); /* packs the weights, which stay */
+    assert_true(every_allocation_fails(answer_some, trained.model, 10000) > 20);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(answers_come_in_order_and_an_empty_line_has_an_empty_one),
+        cmocka_unit_test(a_map_has_a_row_for_each_output_and_weights_that_add_to_one),
+        cmocka_unit_test(without_weights_there_is_no_map),
+        cmocka_unit_test(an_answer_does_not_depend_on_what_else_is_asked),
+        cmocka_unit_test(an_answer_that_is_given_is_followed_and_scored),
+        cmocka_unit_test(an_answer_is_cut_at_the_most_tokens),
+        cmocka_unit_test(unknown_tokens_are_counted_and_shown_as_they_were_typed),
+        cmocka_unit_test(a_line_that_is_no_text_is_named),
+        cmocka_unit_test(an_answer_as_json_has_everything),
+        cmocka_unit_test(heads_can_be_chosen_and_one_that_there_is_not_is_refused),
+        cmocka_unit_test(the_next_best_hang_on_to_the_best),
+        cmocka_unit_test(an_answer_begins_with_its_prefix),
+        cmocka_unit_test(an_empty_target_is_followed_too),
+        cmocka_unit_test(a_line_that_is_too_long_is_refused_or_cut),
+        cmocka_unit_test(an_alignment_is_where_the_weights_are_largest),
+        cmocka_unit_test(every_failing_allocation_is_told_and_loses_nothing),
+    };
+    return cmocka_run_group_tests(tests, train, forget);
+}

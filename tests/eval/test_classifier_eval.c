@@ -1,0 +1,188 @@
+/* A model that sorts, measured: the figures are those of its own verdicts, and what cannot be
+ * measured is refused by name. */
+#include "model/classifier_help.h"
+
+#include "metrics/classification.h"
+
+#include <math.h>
+
+#ifdef ATT_HAVE_JANSSON
+#include <jansson.h>
+#endif
+
+static scene trained;
+static char path[32];
+
+static int train(void **state)
+{
+    (void)state;
+    label_scene_new(&trained, NULL, 0);
+    scene_learn(&trained, 12, NULL); /* not all of it: there must be mistakes to count */
+    write_sentences(path, 300);
+    return 0;
+}
+
+static int forget(void **state)
+{
+    (void)state;
+    unlink(path);
+    scene_free(&trained);
+    return 0;
+}
+
+static att_classifier_eval *measure(const att_eval_options *how)
+{
+    att_classifier_eval *scores;
+    att_error err = { 0 };
+    if (att_model_evaluate_classifier(&scores, trained.model, path, how, NULL, &err) != ATT_OK)
+        fail_msg("%s", err.message);
+    return scores;
+}
+
+static void the_counts_are_those_of_the_verdicts(void **state)
+{
+    (void)state;
+    att_classifier_eval *scores = measure(NULL);
+    int64_t counts[9] = { 0 };
+    double loss = 0;
+    char line[256];
+    FILE *file = fopen(path, "r");
+    assert_non_null(file);
+    while (fgets(line, sizeof line, file)) {
+        char *tab = strchr(line, '\t');
+        *tab = tab[strlen(tab) - 1] = '\0';
+        const char *sentence = line;
+        att_predictions *verdicts;
+        assert_int_equal(att_model_classify(&verdicts, trained.model, &sentence, 1, NULL, NULL),
+                         ATT_OK);
+        const att_prediction *verdict = att_predictions_get(verdicts, 0);
+        int64_t truth = 0;
+        while (strcmp(att_model_label(trained.model, (size_t)truth), tab + 1) != 0)
+            truth++;
+        counts[truth * 3 + verdict->label]++;
+        loss -= log(verdict->probabilities[truth]);
+        att_predictions_free(verdicts);
+    }
+    fclose(file);
+    assert_int_equal(scores->lines, 300);
+    assert_int_equal(scores->labels, 3);
+    assert_memory_equal(scores->confusion, counts, sizeof counts);
+    assert_true(scores->accuracy == att_confusion_accuracy(counts, 3));
+    assert_true(scores->macro_f1 == att_confusion_macro_f1(counts, 3));
+    assert_true(scores->accuracy < 1);
+    assert_true(fabs(scores->loss - loss / 300) < 1e-6);
+    assert_true(isnan(scores->accuracy_interval.low));
+    att_classifier_eval_free(scores);
+}
+
+static void an_interval_holds_the_accuracy(void **state)
+{
+    (void)state;
+    const att_eval_options how = { .metric_options = { .resamples = 200, .seed = 1 } };
+    att_classifier_eval *scores = measure(&how);
+    assert_true(scores->accuracy_interval.low < scores->accuracy);
+    assert_true(scores->accuracy_interval.high > scores->accuracy);
+    att_classifier_eval_free(scores);
+}
+
+static void without_a_file_what_was_held_out_is_measured(void **state)
+{
+    (void)state;
+    char train_file[32];
+    att_classifier_eval *scores;
+    att_error err = { 0 };
+    write_sentences(train_file, 80);
+    trained.settings->train = train_file; /* the same sentences, in another place */
+    if (att_model_evaluate_classifier(&scores, trained.model, NULL, NULL, NULL, &err) != ATT_OK)
+        fail_msg("%s", err.message);
+    assert_int_equal(scores->lines, trained.data.valid.pairs);
+    att_classifier_eval_free(scores);
+    unlink(train_file);
+}
+
+static void refused(const char *text, const char *wanted)
+{
+    char file_path[] = "/tmp/attend-label-bad-XXXXXX";
+    int made = mkstemp(file_path);
+    assert_true(made >= 0);
+    assert_int_equal(write(made, text, strlen(text)), strlen(text));
+    close(made);
+    att_classifier_eval *scores;
+    att_error err = { 0 };
+    assert_int_equal(
+        att_model_evaluate_classifier(&scores, trained.model, file_path, NULL, NULL, &err),
+        ATT_BAD_INPUT);
+    assert_null(scores);
+    assert_string_equal(err.message, wanted);
+    unlink(file_path);
+}
+
+static void what_cannot_be_measured_is_named(void **state)
+{
+    (void)state;
+    refused("a b\tmany\na\tlots\n", "the label 'lots' is none of those that were learned");
+    refused("a b many\n", "expected sentence<TAB>label, found no tab");
+    refused("\n\tmany\na\t\n", "has no sentences to measure on");
+}
+
+static void what_is_left_out_is_told(void **state)
+{
+    (void)state;
+    char file_path[] = "/tmp/attend-label-bad-XXXXXX";
+    static const char text[] = "\tmany\na\t\nb\tfew\n";
+    int made = mkstemp(file_path);
+    assert_int_equal(write(made, text, strlen(text)), strlen(text));
+    close(made);
+    att_classifier_eval *scores;
+    att_string notes = { 0 };
+    assert_int_equal(
+        att_model_evaluate_classifier(&scores, trained.model, file_path, NULL, &notes, NULL),
+        ATT_OK);
+    assert_int_equal(scores->lines, 1);
+    assert_non_null(strstr(notes.data, "1 with an empty source (line 1)"));
+    att_string_free(&notes);
+    att_classifier_eval_free(scores);
+    unlink(file_path);
+}
+
+#ifdef ATT_HAVE_JANSSON
+
+static void figures_are_one_line_of_json(void **state)
+{
+    (void)state;
+    const att_eval_options how = { .metric_options = { .resamples = 50, .seed = 1 } };
+    att_classifier_eval *scores = measure(&how);
+    att_string text = { 0 };
+    json_error_t error;
+    assert_int_equal(att_classifier_eval_json(&text, scores, trained.model, NULL), ATT_OK);
+    json_t *root = json_loads(text.data, JSON_REJECT_DUPLICATES, &error);
+    if (!root)
+        fail_msg("%s: %s", error.text, text.data);
+    assert_true(json_number_value(json_object_get(root, "accuracy")) == scores->accuracy);
+    json_t *labels = json_object_get(root, "labels"), *rows = json_object_get(root, "confusion");
+    assert_int_equal(json_array_size(labels), 3);
+    assert_int_equal(json_array_size(rows), 3);
+    for (size_t i = 0; i < 9; i++)
+        assert_int_equal(json_integer_value(json_array_get(json_array_get(rows, i / 3), i % 3)),
+                         scores->confusion[i]);
+    json_decref(root);
+    att_string_free(&text);
+    att_classifier_eval_free(scores);
+}
+
+#endif
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(the_counts_are_those_of_the_verdicts),
+        cmocka_unit_test(an_interval_holds_the_accuracy),
+        cmocka_unit_test(without_a_file_what_was_held_out_is_measured),
+        cmocka_unit_test(what_cannot_be_measured_is_named),
+        cmocka_unit_test(what_is_left_out_is_told),
+#ifdef ATT_HAVE_JANSSON
+        cmocka_unit_test(figures_are_one_line_of_json),
+#endif
+    };
+    return cmocka_run_group_tests_name("evaluate labels", tests, train, forget);
+}

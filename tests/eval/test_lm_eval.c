@@ -1,0 +1,247 @@
+/* A text measured: as many bits as its tokens cost when they are told one by one. */
+#include "attend.h"
+
+#include "failing_memory.h"
+#include "text/text_help.h"
+
+#include <math.h>
+
+static const char text[] = "ab cab\nbac abba, caba ab.\n";
+
+static att_model *make_of(size_t letter_count, const char *family, const char *chunk)
+{
+    static const char *const letters[] = { "a", "b", "c", " ", "\n", "," };
+    const att_token_list tokens = { letters, letter_count };
+    const char *const set[][2] = { { "family", family }, { "width", "8" }, { "chunk", chunk } };
+    att_settings *settings;
+    att_model *model;
+    assert_int_equal(att_settings_new(&settings, "lm", NULL), ATT_OK);
+    for (size_t i = 0; i < sizeof set / sizeof *set; i++)
+        assert_int_equal(att_settings_set(settings, set[i][0], set[i][1], NULL), ATT_OK);
+    assert_int_equal(att_model_build(&model, settings, NULL, &tokens, NULL), ATT_OK);
+    att_settings_free(settings);
+    return model;
+}
+
+static att_model *make(const char *family, const char *chunk)
+{
+    return make_of(6, family, chunk);
+}
+
+static bool pass_over(void *context, const char *token, size_t length, double score)
+{
+    (void)context;
+    (void)token;
+    (void)length;
+    (void)score;
+    return true;
+}
+
+static void a_text_costs_what_its_tokens_cost(void **state)
+{
+    (void)state;
+    char path[64];
+    text_file(path, text, strlen(text));
+    /* A state is carried over chunks of 5; a Transformer sees all of the text. */
+    static const char *const kinds[][2] = { { "recurrent", "5" },
+                                            { "recurrent", "100" },
+                                            { "transformer", "100" } };
+    for (size_t k = 0; k < sizeof kinds / sizeof *kinds; k++) {
+        att_model *model = make(kinds[k][0], kinds[k][1]);
+        att_lm_eval found;
+        att_completion told;
+        assert_int_equal(att_model_evaluate_lm(&found, model, path, NULL, NULL, NULL), ATT_OK);
+        assert_int_equal(
+            att_model_score_text(&told, model, text, strlen(text), NULL, pass_over, NULL, NULL),
+            ATT_OK);
+        double loss = -told.score / (double)told.tokens;
+        assert_int_equal(found.tokens, told.tokens + 1);
+        assert_int_equal(found.characters, strlen(text));
+        assert_int_equal(found.unknown_tokens, 1); /* the full stop */
+        assert_true(fabs(found.loss - loss) <= 1e-12 * loss);
+        assert_true(fabs(found.bits_per_character - loss / log(2)) <= 1e-12 * loss);
+        assert_true(fabs(found.perplexity - exp(loss)) <= 1e-12 * exp(loss));
+        assert_true(found.accuracy >= 0 && found.accuracy <= 1);
+        att_model_free(model);
+    }
+    text_remove(path);
+}
+
+/* Lets the model say one token, by its number, wherever it is asked. */
+static void insist(att_model *model, int64_t token)
+{
+    att_tensor bias;
+    assert_int_equal(att_model_tensor_get(&bias, model, "output.bias", NULL), ATT_OK);
+    att_tensor_set(&bias, &token, 1000);
+    assert_int_equal(att_model_tensor_set(model, "output.bias", &bias, NULL), ATT_OK);
+    att_tensor_free(&bias);
+}
+
+static void an_unknown_token_is_never_right(void **state)
+{
+    (void)state;
+    char path[64];
+    const char unknown[] = "a....a";
+    text_file(path, unknown, strlen(unknown));
+    static const char *const families[] = { "recurrent", "transformer" };
+    static const double accuracy[] = { 0, 0.2 }; /* saying it is unknown, and saying a */
+    for (int k = 0; k < 4; k++) {
+        att_model *model = make(families[k / 2], "100");
+        att_lm_eval found;
+        insist(model, k % 2 == 0 ? 0 : 3);
+        assert_int_equal(att_model_evaluate_lm(&found, model, path, NULL, NULL, NULL), ATT_OK);
+        assert_int_equal(found.unknown_tokens, 4);
+        assert_true(found.accuracy == accuracy[k % 2]);
+        att_model_free(model);
+    }
+    text_remove(path);
+}
+
+static void a_transformer_is_measured_chunk_by_chunk(void **state)
+{
+    (void)state;
+    char path[64];
+    text_file(path, text, strlen(text));
+    att_model *model = make("transformer", "5");
+    att_lm_eval found;
+    assert_int_equal(att_model_evaluate_lm(&found, model, path, NULL, NULL, NULL), ATT_OK);
+    double sum = 0;
+    int64_t tokens = 0;
+    for (size_t at = 0; at + 1 < strlen(text); at += 5) {
+        size_t rest = strlen(text) - at;
+        att_completion told;
+        assert_int_equal(att_model_score_text(&told, model, text + at, rest < 6 ? rest : 6, NULL,
+                                              pass_over, NULL, NULL),
+                         ATT_OK);
+        sum -= told.score;
+        tokens += told.tokens;
+    }
+    assert_int_equal(tokens, strlen(text) - 1);
+    assert_true(fabs(found.loss - sum / (double)tokens) <= 1e-12 * found.loss);
+    att_model_free(model);
+    text_remove(path);
+}
+
+/* ---- several */
+
+static bool keep_score(void *context, const char *token, size_t length, double score)
+{
+    double **next = context;
+    (void)token;
+    (void)length;
+    *(*next)++ = score;
+    return true;
+}
+
+static att_status measure_two(att_lm_eval *out, att_model *one, att_model *other, const char *path,
+                              att_error *err)
+{
+    const att_decoding_options both = { .ensemble = &other, .ensemble_count = 1 };
+    return att_model_evaluate_lm(out, one, path, &(att_eval_options){ .decoding = &both }, NULL,
+                                 err);
+}
+
+/* The streams and chunks of one are not those of the other: what is put together are tokens. */
+static void models_together_give_a_token_the_mean_of_their_probabilities(void **state)
+{
+    (void)state;
+    enum { TOKENS = sizeof text - 2 };
+    char path[64];
+    text_file(path, text, strlen(text));
+    att_model *models[] = { make("recurrent", "5"), make("transformer", "100") };
+    double scores[2][TOKENS], loss = 0;
+    for (int m = 0; m < 2; m++) {
+        double *next = scores[m];
+        att_completion told;
+        assert_int_equal(att_model_score_text(&told, models[m], text, strlen(text), NULL,
+                                              keep_score, &next, NULL),
+                         ATT_OK);
+        assert_ptr_equal(next, scores[m] + TOKENS);
+    }
+    for (int i = 0; i < TOKENS; i++)
+        loss -= log((exp(scores[0][i]) + exp(scores[1][i])) / 2) / TOKENS;
+    att_lm_eval found, turned, alone, twice;
+    assert_int_equal(measure_two(&found, models[0], models[1], path, NULL), ATT_OK);
+    assert_int_equal(measure_two(&turned, models[1], models[0], path, NULL), ATT_OK);
+    assert_true(fabs(found.loss - loss) <= 1e-12 * loss);
+    assert_true(fabs(turned.loss - loss) <= 1e-12 * loss);
+    assert_true(fabs(found.perplexity - exp(loss)) <= 1e-12 * exp(loss));
+    assert_true(isnan(found.accuracy));
+    assert_int_equal(att_model_evaluate_lm(&alone, models[0], path, NULL, NULL, NULL), ATT_OK);
+    assert_int_equal(measure_two(&twice, models[0], models[0], path, NULL), ATT_OK);
+    assert_true(fabs(twice.loss - alone.loss) <= 1e-12 * alone.loss);
+    att_model_free(models[0]);
+    att_model_free(models[1]);
+    text_remove(path);
+}
+
+static void models_of_other_tokens_are_not_measured_together(void **state)
+{
+    (void)state;
+    char path[64];
+    text_file(path, text, strlen(text));
+    att_model *one = make_of(6, "recurrent", "5"), *other = make_of(5, "recurrent", "5");
+    att_lm_eval found;
+    att_error err = { 0 };
+    assert_int_equal(measure_two(&found, one, other, path, &err), ATT_BAD_INPUT);
+    assert_string_equal(err.message, "model 2 has other target tokens than the first: models that "
+                                     "decode together must have the same");
+    att_model_free(one);
+    att_model_free(other);
+    text_remove(path);
+}
+
+typedef struct pair_of_models {
+    att_model *one, *other;
+    const char *path;
+} pair_of_models;
+
+static att_status measure_pair(void *context)
+{
+    const pair_of_models *pair = context;
+    att_lm_eval found;
+    return measure_two(&found, pair->one, pair->other, pair->path, NULL);
+}
+
+static void memory_that_runs_out_while_several_read_is_told(void **state)
+{
+    (void)state;
+    char path[64];
+    text_file(path, text, strlen(text));
+    pair_of_models pair = { make("recurrent", "5"), make("transformer", "9"), path };
+    assert_int_equal(measure_pair(&pair), ATT_OK); /* packs the weights, which stay */
+    every_allocation_fails(measure_pair, &pair, 1000);
+    att_model_free(pair.one);
+    att_model_free(pair.other);
+    text_remove(path);
+}
+
+static void what_cannot_be_measured_is_refused(void **state)
+{
+    (void)state;
+    att_model *model = make("recurrent", "8");
+    att_lm_eval found;
+    att_error err = { 0 };
+    char path[64];
+    text_file(path, "a", 1);
+    assert_int_equal(att_model_evaluate_lm(&found, model, path, NULL, NULL, &err), ATT_BAD_INPUT);
+    assert_string_equal(err.message, "has 1 token to measure on, and two are the least");
+    assert_int_equal(att_model_evaluate_lm(&found, model, NULL, NULL, NULL, &err), ATT_BAD_INPUT);
+    assert_string_equal(err.message, "what the model was validated on is not known; name a file");
+    att_model_free(model);
+    text_remove(path);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_text_costs_what_its_tokens_cost),
+        cmocka_unit_test(an_unknown_token_is_never_right),
+        cmocka_unit_test(a_transformer_is_measured_chunk_by_chunk),
+        cmocka_unit_test(models_together_give_a_token_the_mean_of_their_probabilities),
+        cmocka_unit_test(models_of_other_tokens_are_not_measured_together),
+        cmocka_unit_test(memory_that_runs_out_while_several_read_is_told),
+        cmocka_unit_test(what_cannot_be_measured_is_refused),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,89 @@
+/* Any bytes as a text to learn subwords from and a line to apply them to: the first line is both.
+ * The first byte says how many merges, and how often a letter must occur. Whatever was learned,
+ * every line comes back as it was, and what a model file keeps of it gives the same tokens. */
+#include "fuzz/fuzz.h"
+
+#include "text/lines.h"
+#include "text/pretokenizer.h"
+#include "text/vocab.h"
+
+static void check_line(const att_vocab *vocab, const char *line, size_t length, att_ids *ids)
+{
+    att_string text = { 0 };
+    att_error err = { 0 };
+    ids->count = 0;
+    PROMISE(att_vocab_encode(vocab, ids, line, length, &err) == ATT_OK);
+    for (size_t i = 0; i < ids->count; i++)
+        PROMISE(ids->items[i] >= ATT_ID_FIRST && ids->items[i] < att_vocab_size(vocab));
+    PROMISE(att_vocab_decode(vocab, &text, ids->items, ids->count) == ATT_OK);
+    PROMISE(text.length == length);
+    PROMISE(length == 0 || memcmp(text.data, line, length) == 0);
+    att_string_free(&text);
+}
+
+static void check_kept(const att_vocab *vocab, const char *line, size_t length, const att_ids *ids)
+{
+    att_string json = { 0 };
+    att_vocab *again;
+    att_ids same = { 0 };
+    att_error err = { 0 };
+    att_status status = att_vocab_to_json(&json, vocab, &err);
+    if (status == ATT_UNSUPPORTED)
+        return;
+    PROMISE(status == ATT_OK);
+    PROMISE(att_vocab_from_json(&again, json.data, "model", &err) == ATT_OK);
+    PROMISE(att_vocab_encode(again, &same, line, length, &err) == ATT_OK);
+    PROMISE(same.count == ids->count);
+    PROMISE(same.count == 0 ||
+            memcmp(same.items, ids->items, same.count * sizeof *same.items) == 0);
+    att_ids_free(&same);
+    att_vocab_free(again);
+    att_string_free(&json);
+}
+
+/* Any tokens, as a model might answer them, become one line of text. */
+static void check_answer(const att_vocab *vocab, const uint8_t *data, size_t size)
+{
+    att_string text = { 0 };
+    att_ids ids = { 0 };
+    for (size_t i = 0; i + 1 < size; i += 2)
+        PROMISE(att_ids_add(&ids, (data[i] << 8 | data[i + 1]) % att_vocab_size(vocab)) == ATT_OK);
+    PROMISE(att_vocab_decode(vocab, &text, ids.items, ids.count) == ATT_OK);
+    PROMISE(att_line_valid_prefix(text.data, text.length) == text.length);
+    PROMISE(text.length == 0 || !memchr(text.data, '\n', text.length));
+    att_ids_free(&ids);
+    att_string_free(&text);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    if (size == 0)
+        return 0;
+    size_t live = att_alloc_live();
+    int64_t merges = *data & 63, least = 1 + (*data >> 6);
+    const char *text = (const char *)data + 1;
+    att_vocab *vocab;
+    att_ids ids = { 0 };
+    att_error err = { 0 };
+    att_line_reader lines = att_line_reader_start(text, size - 1);
+    att_line_view line;
+    PROMISE(att_vocab_new(&vocab, ATT_TOKENIZER_BPE, false, &err) == ATT_OK);
+    while (att_line_reader_next(&lines, &line)) {
+        att_status status = att_vocab_count_line(vocab, &ids, line.text, line.length, &err);
+        if (status != ATT_OK)
+            check_refusal(status, &err);
+    }
+    PROMISE(att_vocab_train_bpe(vocab, merges, least, &err) == ATT_OK);
+    lines = att_line_reader_start(text, size - 1);
+    while (att_line_reader_next(&lines, &line)) {
+        if (att_line_valid_prefix(line.text, line.length) != line.length)
+            continue;
+        check_line(vocab, line.text, line.length, &ids);
+        check_kept(vocab, line.text, line.length, &ids);
+    }
+    check_answer(vocab, data, size);
+    att_ids_free(&ids);
+    att_vocab_free(vocab);
+    PROMISE(att_alloc_live() == live);
+    return 0;
+}

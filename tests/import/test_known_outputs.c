@@ -1,0 +1,269 @@
+/* Real weights and what is known of their answers. The weights are no part of the source: the
+ * environment variable ATTEND_DATA names the folder that has them, and where it does not, the tests
+ * are skipped and say which folder they want. */
+#include "attend.h"
+
+#include "model/image_encoder.h"
+#include "model/model.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+enum { PATH_ROOM = 1024 };
+
+/* The path of a file of the data; skips the test where it is not there. */
+static void find_data(char path[PATH_ROOM], const char *file)
+{
+    const char *folder = getenv("ATTEND_DATA");
+    snprintf(path, PATH_ROOM, "%s/%s", folder ? folder : "", file);
+    if (folder && access(path, R_OK) == 0)
+        return;
+    print_message("# skipped: ATTEND_DATA names no folder with %s\n", file);
+    skip();
+}
+
+static att_model *import(const char *format, const char *file)
+{
+    char path[PATH_ROOM];
+    att_error err = { 0 };
+    att_bundle *bundle;
+    att_model *model;
+    find_data(path, file);
+    att_status status = att_import(&bundle, format, path, NULL, &err);
+    if (status == ATT_UNSUPPORTED) {
+        print_message("# skipped: %s\n", err.message);
+        skip();
+    }
+    if (status != ATT_OK || att_model_from_bundle(&model, bundle, file, &err) != ATT_OK)
+        fail_msg("%s: %s", err.place, err.message);
+    att_bundle_free(bundle);
+    return model;
+}
+
+typedef struct known {
+    const char *line, *answer;
+} known;
+
+static void assert_known(att_model *model, const known *rows, size_t count, int64_t beam)
+{
+    const att_generate_options how = { .decoding = { .beam = beam } };
+    for (size_t i = 0; i < count; i++) {
+        att_outputs *answers;
+        att_error err = { 0 };
+        if (att_model_generate(&answers, model, &rows[i].line, 1, &how, &err) != ATT_OK)
+            fail_msg("%s", err.message);
+        assert_string_equal(att_outputs_get(answers, 0)->text, rows[i].answer);
+        att_outputs_free(answers);
+    }
+}
+
+/* ---- CTranslate2: the answers that its own tests demand of these weights */
+
+static const known names[] = {
+    { "آ ت ز م و ن", "a t z m o n" },
+    { "آ ز ا", "a z z a" },
+    { "آ ت ش ي س و ن", "a c h i s o n" },
+};
+enum { NAMES = sizeof names / sizeof *names };
+
+static void assert_names(const char *file)
+{
+    att_model *model = import("ctranslate2", file);
+    assert_known(model, names, NAMES, 1);
+    assert_known(model, names, NAMES, 5);
+    att_model_free(model);
+}
+
+static void arabic_names_are_written_as_known(void **state)
+{
+    (void)state;
+    assert_names("weights_ct2_aren_translit/aren-transliteration/model.bin");
+}
+
+static void arabic_names_in_16_bits_are_written_as_known(void **state)
+{
+    (void)state;
+    assert_names("weights_ct2_aren_translit/aren-transliteration-i16/model.bin");
+}
+
+static void arabic_names_in_8_bits_are_written_as_known(void **state)
+{
+    (void)state;
+    assert_names("weights_ct2_aren_translit/aren-transliteration-i8/model.bin");
+}
+
+/* What CTranslate2 4.8.4 itself gives, in floats: score_batch() of the first name. */
+static void the_log_probabilities_are_those_of_ctranslate2(void **state)
+{
+    (void)state;
+    static const double expected[] = { -0.1060228, -0.0654106, -0.0560026, -0.4479532,
+                                       -0.2307138, -0.0921831, -0.0634632 };
+    const char *target = names[0].answer;
+    const att_generate_options how = { .targets = &target };
+    att_model *model =
+        import("ctranslate2", "weights_ct2_aren_translit/aren-transliteration/model.bin");
+    att_outputs *answers;
+    assert_int_equal(att_model_generate(&answers, model, &names[0].line, 1, &how, NULL), ATT_OK);
+    const att_output *answer = att_outputs_get(answers, 0);
+    assert_int_equal(answer->target_count, 7);
+    for (int i = 0; i < 7; i++) /* both sides sum 32 products in single precision, 12 layers deep */
+        assert_true(answer->token_scores[i] - expected[i] < 2e-5 &&
+                    expected[i] - answer->token_scores[i] < 2e-5);
+    att_outputs_free(answers);
+    att_model_free(model);
+}
+
+/* ---- g2p_en. The first is what its weights are known by, the second in its own documentation; the
+ * others are what the same arrays give in NumPy, with the formulas written out. */
+
+static void english_words_are_pronounced_as_known(void **state)
+{
+    (void)state;
+    static const known words[] = {
+        { "hello", "HH EH1 L OW0" },
+        { "activationist", "AE2 K T IH0 V EY1 SH AH0 N IH0 S T" },
+        { "attention", "AH0 T EH1 N SH AH0 N" },
+        { "Attention", "AH0 T EH1 N SH AH0 N" },
+    };
+    att_model *model = import("g2p", "weights_g2p_en/checkpoint20.npz");
+    assert_known(model, words, sizeof words / sizeof *words, 1);
+    att_model_free(model);
+}
+
+/* ---- llama2.c: the text that its documentation shows for these weights, to its end; and what the
+ * same arrays give in NumPy, in double precision */
+
+static const char story[] =
+    "Once upon a time, there was a little girl named Lily. She loved to play outside in the park. "
+    "One day, she saw a big, red ball. She wanted to play with it, but it was too high.\n"
+    "Lily's mom said, \"Lily, let's go to the park.\" Lily was sad and didn't know what to do. She "
+    "said, \"I want to play with your ball, but I can't find it.\"\n"
+    "Lily was sad and didn't know what to do. She said, \"I'm sorry, Lily. I didn't know what to "
+    "do.\"\n"
+    "Lily didn't want to help her mom, so she said, \"I'm sorry, mom. I didn't know what to do.\" "
+    "Her mom said, \"Don't worry, Lily. We can help you.\"\n"
+    "Lily and her mom went to the park to play. They played together and had fun. After a while, "
+    "Lily's mom came into the room and saw the park. She was so happy and said, \"Thank you, Lily! "
+    "You are a good friend.\"";
+
+typedef struct heard {
+    char text[2048];
+    double scores[512];
+    int tokens;
+} heard;
+
+static bool hear(void *context, const char *text, size_t length, double score)
+{
+    heard *h = context;
+    strncat(h->text, text, length);
+    h->scores[h->tokens++] = score;
+    return h->tokens < 512;
+}
+
+static void a_story_goes_as_known_to_its_end(void **state)
+{
+    (void)state;
+    static heard h;
+    const att_complete_options how = { .max_new_tokens = 400 };
+    att_completion found;
+    att_error err = { 0 };
+    att_model *model = import("llama2c", "weights_stories260K/stories260K.bin");
+    if (att_model_complete(&found, model, "", 0, &how, hear, &h, &err) != ATT_OK)
+        fail_msg("%s", err.message);
+    assert_string_equal(h.text, story);
+    assert_int_equal(found.tokens, 346); /* the start of the next is told with nothing */
+    att_model_free(model);
+}
+
+static void its_tokens_and_log_probabilities_are_those_of_llama2c(void **state)
+{
+    (void)state;
+    static const char line[] = "Once upon a time, there was a caf\xC3\xA9{";
+    static const int32_t ids[] = { ATT_ID_BOS, 403, 407, 261, 378, 432, 383,
+                                   286,        261, 280, 412, 431, 485, 126 };
+    static const double scores[] = { -0.2437434, -0.0175127, -0.0121104, -0.0007239, -0.0317029,
+                                     -0.0684235, -0.0159549, -0.0007842, -0.4939787, -0.4458666 };
+    static heard h;
+    att_ids found = { 0 };
+    att_completion sums;
+    att_model *model = import("llama2c", "weights_stories260K/stories260K.bin");
+    assert_int_equal(att_vocab_encode(model->target_vocab, &found, line, strlen(line), NULL),
+                     ATT_OK);
+    assert_int_equal(found.count, sizeof ids / sizeof *ids);
+    assert_memory_equal(found.items, ids, sizeof ids);
+    att_ids_free(&found);
+    assert_int_equal(att_model_score_text(&sums, model, story, strlen(story), NULL, hear, &h, NULL),
+                     ATT_OK);
+    for (size_t i = 0; i < sizeof scores / sizeof *scores;
+         i++) /* five layers in single precision */
+        assert_true(h.scores[i] - scores[i] < 1e-5 && scores[i] - h.scores[i] < 1e-5);
+    att_model_free(model);
+}
+
+/* ---- SqueezeNet: what its photographs are known by */
+
+#ifdef ATT_HAVE_JPEG
+/* The most probable label of a photograph, and how probable it is. */
+static double best_label(char label[PATH_ROOM], att_image_encoder *eyes, const char *photograph)
+{
+    char path[PATH_ROOM];
+    att_image picture;
+    size_t count = att_image_encoder_label_count(eyes), best = 0;
+    float *probabilities = calloc(count, sizeof *probabilities);
+    find_data(path, photograph);
+    assert_non_null(probabilities);
+    assert_int_equal(att_image_load(&picture, path, NULL), ATT_OK);
+    assert_int_equal(att_image_encoder_classify(probabilities, eyes, &picture, NULL), ATT_OK);
+    for (size_t i = 1; i < count; i++)
+        best = probabilities[i] > probabilities[best] ? i : best;
+    double probability = (double)probabilities[best];
+    snprintf(label, PATH_ROOM, "%s", att_image_encoder_label(eyes, best));
+    att_image_free(&picture);
+    free(probabilities);
+    return probability;
+}
+
+static void photographs_are_told_as_known(void **state)
+{
+    (void)state;
+    char path[PATH_ROOM], label[PATH_ROOM];
+    att_error err = { 0 };
+    att_bundle *bundle;
+    att_image_encoder *eyes;
+    find_data(path, "weights_squeezenet_v1.0/squeezenet_v1.0.f32");
+    if (att_import(&bundle, "squeezenet", path, NULL, &err) != ATT_OK ||
+        att_image_encoder_from_bundle(&eyes, bundle, path, &err) != ATT_OK)
+        fail_msg("%s: %s", err.place, err.message);
+    att_bundle_free(bundle);
+    double hippo = best_label(label, eyes, "weights_squeezenet_v1.0/hippo.jpg");
+    assert_string_equal(label, "hippopotamus, hippo, river horse, Hippopotamus amphibius");
+    assert_true(hippo >= 0.9995 && hippo <= 1);
+    double cat = best_label(label, eyes, "weights_squeezenet_v1.0/cat.jpg");
+    assert_string_equal(label, "tabby, tabby cat");
+    assert_true(cat >= 0.9415 && cat < 0.9425); /* 0.942 is known of it */
+    att_image_encoder_free(eyes);
+}
+#endif
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(arabic_names_are_written_as_known),
+        cmocka_unit_test(arabic_names_in_16_bits_are_written_as_known),
+        cmocka_unit_test(arabic_names_in_8_bits_are_written_as_known),
+        cmocka_unit_test(the_log_probabilities_are_those_of_ctranslate2),
+        cmocka_unit_test(english_words_are_pronounced_as_known),
+        cmocka_unit_test(a_story_goes_as_known_to_its_end),
+        cmocka_unit_test(its_tokens_and_log_probabilities_are_those_of_llama2c),
+#ifdef ATT_HAVE_JPEG
+        cmocka_unit_test(photographs_are_told_as_known),
+#endif
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

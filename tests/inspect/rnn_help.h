@@ -1,0 +1,71 @@
+/* A model made by hand whose units do what is known: a recurrent network of three units. The first
+ * is there at blanks and ends of lines. The second is a switch: an opening quotation mark turns it
+ * on, a closing one off, and between them it stays, tanh(3 h) being stable near -1 and 1. The third
+ * never moves. */
+#ifndef TESTS_INSPECT_RNN_HELP_H
+#define TESTS_INSPECT_RNN_HELP_H
+
+#include "attend.h"
+
+#include <math.h>
+#include <string.h>
+
+static const char *const reader_tokens[] = { "a", "b", " ", "“", "”", "\n" };
+enum { READER_TOKENS = 6, READER_WIDTH = 3, READER_EMBED = 2 };
+
+static void reader_must(att_status status, const att_error *err)
+{
+    if (status != ATT_OK)
+        fail_msg("%s", err->message);
+}
+
+static void reader_set(att_model *model, const char *name, int rank, const int64_t *shape,
+                       const double *values)
+{
+    att_error err = { 0 };
+    att_tensor tensor = att_tensor_view(values, ATT_F64, rank, shape);
+    reader_must(att_model_tensor_set(model, name, &tensor, &err), &err);
+}
+
+static att_model *reader_with(const char *const (*choices)[2], size_t count)
+{
+    att_settings *settings;
+    att_model *model;
+    att_error err = { 0 };
+    reader_must(att_settings_new(&settings, "pairs", &err), &err);
+    for (size_t i = 0; i < count; i++)
+        reader_must(att_settings_set(settings, choices[i][0], choices[i][1], &err), &err);
+    const att_token_list list = { reader_tokens, READER_TOKENS };
+    reader_must(att_model_build(&model, settings, &list, &list, &err), &err);
+    att_settings_free(settings);
+    return model;
+}
+
+static inline att_model *reader_model(void)
+{
+    static const char *const choices[][2] = {
+        { "family", "recurrent" },
+        { "cell", "rnn" },
+        { "layers", "1" },
+        { "width", "3" },
+        { "embed", "2" },
+        { "bidirectional", "no" },
+        { "attention", "none" },
+        { "source-tokens", "char" },
+        { "target-tokens", "char" },
+    };
+    att_model *model = reader_with(choices, sizeof choices / sizeof *choices);
+    /* rows: <unknown> <start> <end> a b blank “ ” newline; columns: a blank, a mark */
+    static const double embed[] = { 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1, 0, 0, 1, 0, -1, 1, 0 };
+    static const double w[] = { 2, 0, 0, 0, 6, 0 };
+    static const double u[] = { 0, 0, 0, 0, 3, 0, 0, 0, 0 };
+    static const double bias[] = { 0, 0, 0 };
+    reader_set(model, "source.embed", 2, (const int64_t[]){ 3 + READER_TOKENS, READER_EMBED },
+               embed);
+    reader_set(model, "encoder.0.forward.w", 2, (const int64_t[]){ READER_EMBED, READER_WIDTH }, w);
+    reader_set(model, "encoder.0.forward.u", 2, (const int64_t[]){ READER_WIDTH, READER_WIDTH }, u);
+    reader_set(model, "encoder.0.forward.bias", 1, (const int64_t[]){ READER_WIDTH }, bias);
+    return model;
+}
+
+#endif

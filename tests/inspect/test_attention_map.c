@@ -1,0 +1,186 @@
+/* What heads look at in a line: the weights of every part, head by head and on average. */
+#include "inspect/attention_map.h"
+
+#include "base/alloc.h"
+#include "failing_memory.h"
+#include "model/model_help.h"
+
+#include <math.h>
+
+static scene trained;
+
+static int train(void **state)
+{
+    (void)state;
+    static const setting_pair set[] = {
+        { "family", "transformer" }, { "layers", "2" }, { "decoder-layers", "3" },
+        { "width", "16" },           { "heads", "4" },  { "feed-forward", "16" }
+    };
+    scene_new(&trained, set, 6);
+    scene_learn(&trained, 2, NULL);
+    return 0;
+}
+
+static int forget(void **state)
+{
+    (void)state;
+    scene_free(&trained);
+    return 0;
+}
+
+static att_attention_map *gaze_of(const att_head_selection *which, bool every_head)
+{
+    att_attention_map *gaze;
+    att_error err = { 0 };
+    if (att_model_attention_map(&gaze, trained.model, which, every_head, &err) != ATT_OK)
+        fail_msg("%s", err.message);
+    return gaze;
+}
+
+static double weight(const att_attention_map *gaze, int64_t panel, int64_t query, int64_t key)
+{
+    const att_map *map = att_attention_map_get(gaze);
+    return map->weights[(panel * map->queries + query) * map->keys + key];
+}
+
+static void every_row_of_every_part_is_a_distribution(void **state)
+{
+    (void)state;
+    static const struct {
+        att_attention_block part;
+        int64_t queries, keys;
+        const char *first_query, *first_key, *query_name, *key_name;
+    } cases[] = { { ATT_BLOCK_ENCODER, 4, 4, "a", "a", "input", "input" },
+                  { ATT_BLOCK_DECODER, 3, 3, "<start>", "<start>", "answer", "answer" },
+                  { ATT_BLOCK_CROSS, 3, 4, "<start>", "a", "answer", "input" } };
+    for (size_t c = 0; c < sizeof cases / sizeof *cases; c++) {
+        const att_head_selection which = { .block = cases[c].part,
+                                           .input = "abcd",
+                                           .target = "dc" };
+        att_attention_map *gaze = gaze_of(&which, true);
+        const att_map *map = att_attention_map_get(gaze);
+        assert_int_equal(map->panels, 4);
+        assert_int_equal(map->queries, cases[c].queries);
+        assert_int_equal(map->keys, cases[c].keys);
+        assert_string_equal(map->query_labels[0], cases[c].first_query);
+        assert_string_equal(map->key_labels[0], cases[c].first_key);
+        assert_string_equal(map->query_name, cases[c].query_name);
+        assert_string_equal(map->key_name, cases[c].key_name);
+        for (int64_t row = 0; row < 4 * map->queries; row++) {
+            double sum = 0;
+            for (int64_t key = 0; key < map->keys; key++)
+                sum += map->weights[row * map->keys + key];
+            assert_true(fabs(sum - 1) < 1e-6);
+        }
+        att_attention_map_free(gaze);
+    }
+}
+
+static void the_decoder_does_not_look_ahead(void **state)
+{
+    (void)state;
+    const att_head_selection which = { .block = ATT_BLOCK_DECODER,
+                                       .input = "abcd",
+                                       .target = "dcb" };
+    att_attention_map *gaze = gaze_of(&which, true);
+    for (int64_t head = 0; head < 4; head++)
+        for (int64_t query = 0; query < 4; query++)
+            for (int64_t key = 0; key < 4; key++)
+                assert_int_equal(weight(gaze, head, query, key) > 0, key <= query);
+    att_attention_map_free(gaze);
+}
+
+static void one_head_is_its_panel_and_without_panels_there_is_the_mean(void **state)
+{
+    (void)state;
+    att_head_selection which = { .block = ATT_BLOCK_ENCODER, .layer = 2, .input = "abcd" };
+    att_attention_map *all = gaze_of(&which, true), *mean = gaze_of(&which, false);
+    which.layer = 0; /* the last, which is the second */
+    which.head = 3;
+    att_attention_map *third = gaze_of(&which, false);
+    for (int64_t query = 0; query < 4; query++)
+        for (int64_t key = 0; key < 4; key++) {
+            double sum = 0;
+            for (int64_t head = 0; head < 4; head++)
+                sum += weight(all, head, query, key);
+            assert_true(fabs(sum / 4 - weight(mean, 0, query, key)) < 1e-15);
+            assert_true(weight(third, 0, query, key) == weight(all, 2, query, key));
+        }
+    att_attention_map_free(all);
+    att_attention_map_free(mean);
+    att_attention_map_free(third);
+}
+
+/* The decoder that goes step by step, on pages of keys, sees what the whole sequence sees. */
+static void across_it_is_what_an_answer_shows(void **state)
+{
+    (void)state;
+    const char *input = "abcd", *target = "dcb";
+    const att_head_selection which = {
+        .block = ATT_BLOCK_CROSS, .layer = 1, .head = 2, .input = input, .target = target
+    };
+    att_attention_map *gaze = gaze_of(&which, false);
+    att_outputs *answers;
+    const att_generate_options how = {
+        .attention = true, .layer = 1, .head = 2, .targets = &target
+    };
+    assert_int_equal(att_model_generate(&answers, trained.model, &input, 1, &how, NULL), ATT_OK);
+    const att_output *answer = att_outputs_get(answers, 0);
+    for (int64_t i = 0; i < 16; i++)
+        assert_true(att_attention_map_get(gaze)->weights[i] == answer->weights[i]);
+    att_outputs_free(answers);
+    att_attention_map_free(gaze);
+}
+
+static void what_there_is_not_is_refused(void **state)
+{
+    (void)state;
+    static const struct {
+        att_head_selection which;
+        const char *says;
+    } cases[] = {
+        { { .block = ATT_BLOCK_ENCODER, .layer = 3, .input = "a" },
+          "there is no layer 3: the model has 2" },
+        { { .block = ATT_BLOCK_CROSS, .head = 5, .input = "a" },
+          "there is no head 5: the model has 4" },
+        { { .block = ATT_BLOCK_ENCODER, .input = "" }, "the input has no tokens" },
+    };
+    for (size_t c = 0; c < sizeof cases / sizeof *cases; c++) {
+        att_attention_map *gaze;
+        att_error err = { 0 };
+        assert_int_equal(
+            att_model_attention_map(&gaze, trained.model, &cases[c].which, false, &err),
+            ATT_BAD_INPUT);
+        assert_null(gaze);
+        assert_string_equal(err.message, cases[c].says);
+    }
+}
+
+static att_status look(void *which)
+{
+    att_attention_map *gaze;
+    att_status status = att_model_attention_map(&gaze, trained.model, which, true, NULL);
+    att_attention_map_free(gaze);
+    return status;
+}
+
+static void every_allocation_may_fail(void **state)
+{
+    (void)state;
+    att_head_selection which = { .block = ATT_BLOCK_DECODER, .input = "ab", .target = "b" };
+    assert_int_equal(look(&which), ATT_OK); /* parameters are packed from here on */
+    every_allocation_fails(look, &which, 1000);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(every_row_of_every_part_is_a_distribution),
+        cmocka_unit_test(the_decoder_does_not_look_ahead),
+        cmocka_unit_test(one_head_is_its_panel_and_without_panels_there_is_the_mean),
+        cmocka_unit_test(across_it_is_what_an_answer_shows),
+        cmocka_unit_test(what_there_is_not_is_refused),
+        cmocka_unit_test(every_allocation_may_fail),
+    };
+    return cmocka_run_group_tests(tests, train, forget);
+}

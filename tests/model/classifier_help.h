@@ -1,0 +1,106 @@
+/* Small models that sort, and a few sentences for them: those with more a than b are "many", the
+ * others "few", and those that begin with a c are "see". */
+#ifndef TESTS_MODEL_CLASSIFIER_HELP_H
+#define TESTS_MODEL_CLASSIFIER_HELP_H
+
+#include "base/random.h"
+#include "model/model_help.h"
+
+#include <stdlib.h>
+#include <unistd.h>
+
+#define CONVOLUTION                                                                                \
+    {                                                                                              \
+        "family", "convolution"                                                                    \
+    }
+
+/* Each row is what differs from an LSTM of one layer that reads both ways, summed up by attention.
+ */
+static const variant label_variants[] = {
+    { "attention", { { 0 } } },
+    { "attention, dot, one way", { { "pool-score", "dot" }, { "bidirectional", "no" } } },
+    { "attention, scaled, two heads, gru",
+      { { "pool-score", "scaled" }, { "pool-heads", "2" }, { "cell", "gru" } } },
+    { "stop", { { "pool", "stop" } } },
+    { "stop, rnn, two layers", { { "pool", "stop" }, { "layers", "2" }, { "cell", "rnn" } } },
+    { "last, two layers", { { "pool", "last" }, { "layers", "2" } } },
+    { "last, one way, positions beside",
+      { { "pool", "last" },
+        { "bidirectional", "no" },
+        { "positions", "learned" },
+        { "positions-join", "concat" } } },
+    { "mean", { { "pool", "mean" } } },
+    { "max", { { "pool", "max" } } },
+    { "transformer, attention", { TRANSFORMER } },
+    { "transformer, attention, two heads, rotary",
+      { TRANSFORMER, { "pool-heads", "2" }, { "positions", "rotary" }, { "pool-score", "dot" } } },
+    { "transformer, stop", { TRANSFORMER, { "pool", "stop" } } },
+    { "transformer, last, two layers", { TRANSFORMER, { "pool", "last" }, { "layers", "2" } } },
+    { "transformer, mean, norm after", { TRANSFORMER, { "pool", "mean" }, { "norm", "after" } } },
+    { "transformer, max", { TRANSFORMER, { "pool", "max" } } },
+    { "convolution, max", { CONVOLUTION } },
+    { "convolution, one size, attention, two heads",
+      { CONVOLUTION, { "least-window", "5" }, { "pool", "attention" }, { "pool-heads", "2" } } },
+    { "convolution, stop, two layers", { CONVOLUTION, { "pool", "stop" }, { "layers", "2" } } },
+    { "convolution, mean, positions",
+      { CONVOLUTION,
+        { "least-window", "1" },
+        { "most-window", "4" },
+        { "pool", "mean" },
+        { "positions", "sinusoidal" } } },
+    { NULL, { { 0 } } },
+};
+
+static inline void write_sentence(FILE *file, uint64_t number)
+{
+    int count[3] = { 0 }, first = 0;
+    uint64_t length = 1 + att_random_bits(7, number, 0) % 7;
+    for (uint64_t i = 0; i < length; i++) {
+        int letter = (int)(att_random_bits(7, number, i + 1) % 3);
+        count[letter]++;
+        first = i == 0 ? letter : first;
+        fprintf(file, "%s%c", i > 0 ? " " : "", "abc"[letter]);
+    }
+    fprintf(file, "\t%s\n", first == 2 ? "see" : count[0] > count[1] ? "many" : "few");
+}
+
+/* A file of such sentences, to be removed by the caller. */
+static inline void write_sentences(char path[32], uint64_t count)
+{
+    strcpy(path, "/tmp/attend-label-XXXXXX");
+    int made = mkstemp(path);
+    FILE *file = made >= 0 ? fdopen(made, "w") : NULL;
+    assert_non_null(file);
+    for (uint64_t i = 0; i < count; i++)
+        write_sentence(file, i);
+    assert_int_equal(fclose(file), 0);
+}
+
+static inline void label_scene_new(scene *s, const setting_pair *set, size_t count)
+{
+    static const setting_pair small[] = {
+        { "width", "12" },  { "embed", "6" },        { "hold-out", "0.2" },  { "rate", "0.02" },
+        { "dropout", "0" }, { "word-dropout", "0" }, { "max-length", "10" }, { "batch", "100" },
+    };
+    char path[32];
+    att_error err = { 0 };
+    *s = (scene){ 0 };
+    write_sentences(path, 80);
+    assert_int_equal(att_settings_new(&s->settings, "classify", NULL), ATT_OK);
+    scene_set(s, "train", path);
+    for (size_t i = 0; i < sizeof small / sizeof *small; i++)
+        scene_set(s, small[i].key, small[i].value);
+    for (size_t i = 0; i < count && set[i].key; i++)
+        scene_set(s, set[i].key, set[i].value);
+    if (att_data_load(&s->data, s->settings, &err) != ATT_OK)
+        fail_msg("%s", err.message);
+    unlink(path);
+    scene_build(s);
+}
+
+static inline void label_scene_of(scene *s, const variant *row)
+{
+    label_scene_new(s, row->set, sizeof row->set / sizeof *row->set);
+}
+
+#endif

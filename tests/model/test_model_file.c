@@ -1,0 +1,350 @@
+/* Models in files: what comes back, and what is refused. */
+#include "base/alloc.h"
+#include "base/cpu.h"
+#include "failing_memory.h"
+#include "model/model_help.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#ifdef ATT_HAVE_JANSSON
+
+static char path[64];
+
+static int make_path(void **state)
+{
+    (void)state;
+    snprintf(path, sizeof path, "/tmp/attend-model-XXXXXX");
+    int fd = mkstemp(path);
+    return fd < 0 ? -1 : close(fd);
+}
+
+static int remove_path(void **state)
+{
+    (void)state;
+    return unlink(path);
+}
+
+static const setting_pair wide[] = {
+    { "attention", "coverage" }, { "bidirectional", "yes" }, { "layers", "2" }, { "feed", "both" }
+};
+
+static float loss_of(att_model *model, const att_batch *batch)
+{
+    att_tape *tape;
+    assert_int_equal(att_tape_new(&tape, &model->params, NULL), ATT_OK);
+    att_tape_begin(tape, false, 0, 0);
+    float loss = att_model_loss(model, tape, batch, NULL, NULL)->value[0];
+    att_tape_free(tape);
+    return loss;
+}
+
+static void a_model_comes_back_as_it_was(void **state)
+{
+    (void)state;
+    scene s;
+    scene_new(&s, wide, 4);
+    scene_learn(&s, 1, NULL);
+    assert_int_equal(att_model_save(s.model, path, NULL), ATT_OK);
+    att_model *read;
+    att_error err = { 0 };
+    if (att_model_load(&read, path, &err) != ATT_OK)
+        fail_msg("%s: %s", err.place, err.message);
+    assert_int_equal(read->params.count, s.model->params.count);
+    assert_memory_equal(read->params.value, s.model->params.value,
+                        s.model->params.size * sizeof(float));
+    const att_batch *batch = att_batches_get(s.batches, 0);
+    assert_true(loss_of(read, batch) == loss_of(s.model, batch));
+    assert_string_equal(att_vocab_token(read->target_vocab, ATT_ID_FIRST),
+                        att_vocab_token(s.model->target_vocab, ATT_ID_FIRST));
+    att_model_free(read);
+    scene_free(&s);
+}
+
+/* ---- changed files */
+
+/* A bundle of a small model, to be spoilt. */
+static att_bundle *bundle_of(scene *s)
+{
+    att_bundle *bundle;
+    assert_int_equal(att_bundle_new(&bundle, NULL), ATT_OK);
+    assert_int_equal(att_model_to_bundle(bundle, s->model, "{\"steps\":3,\"loss\":0.25}", NULL),
+                     ATT_OK);
+    return bundle;
+}
+
+static void assert_bundle_refused(const att_bundle *bundle, const char *message)
+{
+    att_model *model;
+    att_error err = { 0 };
+    assert_int_equal(att_model_from_bundle(&model, bundle, "m.safetensors", &err), ATT_BAD_INPUT);
+    assert_null(model);
+    assert_string_equal(err.place, "m.safetensors");
+    assert_string_equal(err.message, message);
+}
+
+/* A copy of `from` without one tensor or one entry of the metadata. */
+static att_bundle *without(const att_bundle *from, const char *tensor, const char *meta)
+{
+    static const char *const keys[] = { "attend.format", "attend.family", "attend.settings",
+                                        "attend.source", "attend.target", "attend.training" };
+    att_bundle *copy;
+    assert_int_equal(att_bundle_new(&copy, NULL), ATT_OK);
+    for (size_t i = 0; i < att_bundle_count(from); i++)
+        if (!tensor || strcmp(att_bundle_name(from, i), tensor) != 0)
+            assert_int_equal(
+                att_bundle_add(copy, att_bundle_name(from, i), att_bundle_at(from, i), NULL),
+                ATT_OK);
+    for (size_t i = 0; i < sizeof keys / sizeof *keys; i++)
+        if (!meta || strcmp(keys[i], meta) != 0)
+            assert_int_equal(
+                att_bundle_meta_set(copy, keys[i], att_bundle_meta_get(from, keys[i]), NULL),
+                ATT_OK);
+    return copy;
+}
+
+static void what_is_missing_is_named(void **state)
+{
+    (void)state;
+    scene s;
+    scene_new(&s, NULL, 0);
+    att_bundle *whole = bundle_of(&s), *part = without(whole, "decoder.0.u", NULL);
+    assert_bundle_refused(part, "the tensor 'decoder.0.u' of the model is missing");
+    att_bundle_free(part);
+    part = without(whole, NULL, "attend.source");
+    assert_bundle_refused(
+        part, "is a .safetensors file, but no model of attend: its metadata lacks 'attend.source'");
+    att_bundle_free(part);
+    part = without(whole, NULL, "attend.format");
+    assert_bundle_refused(
+        part, "is a .safetensors file, but no model of attend: its metadata lacks 'attend.format'");
+    att_bundle_free(part);
+    att_bundle_free(whole);
+    scene_free(&s);
+}
+
+/* The error of a file that is no model says so, and what it is instead. */
+static void a_file_that_is_no_model_is_said_to_be_what_it_is(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *bytes;
+        size_t size;
+        const char *message;
+    } rows[] = {
+        { "", 0, "is empty (0 bytes), expected a model" },
+        { "a\tb\n", 4, "is text (4 bytes), expected a model" },
+        { "\x93NUMPY\1\0{\0", 10, "is a .npy file (10 bytes), expected a model" },
+        { "PK\3\4\24\0", 6, "is a .npz or .zip file (6 bytes), expected a model" },
+        { "\x7f"
+          "ELF\2\1\1\0",
+          8, "is binary data (8 bytes), expected a model" },
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        att_model *model;
+        att_error err = { 0 };
+        assert_int_equal(att_file_save(path, rows[i].bytes, rows[i].size, NULL), ATT_OK);
+        assert_int_equal(att_model_load(&model, path, &err), ATT_BAD_INPUT);
+        assert_string_equal(err.message, rows[i].message);
+        assert_string_equal(err.place, path);
+        assert_null(model);
+    }
+}
+
+static void add_zeros(att_bundle *bundle, const char *name, int64_t rows, int64_t columns)
+{
+    att_tensor tensor;
+    assert_int_equal(att_tensor_new(&tensor, ATT_F32, 2, (int64_t[]){ rows, columns }, NULL),
+                     ATT_OK);
+    assert_int_equal(att_bundle_add(bundle, name, &tensor, NULL), ATT_OK);
+    att_tensor_free(&tensor);
+}
+
+static void what_is_misshapen_or_too_much_is_named(void **state)
+{
+    (void)state;
+    scene s;
+    scene_new(&s, NULL, 0);
+    att_bundle *whole = bundle_of(&s), *part = without(whole, "decoder.0.u", NULL);
+    add_zeros(part, "decoder.0.u", 10, 3);
+    assert_bundle_refused(part, "the tensor 'decoder.0.u' is [10, 3], and by its settings the "
+                                "model needs [10, 40]");
+    att_bundle_free(part);
+    add_zeros(whole, "decoder.9.u", 1, 1);
+    assert_bundle_refused(
+        whole, "the tensor 'decoder.9.u' is none of those that the model's settings ask for");
+    att_bundle_free(whole);
+    scene_free(&s);
+}
+
+static void a_number_that_is_none_is_named_by_its_tensor_and_place(void **state)
+{
+    (void)state;
+    scene s;
+    scene_new(&s, NULL, 0);
+    int bias = att_params_find(&s.model->params, "output.bias");
+    float *values = s.model->params.value + s.model->params.items[bias].offset;
+    values[1] = NAN;
+    att_bundle *bad = bundle_of(&s);
+    assert_bundle_refused(
+        bad, "the tensor 'output.bias' holds nan as its number 2, expected finite numbers");
+    att_bundle_free(bad);
+    values[1] = -INFINITY;
+    bad = bundle_of(&s);
+    assert_bundle_refused(
+        bad, "the tensor 'output.bias' holds -inf as its number 2, expected finite numbers");
+    att_bundle_free(bad);
+    scene_free(&s);
+}
+
+static void another_format_family_or_nonsense_is_refused(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *key, *value, *message;
+    } rows[] = {
+        { "attend.format", "7", "is a model in format 7; attend " ATT_VERSION " reads format 1" },
+        { "attend.family", "abacus", "is a model of an unknown family 'abacus'" },
+        { "attend.settings", "[]", "its settings are no JSON object" },
+        { "attend.training", "7", "its metadata 'attend.training' is no JSON object" },
+        { "attend.training", "{", "its metadata 'attend.training' is no JSON object" },
+        { "attend.imported", "[]", "its metadata 'attend.imported' is no JSON object" },
+    };
+    scene s;
+    scene_new(&s, NULL, 0);
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        att_bundle *bundle = bundle_of(&s);
+        assert_int_equal(att_bundle_meta_set(bundle, rows[i].key, rows[i].value, NULL), ATT_OK);
+        assert_bundle_refused(bundle, rows[i].message);
+        att_bundle_free(bundle);
+    }
+    scene_free(&s);
+}
+
+/* Settings that would need terabytes cost nothing: the shapes are compared first. */
+static void a_file_that_claims_to_be_huge_is_refused_at_once(void **state)
+{
+    (void)state;
+    scene s;
+    scene_new(&s, NULL, 0);
+    att_bundle *bundle = bundle_of(&s);
+    assert_int_equal(att_bundle_meta_set(bundle, "attend.settings",
+                                         "{\"task\":\"reverse\",\"width\":65536,\"layers\":64}",
+                                         NULL),
+                     ATT_OK);
+    att_model *model;
+    att_error err = { 0 };
+    assert_int_equal(att_model_from_bundle(&model, bundle, "m", &err), ATT_BAD_INPUT);
+    assert_non_null(strstr(err.message, "by its settings the model needs"));
+    att_bundle_free(bundle);
+    scene_free(&s);
+}
+
+static void tensors_of_the_training_loop_are_passed_over(void **state)
+{
+    (void)state;
+    scene s;
+    scene_new(&s, NULL, 0);
+    att_bundle *bundle = bundle_of(&s);
+    add_zeros(bundle, "training.moment1", 3, 3);
+    att_model *model;
+    assert_int_equal(att_model_from_bundle(&model, bundle, "m", NULL), ATT_OK);
+    assert_string_equal(model->training_json, "{\"steps\":3,\"loss\":0.25}");
+    att_model_free(model);
+    att_bundle_free(bundle);
+    scene_free(&s);
+}
+
+/* ---- what it tells */
+
+static void info_tells_parameters_settings_and_training(void **state)
+{
+    (void)state;
+    scene s;
+    scene_new(&s, NULL, 0);
+    att_bundle *bundle = bundle_of(&s);
+    att_model *model;
+    att_string out = { 0 };
+    assert_int_equal(att_model_from_bundle(&model, bundle, "m", NULL), ATT_OK);
+    assert_int_equal(att_model_info(&out, model, false, NULL), ATT_OK);
+    static const char *const lines[] = { "a recurrent model with ",
+                                         "\ntrained\n",
+                                         "  steps              3\n",
+                                         "  loss               0.25\n",
+                                         "  attention          dot\n",
+                                         "  decoder.0.u ",
+                                         "[10, 40]\n" };
+    for (size_t i = 0; i < sizeof lines / sizeof *lines; i++)
+        if (!strstr(out.data, lines[i]))
+            fail_msg("no \"%s\" in:\n%s", lines[i], out.data);
+    out.length = 0;
+    assert_int_equal(att_model_info(&out, model, true, NULL), ATT_OK);
+    assert_non_null(
+        strstr(out.data, "\"training\":{\"steps\":3,\"loss\":0.25},\"imported\":null}\n"));
+    assert_non_null(strstr(out.data, "{\"name\":\"decoder.0.u\",\"shape\":[10,40]}"));
+    att_string_free(&out);
+    att_model_free(model);
+    att_bundle_free(bundle);
+    scene_free(&s);
+}
+
+/* ---- memory */
+
+static att_status load_model(void *context)
+{
+    att_model *model;
+    att_status status = att_model_load(&model, context, NULL);
+    att_model_free(model);
+    return status;
+}
+
+static void every_failing_allocation_of_loading_is_told_and_loses_nothing(void **state)
+{
+    (void)state;
+    scene s;
+    scene_new(&s, NULL, 0);
+    assert_int_equal(att_model_save(s.model, path, NULL), ATT_OK);
+    assert_true(every_allocation_fails(load_model, path, 10000) > 20);
+    scene_free(&s);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(a_model_comes_back_as_it_was, make_path, remove_path),
+        cmocka_unit_test(what_is_missing_is_named),
+        cmocka_unit_test_setup_teardown(a_file_that_is_no_model_is_said_to_be_what_it_is, make_path,
+                                        remove_path),
+        cmocka_unit_test(what_is_misshapen_or_too_much_is_named),
+        cmocka_unit_test(a_number_that_is_none_is_named_by_its_tensor_and_place),
+        cmocka_unit_test(another_format_family_or_nonsense_is_refused),
+        cmocka_unit_test(a_file_that_claims_to_be_huge_is_refused_at_once),
+        cmocka_unit_test(tensors_of_the_training_loop_are_passed_over),
+        cmocka_unit_test(info_tells_parameters_settings_and_training),
+        cmocka_unit_test_setup_teardown(
+            every_failing_allocation_of_loading_is_told_and_loses_nothing, make_path, remove_path),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
+
+#else
+
+static void a_build_without_jansson_says_so(void **state)
+{
+    (void)state;
+    scene s;
+    att_error err = { 0 };
+    scene_new(&s, NULL, 0);
+    assert_int_equal(att_model_save(s.model, "never-written.safetensors", &err), ATT_UNSUPPORTED);
+    assert_string_equal(err.message, "this build cannot write models: it lacks jansson");
+    scene_free(&s);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = { cmocka_unit_test(a_build_without_jansson_says_so) };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
+
+#endif

@@ -1,0 +1,192 @@
+/* Parts of words from a list: the order of merging, bytes, and what lists are refused. */
+#include "text/sentencepiece.h"
+
+#include "base/alloc.h"
+#include "base/random.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#define COUNT(array) (sizeof(array) / sizeof *(array))
+
+static att_sentencepiece *make(const char *const *texts, size_t count)
+{
+    att_sentencepiece *parts;
+    att_error err = { 0 };
+    if (att_sentencepiece_new(&parts, texts, count, "list", &err) != ATT_OK)
+        fail_msg("%s", err.message);
+    return parts;
+}
+
+/* The parts of a text, written with bars between them; a byte that is no part as <NN>. */
+static void assert_parts(att_sentencepiece *parts, const char *text, const char *expected)
+{
+    att_ids ids = { 0 };
+    char shown[512] = "";
+    assert_int_equal(att_sentencepiece_encode(parts, &ids, 3, text, strlen(text)), ATT_OK);
+    for (size_t i = 0, at = 0; i < ids.count; i++) {
+        size_t length, part = (size_t)(ids.items[i] - 3);
+        const char *bytes = att_sentencepiece_piece(parts, part, &length);
+        if (part < ATT_SENTENCEPIECE_BYTES)
+            at += (size_t)sprintf(shown + at, "%s<%02X>", i > 0 ? "|" : "", (unsigned char)*bytes);
+        else
+            at += (size_t)sprintf(shown + at, "%s%.*s", i > 0 ? "|" : "", (int)length, bytes);
+    }
+    assert_string_equal(shown, expected);
+    att_ids_free(&ids);
+}
+
+static void the_earliest_part_is_merged_first_and_of_equals_the_first(void **state)
+{
+    (void)state;
+    static const char *const texts[] = { "bc", "ab", "abc", "aa", "bcd", "a", "b", "c", "d" };
+    att_sentencepiece *parts = make(texts, COUNT(texts));
+    assert_parts(parts, "abc", "abc"); /* a|bc: the whole is in the list, however it is cut */
+    assert_parts(parts, "abd", "ab|d");
+    assert_parts(parts, "bcd", "bcd");
+    assert_parts(parts, "aaa", "aa|a");
+    assert_parts(parts, "aaab", "aa|ab"); /* ab is earlier than aa */
+    assert_parts(parts, "abcd", "abc|d"); /* abc is earlier than bcd */
+    assert_parts(parts, "", "");
+    att_sentencepiece_free(parts);
+}
+
+static void a_letter_that_is_no_part_is_its_bytes_which_merge_with_nothing(void **state)
+{
+    (void)state;
+    static const char *const texts[] = { "a\xC3\xA9", " a", "a", "\xC3\xA9", " " };
+    att_sentencepiece *parts = make(texts, COUNT(texts));
+    assert_parts(parts, "a\xC3\xA9", "a\xC3\xA9");
+    assert_parts(parts,
+                 "a\xC3\xB6"
+                 "a",
+                 "a|<C3>|<B6>|a");
+    assert_parts(parts, " a\na", " a|<0A>|a");
+    att_sentencepiece_free(parts);
+}
+
+/* The same by its definition: look at all neighbours, merge the best, and again. */
+static size_t by_definition(const att_sentencepiece *parts, const char *text, size_t length,
+                            size_t ends[], int32_t found[])
+{
+    size_t count = 0;
+    for (size_t i = 0; i < length; i++)
+        ends[count++] = i + 1;
+    for (;;) {
+        size_t best_at = count, best = att_sentencepiece_size(parts);
+        for (size_t i = 0; i + 1 < count; i++) {
+            size_t start = i > 0 ? ends[i - 1] : 0;
+            for (size_t p = ATT_SENTENCEPIECE_BYTES; p < best; p++) {
+                size_t size;
+                const char *bytes = att_sentencepiece_piece(parts, p, &size);
+                if (size == ends[i + 1] - start && memcmp(bytes, text + start, size) == 0) {
+                    best = p;
+                    best_at = i;
+                }
+            }
+        }
+        if (best_at == count)
+            break;
+        memmove(&ends[best_at], &ends[best_at + 1], (count - best_at - 1) * sizeof *ends);
+        count--;
+    }
+    for (size_t i = 0; i < count; i++)
+        for (size_t p = ATT_SENTENCEPIECE_BYTES; p < att_sentencepiece_size(parts); p++) {
+            size_t size, start = i > 0 ? ends[i - 1] : 0;
+            const char *bytes = att_sentencepiece_piece(parts, p, &size);
+            if (size == ends[i] - start && memcmp(bytes, text + start, size) == 0)
+                found[i] = (int32_t)p;
+        }
+    return count;
+}
+
+static void random_texts_are_cut_as_the_definition_says(void **state)
+{
+    (void)state;
+    static const char *const texts[] = { "ab",  "ba", "bb",  "abab", "bab", "aab", "cc",
+                                         "abc", "ca", "bba", "cab",  "a",   "b",   "c" };
+    att_sentencepiece *parts = make(texts, COUNT(texts));
+    for (uint64_t round = 0; round < 300; round++) {
+        char text[40];
+        size_t length = round % sizeof text, ends[40];
+        int32_t found[40];
+        for (size_t i = 0; i < length; i++)
+            text[i] = (char)('a' + att_random_bits(7, round, i) % 3);
+        size_t count = by_definition(parts, text, length, ends, found);
+        att_ids ids = { 0 };
+        assert_int_equal(att_sentencepiece_encode(parts, &ids, 0, text, length), ATT_OK);
+        assert_int_equal(ids.count, count);
+        if (count > 0)
+            assert_memory_equal(ids.items, found, count * sizeof *found);
+        att_ids_free(&ids);
+    }
+    att_sentencepiece_free(parts);
+}
+
+static void a_bad_list_is_refused(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *texts[2], *message;
+    } rows[] = {
+        { { "a", "" }, "part 2 of a vocabulary is empty" },
+        { { "\xC3", "a" }, "part 1 of a vocabulary is not UTF-8" },
+        { { "ab", "ab" }, "a vocabulary has the part 'ab' twice" },
+    };
+    for (size_t i = 0; i < COUNT(rows); i++) {
+        att_sentencepiece *parts;
+        att_error err = { 0 };
+        assert_int_equal(att_sentencepiece_new(&parts, rows[i].texts, 2, "list", &err),
+                         ATT_BAD_INPUT);
+        assert_string_equal(err.message, rows[i].message);
+        assert_string_equal(err.place, "list");
+        assert_null(parts);
+    }
+}
+
+#ifdef ATT_HAVE_JANSSON
+static void a_vocabulary_of_parts_comes_back_from_json(void **state)
+{
+    (void)state;
+    static const char *const texts[] = { " a", "a b", "a", "b", " " };
+    static const char line[] = "a b\xC3\xB6";
+    att_vocab *vocab, *again;
+    att_string json = { 0 }, spelt = { 0 };
+    att_ids ids = { 0 };
+    assert_int_equal(att_vocab_from_sentencepiece(&vocab, make(texts, COUNT(texts)), NULL), ATT_OK);
+    assert_int_equal(att_vocab_to_json(&json, vocab, NULL), ATT_OK);
+    assert_string_equal(json.data, "{\"tokens\":\"subword\",\"lower\":false,"
+                                   "\"parts\":[\" a\",\"a b\",\"a\",\"b\",\" \"]}");
+    assert_int_equal(att_vocab_from_json(&again, json.data, "model", NULL), ATT_OK);
+    assert_true(att_vocab_equal(vocab, again));
+    assert_int_equal(att_vocab_size(again), 3 + 256 + 5);
+    assert_int_equal(att_vocab_encode(again, &ids, line, strlen(line), NULL), ATT_OK);
+    assert_string_equal(att_vocab_token(again, ids.items[0]), "\xE2\x96\x81"
+                                                              "a");
+    assert_int_equal(att_vocab_decode(again, &spelt, ids.items, ids.count), ATT_OK);
+    assert_string_equal(spelt.data, line);
+    att_ids_free(&ids);
+    att_string_free(&json);
+    att_string_free(&spelt);
+    att_vocab_free(vocab);
+    att_vocab_free(again);
+}
+#endif
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(the_earliest_part_is_merged_first_and_of_equals_the_first),
+        cmocka_unit_test(a_letter_that_is_no_part_is_its_bytes_which_merge_with_nothing),
+        cmocka_unit_test(random_texts_are_cut_as_the_definition_says),
+        cmocka_unit_test(a_bad_list_is_refused),
+#ifdef ATT_HAVE_JANSSON
+        cmocka_unit_test(a_vocabulary_of_parts_comes_back_from_json),
+#endif
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,210 @@
+/* The state of a run: what counts as better, and that JSON keeps every bit of it. */
+#include "train/training_state.h"
+
+#include "base/alloc.h"
+
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+static att_validation validation(double errors, double exact, double loss)
+{
+    return (att_validation){
+        .step = 1, .token_error_rate = errors, .exact_match = exact, .loss = loss
+    };
+}
+
+static bool note(att_training_state *state, att_validation row, att_best_metric by)
+{
+    bool better;
+    assert_int_equal(att_training_state_add_validation(state, &row, by, &better, NULL), ATT_OK);
+    return better;
+}
+
+static void the_best_is_judged_by_what_was_asked(void **state)
+{
+    (void)state;
+    static const struct {
+        att_best_metric by;
+        bool better;
+    } cases[] = { { ATT_BEST_METRIC_TOKENS, true },
+                  { ATT_BEST_METRIC_LINES, false },
+                  { ATT_BEST_METRIC_LOSS, false } };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        att_training_state run = { 0 };
+        assert_null(att_training_state_best(&run));
+        assert_true(note(&run, validation(0.2, 0.6, 1.0), cases[i].by));
+        assert_int_equal(note(&run, validation(0.1, 0.5, 1.5), cases[i].by), cases[i].better);
+        assert_int_equal(run.best_validation, cases[i].better ? 2 : 1);
+        att_training_state_free(&run);
+    }
+}
+
+static void the_highest_bleu_is_the_best_and_none_at_all_is_the_worst(void **state)
+{
+    (void)state;
+    static const struct {
+        double bleu;
+        bool better;
+    } rows[] = { { NAN, true }, { 3, true }, { NAN, false }, { 2, false }, { 4, true } };
+    att_training_state run = { 0 };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        att_validation row = validation(0.5, 0.5, 1 + (double)i); /* the loss says otherwise */
+        row.bleu = rows[i].bleu;
+        assert_int_equal(note(&run, row, ATT_BEST_METRIC_BLEU), rows[i].better);
+    }
+    att_training_state_free(&run);
+}
+
+static void of_equal_scores_the_smaller_loss_is_better_and_an_equal_one_is_not(void **state)
+{
+    (void)state;
+    att_training_state run = { 0 };
+    assert_true(note(&run, validation(0, 1, 0.5), ATT_BEST_METRIC_TOKENS));
+    assert_false(note(&run, validation(0, 1, 0.5), ATT_BEST_METRIC_TOKENS));
+    assert_true(note(&run, validation(0, 1, 0.4), ATT_BEST_METRIC_TOKENS));
+    assert_int_equal(run.best_validation, 3);
+    att_training_state_free(&run);
+}
+
+static void a_validation_starts_the_loss_of_training_anew(void **state)
+{
+    (void)state;
+    att_training_state run = { .interval_loss = 3, .interval_tokens = 4, .interval_correct = 2 };
+    note(&run, validation(1, 0, 1), ATT_BEST_METRIC_LOSS);
+    assert_true(run.interval_loss == 0);
+    assert_int_equal(run.interval_tokens + run.interval_correct, 0);
+    att_training_state_free(&run);
+}
+
+#ifdef ATT_HAVE_JANSSON
+
+/* Numbers whose shortest decimal form is as long as it gets. */
+static att_training_state filled(void)
+{
+    att_training_state run = { .step = 123,
+                               .epoch = 4,
+                               .epoch_batches = 5,
+                               .batches = INT64_C(9007199254740993),
+                               .tokens = 77,
+                               .interval_loss = 0.1 + 0.2,
+                               .interval_tokens = 8,
+                               .interval_correct = 7,
+                               .plateau = { 1.0 / 3, 9, 2, 1 },
+                               .train_pairs = 10,
+                               .valid_pairs = 11,
+                               .data_hash = INT64_MIN + 5 };
+    for (int i = 0; i < 50; i++) {
+        att_validation row = { i,
+                               i / 7,
+                               1e-3 / (i + 1),
+                               5e-324 * i,
+                               0.7 / (i + 1),
+                               3.0 / (i + 7),
+                               1 / (i + 3.0),
+                               0.3 * i,
+                               1e308 / (i + 1),
+                               i % 2 == 0 ? 100 / (i + 3.0) : NAN,
+                               i % 3 == 0 ? 2.0 / (i + 1) : NAN };
+        note(&run, row, ATT_BEST_METRIC_LOSS);
+    }
+    run.interval_loss = 1e-300 / 3;
+    run.averaged_checkpoints = 3;
+    return run;
+}
+
+static void json_keeps_every_bit(void **state)
+{
+    (void)state;
+    att_training_state run = filled(), back;
+    att_string json = { 0 }, again = { 0 };
+    assert_int_equal(att_training_state_to_json(&json, &run, NULL), ATT_OK);
+    assert_int_equal(att_training_state_from_json(&back, json.data, "x", NULL), ATT_OK);
+    assert_int_equal(back.history_count, run.history_count);
+    assert_memory_equal(back.history, run.history, 50 * sizeof *run.history);
+    assert_int_equal(back.batches, run.batches);
+    assert_int_equal(back.data_hash, run.data_hash);
+    assert_true(back.plateau.best == run.plateau.best);
+    assert_true(back.interval_loss == run.interval_loss);
+    assert_int_equal(att_training_state_to_json(&again, &back, NULL), ATT_OK);
+    assert_string_equal(json.data, again.data);
+    att_training_state_free(&run);
+    att_training_state_free(&back);
+    att_string_free(&json);
+    att_string_free(&again);
+}
+
+/* The record with `from` replaced by `to`. */
+static void refused(const char *from, const char *to, const char *expected)
+{
+    att_training_state run = filled(), back;
+    att_string json = { 0 }, changed = { 0 };
+    att_error err = { 0 };
+    assert_int_equal(att_training_state_to_json(&json, &run, NULL), ATT_OK);
+    char *at = strstr(json.data, from);
+    assert_non_null(at);
+    assert_int_equal(att_string_append(&changed, json.data, (size_t)(at - json.data)), ATT_OK);
+    assert_int_equal(att_string_append(&changed, to, strlen(to)), ATT_OK);
+    at += strlen(from);
+    assert_int_equal(att_string_append(&changed, at, strlen(at)), ATT_OK);
+    assert_int_equal(att_training_state_from_json(&back, changed.data, "m.safetensors", &err),
+                     ATT_BAD_INPUT);
+    assert_string_equal(err.place, "m.safetensors");
+    assert_non_null(strstr(err.message, expected));
+    assert_null(back.history);
+    att_training_state_free(&run);
+    att_string_free(&json);
+    att_string_free(&changed);
+}
+
+static void a_damaged_record_is_refused_by_what_is_wrong(void **state)
+{
+    (void)state;
+    refused("\"epoch\":4", "\"epoch\":-4", "below 0");
+    refused("\"position\":5", "\"position\":5.5", "'position'");
+    refused("\"since-loss\":", "\"loss-since\":", "'since-loss'");
+    refused("\"best\":50", "\"best\":51", "51");
+    refused("\"history\":[", "\"history\":[3,", "'step'");
+    refused("{", "[", "no JSON object");
+}
+
+static void failing_memory_leaks_nothing(void **state)
+{
+    (void)state;
+    att_training_state run = filled();
+    att_string json = { 0 };
+    assert_int_equal(att_training_state_to_json(&json, &run, NULL), ATT_OK);
+    size_t live = att_alloc_live();
+    att_training_state back;
+    att_alloc_fail_at(1);
+    assert_int_equal(att_training_state_from_json(&back, json.data, "x", NULL), ATT_NO_MEMORY);
+    att_string more = { 0 };
+    att_alloc_fail_at(1);
+    assert_int_equal(att_training_state_to_json(&more, &run, NULL), ATT_NO_MEMORY);
+    att_alloc_fail_at(0);
+    att_string_free(&more);
+    assert_int_equal(att_alloc_live(), live);
+    att_training_state_free(&run);
+    att_string_free(&json);
+}
+
+#endif
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(the_best_is_judged_by_what_was_asked),
+        cmocka_unit_test(the_highest_bleu_is_the_best_and_none_at_all_is_the_worst),
+        cmocka_unit_test(of_equal_scores_the_smaller_loss_is_better_and_an_equal_one_is_not),
+        cmocka_unit_test(a_validation_starts_the_loss_of_training_anew),
+#ifdef ATT_HAVE_JANSSON
+        cmocka_unit_test(json_keeps_every_bit),
+        cmocka_unit_test(a_damaged_record_is_refused_by_what_is_wrong),
+        cmocka_unit_test(failing_memory_leaks_nothing),
+#endif
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,120 @@
+/* attend eval, on sentences and their labels: how many are right, and what is taken for what. */
+#include "eval.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "output.h"
+
+/* A matrix of more is no longer read; --json has it. */
+enum { MAX_CONFUSION_LABELS = 20 };
+
+static void print_summary(const att_classifier_eval *scores)
+{
+    printf("%-20s %" PRId64 "\n", "sentences", scores->lines);
+    printf("%-20s %.2f %%", "accuracy", 100 * scores->accuracy);
+    if (!isnan(scores->accuracy_interval.low))
+        printf(" (%.2f to %.2f)", 100 * scores->accuracy_interval.low,
+               100 * scores->accuracy_interval.high);
+    printf("\n%-20s %.2f %%\n", "macro F1", 100 * scores->macro_f1);
+    printf("%-20s %.4f\n", "loss", scores->loss);
+    printf("%-20s %.2f %%\n", "calibration error", 100 * scores->calibration_error);
+}
+
+/* How wide the columns of the matrix are that labels head themselves; 0: they do not fit, and are
+ * numbered. */
+static int head_width(const att_classifier_eval *scores, const att_model *model)
+{
+    enum { MIN_WIDTH = 6, MAX_WIDTH = 16, MAX_LINE = 100 };
+    int64_t widest = MIN_WIDTH;
+    for (int64_t i = 0; i < scores->labels; i++) {
+        const char *label = att_model_label(model, (size_t)i);
+        int64_t length = (int64_t)strlen(label);
+        for (const char *c = label; *c; c++)
+            if (*c < ' ' || *c > '~')
+                return 0; /* how wide such are depends on the terminal */
+        widest = length > widest ? length : widest;
+    }
+    return widest <= MAX_WIDTH && (scores->labels + 1) * (widest + 1) <= MAX_LINE ? (int)widest : 0;
+}
+
+/* What a label is called in the matrix: itself, or its number. */
+static const char *name_of(char out[24], const att_model *model, int64_t label, bool itself)
+{
+    snprintf(out, 24, "#%" PRId64, label + 1);
+    return itself ? att_model_label(model, (size_t)label) : out;
+}
+
+/* Labels end their lines, so that nothing depends on how wide they are. */
+static void print_label_metrics(const att_classifier_eval *scores, const att_model *model,
+                                bool numbered)
+{
+    char name[24];
+    printf("\n%*s%10s %10s %10s %10s  label\n", numbered ? 6 : 0, "", "precision", "recall", "F1",
+           "sentences");
+    for (int64_t i = 0; i < scores->labels; i++) {
+        const att_label_metrics *rates = &scores->per_label[i];
+        if (numbered)
+            printf("%5s ", name_of(name, model, i, false));
+        printf("%8.2f %% %8.2f %% %8.2f %% %10" PRId64 "  %s\n", 100 * rates->precision,
+               100 * rates->recall, 100 * rates->f1, rates->support,
+               att_model_label(model, (size_t)i));
+    }
+}
+
+static void print_confusion(const att_classifier_eval *scores, const att_model *model, int heads)
+{
+    int64_t labels = scores->labels;
+    int width = heads > 0 ? heads : 6;
+    char name[24];
+    if (labels > MAX_CONFUSION_LABELS)
+        return;
+    printf("\ntrue (rows) and given (columns)\n%*s", width, "");
+    for (int64_t j = 0; j < labels; j++)
+        printf(" %*s", width, name_of(name, model, j, heads > 0));
+    printf("\n");
+    for (int64_t i = 0; i < labels; i++) {
+        printf("%*s", width, name_of(name, model, i, heads > 0));
+        for (int64_t j = 0; j < labels; j++)
+            printf(" %*" PRId64, width, scores->confusion[i * labels + j]);
+        printf("\n");
+    }
+}
+
+static att_status print_scores(const att_classifier_eval *scores, const att_model *model, bool json,
+                               att_error *err)
+{
+    if (json) {
+        att_string out = { 0 };
+        att_status status = att_classifier_eval_json(&out, scores, model, err);
+        if (status == ATT_OK)
+            status = output_stdout(out.data, out.length, err);
+        att_string_free(&out);
+        return status;
+    }
+    print_summary(scores);
+    int heads = head_width(scores, model);
+    print_label_metrics(scores, model, heads == 0);
+    print_confusion(scores, model, heads);
+    return output_flush(err);
+}
+
+att_status eval_classifier(const eval_settings *set, const decoding *models, const char *data,
+                           att_error *err)
+{
+    att_classifier_eval *scores = NULL;
+    att_string notes = { 0 };
+    const att_eval_options how = { .decoding = &models->options,
+                                   .metric_options = eval_metric_options(set) };
+    att_status status =
+        att_model_evaluate_classifier(&scores, models->model, data, &how, &notes, err);
+    if (status == ATT_OK && notes.length > 0)
+        fputs(notes.data, stderr);
+    if (status == ATT_OK)
+        status = print_scores(scores, models->model, set->json, err);
+    att_classifier_eval_free(scores);
+    att_string_free(&notes);
+    return status;
+}

@@ -1,0 +1,51 @@
+/* attend eval, on a text: how well a language model foretells it. */
+#include "eval.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+
+#include "output.h"
+
+static void print_lines(const att_lm_eval *found)
+{
+    printf("%-18s%" PRId64 "\n", "tokens", found->tokens);
+    printf("%-18s%" PRId64 "\n", "characters", found->characters);
+    if (found->unknown_tokens > 0)
+        printf("%-18s%" PRId64 "\n", "unknown tokens", found->unknown_tokens);
+    printf("%-18s%.4f nats a token\n", "loss", found->loss);
+    printf("%-18s%.4f\n", "bits a character", found->bits_per_character);
+    printf("%-18s%.4f\n", "perplexity", found->perplexity);
+    if (!isnan(found->accuracy))
+        printf("%-18s%.2f %%\n", "token accuracy", 100 * found->accuracy);
+}
+
+static void print_json(const att_lm_eval *found)
+{
+    printf("{\"tokens\":%" PRId64 ",\"characters\":%" PRId64 ",\"unknown\":%" PRId64
+           ",\"loss\":%.9g,\"bits\":%.9g,\"perplexity\":%.9g",
+           found->tokens, found->characters, found->unknown_tokens, found->loss,
+           found->bits_per_character, found->perplexity);
+    if (!isnan(found->accuracy))
+        printf(",\"token_accuracy\":%.9g", found->accuracy);
+    puts("}");
+}
+
+att_status eval_lm(const eval_settings *set, const decoding *models, const char *data,
+                   att_error *err)
+{
+    att_lm_eval found;
+    att_string notes = { 0 };
+    const att_eval_options how = { .decoding = &models->options };
+    att_status status = att_model_evaluate_lm(&found, models->model, data, &how, &notes, err);
+    if (status == ATT_OK && notes.length > 0)
+        fputs(notes.data, stderr);
+    att_string_free(&notes);
+    if (status != ATT_OK)
+        return status;
+    if (set->json)
+        print_json(&found);
+    else
+        print_lines(&found);
+    return output_flush(err);
+}

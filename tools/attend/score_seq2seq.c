@@ -1,0 +1,158 @@
+/* attend score, on pairs: the log-probabilities of targets. */
+#include "score.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "lines.h"
+#include "output.h"
+
+typedef struct scorer {
+    const score_settings *set;
+    const decoding *models;
+    int64_t pairs, tokens;
+    double sum;
+} scorer;
+
+/* Both sides of some lines: copies of the sources, and where the targets begin. */
+typedef struct pair_lines {
+    char **sources; /* [count] */
+    const char **targets;
+    size_t count;
+} pair_lines;
+
+static void pair_lines_free(pair_lines *s)
+{
+    for (size_t i = 0; s->sources && i < s->count; i++)
+        free(s->sources[i]);
+    free(s->sources);
+    free(s->targets);
+}
+
+/* A line without a tab is bad, unless it is empty. */
+static att_status split_lines(pair_lines *out, const char *const *lines, size_t count,
+                              att_error *err)
+{
+    *out = (pair_lines){ .sources = calloc(count, sizeof *out->sources),
+                         .targets = calloc(count, sizeof *out->targets),
+                         .count = count };
+    if (!out->sources || !out->targets)
+        return error_memory(err);
+    for (size_t i = 0; i < count; i++) {
+        const char *tab = strchr(lines[i], '\t');
+        if (!tab && lines[i][0]) {
+            att_status status =
+                error_set(err, ATT_BAD_INPUT, "", "expected source<TAB>target, found no tab");
+            err->line = (int)i + 1;
+            return status;
+        }
+        out->sources[i] = strndup(lines[i], tab ? (size_t)(tab - lines[i]) : 0);
+        out->targets[i] = tab ? tab + 1 : "";
+        if (!out->sources[i])
+            return error_memory(err);
+    }
+    return ATT_OK;
+}
+
+/* The sum, the tokens and their scores. */
+static att_status write_text(att_string *out, const att_output *answer)
+{
+    char number[32];
+    snprintf(number, sizeof number, "%.4f\t", answer->score);
+    att_status status = att_string_append(out, number, strlen(number));
+    for (int64_t i = 0; status == ATT_OK && i < answer->target_count; i++)
+        status = string_join(
+            out, (string_piece[]){ { " ", i > 0 ? 1 : 0 },
+                                   { answer->target_tokens[i], strlen(answer->target_tokens[i]) },
+                                   { 0 } });
+    for (int64_t i = 0; status == ATT_OK && i < answer->target_count; i++) {
+        snprintf(number, sizeof number, "%s%.4f", i > 0 ? " " : "\t", answer->token_scores[i]);
+        status = att_string_append(out, number, strlen(number));
+    }
+    return status == ATT_OK ? att_string_append(out, "\n", 1) : status;
+}
+
+/* Writes one pair and adds it to the sums. A target needs a source. */
+static att_status write_pair(scorer *s, att_string *out, const att_output *answer,
+                             const char *target, att_error *err)
+{
+    if (answer->source_count == 0 && target[0])
+        return error_set(err, ATT_BAD_INPUT, "", "the source has no tokens");
+    s->pairs += answer->target_count > 0;
+    s->tokens += answer->target_count;
+    s->sum += answer->score;
+    if (s->set->json)
+        return att_output_json(out, answer, err);
+    att_status status =
+        answer->target_count > 0 ? write_text(out, answer) : att_string_append(out, "\n", 1);
+    return status == ATT_OK ? ATT_OK : error_memory(err);
+}
+
+static att_status write_pairs(scorer *s, const att_outputs *answers, const pair_lines *both,
+                              att_error *err)
+{
+    att_string out = { 0 };
+    att_status status = ATT_OK;
+    scorer before = *s;
+    for (size_t i = 0; i < both->count && status == ATT_OK; i++) {
+        status = write_pair(s, &out, att_outputs_get(answers, i), both->targets[i], err);
+        if (status == ATT_BAD_INPUT)
+            err->line = (int)i + 1;
+    }
+    if (status == ATT_OK)
+        status = output_stdout(out.data, out.length, err);
+    else
+        *s = before; /* those before the bad one will be given again */
+    att_string_free(&out);
+    return status;
+}
+
+static att_status score_lines(void *context, const char *const *lines, size_t count, size_t before,
+                              att_error *err)
+{
+    (void)before;
+    scorer *s = context;
+    pair_lines both;
+    att_outputs *answers = NULL;
+    att_status status = split_lines(&both, lines, count, err);
+    if (status == ATT_OK) {
+        const att_generate_options how = { .decoding = s->models->options,
+                                           .targets = both.targets };
+        status = att_model_generate(&answers, s->models->model, (const char *const *)both.sources,
+                                    count, &how, err);
+    }
+    if (status == ATT_OK)
+        status = write_pairs(s, answers, &both, err);
+    att_outputs_free(answers);
+    pair_lines_free(&both);
+    return status;
+}
+
+static att_status print_end(const scorer *s, att_error *err)
+{
+    double perplexity = exp(-s->sum / (double)s->tokens);
+    if (s->set->json) {
+        printf("{\"pairs\":%" PRId64 ",\"tokens\":%" PRId64 ",\"score\":%.17g,\"perplexity\":",
+               s->pairs, s->tokens, s->sum);
+        printf(isfinite(perplexity) ? "%.17g}\n" : "null}\n", perplexity);
+        return output_flush(err);
+    }
+    fprintf(stderr,
+            "%" PRId64 " pair%s, %" PRId64 " tokens: log-probability %.4f, perplexity %.4f\n",
+            s->pairs, s->pairs == 1 ? "" : "s", s->tokens, s->sum, perplexity);
+    return ATT_OK;
+}
+
+att_status score_seq2seq(const score_settings *set, const decoding *models, const char *file,
+                         att_error *err)
+{
+    scorer s = { .set = set, .models = models };
+    att_status status = lines_for_each(file, score_lines, &s, err);
+    if (status == ATT_OK && s.pairs == 0)
+        status = error_set(err, ATT_BAD_INPUT, lines_name(file),
+                           "has no pairs to score: expected lines source<TAB>target");
+    return status == ATT_OK && !output_reader_gone() ? print_end(&s, err) : status;
+}

@@ -1,13 +1,12 @@
 /* Numbers as text and back, in any locale. */
 #include "base/number.h"
 
+#include "base/comma_locale.h"
+
 #include <float.h>
-#include <locale.h>
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include <cmocka.h>
@@ -93,34 +92,16 @@ static void what_is_written_reads_back_as_the_same(void **state)
     assert_true(att_double_parse(&got, att_double_format(out, -DBL_MAX)) && got == -DBL_MAX);
 }
 
-/* Makes a locale with a decimal comma, in a folder of its own, and switches to it. */
-static bool switch_to_comma(char *folder)
-{
-    char command[256];
-    if (!mkdtemp(folder))
-        return false;
-    snprintf(command, sizeof command, "localedef -i de_DE -f UTF-8 %s/de_DE.UTF-8 >%s/log 2>&1",
-             folder, folder);
-    if (system(command) != 0)
-        return false;
-    setenv("LOCPATH", folder, 1);
-    return setlocale(LC_ALL, "de_DE.UTF-8") && localeconv()->decimal_point[0] == ',';
-}
-
 static void a_decimal_comma_of_the_locale_changes_nothing(void **state)
 {
     (void)state;
-    char folder[] = "/tmp/attend-locale-XXXXXX";
-    char command[64], out[ATT_DOUBLE_STRING_SIZE] = "";
+    char folder[] = COMMA_LOCALE_FOLDER, out[ATT_REAL_WRITTEN] = "";
     double got = 0;
-    bool comma = switch_to_comma(folder);
-    bool read = comma && att_double_parse(&got, "0.5");
+    bool comma = comma_locale_enter(folder);
+    bool read = comma && att_real_read(&got, "0.5");
     if (comma)
-        att_double_format(out, 0.25);
-    setlocale(LC_ALL, "C");
-    unsetenv("LOCPATH");
-    snprintf(command, sizeof command, "rm -rf %s", folder);
-    assert_int_equal(system(command), 0);
+        att_real_write(out, 0.25);
+    assert_true(comma_locale_leave(folder));
     if (!comma)
         skip(); /* no localedef, or no sources of locales */
     assert_true(read && got == 0.5);

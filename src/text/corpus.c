@@ -77,8 +77,6 @@ static att_status split_side(reading *in, growing_side *side, const att_line *li
     if (status != ATT_OK)
         return att_fail_at(in->err, status, side->file->name, (int)line->number, 0, NULL, "%s",
                            inner.message);
-    if (!in->facts.inexact)
-        in->facts.inexact = !att_tokens_exact(line->text, line->length);
     return ATT_OK;
 }
 

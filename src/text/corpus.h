@@ -37,7 +37,6 @@ typedef struct att_corpus_facts {
     int64_t crlf_lines; /* line ends of DOS, taken as line ends */
     bool byte_mark;     /* a byte order mark at the start, left out */
     int64_t characters; /* of a text: clusters; bytes where it is not UTF-8 */
-    bool inexact;       /* text that this build cannot split as Unicode says: see tokens.h */
 } att_corpus_facts;
 
 /* A text is one pair without a source, its target the whole of it. */

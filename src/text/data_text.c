@@ -107,7 +107,6 @@ static att_status hand_over(att_corpus *out, att_ids *ids, const part *from, att
     out->facts.target = (att_side_facts){ .tokens = count, .least = count, .most = count };
     out->facts.characters = count_characters(from);
     out->facts.byte_mark = from->byte_mark;
-    out->facts.inexact = !att_tokens_exact(from->text, from->length);
     return ATT_OK;
 }
 

@@ -98,11 +98,6 @@ static att_status report_notes(att_text *out, const char *name, const att_corpus
     if (facts->byte_mark)
         ATT_TRY(att_text_print(out, "%-12s%s: starts with a byte order mark, which was left out\n",
                                "note", name));
-    if (facts->inexact)
-        ATT_TRY(att_text_print(out,
-                               "%-12s%s: this build lacks utf8proc; characters beyond U+00FF "
-                               "are taken as they are, each for itself\n",
-                               "note", name));
     return ATT_OK;
 }
 

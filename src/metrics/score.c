@@ -135,11 +135,7 @@ static att_status read_side(scoring *s, const char *line, int kind, size_t place
     const char *text = line;
     size_t length = strlen(line);
     if (s->lower || s->measure->lower) {
-        att_status status = att_lower(&s->small, text, length);
-        if (status == ATT_UNSUPPORTED)
-            return att_fail(err, status, NULL,
-                            "this build knows the small letters of ASCII alone: it lacks utf8proc");
-        if (status != ATT_OK)
+        if (att_lower(&s->small, text, length) != ATT_OK)
             return att_fail_memory(err);
         text = s->small.length > 0 ? s->small.data : "";
         length = s->small.length;
@@ -296,9 +292,6 @@ static att_status find_tokeniser(att_tokeniser *out, const char *word, att_error
         if (strcmp(word, att_tokeniser_words[i]) != 0)
             continue;
         *out = (att_tokeniser)i;
-        if (*out == ATT_TOKENISER_INTL && !att_words_exact())
-            return att_fail(err, ATT_UNSUPPORTED, NULL,
-                            "this build has no tokeniser intl: it lacks utf8proc");
         return ATT_OK;
     }
     char quoted[ATT_QUOTED];

@@ -17,12 +17,8 @@ extern const char *const att_tokeniser_words[]; /* NULL-ended */
 /* Replaces *out by the line with spaces between its words, and perhaps more of them. */
 att_status att_tokenise(att_text *out, att_tokeniser tokeniser, const char *line, size_t length);
 
-/* Replaces *out by the line in small letters, as Unicode's full mapping has them. ATT_UNSUPPORTED
- * where the build does not know them. */
+/* Replaces *out by the line in small letters, as Unicode's full mapping has them. */
 att_status att_lower(att_text *out, const char *line, size_t length);
-
-/* Whether a build knows what `intl` needs, and small letters beyond ASCII. */
-bool att_words_exact(void);
 
 /* White space as Unicode has it, and the separators of ASCII. */
 bool att_is_white(uint32_t code);

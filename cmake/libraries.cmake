@@ -39,7 +39,6 @@ attend_use(JANSSON jansson ".safetensors files")
 attend_use(ZIP libzip ".npz files")
 attend_use(JPEG libjpeg "JPEG photographs")
 attend_use(PNG libpng "PNG photographs")
-attend_use(UTF8PROC libutf8proc "widths and tokens of text beyond ASCII")
 
 if(PKG_CONFIG_FOUND AND NOT ATTEND_MINIMAL)
   pkg_check_modules(RSVG QUIET IMPORTED_TARGET librsvg-2.0 cairo cairo-pdf)

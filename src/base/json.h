@@ -114,7 +114,7 @@ enum { ATT_JSON_WRITE_DEPTH = 64 };
 /* A writer keeps the first failure, and after it every call does nothing; so callers check once, in
  * att_json_finish(). The members are private. */
 typedef struct att_json_writer {
-    att_text *text;
+    att_string *text;
     att_json_policy policy;
     att_status status;
     const char *fault; /* the message if the status is ATT_BAD_INPUT */
@@ -126,7 +126,7 @@ typedef struct att_json_writer {
 } att_json_writer;
 
 /* Starts to append one value to `text`. */
-att_json_writer att_json_begin(att_text *text, att_json_policy policy);
+att_json_writer att_json_begin(att_string *text, att_json_policy policy);
 
 /* Returns the first failure, with `name` as its place; the text is then as it was at the start. */
 att_status att_json_finish(att_json_writer *out, const char *name, att_error *err);
@@ -158,7 +158,7 @@ void att_json_newline(att_json_writer *out);
 /* Appends a JSON string with its quotes, without a writer. Control characters up to U+009F are
  * escaped, so that no terminal acts on them. A zero byte is written as \u0000, which our reader
  * refuses. On failure nothing is appended. */
-att_status att_json_escape(att_text *text, const char *bytes, size_t length,
+att_status att_json_escape(att_string *text, const char *bytes, size_t length,
                            att_json_policy policy);
 
 #endif

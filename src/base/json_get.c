@@ -19,7 +19,7 @@ static const char *const type_names[] = {
 };
 
 /* Room for ` for "key"[index]`. */
-enum { PLACE_SIZE = ATT_QUOTED + 40 };
+enum { PLACE_SIZE = ATT_QUOTED_SIZE + 40 };
 
 static bool has_type(const att_json *value, att_json_type type)
 {
@@ -48,7 +48,7 @@ static att_status expect(const att_json *value, att_json_type type, const char *
 /* Formats ` for "key"`, or an empty string without a key. */
 static const char *key_place(char out[PLACE_SIZE], const char *key)
 {
-    char quoted[ATT_QUOTED];
+    char quoted[ATT_QUOTED_SIZE];
     out[0] = '\0';
     if (key)
         snprintf(out, PLACE_SIZE, " for \"%s\"", att_quote(quoted, key, strlen(key)));

@@ -65,7 +65,7 @@ static att_status fail(const parser *p, const char *where, const char *format, .
 
 static att_status fail_expected(const parser *p, const char *expected)
 {
-    char quoted[ATT_QUOTED];
+    char quoted[ATT_QUOTED_SIZE];
     uint32_t code;
     size_t left = (size_t)(p->end - p->at), size = att_utf8_decode(&code, p->at, left);
     if (left == 0)
@@ -76,7 +76,7 @@ static att_status fail_expected(const parser *p, const char *expected)
 
 static att_status fail_memory(const parser *p)
 {
-    if (p->arena->refused)
+    if (p->arena->limit_reached)
         return fail(p, p->at, "the values need more memory than the %zu bytes allowed",
                     p->limits.memory);
     return att_fail_memory(p->err);
@@ -89,7 +89,7 @@ static att_status push(parser *p, att_json value)
     if (p->count == p->capacity) {
         size_t capacity = p->capacity ? 2 * p->capacity : FIRST_STACK;
         if (p->count > p->limits.memory / sizeof value) {
-            p->arena->refused = true; /* the arena would have to hold all of them */
+            p->arena->limit_reached = true; /* the arena would have to hold all of them */
             return fail_memory(p);
         }
         att_json *stack = att_realloc(p->stack, p->count * sizeof *stack, capacity, sizeof *stack);
@@ -132,7 +132,7 @@ static att_status sort_members(const parser *p, const att_json *object)
         sorted[i] = &object->items[i];
     qsort(sorted, object->count, sizeof *sorted, compare_keys);
     for (size_t i = 1; i < object->count; i++) {
-        char quoted[ATT_QUOTED];
+        char quoted[ATT_QUOTED_SIZE];
         const char *key = sorted[i]->key;
         if (strcmp(sorted[i - 1]->key, key) == 0)
             return fail(p, p->at, "the object that ends here has the key \"%s\" twice",
@@ -159,7 +159,7 @@ static att_status close_container(parser *p)
     size_t around = closed->count, count = p->count - p->open - 1;
     bool object = closed->type == ATT_JSON_OBJECT;
     att_json *items =
-        att_arena_take(p->arena, count, sizeof *items + (object ? sizeof(att_json *) : 0));
+        att_arena_alloc(p->arena, count, sizeof *items + (object ? sizeof(att_json *) : 0));
     if (!items)
         return fail_memory(p);
     memcpy(items, closed + 1, count * sizeof *items);
@@ -280,7 +280,7 @@ static att_status read_string(parser *p, const char **out, size_t *length)
     const char *start = p->at++;
     const char *quote = find_quote(p);
     size_t room = (size_t)(quote - p->at) + 1;
-    char *string = att_arena_take(p->arena, room, 1), *to = string;
+    char *string = att_arena_alloc(p->arena, room, 1), *to = string;
     if (!string)
         return fail_memory(p);
     ATT_TRY(read_characters(p, &to, quote));
@@ -348,18 +348,18 @@ static att_status read_number(parser *p, att_json *out)
         memcpy(few, start, length);
         few[length] = '\0';
     } else {
-        copy = att_arena_copy(p->arena, start, length);
+        copy = att_arena_strndup(p->arena, start, length);
         if (!copy)
             return fail_memory(p);
     }
-    if (whole && att_whole_read(&out->integer, copy)) {
+    if (whole && att_int_parse(&out->integer, copy)) {
         out->type = ATT_JSON_INTEGER;
         out->number = *start == '-' && out->integer == 0 ? -0.0 : (double)out->integer;
         return ATT_OK;
     }
     out->type = ATT_JSON_NUMBER;
     out->integer = 0;
-    if (!att_real_read(&out->number, copy))
+    if (!att_double_parse(&out->number, copy))
         return fail(p, start, "a number is too large for a double");
     return ATT_OK;
 }
@@ -493,7 +493,7 @@ att_status att_json_read(att_json_doc *out, const char *text, size_t length, con
     p.arena = &out->arena;
     att_status status = read_document(&p);
     if (status == ATT_OK) {
-        att_json *root = att_arena_take(p.arena, 1, sizeof *root);
+        att_json *root = att_arena_alloc(p.arena, 1, sizeof *root);
         status = root ? ATT_OK : fail_memory(&p);
         if (root)
             *root = p.stack[0];

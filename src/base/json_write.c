@@ -4,7 +4,7 @@
 
 #include "base/error.h"
 #include "base/number.h"
-#include "base/text.h"
+#include "base/string.h"
 #include "base/utf8.h"
 
 #include <assert.h>
@@ -21,17 +21,17 @@ static bool must_escape(uint32_t code)
     return code < 0x20 || code == '"' || code == '\\' || (code >= 0x7F && code < 0xA0);
 }
 
-static att_status add_escape(att_text *text, uint32_t code)
+static att_status add_escape(att_string *text, uint32_t code)
 {
     static const char letters[] = { ['\b'] = 'b', ['\t'] = 't', ['\n'] = 'n',  ['\f'] = 'f',
                                     ['\r'] = 'r', ['"'] = '"',  ['\\'] = '\\', [0x7F] = 0 };
     if (code < sizeof letters && letters[code])
-        return att_text_add(text, (char[]){ '\\', letters[code] }, 2);
-    return att_text_print(text, "\\u%04X", (unsigned)code);
+        return att_string_append(text, (char[]){ '\\', letters[code] }, 2);
+    return att_string_printf(text, "\\u%04X", (unsigned)code);
 }
 
 /* Copies runs of plain characters, and escapes or replaces the others one by one. */
-static att_status add_characters(att_text *text, const char *bytes, size_t length,
+static att_status add_characters(att_string *text, const char *bytes, size_t length,
                                  att_json_policy policy)
 {
     size_t plain = 0; /* start of the current run */
@@ -42,29 +42,30 @@ static att_status add_characters(att_text *text, const char *bytes, size_t lengt
             continue;
         if (size == 0 && policy == ATT_JSON_EXACT)
             return ATT_BAD_INPUT;
-        ATT_TRY(att_text_add(text, bytes + plain, at - plain));
-        ATT_TRY(size > 0 ? add_escape(text, code) : att_text_puts(text, "\xEF\xBF\xBD"));
+        ATT_TRY(att_string_append(text, bytes + plain, at - plain));
+        ATT_TRY(size > 0 ? add_escape(text, code) : att_string_puts(text, "\xEF\xBF\xBD"));
         size = size > 0 ? size : 1;
         plain = at + size;
     }
-    return att_text_add(text, bytes + plain, length - plain);
+    return att_string_append(text, bytes + plain, length - plain);
 }
 
-static void cut_back(att_text *text, size_t length)
+static void cut_back(att_string *text, size_t length)
 {
     text->length = length;
     if (text->data)
         text->data[length] = '\0';
 }
 
-att_status att_json_escape(att_text *text, const char *bytes, size_t length, att_json_policy policy)
+att_status att_json_escape(att_string *text, const char *bytes, size_t length,
+                           att_json_policy policy)
 {
     size_t before = text->length;
-    att_status status = att_text_puts(text, "\"");
+    att_status status = att_string_puts(text, "\"");
     if (status == ATT_OK && length > 0)
         status = add_characters(text, bytes, length, policy);
     if (status == ATT_OK)
-        status = att_text_puts(text, "\"");
+        status = att_string_puts(text, "\"");
     if (status != ATT_OK)
         cut_back(text, before);
     return status;
@@ -72,7 +73,7 @@ att_status att_json_escape(att_text *text, const char *bytes, size_t length, att
 
 /* ---- the writer */
 
-att_json_writer att_json_begin(att_text *text, att_json_policy policy)
+att_json_writer att_json_begin(att_string *text, att_json_policy policy)
 {
     return (att_json_writer){ .text = text, .policy = policy, .start = text->length };
 }
@@ -91,7 +92,7 @@ att_status att_json_finish(att_json_writer *out, const char *name, att_error *er
 static void put(att_json_writer *out, const char *bytes, size_t length)
 {
     if (out->status == ATT_OK)
-        out->status = att_text_add(out->text, bytes, length);
+        out->status = att_string_append(out->text, bytes, length);
 }
 
 static void refuse(att_json_writer *out, const char *fault)
@@ -197,7 +198,7 @@ void att_json_put_integer(att_json_writer *out, const char *key, int64_t value)
 
 void att_json_put_number(att_json_writer *out, const char *key, double value)
 {
-    char digits[ATT_REAL_WRITTEN];
+    char digits[ATT_DOUBLE_STRING_SIZE];
     if (!isfinite(value) && out->policy == ATT_JSON_EXACT)
         refuse(out, "cannot be written as JSON: a number is infinite or NaN");
     else if (!isfinite(value))
@@ -205,7 +206,7 @@ void att_json_put_number(att_json_writer *out, const char *key, double value)
     else if (value == 0 && signbit(value))
         put_value(out, key, "-0.0", 4);
     else
-        put_value(out, key, digits, strlen(att_real_write(digits, value)));
+        put_value(out, key, digits, strlen(att_double_format(digits, value)));
 }
 
 void att_json_put_string(att_json_writer *out, const char *key, const char *string)

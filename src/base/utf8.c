@@ -26,6 +26,19 @@ size_t att_utf8_decode(uint32_t *out, const char *text, size_t length)
     return size;
 }
 
+size_t att_utf8_encode(char *out, uint32_t code)
+{
+    size_t size = code < 0x80 ? 1 : code < 0x800 ? 2 : code < 0x10000 ? 3 : 4;
+    if (size == 1) {
+        out[0] = (char)code;
+        return 1;
+    }
+    for (size_t i = size - 1; i > 0; i--, code >>= 6)
+        out[i] = (char)(0x80 | (code & 0x3F));
+    out[0] = (char)((0xF00u >> size & 0xFF) | code);
+    return size;
+}
+
 bool att_utf8_valid(const char *text, size_t length)
 {
     uint32_t unused;

@@ -78,8 +78,6 @@ static att_status tokenize_side(corpus_reader *in, sequence_builder *side,
     if (status != ATT_OK)
         return att_fail_at(in->err, status, side->file->name, (int)line->number, 0, NULL, "%s",
                            inner.message);
-    if (!in->stats.unicode_approximate)
-        in->stats.unicode_approximate = !att_unicode_is_exact(line->text, line->length);
     return ATT_OK;
 }
 

@@ -32,12 +32,11 @@ typedef struct att_sequence_stats {
 typedef struct att_corpus_stats {
     int64_t lines;
     int64_t skipped[ATT_SKIP_COUNT];
-    int64_t skipped_lines[ATT_SKIP_COUNT][ATT_SKIP_MAX_LINES]; /* the first lines dropped, from 1 */
+    int64_t skipped_lines[ATT_SKIP_COUNT][ATT_SKIP_MAX_LINES]; /* the first lines skipped, from 1 */
     att_sequence_stats source, target;
-    int64_t crlf_lines;       /* line ends of DOS, taken as line ends */
-    bool has_bom;             /* a byte order mark at the start, left out */
-    int64_t characters;       /* of a text: clusters; bytes where it is not UTF-8 */
-    bool unicode_approximate; /* text that this build cannot split as Unicode says: see tokens.h */
+    int64_t crlf_lines; /* lines that end in CRLF, read as LF */
+    bool has_bom;       /* a byte order mark at the start, left out */
+    int64_t characters; /* of a text: clusters; bytes where it is not UTF-8 */
 } att_corpus_stats;
 
 /* A text is one pair without a source, its target the whole of it. */

@@ -109,7 +109,6 @@ static att_status move_to_corpus(att_corpus *out, att_ids *ids, const text_slice
         (att_sequence_stats){ .tokens = count, .min_length = count, .max_length = count };
     out->stats.characters = count_characters(from);
     out->stats.has_bom = from->has_bom;
-    out->stats.unicode_approximate = !att_unicode_is_exact(from->text, from->length);
     return ATT_OK;
 }
 

@@ -100,11 +100,6 @@ static att_status report_warnings(att_string *out, const char *name, const att_c
     if (facts->has_bom)
         ATT_TRY(att_string_printf(
             out, "%-12s%s: starts with a byte order mark, which was left out\n", "note", name));
-    if (facts->unicode_approximate)
-        ATT_TRY(att_string_printf(out,
-                                  "%-12s%s: this build lacks utf8proc; characters beyond U+00FF "
-                                  "are taken as they are, each for itself\n",
-                                  "note", name));
     return ATT_OK;
 }
 

@@ -139,11 +139,7 @@ static att_status read_side(metric_scorer *s, const char *line, int kind, size_t
     const char *text = line;
     size_t length = strlen(line);
     if (s->lowercase || s->spec->lowercase) {
-        att_status status = att_lowercase(&s->lowercased, text, length);
-        if (status == ATT_UNSUPPORTED)
-            return att_fail(err, status, NULL,
-                            "this build knows the small letters of ASCII alone: it lacks utf8proc");
-        if (status != ATT_OK)
+        if (att_lowercase(&s->lowercased, text, length) != ATT_OK)
             return att_fail_memory(err);
         text = s->lowercased.length > 0 ? s->lowercased.data : "";
         length = s->lowercased.length;
@@ -301,9 +297,6 @@ static att_status find_tokenizer(att_metric_tokenizer *out, const char *word, at
         if (strcmp(word, att_metric_tokenizer_names[i]) != 0)
             continue;
         *out = (att_metric_tokenizer)i;
-        if (*out == ATT_METRIC_TOKENIZER_INTL && !att_unicode_available())
-            return att_fail(err, ATT_UNSUPPORTED, NULL,
-                            "this build has no tokeniser intl: it lacks utf8proc");
         return ATT_OK;
     }
     char quoted[ATT_QUOTED_SIZE];

@@ -19,12 +19,8 @@ extern const char *const att_metric_tokenizer_names[]; /* NULL-ended */
 att_status att_metric_tokenize(att_string *out, att_metric_tokenizer tokeniser, const char *line,
                                size_t length);
 
-/* Replaces *out by the line in small letters, as Unicode's full mapping has them. ATT_UNSUPPORTED
- * where the build does not know them. */
+/* Replaces *out by the line in small letters, as Unicode's full mapping has them. */
 att_status att_lowercase(att_string *out, const char *line, size_t length);
-
-/* Whether a build knows what `intl` needs, and small letters beyond ASCII. */
-bool att_unicode_available(void);
 
 /* White space as Unicode has it, and the separators of ASCII. */
 bool att_is_whitespace(uint32_t code);

@@ -5,116 +5,48 @@
 
 #include "base/error.h"
 #include "base/string.h"
+#include "text/unicode.h"
 #include "text/utf8.h"
 
 #include <string.h>
-
-#ifdef ATT_HAVE_UTF8PROC
-#include <utf8proc.h>
-#endif
 
 const char *const att_metric_tokenizer_names[] = { "13a", "none", "char", "intl", NULL };
 
 /* ---- what Unicode says */
 
-#ifdef ATT_HAVE_UTF8PROC
-
-bool att_unicode_available(void)
+static bool is_between(uint32_t code, att_category first, att_category last)
 {
-    return true;
-}
-
-static bool is_between(uint32_t code, utf8proc_category_t first, utf8proc_category_t last)
-{
-    utf8proc_category_t category = utf8proc_category((utf8proc_int32_t)code);
+    att_category category = att_unicode_category(code);
     return category >= first && category <= last;
 }
 
 static bool is_number(uint32_t code)
 {
-    return is_between(code, UTF8PROC_CATEGORY_ND, UTF8PROC_CATEGORY_NO);
+    return is_between(code, ATT_CATEGORY_ND, ATT_CATEGORY_NO);
 }
 
 static bool is_punctuation(uint32_t code)
 {
-    return is_between(code, UTF8PROC_CATEGORY_PC, UTF8PROC_CATEGORY_PO);
+    return is_between(code, ATT_CATEGORY_PC, ATT_CATEGORY_PO);
 }
 
 static bool is_symbol(uint32_t code)
 {
-    return is_between(code, UTF8PROC_CATEGORY_SM, UTF8PROC_CATEGORY_SO);
-}
-
-static uint32_t lowercase_codepoint(uint32_t code)
-{
-    return (uint32_t)utf8proc_tolower((utf8proc_int32_t)code);
-}
-
-static size_t write_code(char out[4], uint32_t code)
-{
-    return (size_t)utf8proc_encode_char((utf8proc_int32_t)code, (utf8proc_uint8_t *)out);
+    return is_between(code, ATT_CATEGORY_SM, ATT_CATEGORY_SO);
 }
 
 static bool is_cased(uint32_t code)
 {
-    return is_between(code, UTF8PROC_CATEGORY_LU, UTF8PROC_CATEGORY_LT);
+    return is_between(code, ATT_CATEGORY_LU, ATT_CATEGORY_LT);
 }
 
 static bool is_combining(uint32_t code)
 {
-    utf8proc_category_t category = utf8proc_category((utf8proc_int32_t)code);
-    return category == UTF8PROC_CATEGORY_MN || category == UTF8PROC_CATEGORY_ME ||
-           category == UTF8PROC_CATEGORY_CF || category == UTF8PROC_CATEGORY_LM ||
-           category == UTF8PROC_CATEGORY_SK;
+    att_category category = att_unicode_category(code);
+    return category == ATT_CATEGORY_MN || category == ATT_CATEGORY_ME ||
+           category == ATT_CATEGORY_CF || category == ATT_CATEGORY_LM ||
+           category == ATT_CATEGORY_SK;
 }
-
-#else
-
-bool att_unicode_available(void)
-{
-    return false;
-}
-
-static bool is_number(uint32_t code)
-{
-    return code >= '0' && code <= '9';
-}
-
-/* The marks of ASCII that are no symbols ($ + < = > ^ ` | ~). */
-static bool is_mark(uint32_t code)
-{
-    return code > ' ' && code < 0x7F && strchr("!\"#%&'()*,-./:;?@[\\]_{}", (int)code);
-}
-
-static bool is_symbol(uint32_t code)
-{
-    return code > ' ' && code < 0x7F && strchr("$+<=>^`|~", (int)code);
-}
-
-static uint32_t small_letter(uint32_t code)
-{
-    return code >= 'A' && code <= 'Z' ? code + 32 : code;
-}
-
-/* Only ASCII becomes anything else. */
-static size_t write_code(char out[4], uint32_t code)
-{
-    out[0] = (char)code;
-    return 1;
-}
-
-static bool is_cased(uint32_t code)
-{
-    return (code | 32) >= 'a' && (code | 32) <= 'z';
-}
-
-static bool is_accent(uint32_t code)
-{
-    (void)code;
-    return false;
-}
-
-#endif
 
 /* ---- small letters */
 
@@ -151,7 +83,7 @@ static uint32_t lowercase_at(const char *line, size_t length, size_t at, size_t 
     att_utf8_decode_lossy(line + at, length - at, &code);
     if (code == CAPITAL_SIGMA && after_letter && !followed_by_cased(line, length, at + bytes))
         return FINAL_SIGMA;
-    return lowercase_codepoint(code);
+    return att_unicode_lower(code);
 }
 
 att_status att_lowercase(att_string *out, const char *line, size_t length)
@@ -162,8 +94,6 @@ att_status att_lowercase(att_string *out, const char *line, size_t length)
         uint32_t code;
         char small[4];
         bytes = att_utf8_decode_lossy(line + at, length - at, &code);
-        if (bytes > 1 && !att_unicode_available())
-            return ATT_UNSUPPORTED;
         uint32_t lower = lowercase_at(line, length, at, bytes, after_letter);
         if (!is_case_ignorable(code))
             after_letter = is_cased(code);
@@ -172,7 +102,7 @@ att_status att_lowercase(att_string *out, const char *line, size_t length)
         else if (lower == code)
             ATT_TRY(att_string_append(out, line + at, bytes));
         else
-            ATT_TRY(att_string_append(out, small, write_code(small, lower)));
+            ATT_TRY(att_string_append(out, small, att_utf8_encode(small, lower)));
     }
     return ATT_OK;
 }

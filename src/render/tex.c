@@ -1,14 +1,11 @@
 /* Escaping for LaTeX; see tex.h. */
 #include "render/tex.h"
 
+#include "text/unicode.h"
 #include "text/utf8.h"
 
 #include <inttypes.h>
 #include <string.h>
-
-#ifdef ATT_HAVE_UTF8PROC
-#include <utf8proc.h>
-#endif
 
 enum { MAX_WORD_LENGTH = 32, BREAK_EVERY = 8 };
 
@@ -140,26 +137,10 @@ static const char *accent_of(uint32_t mark)
     return NULL;
 }
 
-/* A letter and its marks, taken apart; the number of code points, or 0. */
-static size_t decompose(uint32_t c, uint32_t *parts, size_t room)
-{
-#ifdef ATT_HAVE_UTF8PROC
-    int boundary = 0;
-    utf8proc_ssize_t count =
-        utf8proc_decompose_char((utf8proc_int32_t)c, (utf8proc_int32_t *)parts,
-                                (utf8proc_ssize_t)room, UTF8PROC_DECOMPOSE, &boundary);
-    return count > 0 && (size_t)count <= room ? (size_t)count : 0;
-#else
-    (void)room;
-    parts[0] = c;
-    return 1;
-#endif
-}
-
 /* An ASCII letter and accents that LaTeX has: how many code points it takes apart into, or 0. */
-static size_t accented(uint32_t c, uint32_t parts[4])
+static size_t accented(uint32_t c, uint32_t parts[ATT_DECOMPOSED_MAX])
 {
-    size_t count = decompose(c, parts, 4);
+    size_t count = att_unicode_decompose(c, parts);
     if (count < 2 || parts[0] >= 128)
         return 0;
     for (size_t i = 1; i < count; i++)
@@ -201,7 +182,7 @@ static bool put_known(att_writer *out, uint32_t c)
 {
     const struct tex_symbol *tex_symbol = tex_symbol_of(c);
     const char *letter = greek_of(c);
-    uint32_t parts[4];
+    uint32_t parts[ATT_DECOMPOSED_MAX];
     size_t count;
     if (c < 128 && text_escapes[c])
         att_put(out, text_escapes[c]);
@@ -220,7 +201,7 @@ static bool put_known(att_writer *out, uint32_t c)
 
 static bool is_known(uint32_t c)
 {
-    uint32_t parts[4];
+    uint32_t parts[ATT_DECOMPOSED_MAX];
     return c < 128 || tex_symbol_of(c) || greek_of(c) || accented(c, parts) > 0;
 }
 

@@ -63,23 +63,8 @@ void att_putf(att_writer *out, const char *format, ...)
 
 void att_put_char(att_writer *out, uint32_t c)
 {
-    unsigned char bytes[4];
-    size_t length = 0;
-    if (c < 0x80) {
-        bytes[length++] = (unsigned char)c;
-    } else if (c < 0x800) {
-        bytes[length++] = (unsigned char)(0xC0 | c >> 6);
-    } else if (c < 0x10000) {
-        bytes[length++] = (unsigned char)(0xE0 | c >> 12);
-        bytes[length++] = (unsigned char)(0x80 | (c >> 6 & 0x3F));
-    } else {
-        bytes[length++] = (unsigned char)(0xF0 | c >> 18);
-        bytes[length++] = (unsigned char)(0x80 | (c >> 12 & 0x3F));
-        bytes[length++] = (unsigned char)(0x80 | (c >> 6 & 0x3F));
-    }
-    if (c >= 0x80)
-        bytes[length++] = (unsigned char)(0x80 | (c & 0x3F));
-    att_put_bytes(out, (const char *)bytes, length);
+    char bytes[4];
+    att_put_bytes(out, bytes, att_utf8_encode(bytes, c));
 }
 
 uint32_t att_next_char(const char **cursor)

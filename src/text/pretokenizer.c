@@ -1,17 +1,13 @@
 /* Lines as tokens; see tokens.h. */
 #include "text/pretokenizer.h"
 
-#include "base/alloc.h"
 #include "base/error.h"
 #include "base/string.h"
+#include "text/unicode.h"
 #include "text/utf8.h"
 
 #include <stdio.h>
 #include <string.h>
-
-#ifdef ATT_HAVE_UTF8PROC
-#include <utf8proc.h>
-#endif
 
 /* Whether all of it is below U+0100, where every character is composed and a cluster of its own. */
 static bool is_latin1(const char *text, size_t length)
@@ -46,87 +42,6 @@ att_status att_line_validate(const char *line, size_t length, att_error *err)
                     where, (unsigned char)line[good], line[good] ? "not UTF-8" : "no text");
 }
 
-/* ---- what depends on Unicode's tables */
-
-#ifdef ATT_HAVE_UTF8PROC
-
-bool att_unicode_is_exact(const char *text, size_t length)
-{
-    (void)text;
-    (void)length;
-    return true;
-}
-
-static utf8proc_int32_t to_lower(utf8proc_int32_t code, void *lower)
-{
-    return *(bool *)lower ? utf8proc_tolower(code) : code;
-}
-
-/* Letters, marks, digits and what connects them. */
-static bool in_word(uint32_t code)
-{
-    utf8proc_category_t category = utf8proc_category((utf8proc_int32_t)code);
-    return (category >= UTF8PROC_CATEGORY_LU && category <= UTF8PROC_CATEGORY_NO) ||
-           category == UTF8PROC_CATEGORY_PC;
-}
-
-static bool breaks_between(uint32_t before, uint32_t after, int32_t *state)
-{
-    return utf8proc_grapheme_break_stateful((utf8proc_int32_t)before, (utf8proc_int32_t)after,
-                                            state);
-}
-
-/* utf8proc works in an array of code points and writes the bytes over it in the end. */
-static att_status normalize_nfc(att_string *out, const char *line, size_t length, bool lower,
-                                att_error *err)
-{
-    const utf8proc_option_t options = UTF8PROC_STABLE | UTF8PROC_COMPOSE;
-    const utf8proc_uint8_t *bytes = (const utf8proc_uint8_t *)line;
-    utf8proc_ssize_t size = (utf8proc_ssize_t)length;
-    utf8proc_ssize_t codes =
-        utf8proc_decompose_custom(bytes, size, NULL, 0, options, to_lower, &lower);
-    utf8proc_int32_t *buffer = codes < 0 ? NULL : att_alloc((size_t)codes + 1, sizeof *buffer);
-    if (!buffer)
-        return codes < 0 && codes != UTF8PROC_ERROR_NOMEM
-                   ? att_fail(err, ATT_BAD_INPUT, NULL, "%s", utf8proc_errmsg(codes))
-                   : att_fail_memory(err);
-    codes = utf8proc_decompose_custom(bytes, size, buffer, codes, options, to_lower, &lower);
-    utf8proc_ssize_t written = codes < 0 ? codes : utf8proc_reencode(buffer, codes, options);
-    att_status status =
-        written < 0 ? ATT_NO_MEMORY : att_string_append(out, (const char *)buffer, (size_t)written);
-    att_free(buffer);
-    return status == ATT_OK ? ATT_OK : att_fail_memory(err);
-}
-
-#else
-
-bool att_unicode_is_exact(const char *text, size_t length)
-{
-    return is_plain(text, length);
-}
-
-static bool in_word(uint32_t code)
-{
-    return att_utf8_identifier_part(code);
-}
-
-static bool breaks_between(uint32_t before, uint32_t after, int32_t *state)
-{
-    (void)before;
-    (void)after;
-    (void)state;
-    return true;
-}
-
-static att_status compose(att_string *out, const char *line, size_t length, bool lower,
-                          att_error *err)
-{
-    (void)lower; /* the caller has seen to what we know */
-    return att_string_append(out, line, length) == ATT_OK ? ATT_OK : att_fail_memory(err);
-}
-
-#endif
-
 /* ---- composing */
 
 /* Small letters of ASCII and Latin-1, whose capitals lie 32 below: A to Z, and À to Þ but for ×,
@@ -147,7 +62,7 @@ att_status att_line_normalize_nfc(att_string *out, const char *line, size_t leng
 {
     out->length = 0;
     if (!is_latin1(line, length))
-        ATT_TRY(normalize_nfc(out, line, length, lower, err));
+        ATT_TRY(att_unicode_compose(out, line, length, lower, err));
     else if (att_string_append(out, line, length) != ATT_OK)
         return att_fail_memory(err);
     if (lower)
@@ -220,11 +135,19 @@ static size_t end_of_cluster(const att_pretokenizer *in, size_t at)
     int32_t state = 0;
     at += code_at(in, at, &before);
     for (size_t bytes; (bytes = code_at(in, at, &after)) > 0; at += bytes) {
-        if (breaks_between(before, after, &state))
+        if (att_unicode_breaks(before, after, &state))
             break;
         before = after;
     }
     return at;
+}
+
+/* Letters, marks, digits and what connects them. */
+static bool in_word(uint32_t code)
+{
+    att_category category = att_unicode_category(code);
+    return (category >= ATT_CATEGORY_LU && category <= ATT_CATEGORY_NO) ||
+           category == ATT_CATEGORY_PC;
 }
 
 /* An apostrophe or hyphen between letters and a point or comma between digits are inside a word. */

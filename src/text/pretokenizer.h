@@ -1,18 +1,11 @@
 /* Lines of text as tokens, and back. A line is first brought to Unicode's composed form (NFC), so
  * that an é is one letter however it was typed; but for subwords, which give every byte back.
- *
- * A build without utf8proc is exact up to U+00FF, where every character is composed already; those
- * beyond it leaves as they are, takes each for a token of its own, and att_unicode_is_exact() says
- * no.
- */
-#ifndef ATT_TEXT_PRETOKENIZER_H
-#define ATT_TEXT_PRETOKENIZER_H
+ * Unicode's tables are in the source (unicode.h), so a token is the same in every build. */
+#ifndef ATT_TEXT_TOKENS_H
+#define ATT_TEXT_TOKENS_H
 
 #include "attend.h"
 #include "settings/settings.h"
-
-/* Whether this build splits `text` as Unicode says. */
-bool att_unicode_is_exact(const char *text, size_t length);
 
 /* The offset of the first byte that is zero or no UTF-8; `length` where all is text. */
 size_t att_line_valid_prefix(const char *line, size_t length);

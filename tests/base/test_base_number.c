@@ -95,12 +95,12 @@ static void what_is_written_reads_back_as_the_same(void **state)
 static void a_decimal_comma_of_the_locale_changes_nothing(void **state)
 {
     (void)state;
-    char folder[] = COMMA_LOCALE_FOLDER, out[ATT_REAL_WRITTEN] = "";
+    char folder[] = COMMA_LOCALE_FOLDER, out[ATT_DOUBLE_STRING_SIZE] = "";
     double got = 0;
     bool comma = comma_locale_enter(folder);
-    bool read = comma && att_real_read(&got, "0.5");
+    bool read = comma && att_double_parse(&got, "0.5");
     if (comma)
-        att_real_write(out, 0.25);
+        att_double_format(out, 0.25);
     assert_true(comma_locale_leave(folder));
     if (!comma)
         skip(); /* no localedef, or no sources of locales */

@@ -4,7 +4,7 @@
 #include "base/alloc.h"
 #include "base/comma_locale.h"
 #include "base/random.h"
-#include "base/text.h"
+#include "base/string.h"
 #include "failing_memory.h"
 
 #include <float.h>
@@ -90,7 +90,7 @@ static void assert_reads_as(const char *text, size_t length, const char *written
 {
     att_json_doc doc;
     att_error err = { 0 };
-    att_text again = { 0 };
+    att_string again = { 0 };
     if (read_bytes(&doc, text, length, NULL, &err) != ATT_OK)
         fail_msg("refused %s: %s", text, err.message);
     att_json_writer out = att_json_begin(&again, ATT_JSON_EXACT);
@@ -98,7 +98,7 @@ static void assert_reads_as(const char *text, size_t length, const char *written
     assert_int_equal(att_json_finish(&out, "test", &err), ATT_OK);
     assert_string_equal(again.data, written);
     att_json_free(&doc);
-    att_text_free(&again);
+    att_string_free(&again);
 }
 
 static void assert_read_error(const char *text, int line, int column, const char *message)
@@ -471,12 +471,12 @@ static void numbers_too_large_for_a_double_are_refused(void **state)
 /* ---- limits */
 
 /* `count` copies of `open`, then of `close`. */
-static att_text nested(const char *open, const char *middle, const char *close, size_t count)
+static att_string nested(const char *open, const char *middle, const char *close, size_t count)
 {
-    att_text text = { 0 };
-    assert_int_equal(att_text_repeat(&text, open, (int64_t)count), ATT_OK);
-    assert_int_equal(att_text_puts(&text, middle), ATT_OK);
-    assert_int_equal(att_text_repeat(&text, close, (int64_t)count), ATT_OK);
+    att_string text = { 0 };
+    assert_int_equal(att_string_repeat(&text, open, (int64_t)count), ATT_OK);
+    assert_int_equal(att_string_puts(&text, middle), ATT_OK);
+    assert_int_equal(att_string_repeat(&text, close, (int64_t)count), ATT_OK);
     return text;
 }
 
@@ -490,7 +490,7 @@ static void depth_is_limited(void **state)
         size_t levels = i == 2 ? 2 : 1;
         att_json_limits limits = { .depth = levels * DEEP };
         att_json_doc doc;
-        att_text deep = nested(forms[i].open, forms[i].middle, forms[i].close, DEEP);
+        att_string deep = nested(forms[i].open, forms[i].middle, forms[i].close, DEEP);
         assert_int_equal(read_bytes(&doc, deep.data, deep.length, &limits, NULL), ATT_OK);
         att_json_free(&doc);
         limits.depth--;
@@ -499,11 +499,11 @@ static void depth_is_limited(void **state)
         assert_string_equal(err.message,
                             "arrays and objects are nested deeper than the 64 levels allowed");
         read_bad(deep.data, deep.length / 2, &limits); /* nothing closes */
-        att_text_free(&deep);
+        att_string_free(&deep);
         deep = nested(forms[i].open, forms[i].middle, forms[i].close, 64 / levels);
         assert_int_equal(read_bytes(&doc, deep.data, deep.length, NULL, NULL), ATT_OK);
         att_json_free(&doc);
-        att_text_free(&deep);
+        att_string_free(&deep);
     }
 }
 
@@ -530,10 +530,10 @@ static void memory_is_limited_and_told_apart_from_no_memory(void **state)
     (void)state;
     att_json_limits limits = { .memory = 50000 };
     att_json_doc doc;
-    att_text many = { 0 };
-    assert_int_equal(att_text_puts(&many, "[1"), ATT_OK);
-    assert_int_equal(att_text_repeat(&many, ",1", 1000), ATT_OK);
-    assert_int_equal(att_text_puts(&many, "]"), ATT_OK);
+    att_string many = { 0 };
+    assert_int_equal(att_string_puts(&many, "[1"), ATT_OK);
+    assert_int_equal(att_string_repeat(&many, ",1", 1000), ATT_OK);
+    assert_int_equal(att_string_puts(&many, "]"), ATT_OK);
     assert_int_equal(read_bytes(&doc, many.data, many.length, &limits, NULL), ATT_OK);
     att_json_free(&doc);
     limits.memory = 10000;
@@ -544,7 +544,7 @@ static void memory_is_limited_and_told_apart_from_no_memory(void **state)
     read_bad("\"0123456789012345678901234567890123456789012345678901234567890123456789012345678"
              "901234567890123456789012345678901234567890\"",
              122, &limits);
-    att_text_free(&many);
+    att_string_free(&many);
 }
 
 /* ---- errors */
@@ -667,7 +667,7 @@ static void members_are_found_in_objects_of_any_size(void **state)
     (void)state;
     for (int count = 0; count < 3000; count = 3 * count + 1) {
         char key[32];
-        att_text text = { 0 };
+        att_string text = { 0 };
         att_json_writer out = att_json_begin(&text, ATT_JSON_EXACT);
         att_json_begin_object(&out, NULL);
         for (int i = 0; i < count; i++) {
@@ -686,7 +686,7 @@ static void members_are_found_in_objects_of_any_size(void **state)
         }
         assert_null(att_json_find(doc.root, "absent"));
         att_json_free(&doc);
-        att_text_free(&text);
+        att_string_free(&text);
     }
     att_json_doc doc = read_good("[1]");
     assert_null(att_json_find(doc.root, "x"));
@@ -700,8 +700,8 @@ static void members_are_found_in_objects_of_any_size(void **state)
 static void commas_keys_and_brackets_are_written_where_they_belong(void **state)
 {
     (void)state;
-    att_text text = { 0 };
-    assert_int_equal(att_text_puts(&text, "> "), ATT_OK);
+    att_string text = { 0 };
+    assert_int_equal(att_string_puts(&text, "> "), ATT_OK);
     att_json_writer out = att_json_begin(&text, ATT_JSON_EXACT);
     att_json_begin_object(&out, NULL);
     att_json_put_null(&out, "n");
@@ -724,13 +724,13 @@ static void commas_keys_and_brackets_are_written_where_they_belong(void **state)
     assert_string_equal(text.data, "> {\"n\":null,\"list\":[true,false,[],{},-9223372036854775808],"
                                    "\"a\\\"b\":\"x\\ny\",\"missing\":null,\"bytes\":\"ab\\u0000c\","
                                    "\"raw\":[1,2],\"x\":0.5}");
-    att_text_free(&text);
+    att_string_free(&text);
 }
 
 static void line_breaks_are_written_where_asked_for(void **state)
 {
     (void)state;
-    att_text text = { 0 };
+    att_string text = { 0 };
     att_json_writer out = att_json_begin(&text, ATT_JSON_EXACT);
     att_json_begin_array(&out, NULL);
     for (int i = 0; i < 2; i++) {
@@ -743,7 +743,7 @@ static void line_breaks_are_written_where_asked_for(void **state)
     att_json_end(&out);
     assert_int_equal(att_json_finish(&out, NULL, NULL), ATT_OK);
     assert_string_equal(text.data, "[\n{\"i\":0},\n{\"i\":1}\n]");
-    att_text_free(&text);
+    att_string_free(&text);
 }
 
 static void numbers_are_written_with_the_fewest_digits(void **state)
@@ -763,12 +763,12 @@ static void numbers_are_written_with_the_fewest_digits(void **state)
                   { DBL_MAX, "1.7976931348623157e+308" },
                   { DBL_TRUE_MIN, "5e-324" } };
     for (size_t i = 0; i < COUNT(cases); i++) {
-        att_text text = { 0 };
+        att_string text = { 0 };
         att_json_writer out = att_json_begin(&text, ATT_JSON_EXACT);
         att_json_put_number(&out, NULL, cases[i].value);
         assert_int_equal(att_json_finish(&out, NULL, NULL), ATT_OK);
         assert_string_equal(text.data, cases[i].written);
-        att_text_free(&text);
+        att_string_free(&text);
     }
 }
 
@@ -776,8 +776,8 @@ static void what_json_cannot_hold_is_refused_or_replaced_as_asked(void **state)
 {
     (void)state;
     att_error err;
-    att_text text = { 0 };
-    assert_int_equal(att_text_puts(&text, "before"), ATT_OK);
+    att_string text = { 0 };
+    assert_int_equal(att_string_puts(&text, "before"), ATT_OK);
     for (int i = 0; i < 5; i++) {
         att_json_writer out = att_json_begin(&text, ATT_JSON_EXACT);
         att_json_begin_array(&out, NULL);
@@ -806,14 +806,14 @@ static void what_json_cannot_hold_is_refused_or_replaced_as_asked(void **state)
     assert_int_equal(att_json_finish(&out, "model", &err), ATT_OK);
     assert_string_equal(text.data, "[null,null,\"a\xEF\xBF\xBD\xC3\xA9\xEF\xBF\xBD\xEF\xBF\xBD"
                                    "\\u001B[m\\u009B\"]");
-    att_text_free(&text);
+    att_string_free(&text);
 }
 
 static void the_writer_refuses_to_nest_too_deeply(void **state)
 {
     (void)state;
     for (int extra = 0; extra < 2; extra++) {
-        att_text text = { 0 };
+        att_string text = { 0 };
         att_json_doc doc;
         att_json_writer out = att_json_begin(&text, ATT_JSON_EXACT);
         for (int i = 0; i < ATT_JSON_WRITE_DEPTH + extra; i++)
@@ -825,7 +825,7 @@ static void the_writer_refuses_to_nest_too_deeply(void **state)
             assert_int_equal(read_bytes(&doc, text.data, text.length, NULL, NULL), ATT_OK);
             att_json_free(&doc);
         }
-        att_text_free(&text);
+        att_string_free(&text);
     }
 }
 
@@ -843,7 +843,7 @@ static void doubles_survive_to_the_last_bit(void **state)
 {
     (void)state;
     enum { MANY = 20000 };
-    att_text text = { 0 };
+    att_string text = { 0 };
     att_json_writer out = att_json_begin(&text, ATT_JSON_EXACT);
     att_json_begin_array(&out, NULL);
     for (uint64_t i = 0; i < MANY; i++)
@@ -863,14 +863,14 @@ static void doubles_survive_to_the_last_bit(void **state)
     }
     assert_int_equal(next, doc.root->count);
     att_json_free(&doc);
-    att_text_free(&text);
+    att_string_free(&text);
 }
 
 static void a_decimal_comma_of_the_locale_changes_nothing(void **state)
 {
     (void)state;
     char folder[] = COMMA_LOCALE_FOLDER;
-    att_text text = { 0 };
+    att_string text = { 0 };
     att_json_doc doc = { 0 };
     bool comma = comma_locale_enter(folder);
     att_json_writer out = att_json_begin(&text, ATT_JSON_EXACT);
@@ -882,17 +882,17 @@ static void a_decimal_comma_of_the_locale_changes_nothing(void **state)
     assert_string_equal(text.data, "0.25");
     assert_true(doc.root->items[0].number == 1.5 && doc.root->items[1].number == 1000);
     att_json_free(&doc);
-    att_text_free(&text);
+    att_string_free(&text);
     if (!comma)
         skip(); /* no localedef, or no sources of locales */
 }
 
 static att_status read_and_write(void *context)
 {
-    const att_text *text = context;
+    const att_string *text = context;
     att_json_doc doc = { 0 };
     att_error err = { 0 };
-    att_text again = { 0 };
+    att_string again = { 0 };
     att_status status = att_json_read(&doc, text->data, text->length, "test", NULL, &err);
     if (status == ATT_OK) {
         att_json_writer out = att_json_begin(&again, ATT_JSON_EXACT);
@@ -905,14 +905,14 @@ static att_status read_and_write(void *context)
     else
         assert_true(doc.root || again.length == 0);
     att_json_free(&doc);
-    att_text_free(&again);
+    att_string_free(&again);
     return status;
 }
 
 static void every_failed_allocation_is_out_of_memory(void **state)
 {
     (void)state;
-    att_text text = { 0 };
+    att_string text = { 0 };
     att_json_writer out = att_json_begin(&text, ATT_JSON_EXACT);
     att_json_begin_object(&out, NULL);
     att_json_begin_array(&out, "long");
@@ -927,7 +927,7 @@ static void every_failed_allocation_is_out_of_memory(void **state)
     att_json_end(&out);
     assert_int_equal(att_json_finish(&out, NULL, NULL), ATT_OK);
     assert_true(every_allocation_fails(read_and_write, &text, 100) > 10);
-    att_text_free(&text);
+    att_string_free(&text);
 }
 
 int main(void)

@@ -5,7 +5,7 @@
 #include "base/json.h"
 
 #include "base/random.h"
-#include "base/text.h"
+#include "base/string.h"
 
 #include <jansson.h>
 #include <setjmp.h>
@@ -23,7 +23,7 @@ static const uint64_t seed = 7;
 /* ---- random texts */
 
 typedef struct generator {
-    att_text text;
+    att_string text;
     uint64_t stream;
     uint64_t drawn;
 } generator;
@@ -35,7 +35,7 @@ static uint32_t draw(generator *g, uint32_t below)
 
 static void add(generator *g, const char *bytes, size_t length)
 {
-    assert_int_equal(att_text_add(&g->text, bytes, length), ATT_OK);
+    assert_int_equal(att_string_append(&g->text, bytes, length), ATT_OK);
 }
 
 #define PICK(g, pieces) add_one(g, pieces, sizeof(pieces) / sizeof *(pieces))
@@ -176,7 +176,7 @@ static void change(generator *g)
             g->text.data[at] = byte;
             break;
         default: /* the room made keeps a copy of what was there */
-            assert_int_equal(att_text_reserve(&g->text, run), ATT_OK);
+            assert_int_equal(att_string_reserve(&g->text, run), ATT_OK);
             memmove(g->text.data + at + run, g->text.data + at, length - at);
             g->text.length += run;
         }
@@ -231,7 +231,7 @@ static bool same_value(const att_json *ours, json_t *theirs)
 }
 
 /* Whether both readers took the text. */
-static bool compare(const att_text *text, uint64_t stream)
+static bool compare(const att_string *text, uint64_t stream)
 {
     att_json_limits limits = { .depth = SAME_DEPTH };
     att_json_doc ours;
@@ -259,7 +259,7 @@ static void random_texts_are_read_as_jansson_reads_them(void **state)
         generator g = { .stream = i };
         add_value(&g, 0);
         taken += compare(&g.text, i);
-        att_text_free(&g.text);
+        att_string_free(&g.text);
     }
     assert_true(taken > TEXTS / 4); /* duplicate keys are common among so short ones */
 }
@@ -277,9 +277,9 @@ static void random_changes_are_judged_as_jansson_judges_them(void **state)
             change(&changed);
             taken += compare(&changed.text, g.stream);
             g.drawn = changed.drawn;
-            att_text_free(&changed.text);
+            att_string_free(&changed.text);
         }
-        att_text_free(&g.text);
+        att_string_free(&g.text);
     }
     assert_true(taken > TEXTS && taken < TEXTS * CHANGES / 2);
 }

@@ -38,6 +38,21 @@ static void every_character_is_decoded_and_no_surrogate(void **state)
     }
 }
 
+static void what_is_encoded_decodes_to_the_same(void **state)
+{
+    (void)state;
+    for (uint32_t code = 0; code < 0x110000; code++) {
+        char bytes[4];
+        uint32_t got;
+        if (code >= 0xD800 && code <= 0xDFFF)
+            continue;
+        size_t size = att_utf8_encode(bytes, code);
+        assert_int_equal(size, code < 0x80 ? 1 : code < 0x800 ? 2 : code < 0x10000 ? 3 : 4);
+        assert_int_equal(att_utf8_decode(&got, bytes, size), size);
+        assert_int_equal(got, code);
+    }
+}
+
 static void what_is_no_utf8_is_refused(void **state)
 {
     (void)state;
@@ -107,6 +122,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_character_is_decoded_and_no_surrogate),
+        cmocka_unit_test(what_is_encoded_decodes_to_the_same),
         cmocka_unit_test(what_is_no_utf8_is_refused),
         cmocka_unit_test(plain_names_are_shown_as_they_are),
         cmocka_unit_test(what_could_harm_a_terminal_is_shown_as_numbers),

@@ -214,11 +214,9 @@ static void an_alphabet_must_be_of_letters_that_stay_apart(void **state)
     assert_refused(GIVEN("copy", "alphabet", "a b"), "alphabet: ' ' is no letter");
     assert_refused(GIVEN("copy", "alphabet", "  "), "alphabet has no letters");
     assert_refused(GIVEN("copy", "alphabet", "a\tb"), "alphabet: '\\x09' is no letter");
-#ifdef ATT_HAVE_UTF8PROC
     assert_refused(GIVEN("copy", "alphabet", "가가"), "alphabet: '가' is there twice");
     assert_refused(GIVEN("copy", "alphabet", "ᅡᄀ"),
                    "alphabet: 'ᅡ' merges with the letter before it");
-#endif
 }
 
 static void more_strings_than_there_are_are_refused(void **state)

@@ -76,7 +76,7 @@ static void check_same(const att_json *a, const att_json *b)
 static void check_again(const att_json_doc *doc)
 {
     att_error err = { 0 };
-    att_text written = { 0 }, same = { 0 };
+    att_string written = { 0 }, same = { 0 };
     att_json_doc again;
     att_json_writer out = att_json_begin(&written, ATT_JSON_EXACT);
     put_tree(&out, doc->root, NULL);
@@ -88,14 +88,14 @@ static void check_again(const att_json_doc *doc)
     PROMISE(att_json_finish(&out, "output", &err) == ATT_OK);
     PROMISE(strcmp(written.data, same.data) == 0);
     att_json_free(&again);
-    att_text_free(&written);
-    att_text_free(&same);
+    att_string_free(&written);
+    att_string_free(&same);
 }
 
 /* Whatever the bytes, they can be written as a string that can be read. */
 static void check_escape(const char *bytes, size_t size)
 {
-    att_text text = { 0 };
+    att_string text = { 0 };
     att_json_doc doc;
     bool zero = memchr(bytes, 0, size) != NULL;
     att_status status = att_json_escape(&text, bytes, size, ATT_JSON_EXACT);
@@ -107,7 +107,7 @@ static void check_escape(const char *bytes, size_t size)
     if (status == ATT_OK && !zero)
         PROMISE(doc.root->length == size && memcmp(doc.root->string, bytes, size) == 0);
     att_json_free(&doc);
-    att_text_free(&text);
+    att_string_free(&text);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)

@@ -69,9 +69,7 @@ static const struct {
     { "sample-colour.txt", { .format = ATT_FORMAT_TEXT, .width = 80, .color = ATT_COLOR_TRUE } },
     { "sample-row-head.txt", { .format = ATT_FORMAT_TEXT, .width = 80, .row = 2, .head = 2 } },
     { "sample.md", { .format = ATT_FORMAT_MARKDOWN } },
-#ifdef ATT_HAVE_UTF8PROC /* which takes accented letters apart */
     { "sample.tex", { .format = ATT_FORMAT_LATEX } },
-#endif
     { "sample.html", { .format = ATT_FORMAT_HTML } },
     { "sample.json", { .format = ATT_FORMAT_JSON } },
 };

@@ -79,9 +79,7 @@ static void latex_sets_what_it_has_no_letter_for_by_code_point(void **state)
                    "\\attendother{U+0986}{আ}{Noto Sans Bengali}{Script=Bengali}"
                    "\\attendother{U+65E5}{日}{Noto Sans CJK JP}{Script=CJK}");
     assert_written(att_put_tex, "😀", "\\attendother{U+1F600}{😀}{Noto Sans}{}");
-#ifdef ATT_HAVE_UTF8PROC
     assert_written(att_put_tex, "é ï ế Č", "\\'{e} \\\"{\\i} \\'{\\^{e}} \\v{C}");
-#endif
 }
 
 static void put_math_raw(att_writer *out, const char *text)

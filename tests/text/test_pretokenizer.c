@@ -195,9 +195,7 @@ static void every_allocation_may_fail(void **state)
     every_allocation_fails(compose, NULL, 10);
 }
 
-/* ---- with Unicode's tables, and without */
-
-#ifdef ATT_HAVE_UTF8PROC
+/* ---- beyond Latin-1 */
 
 static void what_is_typed_in_two_ways_is_one_token(void **state)
 {
@@ -231,25 +229,6 @@ static void capitals_of_any_script_become_small(void **state)
     assert_lower("ЭТО ΑΒΓ Ÿ", "это|αβγ|ÿ|");
 }
 
-static void this_build_is_exact(void **state)
-{
-    (void)state;
-    assert_true(att_unicode_is_exact("কি", 6));
-}
-
-#else
-
-static void beyond_latin_every_code_point_is_a_token(void **state)
-{
-    (void)state;
-    assert_tokens(ATT_TOKENIZER_CHAR, "কি", "ক|\xE0\xA6\xBF|");
-    assert_tokens(ATT_TOKENIZER_WORD, "Это, да!", "Это|,|да|!|");
-    assert_false(att_unicode_is_exact("কি", 6));
-    assert_true(att_unicode_is_exact("Ça va", 6));
-}
-
-#endif
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -263,15 +242,10 @@ int main(void)
         cmocka_unit_test(a_line_that_is_one_token_keeps_what_is_inside_it),
         cmocka_unit_test(a_line_split_and_joined_splits_the_same),
         cmocka_unit_test(every_allocation_may_fail),
-#ifdef ATT_HAVE_UTF8PROC
         cmocka_unit_test(what_is_typed_in_two_ways_is_one_token),
         cmocka_unit_test(a_cluster_is_one_character),
         cmocka_unit_test(words_of_any_script_keep_their_marks),
         cmocka_unit_test(capitals_of_any_script_become_small),
-        cmocka_unit_test(this_build_is_exact),
-#else
-        cmocka_unit_test(beyond_latin_every_code_point_is_a_token),
-#endif
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

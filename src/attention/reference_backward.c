@@ -6,8 +6,8 @@
 #include "attention/normalise.h"
 #include "attention/work.h"
 #include "base/error.h"
+#include "base/math.h"
 
-#include <math.h>
 #include <string.h>
 
 /* What the backward adds to the working area. */
@@ -101,7 +101,7 @@ static void score_back(const att_work *work, const gradients *r)
         att_bias_back(&r->totals[ATT_SLOT_BIAS], &r->totals[ATT_SLOT_ALIBI],
                       &r->totals[ATT_SLOT_RELATIVE], &pair, grad);
         if (cap > 0) {
-            double cosine = cosh(row->plain[n] / cap);
+            double cosine = att_cosh(row->plain[n] / cap);
             grad = grad / cosine / cosine;
         }
         p->score->pair_back(p, &work->x, &r->g, j, j - work->span.key_start, grad * p->scale);

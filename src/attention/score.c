@@ -2,6 +2,8 @@
  * comparison here may swallow it. */
 #include "attention/score.h"
 
+#include "base/math.h"
+
 #include <math.h>
 
 static double dot(const double *a, const double *b, int64_t count)
@@ -118,7 +120,7 @@ static double additive_pair(const att_problem *p, const att_score_vars *x, int64
     (void)position;
     double sum = 0;
     for (int64_t a = 0; a < p->A; a++)
-        sum += x->v[a] * tanh(x->of_query[a] + x->of_keys[j * p->A + a]);
+        sum += x->v[a] * att_tanh(x->of_query[a] + x->of_keys[j * p->A + a]);
     return sum;
 }
 
@@ -129,9 +131,9 @@ static void additive_pair_back(const att_problem *p, const att_score_vars *x,
     (void)position;
     for (int64_t a = 0; a < p->A; a++) {
         double inner = x->of_query[a] + x->of_keys[j * p->A + a];
-        double cosine = cosh(inner);
+        double cosine = att_cosh(inner);
         double inner_grad = grad * x->v[a] / cosine / cosine;
-        g->v[a] += grad * tanh(inner);
+        g->v[a] += grad * att_tanh(inner);
         g->of_query[a] += inner_grad;
         g->of_keys[j * p->A + a] += inner_grad;
     }
@@ -218,7 +220,7 @@ static void concat_key_back(const att_problem *p, const att_score_vars *x, const
 static double gaussian_pair(const att_problem *p, const att_score_vars *x, int64_t j,
                             int64_t position)
 {
-    return exp(dot_pair(p, x, j, position));
+    return att_exp(dot_pair(p, x, j, position));
 }
 
 static void gaussian_pair_back(const att_problem *p, const att_score_vars *x,

@@ -4,8 +4,7 @@
 #include "attention/element.h"
 #include "attention/normalise.h"
 #include "base/error.h"
-
-#include <math.h>
+#include "base/math.h"
 
 double *att_take_numbers(att_arena *arena, int64_t a, int64_t b)
 {
@@ -130,7 +129,7 @@ static void score_row(att_work *work)
         double score = p->scale * p->score->pair(p, &work->x, j, j - work->span.key_start);
         row->plain[n] = score;
         if (cap > 0)
-            score = cap * tanh(score / cap);
+            score = cap * att_tanh(score / cap);
         row->scores[n] = score + att_bias_get(p->in, &pair);
         row->factors[n] = att_drop_mask_factor(&work->drop, work->b, work->h, work->i, j);
     }

@@ -1,12 +1,12 @@
 /* What hypotheses are ranked by; see rank.h. */
 #include "decode/rank.h"
 
-#include <math.h>
+#include "base/math.h"
 
 /* The divisor. The power 1, the usual one, does without pow() and its roundings. */
 static double power(double base, double penalty)
 {
-    return penalty == 0 || penalty == 1 ? base : pow(base, penalty);
+    return penalty == 0 || penalty == 1 ? base : att_pow(base, penalty);
 }
 
 double att_rank_normal(const att_decoding *how, double sum, int64_t count)
@@ -30,7 +30,7 @@ static double covered(const att_trail *trail, int64_t last, int64_t i)
 static double log_covered(double sum)
 {
     const double least = 1e-9;
-    return log(sum < least ? least : sum > 1 ? 1 : sum);
+    return att_log(sum < least ? least : sum > 1 ? 1 : sum);
 }
 
 double att_rank(const att_decoding *how, const att_trail *trail, int64_t last, double sum,

@@ -3,10 +3,9 @@
 
 #include "base/alloc.h"
 #include "base/error.h"
+#include "base/math.h"
 #include "decode/answer_make.h"
 #include "decode/judge.h"
-
-#include <math.h>
 
 /* Tokens to a batch, padding included: enough to keep the products busy. */
 enum { BATCH_TOKENS = 4096 };
@@ -46,7 +45,7 @@ static att_status add_probabilities(sorter *s, att_verdict *out, const float *lo
     if (!values)
         return att_fail_memory(err);
     for (int64_t i = 0; i < labels; i++)
-        values[i] = exp((double)log_probs[i]);
+        values[i] = att_exp((double)log_probs[i]);
     out->probabilities = values;
     out->label = largest(values, labels);
     out->text = att_model_label(s->model, (size_t)out->label);

@@ -6,8 +6,7 @@
 #include "metrics/measure.h"
 
 #include "base/error.h"
-
-#include <math.h>
+#include "base/math.h"
 
 enum { ORDER = 4, ANSWERED = 0, REFERRED = 1, MATCHED = 2, TOTAL = MATCHED + ORDER };
 
@@ -43,7 +42,7 @@ static double brevity(double answered, double referred)
 {
     if (answered >= referred)
         return 1;
-    return answered > 0 ? exp(1 - referred / answered) : 0;
+    return answered > 0 ? att_exp(1 - referred / answered) : 0;
 }
 
 double att_bleu_score(const double *numbers)
@@ -57,9 +56,9 @@ double att_bleu_score(const double *numbers)
             return 0;
         if (matched == 0)
             halves *= 2;
-        logs += log(matched > 0 ? 100 * matched / total : 100 / (halves * total));
+        logs += att_log(matched > 0 ? 100 * matched / total : 100 / (halves * total));
     }
-    return brevity(numbers[ANSWERED], numbers[REFERRED]) * exp(logs / ORDER);
+    return brevity(numbers[ANSWERED], numbers[REFERRED]) * att_exp(logs / ORDER);
 }
 
 /* Runs of up to `order` words, none of which may be without a match. */
@@ -69,9 +68,9 @@ static double score_plain(const double *numbers, int order)
     for (int n = 0; n < order; n++) {
         if (numbers[MATCHED + n] == 0)
             return 0;
-        logs += log(numbers[MATCHED + n] / numbers[TOTAL + n]);
+        logs += att_log(numbers[MATCHED + n] / numbers[TOTAL + n]);
     }
-    return 100 * brevity(numbers[ANSWERED], numbers[REFERRED]) * exp(logs / order);
+    return 100 * brevity(numbers[ANSWERED], numbers[REFERRED]) * att_exp(logs / order);
 }
 
 double att_bleu_1_score(const double *numbers)

@@ -7,6 +7,7 @@
 
 #include "base/alloc.h"
 #include "base/error.h"
+#include "base/math.h"
 
 #include <math.h>
 #include <string.h>
@@ -47,7 +48,7 @@ static att_status weigh(line_runs *runs, const att_ngrams *grams, const att_meas
         if (first || met[node->prefix - 1])
             met[i] = att_ngrams_find(line->met, first ? 0 : met[node->prefix - 1], node->symbol);
         double lines = met[i] ? line->met->nodes[met[i] - 1].most : 1;
-        runs->rarity[i] = log((double)line->lines) - log(lines);
+        runs->rarity[i] = att_log((double)line->lines) - att_log(lines);
     }
     att_free(met);
     return ATT_OK;
@@ -78,7 +79,7 @@ static void make_vector(double *vector, double *norms, const line_runs *runs,
 static double damp(const att_symbols *answer, const att_symbols *reference)
 {
     double apart = att_ngrams_total(answer->count, 2) - att_ngrams_total(reference->count, 2);
-    return exp(-apart * apart / (2 * SIGMA * SIGMA));
+    return att_exp(-apart * apart / (2 * SIGMA * SIGMA));
 }
 
 static double compare(const line_runs *runs, const double *answer_norms, const double *norms)

@@ -3,6 +3,7 @@
 
 #include "base/alloc.h"
 #include "base/error.h"
+#include "base/math.h"
 #include "decode/ensemble.h"
 #include "text/data.h"
 
@@ -11,7 +12,7 @@
 double att_text_bits(double loss, const att_corpus *text)
 {
     const att_corpus_facts *facts = &text->facts;
-    return loss / log(2) * (double)facts->target.tokens / (double)facts->characters;
+    return loss / att_log(2) * (double)facts->target.tokens / (double)facts->characters;
 }
 
 static void fill(att_text_scores *out, const att_tally *tally, const att_corpus *text)
@@ -22,7 +23,7 @@ static void fill(att_text_scores *out, const att_tally *tally, const att_corpus 
                               .unknown = text->facts.target.unknown,
                               .loss = tally->loss / steps,
                               .bits = att_text_bits(tally->loss / steps, text),
-                              .perplexity = exp(tally->loss / steps),
+                              .perplexity = att_exp(tally->loss / steps),
                               .accuracy = (double)tally->right_steps / steps };
 }
 
@@ -39,7 +40,7 @@ typedef struct chorus {
 static double log_add(double a, double b)
 {
     double more = a > b ? a : b, less = a > b ? b : a;
-    return more == -INFINITY ? more : more + log1p(exp(less - more));
+    return more == -INFINITY ? more : more + att_log1p(att_exp(less - more));
 }
 
 static att_status hear(chorus *all, att_model *model, const att_corpus *text, att_error *err)
@@ -75,7 +76,7 @@ static att_status measure_together(att_text_scores *out, att_model *model, att_m
     att_status status = hear_all(&all, model, with, with_count, text, err);
     att_tally together = { .steps = all.count };
     for (int64_t i = 0; status == ATT_OK && i < all.count; i++)
-        together.loss += log((double)with_count + 1) - all.likelihood[i];
+        together.loss += att_log((double)with_count + 1) - all.likelihood[i];
     att_free(all.losses);
     att_free(all.likelihood);
     fill(out, &together, text);

@@ -1,6 +1,8 @@
 /* Labels counted and probabilities held against what came true; see labels.h. */
 #include "metrics/labels.h"
 
+#include "base/math.h"
+
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -74,12 +76,12 @@ static double sum_up(const float *row, int64_t labels, int64_t best, double shar
 {
     double sum = 0, weighted = 0, most = sharpness * (double)row[best];
     for (int64_t i = 0; i < labels; i++) {
-        double part = exp(sharpness * (double)row[i] - most);
+        double part = att_exp(sharpness * (double)row[i] - most);
         sum += part;
         weighted += part > 0 ? part * (double)row[i] : 0;
     }
     *mean = weighted / sum;
-    return most + log(sum);
+    return most + att_log(sum);
 }
 
 double att_judged_loss(const att_judged *judged, double temperature)
@@ -101,7 +103,7 @@ double att_judged_calibration_error(const att_judged *judged, double temperature
         const float *row = judged->log_probs + i * judged->labels;
         int64_t best = att_judged_label(judged, i);
         double all = sum_up(row, judged->labels, best, 1 / temperature, &mean);
-        double probability = exp((double)row[best] / temperature - all);
+        double probability = att_exp((double)row[best] / temperature - all);
         int bin = (int)ceil(probability * BINS) - 1;
         bin = bin < 0 ? 0 : bin >= BINS ? BINS - 1 : bin;
         promised[bin] += probability;
@@ -137,15 +139,15 @@ static double in_four_digits(double value)
 double att_judged_fit(const att_judged *judged)
 {
     enum { HALVINGS = 40 };
-    double low = log(1.0 / 20), high = log(20.0); /* of the sharpness */
+    double low = att_log(1.0 / 20), high = att_log(20.0); /* of the sharpness */
     if (judged->count == 0 || judged->labels < 2)
         return 1;
     for (int i = 0; i < HALVINGS; i++) {
         double middle = (low + high) / 2;
-        if (slope_at(judged, exp(middle)) < 0)
+        if (slope_at(judged, att_exp(middle)) < 0)
             low = middle;
         else
             high = middle;
     }
-    return in_four_digits(exp(-(low + high) / 2));
+    return in_four_digits(att_exp(-(low + high) / 2));
 }

@@ -3,6 +3,7 @@
 
 #include "base/alloc.h"
 #include "base/error.h"
+#include "base/math.h"
 #include "metrics/words.h"
 
 #include <math.h>
@@ -220,5 +221,5 @@ double att_tally_word_error_rate(const att_tally *tally)
 
 double att_tally_perplexity(const att_tally *tally)
 {
-    return tally->steps > 0 ? exp(tally->loss / (double)tally->steps) : NAN;
+    return tally->steps > 0 ? att_exp(tally->loss / (double)tally->steps) : NAN;
 }

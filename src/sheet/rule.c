@@ -1,6 +1,7 @@
 /* Rules of nearness; see rule.h. */
 #include "sheet/rule.h"
 
+#include "base/math.h"
 #include "sheet/matrix.h"
 
 #include <float.h>
@@ -83,7 +84,7 @@ static double half_unit(const char *text)
     long power = exponent ? strtol(exponent + 1, NULL, 10) : 0;
     if (point)
         power -= end - point - 1;
-    return power < -400 ? 0 : 0.5 * pow(10, (double)power);
+    return power < -400 ? 0 : 0.5 * att_pow(10, (double)power);
 }
 
 static att_status read_half(att_worker *worker, const att_expr *node, double *out)
@@ -132,10 +133,10 @@ static double allowance(const att_nearness *nearness, double wanted, int64_t ind
     switch (nearness->rule) {
     case ATT_RULE_DIGITS: {
         int first = wanted == 0 || !isfinite(wanted) ? -1 : magnitude(wanted);
-        return 0.5 * pow(10, first + 1 - nearness->digits);
+        return 0.5 * att_pow(10, first + 1 - nearness->digits);
     }
     case ATT_RULE_DECIMALS:
-        return 0.5 * pow(10, -nearness->digits);
+        return 0.5 * att_pow(10, -nearness->digits);
     case ATT_RULE_PRINTED:
         return nearness->halves[index];
     case ATT_RULE_DEFAULT:

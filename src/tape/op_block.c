@@ -1,10 +1,10 @@
 /* What a Transformer's layers have besides products, norms and attention: the gated unit and
  * rotary positions. Both go element by element, so that their bits depend on no instruction set. */
+#include "base/math.h"
 #include "base/parallel.h"
 #include "tape/help.h"
 #include "tape/ops.h"
 
-#include <math.h>
 #include <string.h>
 
 #define COUNT(array) (int)(sizeof(array) / sizeof *(array))
@@ -99,7 +99,7 @@ static void gated_truth(double *value, const att_node *node, const double *const
     for (int64_t i = 0; i < node->count; i++) {
         const double *row = in[0] + i / width * 2 * width;
         double a = row[i % width];
-        value[i] = a / (1 + exp(-a)) * row[width + i % width];
+        value[i] = a / (1 + att_exp(-a)) * row[width + i % width];
     }
 }
 
@@ -154,7 +154,7 @@ static bool rotate_shape(att_tape *tape, att_node *node)
 
 static double turn_of(int64_t position, int64_t pair, int64_t width)
 {
-    return (double)position / pow(10000, 2 * (double)pair / (double)width);
+    return (double)position / att_pow(10000, 2 * (double)pair / (double)width);
 }
 
 static turns *make_turns(att_tape *tape, const rotate *how, int64_t rows)
@@ -172,8 +172,8 @@ static turns *make_turns(att_tape *tape, const rotate *how, int64_t rows)
     for (int64_t p = first; out->table && p <= last; p++)
         for (int64_t j = 0; j < half; j++) {
             float *row = out->table + (p - first) * how->width;
-            row[j] = (float)cos(turn_of(p, j, how->width));
-            row[half + j] = (float)sin(turn_of(p, j, how->width));
+            row[j] = (float)att_cos(turn_of(p, j, how->width));
+            row[half + j] = (float)att_sin(turn_of(p, j, how->width));
         }
     return out->table ? out : NULL;
 }
@@ -252,9 +252,9 @@ static void rotate_truth(double *value, const att_node *node, const double *cons
         if (column >= how->heads * how->width)
             value[i] = in[0][i];
         else if (within < half)
-            value[i] = in[0][i] * cos(turn) - in[0][i + half] * sin(turn);
+            value[i] = in[0][i] * att_cos(turn) - in[0][i + half] * att_sin(turn);
         else
-            value[i] = in[0][i] * cos(turn) + in[0][i - half] * sin(turn);
+            value[i] = in[0][i] * att_cos(turn) + in[0][i - half] * att_sin(turn);
     }
 }
 

@@ -2,11 +2,11 @@
  * operation. Scores are worked out for some rows at a time and never kept: with large vocabularies
  * they would be most of what a training step needs of memory. What backward needs is worked out at
  * once, while they are there: the gradient of a sum is known but for its factor. */
+#include "base/math.h"
 #include "base/parallel.h"
 #include "tape/help.h"
 #include "tape/ops.h"
 
-#include <math.h>
 #include <string.h>
 
 enum { OUTPUT_X, OUTPUT_W, OUTPUT_BIAS, OUTPUT_INPUTS };
@@ -274,10 +274,10 @@ static void output_truth(double *value, const att_node *node, const double *cons
             for (int64_t k = 0; k < depth; k++)
                 score += in[OUTPUT_X][i * depth + k] *
                          in[OUTPUT_W][how->transposed ? j * depth + k : k * classes + j];
-            total += exp(score);
+            total += att_exp(score);
             along += (s / (double)classes + (j == how->targets[i] ? 1 - s : 0)) * score;
         }
-        value[0] += log(total) - along;
+        value[0] += att_log(total) - along;
     }
 }
 

@@ -6,6 +6,7 @@
 #include "attention/normalize.h"
 #include "attention/reference_row.h"
 #include "base/error.h"
+#include "base/math.h"
 
 #include <math.h>
 
@@ -77,7 +78,7 @@ static void make_scores(const att_problem *p, const head_matrices *m, int64_t h)
     for (int64_t n = 0; n < p->T * p->S; n++) {
         m->scores[n] *= p->scale;
         if (cap > 0)
-            m->scores[n] = cap * tanh(m->scores[n] / cap);
+            m->scores[n] = cap * att_tanh(m->scores[n] / cap);
     }
 }
 

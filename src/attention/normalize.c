@@ -3,6 +3,8 @@
  * or +inf, or with -inf alone, has no such point: all its weights are NaN (docs/attention.md). */
 #include "attention/normalize.h"
 
+#include "base/math.h"
+
 #include <math.h>
 #include <stdlib.h>
 
@@ -44,7 +46,7 @@ static void softmax(double *weights, const double *scores, int64_t count, double
     }
     double sum = 0;
     for (int64_t j = 0; j < count; j++) {
-        weights[j] = exp(weights[j]);
+        weights[j] = att_exp(weights[j]);
         sum += weights[j];
     }
     for (int64_t j = 0; j < count; j++)
@@ -186,7 +188,7 @@ static void entmax15_backward(double *score_grads, const double *weight_grads, c
 /* Below -709 exp() overflows and the result is 0, off by less than 1e-308. */
 static double logistic(double x)
 {
-    return 1 / (1 + exp(-x));
+    return 1 / (1 + att_exp(-x));
 }
 
 static void sigmoid(double *weights, const double *scores, int64_t count, double *scratch)
@@ -278,8 +280,8 @@ double att_log_sum_exp(const double *scores, int64_t count)
         return top;
     double sum_exp = 0;
     for (int64_t j = 0; j < count; j++)
-        sum_exp += exp(scores[j] - top);
-    return top + log(sum_exp);
+        sum_exp += att_exp(scores[j] - top);
+    return top + att_log(sum_exp);
 }
 
 double att_entropy(const double *weights, int64_t count)
@@ -287,6 +289,6 @@ double att_entropy(const double *weights, int64_t count)
     double entropy = 0;
     for (int64_t j = 0; j < count; j++)
         if (weights[j] != 0)
-            entropy -= weights[j] * log(weights[j]);
+            entropy -= weights[j] * att_log(weights[j]);
     return entropy;
 }

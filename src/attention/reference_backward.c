@@ -6,8 +6,8 @@
 #include "attention/normalize.h"
 #include "attention/reference_row.h"
 #include "base/error.h"
+#include "base/math.h"
 
-#include <math.h>
 #include <string.h>
 
 /* What the backward adds to the working area. */
@@ -104,7 +104,7 @@ static void score_backward(const att_reference_state *work, const reference_grad
         att_bias_backward(&r->totals[ATT_SLOT_BIAS], &r->totals[ATT_SLOT_ALIBI],
                           &r->totals[ATT_SLOT_RELATIVE], &pair, grad);
         if (cap > 0) {
-            double cosine = cosh(row->scaled[n] / cap);
+            double cosine = att_cosh(row->scaled[n] / cap);
             grad = grad / cosine / cosine;
         }
         p->score->score_backward(p, &work->score_vars, &r->g, j, j - work->key_range.key_start,

@@ -4,8 +4,7 @@
 #include "attention/tensor_element.h"
 #include "attention/normalize.h"
 #include "base/error.h"
-
-#include <math.h>
+#include "base/math.h"
 
 double *att_arena_alloc_doubles(att_arena *arena, int64_t a, int64_t b)
 {
@@ -135,7 +134,7 @@ static void score_row(att_reference_state *work)
             p->scale * p->score->score(p, &work->score_vars, j, j - work->key_range.key_start);
         row->scaled[n] = score;
         if (cap > 0)
-            score = cap * tanh(score / cap);
+            score = cap * att_tanh(score / cap);
         row->scores[n] = score + att_bias_get(p->in, &pair);
         row->dropout_factors[n] =
             att_attention_dropout_factor(&work->dropout, work->b, work->h, work->i, j);

@@ -2,6 +2,8 @@
  * comparison here may swallow it. */
 #include "attention/score.h"
 
+#include "base/math.h"
+
 #include <math.h>
 
 static double dot(const double *a, const double *b, int64_t count)
@@ -119,7 +121,7 @@ static double additive_score(const att_problem *p, const att_score_vars *x, int6
     (void)position;
     double sum = 0;
     for (int64_t a = 0; a < p->A; a++)
-        sum += x->v[a] * tanh(x->projected_query[a] + x->projected_keys[j * p->A + a]);
+        sum += x->v[a] * att_tanh(x->projected_query[a] + x->projected_keys[j * p->A + a]);
     return sum;
 }
 
@@ -131,9 +133,9 @@ static void additive_score_backward(const att_problem *p, const att_score_vars *
     (void)position;
     for (int64_t a = 0; a < p->A; a++) {
         double inner = x->projected_query[a] + x->projected_keys[j * p->A + a];
-        double cosine = cosh(inner);
+        double cosine = att_cosh(inner);
         double inner_grad = grad * x->v[a] / cosine / cosine;
-        g->v[a] += grad * tanh(inner);
+        g->v[a] += grad * att_tanh(inner);
         g->projected_query[a] += inner_grad;
         g->projected_keys[j * p->A + a] += inner_grad;
     }
@@ -220,7 +222,7 @@ static void concat_key_backward(const att_problem *p, const att_score_vars *x,
 static double gaussian_score(const att_problem *p, const att_score_vars *x, int64_t j,
                              int64_t position)
 {
-    return exp(dot_score(p, x, j, position));
+    return att_exp(dot_score(p, x, j, position));
 }
 
 static void gaussian_score_backward(const att_problem *p, const att_score_vars *x,

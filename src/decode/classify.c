@@ -1,12 +1,11 @@
 /* Lines sorted by a model: text to tokens, batches of similar length, and labels (attend.h). */
+#include "base/math.h"
 #include "attend.h"
 
 #include "base/alloc.h"
 #include "base/error.h"
 #include "decode/output_builder.h"
 #include "decode/classifier.h"
-
-#include <math.h>
 
 /* Tokens to a batch, padding included: enough to keep the products busy. */
 enum { BATCH_TOKENS = 4096 };
@@ -46,7 +45,7 @@ static att_status add_probabilities(classification *s, att_prediction *out, cons
     if (!values)
         return att_fail_memory(err);
     for (int64_t i = 0; i < labels; i++)
-        values[i] = exp((double)log_probs[i]);
+        values[i] = att_exp((double)log_probs[i]);
     out->probabilities = values;
     out->label = argmax(values, labels);
     out->label_text = att_model_label(s->model, (size_t)out->label);

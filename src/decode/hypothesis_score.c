@@ -1,12 +1,12 @@
 /* What hypotheses are ranked by; see rank.h. */
 #include "decode/hypothesis_score.h"
 
-#include <math.h>
+#include "base/math.h"
 
 /* The divisor. The power 1, the usual one, does without pow() and its roundings. */
 static double power(double base, double penalty)
 {
-    return penalty == 0 || penalty == 1 ? base : pow(base, penalty);
+    return penalty == 0 || penalty == 1 ? base : att_pow(base, penalty);
 }
 
 double att_length_normalize(const att_decoding_options *how, double sum, int64_t count)
@@ -32,7 +32,7 @@ static double coverage_of(const att_hypothesis_tree *trail, int64_t last, int64_
 static double log_coverage(double sum)
 {
     const double least = 1e-9;
-    return log(sum < least ? least : sum > 1 ? 1 : sum);
+    return att_log(sum < least ? least : sum > 1 ? 1 : sum);
 }
 
 double att_hypothesis_score(const att_decoding_options *how, const att_hypothesis_tree *trail,

@@ -3,6 +3,7 @@
 
 #include "base/alloc.h"
 #include "base/error.h"
+#include "base/math.h"
 #include "decode/ensemble.h"
 #include "data/data.h"
 
@@ -11,7 +12,7 @@
 double att_bits_per_character(double loss, const att_corpus *text)
 {
     const att_corpus_stats *facts = &text->stats;
-    return loss / log(2) * (double)facts->target.tokens / (double)facts->characters;
+    return loss / att_log(2) * (double)facts->target.tokens / (double)facts->characters;
 }
 
 static void fill_result(att_lm_eval *out, const att_token_metrics *tally, const att_corpus *text)
@@ -22,7 +23,7 @@ static void fill_result(att_lm_eval *out, const att_token_metrics *tally, const 
                           .unknown_tokens = text->stats.target.unknown_tokens,
                           .loss = tally->loss / steps,
                           .bits_per_character = att_bits_per_character(tally->loss / steps, text),
-                          .perplexity = exp(tally->loss / steps),
+                          .perplexity = att_exp(tally->loss / steps),
                           .accuracy = (double)tally->correct_steps / steps };
 }
 
@@ -39,7 +40,7 @@ typedef struct ensemble_losses {
 static double log_add(double a, double b)
 {
     double more = a > b ? a : b, less = a > b ? b : a;
-    return more == -INFINITY ? more : more + log1p(exp(less - more));
+    return more == -INFINITY ? more : more + att_log1p(att_exp(less - more));
 }
 
 static att_status add_model(ensemble_losses *all, att_model *model, const att_corpus *text,
@@ -77,7 +78,7 @@ static att_status eval_ensemble(att_lm_eval *out, att_model *model, att_model *c
     att_status status = add_models(&all, model, with, with_count, text, err);
     att_token_metrics together = { .steps = all.count };
     for (int64_t i = 0; status == ATT_OK && i < all.count; i++)
-        together.loss += log((double)with_count + 1) - all.likelihood[i];
+        together.loss += att_log((double)with_count + 1) - all.likelihood[i];
     att_free(all.losses);
     att_free(all.likelihood);
     fill_result(out, &together, text);

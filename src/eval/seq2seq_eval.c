@@ -4,11 +4,11 @@
 #include "base/alloc.h"
 #include "base/error.h"
 #include "base/file.h"
+#include "base/math.h"
 #include "metrics/bootstrap.h"
 #include "eval/caption_eval.h"
 #include "data/data.h"
 
-#include <math.h>
 #include <string.h>
 
 /* What is kept while a model is measured. */
@@ -67,7 +67,7 @@ static double ratio(const double *sums)
 
 static double exponential(const double *sums)
 {
-    return exp(ratio(sums));
+    return att_exp(ratio(sums));
 }
 
 /* What is counted of a line, as columns to draw from. */

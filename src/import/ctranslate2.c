@@ -9,6 +9,7 @@
 #include "base/alloc.h"
 #include "base/error.h"
 #include "base/file.h"
+#include "base/math.h"
 #include "base/quote.h"
 #include "base/string.h"
 #include "base/utf8.h"
@@ -16,7 +17,6 @@
 #include "tensor/tensor.h"
 #include "text/lines.h"
 
-#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -301,10 +301,10 @@ static att_status sinusoids(att_tensor *out, int64_t positions, int64_t width, a
     float *to = out->data;
     int64_t half = width / 2;
     for (int64_t i = 0; i < half; i++) {
-        double frequency = exp(-log(10000) * (double)i / (double)(half - 1));
+        double frequency = att_exp(-att_log(10000) * (double)i / (double)(half - 1));
         for (int64_t p = 0; p < positions; p++) {
-            to[p * width + i] = (float)sin((double)(p + 1) * frequency);
-            to[p * width + half + i] = (float)cos((double)(p + 1) * frequency);
+            to[p * width + i] = (float)att_sin((double)(p + 1) * frequency);
+            to[p * width + half + i] = (float)att_cos((double)(p + 1) * frequency);
         }
     }
     return ATT_OK;

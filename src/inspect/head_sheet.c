@@ -2,6 +2,7 @@
  * model's file and works it out in double precision, by the reference. What the model itself found
  * in single precision stands at the end, as a claim. */
 #include "base/error.h"
+#include "base/math.h"
 #include "base/string.h"
 #include "inspect/attention_map.h"
 
@@ -212,7 +213,7 @@ static void write_rope(sheet_writer *w, int64_t width)
         PRINT(w, i > 0 ? "; %zu" : "%zu", i);
     PRINT(w, "] * [");
     for (long long j = 0; j < half; j++)
-        PRINT(w, j > 0 ? " %.17g" : "%.17g", 1 / pow(10000, 2 * (double)j / (double)width));
+        PRINT(w, j > 0 ? " %.17g" : "%.17g", 1 / att_pow(10000, 2 * (double)j / (double)width));
     PRINT(w, "]\n");
     for (int i = 0; i < 2; i++) {
         const char *x = i == 0 ? "q" : "k";

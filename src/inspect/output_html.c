@@ -8,6 +8,7 @@
 #include "attend.h"
 
 #include "base/arena.h"
+#include "base/math.h"
 #include "render/html_head.h"
 #include "render/map.h"
 #include "render/number.h"
@@ -82,7 +83,7 @@ static void put_tokens(att_writer *out, const att_output *answer)
         att_putf(out, "<bdi class=\"answer\" id=\"t%" PRId64 "\" tabindex=\"0\">", t);
         att_put_xml(out, answer->target_tokens[t]);
         att_put(out, "<small>");
-        put_percent(out, exp(answer->token_scores[t]), 1);
+        put_percent(out, att_exp(answer->token_scores[t]), 1);
         att_put(out, "</small></bdi>\n");
     }
     att_put(out, "<div class=\"source\">\n");
@@ -136,7 +137,7 @@ static void put_table(att_writer *out, const att_output *answer)
         att_put(out, "<tr><td><bdi>");
         att_put_xml(out, answer->target_tokens[t]);
         att_put(out, "</bdi></td><td class=\"number\">");
-        put_percent(out, exp(answer->token_scores[t]), 2);
+        put_percent(out, att_exp(answer->token_scores[t]), 2);
         att_put(out, "</td><td>");
         put_largest_weights(out, answer, t);
         att_put(out, "</td></tr>\n");
@@ -199,7 +200,7 @@ att_status att_output_html(att_string *text, const att_output *answer, const att
     put_map(&out, map);
     put_table(&out, answer);
     att_put(&out, "<footer>The whole answer has the probability ");
-    put_percent(&out, exp(answer->score), 2);
+    put_percent(&out, att_exp(answer->score), 2);
     att_put(&out, ".</footer>\n");
     att_put_html_end(&out);
     return att_writer_finish(&out, err);

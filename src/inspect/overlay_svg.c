@@ -3,6 +3,7 @@
  * grid, blurred so that what lies between cells is seen as being between them. */
 #include "inspect/overlay.h"
 
+#include "base/math.h"
 #include "render/html_head.h"
 #include "render/number.h"
 #include "text/display_width.h"
@@ -136,7 +137,7 @@ static void put_word(const overlay *s, int64_t word)
     length = length < sizeof shown ? length : 0;
     snprintf(shown, sizeof shown, "%.*s", (int)length, token);
     char percent[ATT_NUMBER_SIZE];
-    att_number_print(percent, 100 * exp(s->output->token_scores[word]),
+    att_number_print(percent, 100 * att_exp(s->output->token_scores[word]),
                      (att_number_format){ .decimals = 0 });
     att_putf(s->out, "<text x=\"%" PRId64 "\" y=\"%" PRId64 "\">", s->width / 2, s->height + 17);
     att_put_xml(s->out, shown);
@@ -231,7 +232,7 @@ att_status att_output_overlay_html(att_string *text, const att_output *answer,
     att_put(&out, "<p>The picture, and for each word where the model looked for it, with the "
                   "probability of the word after those before it.</p>\n<figure>\n");
     att_overlay_put_svg(&out, answer, backdrop);
-    att_number_print(percent, 100 * exp(answer->score), (att_number_format){ .decimals = 4 });
+    att_number_print(percent, 100 * att_exp(answer->score), (att_number_format){ .decimals = 4 });
     att_putf(&out, "</figure>\n<footer>The whole answer has the probability %s %%.</footer>\n",
              percent);
     att_put_html_end(&out);

@@ -6,8 +6,7 @@
 #include "metrics/metric_spec.h"
 
 #include "base/error.h"
-
-#include <math.h>
+#include "base/math.h"
 
 enum {
     ORDER = 4,
@@ -50,7 +49,7 @@ static double brevity_penalty(double answered, double referred)
 {
     if (answered >= referred)
         return 1;
-    return answered > 0 ? exp(1 - referred / answered) : 0;
+    return answered > 0 ? att_exp(1 - referred / answered) : 0;
 }
 
 double att_bleu_score(const double *numbers)
@@ -64,10 +63,10 @@ double att_bleu_score(const double *numbers)
             return 0;
         if (matched == 0)
             halves *= 2;
-        logs += log(matched > 0 ? 100 * matched / total : 100 / (halves * total));
+        logs += att_log(matched > 0 ? 100 * matched / total : 100 / (halves * total));
     }
     return brevity_penalty(numbers[HYPOTHESIS_LENGTH], numbers[REFERENCE_LENGTH]) *
-           exp(logs / ORDER);
+           att_exp(logs / ORDER);
 }
 
 /* Runs of up to `order` words, none of which may be without a match. */
@@ -77,10 +76,10 @@ static double score_unsmoothed(const double *numbers, int order)
     for (int n = 0; n < order; n++) {
         if (numbers[MATCHED + n] == 0)
             return 0;
-        logs += log(numbers[MATCHED + n] / numbers[TOTAL + n]);
+        logs += att_log(numbers[MATCHED + n] / numbers[TOTAL + n]);
     }
     return 100 * brevity_penalty(numbers[HYPOTHESIS_LENGTH], numbers[REFERENCE_LENGTH]) *
-           exp(logs / order);
+           att_exp(logs / order);
 }
 
 double att_bleu_1_score(const double *numbers)

@@ -7,6 +7,7 @@
 
 #include "base/alloc.h"
 #include "base/error.h"
+#include "base/math.h"
 
 #include <math.h>
 #include <string.h>
@@ -49,7 +50,7 @@ static att_status compute_idf(tfidf_vectors *runs, const att_ngrams *grams,
             met[i] = att_ngrams_find(line->document_frequencies, first ? 0 : met[node->prefix - 1],
                                      node->symbol);
         double lines = met[i] ? line->document_frequencies->nodes[met[i] - 1].max_count : 1;
-        runs->idf[i] = log((double)line->line_count) - log(lines);
+        runs->idf[i] = att_log((double)line->line_count) - att_log(lines);
     }
     att_free(met);
     return ATT_OK;
@@ -80,7 +81,7 @@ static void compute_tfidf(double *vector, double *norms, const tfidf_vectors *ru
 static double length_penalty(const att_symbols *answer, const att_symbols *reference)
 {
     double apart = att_ngrams_total(answer->count, 2) - att_ngrams_total(reference->count, 2);
-    return exp(-apart * apart / (2 * SIGMA * SIGMA));
+    return att_exp(-apart * apart / (2 * SIGMA * SIGMA));
 }
 
 static double cosine_similarity(const tfidf_vectors *runs, const double *answer_norms,

@@ -1,6 +1,8 @@
 /* Labels counted and probabilities held against what came true; see labels.h. */
 #include "metrics/classification.h"
 
+#include "base/math.h"
+
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -75,12 +77,12 @@ static double log_sum_exp(const float *row, int64_t labels, int64_t best, double
 {
     double sum = 0, weighted = 0, most = sharpness * (double)row[best];
     for (int64_t i = 0; i < labels; i++) {
-        double part = exp(sharpness * (double)row[i] - most);
+        double part = att_exp(sharpness * (double)row[i] - most);
         sum += part;
         weighted += part > 0 ? part * (double)row[i] : 0;
     }
     *mean = weighted / sum;
-    return most + log(sum);
+    return most + att_log(sum);
 }
 
 double att_label_predictions_loss(const att_label_predictions *judged, double temperature)
@@ -104,7 +106,7 @@ double att_label_predictions_calibration_error(const att_label_predictions *judg
         const float *row = judged->log_probs + i * judged->labels;
         int64_t best = att_label_predictions_argmax(judged, i);
         double all = log_sum_exp(row, judged->labels, best, 1 / temperature, &mean);
-        double probability = exp((double)row[best] / temperature - all);
+        double probability = att_exp((double)row[best] / temperature - all);
         int bin = (int)ceil(probability * BINS) - 1;
         bin = bin < 0 ? 0 : bin >= BINS ? BINS - 1 : bin;
         promised[bin] += probability;
@@ -140,15 +142,15 @@ static double round_to_four_digits(double value)
 double att_label_predictions_fit_temperature(const att_label_predictions *judged)
 {
     enum { HALVINGS = 40 };
-    double low = log(1.0 / 20), high = log(20.0); /* of the sharpness */
+    double low = att_log(1.0 / 20), high = att_log(20.0); /* of the sharpness */
     if (judged->count == 0 || judged->labels < 2)
         return 1;
     for (int i = 0; i < HALVINGS; i++) {
         double middle = (low + high) / 2;
-        if (slope_at(judged, exp(middle)) < 0)
+        if (slope_at(judged, att_exp(middle)) < 0)
             low = middle;
         else
             high = middle;
     }
-    return round_to_four_digits(exp(-(low + high) / 2));
+    return round_to_four_digits(att_exp(-(low + high) / 2));
 }

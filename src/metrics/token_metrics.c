@@ -1,4 +1,5 @@
 /* Agreement with references; see tally.h. */
+#include "base/math.h"
 #include "metrics/token_metrics.h"
 
 #include "base/alloc.h"
@@ -223,5 +224,5 @@ double att_token_metrics_word_error_rate(const att_token_metrics *tally)
 
 double att_token_metrics_perplexity(const att_token_metrics *tally)
 {
-    return tally->steps > 0 ? exp(tally->loss / (double)tally->steps) : NAN;
+    return tally->steps > 0 ? att_exp(tally->loss / (double)tally->steps) : NAN;
 }

@@ -1,6 +1,8 @@
 /* The scale of plots; see plot.h. */
 #include "render/plot.h"
 
+#include "base/math.h"
+
 #include <math.h>
 
 enum { MAX_DECADES = 40, MAX_GRID_LINES = 8 };
@@ -23,7 +25,7 @@ att_decades att_plot_decades(const att_plot *plot)
         }
     if (most == 0)
         return (att_decades){ .low = 0, .high = 1, .step = 1 };
-    att_decades out = { .low = (int)floor(log10(least)), .high = (int)ceil(log10(most)) };
+    att_decades out = { .low = (int)floor(att_log10(least)), .high = (int)ceil(att_log10(most)) };
     if (out.high == out.low)
         out.high++;
     if (out.high - out.low > MAX_DECADES)
@@ -36,7 +38,7 @@ double att_plot_height(const att_decades *decades, double value)
 {
     if (!is_plottable(value))
         return -1;
-    return (log10(value) - decades->low) / (decades->high - decades->low);
+    return (att_log10(value) - decades->low) / (decades->high - decades->low);
 }
 
 int64_t att_plot_index(const att_plot *plot, double part)

@@ -2,6 +2,8 @@
  * "Attention Is All You Need", section 3.5. */
 #include "sheet/blocks.h"
 
+#include "base/math.h"
+
 #include <inttypes.h>
 #include <math.h>
 
@@ -73,8 +75,8 @@ att_status att_run_positional(const att_call *call, att_value *out)
         return att_fail_memory(call->err);
     for (int64_t i = 0; i < rows; i++) {
         for (int64_t j = 0; j < width; j++) {
-            double angle = (double)(start + i) / pow(base, (double)(j - j % 2) / (double)width);
-            table->data[i * width + j] = j % 2 == 0 ? sin(angle) : cos(angle);
+            double angle = (double)(start + i) / att_pow(base, (double)(j - j % 2) / (double)width);
+            table->data[i * width + j] = j % 2 == 0 ? att_sin(angle) : att_cos(angle);
         }
     }
     ATT_TRY(write_positions(call, table, start, base, &workings));

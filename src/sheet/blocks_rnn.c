@@ -3,8 +3,9 @@
  * W_x, W_h and b, in the order of the cell's parts. The result is the state after each row. */
 #include "sheet/blocks.h"
 
+#include "base/math.h"
+
 #include <inttypes.h>
-#include <math.h>
 #include <string.h>
 
 enum { MAX_PARTS = 6, MAX_GATES = 4 };
@@ -48,7 +49,7 @@ struct run {
 
 static double sigmoid(double x)
 {
-    return 1.0 / (1.0 + exp(-x));
+    return 1.0 / (1.0 + att_exp(-x));
 }
 
 static double *at(const struct run *run, size_t part, int64_t t)
@@ -79,7 +80,7 @@ static void step_rnn(struct run *run, int64_t t)
 {
     for (int64_t j = 0; j < run->m; j++) {
         at(run, RNN_Z, t)[j] = run->from_x[j] + run->from_h[j];
-        at(run, RNN_H, t)[j] = tanh(at(run, RNN_Z, t)[j]);
+        at(run, RNN_H, t)[j] = att_tanh(at(run, RNN_Z, t)[j]);
     }
 }
 
@@ -92,12 +93,12 @@ static void step_lstm(struct run *run, int64_t t)
         double gate[MAX_GATES];
         for (int64_t g = 0; g < MAX_GATES; g++) {
             double sum = run->from_x[g * run->m + j] + run->from_h[g * run->m + j];
-            gate[g] = g == LSTM_G ? tanh(sum) : sigmoid(sum);
+            gate[g] = g == LSTM_G ? att_tanh(sum) : sigmoid(sum);
             at(run, (size_t)g, t)[j] = gate[g];
         }
         double memory = gate[LSTM_F] * c[j] + gate[LSTM_I] * gate[LSTM_G];
         at(run, LSTM_C, t)[j] = memory;
-        at(run, LSTM_H, t)[j] = gate[LSTM_O] * tanh(memory);
+        at(run, LSTM_H, t)[j] = gate[LSTM_O] * att_tanh(memory);
     }
 }
 
@@ -125,7 +126,7 @@ static void step_gru(struct run *run, int64_t t)
     for (int64_t j = 0; j < m; j++) {
         double past = run->before ? reset_before(run, t, j)
                                   : at(run, GRU_R, t)[j] * run->from_h[GRU_N * m + j];
-        double n = tanh(run->from_x[GRU_N * m + j] + past);
+        double n = att_tanh(run->from_x[GRU_N * m + j] + past);
         double z = at(run, GRU_Z, t)[j];
         at(run, GRU_N, t)[j] = n;
         at(run, GRU_H, t)[j] = (1.0 - z) * n + z * h[j];

@@ -2,6 +2,7 @@
  * matrices. Attention and other layers are in blocks.c. */
 #include "sheet/function.h"
 
+#include "base/math.h"
 #include "sheet/blocks.h"
 #include "sheet/matrix.h"
 
@@ -25,20 +26,21 @@ static double relu(double x)
 
 static double sigmoid(double x)
 {
-    return 1 / (1 + exp(-x));
+    return 1 / (1 + att_exp(-x));
 }
 
 static double gelu(double x)
 {
-    return x / 2 * (1 + erf(x / sqrt(2)));
+    return x / 2 * (1 + att_erf(x / sqrt(2)));
 }
 
 static const struct elementwise_spec {
     const char *name;
     double (*apply)(double);
 } elements[] = {
-    { "tanh", tanh }, { "relu", relu }, { "sigmoid", sigmoid }, { "gelu", gelu }, { "exp", exp },
-    { "log", log },   { "sqrt", sqrt }, { "abs", fabs },        { "sin", sin },   { "cos", cos },
+    { "tanh", att_tanh }, { "relu", relu },   { "sigmoid", sigmoid }, { "gelu", gelu },
+    { "exp", att_exp },   { "log", att_log }, { "sqrt", sqrt },       { "abs", fabs },
+    { "sin", att_sin },   { "cos", att_cos },
 };
 
 static att_status run_element(const att_call *call, att_value *out)
@@ -79,7 +81,7 @@ static void softmax_row(const double *from, double *to, int64_t count)
             most = from[j];
     double sum = 0;
     for (int64_t j = 0; j < count; j++) {
-        to[j] = most == -INFINITY ? 0 : exp(from[j] - most);
+        to[j] = most == -INFINITY ? 0 : att_exp(from[j] - most);
         sum += to[j];
     }
     for (int64_t j = 0; j < count && sum != 0; j++)
@@ -364,7 +366,7 @@ static att_status run_round(const att_call *call, att_value *out)
                              "round: the digits must be a whole number from -300 to 300");
     att_tensor_matrix *to = att_matrix_like(call->arena, of);
     for (int64_t i = 0; to && i < of->rows * of->cols; i++)
-        to->data[i] = round_to(of->data[i], pow(10, places));
+        to->data[i] = round_to(of->data[i], att_pow(10, places));
     return return_matrix(call, to, out);
 }
 

@@ -1,9 +1,9 @@
 /* Operators on matrices. Products are sums in index order, in plain double precision, so that a
  * result depends on nothing but its operands. */
+#include "base/math.h"
 #include "sheet/eval.h"
 #include "sheet/matrix.h"
 
-#include <math.h>
 #include <stdio.h>
 
 static double add(double a, double b)
@@ -37,7 +37,7 @@ static const struct operation {
     [ATT_OP_DIVIDE] = { "/", divide_elementwise },
     [ATT_OP_MULTIPLY_ELEMENTWISE] = { ".*", multiply_elementwise },
     [ATT_OP_DIVIDE_ELEMENTWISE] = { "./", divide_elementwise },
-    [ATT_OP_POWER] = { "^", pow },
+    [ATT_OP_POWER] = { "^", att_pow },
 };
 
 /* "Q * K: Q is 3 × 2 and K is 4 × 2; `rule`". */

@@ -1,6 +1,7 @@
 /* Rules of nearness; see rule.h. */
 #include "sheet/tolerance.h"
 
+#include "base/math.h"
 #include "sheet/matrix.h"
 
 #include <float.h>
@@ -83,7 +84,7 @@ static double half_unit(const char *text)
     long power = exponent ? strtol(exponent + 1, NULL, 10) : 0;
     if (point)
         power -= end - point - 1;
-    return power < -400 ? 0 : 0.5 * pow(10, (double)power);
+    return power < -400 ? 0 : 0.5 * att_pow(10, (double)power);
 }
 
 static att_status read_half(att_interpreter *worker, const att_expr *node, double *out)
@@ -133,10 +134,10 @@ static double allowed_difference(const att_tolerance *nearness, double wanted, i
     switch (nearness->rule) {
     case ATT_RULE_DIGITS: {
         int first = wanted == 0 || !isfinite(wanted) ? -1 : magnitude(wanted);
-        return 0.5 * pow(10, first + 1 - nearness->digits);
+        return 0.5 * att_pow(10, first + 1 - nearness->digits);
     }
     case ATT_RULE_DECIMALS:
-        return 0.5 * pow(10, -nearness->digits);
+        return 0.5 * att_pow(10, -nearness->digits);
     case ATT_RULE_PRINTED:
         return nearness->half_units[index];
     case ATT_RULE_DEFAULT:

@@ -1,10 +1,10 @@
 /* Embedding: rows of a table. And the sinusoids that tell positions apart. */
+#include "base/math.h"
 #include "base/parallel.h"
 #include "tape/op_embedding.h"
 #include "tape/op_util.h"
 #include "tape/ops.h"
 
-#include <math.h>
 #include <string.h>
 
 typedef att_embedding_options embedding;
@@ -138,10 +138,10 @@ att_node *att_sinusoidal_positions(att_tape *tape, int64_t first, int64_t count,
 {
     att_node *node = att_tape_input(tape, 2, (const int64_t[]){ count, width }, NULL);
     for (int64_t i = 0; node && i < width; i++) {
-        double wave = pow(10000, (double)(i / 2 * 2) / (double)width);
+        double wave = att_pow(10000, (double)(i / 2 * 2) / (double)width);
         for (int64_t t = 0; t < count; t++) {
             double angle = (double)(first + t) / wave;
-            node->value[t * width + i] = (float)(i % 2 ? cos(angle) : sin(angle));
+            node->value[t * width + i] = (float)(i % 2 ? att_cos(angle) : att_sin(angle));
         }
     }
     return node;

@@ -3,6 +3,7 @@
  * they would be most of what a training step needs of memory. What backward needs is worked out at
  * once, while they are there: the gradient of a sum is known but for its factor. */
 #include "base/parallel.h"
+#include "base/math.h"
 #include "tape/op_util.h"
 #include "tape/ops.h"
 
@@ -279,10 +280,10 @@ static void linear_ce_truth(double *value, const att_node *node, const double *c
             for (int64_t k = 0; k < depth; k++)
                 score += in[LINEAR_CE_X][i * depth + k] *
                          in[LINEAR_CE_W][options->transposed ? j * depth + k : k * classes + j];
-            total += exp(score);
+            total += att_exp(score);
             along += (s / (double)classes + (j == options->targets[i] ? 1 - s : 0)) * score;
         }
-        value[0] += log(total) - along;
+        value[0] += att_log(total) - along;
     }
 }
 

@@ -1,4 +1,5 @@
 /* Losses: single numbers, summed over rows in a fixed order in double precision. */
+#include "base/math.h"
 #include "base/parallel.h"
 #include "tape/op_util.h"
 #include "tape/ops.h"
@@ -140,10 +141,10 @@ static void cross_entropy_truth(double *value, const att_node *node, const doubl
         const double *x = in[0] + i * width;
         double total = 0;
         for (int64_t j = 0; j < width; j++)
-            total += exp(x[j]);
+            total += att_exp(x[j]);
         for (int64_t j = 0; j < width; j++) {
             double t = smoothing / (double)width + (j == options->targets[i] ? 1 - smoothing : 0);
-            value[0] -= t * (x[j] - log(total));
+            value[0] -= t * (x[j] - att_log(total));
         }
     }
 }
@@ -262,7 +263,7 @@ static void alignment_truth(double *value, const att_node *node, const double *c
     value[0] = 0;
     for (int64_t i = 0; i < att_node_rows(node->in[0]); i++)
         if (options->keys[i] >= 0)
-            value[0] -= log(in[0][i * width + options->keys[i]]);
+            value[0] -= att_log(in[0][i * width + options->keys[i]]);
 }
 
 static const att_op_sample alignment_samples[] = {

@@ -1,10 +1,10 @@
 /* What a Transformer's layers have besides products, norms and attention: the gated unit and
  * rotary positions. Both go element by element, so that their bits depend on no instruction set. */
+#include "base/math.h"
 #include "base/parallel.h"
 #include "tape/op_util.h"
 #include "tape/ops.h"
 
-#include <math.h>
 #include <string.h>
 
 #define COUNT(array) (int)(sizeof(array) / sizeof *(array))
@@ -101,7 +101,7 @@ static void swiglu_truth(double *value, const att_node *node, const double *cons
     for (int64_t i = 0; i < node->count; i++) {
         const double *row = in[0] + i / width * 2 * width;
         double a = row[i % width];
-        value[i] = a / (1 + exp(-a)) * row[width + i % width];
+        value[i] = a / (1 + att_exp(-a)) * row[width + i % width];
     }
 }
 
@@ -157,7 +157,7 @@ static bool rope_shape(att_tape *tape, att_node *node)
 
 static double rope_angle(int64_t position, int64_t pair, int64_t width)
 {
-    return (double)position / pow(10000, 2 * (double)pair / (double)width);
+    return (double)position / att_pow(10000, 2 * (double)pair / (double)width);
 }
 
 static rope_table *make_rope_table(att_tape *tape, const rope *options, int64_t rows)
@@ -175,8 +175,8 @@ static rope_table *make_rope_table(att_tape *tape, const rope *options, int64_t 
     for (int64_t p = first; out->table && p <= last; p++)
         for (int64_t j = 0; j < half; j++) {
             float *row = out->table + (p - first) * options->width;
-            row[j] = (float)cos(rope_angle(p, j, options->width));
-            row[half + j] = (float)sin(rope_angle(p, j, options->width));
+            row[j] = (float)att_cos(rope_angle(p, j, options->width));
+            row[half + j] = (float)att_sin(rope_angle(p, j, options->width));
         }
     return out->table ? out : NULL;
 }
@@ -256,9 +256,9 @@ static void rope_truth(double *value, const att_node *node, const double *const 
         if (column >= options->heads * options->width)
             value[i] = in[0][i];
         else if (within < half)
-            value[i] = in[0][i] * cos(turn) - in[0][i + half] * sin(turn);
+            value[i] = in[0][i] * att_cos(turn) - in[0][i + half] * att_sin(turn);
         else
-            value[i] = in[0][i] * cos(turn) + in[0][i - half] * sin(turn);
+            value[i] = in[0][i] * att_cos(turn) + in[0][i - half] * att_sin(turn);
     }
 }
 

@@ -1,6 +1,7 @@
 /* What operations share; see help.h. */
 #include "tape/op_util.h"
 
+#include "base/math.h"
 #include "base/parallel.h"
 
 #include <math.h>
@@ -145,13 +146,13 @@ double att_reference_activation(att_activation activation, double x)
     case ATT_ACTIVATION_RELU:
         return x > 0 ? x : 0;
     case ATT_ACTIVATION_GELU:
-        return x * 0.5 * erfc(-x / sqrt(2.0));
+        return x * 0.5 * att_erfc(-x / sqrt(2.0));
     case ATT_ACTIVATION_SILU:
-        return x / (1 + exp(-x));
+        return x / (1 + att_exp(-x));
     case ATT_ACTIVATION_TANH:
-        return tanh(x);
+        return att_tanh(x);
     case ATT_ACTIVATION_SIGMOID:
-        return 1 / (1 + exp(-x));
+        return 1 / (1 + att_exp(-x));
     }
     return NAN;
 }

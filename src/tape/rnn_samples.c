@@ -2,13 +2,14 @@
  * formulas in double precision, unit by unit. */
 #include "tape/rnn.h"
 
+#include "base/math.h"
+
 #include <assert.h>
-#include <math.h>
 #include <string.h>
 
 static double sigmoid(double x)
 {
-    return 1 / (1 + exp(-x));
+    return 1 / (1 + att_exp(-x));
 }
 
 /* One step of one unit: `a` from x w + bias, `b` from h u + bias_u, gate by gate. */
@@ -16,13 +17,13 @@ static double reference_unit_step(att_rnn_cell cell, const double *a, const doub
                                   double hidden, double *memory)
 {
     if (cell == ATT_RNN_CELL_VANILLA)
-        return tanh(a[0] + b[0]);
+        return att_tanh(a[0] + b[0]);
     if (cell == ATT_RNN_CELL_GRU) {
         double reset = sigmoid(a[0] + b[0]), update = sigmoid(a[1] + b[1]);
-        return (1 - update) * tanh(a[2] + reset * b[2]) + update * hidden;
+        return (1 - update) * att_tanh(a[2] + reset * b[2]) + update * hidden;
     }
-    *memory = sigmoid(a[1] + b[1]) * *memory + sigmoid(a[0] + b[0]) * tanh(a[2] + b[2]);
-    return sigmoid(a[3] + b[3]) * tanh(*memory);
+    *memory = sigmoid(a[1] + b[1]) * *memory + sigmoid(a[0] + b[0]) * att_tanh(a[2] + b[2]);
+    return sigmoid(a[3] + b[3]) * att_tanh(*memory);
 }
 
 static double affine(const double *x, const double *w, const double *bias, int64_t depth,

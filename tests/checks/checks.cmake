@@ -9,6 +9,7 @@ attend_test(check_layers ${checks}/layers)
 attend_test(check_header ${checks}/header ${CMAKE_C_COMPILER})
 attend_test(check_symbols ${checks}/symbols $<TARGET_FILE:attend_static>
   $<TARGET_FILE:attend_shared>)
+attend_test(check_libm ${checks}/libm $<TARGET_FILE:attend_static>)
 attend_test(check_style ${checks}/style)
 attend_test(check_counting ${checks}/counting)
 attend_test(check_documented ${checks}/documented $<TARGET_FILE:attend_program>)

@@ -4,7 +4,7 @@ trained, written for CTranslate2 by to_ctranslate2.py. Both answer the same toke
 and batches; loading is not counted. Tells seconds of the processor, tokens in each of them, and how
 many answers are the same.
 
-    decoding.py ATTEND MODEL.safetensors FOLDER LINES [--beam 5] [--batch 32] [--threads 1]
+    decoding.py ATTEND MODEL.safetensors FOLDER LINES [--beam 5] [--batch-size 32] [--threads 1]
 """
 import argparse
 import json
@@ -23,7 +23,7 @@ def options():
     parser.add_argument("folder", help="what to_ctranslate2.py has made of the model")
     parser.add_argument("lines", help="a file of sources")
     parser.add_argument("--beam", type=int, default=5)
-    parser.add_argument("--batch", type=int, default=32, help="lines at a time")
+    parser.add_argument("--batch-size", type=int, default=32, help="lines at a time")
     parser.add_argument("--threads", type=int, default=1)
     return parser.parse_args()
 
@@ -31,7 +31,7 @@ def options():
 def run_attend(how, lines, json_too=False):
     """What attend writes, and the seconds of the processor that it took."""
     before = resource.getrusage(resource.RUSAGE_CHILDREN)
-    command = [how.attend, "run", how.model, "--beam", str(how.beam), "--batch", str(how.batch)]
+    command = [how.attend, "run", how.model, "--beam", str(how.beam), "--batch-size", str(how.batch)]
     done = subprocess.run(command + ["--json"] * json_too, input=lines, text=True, check=True,
                           stdout=subprocess.PIPE,
                           env={**os.environ, "ATTEND_THREADS": str(how.threads)})

@@ -4,9 +4,9 @@ scaled_dot_product_attention, one matrix for queries, keys and values, the outpu
 alone; when decoding, keys and values kept and all beams of a batch in one step. Tells as one line of JSON
 what it took.
 
-    translator.py train MODEL tokens.jsonl --batch 4096 --steps 60
-    translator.py decode MODEL tokens.jsonl --beam 5 --rows 32 --out answers
-    translator.py ctranslate2 MODEL tokens.jsonl --beam 5 --rows 32 --out answers
+    translator.py train MODEL tokens.jsonl --batch-size 4096 --steps 60
+    translator.py decode MODEL tokens.jsonl --beam 5 --target-names 32 --out answers
+    translator.py ctranslate2 MODEL tokens.jsonl --beam 5 --target-names 32 --out answers
 
 tokens.jsonl is what `attend score --json MODEL PAIRS` writes.
 """
@@ -33,10 +33,10 @@ def options():
     parser.add_argument("model")
     parser.add_argument("tokens")
     parser.add_argument("--threads", type=int, default=1)
-    parser.add_argument("--batch", type=int, default=4096, help="tokens: rows times the longer side")
+    parser.add_argument("--batch-size", type=int, default=4096, help="tokens: rows times the longer side")
     parser.add_argument("--steps", type=int, default=60)
     parser.add_argument("--beam", type=int, default=5)
-    parser.add_argument("--rows", type=int, default=32, help="sentences to a batch when decoding")
+    parser.add_argument("--target-names", type=int, default=32, help="sentences to a batch when decoding")
     parser.add_argument("--out", help="where the answers go")
     return parser.parse_args()
 

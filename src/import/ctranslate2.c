@@ -55,7 +55,7 @@ static const tensor_mapping layer_mappings[] = {
     NORM("self_attention", "self"),
     AFFINE("self_attention/linear_0", "self.query_key_value"),
     AFFINE("self_attention/linear_1", "self.out"),
-    NORM("ffn", "feed"),
+    NORM("ffn", "attention-context"),
     AFFINE("ffn/linear_0", "feed.first"),
     AFFINE("ffn/linear_1", "feed.second"),
 };
@@ -330,15 +330,15 @@ static att_status finish(import *in)
     static const char *const types[] = { [1] = "int8", [2] = "int16", [4] = "float32" };
     const char *tokens = in->tokenizer_kind == ATT_TOKENIZER_CHAR ? "char" : "space";
     const att_model_writer_setting choices[] = {
-        { "family", "transformer", 0 },
+        { "architecture", "transformer", 0 },
         { "layers", NULL, in->layers },
         { "decoder-layers", NULL, in->decoder_layers },
-        { "width", NULL, in->hidden_size },
+        { "hidden-size", NULL, in->hidden_size },
         { "heads", NULL, in->heads },
-        { "feed-forward", NULL, in->ffn_size },
-        { "norm", "before", 0 },
+        { "ffn-size", NULL, in->ffn_size },
+        { "norm", "pre", 0 },
         { "activation", "relu", 0 },
-        { "embed-scale", "yes", 0 },
+        { "embedding-scale", "yes", 0 },
         { "biases", "yes", 0 },
         { "positions", "learned", 0 },
         { "max-length", NULL, in->positions },

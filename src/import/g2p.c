@@ -162,11 +162,11 @@ static att_status convert(import *in)
     for (size_t i = 0; i < COUNT(tensor_mappings); i++)
         ATT_TRY(add_tensor(in, &tensor_mappings[i]));
     const att_model_writer_setting choices[] = {
-        { "family", "recurrent", 0 },
-        { "cell", "gru", 0 },
+        { "architecture", "rnn", 0 },
+        { "rnn-cell", "gru", 0 },
         { "layers", NULL, 1 },
-        { "width", NULL, att_bundle_get(in->weights, "enc_w_hh")->shape[1] },
-        { "embed", NULL, att_bundle_get(in->weights, "enc_emb")->shape[1] },
+        { "hidden-size", NULL, att_bundle_get(in->weights, "enc_w_hh")->shape[1] },
+        { "embedding-size", NULL, att_bundle_get(in->weights, "enc_emb")->shape[1] },
         { "bidirectional", "no", 0 },
         { "attention", "none", 0 },
         { "source-tokens", "char", 0 },

@@ -39,7 +39,7 @@ static att_status setting_line(att_string *out, const att_model *model, const at
 /* Whether a group of settings tells what a model is, or how one was trained. */
 static bool is_model_group(const char *group)
 {
-    static const char *const groups[] = { "task", "tokens", "model", "recurrent", "transformer" };
+    static const char *const groups[] = { "task", "tokens", "model", "rnn", "transformer" };
     for (size_t i = 0; i < sizeof groups / sizeof *groups; i++)
         if (strcmp(groups[i], group) == 0)
             return true;

@@ -19,21 +19,23 @@ typedef struct requirement {
 #define ATTENTION_MECHANISMS "dot scaled general additive concat location local coverage"
 
 static const requirement requirements[] = {
-    { "normaliser", "attention", ATTENTION_MECHANISMS, "there are no weights to normalise" },
-    { "feed", "attention", "fixed " ATTENTION_MECHANISMS, "there is no context to feed" },
-    { "window", "attention", "local", "only local attention has a window" },
-    { "picture-start", "attention", "fixed " ATTENTION_MECHANISMS,
+    { "normalizer", "attention", ATTENTION_MECHANISMS, "there are no weights to normalise" },
+    { "attention-context", "attention", "fixed " ATTENTION_MECHANISMS,
+      "there is no context to feed" },
+    { "attention-window", "attention", "local", "only local attention has a window" },
+    { "init-from-image", "attention", "fixed " ATTENTION_MECHANISMS,
       "the start is all that the decoder sees" },
-    { "align", "attention", ATTENTION_MECHANISMS, "there are no weights to teach" },
+    { "guided-alignment", "attention", ATTENTION_MECHANISMS, "there are no weights to teach" },
     { "positions-join", "positions", "sinusoidal learned", "there are no positions to join" },
     { "pool-score", "pool", "attention", "only pool attention has scores" },
     { "pool-heads", "pool", "attention", "only pool attention has heads" },
-    { "momentum", "optimiser", "sgd", "only sgd has momentum" },
-    { "beta1", "optimiser", "adam adamw", "only adam and adamw have it" },
-    { "beta2", "optimiser", "adam adamw", "only adam and adamw have it" },
-    { "rho", "optimiser", "adadelta", "only adadelta has it" },
-    { "epsilon", "optimiser", "adam adamw adadelta", "sgd divides by nothing" },
-    { "least-rate", "schedule", "cosine plateau", "only cosine and plateau have a least rate" },
+    { "momentum", "optimizer", "sgd", "only sgd has momentum" },
+    { "beta1", "optimizer", "adam adamw", "only adam and adamw have it" },
+    { "beta2", "optimizer", "adam adamw", "only adam and adamw have it" },
+    { "rho", "optimizer", "adadelta", "only adadelta has it" },
+    { "epsilon", "optimizer", "adam adamw adadelta", "sgd divides by nothing" },
+    { "min-learning-rate", "schedule", "cosine plateau",
+      "only cosine and plateau have a least rate" },
     { "plateau-factor", "schedule", "plateau", "only plateau has it" },
     { "plateau-patience", "schedule", "plateau", "only plateau has it" },
 };
@@ -52,10 +54,10 @@ static const key_pair key_pairs[] = {
     { "valid-target", "valid-source", true },
     { "train", "source", false },
     { "valid", "valid-source", false },
-    { "hold-out", "valid", false },
-    { "hold-out", "valid-source", false },
-    { "align-weight", "align", true },
-    { "own-from", "own", true },
+    { "valid-fraction", "valid", false },
+    { "valid-fraction", "valid-source", false },
+    { "guided-alignment-weight", "align", true },
+    { "scheduled-sampling-start", "own", true },
     { "valid-features", "valid", true },
 };
 
@@ -127,9 +129,10 @@ static att_status check_scope(const att_settings *settings, att_error *err)
                             value_name("task", settings->task),
                             att_task_specs[settings->task].data_source);
         if (!(row->scope.architectures >> settings->architecture & 1))
-            return att_fail(err, ATT_BAD_INPUT, NULL, "%s contradicts family %s: it belongs to %s",
-                            row->info.key, value_name("family", settings->architecture),
-                            value_name("family", first_architecture(row->scope.architectures)));
+            return att_fail(
+                err, ATT_BAD_INPUT, NULL, "%s contradicts family %s: it belongs to %s",
+                row->info.key, value_name("architecture", settings->architecture),
+                value_name("architecture", first_architecture(row->scope.architectures)));
     }
     return ATT_OK;
 }
@@ -140,7 +143,7 @@ static att_status check_vocabularies(const att_settings *settings, att_error *er
         return att_fail(err, ATT_BAD_INPUT, NULL,
                         "joint needs source-tokens and target-tokens to be the same");
     bool text = att_settings_model_type(settings) == ATT_MODEL_LM;
-    if (att_settings_is_given(settings, "subwords") &&
+    if (att_settings_is_given(settings, "bpe-merges") &&
         settings->source_tokens != ATT_TOKENIZER_BPE &&
         settings->target_tokens != ATT_TOKENIZER_BPE && settings->tokens != ATT_TOKENIZER_BPE)
         return att_fail(err, ATT_BAD_INPUT, NULL, "subwords needs %s to be subword",

@@ -72,255 +72,278 @@
 
 static const char *const tasks[] = { "pairs",    "translate", "reverse", "copy",   "sort",
                                      "classify", "lm",        "caption", "shapes", NULL };
-static const char *const tokens[] = { "char", "word", "subword", "byte", "space", "line", NULL };
-static const char *const text_tokens[] = { "char", "word", "subword", "byte", NULL };
-static const char *const rnn_cells[] = { "rnn", "gru", "lstm", NULL };
+static const char *const tokens[] = { "char", "word", "bpe", "byte", "space", "line", NULL };
+static const char *const text_tokens[] = { "char", "word", "bpe", "byte", NULL };
+static const char *const rnn_cells[] = { "vanilla", "gru", "lstm", NULL };
 static const char *const mechanisms[] = { "none",    "fixed",    "dot",    "scaled",
                                           "general", "additive", "concat", "location",
                                           "local",   "coverage", NULL };
 static const char *const normalizers[] = { "softmax", "mean", "sparsemax", "entmax",
                                            "sigmoid", "sum",  "none",      NULL };
 static const char *const attention_contexts[] = { "output", "state", "both", NULL };
-static const char *const architectures[] = { "recurrent", "transformer", "convolution", NULL };
+static const char *const architectures[] = { "rnn", "transformer", "cnn", NULL };
 static const char *const positions[] = { "none", "sinusoidal", "learned", "rotary", NULL };
 static const char *const positions_joins[] = { "add", "concat", NULL };
 static const char *const ties[] = { "no", "output", "all", NULL };
 static const char *const presets[] = { "tiny", "small", "base", NULL };
-static const char *const norms[] = { "before", "after", "none", NULL };
+static const char *const norms[] = { "pre", "post", "none", NULL };
 static const char *const norm_kinds[] = { "layer", "rms", NULL };
-static const char *const ffn_activations[] = { "relu", "gelu", "gated", NULL };
+static const char *const ffn_activations[] = { "relu", "gelu", "swiglu", NULL };
 static const char *const pools[] = { "stop", "last", "mean", "max", "attention", NULL };
 static const char *const pool_scores[] = { "dot", "scaled", "additive", NULL };
 static const char *const optimizers[] = { "sgd", "adam", "adamw", "adadelta", NULL };
 static const char *const schedules[] = { "constant", "inverse-sqrt", "cosine", "plateau", NULL };
-static const char *const best_metrics[] = { "tokens", "lines", "loss", "bleu", NULL };
+static const char *const best_metrics[] = { "token-error-rate", "exact-match", "loss", "bleu",
+                                            NULL };
 
 const att_task_spec att_task_specs[ATT_TASK_COUNT] = {
-    [ATT_TASK_PAIRS] = { ATT_MODEL_SEQ2SEQ, "its pairs come from files",
-                         "train, or source and target: the files to learn from" },
-    [ATT_TASK_TRANSLATE] = { ATT_MODEL_SEQ2SEQ, "its pairs come from files",
-                             "train, or source and target: the files to learn from" },
-    [ATT_TASK_REVERSE] = { ATT_MODEL_SEQ2SEQ, "its strings are made up", NULL },
-    [ATT_TASK_COPY] = { ATT_MODEL_SEQ2SEQ, "its strings are made up", NULL },
-    [ATT_TASK_SORT] = { ATT_MODEL_SEQ2SEQ, "its strings are made up", NULL },
-    [ATT_TASK_CLASSIFY] = { ATT_MODEL_CLASSIFIER, "it sorts sentences from files into labels",
-                            "train: a file of lines sentence<TAB>label" },
-    [ATT_TASK_LM] = { ATT_MODEL_LM, "it learns from one text, which has no source",
-                      "train: the text to learn from" },
-    [ATT_TASK_CAPTION] = { ATT_MODEL_CAPTION, "its sources are pictures, which come from files",
-                           "train and features: captions, and the pictures they are of" },
-    [ATT_TASK_SHAPES] = { ATT_MODEL_CAPTION, "its pictures are made up", NULL },
+    [ATT_TASK_PAIRS] = { ATT_MODEL_SEQ2SEQ, "it reads sentence pairs from files",
+                         "--train, or --source and --target" },
+    [ATT_TASK_TRANSLATE] = { ATT_MODEL_SEQ2SEQ, "it reads sentence pairs from files",
+                             "--train, or --source and --target" },
+    [ATT_TASK_REVERSE] = { ATT_MODEL_SEQ2SEQ, "it generates its own strings", NULL },
+    [ATT_TASK_COPY] = { ATT_MODEL_SEQ2SEQ, "it generates its own strings", NULL },
+    [ATT_TASK_SORT] = { ATT_MODEL_SEQ2SEQ, "it generates its own strings", NULL },
+    [ATT_TASK_CLASSIFY] = { ATT_MODEL_CLASSIFIER, "it reads labeled sentences from files",
+                            "--train: a file of sentence<TAB>label lines" },
+    [ATT_TASK_LM] = { ATT_MODEL_LM, "a language model has no source side", "--train: a text file" },
+    [ATT_TASK_CAPTION] = { ATT_MODEL_CAPTION, "it reads image features from files",
+                           "--train and --features: captions and image features" },
+    [ATT_TASK_SHAPES] = { ATT_MODEL_CAPTION, "it generates its own images", NULL },
 };
 
 const att_setting_spec att_setting_specs[] = {
     CHOICE("task", "task", task, ALL, "pairs", tasks, "TASK",
-           "what to learn: pairs from files (translate: sentences), to sort sentences (classify), "
-           "how a text goes on (lm), captions of pictures, or a task made up"),
+           "model to train: pairs or translate (sentence pairs), classify, lm, caption, or a "
+           "synthetic task (reverse, copy, sort, shapes)"),
 
-    TEXT("files", "train", train, FROM_FILES, NULL, "FILE",
-         "what to train on: lines source<TAB>target (or label), or number<TAB>caption; lm: a text; "
-         "'-' is standard input"),
-    TEXT("files", "source", source, TSV_FILES, NULL, "FILE",
-         "instead of --train: the sources, a line each"),
-    TEXT("files", "target", target, TSV_FILES, NULL, "FILE", "their targets, line by line"),
-    TEXT("files", "valid", valid, FROM_FILES, NULL, "FILE", "the same to validate on"),
-    TEXT("files", "valid-source", valid_source, TSV_FILES, NULL, "FILE",
-         "instead of --valid: the sources"),
-    TEXT("files", "valid-target", valid_target, TSV_FILES, NULL, "FILE", "their targets"),
-    REAL("files", "hold-out", valid_fraction, FROM_FILES, "0.05", 0, 0.5, "PART",
-         "part of it to validate on where no file is given; of a text, the end"),
-    TEXT("files", "align", guided_alignment, GUIDED_ALIGNMENT, NULL, "FILE",
-         "alignments to teach attention, a line 0-0 1-2 … per training pair"),
+    TEXT("data", "train", train, FROM_FILES, NULL, "FILE",
+         "training data: source<TAB>target, sentence<TAB>label or image<TAB>caption lines; for lm "
+         "a text file; '-' is standard input"),
+    TEXT("data", "source", source, TSV_FILES, NULL, "FILE",
+         "training source sentences, one per line, instead of --train"),
+    TEXT("data", "target", target, TSV_FILES, NULL, "FILE",
+         "training target sentences, one per line, parallel to --source"),
+    TEXT("data", "valid", valid, FROM_FILES, NULL, "FILE",
+         "validation data, in the format of --train"),
+    TEXT("data", "valid-source", valid_source, TSV_FILES, NULL, "FILE",
+         "validation source sentences, one per line, instead of --valid"),
+    TEXT("data", "valid-target", valid_target, TSV_FILES, NULL, "FILE",
+         "validation target sentences, one per line, parallel to --valid-source"),
+    REAL("data", "valid-fraction", valid_fraction, FROM_FILES, "0.05", 0, 0.5, "PART",
+         "fraction of the training data held out for validation if --valid is not given; for lm "
+         "the end of the text"),
+    TEXT("data", "guided-alignment", guided_alignment, GUIDED_ALIGNMENT, NULL, "FILE",
+         "word alignments for guided alignment: one line of i-j pairs (0-0 1-2 …) per training "
+         "pair"),
 
-    TEXT("pictures", "features", features, CAPTION, NULL, "FILE",
-         "pictures as .npy, [pictures,cells,depth] or [pictures,rows,columns,depth]"),
-    TEXT("pictures", "valid-features", valid_features, CAPTION, NULL, "FILE",
-         "those that are validated on, where they are others"),
-    TEXT(
-        "pictures", "features-scale", features_scale, CAPTION, NULL, "WHAT",
-        "what all values are multiplied by: a number, or a .npy file of one for each of the depth"),
-    INTEGER("pictures", "picture-rows", image_rows, IMAGE, "0", 0, 4096, "N",
-            "rows of cells; 0: as the features say, or the root of the cells"),
-    INTEGER("pictures", "picture-columns", image_columns, IMAGE, "0", 0, 4096, "N",
-            "columns of cells; 0: as the features say"),
-    INTEGER("pictures", "picture-depth", image_depth, IMAGE, "0", 0, 1e6, "N",
-            "numbers in a cell; 0: as the features say"),
-    INTEGER("pictures", "picture-size", image_size, SHAPES, "32", 24, 256, "N",
-            "pixels on each side of the pictures made up"),
-    INTEGER("pictures", "convolutions", conv_layers, IMAGE, "0", 0, 8, "N",
-            "convolutions that see a picture, each halving its sides; 0: features as they are"),
-    INTEGER("pictures", "channels", conv_channels, IMAGE, "16", 1, 1024, "N",
-            "channels of the first; each further has twice as many"),
-    FLAG("pictures", "picture-positions", image_positions, IMAGE, "yes",
-         "add what is learned of each row and column to the cells"),
-    FLAG("pictures", "picture-start", init_from_image, IMAGE_RNN, "yes",
-         "start the decoder from the mean of the picture; without, it sees what it looks at alone"),
+    TEXT("images", "features", features, CAPTION, NULL, "FILE",
+         "image features as .npy of shape [images, cells, channels] or [images, height, width, "
+         "channels]"),
+    TEXT("images", "valid-features", valid_features, CAPTION, NULL, "FILE",
+         "image features of the validation captions, if they are in another file"),
+    TEXT("images", "features-scale", features_scale, CAPTION, NULL, "WHAT",
+         "factor for all feature values: a number, or a .npy file with one factor per channel"),
+    INTEGER("images", "image-rows", image_rows, IMAGE, "0", 0, 4096, "N",
+            "height of the feature map; 0: from the shape of --features, or the square root of the "
+            "number of cells"),
+    INTEGER("images", "image-columns", image_columns, IMAGE, "0", 0, 4096, "N",
+            "width of the feature map; 0: from the shape of --features"),
+    INTEGER("images", "image-depth", image_depth, IMAGE, "0", 0, 1e6, "N",
+            "channels of the feature map; 0: from the shape of --features"),
+    INTEGER("images", "image-size", image_size, SHAPES, "32", 24, 256, "N",
+            "height and width of the synthetic images in pixels"),
+    INTEGER(
+        "images", "conv-layers", conv_layers, IMAGE, "0", 0, 8, "N",
+        "number of convolution layers over the image, each with stride 2; 0: use the features as "
+        "they are"),
+    INTEGER("images", "conv-channels", conv_channels, IMAGE, "16", 1, 1024, "N",
+            "channels of the first convolution layer; every further layer has twice as many"),
+    FLAG("images", "image-positions", image_positions, IMAGE, "yes",
+         "add learned row and column position embeddings to the image cells"),
+    FLAG("images", "init-from-image", init_from_image, IMAGE_RNN, "yes",
+         "initialize the decoder state from the mean of the image cells; if not, the decoder sees "
+         "the image only through attention"),
 
-    TEXT("strings", "alphabet", alphabet, SYNTHETIC_STRINGS, "abcd", "LETTERS",
-         "the letters of the strings made up"),
-    INTEGER("strings", "least-length", min_string_length, SYNTHETIC_STRINGS, "1", 1, 1000, "N",
-            "letters in the shortest string"),
-    INTEGER("strings", "most-length", max_string_length, SYNTHETIC_STRINGS, "20", 1, 1000, "N",
-            "letters in the longest string"),
-    INTEGER("strings", "train-count", train_count, SYNTHETIC, "10000", 1, 1e8, "N",
-            "strings or scenes to train on"),
-    INTEGER("strings", "valid-count", valid_count, SYNTHETIC, "1000", 1, 1e8, "N",
-            "strings or scenes to validate on, none of them trained on"),
-
-    CHOICE("tokens", "source-tokens", source_tokens, TSV_FILES, "char", tokens, "HOW",
-           "what a source token is"),
-    CHOICE("tokens", "target-tokens", target_tokens, TARGET_TOKENS, "char", tokens, "HOW",
-           "what a target token is"),
-    CHOICE("tokens", "tokens", tokens, LM, "char", text_tokens, "HOW",
-           "what a token of the text is"),
-    INTEGER("tokens", "subwords", bpe_merges, FROM_FILES, "8000", 0, 1e6, "N",
-            "merges to learn for subword tokens; letters and bytes come on top"),
-    FLAG("tokens", "joint", joint, PAIR_FILES, "no", "let both sides share one vocabulary"),
-    FLAG("tokens", "lower", lowercase, FROM_FILES, "no", "turn capitals into small letters"),
-    INTEGER("tokens", "min-count", min_count, FROM_FILES, "1", 1, MAX_COUNT, "N",
-            "times a token must occur in training to be known"),
-    INTEGER("tokens", "max-length", max_length, SENTENCES, "500", 0, MAX_COUNT, "N",
-            "leave out pairs with a side of more tokens; 0: none"),
-    INTEGER("tokens", "chunk", sequence_length, LM_BATCHES, "128", 1, 1e6, "TOKENS",
-            "tokens learned from at a time: how far gradients go back, or attention sees"),
-
-    CHOICE("model", "family", architecture, ALL, "recurrent", architectures, "KIND",
-           "layers that go from token to token, that look at all of them at once, or at some "
-           "neighbours (convolution: to sort sentences)"),
-    INTEGER("model", "layers", layers, ALL, "1", 1, 64, "N", "layers of encoder and decoder"),
-    INTEGER("model", "width", hidden_size, ALL, "256", 1, 65536, "N",
-            "units of a layer, shared by the directions where there are two"),
-    CHOICE("model", "positions", positions, ALL, "none", positions, "KIND",
-           "what tells where a token stands; rotary: in a transformer alone"),
-    CHOICE("model", "positions-join", positions_join, ALL, "add", positions_joins, "HOW",
-           "how positions join embeddings"),
-    CHOICE("model", "tie", tie_embeddings, GENERATE, "no", ties, "WHAT",
-           "use the target embedding as output layer too, or for the source as well"),
-    REAL("model", "start", init_range, ALL, "0", 0, 10, "X",
-         "weights start between -X and X; 0: by the size of each matrix"),
-
-    CHOICE("recurrent", "cell", rnn_cell, RNN, "lstm", rnn_cells, "CELL", "the recurrent cell"),
-    INTEGER("recurrent", "embed", embedding_size, EMBEDDING_SIZE, "128", 1, 65536, "N",
-            "width of an embedded token"),
-    FLAG("recurrent", "bidirectional", bidirectional, RNN_ENCODER, "yes",
-         "let the encoder read in both directions"),
-    CHOICE("recurrent", "attention", attention, RNN_ATTENTION, "general", mechanisms, "KIND",
-           "how the decoder looks at the source"),
-    CHOICE("recurrent", "normaliser", normalizer, RNN_ATTENTION, "softmax", normalizers, "KIND",
-           "how scores become weights"),
-    CHOICE("recurrent", "feed", attention_context, RNN_ATTENTION, "output", attention_contexts,
-           "WHERE", "where the context enters: the output, the next state, or both"),
-    REAL("recurrent", "window", attention_window, RNN_ATTENTION, "5", 0.5, 65536, "N",
-         "source tokens on each side that local attention sees"),
-
-    CHOICE("transformer", "preset", preset, TRANSFORMER, "tiny", presets, "SIZE",
-           "defaults for layers, width, heads and feed-forward"),
-    INTEGER("transformer", "decoder-layers", decoder_layers, ENCODER_DECODER, "=layers", 1, 64, "N",
-            "layers of the decoder, where it has more or fewer than the encoder"),
-    INTEGER("transformer", "heads", heads, TRANSFORMER, "4", 1, 1024, "N",
-            "heads of attention, which share the width"),
-    INTEGER("transformer", "key-heads", kv_heads, TRANSFORMER, "=heads", 1, 1024, "N",
-            "heads of keys and values, where several heads of queries share one"),
-    INTEGER("transformer", "feed-forward", ffn_size, TRANSFORMER, "256", 0, 1048576, "N",
-            "units between the two matrices after attention; 0: no such matrices"),
-    CHOICE("transformer", "norm", norm, TRANSFORMER, "before", norms, "WHERE",
-           "normalise what goes into each part of a layer, or what comes out"),
-    CHOICE("transformer", "norm-kind", norm_kind, TRANSFORMER, "layer", norm_kinds, "KIND",
-           "to mean 0 and variance 1, or by the root of the mean of squares alone"),
-    CHOICE("transformer", "activation", activation, TRANSFORMER, "relu", ffn_activations, "KIND",
-           "between the two matrices; gated: silu of one half times the other"),
-    FLAG("transformer", "residuals", residuals, TRANSFORMER, "yes",
-         "add what goes into each part of a layer to what comes out"),
-    FLAG("transformer", "scale", attention_scale, TRANSFORMER, "yes",
-         "divide scores by the square root of a head's width"),
-    FLAG("transformer", "embed-scale", embedding_scale, TRANSFORMER, "yes",
-         "multiply embeddings by the square root of the width"),
-    FLAG("transformer", "biases", biases, TRANSFORMER, "yes", "add a bias after each matrix"),
-    REAL("transformer", "attention-dropout", attention_dropout, TRANSFORMER, "=dropout", 0, 0.95,
-         "P", "probability that a weight is dropped; as dropout unless given"),
-    REAL("transformer", "embed-dropout", embedding_dropout, TRANSFORMER, "=dropout", 0, 0.95, "P",
-         "probability that a unit of an embedding is; as dropout unless given"),
-
-    INTEGER("convolution", "least-window", min_window, CNN, "3", 1, 16, "N",
-            "tokens in the narrowest window"),
-    INTEGER("convolution", "most-window", max_window, CNN, "5", 1, 16, "N",
-            "tokens in the widest; all sizes between them share the width"),
+    TEXT("synthetic", "alphabet", alphabet, SYNTHETIC_STRINGS, "abcd", "LETTERS",
+         "characters of the synthetic strings"),
+    INTEGER("synthetic", "min-string-length", min_string_length, SYNTHETIC_STRINGS, "1", 1, 1000,
+            "N", "minimum length of the synthetic strings in characters"),
+    INTEGER("synthetic", "max-string-length", max_string_length, SYNTHETIC_STRINGS, "20", 1, 1000,
+            "N", "maximum length of the synthetic strings in characters"),
+    INTEGER("synthetic", "train-count", train_count, SYNTHETIC, "10000", 1, 1e8, "N",
+            "number of synthetic training examples"),
+    INTEGER("synthetic", "valid-count", valid_count, SYNTHETIC, "1000", 1, 1e8, "N",
+            "number of synthetic validation examples; none of them is in the training data"),
 
     CHOICE(
-        "labels", "pool", pool, CLASSIFIER, "attention", pools, "HOW",
-        "what stands for a sentence: the vector of a stop token, where reading ends, the mean or "
-        "largest of all, or attention"),
-    CHOICE("labels", "pool-score", pool_score, CLASSIFIER, "additive", pool_scores, "KIND",
-           "how pool attention scores a token"),
-    INTEGER("labels", "pool-heads", pool_heads, CLASSIFIER, "1", 1, 1024, "N",
-            "heads of pool attention, which share the width"),
+        "tokens", "source-tokens", source_tokens, TSV_FILES, "char", tokens, "HOW",
+        "tokenization of the source: characters, words, BPE, bytes, whitespace-separated, or the "
+        "whole line"),
+    CHOICE("tokens", "target-tokens", target_tokens, TARGET_TOKENS, "char", tokens, "HOW",
+           "tokenization of the target, as --source-tokens"),
+    CHOICE("tokens", "tokens", tokens, LM, "char", text_tokens, "HOW",
+           "tokenization of the text: characters, words, BPE or bytes"),
+    INTEGER("tokens", "bpe-merges", bpe_merges, FROM_FILES, "8000", 0, 1e6, "N",
+            "number of BPE merges to learn; characters and bytes are added to the vocabulary"),
+    FLAG("tokens", "joint", joint, PAIR_FILES, "no",
+         "share one vocabulary between source and target"),
+    FLAG("tokens", "lowercase", lowercase, FROM_FILES, "no", "lowercase the text"),
+    INTEGER(
+        "tokens", "min-count", min_count, FROM_FILES, "1", 1, MAX_COUNT, "N",
+        "minimum number of occurrences in the training data for a token to enter the vocabulary"),
+    INTEGER("tokens", "max-length", max_length, SENTENCES, "500", 0, MAX_COUNT, "N",
+            "skip training pairs with more tokens than this on either side; 0: no limit"),
+    INTEGER("tokens", "sequence-length", sequence_length, LM_BATCHES, "128", 1, 1e6, "TOKENS",
+            "tokens per training sequence: the length of truncated BPTT for an RNN, the context "
+            "length for a Transformer"),
 
-    REAL("teaching", "dropout", dropout, ALL, "0.2", 0, 0.95, "P",
-         "probability that a unit is dropped"),
-    REAL("teaching", "word-dropout", word_dropout, WORD_DROPOUT, "0", 0, 0.95, "P",
-         "probability that a token that is read, or fed to a decoder, is taken for an unknown one "
-         "in training"),
-    REAL("teaching", "label-smoothing", label_smoothing, ALL, "0", 0, 0.9, "P",
-         "probability spread over all tokens"),
-    REAL("teaching", "own", scheduled_sampling, SCHEDULED_SAMPLING, "0", 0, 1, "P",
-         "probability, at the end, that the model's own prediction is fed"),
-    INTEGER("teaching", "own-from", scheduled_sampling_start, SCHEDULED_SAMPLING, "1", 1, MAX_COUNT,
-            "EPOCH", "epoch from which it rises"),
-    REAL("teaching", "align-weight", guided_alignment_weight, GUIDED_ALIGNMENT, "0.1", 0, 1000, "X",
-         "weight of the alignments in the loss"),
+    CHOICE(
+        "model", "architecture", architecture, ALL, "rnn", architectures, "KIND",
+        "architecture: recurrent network, Transformer, or convolutional network (classify only)"),
+    INTEGER("model", "layers", layers, ALL, "1", 1, 64, "N",
+            "number of layers of the encoder and of the decoder"),
+    INTEGER("model", "hidden-size", hidden_size, ALL, "256", 1, 65536, "N",
+            "hidden size of a layer; the two directions of a bidirectional encoder share it"),
+    CHOICE("model", "positions", positions, ALL, "none", positions, "KIND",
+           "position encoding: none, sinusoidal, learned, or rotary (RoPE; Transformer only)"),
+    CHOICE("model", "positions-join", positions_join, ALL, "add", positions_joins, "HOW",
+           "how position encodings are combined with the token embeddings: added or concatenated"),
+    CHOICE("model", "tie-embeddings", tie_embeddings, GENERATE, "no", ties, "WHAT",
+           "weight tying: the output layer uses the target embedding (output), and the source "
+           "embedding too (all)"),
+    REAL("model", "init-range", init_range, ALL, "0", 0, 10, "X",
+         "initialize weights uniformly in [-X, X]; 0: Xavier (Glorot) by the size of each matrix"),
 
-    CHOICE("optimiser", "optimiser", optimizer, ALL, "adam", optimizers, "KIND",
-           "how gradients become steps"),
-    REAL("optimiser", "rate", learning_rate, ALL, "0.001", 0, 1000, "X", "learning rate"),
-    REAL("optimiser", "momentum", momentum, ALL, "0", 0, 0.9999, "X", "of sgd"),
-    REAL("optimiser", "beta1", beta1, ALL, "0.9", 0, 0.999999, "X",
-         "decay of the mean of gradients in adam and adamw"),
-    REAL("optimiser", "beta2", beta2, ALL, "0.999", 0, 0.999999, "X",
-         "decay of the mean of their squares"),
-    REAL("optimiser", "rho", rho, ALL, "0.9", 0, 0.999999, "X", "decay of both means in adadelta"),
-    REAL("optimiser", "epsilon", epsilon, ALL, "1e-8", 1e-30, 1, "X",
-         "keeps divisors from 0 in adam, adamw and adadelta"),
-    REAL("optimiser", "decay", weight_decay, ALL, "0", 0, 1, "X", "weight decay"),
-    REAL("optimiser", "clip", clip_norm, ALL, "1", 0, 1e30, "X",
-         "largest norm of the gradient; 0: any"),
+    CHOICE("rnn", "rnn-cell", rnn_cell, RNN, "lstm", rnn_cells, "CELL", "type of RNN cell"),
+    INTEGER("rnn", "embedding-size", embedding_size, EMBEDDING_SIZE, "128", 1, 65536, "N",
+            "size of the token embeddings"),
+    FLAG("rnn", "bidirectional", bidirectional, RNN_ENCODER, "yes", "use a bidirectional encoder"),
+    CHOICE("rnn", "attention", attention, RNN_ATTENTION, "general", mechanisms, "KIND",
+           "attention mechanism of the decoder over the source"),
+    CHOICE("rnn", "normalizer", normalizer, RNN_ATTENTION, "softmax", normalizers, "KIND",
+           "function that turns attention scores into weights"),
+    CHOICE(
+        "rnn", "attention-context", attention_context, RNN_ATTENTION, "output", attention_contexts,
+        "WHERE",
+        "where the attention context enters the decoder: the output layer, the next state (input "
+        "feeding), or both"),
+    REAL("rnn", "attention-window", attention_window, RNN_ATTENTION, "5", 0.5, 65536, "N",
+         "half width of the local attention window in source tokens"),
+
+    CHOICE("transformer", "preset", preset, TRANSFORMER, "tiny", presets, "SIZE",
+           "model size: sets the defaults of layers, hidden-size, heads and ffn-size"),
+    INTEGER("transformer", "decoder-layers", decoder_layers, ENCODER_DECODER, "=layers", 1, 64, "N",
+            "number of decoder layers, if different from --layers"),
+    INTEGER("transformer", "heads", heads, TRANSFORMER, "4", 1, 1024, "N",
+            "number of attention heads; hidden-size is divided among them"),
+    INTEGER("transformer", "kv-heads", kv_heads, TRANSFORMER, "=heads", 1, 1024, "N",
+            "number of key and value heads: fewer than --heads is grouped-query attention, 1 is "
+            "multi-query attention"),
+    INTEGER("transformer", "ffn-size", ffn_size, TRANSFORMER, "256", 0, 1048576, "N",
+            "hidden size of the feed-forward network; 0: no feed-forward network"),
+    CHOICE(
+        "transformer", "norm", norm, TRANSFORMER, "pre", norms, "WHERE",
+        "position of the normalization: before each sublayer (pre), after the residual connection "
+        "(post), or none"),
+    CHOICE("transformer", "norm-kind", norm_kind, TRANSFORMER, "layer", norm_kinds, "KIND",
+           "type of normalization: LayerNorm or RMSNorm"),
+    CHOICE("transformer", "activation", activation, TRANSFORMER, "relu", ffn_activations, "KIND",
+           "activation of the feed-forward network; swiglu is gated by SiLU"),
+    FLAG("transformer", "residuals", residuals, TRANSFORMER, "yes", "use residual connections"),
+    FLAG("transformer", "attention-scale", attention_scale, TRANSFORMER, "yes",
+         "divide attention scores by the square root of the head size"),
+    FLAG("transformer", "embedding-scale", embedding_scale, TRANSFORMER, "yes",
+         "multiply embeddings by the square root of hidden-size"),
+    FLAG("transformer", "biases", biases, TRANSFORMER, "yes", "use biases in linear layers"),
+    REAL("transformer", "attention-dropout", attention_dropout, TRANSFORMER, "=dropout", 0, 0.95,
+         "P", "dropout probability of attention weights; default: the value of --dropout"),
+    REAL("transformer", "embedding-dropout", embedding_dropout, TRANSFORMER, "=dropout", 0, 0.95,
+         "P", "dropout probability of embeddings; default: the value of --dropout"),
+
+    INTEGER("cnn", "min-window", min_window, CNN, "3", 1, 16, "N",
+            "smallest convolution window in tokens"),
+    INTEGER("cnn", "max-window", max_window, CNN, "5", 1, 16, "N",
+            "largest convolution window in tokens; all window sizes in between share hidden-size"),
+
+    CHOICE("classifier", "pool", pool, CLASSIFIER, "attention", pools, "HOW",
+           "sentence representation: state of the end-of-sentence token (eos), last state, mean, "
+           "max, or attention pooling"),
+    CHOICE("classifier", "pool-score", pool_score, CLASSIFIER, "additive", pool_scores, "KIND",
+           "score function of attention pooling"),
+    INTEGER("classifier", "pool-heads", pool_heads, CLASSIFIER, "1", 1, 1024, "N",
+            "number of heads of attention pooling"),
+
+    REAL("regularization", "dropout", dropout, ALL, "0.2", 0, 0.95, "P", "dropout probability"),
+    REAL("regularization", "word-dropout", word_dropout, WORD_DROPOUT, "0", 0, 0.95, "P",
+         "probability of replacing an input token by the unknown token during training"),
+    REAL("regularization", "label-smoothing", label_smoothing, ALL, "0", 0, 0.9, "P",
+         "label smoothing: probability mass spread over all tokens"),
+    REAL("regularization", "scheduled-sampling", scheduled_sampling, SCHEDULED_SAMPLING, "0", 0, 1,
+         "P",
+         "final probability of feeding the decoder its own prediction instead of the reference"),
+    INTEGER("regularization", "scheduled-sampling-start", scheduled_sampling_start,
+            SCHEDULED_SAMPLING, "1", 1, MAX_COUNT, "EPOCH",
+            "epoch in which scheduled sampling starts"),
+    REAL("regularization", "guided-alignment-weight", guided_alignment_weight, GUIDED_ALIGNMENT,
+         "0.1", 0, 1000, "X", "weight of the guided alignment loss"),
+
+    CHOICE("optimizer", "optimizer", optimizer, ALL, "adam", optimizers, "KIND", "optimizer"),
+    REAL("optimizer", "learning-rate", learning_rate, ALL, "0.001", 0, 1000, "X",
+         "peak learning rate"),
+    REAL("optimizer", "momentum", momentum, ALL, "0", 0, 0.9999, "X", "momentum of sgd"),
+    REAL("optimizer", "beta1", beta1, ALL, "0.9", 0, 0.999999, "X",
+         "decay rate of the first moment in adam and adamw"),
+    REAL("optimizer", "beta2", beta2, ALL, "0.999", 0, 0.999999, "X",
+         "decay rate of the second moment in adam and adamw"),
+    REAL("optimizer", "rho", rho, ALL, "0.9", 0, 0.999999, "X",
+         "decay rate of both running averages in adadelta"),
+    REAL("optimizer", "epsilon", epsilon, ALL, "1e-8", 1e-30, 1, "X",
+         "constant added to the denominator in adam, adamw and adadelta"),
+    REAL("optimizer", "weight-decay", weight_decay, ALL, "0", 0, 1, "X", "weight decay"),
+    REAL("optimizer", "clip-norm", clip_norm, ALL, "1", 0, 1e30, "X",
+         "maximum norm of the gradient; 0: no clipping"),
 
     CHOICE("schedule", "schedule", schedule, ALL, "constant", schedules, "KIND",
-           "how the rate changes"),
+           "learning rate schedule"),
     INTEGER("schedule", "warmup", warmup, ALL, "0", 0, MAX_COUNT, "STEPS",
-            "steps in which the rate rises from 0"),
-    REAL("schedule", "least-rate", min_learning_rate, ALL, "0", 0, 1000, "X",
-         "the rate that cosine ends at and plateau stops at"),
+            "number of warmup steps, in which the learning rate rises linearly from 0"),
+    REAL("schedule", "min-learning-rate", min_learning_rate, ALL, "0", 0, 1000, "X",
+         "minimum learning rate of the cosine and plateau schedules"),
     REAL("schedule", "plateau-factor", plateau_factor, ALL, "0.5", 0.001, 0.999, "X",
-         "what plateau multiplies the rate with"),
-    INTEGER("schedule", "plateau-patience", plateau_patience, ALL, "2", 1, MAX_COUNT, "N",
-            "validations without progress before it does"),
+         "factor by which the plateau schedule reduces the learning rate"),
+    INTEGER(
+        "schedule", "plateau-patience", plateau_patience, ALL, "2", 1, MAX_COUNT, "N",
+        "validations without improvement before the plateau schedule reduces the learning rate"),
     INTEGER("schedule", "epochs", epochs, ALL, "20", 1, MAX_COUNT, "N",
-            "times to go over the training data"),
+            "number of training epochs"),
     INTEGER("schedule", "steps", steps, ALL, "0", 0, MAX_COUNT, "N",
-            "steps to stop after; 0: when the epochs are over"),
-    INTEGER("schedule", "batch", batch_tokens, ALL, "2048", 1, 1e8, "TOKENS",
-            "tokens in a batch: rows times the longer side, padding included"),
-    INTEGER("schedule", "accumulate", accumulate, ALL, "1", 1, 1e6, "N", "batches to a step"),
+            "maximum number of training steps; 0: train for all epochs"),
+    INTEGER("schedule", "batch-tokens", batch_tokens, ALL, "2048", 1, 1e8, "TOKENS",
+            "batch size in tokens, padding included: sequences times the longer side"),
+    INTEGER("schedule", "accumulate", accumulate, ALL, "1", 1, 1e6, "N",
+            "number of batches whose gradients are accumulated per step"),
 
     INTEGER("run", "validate-every", validate_every, ALL, "0", 0, MAX_COUNT, "STEPS",
-            "steps between validations; 0: after each epoch"),
-    CHOICE("run", "best-by", best_metric, DECODED, "tokens", best_metrics, "WHAT",
-           "what makes a model the best: fewest wrong tokens, wrong lines, the least loss or the "
-           "highest BLEU (of captions BLEU-4)"),
+            "steps between validations; 0: validate after every epoch"),
+    CHOICE("run", "best-metric", best_metric, DECODED, "token-error-rate", best_metrics, "WHAT",
+           "metric that selects the best checkpoint: token error rate, exact match, loss or BLEU "
+           "(BLEU-4 for captions)"),
     INTEGER("run", "patience", patience, ALL, "0", 0, MAX_COUNT, "N",
-            "validations without progress before stopping; 0: never"),
-    INTEGER("run", "average", average_checkpoints, ALL, "0", 0, 1000, "N",
-            "average the weights of the last N validations; 0: do not"),
+            "early stopping: validations without improvement before training stops; 0: off"),
+    INTEGER("run", "average-checkpoints", average_checkpoints, ALL, "0", 0, 1000, "N",
+            "average the weights of the last N validation checkpoints; 0: off"),
     INTEGER("run", "seed", seed, ALL, "1", 0, MAX_EXACT_INTEGER, "N",
-            "of weights, order and dropout"),
+            "random seed of weight initialization, data order and dropout"),
     INTEGER("run", "data-seed", data_seed, ALL, "1", 0, MAX_EXACT_INTEGER, "N",
-            "which strings are drawn, or pairs held out"),
+            "random seed of the synthetic data and of the validation split"),
 
-    TEXT(ATT_GROUP_OUTPUT, "out", out, ALL, NULL, "FILE", "where the model goes"),
+    TEXT(ATT_GROUP_OUTPUT, "out", out, ALL, NULL, "FILE", "output model file"),
     REAL(ATT_GROUP_OUTPUT, "save-every", save_every, ALL, "60", 0, MAX_COUNT, "SECONDS",
-         "time between checkpoints; 0: after every step"),
-    TEXT(ATT_GROUP_OUTPUT, "log", log, ALL, NULL, "FILE", "a line of JSON for each report"),
-    TEXT(ATT_GROUP_OUTPUT, "resume", resume, ALL, NULL, "FILE", "go on from a checkpoint"),
+         "seconds between checkpoints; 0: after every step"),
+    TEXT(ATT_GROUP_OUTPUT, "log", log, ALL, NULL, "FILE", "training log: one JSON object per line"),
+    TEXT(ATT_GROUP_OUTPUT, "resume", resume, ALL, NULL, "FILE",
+         "resume training from this checkpoint"),
 
 };
 
@@ -332,122 +355,122 @@ const att_setting_spec att_setting_specs[] = {
  * `reverse` is the third question of handout 003. The encoder reads both ways as elsewhere: where it
  * reads one way, the decoder looks at the letter beside the one that it writes. */
 #define SYNTHETIC_TASK(task)                                                                                \
-    WHEN("task", task, "width", "64"), WHEN("task", task, "embed", "32"),                          \
+    WHEN("task", task, "hidden-size", "64"), WHEN("task", task, "embedding-size", "32"),                          \
     WHEN("task", task, "attention", "dot"), WHEN("task", task, "dropout", "0"),                    \
-    WHEN("task", task, "epochs", "30"), WHEN("task", task, "batch", "1024")
+    WHEN("task", task, "epochs", "30"), WHEN("task", task, "batch-tokens", "1024")
 
 /* A Transformer learns at a rate that rises first, and falls with the root of the steps after
  * (Vaswani et al. 2017). Its own defaults are those of the preset `tiny`. */
-#define WHEN_TRANSFORMER(key, start) WHEN("family", "transformer", key, start)
+#define WHEN_TRANSFORMER(key, start) WHEN("architecture", "transformer", key, start)
 #define PRESET(name, layers, width, heads, feed_forward)                                           \
-    WHEN("preset", name, "layers", layers), WHEN("preset", name, "width", width),                  \
-    WHEN("preset", name, "heads", heads), WHEN("preset", name, "feed-forward", feed_forward)
+    WHEN("preset", name, "layers", layers), WHEN("preset", name, "hidden-size", width),                  \
+    WHEN("preset", name, "heads", heads), WHEN("preset", name, "ffn-size", feed_forward)
 
 /* Sentences: those of docs/recipes.md, which Multi30k was learned with. */
 #define TRANSLATE(key, start) WHEN("task", "translate", key, start)
 #define TRANSLATE_TRANSFORMER(key, start)                                                          \
-    WHEN("task", "translate", key, start, .and_key = "family", .and_value = "transformer")
+    WHEN("task", "translate", key, start, .and_key = "architecture", .and_value = "transformer")
 
 /* Few sentences and many words: what is learned by heart must be kept down. */
 #define CLASSIFY(key, start) WHEN("task", "classify", key, start)
 #define CLASSIFY_TRANSFORMER(key, start)                                                           \
-    WHEN("task", "classify", key, start, .and_key = "family", .and_value = "transformer")
+    WHEN("task", "classify", key, start, .and_key = "architecture", .and_value = "transformer")
 
 #define CLASSIFY_CNN(key, start)                                                           \
-    WHEN("task", "classify", key, start, .and_key = "family", .and_value = "convolution")
+    WHEN("task", "classify", key, start, .and_key = "architecture", .and_value = "cnn")
 
 /* A small model of letters, and a context that a Transformer fills. */
 #define LM(key, start) WHEN("task", "lm", key, start)
 #define LM_TRANSFORMER(key, start)                                                                 \
-    WHEN("task", "lm", key, start, .and_key = "family", .and_value = "transformer")
+    WHEN("task", "lm", key, start, .and_key = "architecture", .and_value = "transformer")
 /* Captions: those of docs/recipes.md. Scenes made up are small, and seen by convolutions. */
 #define CAPTION(key, start) WHEN("task", "caption", key, start)
 #define SHAPES(key, start)  WHEN("task", "shapes", key, start)
 
 const att_conditional_default att_conditional_defaults[] = {
     CAPTION("target-tokens", "word"),
-    CAPTION("lower", "yes"),
+    CAPTION("lowercase", "yes"),
     CAPTION("min-count", "4"),
     CAPTION("dropout", "0.4"),
-    CAPTION("best-by", "bleu"),
+    CAPTION("best-metric", "bleu"),
     SHAPES("target-tokens", "word"),
-    SHAPES("width", "64"),
-    SHAPES("embed", "32"),
+    SHAPES("hidden-size", "64"),
+    SHAPES("embedding-size", "32"),
     SHAPES("dropout", "0"),
     SHAPES("word-dropout", "0.5"),
-    SHAPES("picture-start", "no"),
+    SHAPES("init-from-image", "no"),
     SHAPES("attention", "additive"),
-    SHAPES("batch", "512"),
-    SHAPES("rate", "0.005"),
+    SHAPES("batch-tokens", "512"),
+    SHAPES("learning-rate", "0.005"),
     SHAPES("schedule", "cosine"),
     SHAPES("epochs", "16"),
-    SHAPES("convolutions", "2"),
+    SHAPES("conv-layers", "2"),
     SHAPES("train-count", "12000"),
     SHAPES("valid-count", "500"),
-    SHAPES("best-by", "lines"),
-    WHEN("attention", "none", "picture-start", "yes"),
+    SHAPES("best-metric", "exact-match"),
+    WHEN("attention", "none", "init-from-image", "yes"),
     SYNTHETIC_TASK("reverse"),
     SYNTHETIC_TASK("copy"),
     SYNTHETIC_TASK("sort"),
-    TRANSLATE("family", "transformer"),
+    TRANSLATE("architecture", "transformer"),
     WHEN_TRANSFORMER("layers", "4"),
-    WHEN_TRANSFORMER("width", "128"),
+    WHEN_TRANSFORMER("hidden-size", "128"),
     WHEN_TRANSFORMER("positions", "sinusoidal"),
     WHEN_TRANSFORMER("dropout", "0.1"),
     WHEN_TRANSFORMER("label-smoothing", "0.1"),
     WHEN_TRANSFORMER("beta2", "0.98"),
     WHEN_TRANSFORMER("schedule", "inverse-sqrt"),
     WHEN_TRANSFORMER("warmup", "1000"),
-    TRANSLATE("source-tokens", "subword"),
-    TRANSLATE("target-tokens", "subword"),
-    TRANSLATE("subwords", "10000"),
+    TRANSLATE("source-tokens", "bpe"),
+    TRANSLATE("target-tokens", "bpe"),
+    TRANSLATE("bpe-merges", "10000"),
     TRANSLATE("joint", "yes"),
     TRANSLATE("dropout", "0.3"),
     TRANSLATE("label-smoothing", "0.1"),
     TRANSLATE("schedule", "cosine"),
-    TRANSLATE("batch", "4096"),
+    TRANSLATE("batch-tokens", "4096"),
     TRANSLATE("epochs", "60"),
-    TRANSLATE("average", "5"),
-    TRANSLATE("best-by", "loss"),
+    TRANSLATE("average-checkpoints", "5"),
+    TRANSLATE("best-metric", "loss"),
     CLASSIFY("source-tokens", "word"),
     CLASSIFY("target-tokens", "line"),
-    CLASSIFY("lower", "yes"),
-    CLASSIFY("width", "128"),
-    CLASSIFY("embed", "96"),
+    CLASSIFY("lowercase", "yes"),
+    CLASSIFY("hidden-size", "128"),
+    CLASSIFY("embedding-size", "96"),
     CLASSIFY("dropout", "0.5"),
     CLASSIFY("word-dropout", "0.1"),
     CLASSIFY("label-smoothing", "0"),
-    CLASSIFY("rate", "0.004"),
+    CLASSIFY("learning-rate", "0.004"),
     CLASSIFY("schedule", "cosine"),
-    CLASSIFY("batch", "512"),
+    CLASSIFY("batch-tokens", "512"),
     CLASSIFY_TRANSFORMER("layers", "2"),
     CLASSIFY_TRANSFORMER("dropout", "0.3"),
-    CLASSIFY_TRANSFORMER("rate", "0.002"),
+    CLASSIFY_TRANSFORMER("learning-rate", "0.002"),
     CLASSIFY_TRANSFORMER("warmup", "100"),
     CLASSIFY_CNN("pool", "max"),
-    CLASSIFY_CNN("width", "300"),
+    CLASSIFY_CNN("hidden-size", "300"),
     WHEN("pool", "stop", "bidirectional", "no"),
-    TRANSLATE_TRANSFORMER("tie", "all"),
+    TRANSLATE_TRANSFORMER("tie-embeddings", "all"),
     TRANSLATE_TRANSFORMER("attention-dropout", "0.1"),
-    TRANSLATE_TRANSFORMER("rate", "0.005"),
-    LM("embed", "64"),
-    LM("rate", "0.002"),
+    TRANSLATE_TRANSFORMER("learning-rate", "0.005"),
+    LM("embedding-size", "64"),
+    LM("learning-rate", "0.002"),
     LM("schedule", "cosine"),
     LM("epochs", "10"),
     LM("label-smoothing", "0"),
     LM("dropout", "0.1"),
-    LM_TRANSFORMER("rate", "0.001"),
+    LM_TRANSFORMER("learning-rate", "0.001"),
     LM_TRANSFORMER("positions", "rotary"),
     LM_TRANSFORMER("activation", "gelu"),
-    LM_TRANSFORMER("tie", "output"),
-    LM_TRANSFORMER("optimiser", "adamw"),
+    LM_TRANSFORMER("tie-embeddings", "output"),
+    LM_TRANSFORMER("optimizer", "adamw"),
     LM_TRANSFORMER("warmup", "100"),
     PRESET("small", "6", "256", "4", "1024"),
     PRESET("base", "6", "512", "8", "2048"),
-    WHEN("optimiser", "sgd", "rate", "0.1"),
-    WHEN("optimiser", "adamw", "decay", "0.01"),
-    WHEN("optimiser", "adadelta", "rate", "1"),
-    WHEN("optimiser", "adadelta", "epsilon", "1e-6"),
+    WHEN("optimizer", "sgd", "learning-rate", "0.1"),
+    WHEN("optimizer", "adamw", "weight-decay", "0.01"),
+    WHEN("optimizer", "adadelta", "learning-rate", "1"),
+    WHEN("optimizer", "adadelta", "epsilon", "1e-6"),
 };
 /* clang-format on */
 

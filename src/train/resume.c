@@ -10,10 +10,12 @@
 
 /* Groups and keys that define what a run has computed so far. The rest (how long it goes on, how it
  * is judged, where files are) may change. */
-static const char *const fixed_groups[] = { "task",      "strings",     "tokens", "model",
-                                            "recurrent", "transformer", NULL };
-static const char *const fixed_keys[] = { "hold-out",  "optimiser", "average", "seed",
-                                          "data-seed", "batch",     NULL };
+static const char *const fixed_groups[] = { "task",   "synthetic",   "tokens", "model",
+                                            "rnn",    "transformer", "cnn",    "classifier",
+                                            "images", NULL };
+static const char *const fixed_keys[] = {
+    "valid-fraction", "optimizer", "average-checkpoints", "seed", "data-seed", "batch-tokens", NULL
+};
 
 static bool is_listed(const char *word, const char *const *words)
 {

@@ -90,9 +90,9 @@ static att_status set_image_settings(att_training *training, att_error *err)
         int64_t found;
         const int64_t *setting;
     } rows[] = {
-        { "picture-rows", grids->rows, &training->settings->image_rows },
-        { "picture-columns", grids->columns, &training->settings->image_columns },
-        { "picture-depth", grids->depth, &training->settings->image_depth },
+        { "image-rows", grids->rows, &training->settings->image_rows },
+        { "image-columns", grids->columns, &training->settings->image_columns },
+        { "image-depth", grids->depth, &training->settings->image_depth },
     };
     for (size_t i = 0; grids->count > 0 && i < sizeof rows / sizeof *rows; i++) {
         char value[32];

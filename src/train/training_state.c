@@ -141,7 +141,7 @@ static const field resume_fields[] = {
 static const field validation_fields[] = {
     WHOLE("step", step),
     WHOLE("epoch", epoch),
-    REAL("rate", learning_rate),
+    REAL("learning-rate", learning_rate),
     REAL("train-loss", train_loss),
     REAL("train-accuracy", train_accuracy),
     REAL("loss", loss),

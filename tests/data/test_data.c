@@ -53,7 +53,7 @@ static void a_made_up_task_needs_no_file(void **state)
 {
     (void)state;
     att_data data =
-        load(GIVEN("reverse", "train-count", "300", "valid-count", "40", "most-length", "6"));
+        load(GIVEN("reverse", "train-count", "300", "valid-count", "40", "max-string-length", "6"));
     assert_int_equal(data.train.pairs, 300);
     assert_int_equal(data.valid.pairs, 40);
     assert_int_equal(att_vocab_size(data.source_vocab), 3 + 4);
@@ -66,8 +66,8 @@ static void a_made_up_task_needs_no_file(void **state)
 static void long_strings_that_were_asked_for_are_kept(void **state)
 {
     (void)state;
-    att_data data = load(GIVEN("copy", "train-count", "5", "valid-count", "5", "least-length",
-                               "600", "most-length", "700"));
+    att_data data = load(GIVEN("copy", "train-count", "5", "valid-count", "5", "min-string-length",
+                               "600", "max-string-length", "700"));
     assert_int_equal(data.train.pairs, 5);
     assert_true(data.train.stats.source.min_length >= 600);
     att_data_free(&data);
@@ -95,7 +95,7 @@ static void settings_say_what_tokens_are(void **state)
     put("t", "a b\nb c\n");
     att_data data = load(GIVEN("pairs", "source", "s", "target", "t", "valid-source", "s",
                                "valid-target", "t", "source-tokens", "word", "target-tokens",
-                               "space", "lower", "yes", "min-count", "2"));
+                               "space", "lowercase", "yes", "min-count", "2"));
     assert_int_equal(att_vocab_size(data.source_vocab), 3 + 1); /* the */
     assert_int_equal(att_vocab_size(data.target_vocab), 3 + 1); /* b */
     assert_int_equal(data.train.stats.source.unknown_tokens, 3);
@@ -107,7 +107,7 @@ static void subwords_are_learned_and_the_pairs_read_by_them(void **state)
     (void)state;
     put("f", "low lower\tein ei\nlowest low\tei eine\n");
     att_data data = load(GIVEN("pairs", "train", "f", "valid", "f", "source-tokens", "subword",
-                               "target-tokens", "subword", "subwords", "3"));
+                               "target-tokens", "subword", "bpe-merges", "3"));
     assert_int_equal(att_vocab_size(data.source_vocab), 3 + 256 + 3); /* lo, low, ▁low */
     pairs got = { data.train, data.source_vocab, data.target_vocab };
     assert_pair(&got, 0, "low lower>ein ei");
@@ -143,7 +143,7 @@ static void lines_of_too_many_subwords_are_left_out(void **state)
     (void)state;
     put("f", "abcdef\tx\nab\tx\n");
     att_data data = load(GIVEN("pairs", "train", "f", "valid", "f", "source-tokens", "subword",
-                               "subwords", "0", "max-length", "3"));
+                               "bpe-merges", "0", "max-length", "3"));
     assert_int_equal(data.train.pairs, 1);
     assert_int_equal(data.train.stats.skipped[ATT_SKIP_LONG_SOURCE], 1);
     att_data_free(&data);
@@ -157,7 +157,7 @@ static void without_a_validation_file_pairs_are_held_out(void **state)
         assert_int_equal(att_string_printf(&text, "%d\t%d\n", i, i), ATT_OK);
     put("t", text.data);
     att_string_free(&text);
-    att_data data = load(GIVEN("pairs", "train", "t", "hold-out", "0.1"));
+    att_data data = load(GIVEN("pairs", "train", "t", "valid-fraction", "0.1"));
     assert_int_equal(data.train.pairs + data.valid.pairs, 400);
     assert_int_equal(data.held_out, data.valid.pairs);
     assert_in_range(data.valid.pairs, 10, 70);
@@ -197,7 +197,7 @@ static void data_that_teach_nothing_are_refused(void **state)
                    "max-length");
     assert_refused(GIVEN("pairs", "train", "good", "valid", "empty"), "empty",
                    "has no pairs to validate on");
-    assert_refused(GIVEN("pairs", "train", "good", "hold-out", "0"), "good",
+    assert_refused(GIVEN("pairs", "train", "good", "valid-fraction", "0"), "good",
                    "is too small to hold pairs out of: hold-out 0 left none; give valid");
     assert_refused(GIVEN("pairs"), "",
                    "there is nothing to train on: give train, or source and target");

@@ -49,7 +49,7 @@ static void the_tokens_of_a_text_stand_for_the_text(void **state)
     text_file(path, text.data, text.length);
     for (size_t k = 0; k < sizeof kinds / sizeof *kinds; k++) {
         att_string back = { 0 };
-        att_data data = load(path, GIVEN_TEXT("tokens", kinds[k], "subwords", "20"));
+        att_data data = load(path, GIVEN_TEXT("tokens", kinds[k], "bpe-merges", "20"));
         append(&back, data.target_vocab, &data.train);
         append(&back, data.target_vocab, &data.valid);
         if (back.length != text.length || memcmp(back.data, text.data, text.length) != 0)
@@ -101,8 +101,8 @@ static void what_cannot_be_learned_from_is_refused_by_name(void **state)
 {
     (void)state;
     assert_fails("", 0, NULL, "has 0 tokens to train on, and two are the least");
-    assert_fails("a", 1, GIVEN_TEXT("hold-out", "0"), "has 1 token to train on");
-    assert_fails("abcd", 4, GIVEN_TEXT("hold-out", "0"), "has nothing left to validate on");
+    assert_fails("a", 1, GIVEN_TEXT("valid-fraction", "0"), "has 1 token to train on");
+    assert_fails("abcd", 4, GIVEN_TEXT("valid-fraction", "0"), "has nothing left to validate on");
     assert_fails("ok\nb\xFF"
                  "c and more",
                  15, NULL, "byte 5 of the file, 0xFF, is not UTF-8");

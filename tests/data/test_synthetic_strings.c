@@ -109,7 +109,7 @@ static void is_sorted(const char *source, const char *target)
 static void each_task_does_what_it_is_called(void **state)
 {
     (void)state;
-    made got = make(GIVEN("reverse", "least-length", "2", "most-length", "9", "train-count", "200",
+    made got = make(GIVEN("reverse", "min-string-length", "2", "max-string-length", "9", "train-count", "200",
                           "valid-count", "50"));
     assert_int_equal(for_each(&got.train, is_reversed), 200);
     assert_int_equal(for_each(&got.valid, is_reversed), 50);
@@ -130,7 +130,7 @@ static int by_text(const void *a, const void *b)
 static void all_strings_are_different(void **state)
 {
     (void)state;
-    made got = make(GIVEN("copy", "most-length", "6", "train-count", "1500", "valid-count", "500"));
+    made got = make(GIVEN("copy", "max-string-length", "6", "train-count", "1500", "valid-count", "500"));
     char *lines[2000];
     int count = 0;
     for (char *line = strtok(got.train.data, "\n"); line; line = strtok(NULL, "\n"))
@@ -160,7 +160,7 @@ static void short_strings_go_to_both_sides(void **state)
 {
     (void)state;
     made got =
-        make(GIVEN("copy", "most-length", "15", "train-count", "5000", "valid-count", "5000"));
+        make(GIVEN("copy", "max-string-length", "15", "train-count", "5000", "valid-count", "5000"));
     for (int side = 0; side < 2; side++) {
         memset(lengths, 0, sizeof lengths);
         for_each(side ? &got.valid : &got.train, count_length);
@@ -173,7 +173,7 @@ static void short_strings_go_to_both_sides(void **state)
 static void lengths_are_spread_evenly(void **state)
 {
     (void)state;
-    made got = make(GIVEN("copy", "least-length", "6", "most-length", "15"));
+    made got = make(GIVEN("copy", "min-string-length", "6", "max-string-length", "15"));
     memset(lengths, 0, sizeof lengths);
     for_each(&got.train, count_length);
     for (int i = 8; i <= 15; i++) /* 1000 expected; 5 standard deviations are 150 */
@@ -198,7 +198,7 @@ static void a_seed_decides_everything(void **state)
 static void letters_may_be_of_any_script(void **state)
 {
     (void)state;
-    made got = make(GIVEN("reverse", "alphabet", "äß", "least-length", "3", "most-length", "3",
+    made got = make(GIVEN("reverse", "alphabet", "äß", "min-string-length", "3", "max-string-length", "3",
                           "train-count", "3", "valid-count", "1"));
     att_line_reader lines = att_line_reader_start(got.train.data, got.train.length);
     att_line_view line;
@@ -223,10 +223,10 @@ static void more_strings_than_there_are_are_refused(void **state)
 {
     (void)state;
     assert_refused(
-        GIVEN("copy", "alphabet", "ab", "most-length", "3", "train-count", "6", "valid-count", "2"),
+        GIVEN("copy", "alphabet", "ab", "max-string-length", "3", "train-count", "6", "valid-count", "2"),
         "train-count and valid-count ask for 8 different strings, at most half of those "
         "there are: over 'ab' there are 14 of 1 to 3 letters");
-    made got = make(GIVEN("copy", "alphabet", "ab", "most-length", "3", "train-count", "5",
+    made got = make(GIVEN("copy", "alphabet", "ab", "max-string-length", "3", "train-count", "5",
                           "valid-count", "2"));
     assert_int_equal(for_each(&got.train, is_copied), 5);
     assert_int_equal(for_each(&got.valid, is_copied), 2);

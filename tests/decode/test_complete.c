@@ -21,8 +21,8 @@ static att_model *make(const char *const *set)
     att_model *model;
     att_error err = { 0 };
     assert_int_equal(att_settings_new(&settings, "lm", NULL), ATT_OK);
-    assert_int_equal(att_settings_set(settings, "width", "8", NULL), ATT_OK);
-    assert_int_equal(att_settings_set(settings, "chunk", "6", NULL), ATT_OK);
+    assert_int_equal(att_settings_set(settings, "hidden-size", "8", NULL), ATT_OK);
+    assert_int_equal(att_settings_set(settings, "sequence-length", "6", NULL), ATT_OK);
     for (; set && set[0]; set += 2)
         assert_int_equal(att_settings_set(settings, set[0], set[1], NULL), ATT_OK);
     if (att_model_build(&model, settings, NULL, &tokens, &err) != ATT_OK)
@@ -32,7 +32,7 @@ static att_model *make(const char *const *set)
 }
 
 #define RECURRENT   NULL
-#define TRANSFORMER ((const char *const[]){ "family", "transformer", "heads", "2", NULL })
+#define TRANSFORMER ((const char *const[]){ "architecture", "transformer", "heads", "2", NULL })
 
 typedef struct heard {
     char text[512];
@@ -190,7 +190,7 @@ static bool hear_whole(void *context, const char *text, size_t length, double sc
 static void bytes_are_told_as_whole_characters(void **state)
 {
     (void)state;
-    static const char *const bytes[] = { "task", "lm", "tokens", "byte", "width", "8", NULL };
+    static const char *const bytes[] = { "task", "lm", "tokens", "byte", "hidden-size", "8", NULL };
     att_settings *settings;
     att_vocab *words;
     att_model *model;

@@ -11,7 +11,7 @@ static scene trained;
 static int train(void **state)
 {
     (void)state;
-    static const setting_pair set[] = { { "width", "16" }, { "train-count", "400" } };
+    static const setting_pair set[] = { { "hidden-size", "16" }, { "train-count", "400" } };
     scene_new(&trained, set, 2);
     scene_learn(&trained, 8, NULL);
     return 0;
@@ -167,7 +167,7 @@ static double sum_of_scores(const att_decoding_options *decoding)
 static void models_together_are_measured_together(void **state)
 {
     (void)state;
-    static const setting_pair set[] = { { "width", "12" },
+    static const setting_pair set[] = { { "hidden-size", "12" },
                                         { "train-count", "400" },
                                         { "seed", "9" } };
     scene other;

@@ -12,7 +12,7 @@ static att_model *make_of(size_t letter_count, const char *family, const char *c
 {
     static const char *const letters[] = { "a", "b", "c", " ", "\n", "," };
     const att_token_list tokens = { letters, letter_count };
-    const char *const set[][2] = { { "family", family }, { "width", "8" }, { "chunk", chunk } };
+    const char *const set[][2] = { { "architecture", family }, { "hidden-size", "8" }, { "sequence-length", chunk } };
     att_settings *settings;
     att_model *model;
     assert_int_equal(att_settings_new(&settings, "lm", NULL), ATT_OK);

@@ -44,11 +44,11 @@ static att_model *reader_with(const char *const (*choices)[2], size_t count)
 static inline att_model *reader_model(void)
 {
     static const char *const choices[][2] = {
-        { "family", "recurrent" },
-        { "cell", "rnn" },
+        { "architecture", "rnn" },
+        { "rnn-cell", "vanilla" },
         { "layers", "1" },
-        { "width", "3" },
-        { "embed", "2" },
+        { "hidden-size", "3" },
+        { "embedding-size", "2" },
         { "bidirectional", "no" },
         { "attention", "none" },
         { "source-tokens", "char" },

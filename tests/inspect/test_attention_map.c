@@ -13,8 +13,8 @@ static int train(void **state)
 {
     (void)state;
     static const setting_pair set[] = {
-        { "family", "transformer" }, { "layers", "2" }, { "decoder-layers", "3" },
-        { "width", "16" },           { "heads", "4" },  { "feed-forward", "16" }
+        { "architecture", "transformer" }, { "layers", "2" }, { "decoder-layers", "3" },
+        { "hidden-size", "16" },           { "heads", "4" },  { "ffn-size", "16" }
     };
     scene_new(&trained, set, 6);
     scene_learn(&trained, 2, NULL);

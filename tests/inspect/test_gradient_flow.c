@@ -57,8 +57,8 @@ static const double again = 0.8;
 static speaker one_unit(void)
 {
     static const char *const choices[][2] = {
-        { "cell", "rnn" }, { "layers", "1" }, { "width", "1" },
-        { "embed", "1" },  { "tie", "no" },   { "dropout", "0.5" }
+        { "rnn-cell", "vanilla" }, { "layers", "1" }, { "hidden-size", "1" },
+        { "embedding-size", "1" },  { "tie-embeddings", "no" },   { "dropout", "0.5" }
     }; /* which must not act here */
     speaker of = make_speaker(choices, sizeof choices / sizeof *choices);
     static const double one = 1, zeros[VOCABULARY] = { 0 };
@@ -102,11 +102,11 @@ static void norms_are_those_of_the_chain_rule(void **state)
 static void every_layer_of_an_lstm_has_a_curve(void **state)
 {
     (void)state;
-    static const char *const choices[][2] = { { "cell", "lstm" },
+    static const char *const choices[][2] = { { "rnn-cell", "lstm" },
                                               { "layers", "2" },
-                                              { "width", "3" },
-                                              { "embed", "2" },
-                                              { "tie", "output" } };
+                                              { "hidden-size", "3" },
+                                              { "embedding-size", "2" },
+                                              { "tie-embeddings", "output" } };
     speaker of = make_speaker(choices, sizeof choices / sizeof *choices);
     att_gradient_flow *flow = flow_of(of.model, "abcabcab");
     assert_int_equal(att_gradient_flow_layers(flow), 2);

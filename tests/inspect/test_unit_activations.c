@@ -79,9 +79,9 @@ static void what_there_is_not_is_refused_by_name(void **state)
 static void models_without_such_layers_are_refused(void **state)
 {
     (void)state;
-    static const char *const both[][2] = { { "bidirectional", "yes" }, { "width", "4" } };
-    static const char *const heads[][2] = { { "family", "transformer" },
-                                            { "width", "4" },
+    static const char *const both[][2] = { { "bidirectional", "yes" }, { "hidden-size", "4" } };
+    static const char *const heads[][2] = { { "architecture", "transformer" },
+                                            { "hidden-size", "4" },
                                             { "heads", "1" } };
     att_model *models[] = { reader_with(both, 2), reader_with(heads, 3) };
     for (int i = 0; i < 2; i++) {
@@ -118,10 +118,10 @@ static void note(void *context, int64_t stretch, int64_t token, const float *uni
 static att_model *lstm(void)
 {
     static const char *const choices[][2] = {
-        { "cell", "lstm" },
+        { "rnn-cell", "lstm" },
         { "layers", "2" },
-        { "width", "3" },
-        { "embed", "4" },
+        { "hidden-size", "3" },
+        { "embedding-size", "4" },
         { "bidirectional", "no" },
         { "attention", "none" },
         { "source-tokens", "char" },

@@ -11,7 +11,7 @@
 
 #define CONVOLUTION                                                                                \
     {                                                                                              \
-        "family", "convolution"                                                                    \
+        "architecture", "cnn"                                                                    \
     }
 
 /* Each row is what differs from an LSTM of one layer that reads both ways, summed up by attention.
@@ -20,9 +20,9 @@ static const variant label_variants[] = {
     { "attention", { { 0 } } },
     { "attention, dot, one way", { { "pool-score", "dot" }, { "bidirectional", "no" } } },
     { "attention, scaled, two heads, gru",
-      { { "pool-score", "scaled" }, { "pool-heads", "2" }, { "cell", "gru" } } },
+      { { "pool-score", "scaled" }, { "pool-heads", "2" }, { "rnn-cell", "gru" } } },
     { "stop", { { "pool", "stop" } } },
-    { "stop, rnn, two layers", { { "pool", "stop" }, { "layers", "2" }, { "cell", "rnn" } } },
+    { "stop, rnn, two layers", { { "pool", "stop" }, { "layers", "2" }, { "rnn-cell", "vanilla" } } },
     { "last, two layers", { { "pool", "last" }, { "layers", "2" } } },
     { "last, one way, positions beside",
       { { "pool", "last" },
@@ -36,16 +36,16 @@ static const variant label_variants[] = {
       { TRANSFORMER, { "pool-heads", "2" }, { "positions", "rotary" }, { "pool-score", "dot" } } },
     { "transformer, stop", { TRANSFORMER, { "pool", "stop" } } },
     { "transformer, last, two layers", { TRANSFORMER, { "pool", "last" }, { "layers", "2" } } },
-    { "transformer, mean, norm after", { TRANSFORMER, { "pool", "mean" }, { "norm", "after" } } },
+    { "transformer, mean, norm after", { TRANSFORMER, { "pool", "mean" }, { "norm", "post" } } },
     { "transformer, max", { TRANSFORMER, { "pool", "max" } } },
     { "convolution, max", { CONVOLUTION } },
     { "convolution, one size, attention, two heads",
-      { CONVOLUTION, { "least-window", "5" }, { "pool", "attention" }, { "pool-heads", "2" } } },
+      { CONVOLUTION, { "min-window", "5" }, { "pool", "attention" }, { "pool-heads", "2" } } },
     { "convolution, stop, two layers", { CONVOLUTION, { "pool", "stop" }, { "layers", "2" } } },
     { "convolution, mean, positions",
       { CONVOLUTION,
-        { "least-window", "1" },
-        { "most-window", "4" },
+        { "min-window", "1" },
+        { "max-window", "4" },
         { "pool", "mean" },
         { "positions", "sinusoidal" } } },
     { NULL, { { 0 } } },
@@ -79,8 +79,8 @@ static inline void write_sentences(char path[32], uint64_t count)
 static inline void label_scene_new(scene *s, const setting_pair *set, size_t count)
 {
     static const setting_pair small[] = {
-        { "width", "12" },  { "embed", "6" },        { "hold-out", "0.2" },  { "rate", "0.02" },
-        { "dropout", "0" }, { "word-dropout", "0" }, { "max-length", "10" }, { "batch", "100" },
+        { "hidden-size", "12" },  { "embedding-size", "6" },        { "valid-fraction", "0.2" },  { "learning-rate", "0.02" },
+        { "dropout", "0" }, { "word-dropout", "0" }, { "max-length", "10" }, { "batch-tokens", "100" },
     };
     char path[32];
     att_error err = { 0 };

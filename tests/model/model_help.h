@@ -26,61 +26,61 @@ typedef struct variant {
 } variant;
 
 #define TRANSFORMER                                                                                \
-    { "family", "transformer" }, { "width", "12" }, { "heads", "2" }, { "layers", "1" },           \
+    { "architecture", "transformer" }, { "hidden-size", "12" }, { "heads", "2" }, { "layers", "1" },           \
     {                                                                                              \
-        "feed-forward", "16"                                                                       \
+        "ffn-size", "16"                                                                       \
     }
 
 static const variant variants[] = {
     { "dot", { { 0 } } },
     { "none, one way", { { "attention", "none" }, { "bidirectional", "no" } } },
-    { "none, tied", { { "attention", "none" }, { "tie", "output" } } },
+    { "none, tied", { { "attention", "none" }, { "tie-embeddings", "output" } } },
     { "fixed, one way", { { "attention", "fixed" }, { "bidirectional", "no" } } },
-    { "fixed at the state", { { "attention", "fixed" }, { "feed", "state" } } },
-    { "fixed at both", { { "attention", "fixed" }, { "feed", "both" } } },
+    { "fixed at the state", { { "attention", "fixed" }, { "attention-context", "state" } } },
+    { "fixed at both", { { "attention", "fixed" }, { "attention-context", "both" } } },
     { "scaled, gru, one way",
-      { { "attention", "scaled" }, { "cell", "gru" }, { "bidirectional", "no" } } },
-    { "general, rnn", { { "attention", "general" }, { "cell", "rnn" } } },
+      { { "attention", "scaled" }, { "rnn-cell", "gru" }, { "bidirectional", "no" } } },
+    { "general, rnn", { { "attention", "general" }, { "rnn-cell", "vanilla" } } },
     { "additive", { { "attention", "additive" } } },
-    { "additive at the state", { { "attention", "additive" }, { "feed", "state" } } },
+    { "additive at the state", { { "attention", "additive" }, { "attention-context", "state" } } },
     { "additive at both, gru, two layers, bidirectional",
       { { "attention", "additive" },
-        { "feed", "both" },
-        { "cell", "gru" },
+        { "attention-context", "both" },
+        { "rnn-cell", "gru" },
         { "layers", "2" },
         { "bidirectional", "yes" } } },
     { "concat", { { "attention", "concat" } } },
     { "location", { { "attention", "location" } } },
-    { "local", { { "attention", "local" }, { "window", "2" } } },
-    { "local at the state", { { "attention", "local" }, { "feed", "state" } } },
+    { "local", { { "attention", "local" }, { "attention-window", "2" } } },
+    { "local at the state", { { "attention", "local" }, { "attention-context", "state" } } },
     { "coverage", { { "attention", "coverage" } } },
-    { "coverage at both", { { "attention", "coverage" }, { "feed", "both" } } },
-    { "general, sparsemax", { { "attention", "general" }, { "normaliser", "sparsemax" } } },
-    { "dot, entmax, at the state", { { "normaliser", "entmax" }, { "feed", "state" } } },
+    { "coverage at both", { { "attention", "coverage" }, { "attention-context", "both" } } },
+    { "general, sparsemax", { { "attention", "general" }, { "normalizer", "sparsemax" } } },
+    { "dot, entmax, at the state", { { "normalizer", "entmax" }, { "attention-context", "state" } } },
     { "general, one way", { { "attention", "general" }, { "bidirectional", "no" } } },
     { "three layers, rnn, one way",
-      { { "layers", "3" }, { "cell", "rnn" }, { "bidirectional", "no" } } },
+      { { "layers", "3" }, { "rnn-cell", "vanilla" }, { "bidirectional", "no" } } },
     { "two layers, bidirectional, tied",
-      { { "layers", "2" }, { "bidirectional", "yes" }, { "tie", "output" } } },
+      { { "layers", "2" }, { "bidirectional", "yes" }, { "tie-embeddings", "output" } } },
     { "sinusoids", { { "positions", "sinusoidal" } } },
     { "learned positions beside",
-      { { "positions", "learned" }, { "positions-join", "concat" }, { "feed", "both" } } },
+      { { "positions", "learned" }, { "positions-join", "concat" }, { "attention-context", "both" } } },
     { "transformer", { TRANSFORMER } },
     { "transformer, norm after, gelu, two layers",
-      { TRANSFORMER, { "norm", "after" }, { "activation", "gelu" }, { "layers", "2" } } },
+      { TRANSFORMER, { "norm", "post" }, { "activation", "gelu" }, { "layers", "2" } } },
     { "transformer, rotary, gated, one head of keys",
-      { TRANSFORMER, { "positions", "rotary" }, { "activation", "gated" }, { "key-heads", "1" } } },
+      { TRANSFORMER, { "positions", "rotary" }, { "activation", "swiglu" }, { "kv-heads", "1" } } },
     { "transformer, positions learned beside, deeper decoder",
       { TRANSFORMER,
         { "positions", "learned" },
         { "positions-join", "concat" },
         { "decoder-layers", "2" } } },
     { "transformer, output tied, no biases",
-      { TRANSFORMER, { "tie", "output" }, { "biases", "no" } } },
+      { TRANSFORMER, { "tie-embeddings", "output" }, { "biases", "no" } } },
     { "transformer, all tied, not scaled",
-      { TRANSFORMER, { "tie", "all" }, { "scale", "no" }, { "embed-scale", "no" } } },
+      { TRANSFORMER, { "tie-embeddings", "all" }, { "attention-scale", "no" }, { "embedding-scale", "no" } } },
     { "transformer, no norm, attention alone",
-      { TRANSFORMER, { "norm", "none" }, { "feed-forward", "0" } } },
+      { TRANSFORMER, { "norm", "none" }, { "ffn-size", "0" } } },
     { "transformer, no residuals", { TRANSFORMER, { "residuals", "no" } } },
     { "transformer, norms by the mean square", { TRANSFORMER, { "norm-kind", "rms" } } },
     { NULL, { { 0 } } },
@@ -88,7 +88,7 @@ static const variant variants[] = {
 
 static inline bool is_transformer(const variant *row)
 {
-    return row->set[0].key && strcmp(row->set[0].key, "family") == 0;
+    return row->set[0].key && strcmp(row->set[0].key, "architecture") == 0;
 }
 
 typedef struct scene {
@@ -129,9 +129,9 @@ static inline void scene_build(scene *s)
 static inline void scene_new(scene *s, const setting_pair *set, size_t count)
 {
     static const setting_pair small[] = {
-        { "width", "10" },       { "embed", "6" },        { "most-length", "5" },
-        { "train-count", "60" }, { "valid-count", "20" }, { "batch", "200" },
-        { "rate", "0.02" },      { "dropout", "0" },
+        { "hidden-size", "10" },       { "embedding-size", "6" },        { "max-string-length", "5" },
+        { "train-count", "60" }, { "valid-count", "20" }, { "batch-tokens", "200" },
+        { "learning-rate", "0.02" },      { "dropout", "0" },
     };
     *s = (scene){ 0 };
     assert_int_equal(att_settings_new(&s->settings, "reverse", NULL), ATT_OK);

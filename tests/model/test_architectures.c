@@ -339,13 +339,13 @@ static void assert_refused(const setting_pair *set, size_t count, const char *me
 static void settings_that_no_model_can_have_are_refused(void **state)
 {
     (void)state;
-    assert_refused((setting_pair[]){ { "width", "11" }, { "bidirectional", "yes" } }, 2,
+    assert_refused((setting_pair[]){ { "hidden-size", "11" }, { "bidirectional", "yes" } }, 2,
                    "width 11 is odd, and bidirectional shares it between two directions");
     assert_refused((setting_pair[]){ { "attention", "location" }, { "max-length", "0" } }, 2,
                    "attention location needs a max-length: so many positions are learned");
     assert_refused((setting_pair[]){ { "positions", "rotary" } }, 1,
                    "positions rotary turns queries and keys: it needs family transformer");
-    assert_refused((setting_pair[]){ { "tie", "all" } }, 1, "tie all needs family transformer");
+    assert_refused((setting_pair[]){ { "tie-embeddings", "all" } }, 1, "tie all needs family transformer");
     assert_refused((setting_pair[]){ { "positions", "learned" }, { "max-length", "0" } }, 2,
                    "positions learned needs a max-length: so many positions are learned");
 }
@@ -357,23 +357,23 @@ static void settings_that_no_transformer_can_have_are_refused(void **state)
         setting_pair set[6];
         const char *message;
     } rows[] = {
-        { { { "width", "12" }, { "heads", "5" } },
+        { { { "hidden-size", "12" }, { "heads", "5" } },
           "width 12 is no multiple of heads 5, which share it" },
-        { { { "width", "12" }, { "heads", "4" }, { "key-heads", "3" } },
+        { { { "hidden-size", "12" }, { "heads", "4" }, { "kv-heads", "3" } },
           "heads 4 is no multiple of key-heads 3" },
-        { { { "width", "12" }, { "heads", "4" }, { "positions", "rotary" } },
+        { { { "hidden-size", "12" }, { "heads", "4" }, { "positions", "rotary" } },
           "positions rotary turns pairs of columns, and a head has 3: width 12 divided by heads "
           "4" },
-        { { { "width", "9" }, { "heads", "3" }, { "positions-join", "concat" } },
+        { { { "hidden-size", "9" }, { "heads", "3" }, { "positions-join", "concat" } },
           "width 9 is odd, and positions-join concat shares it between tokens and positions" },
-        { { { "width", "12" }, { "tie", "output" }, { "positions-join", "concat" } },
+        { { { "hidden-size", "12" }, { "tie-embeddings", "output" }, { "positions-join", "concat" } },
           "tie contradicts positions-join concat: an embedding of half the width cannot be the "
           "output layer" },
-        { { { "width", "12" }, { "positions", "learned" }, { "max-length", "0" } },
+        { { { "hidden-size", "12" }, { "positions", "learned" }, { "max-length", "0" } },
           "positions learned needs a max-length: so many positions are learned" },
     };
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
-        setting_pair set[8] = { { "family", "transformer" } };
+        setting_pair set[8] = { { "architecture", "transformer" } };
         size_t count = 1;
         for (const setting_pair *pair = rows[i].set; pair->key; pair++)
             set[count++] = *pair;

@@ -23,29 +23,29 @@ typedef struct variant {
 
 static const variant variants[] = {
     { "start alone", { { "attention", "none" } } },
-    { "fixed at the state", { { "attention", "fixed" }, { "feed", "state" } } },
+    { "fixed at the state", { { "attention", "fixed" }, { "attention-context", "state" } } },
     { "general", { { "attention", "general" } } },
     { "general, starting from the picture",
-      { { "attention", "general" }, { "picture-start", "yes" } } },
-    { "fixed, starting from nothing", { { "attention", "fixed" }, { "picture-start", "no" } } },
+      { { "attention", "general" }, { "init-from-image", "yes" } } },
+    { "fixed, starting from nothing", { { "attention", "fixed" }, { "init-from-image", "no" } } },
     { "additive at both, gru, two layers",
-      { { "attention", "additive" }, { "feed", "both" }, { "cell", "gru" }, { "layers", "2" } } },
+      { { "attention", "additive" }, { "attention-context", "both" }, { "rnn-cell", "gru" }, { "layers", "2" } } },
     { "additive at the state, starting from the picture, gru, two layers",
       { { "attention", "additive" },
-        { "feed", "state" },
-        { "picture-start", "yes" },
-        { "cell", "gru" },
+        { "attention-context", "state" },
+        { "init-from-image", "yes" },
+        { "rnn-cell", "gru" },
         { "layers", "2" } } },
-    { "coverage, rnn", { { "attention", "coverage" }, { "cell", "rnn" } } },
-    { "location, no places", { { "attention", "location" }, { "picture-positions", "no" } } },
-    { "pixels as they are", { { "convolutions", "0" } } },
-    { "transformer", { { "family", "transformer" }, { "heads", "2" } } },
+    { "coverage, rnn", { { "attention", "coverage" }, { "rnn-cell", "vanilla" } } },
+    { "location, no places", { { "attention", "location" }, { "image-positions", "no" } } },
+    { "pixels as they are", { { "conv-layers", "0" } } },
+    { "transformer", { { "architecture", "transformer" }, { "heads", "2" } } },
     { "transformer, rotary, tied",
-      { { "family", "transformer" },
+      { { "architecture", "transformer" },
         { "heads", "2" },
         { "positions", "rotary" },
-        { "tie", "output" },
-        { "convolutions", "3" } } },
+        { "tie-embeddings", "output" },
+        { "conv-layers", "3" } } },
     { 0 },
 };
 
@@ -67,11 +67,11 @@ static void set(att_settings *settings, const char *key, const char *value)
 /* A model of the variant, learning with or without dropout of units. */
 static void scene_with(scene *s, const variant *row, const char *dropout)
 {
-    static const char *const small[][2] = { { "width", "12" },
+    static const char *const small[][2] = { { "hidden-size", "12" },
                                             { "layers", "1" },
                                             { "train-count", "6" },
                                             { "valid-count", "3" },
-                                            { "picture-size", "24" } };
+                                            { "image-size", "24" } };
     att_error err = { 0 };
     *s = (scene){ 0 };
     assert_int_equal(att_settings_new(&s->settings, "shapes", NULL), ATT_OK);
@@ -82,12 +82,12 @@ static void scene_with(scene *s, const variant *row, const char *dropout)
     if (dropout)
         set(s->settings, "dropout", dropout);
     if (s->settings->conv_layers > 0)
-        set(s->settings, "channels", "4");
-    set(s->settings, "picture-rows", "24");
-    set(s->settings, "picture-columns", "24");
-    set(s->settings, "picture-depth", "3");
+        set(s->settings, "conv-channels", "4");
+    set(s->settings, "image-rows", "24");
+    set(s->settings, "image-columns", "24");
+    set(s->settings, "image-depth", "3");
     bool transformer = s->settings->architecture == ATT_ARCHITECTURE_TRANSFORMER;
-    set(s->settings, transformer ? "feed-forward" : "embed", transformer ? "16" : "8");
+    set(s->settings, transformer ? "ffn-size" : "embedding-size", transformer ? "16" : "8");
     if (att_settings_check(s->settings, &err) != ATT_OK ||
         att_data_load(&s->data, s->settings, &err) != ATT_OK ||
         att_model_new(&s->model, s->settings, NULL, s->data.target_vocab, &err) != ATT_OK ||
@@ -294,7 +294,7 @@ static void a_decoder_that_starts_from_nothing_has_no_parameters_for_it(void **s
 {
     (void)state;
     for (int starts = 0; starts < 2; starts++) {
-        const variant row = { "start", { { "picture-start", starts ? "yes" : "no" } } };
+        const variant row = { "start", { { "init-from-image", starts ? "yes" : "no" } } };
         scene s;
         scene_of(&s, &row);
         assert_int_equal(att_params_find(&s.model->params, "start.0.w") >= 0, starts);
@@ -325,13 +325,13 @@ static void what_cannot_be_is_refused(void **state)
     (void)state;
     static const char *const local[][2] = { { "attention", "local" }, { NULL, NULL } };
     assert_refused(local, "attention local has a window in a line, and pictures have no line");
-    static const char *const tied[][2] = { { "family", "transformer" },
-                                           { "tie", "all" },
+    static const char *const tied[][2] = { { "architecture", "transformer" },
+                                           { "tie-embeddings", "all" },
                                            { NULL, NULL } };
     assert_refused(tied, "tie all needs source tokens: pictures have none");
-    static const char *const tiny[][2] = { { "picture-rows", "3" },
-                                           { "picture-columns", "9" },
-                                           { "picture-depth", "3" },
+    static const char *const tiny[][2] = { { "image-rows", "3" },
+                                           { "image-columns", "9" },
+                                           { "image-depth", "3" },
                                            { NULL, NULL } };
     assert_refused(tiny, "pictures of 3 × 9 cells of 3 numbers are too small for 2 convolutions");
 }

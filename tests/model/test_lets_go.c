@@ -22,14 +22,14 @@ static att_model *make_model(void)
 {
     /* One head, no norm, no scale, residuals; the handout has no matrices after attention. */
     static const char *const choices[][2] = {
-        { "family", "transformer" },
+        { "architecture", "transformer" },
         { "layers", "1" },
-        { "width", "2" },
+        { "hidden-size", "2" },
         { "heads", "1" },
-        { "feed-forward", "0" },
+        { "ffn-size", "0" },
         { "norm", "none" },
-        { "scale", "no" },
-        { "embed-scale", "no" },
+        { "attention-scale", "no" },
+        { "embedding-scale", "no" },
         { "positions", "learned" },
         { "max-length", "2" },
         { "source-tokens", "space" },

@@ -5,16 +5,16 @@
 #include "tensor/bundle.h"
 
 #define TEXT_TRANSFORMER                                                                           \
-    { "family", "transformer" }, { "width", "12" }, { "heads", "2" }, { "layers", "2" },           \
+    { "architecture", "transformer" }, { "hidden-size", "12" }, { "heads", "2" }, { "layers", "2" },           \
     {                                                                                              \
-        "feed-forward", "16"                                                                       \
+        "ffn-size", "16"                                                                       \
     }
 
 static const variant text_variants[] = {
     { "lstm", { { 0 } } },
-    { "gru, two layers", { { "cell", "gru" }, { "layers", "2" } } },
-    { "rnn, three layers", { { "cell", "rnn" }, { "layers", "3" } } },
-    { "lstm, tied", { { "tie", "output" }, { "layers", "2" } } },
+    { "gru, two layers", { { "rnn-cell", "gru" }, { "layers", "2" } } },
+    { "rnn, three layers", { { "rnn-cell", "vanilla" }, { "layers", "3" } } },
+    { "lstm, tied", { { "tie-embeddings", "output" }, { "layers", "2" } } },
     { "lstm, bytes", { { "tokens", "byte" } } },
     { "transformer, rotary", { TEXT_TRANSFORMER } },
     { "transformer, learned, rms, gelu",
@@ -25,10 +25,10 @@ static const variant text_variants[] = {
     { "transformer, sinusoidal, gated, one head of keys",
       { TEXT_TRANSFORMER,
         { "positions", "sinusoidal" },
-        { "activation", "gated" },
-        { "key-heads", "1" },
-        { "tie", "no" } } },
-    { "transformer, norm after", { TEXT_TRANSFORMER, { "norm", "after" } } },
+        { "activation", "swiglu" },
+        { "kv-heads", "1" },
+        { "tie-embeddings", "no" } } },
+    { "transformer, norm after", { TEXT_TRANSFORMER, { "norm", "post" } } },
     { "transformer, no norm, no biases",
       { TEXT_TRANSFORMER, { "norm", "none" }, { "biases", "no" }, { "positions", "none" } } },
     { NULL, { { 0 } } },
@@ -50,8 +50,8 @@ static void text_scene_new(text_scene *s, const variant *row)
     static const char text[] =
         "the cat sat on the mat and the rat sat on the cat, and the bat that the cat saw "
         "sat on the rat. one day the bat had had it and flew at the cat; the rat ran on.\n";
-    static const char *const small[] = { "width",   "10",    "embed", "6",        "chunk",
-                                         "8",       "batch", "24",    "hold-out", "0.3",
+    static const char *const small[] = { "hidden-size",   "10",    "embedding-size", "6",        "sequence-length",
+                                         "8",       "batch", "24",    "valid-fraction", "0.3",
                                          "dropout", "0",     NULL };
     att_error err = { 0 };
     *s = (text_scene){ 0 };
@@ -316,7 +316,7 @@ static void assert_refused(const char *key, const char *value, const char *messa
 static void what_a_text_has_no_use_for_is_refused(void **state)
 {
     (void)state;
-    assert_refused("tie", "all", "tie all needs a source: take output");
+    assert_refused("tie-embeddings", "all", "tie all needs a source: take output");
     assert_refused("positions", "learned",
                    "positions needs family transformer: a text has no end to count up to");
 }

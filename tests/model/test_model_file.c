@@ -27,7 +27,7 @@ static int remove_path(void **state)
 }
 
 static const setting_pair wide[] = {
-    { "attention", "coverage" }, { "bidirectional", "yes" }, { "layers", "2" }, { "feed", "both" }
+    { "attention", "coverage" }, { "bidirectional", "yes" }, { "layers", "2" }, { "attention-context", "both" }
 };
 
 static float loss_of(att_model *model, const att_batch *batch)

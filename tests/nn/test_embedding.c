@@ -21,7 +21,7 @@ static void scene_new(scene *s)
 {
     *s = (scene){ 0 };
     assert_int_equal(att_settings_new(&s->settings, "reverse", NULL), ATT_OK);
-    assert_int_equal(att_settings_set(s->settings, "embed", "40", NULL), ATT_OK);
+    assert_int_equal(att_settings_set(s->settings, "embedding-size", "40", NULL), ATT_OK);
     assert_int_equal(att_settings_set(s->settings, "dropout", "0.5", NULL), ATT_OK);
     att_param_builder builder = { .params = &s->params };
     att_embedding_build(&s->embedding, &builder, s->settings, V, "source", 77);

@@ -96,8 +96,8 @@ static void refused_by_every_verb(void)
     const char *const verbs[][8] = {
         { "show", model_path, "--svg", file_path, photo_path, NULL },
         { "run", eyes_path, photo_path, NULL },
-        { "run", model_path, "--eyes", eyes_path, photo_path, NULL },
-        { "show", model_path, photo_path, "--eyes", eyes_path, "--svg", file_path, NULL },
+        { "run", model_path, "--image-encoder", eyes_path, photo_path, NULL },
+        { "show", model_path, photo_path, "--image-encoder", eyes_path, "--svg", file_path, NULL },
         { "features", eyes_path, photo_path, "-o", file_path, NULL },
     };
     for (size_t i = 0; i < sizeof verbs / sizeof *verbs; i++) {
@@ -184,7 +184,7 @@ static int begin(void **state)
     snprintf(last_path, sizeof last_path, "%s/m.last.safetensors", folder);
     const char *const words[] = { "train",         "shapes", "--train-count", "4",
                                   "--valid-count", "2",      "--steps",       "1",
-                                  "--width",       "8",      "--quiet",       "--out",
+                                  "--hidden-size",       "8",      "--quiet",       "--out",
                                   model_path,      NULL };
     snprintf(eyes_path, sizeof eyes_path, "%s/eyes.safetensors", folder);
     return run(words, 0).code + save_eyes();

@@ -46,7 +46,7 @@ static void defaults_agree_with_each_other(void **state)
 static void every_word_of_every_key_goes_with_the_defaults(void **state)
 {
     (void)state;
-    static const char *const choices[] = { "cell", "attention", "positions", "optimiser",
+    static const char *const choices[] = { "rnn-cell", "attention", "positions", "optimizer",
                                            "schedule" };
     for (size_t i = 0; i < sizeof choices / sizeof *choices; i++)
         for (const char *const *word = att_setting_find(choices[i])->choices; *word; word++)
@@ -56,25 +56,25 @@ static void every_word_of_every_key_goes_with_the_defaults(void **state)
 static void what_needs_attention_is_refused_without_it(void **state)
 {
     (void)state;
-    assert_contradicts(GIVEN("reverse", "attention", "none", "normaliser", "sparsemax"),
+    assert_contradicts(GIVEN("reverse", "attention", "none", "normalizer", "sparsemax"),
                        "normaliser contradicts attention none: there are no weights to normalise");
-    assert_contradicts(GIVEN("reverse", "attention", "fixed", "normaliser", "sparsemax"),
+    assert_contradicts(GIVEN("reverse", "attention", "fixed", "normalizer", "sparsemax"),
                        "normaliser contradicts attention fixed: there are no weights to normalise");
-    assert_contradicts(GIVEN("reverse", "attention", "none", "feed", "state"),
+    assert_contradicts(GIVEN("reverse", "attention", "none", "attention-context", "state"),
                        "feed contradicts attention none: there is no context to feed");
-    assert_contradicts(GIVEN("reverse", "window", "3"),
+    assert_contradicts(GIVEN("reverse", "attention-window", "3"),
                        "window contradicts attention dot: only local attention has a window");
-    assert_contradicts(GIVEN("pairs", "train", "f", "align", "g", "attention", "none"),
+    assert_contradicts(GIVEN("pairs", "train", "f", "guided-alignment", "g", "attention", "none"),
                        "align contradicts attention none: there are no weights to teach");
     for (int starts = 0; starts < 2; starts++)
         assert_contradicts(
-            GIVEN("shapes", "attention", "none", "picture-start", starts ? "yes" : "no"),
+            GIVEN("shapes", "attention", "none", "init-from-image", starts ? "yes" : "no"),
             "picture-start contradicts attention none: the start is all that the decoder sees");
     assert_good(GIVEN("shapes", "attention", "none"));
-    assert_good(GIVEN("shapes", "attention", "fixed", "picture-start", "no"));
-    assert_good(GIVEN("reverse", "attention", "fixed", "feed", "state"));
-    assert_good(GIVEN("reverse", "attention", "local", "window", "3"));
-    assert_good(GIVEN("reverse", "attention", "additive", "normaliser", "sparsemax"));
+    assert_good(GIVEN("shapes", "attention", "fixed", "init-from-image", "no"));
+    assert_good(GIVEN("reverse", "attention", "fixed", "attention-context", "state"));
+    assert_good(GIVEN("reverse", "attention", "local", "attention-window", "3"));
+    assert_good(GIVEN("reverse", "attention", "additive", "normalizer", "sparsemax"));
 }
 
 static void a_parameter_of_another_choice_is_refused(void **state)
@@ -82,7 +82,7 @@ static void a_parameter_of_another_choice_is_refused(void **state)
     (void)state;
     assert_contradicts(GIVEN("reverse", "momentum", "0.9"),
                        "momentum contradicts optimiser adam: only sgd has momentum");
-    assert_contradicts(GIVEN("reverse", "optimiser", "sgd", "beta1", "0.8"),
+    assert_contradicts(GIVEN("reverse", "optimizer", "sgd", "beta1", "0.8"),
                        "beta1 contradicts optimiser sgd: only adam and adamw have it");
     assert_contradicts(GIVEN("reverse", "rho", "0.9"),
                        "rho contradicts optimiser adam: only adadelta has it");
@@ -90,8 +90,8 @@ static void a_parameter_of_another_choice_is_refused(void **state)
                        "plateau-factor contradicts schedule constant: only plateau has it");
     assert_contradicts(GIVEN("reverse", "positions-join", "concat"),
                        "positions-join contradicts positions none: there are no positions to join");
-    assert_good(GIVEN("reverse", "momentum", "0.9", "optimiser", "sgd"));
-    assert_good(GIVEN("reverse", "rho", "0.9", "optimiser", "adadelta"));
+    assert_good(GIVEN("reverse", "momentum", "0.9", "optimizer", "sgd"));
+    assert_good(GIVEN("reverse", "rho", "0.9", "optimizer", "adadelta"));
     assert_good(GIVEN("reverse", "plateau-factor", "0.1", "schedule", "plateau"));
 }
 
@@ -104,7 +104,7 @@ static void files_come_as_one_or_as_a_couple(void **state)
                        "valid-source needs valid-target beside it");
     assert_contradicts(GIVEN("pairs", "train", "f", "source", "g", "target", "h"),
                        "train and source exclude each other");
-    assert_contradicts(GIVEN("pairs", "train", "f", "valid", "g", "hold-out", "0.1"),
+    assert_contradicts(GIVEN("pairs", "train", "f", "valid", "g", "valid-fraction", "0.1"),
                        "hold-out and valid exclude each other");
     assert_contradicts(GIVEN("pairs"),
                        "task pairs needs train, or source and target: the files to learn from");
@@ -115,9 +115,9 @@ static void vocabularies_must_go_together(void **state)
     (void)state;
     assert_contradicts(GIVEN("pairs", "train", "f", "joint", "yes", "source-tokens", "subword"),
                        "joint needs source-tokens and target-tokens to be the same");
-    assert_contradicts(GIVEN("pairs", "train", "f", "subwords", "9"),
+    assert_contradicts(GIVEN("pairs", "train", "f", "bpe-merges", "9"),
                        "subwords needs source-tokens or target-tokens to be subword");
-    assert_good(GIVEN("pairs", "train", "f", "subwords", "9", "target-tokens", "subword"));
+    assert_good(GIVEN("pairs", "train", "f", "bpe-merges", "9", "target-tokens", "bpe"));
     assert_good(GIVEN("pairs", "train", "f", "joint", "yes"));
 }
 
@@ -135,9 +135,9 @@ static void a_setting_of_another_task_is_refused(void **state)
 static void numbers_out_of_order_are_refused(void **state)
 {
     (void)state;
-    assert_contradicts(GIVEN("reverse", "least-length", "20", "most-length", "10"),
+    assert_contradicts(GIVEN("reverse", "min-string-length", "20", "max-string-length", "10"),
                        "least-length 20 exceeds most-length 10");
-    assert_contradicts(GIVEN("reverse", "schedule", "cosine", "rate", "0.1", "least-rate", "0.2"),
+    assert_contradicts(GIVEN("reverse", "schedule", "cosine", "learning-rate", "0.1", "min-learning-rate", "0.2"),
                        "least-rate 0.2 exceeds rate 0.1");
 }
 
@@ -147,7 +147,7 @@ static void what_a_model_brought_contradicts_nothing(void **state)
     (void)state;
     att_settings *settings = settings_of("reverse");
     assert_int_equal(
-        att_settings_set_from(settings, "normaliser", "sparsemax", ATT_FROM_MODEL, NULL), ATT_OK);
+        att_settings_set_from(settings, "normalizer", "sparsemax", ATT_FROM_MODEL, NULL), ATT_OK);
     set(settings, "attention", "none");
     assert_int_equal(att_settings_check(settings, NULL), ATT_OK);
     att_settings_free(settings);

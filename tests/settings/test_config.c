@@ -34,7 +34,7 @@ static void lines_set_keys(void **state)
 {
     (void)state;
     att_settings *settings = settings_of(NULL);
-    take(settings, "task = reverse\nwidth=96\n\tdropout =  0.5  \n\nlower=no");
+    take(settings, "task = reverse\nhidden-size=96\n\tdropout =  0.5  \n\nlowercase=no");
     assert_int_equal(settings->task, ATT_TASK_REVERSE);
     assert_int_equal(settings->hidden_size, 96);
     assert_true(settings->dropout == 0.5);
@@ -46,7 +46,7 @@ static void comments_are_left_out(void **state)
 {
     (void)state;
     att_settings *settings = settings_of(NULL);
-    take(settings, "# width = 1\n  # more\nwidth = 12 # not 13\ntrain = a#b\t# c\n");
+    take(settings, "# width = 1\n  # more\nhidden-size = 12 # not 13\ntrain = a#b\t# c\n");
     assert_int_equal(settings->hidden_size, 12);
     assert_string_equal(settings->train, "a#b");
     att_settings_free(settings);
@@ -77,11 +77,11 @@ static void what_the_caller_set_stays(void **state)
 {
     (void)state;
     att_settings *settings = settings_of(NULL);
-    set(settings, "width", "7");
-    take(settings, "width = 8\nembed = 9\n");
+    set(settings, "hidden-size", "7");
+    take(settings, "hidden-size = 8\nembedding-size = 9\n");
     assert_int_equal(settings->hidden_size, 7);
     assert_int_equal(settings->embedding_size, 9);
-    set(settings, "embed", "10");
+    set(settings, "embedding-size", "10");
     assert_int_equal(settings->embedding_size, 10);
     att_settings_free(settings);
 }
@@ -90,8 +90,8 @@ static void of_two_files_the_later_counts(void **state)
 {
     (void)state;
     att_settings *settings = settings_of(NULL);
-    take(settings, "width = 8\nembed = 9\n");
-    take(settings, "width = 10\n");
+    take(settings, "hidden-size = 8\nembedding-size = 9\n");
+    take(settings, "hidden-size = 10\n");
     assert_int_equal(settings->hidden_size, 10);
     assert_int_equal(settings->embedding_size, 9);
     att_settings_free(settings);
@@ -101,22 +101,22 @@ static void a_bad_value_is_refused_even_where_it_does_not_count(void **state)
 {
     (void)state;
     att_settings *settings = settings_of(NULL);
-    set(settings, "width", "7");
-    assert_int_equal(read_config(settings, "width = many\n", NULL), ATT_BAD_INPUT);
+    set(settings, "hidden-size", "7");
+    assert_int_equal(read_config(settings, "hidden-size = many\n", NULL), ATT_BAD_INPUT);
     att_settings_free(settings);
 }
 
 static void errors_name_the_line_and_the_nearest_key(void **state)
 {
     (void)state;
-    assert_refused("width = 3\n\nwidht = 4\n", 3, "unknown setting 'widht'; did you mean width?");
+    assert_refused("hidden-size = 3\n\nwidht = 4\n", 3, "unknown setting 'widht'; did you mean width?");
     assert_refused("width 3\n", 1, "expected key = value, found 'width 3'");
     assert_refused("= 3\n", 1, "expected key = value, found '= 3'");
     assert_refused("[model]\n", 1, "expected key = value, found '[model]'");
     assert_refused("#\n#\nlayers = 0", 3, "layers expects a whole number from 1 to 64, not '0'");
     assert_refused("train =\n", 1, "train expects FILE, but it is empty");
     assert_refused("train = \"\"\n", 1, "train expects FILE, but it is empty");
-    assert_refused("width = 3\nwidth = 3\n", 2, "width was set in line 1 already");
+    assert_refused("hidden-size = 3\nhidden-size = 3\n", 2, "width was set in line 1 already");
     assert_refused("train = \"a\n", 1, "no quote ends the value '\"a'");
     assert_refused("train = \"a\" b\n", 1,
                    "only a comment may follow the quote that ends a value, not 'b'");
@@ -125,7 +125,7 @@ static void errors_name_the_line_and_the_nearest_key(void **state)
 static void what_is_no_text_is_refused(void **state)
 {
     (void)state;
-    assert_refused("width = 3\ntrain = \xC3(\n", 2, "is not UTF-8 text, which a config file is");
+    assert_refused("hidden-size = 3\ntrain = \xC3(\n", 2, "is not UTF-8 text, which a config file is");
     att_settings *settings = settings_of(NULL);
     att_error err = { 0 };
     assert_int_equal(att_settings_parse(settings, "train = a\0b\n", 12, "run.conf", &err),
@@ -148,7 +148,7 @@ static void a_file_is_loaded_by_its_name(void **state)
     char path[] = "/tmp/attend-config-XXXXXX";
     int fd = mkstemp(path);
     assert_true(fd >= 0);
-    assert_int_equal(write(fd, "width = 21\nlayer = 2\n", 21), 21);
+    assert_int_equal(write(fd, "hidden-size = 21\nlayer = 2\n", 21), 21);
     close(fd);
     att_settings *settings = settings_of(NULL);
     att_error err = { 0 };

@@ -86,7 +86,7 @@ static void every_default_is_a_good_value(void **state)
 static void normalisers_are_spelt_as_attention_spells_them(void **state)
 {
     (void)state;
-    const char *const *words = att_setting_find("normaliser")->choices;
+    const char *const *words = att_setting_find("normalizer")->choices;
     int count = 0;
     for (; words[count]; count++)
         assert_string_equal(words[count], att_normalizer_name((att_normalizer)count));
@@ -100,8 +100,8 @@ static void a_setting_concerns_the_tasks_that_use_it(void **state)
     assert_false(att_setting_applies(att_setting_find("alphabet"), "pairs"));
     assert_true(att_setting_applies(att_setting_find("train"), "pairs"));
     assert_false(att_setting_applies(att_setting_find("train"), "sort"));
-    assert_true(att_setting_applies(att_setting_find("rate"), "copy"));
-    assert_false(att_setting_applies(att_setting_find("rate"), "no such task"));
+    assert_true(att_setting_applies(att_setting_find("learning-rate"), "copy"));
+    assert_false(att_setting_applies(att_setting_find("learning-rate"), "no such task"));
 }
 
 /* ---- defaults */
@@ -116,7 +116,7 @@ static void reverse_alone_is_the_handout(void **state)
     assert_int_equal(settings->attention, ATT_MECHANISM_DOT);
     assert_int_equal(settings->attention_context, ATT_ATTENTION_CONTEXT_OUTPUT);
     assert_true(settings->bidirectional);
-    assert_value(settings, "cell", "lstm");
+    assert_value(settings, "rnn-cell", "lstm");
     att_settings_free(settings);
 }
 
@@ -139,12 +139,12 @@ static void the_rate_follows_the_optimiser_unless_it_was_set(void **state)
 {
     (void)state;
     att_settings *settings = settings_of(NULL);
-    assert_value(settings, "rate", "0.001");
-    set(settings, "optimiser", "adadelta");
-    assert_value(settings, "rate", "1");
-    set(settings, "rate", "0.3");
-    set(settings, "optimiser", "sgd");
-    assert_value(settings, "rate", "0.3");
+    assert_value(settings, "learning-rate", "0.001");
+    set(settings, "optimizer", "adadelta");
+    assert_value(settings, "learning-rate", "1");
+    set(settings, "learning-rate", "0.3");
+    set(settings, "optimizer", "sgd");
+    assert_value(settings, "learning-rate", "0.3");
     att_settings_free(settings);
 }
 
@@ -152,14 +152,14 @@ static void defaults_follow_the_family_its_preset_and_other_settings(void **stat
 {
     (void)state;
     att_settings *settings = settings_of(NULL);
-    set(settings, "family", "transformer");
+    set(settings, "architecture", "transformer");
     assert_value(settings, "layers", "4");
-    assert_value(settings, "width", "128");
+    assert_value(settings, "hidden-size", "128");
     assert_value(settings, "decoder-layers", "4");
     set(settings, "preset", "base");
-    assert_value(settings, "width", "512");
+    assert_value(settings, "hidden-size", "512");
     assert_value(settings, "heads", "8");
-    assert_value(settings, "key-heads", "8");
+    assert_value(settings, "kv-heads", "8");
     assert_value(settings, "decoder-layers", "6");
     set(settings, "layers", "2");
     assert_value(settings, "decoder-layers", "2");
@@ -175,18 +175,18 @@ static void translation_is_a_transformer_on_subwords_unless_told_otherwise(void 
 {
     (void)state;
     att_settings *settings = settings_of("translate");
-    assert_value(settings, "family", "transformer");
+    assert_value(settings, "architecture", "transformer");
     assert_value(settings, "layers", "4");
-    assert_value(settings, "source-tokens", "subword");
+    assert_value(settings, "source-tokens", "bpe");
     assert_value(settings, "joint", "yes");
-    assert_value(settings, "tie", "all");
+    assert_value(settings, "tie-embeddings", "all");
     assert_value(settings, "dropout", "0.3");
     assert_value(settings, "attention-dropout", "0.1"); /* not that of the other dropout */
-    assert_value(settings, "embed-dropout", "0.3");
-    set(settings, "family", "recurrent"); /* which cannot tie all, nor learn at such a rate */
-    assert_value(settings, "tie", "no");
-    assert_value(settings, "rate", "0.001");
-    assert_value(settings, "source-tokens", "subword");
+    assert_value(settings, "embedding-dropout", "0.3");
+    set(settings, "architecture", "rnn"); /* which cannot tie all, nor learn at such a rate */
+    assert_value(settings, "tie-embeddings", "no");
+    assert_value(settings, "learning-rate", "0.001");
+    assert_value(settings, "source-tokens", "bpe");
     assert_value(settings, "dropout", "0.3");
     att_settings_free(settings);
 }
@@ -197,10 +197,10 @@ static void what_belongs_to_one_family_is_refused_in_the_other(void **state)
     static const struct {
         const char *family, *key, *value, *message;
     } rows[] = {
-        { "transformer", "cell", "gru",
+        { "transformer", "rnn-cell", "gru",
           "cell contradicts family transformer: it belongs to "
           "recurrent" },
-        { "transformer", "own", "0.5",
+        { "transformer", "scheduled-sampling", "0.5",
           "own contradicts family transformer: it belongs to "
           "recurrent" },
         { "recurrent", "heads", "8",
@@ -213,7 +213,7 @@ static void what_belongs_to_one_family_is_refused_in_the_other(void **state)
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         att_settings *settings = settings_of("reverse");
         att_error err = { 0 };
-        set(settings, "family", rows[i].family);
+        set(settings, "architecture", rows[i].family);
         assert_int_equal(att_settings_check(settings, &err), ATT_OK);
         set(settings, rows[i].key, rows[i].value);
         assert_int_equal(att_settings_check(settings, &err), ATT_BAD_INPUT);
@@ -231,7 +231,7 @@ static void values_of_every_kind_are_set_and_got(void **state)
     set(settings, "layers", "3");
     set(settings, "dropout", "0.125");
     set(settings, "attention", "coverage");
-    set(settings, "lower", "yes");
+    set(settings, "lowercase", "yes");
     set(settings, "train", "naïve file.tsv");
     assert_int_equal(settings->layers, 3);
     assert_true(settings->dropout == 0.125);
@@ -241,7 +241,7 @@ static void values_of_every_kind_are_set_and_got(void **state)
     assert_value(settings, "layers", "3");
     assert_value(settings, "dropout", "0.125");
     assert_value(settings, "attention", "coverage");
-    assert_value(settings, "lower", "yes");
+    assert_value(settings, "lowercase", "yes");
     assert_value(settings, "train", "naïve file.tsv");
     assert_value(settings, "valid", "");
     att_settings_free(settings);
@@ -284,21 +284,21 @@ static void a_value_of_the_wrong_kind_is_refused_by_its_key(void **state)
 {
     (void)state;
     assert_refused("layers", "2.5", "layers expects a whole number from 1 to 64, not '2.5'");
-    assert_refused("rate", "fast", "rate expects a number from 0 to 1000, not 'fast'");
-    assert_refused("rate", "nan", "rate expects a number from 0 to 1000, not 'nan'");
-    assert_refused("lower", "true", "lower expects yes or no, not 'true'");
+    assert_refused("learning-rate", "fast", "rate expects a number from 0 to 1000, not 'fast'");
+    assert_refused("learning-rate", "nan", "rate expects a number from 0 to 1000, not 'nan'");
+    assert_refused("lowercase", "true", "lower expects yes or no, not 'true'");
     assert_refused("train", "", "train expects FILE, but it is empty");
     assert_refused("train", "a\xFF", "train expects UTF-8");
-    assert_refused("cell", "ltsm", "cell expects rnn, gru or lstm, not 'ltsm'; did you mean lstm?");
-    assert_refused("cell", "\033[1m", "cell expects rnn, gru or lstm, not '\\x1B[1m'");
+    assert_refused("rnn-cell", "ltsm", "cell expects rnn, gru or lstm, not 'ltsm'; did you mean lstm?");
+    assert_refused("rnn-cell", "\033[1m", "cell expects rnn, gru or lstm, not '\\x1B[1m'");
 }
 
 static void a_refused_value_leaves_the_old_one(void **state)
 {
     (void)state;
     att_settings *settings = settings_of(NULL);
-    set(settings, "width", "77");
-    assert_int_equal(att_settings_set(settings, "width", "many", NULL), ATT_BAD_INPUT);
+    set(settings, "hidden-size", "77");
+    assert_int_equal(att_settings_set(settings, "hidden-size", "many", NULL), ATT_BAD_INPUT);
     assert_int_equal(settings->hidden_size, 77);
     att_settings_free(settings);
 }

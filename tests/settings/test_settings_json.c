@@ -18,7 +18,7 @@ static void everything_but_the_files_of_the_run_comes_back(void **state)
     (void)state;
     att_settings *settings = settings_of("sort"), *again = settings_of(NULL);
     set(settings, "alphabet", "aé\"\\\n");
-    set(settings, "rate", "0.0123456789012345678");
+    set(settings, "learning-rate", "0.0123456789012345678");
     set(settings, "bidirectional", "yes");
     set(settings, "seed", "9007199254740992");
     set(settings, "out", "here");
@@ -44,10 +44,10 @@ static void the_same_settings_give_the_same_bytes(void **state)
 {
     (void)state;
     att_settings *settings = settings_of("reverse"), *other = settings_of("reverse");
-    set(settings, "width", "65");
-    set(settings, "embed", "33");
-    set(other, "embed", "33");
-    set(other, "width", "65");
+    set(settings, "hidden-size", "65");
+    set(settings, "embedding-size", "33");
+    set(other, "embedding-size", "33");
+    set(other, "hidden-size", "65");
     att_string a = { 0 }, b = { 0 };
     assert_int_equal(att_settings_to_json(&a, settings, NULL), ATT_OK);
     assert_int_equal(att_settings_to_json(&b, other, NULL), ATT_OK);
@@ -62,8 +62,8 @@ static void what_the_user_set_wins_over_the_model(void **state)
 {
     (void)state;
     att_settings *settings = settings_of(NULL);
-    set(settings, "width", "7");
-    assert_int_equal(att_settings_parse(settings, "embed = 8", 9, "conf", NULL), ATT_OK);
+    set(settings, "hidden-size", "7");
+    assert_int_equal(att_settings_parse(settings, "embedding-size = 8", 9, "conf", NULL), ATT_OK);
     assert_int_equal(
         att_settings_from_json(settings, "{\"width\":1,\"embed\":2,\"layers\":3,\"task\":\"sort\"}",
                                "m", NULL),

@@ -16,20 +16,20 @@
 #include <cmocka.h>
 
 static const char *const small_settings[][2] = {
-    { "width", "12" },
-    { "embed", "8" },
+    { "hidden-size", "12" },
+    { "embedding-size", "8" },
     { "train-count", "60" },
     { "valid-count", "12" },
-    { "most-length", "6" },
-    { "batch", "64" },
+    { "max-string-length", "6" },
+    { "batch-tokens", "64" },
     { "epochs", "2" },
     { "dropout", "0.3" },
-    { "own", "0.5" },
+    { "scheduled-sampling", "0.5" },
     { "accumulate", "2" },
-    { "average", "2" },
+    { "average-checkpoints", "2" },
     { "schedule", "plateau" },
     { "warmup", "3" },
-    { "clip", "0.5" },
+    { "clip-norm", "0.5" },
     { "validate-every", "3" },
     { "save-every", "0" },
     { "plateau-patience", "1" },
@@ -62,9 +62,9 @@ static inline att_settings *small_text_new(const char *folder, const char *famil
 {
     static const char text[] = "abc abd abe. acb adb aeb! bca bda bea? cab dab eab; ";
     static const char *const all[][2] = {
-        { "width", "16" },         { "layers", "2" },         { "chunk", "6" },
-        { "batch", "18" },         { "hold-out", "0.2" },     { "epochs", "2" },
-        { "dropout", "0.3" },      { "accumulate", "2" },     { "average", "2" },
+        { "hidden-size", "16" },         { "layers", "2" },         { "sequence-length", "6" },
+        { "batch-tokens", "18" },         { "valid-fraction", "0.2" },     { "epochs", "2" },
+        { "dropout", "0.3" },      { "accumulate", "2" },     { "average-checkpoints", "2" },
         { "schedule", "plateau" }, { "validate-every", "5" }, { "save-every", "0" },
     };
     att_settings *settings;
@@ -78,9 +78,9 @@ static inline att_settings *small_text_new(const char *folder, const char *famil
     assert_int_equal(att_settings_new(&settings, "lm", NULL), ATT_OK);
     for (size_t i = 0; i < sizeof all / sizeof *all; i++)
         small_set(settings, all[i][0], all[i][1]);
-    small_set(settings, "family", family);
+    small_set(settings, "architecture", family);
     if (strcmp(family, "recurrent") == 0) /* feed it what it foretold itself, too */
-        small_set(settings, "own", "0.5");
+        small_set(settings, "scheduled-sampling", "0.5");
     small_set(settings, "train", path);
     snprintf(path, sizeof path, "%s/m.safetensors", folder);
     small_set(settings, "out", path);
@@ -107,17 +107,17 @@ static inline void small_sentences_write(const char *folder)
 static inline att_settings *small_label_new(const char *folder, const char *family)
 {
     static const char *const set[][2] = {
-        { "width", "12" },         { "dropout", "0.3" },     { "word-dropout", "0.2" },
-        { "hold-out", "0.3" },     { "batch", "60" },        { "epochs", "4" },
-        { "accumulate", "2" },     { "rate", "0.02" },       { "label-smoothing", "0.1" },
-        { "validate-every", "3" }, { "schedule", "cosine" }, { "average", "2" },
+        { "hidden-size", "12" },         { "dropout", "0.3" },     { "word-dropout", "0.2" },
+        { "valid-fraction", "0.3" },     { "batch-tokens", "60" },        { "epochs", "4" },
+        { "accumulate", "2" },     { "learning-rate", "0.02" },       { "label-smoothing", "0.1" },
+        { "validate-every", "3" }, { "schedule", "cosine" }, { "average-checkpoints", "2" },
         { "save-every", "0" },
     };
     att_settings *settings;
     char path[256];
     small_sentences_write(folder);
     assert_int_equal(att_settings_new(&settings, "classify", NULL), ATT_OK);
-    small_set(settings, "family", family);
+    small_set(settings, "architecture", family);
     for (size_t i = 0; i < sizeof set / sizeof *set; i++)
         small_set(settings, set[i][0], set[i][1]);
     snprintf(path, sizeof path, "%s/data.tsv", folder);
@@ -132,20 +132,20 @@ static inline att_settings *small_picture_new(const char *folder, const char *ta
                                               const char *family)
 {
     static const char *const all[][2] = {
-        { "width", "12" },         { "dropout", "0.3" },  { "word-dropout", "0.3" },
-        { "batch", "64" },         { "epochs", "2" },     { "accumulate", "2" },
-        { "average", "2" },        { "rate", "0.01" },    { "warmup", "3" },
+        { "hidden-size", "12" },         { "dropout", "0.3" },  { "word-dropout", "0.3" },
+        { "batch-tokens", "64" },         { "epochs", "2" },     { "accumulate", "2" },
+        { "average-checkpoints", "2" },        { "learning-rate", "0.01" },    { "warmup", "3" },
         { "validate-every", "3" }, { "save-every", "0" }, { "schedule", "plateau" },
-        { "convolutions", "1" },   { "channels", "4" },   { "layers", "1" },
+        { "conv-layers", "1" },   { "conv-channels", "4" },   { "layers", "1" },
     };
     att_settings *settings;
     char path[256];
     assert_int_equal(att_settings_new(&settings, task, NULL), ATT_OK);
-    small_set(settings, "family", family);
+    small_set(settings, "architecture", family);
     for (size_t i = 0; i < sizeof all / sizeof *all; i++)
         small_set(settings, all[i][0], all[i][1]);
     if (strcmp(family, "recurrent") == 0)
-        small_set(settings, "own", "0.5");
+        small_set(settings, "scheduled-sampling", "0.5");
     snprintf(path, sizeof path, "%s/m.safetensors", folder);
     small_set(settings, "out", path);
     return settings;
@@ -154,7 +154,7 @@ static inline att_settings *small_picture_new(const char *folder, const char *ta
 static inline att_settings *small_scenes_new(const char *folder, const char *family)
 {
     att_settings *settings = small_picture_new(folder, "shapes", family);
-    small_set(settings, "picture-size", "24");
+    small_set(settings, "image-size", "24");
     small_set(settings, "train-count", "40");
     small_set(settings, "valid-count", "6");
     return settings;
@@ -181,7 +181,7 @@ static inline att_settings *small_captions_new(const char *folder, const char *f
         fprintf(file, "%d\ta %s %s .\n", i / 2, words[i * 3 % 5], words[i * i % 5]);
     assert_int_equal(fclose(file), 0);
     small_set(settings, "train", path);
-    small_set(settings, "hold-out", "0.2");
+    small_set(settings, "valid-fraction", "0.2");
     small_set(settings, "min-count", "1");
     return settings;
 }

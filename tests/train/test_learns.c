@@ -17,8 +17,8 @@ enum { LONGEST = 12, STRINGS = 100 };
 static att_validation train(const char *folder, const char *attention)
 {
     static const char *const keys[][2] = {
-        { "most-length", "12" }, { "train-count", "3000" }, { "epochs", "12" },
-        { "rate", "0.002" },     { "batch", "256" },
+        { "max-string-length", "12" }, { "train-count", "3000" }, { "epochs", "12" },
+        { "learning-rate", "0.002" },     { "batch-tokens", "256" },
     };
     att_settings *settings;
     att_training *training;

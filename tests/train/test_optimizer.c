@@ -51,7 +51,7 @@ static void the_number_of_threads_does_not_show(void **state)
     static const char *const names[] = { "sgd", "adam", "adamw", "adadelta" };
     static float one[SIZE], many[SIZE];
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
-        att_settings *settings = settings_with("optimiser", names[i]);
+        att_settings *settings = settings_with("optimizer", names[i]);
         att_threads_set(1);
         run(one, settings);
         att_threads_set(3);
@@ -65,11 +65,11 @@ static void the_number_of_threads_does_not_show(void **state)
 static float change_by_decay(const char *optimiser, double rate)
 {
     static float with[SIZE], without[SIZE], grad[SIZE];
-    att_settings *settings = settings_with("optimiser", optimiser);
+    att_settings *settings = settings_with("optimizer", optimiser);
     float *const results[] = { without, with };
     for (int k = 0; k < 2; k++) {
         att_optimizer made;
-        assert_int_equal(att_settings_set(settings, "decay", k ? "0.1" : "0", NULL), ATT_OK);
+        assert_int_equal(att_settings_set(settings, "weight-decay", k ? "0.1" : "0", NULL), ATT_OK);
         assert_int_equal(
             att_optimizer_new(&made, (att_optimizer_kind)settings->optimizer, SIZE, NULL), ATT_OK);
         fill(results[k], 0);
@@ -96,7 +96,7 @@ static void a_first_step_of_adam_has_the_length_of_the_rate(void **state)
 {
     (void)state;
     static float value[SIZE], before[SIZE], grad[SIZE];
-    att_settings *settings = settings_with("optimiser", "adam");
+    att_settings *settings = settings_with("optimizer", "adam");
     att_optimizer made;
     assert_int_equal(att_optimizer_new(&made, ATT_OPTIMIZER_ADAM, SIZE, NULL), ATT_OK);
     fill(value, 0);

@@ -270,7 +270,7 @@ static void every_optimiser_resumes_to_the_same_bytes(void **state)
         char whole[64], broken[64];
         folder_new(whole);
         folder_new(broken);
-        attempt how = { whole, .threads = 1, .changes = { "optimiser", names[i] } };
+        attempt how = { whole, .threads = 1, .changes = { "optimizer", names[i] } };
         assert_true(finished(start(&how)));
         how.folder = broken;
         how.die_after = 7;

@@ -37,7 +37,7 @@ static void every_schedule_rises_to_the_rate_over_the_warm_up(void **state)
     static const char *const names[] = { "constant", "inverse-sqrt", "cosine", "plateau" };
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
         att_settings *settings =
-            MAKE({ "schedule", names[i] }, { "rate", "0.5" }, { "warmup", "40" });
+            MAKE({ "schedule", names[i] }, { "learning-rate", "0.5" }, { "warmup", "40" });
         check(rate_at(settings, 1), 0.5 / 40);
         check(rate_at(settings, 10), 0.125);
         check(rate_at(settings, 40), 0.5);
@@ -48,7 +48,7 @@ static void every_schedule_rises_to_the_rate_over_the_warm_up(void **state)
 static void a_constant_rate_stays(void **state)
 {
     (void)state;
-    att_settings *settings = MAKE({ "schedule", "constant" }, { "rate", "0.25" });
+    att_settings *settings = MAKE({ "schedule", "constant" }, { "learning-rate", "0.25" });
     check(rate_at(settings, 1), 0.25);
     check(rate_at(settings, 100000), 0.25);
     att_settings_free(settings);
@@ -58,7 +58,7 @@ static void the_inverse_square_root_halves_in_four_times_the_steps(void **state)
 {
     (void)state;
     att_settings *settings =
-        MAKE({ "schedule", "inverse-sqrt" }, { "rate", "1" }, { "warmup", "50" });
+        MAKE({ "schedule", "inverse-sqrt" }, { "learning-rate", "1" }, { "warmup", "50" });
     check(rate_at(settings, 200), 0.5);
     check(rate_at(settings, 800), 0.25);
     att_settings_free(settings);
@@ -67,8 +67,8 @@ static void the_inverse_square_root_halves_in_four_times_the_steps(void **state)
 static void the_cosine_falls_to_the_least_rate_at_the_end_and_stays(void **state)
 {
     (void)state;
-    att_settings *settings = MAKE({ "schedule", "cosine" }, { "rate", "1" },
-                                  { "least-rate", "0.2" }, { "warmup", "200" });
+    att_settings *settings = MAKE({ "schedule", "cosine" }, { "learning-rate", "1" },
+                                  { "min-learning-rate", "0.2" }, { "warmup", "200" });
     const double pi = acos(-1);
     for (int64_t step = 200; step <= 1000; step += 50) {
         double t = (double)(step - 200) / 800;
@@ -83,8 +83,8 @@ static void a_plateau_cuts_the_rate_after_its_patience_and_stops_at_the_least(vo
 {
     (void)state;
     att_settings *settings =
-        MAKE({ "schedule", "plateau" }, { "rate", "1" }, { "plateau-factor", "0.5" },
-             { "plateau-patience", "2" }, { "least-rate", "0.2" });
+        MAKE({ "schedule", "plateau" }, { "learning-rate", "1" }, { "plateau-factor", "0.5" },
+             { "plateau-patience", "2" }, { "min-learning-rate", "0.2" });
     att_plateau plateau = { 0 };
     static const struct {
         double loss, rate;
@@ -101,7 +101,7 @@ static void a_plateau_cuts_the_rate_after_its_patience_and_stops_at_the_least(vo
 static void own_predictions_rise_from_their_epoch_to_the_end(void **state)
 {
     (void)state;
-    att_settings *settings = MAKE({ "own", "0.4" }, { "own-from", "3" });
+    att_settings *settings = MAKE({ "scheduled-sampling", "0.4" }, { "scheduled-sampling-start", "3" });
     check(att_schedule_sampling_probability(settings, &plan, 1), 0);
     check(att_schedule_sampling_probability(settings, &plan, 200), 0);
     check(att_schedule_sampling_probability(settings, &plan, 600), 0.2);

@@ -43,14 +43,14 @@ const char bench_details[] =
 
 const option bench_options[] = {
     ROW("cpu", STRING, cpu, "SETS",
-        "instruction sets: ref,avx2,avx512, or all (default: the best)"),
-    ROW("threads", STRING, threads, "LIST", "numbers of threads (default: 1 and all): 1,2"),
-    ROW("time", REAL, seconds, "S", "seconds to give each benchmark (default 0.15)", .min = 0.001,
+        "instruction sets: scalar,avx2,avx512 or all (default: the best available)"),
+    ROW("threads", STRING, threads, "LIST", "thread counts, for example 1,2 (default: 1 and all)"),
+    ROW("time", REAL, seconds, "S", "seconds per benchmark (default 0.15)", .min = 0.001,
         .max = 1000),
-    ROW("quick", FLAG, quick, NULL, "give each a fiftieth of a second"),
-    ROW("json", FLAG, json, NULL, "write JSON, with facts about the machine"),
-    ROW("list", FLAG, list, NULL, "only name the benchmarks"),
-    ROW("ascii", FLAG, ascii, NULL, "draw with ASCII characters alone"),
+    ROW("quick", FLAG, quick, NULL, "0.02 seconds per benchmark"),
+    ROW("json", FLAG, json, NULL, "print JSON, including a description of the machine"),
+    ROW("list", FLAG, list, NULL, "list the benchmarks and exit"),
+    ROW("ascii", FLAG, ascii, NULL, "use only ASCII characters"),
     { 0 },
 };
 

@@ -27,7 +27,7 @@ const char cells_details[] =
     "property the unit that goes along with it best, chosen on the first part of the text, and\n"
     "its correlation on the rest.\n";
 
-const char *const signal_choices[] = { "usual", "hidden", "cell", NULL };
+const char *const signal_choices[] = { "auto", "hidden", "cell", NULL };
 
 #define ROW(NAME, LETTER, KIND, MEMBER, TAKES, SAYS, ...)                                          \
     {                                                                                              \
@@ -37,22 +37,23 @@ const char *const signal_choices[] = { "usual", "hidden", "cell", NULL };
 
 const option cells_options[] = {
     ROW("text", 't', STRING, text, "FILE",
-        "the text to read (- for standard input); must be given"),
-    ROW("html", 0, STRING, html, "FILE", "a page with passages coloured by the units found"),
-    ROW("json", 0, FLAG, json, NULL, "write one JSON object instead of the table"),
+        "text that the model reads ('-' is standard input); required"),
+    ROW("html", 0, STRING, html, "FILE",
+        "write an HTML page with passages colored by the activation of each unit"),
+    ROW("json", 0, FLAG, json, NULL, "print one JSON object instead of the table"),
     ROW("signal", 0, CHOICE, signal, "WHAT",
         "what is read off a unit: hidden, or cell (default where there is one)",
         .choices = signal_choices),
     ROW("held-out", 0, REAL, test_fraction, "PART",
-        "part of the text, its end, to measure on (default 0.25)", .min = 0.01, .max = 0.99),
-    ROW("most", 0, INTEGER, max_tokens, "N", "read so many tokens at most (default 1000000)",
-        .min = 1000, .max = 1e9),
-    ROW("best", 0, INTEGER, top, "N", "units of each property in the JSON (default 3)", .min = 1,
-        .max = 1000),
-    ROW("colour", 0, CHOICE, color, "WHEN", "auto (default), always or never",
+        "fraction of the text, its end, on which the correlation is measured (default 0.25)",
+        .min = 0.01, .max = 0.99),
+    ROW("max-tokens", 0, INTEGER, max_tokens, "N",
+        "maximum number of tokens to read (default 1000000)", .min = 1000, .max = 1e9),
+    ROW("top", 0, INTEGER, top, "N",
+        "number of best units per property in the JSON output (default 3)", .min = 1, .max = 1000),
+    ROW("color", 0, CHOICE, color, "WHEN", "use colors: auto (default), always or never",
         .choices = color_choices),
-    ROW("color", 0, CHOICE, color, "WHEN", NULL, .choices = color_choices),
-    ROW("ascii", 0, FLAG, ascii, NULL, "draw with ASCII characters alone"),
+    ROW("ascii", 0, FLAG, ascii, NULL, "use only ASCII characters"),
     { 0 },
 };
 

@@ -16,7 +16,8 @@ const char eval_details[] =
     "told the reference so far. Where answers are words or subwords, BLEU and chrF follow.\n"
     "\n"
     "For a language model DATA is a text; told are the loss in nats a token, bits a character and\n"
-    "perplexity, of every token but the first. With --with, a token has the mean of the models'\n"
+    "perplexity, of every token but the first. With --ensemble, a token has the mean of the "
+    "models'\n"
     "probabilities.\n"
     "\n"
     "A model that sorts is measured on lines sentence<TAB>label: accuracy, macro F1, which label\n"
@@ -37,40 +38,40 @@ const option eval_options[] = {
     { .name = "json",
       .kind = OPTION_FLAG,
       .offset = offsetof(eval_settings, json),
-      .help = "write an object instead of lines" },
+      .help = "print one JSON object" },
     { .name = "hyp",
       .kind = OPTION_STRING,
       .offset = offsetof(eval_settings, hypotheses),
       .placeholder = "FILE",
-      .help = "score these lines; no model" },
+      .help = "hypotheses to score instead of running a model, one per line" },
     { .name = "ref",
       .kind = OPTION_STRING,
       .offset = offsetof(eval_settings, reference),
       .placeholder = "FILE…",
-      .help = "with --hyp: the references, line by line" },
+      .help = "with --hyp: one or more reference files, parallel to the hypotheses" },
     { .name = "metric",
       .kind = OPTION_STRING,
       .offset = offsetof(eval_settings, metrics),
       .placeholder = "NAMES",
-      .help = "these metrics of text alone, with commas between them",
+      .help = "compute only these metrics, separated by commas",
       .model_types = TYPES_GENERATE_LINES },
     { .name = "tokenizer",
       .kind = OPTION_CHOICE,
       .offset = offsetof(eval_settings, tokenizer),
       .placeholder = "WORD",
-      .help = "what BLEU takes for words: 13a (default), none, char or intl",
+      .help = "BLEU tokenizer: 13a (default), none, char or intl",
       .choices = eval_tokenizers,
       .model_types = TYPES_GENERATE_LINES },
-    { .name = "lower",
+    { .name = "lowercase",
       .kind = OPTION_FLAG,
       .offset = offsetof(eval_settings, lowercase),
-      .help = "compare text in small letters",
+      .help = "compute metrics on lowercased text",
       .model_types = TYPES_GENERATE_LINES },
-    { .name = "resamples",
+    { .name = "bootstrap-samples",
       .kind = OPTION_INTEGER,
       .offset = offsetof(eval_settings, bootstrap_samples),
       .placeholder = "N",
-      .help = "draws for the intervals (default 1000; 0: no intervals)",
+      .help = "bootstrap samples for the 95 % confidence intervals (default 1000; 0: no intervals)",
       .min = 0,
       .max = 1e6,
       .model_types = TYPES_READ_LINES },
@@ -78,7 +79,7 @@ const option eval_options[] = {
       .kind = OPTION_STRING,
       .offset = offsetof(eval_settings, features),
       .placeholder = "FILE",
-      .help = "the pictures that the captions in DATA are of, as .npy",
+      .help = "image features of the captions in DATA, as .npy",
       .model_types = TYPE_CAPTION },
     DECODING_OPTIONS(eval_settings, TYPES_GENERATE_LINES),
     { 0 },
@@ -113,8 +114,9 @@ static exit_code eval_model(const struct verb *verb, const eval_settings *set, c
 static exit_code eval_lines(const struct verb *verb, const eval_settings *set, int count,
                             char **more)
 {
-    static const char *const of_lines[] = { "hyp",       "ref",   "json",      "metric",
-                                            "tokenizer", "lower", "resamples", NULL };
+    static const char *const of_lines[] = {
+        "hyp", "ref", "json", "metric", "tokenizer", "lowercase", "bootstrap-samples", NULL
+    };
     if (!set->hypotheses || !set->reference)
         return report_usage(verb, "--hyp and --ref belong together");
     const option *other = options_first_outside(verb, of_lines, set, &defaults);

@@ -61,31 +61,35 @@ static const char *const format_extensions[] = { ".txt", ".md", ".tex", ".html",
     }
 
 const option explain_options[] = {
-    ROW("format", 'f', CHOICE, format, "NAME", "text (default), md, latex, html or json",
-        .choices = format_choices),
-    ROW("output", 'o', STRING, output, "FILE", "write the document there; a folder: one each"),
+    ROW("format", 'f', CHOICE, format, "NAME",
+        "output format: text (default), md, latex, html or json", .choices = format_choices),
+    ROW("output", 'o', STRING, output, "FILE", "output file; if a folder, one document per sheet"),
     ROW("digits", 'd', INTEGER, digits, "N", "digits after the decimal point (default 4)", .min = 0,
         .max = 17),
-    ROW("only", 0, STRING, only, "NAME", "show only this result: a, or a.weights"),
-    ROW("row", 0, INTEGER, row, "N", "show only this row of matrices, from 1", .min = 1,
+    ROW("only", 0, STRING, only, "NAME", "show only this result, for example a or a.weights"),
+    ROW("row", 0, INTEGER, row, "N", "show only this row of every matrix, from 1", .min = 1,
         .max = 1e9),
-    ROW("head", 0, INTEGER, head, "N", "show only this head, from 1", .min = 1, .max = 1e9),
-    ROW("input", 0, STRING, input, "TEXT", "explain a head of a model, at work on this line"),
-    ROW("target", 0, STRING, target, "TEXT", "what its decoder has said; else its own answer"),
-    ROW("part", 0, CHOICE, part, "PART", "encoder (default), decoder, or cross: one to the other",
+    ROW("head", 0, INTEGER, head, "N", "show only this attention head, from 1", .min = 1,
+        .max = 1e9),
+    ROW("input", 0, STRING, input, "TEXT",
+        "explain one attention head of a model on this input line"),
+    ROW("target", 0, STRING, target, "TEXT",
+        "target sentence of the decoder (default: the model's own output)"),
+    ROW("part", 0, CHOICE, part, "PART",
+        "attention to explain: encoder self-attention (default), decoder self-attention or cross",
         .choices = part_choices),
-    ROW("layer", 0, INTEGER, layer, "N", "the head's layer, from 1 (default 1)", .min = 1,
+    ROW("layer", 0, INTEGER, layer, "N", "layer of the head, from 1 (default 1)", .min = 1,
         .max = 1e9),
-    ROW("colour", 0, CHOICE, color, "WHEN", "auto (default), always or never",
+    ROW("color", 0, CHOICE, color, "WHEN", "use colors: auto (default), always or never",
         .choices = color_choices),
-    ROW("color", 0, CHOICE, color, "WHEN", NULL, .choices = color_choices),
-    ROW("ascii", 0, FLAG, ascii, NULL, "draw with ASCII characters alone"),
-    ROW("svg", 0, STRING, svg, "FILE", "draw the maps of plot lines as SVG; of several, FILE-1, …"),
-    ROW("png", 0, STRING, png, "FILE", "the same as PNG"),
-    ROW("pdf", 0, STRING, pdf, "FILE", "the same as PDF"),
-    ROW("scale", 0, REAL, scale, "X", "pixels of a PNG to one of the SVG (default 2)", .min = 0.01,
+    ROW("ascii", 0, FLAG, ascii, NULL, "use only ASCII characters"),
+    ROW("svg", 0, STRING, svg, "FILE",
+        "write the attention maps of plot statements as SVG; several maps: FILE-1, FILE-2, …"),
+    ROW("png", 0, STRING, png, "FILE", "write the figure as PNG"),
+    ROW("pdf", 0, STRING, pdf, "FILE", "write the figure as PDF"),
+    ROW("scale", 0, REAL, scale, "X", "PNG pixels per SVG pixel (default 2)", .min = 0.01,
         .max = 100),
-    ROW("quiet", 'q', FLAG, quiet, NULL, "no document, only whether the checks passed"),
+    ROW("quiet", 'q', FLAG, quiet, NULL, "print no document, only whether the checks passed"),
     { 0 },
 };
 
@@ -103,7 +107,7 @@ static const char *conflict(const settings *set)
     if (set->target && set->part <= (int)ATT_BLOCK_ENCODER)
         return "--target is for --part decoder and cross: the encoder knows of none";
     if (set->color == COLOR_ALWAYS && !text)
-        return "--colour is for the text format";
+        return "--color is for the text format";
     return NULL;
 }
 

@@ -27,7 +27,8 @@ const char features_details[] =
     "features\n"
     "for 'attend train caption'. Rows are in the order of the photographs.\n"
     "\n"
-    "With --like, teaches the eyes instead: FILE has the features of these photographs as others\n"
+    "With --targets, teaches the eyes instead: FILE has the features of these photographs as "
+    "others\n"
     "have made them from the same grid, of any depth. What is written is the eyes with the linear\n"
     "map that gives these best, so that models trained on such features can be shown "
     "photographs.\n";
@@ -38,29 +39,31 @@ const option features_options[] = {
       .kind = OPTION_STRING,
       .offset = offsetof(settings, output),
       .placeholder = "FILE",
-      .help = "where the features go (.npy), or the eyes with --like; must be given" },
-    { .name = "like",
+      .help =
+          "output file: features (.npy), or with --targets the fitted image encoder; required" },
+    { .name = "targets",
       .kind = OPTION_STRING,
       .offset = offsetof(settings, targets),
       .placeholder = "FILE",
-      .help = "features to learn to give, .npy of [rows,cells,depth]" },
-    { .name = "rows",
+      .help =
+          "target features to fit by linear regression, .npy of shape [images, cells, channels]" },
+    { .name = "target-names",
       .kind = OPTION_STRING,
       .offset = offsetof(settings, target_names),
       .placeholder = "FILE",
-      .help = "with --like: the name of the photograph of each row, a line each (default: those\n"
-              "given, in order)" },
-    { .name = "scale",
+      .help =
+          "with --targets: the name of the photograph of each row, a line each (default: those\n"
+          "given, in order)" },
+    { .name = "target-scale",
       .kind = OPTION_STRING,
       .offset = offsetof(settings, target_scale),
       .placeholder = "FILE",
-      .help =
-          "with --like: .npy of what its numbers are multiplied by, one for each of the depth" },
+      .help = "with --targets: .npy of factors for the target features, one per channel" },
     { .name = "ridge",
       .kind = OPTION_REAL,
       .offset = offsetof(settings, ridge),
       .placeholder = "X",
-      .help = "with --like: pull of the map towards 0, in mean variances (default 0.01)",
+      .help = "with --targets: ridge (L2) penalty, in units of the mean variance (default 0.01)",
       .min = 0,
       .max = 1e6 },
     { 0 },
@@ -195,7 +198,7 @@ static att_status fit_projection(att_image_encoder *eyes, const settings *set, c
 
 /* ---- all of it */
 
-/* Photographs and eyes are read as well as what --like and its like name. */
+/* Photographs and eyes are read as well as what --targets and its like name. */
 static att_status check_output(const settings *set, char **args, size_t count, att_error *err)
 {
     const output_names output = { &set->output, 1 };
@@ -233,7 +236,7 @@ exit_code features_run(const struct verb *verb, int count, char **args)
     if (!set.output)
         return report_usage(verb, "needs --output: where the features go");
     if (!set.targets && (set.target_names || set.target_scale || set.ridge != DEFAULT_RIDGE))
-        return report_usage(verb, "--rows, --scale and --ridge are for --like");
+        return report_usage(verb, "--target-names, --scale and --ridge are for --targets");
     att_error err = { 0 };
     att_status status = check_output(&set, args, (size_t)operands, &err);
     if (status == ATT_OK)

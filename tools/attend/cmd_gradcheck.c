@@ -29,15 +29,15 @@ const option gradcheck_options[] = {
     { .name = "samples",
       .kind = OPTION_FLAG,
       .offset = offsetof(settings, samples),
-      .help = "tell of every sample, not of operations only" },
+      .help = "print every sample instead of one line per operation" },
     { .name = "json",
       .kind = OPTION_FLAG,
       .offset = offsetof(settings, json),
-      .help = "write JSON, with every sample" },
+      .help = "print JSON with every sample" },
     { .name = "list",
       .kind = OPTION_FLAG,
       .offset = offsetof(settings, list),
-      .help = "only name the operations" },
+      .help = "list the operations and exit" },
     { 0 },
 };
 

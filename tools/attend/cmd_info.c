@@ -18,7 +18,7 @@ const option info_options[] = {
     { .name = "json",
       .kind = OPTION_FLAG,
       .offset = offsetof(settings, json),
-      .help = "write one JSON object" },
+      .help = "print one JSON object" },
     { 0 },
 };
 

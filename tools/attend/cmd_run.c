@@ -6,7 +6,7 @@
 
 #include "kinds.h"
 
-static const char *const input_overflow_choices[] = { "refuse", "cut", NULL };
+static const char *const input_overflow_choices[] = { "refuse", "truncate", NULL };
 
 const char run_details[] =
     "Reads lines from standard input and writes the model's answer to each, in order, a line "
@@ -33,49 +33,50 @@ const char run_details[] =
     }
 
 const option run_options[] = {
-    ROW("prompt", STRING, prompt, "TEXT", "what a language model goes on from; '-': standard input",
+    ROW("prompt", STRING, prompt, "TEXT", "prompt of a language model; '-' is standard input",
         .model_types = TYPE_LM, .allow_empty = true),
-    ROW("length", INTEGER, max_new_tokens, "N", "tokens that it adds (default 500)", .min = 1,
-        .max = 1e9, .model_types = TYPE_LM),
-    ROW("json", FLAG, json, NULL, "an object a line: text, scores, tokens of both sides"),
-    ROW("attention", FLAG, attention, NULL, "with --json: the attention of each token too",
+    ROW("max-new-tokens", INTEGER, max_new_tokens, "N",
+        "maximum number of tokens to generate after the prompt (default 500)", .min = 1, .max = 1e9,
+        .model_types = TYPE_LM),
+    ROW("json", FLAG, json, NULL,
+        "print one JSON object per line: text, scores, source and target tokens"),
+    ROW("attention", FLAG, attention, NULL,
+        "with --json: add the attention weights of every output token",
         .model_types = TYPES_READ_LINES),
-    ROW("heads", FLAG, heads, NULL, "with --json: the attention of every layer and head too",
+    ROW("heads", FLAG, heads, NULL,
+        "with --json: add the attention weights of every layer and head",
         .model_types = TYPES_READ_LINES),
-    ROW("score", FLAG, score, NULL, "before each answer its log-probability and a tab",
+    ROW("score", FLAG, score, NULL, "print the log-probability and a tab before each output",
         .model_types = TYPES_READ_LINES),
     ROW("alignments", FLAG, alignments, NULL,
-        "after each answer a tab and i-j for source token i and answer token j, from 0",
+        "print a tab and the word alignment i-j (source-target, from 0) after each output",
         .model_types = TYPES_GENERATE_LINES),
     ROW("n-best", INTEGER, n_best, "N",
-        "the N best answers to each line, each after the line's number and its rank", .min = 1,
+        "print the N best outputs of each line, with line number and normalized score", .min = 1,
         .max = 1000, .model_types = TYPES_GENERATE_LINES),
-    ROW("nbest", INTEGER, n_best, "N", NULL, .min = 1, .max = 1000,
+    ROW("replace-unknown", FLAG, replace_unknown, NULL,
+        "replace an unknown output token by the source token with the highest attention weight",
         .model_types = TYPES_GENERATE_LINES),
-    ROW("copy-unknown", FLAG, replace_unknown, NULL,
-        "put the source token looked at most in the place of an unknown one",
-        .model_types = TYPES_GENERATE_LINES),
-    ROW("layer", INTEGER, layer, "N",
-        "whose attention is meant by all of these (default: the last)", .min = 1, .max = 1000,
-        .model_types = TYPES_GENERATE_LINES),
-    ROW("head", INTEGER, head, "N", "likewise (default: the mean of the layer's heads)", .min = 1,
+    ROW("layer", INTEGER, layer, "N", "layer whose attention weights are used (default: the last)",
+        .min = 1, .max = 1000, .model_types = TYPES_GENERATE_LINES),
+    ROW("head", INTEGER, head, "N",
+        "head whose attention weights are used (default: mean over all heads)", .min = 1,
         .max = 1000, .model_types = TYPES_GENERATE_LINES),
-    ROW("eyes", STRING, image_encoder, "FILE",
-        "look at photographs, which come after the model, with this network",
-        .model_types = TYPE_CAPTION),
-    ROW("prefix", STRING, prefix, "TEXT", "what every answer begins with",
+    ROW("image-encoder", STRING, image_encoder, "FILE",
+        "image encoder for the image files after the model", .model_types = TYPE_CAPTION),
+    ROW("prefix", STRING, prefix, "TEXT", "forced prefix of every output",
         .model_types = TYPES_GENERATE_LINES),
-    ROW("prefixes", STRING, prefixes, "FILE", "a line for each answer to begin with",
+    ROW("prefixes", STRING, prefixes, "FILE", "file with one forced prefix per input line",
         .model_types = TYPES_GENERATE_LINES),
     DECODING_OPTIONS(run_settings, TYPES_GENERATE),
-    ROW("longest", INTEGER, max_input_length, "N",
-        "tokens of a line at most (default: as many as the model can take)", .min = 1, .max = 1e9,
-        .model_types = TYPES_READ_LINES),
-    ROW("too-long", CHOICE, input_overflow, "WHAT",
-        "refuse a longer line (default), or cut it and say so", .choices = input_overflow_choices,
-        .model_types = TYPES_READ_LINES),
-    ROW("batch", INTEGER, batch_size, "N",
-        "lines at a time (default: as fits); answers stay the same", .min = 1, .max = 1e6,
+    ROW("max-input-length", INTEGER, max_input_length, "N",
+        "maximum number of tokens of an input line (default: the model's limit)", .min = 1,
+        .max = 1e9, .model_types = TYPES_READ_LINES),
+    ROW("input-overflow", CHOICE, input_overflow, "WHAT",
+        "for a longer line: refuse it (default), or truncate it and print a warning",
+        .choices = input_overflow_choices, .model_types = TYPES_READ_LINES),
+    ROW("batch-size", INTEGER, batch_size, "N",
+        "lines per batch (default: automatic); does not change the output", .min = 1, .max = 1e6,
         .model_types = TYPES_READ_LINES),
     { 0 },
 };
@@ -121,7 +122,7 @@ static const char *conflict(const run_settings *set)
     if (set->prefix && set->prefixes)
         return "--prefix is for all answers and --prefixes for each: only one of them can be";
     if (set->image_encoder && set->input_count == 0)
-        return "--eyes is for photographs, which come after the model";
+        return "--image-encoder is for photographs, which come after the model";
     if (set->score && set->json)
         return "--json has the score already";
     if (set->alignments && set->json)

@@ -19,9 +19,10 @@ const option score_options[] = {
     { .name = "json",
       .kind = OPTION_FLAG,
       .offset = offsetof(score_settings, json),
-      .help = "an object a line: text, score, tokens of both sides, score of each" },
-    DECODING_ROW(score_settings, "with", STRING, ensemble, "MODELS",
-                 "other models, with commas between them, that score together with it"),
+      .help =
+          "print one JSON object per line: text, score, source and target tokens, token scores" },
+    DECODING_ROW(score_settings, "ensemble", STRING, ensemble, "MODELS",
+                 "further models of the ensemble, separated by commas"),
     { 0 },
 };
 

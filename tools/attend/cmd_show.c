@@ -13,7 +13,8 @@ const char show_details[] =
     "of the input. With --target, draws it for an answer that is given, right or wrong. A\n"
     "Transformer looks at the input (--part encoder) and at its answer (--part decoder) likewise.\n"
     "\n"
-    "With --cell, lets a recurrent model read INPUT (- for standard input) and colours each token\n"
+    "With --cell, lets a recurrent model read INPUT (- for standard input) and colours each "
+    "token\n"
     "by what one unit does after it. With --gradients, plots how far a recurrent language model's\n"
     "loss of the last token reaches back: the norm of its gradient for each state before.\n"
     "\n"
@@ -33,45 +34,48 @@ static const char *const part_choices[] = { "cross", "encoder", "decoder", NULL 
     }
 
 const option show_options[] = {
-    ROW("target", 't', STRING, target, "TEXT", "follow this answer instead of the model's own",
+    ROW("target", 't', STRING, target, "TEXT",
+        "show the attention for this output (teacher forcing) instead of the model's own",
         .model_types = TYPES_GENERATE_LINES),
     DECODING_OPTIONS(show_settings, TYPES_GENERATE_LINES),
     ROW("part", 0, CHOICE, part, "WHICH",
-        "cross: the answer to the input (default); encoder or decoder: either to itself",
+        "attention to show: cross (default), encoder self-attention or decoder self-attention",
         .choices = part_choices, .model_types = TYPES_GENERATE_LINES),
-    ROW("layer", 0, INTEGER, layer, "N", "draw this layer of the model (default: the last)",
-        .min = 1, .max = 1000, .model_types = TYPES_GENERATE_LINES),
-    ROW("head", 0, INTEGER, head, "N", "draw this head of the layer (default: the mean of all)",
-        .min = 1, .max = 1000),
-    ROW("heads", 0, FLAG, heads, NULL, "draw every head of the layer, beside each other",
+    ROW("layer", 0, INTEGER, layer, "N", "layer to show (default: the last)", .min = 1, .max = 1000,
         .model_types = TYPES_GENERATE_LINES),
-    ROW("cell", 0, STRING, unit, "LAYER:UNIT", "colour the input by one unit of a recurrent model"),
-    ROW("signal", 0, CHOICE, signal, "WHAT",
-        "what is read off it: hidden, or cell (default where there is one)",
+    ROW("head", 0, INTEGER, head, "N", "head to show (default: mean over all heads)", .min = 1,
+        .max = 1000),
+    ROW("heads", 0, FLAG, heads, NULL, "show all heads of the layer side by side",
+        .model_types = TYPES_GENERATE_LINES),
+    ROW("cell", 0, STRING, unit, "LAYER:UNIT",
+        "color the input by the activation of one unit of an RNN"),
+    ROW("signal", 0, CHOICE, signal, "WHAT", "state to read: hidden, or cell (default for an LSTM)",
         .choices = signal_choices),
     ROW("gradients", 0, FLAG, gradients, NULL,
-        "of a language model: plot how far the last loss reaches back"),
-    ROW("json", 0, FLAG, json, NULL, "with --cell or --gradients: the numbers as a JSON object"),
-    ROW("svg", 0, STRING, svg, "FILE", "draw the map as SVG"),
-    ROW("png", 0, STRING, png, "FILE", "the same as PNG"),
-    ROW("pdf", 0, STRING, pdf, "FILE", "the same as PDF"),
-    ROW("scale", 0, REAL, scale, "X", "pixels of a PNG to one of the SVG (default 2)", .min = 0.01,
+        "plot the gradient flow of an RNN language model: the norm of the gradient of the last "
+        "loss at every earlier state"),
+    ROW("json", 0, FLAG, json, NULL,
+        "with --unit or --gradients: print the values as a JSON object"),
+    ROW("svg", 0, STRING, svg, "FILE", "write the figure as SVG"),
+    ROW("png", 0, STRING, png, "FILE", "write the figure as PNG"),
+    ROW("pdf", 0, STRING, pdf, "FILE", "write the figure as PDF"),
+    ROW("scale", 0, REAL, scale, "X", "PNG pixels per SVG pixel (default 2)", .min = 0.01,
         .max = 100),
-    ROW("html", 0, STRING, html, "FILE", "a page with the map, tokens and probabilities"),
+    ROW("html", 0, STRING, html, "FILE",
+        "write an HTML page with the attention map, tokens and probabilities"),
     ROW("digits", 'd', INTEGER, digits, "N", "digits after the decimal point (default 2)", .min = 0,
         .max = 17, .model_types = TYPES_GENERATE_LINES),
-    ROW("colour", 0, CHOICE, color, "WHEN", "auto (default), always or never",
+    ROW("color", 0, CHOICE, color, "WHEN", "use colors: auto (default), always or never",
         .choices = color_choices),
-    ROW("color", 0, CHOICE, color, "WHEN", NULL, .choices = color_choices),
-    ROW("ascii", 0, FLAG, ascii, NULL, "draw with ASCII characters alone"),
-    ROW("quiet", 'q', FLAG, quiet, NULL, "no map in the terminal, only files"),
-    ROW("picture", 0, INTEGER, image_index, "N",
-        "which of the pictures to show, from 0 (default 0)", .min = 0, .max = 1e9,
+    ROW("ascii", 0, FLAG, ascii, NULL, "use only ASCII characters"),
+    ROW("quiet", 'q', FLAG, quiet, NULL, "write files only, print nothing"),
+    ROW("image-index", 0, INTEGER, image_index, "N",
+        "index of the image in the features file, from 0 (default 0)", .min = 0, .max = 1e9,
         .model_types = TYPE_CAPTION),
-    ROW("eyes", 0, STRING, image_encoder, "FILE", "look at the photograph INPUT with this network",
+    ROW("image-encoder", 0, STRING, image_encoder, "FILE", "image encoder for the image file INPUT",
         .model_types = TYPE_CAPTION),
     ROW("features", 0, STRING, features, "FILE",
-        "the pictures as .npy (default: those that the model was validated on)",
+        "image features as .npy (default: the model's validation features)",
         .model_types = TYPE_CAPTION),
     { 0 },
 };
@@ -85,9 +89,10 @@ static att_status show_lm(const show_settings *set, const decoding *models, cons
     (void)set;
     (void)models;
     (void)input;
-    return error_set(err, ATT_BAD_INPUT, "",
-                     "a language model has no answer to draw; --cell and --gradients look inside "
-                     "a recurrent one");
+    return error_set(
+        err, ATT_BAD_INPUT, "",
+        "a language model has no answer to draw; --cell and --gradients look inside "
+        "a recurrent one");
 }
 
 static show_by_type *const show_functions[ATT_MODEL_TYPES] = { [ATT_MODEL_SEQ2SEQ] = show_seq2seq,

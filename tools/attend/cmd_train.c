@@ -24,7 +24,8 @@ const char train_details[] =
     "the same bits. Ctrl-C and SIGTERM save and leave. A --config file has a line `key = value` "
     "for\n"
     "each option; the command line wins.\n"
-    "'attend train TASK --help' lists what concerns a task, with its defaults; after --family\n"
+    "'attend train TASK --help' lists what concerns a task, with its defaults; after "
+    "--architecture\n"
     "transformer, what concerns that family. Those under Recurrent belong to the family recurrent\n"
     "alone, those under Transformer to the other.\n";
 
@@ -32,8 +33,11 @@ const option train_options[] = {
     { .name = "config",
       .kind = OPTION_STRING,
       .placeholder = "FILE",
-      .help = "read options from a file" },
-    { .name = "quiet", .short_name = 'q', .kind = OPTION_FLAG, .help = "show only the end" },
+      .help = "read options from a configuration file" },
+    { .name = "quiet",
+      .short_name = 'q',
+      .kind = OPTION_FLAG,
+      .help = "print only the final result" },
     { 0 },
 };
 

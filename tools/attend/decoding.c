@@ -20,7 +20,7 @@ const char *decoding_conflict(const decoding_options *options)
     if (ranks && options->beam <= 1 && !options->sample)
         return "penalties are for --beam, which has answers to choose from";
     if (options->max_output_length > 0 && options->min_output_length >= options->max_output_length)
-        return "--least must be below --most, which counts the end too";
+        return "--min-output-length must be below --max-output-length, which counts the end too";
     return NULL;
 }
 
@@ -53,7 +53,7 @@ static att_status load_list(decoding *out, const char *list, att_error *err)
     att_status status = out->ensemble && names ? ATT_OK : error_memory(err);
     while (status == ATT_OK && (name = strsep(&rest, ",")) != NULL) {
         status = *name ? att_model_load(&out->ensemble[out->options.ensemble_count], name, err)
-                       : error_set(err, ATT_BAD_INPUT, "--with",
+                       : error_set(err, ATT_BAD_INPUT, "--ensemble",
                                    "expects models with commas between them, not '%s'", list);
         if (status == ATT_OK)
             out->options.ensemble_count++;

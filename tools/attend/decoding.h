@@ -36,47 +36,50 @@ extern const char *const length_norm_choices[]; /* NULL-ended, in the order of a
 /* The rows, for the table of a verb whose settings are of TYPE. Models of the kinds WRITES write
  * tokens for it, one after another. */
 #define DECODING_OPTIONS(TYPE, WRITES)                                                             \
-    DECODING_ROW(TYPE, "beam", INTEGER, beam, "N", "answers followed at a time (default 1)",       \
+    DECODING_ROW(TYPE, "beam", INTEGER, beam, "N", "beam size (default 1: greedy search)",         \
                  .min = 1, .max = 1000, .model_types = WRITES),                                    \
         DECODING_ROW(TYPE, "length-norm", CHOICE, length_norm, "WORD",                             \
-                     "how length counts in a beam: mean (default), gnmt or none",                  \
+                     "length normalization of hypothesis scores: mean (default), gnmt or none",    \
                      .choices = length_norm_choices, .model_types = TYPES_GENERATE_LINES),         \
         DECODING_ROW(TYPE, "length-penalty", REAL, length_penalty, "X",                            \
-                     "the power of the length in it (default 1)", .min = 0.01, .max = 10,          \
+                     "exponent of the length in the normalization (default 1)", .min = 0.01,       \
+                     .max = 10, .model_types = TYPES_GENERATE_LINES),                              \
+        DECODING_ROW(                                                                              \
+            TYPE, "coverage-penalty", REAL, coverage_penalty, "X",                                 \
+            "weight of the coverage penalty (GNMT) for unattended source tokens (default 0)",      \
+            .min = 0, .max = 100, .model_types = TYPES_GENERATE_LINES),                            \
+        DECODING_ROW(TYPE, "no-repeat-ngram", INTEGER, no_repeat_ngram, "N",                       \
+                     "never generate the same n-gram of N tokens twice in one output", .min = 1,   \
+                     .max = 1000, .model_types = WRITES),                                          \
+        DECODING_ROW(TYPE, "min-output-length", INTEGER, min_output_length, "N",                   \
+                     "minimum output length in tokens", .min = 1, .max = 1e6,                      \
                      .model_types = TYPES_GENERATE_LINES),                                         \
-        DECODING_ROW(TYPE, "coverage-penalty", REAL, coverage_penalty, "X",                        \
-                     "against source tokens that were not looked at (default 0)", .min = 0,        \
-                     .max = 100, .model_types = TYPES_GENERATE_LINES),                             \
-        DECODING_ROW(TYPE, "no-repeat", INTEGER, no_repeat_ngram, "N",                             \
-                     "no N tokens in a row come twice in an answer", .min = 1, .max = 1000,        \
-                     .model_types = WRITES),                                                       \
-        DECODING_ROW(TYPE, "least", INTEGER, min_output_length, "N",                               \
-                     "tokens in an answer at least", .min = 1, .max = 1e6,                         \
-                     .model_types = TYPES_GENERATE_LINES),                                         \
-        DECODING_ROW(TYPE, "most", INTEGER, max_output_length, "N",                                \
-                     "and at most, the end included (default: 50 + 2 for each of the line)",       \
+        DECODING_ROW(TYPE, "max-output-length", INTEGER, max_output_length, "N",                   \
+                     "maximum output length in tokens, end token included (default: 50 + 2 per "   \
+                     "source token)",                                                              \
                      .min = 1, .max = 1e6, .model_types = TYPES_GENERATE_LINES),                   \
-        DECODING_ROW(TYPE, "least-factor", REAL, min_length_ratio, "X",                            \
-                     "so many at least for each token of the source", .min = 0, .max = 1000,       \
-                     .model_types = TYPES_GENERATE_LINES),                                         \
-        DECODING_ROW(TYPE, "most-factor", REAL, max_length_ratio, "X", "and at most",              \
-                     .min = 0.001, .max = 1000, .model_types = TYPES_GENERATE_LINES),              \
+        DECODING_ROW(TYPE, "min-length-ratio", REAL, min_length_ratio, "X",                        \
+                     "minimum output length as a multiple of the source length", .min = 0,         \
+                     .max = 1000, .model_types = TYPES_GENERATE_LINES),                            \
+        DECODING_ROW(TYPE, "max-length-ratio", REAL, max_length_ratio, "X",                        \
+                     "maximum output length as a multiple of the source length", .min = 0.001,     \
+                     .max = 1000, .model_types = TYPES_GENERATE_LINES),                            \
         DECODING_ROW(TYPE, "sample", FLAG, sample, NULL,                                           \
-                     "draw each token instead of taking the most probable",                        \
-                     .model_types = WRITES),                                                       \
+                     "sample each token from the model's distribution", .model_types = WRITES),    \
         DECODING_ROW(TYPE, "temperature", REAL, temperature, "X",                                  \
-                     "with --sample: below 1 surer, above 1 wilder (default 1)", .min = 0.01,      \
-                     .max = 100, .model_types = WRITES),                                           \
-        DECODING_ROW(TYPE, "top-k", INTEGER, top_k, "N",                                           \
-                     "with --sample: draw from the N most probable alone", .min = 1, .max = 1e6,   \
+                     "with --sample: softmax temperature (default 1)", .min = 0.01, .max = 100,    \
                      .model_types = WRITES),                                                       \
+        DECODING_ROW(TYPE, "top-k", INTEGER, top_k, "N",                                           \
+                     "with --sample: sample from the N most probable tokens", .min = 1,            \
+                     .max = 1e6, .model_types = WRITES),                                           \
         DECODING_ROW(TYPE, "top-p", REAL, top_p, "X",                                              \
-                     "with --sample: from those that have this probability together",              \
+                     "with --sample: nucleus sampling from the smallest set of tokens with total " \
+                     "probability X",                                                              \
                      .min = 0.001, .max = 1, .model_types = WRITES),                               \
-        DECODING_ROW(TYPE, "seed", INTEGER, seed, "N", "with --sample: another seed, other draws", \
-                     .min = 0, .max = 1e15, .model_types = WRITES),                                \
-        DECODING_ROW(TYPE, "with", STRING, ensemble, "MODELS",                                     \
-                     "other models, with commas between them, that answer together with it")
+        DECODING_ROW(TYPE, "seed", INTEGER, seed, "N", "with --sample: random seed", .min = 0,     \
+                     .max = 1e15, .model_types = WRITES),                                          \
+        DECODING_ROW(TYPE, "ensemble", STRING, ensemble, "MODELS",                                 \
+                     "further models of the ensemble, separated by commas")
 
 /* What contradicts what; NULL: nothing. */
 const char *decoding_conflict(const decoding_options *options);
@@ -88,7 +91,7 @@ typedef struct decoding {
     att_decoding_options options;
 } decoding;
 
-/* Loads the model at `path` and those of --with. To be closed on failure too. */
+/* Loads the model at `path` and those of --ensemble. To be closed on failure too. */
 att_status decoding_open(decoding *out, const decoding_options *options, const char *path,
                          att_error *err);
 void decoding_close(decoding *models);

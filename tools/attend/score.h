@@ -7,7 +7,7 @@
 #include "decoding.h"
 
 typedef struct score_settings {
-    decoding_options decoding; /* of which --with alone can be given */
+    decoding_options decoding; /* of which --ensemble alone can be given */
     bool json;
 } score_settings;
 

@@ -156,10 +156,11 @@ static att_status show_image(const show_settings *set, const decoding *models, c
 {
     att_tensor seen;
     if (!path || set->features || set->image_index > 0)
-        return error_set(err, ATT_BAD_INPUT, "--eyes",
-                         path ? "the photograph itself is looked at: --features and --picture are "
-                                "for pictures that were seen before"
-                              : "looks at a photograph, and none is given");
+        return error_set(
+            err, ATT_BAD_INPUT, "--image-encoder",
+            path ? "the photograph itself is looked at: --features and --image-index are "
+                   "for pictures that were seen before"
+                 : "looks at a photograph, and none is given");
     att_status status = images_encode_with(&seen, set->image_encoder, &path, 1, err);
     if (status != ATT_OK)
         return status;
@@ -178,7 +179,7 @@ att_status show_caption(const show_settings *set, const decoding *models, const 
     if (status != ATT_OK)
         return status;
     if (set->image_index >= all.shape[0])
-        status = error_set(err, ATT_BAD_INPUT, "--picture", "there are %" PRId64 ", from 0",
+        status = error_set(err, ATT_BAD_INPUT, "--image-index", "there are %" PRId64 ", from 0",
                            all.shape[0]);
     else
         status = att_tensor_slice(&one, &all, 0, set->image_index, 1, err);

@@ -25,12 +25,11 @@ bool show_inspects_units(const show_settings *set)
 exit_code show_units_check(const struct verb *verb, const show_settings *set,
                            const show_settings *usual)
 {
-    static const char *const of_cell[] = { "cell",  "signal", "json", "svg",    "png",
-                                           "pdf",   "scale",  "html", "colour", "color",
-                                           "ascii", "quiet",  NULL };
-    static const char *const of_gradients[] = { "gradients", "with",  "json",  "svg",
-                                                "png",       "pdf",   "scale", "colour",
-                                                "color",     "ascii", "quiet", NULL };
+    static const char *const of_cell[] = { "cell",  "signal", "json",  "svg",   "png",   "pdf",
+                                           "scale", "html",   "color", "ascii", "quiet", NULL };
+    static const char *const of_gradients[] = { "gradients", "ensemble", "json",  "svg",
+                                                "png",       "pdf",      "scale", "color",
+                                                "ascii",     "quiet",    NULL };
     const option *other =
         options_first_outside(verb, set->unit ? of_cell : of_gradients, set, usual);
     if (other)
@@ -138,8 +137,8 @@ att_status show_unit(const show_settings *set, const decoding *models, const cha
     att_unit_activations *watched = NULL;
     unit_output what = { 0 };
     if (!parse_unit(&unit, set->unit))
-        return error_set(err, ATT_BAD_INPUT, "--cell", "'%s' is not LAYER:UNIT, two numbers from 1",
-                         set->unit);
+        return error_set(err, ATT_BAD_INPUT, "--cell",
+                         "'%s' is not LAYER:UNIT, two numbers from 1", set->unit);
     att_status status = read_input(&text, input, err);
     if (status == ATT_OK)
         status = att_model_unit_activations(&watched, models->model, text.data, text.length, unit,
@@ -186,10 +185,11 @@ static att_status compute_flows(gradient_flows *out, const decoding *models, con
             return status;
         out->count++;
         if (att_gradient_flow_count(out->flows[i]) != att_gradient_flow_count(out->flows[0]))
-            return error_set(err, ATT_BAD_INPUT, "--with", "the models split the text differently");
+            return error_set(err, ATT_BAD_INPUT, "--ensemble",
+                             "the models split the text differently");
         for (size_t k = 0; k < att_gradient_flow_layers(out->flows[i]); k++) {
             if (out->curve_count == ATT_PLOT_CURVES)
-                return error_set(err, ATT_BAD_INPUT, "--with", "more than %d layers to plot",
+                return error_set(err, ATT_BAD_INPUT, "--ensemble", "more than %d layers to plot",
                                  ATT_PLOT_CURVES);
             out->curves[out->curve_count++] = att_gradient_flow_get(out->flows[i], k);
         }

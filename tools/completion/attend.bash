@@ -2,33 +2,33 @@
 
 _attend_verbs='explain train run eval score show cells info import features bench gradcheck help'
 _attend_explain='--format --output --digits --only --row --head --input --target --part --layer
---colour --ascii --svg --png --pdf --scale --quiet --help'
+--color --ascii --svg --png --pdf --scale --quiet --help'
 _attend_train='--config --quiet --train --source --target --valid --valid-source
---valid-target --hold-out --align --alphabet --least-length --most-length --train-count
---valid-count --source-tokens --target-tokens --subwords --joint --lower --min-count
---max-length --tokens --chunk --family --layers --width --positions --positions-join --tie --start --cell
---embed --bidirectional --attention --normaliser --feed --window --preset --decoder-layers
---heads --key-heads --feed-forward --norm --norm-kind --activation --residuals --scale --embed-scale
---biases --attention-dropout --embed-dropout --features --valid-features --features-scale --picture-rows
---picture-columns --picture-depth --picture-size --convolutions --channels --picture-positions --picture-start
---least-window --most-window --pool --pool-score --pool-heads
---dropout --word-dropout --label-smoothing --own --own-from
---align-weight --optimiser --rate --momentum --beta1 --beta2 --rho --epsilon --decay --clip
---schedule --warmup --least-rate --plateau-factor --plateau-patience --epochs --steps
---batch --accumulate --validate-every --best-by --patience --average --seed --data-seed
+--valid-target --valid-fraction --guided-alignment --alphabet --min-string-length --max-string-length --train-count
+--valid-count --source-tokens --target-tokens --bpe-merges --joint --lowercase --min-count
+--max-length --tokens --sequence-length --architecture --layers --hidden-size --positions --positions-join --tie-embeddings --init-range --rnn-cell
+--embedding-size --bidirectional --attention --normalizer --attention-context --attention-window --preset --decoder-layers
+--heads --kv-heads --ffn-size --norm --norm-kind --activation --residuals --attention-scale --embedding-scale
+--biases --attention-dropout --embedding-dropout --features --valid-features --features-scale --image-rows
+--image-columns --image-depth --image-size --conv-layers --conv-channels --image-positions --init-from-image
+--min-window --max-window --pool --pool-score --pool-heads
+--dropout --word-dropout --label-smoothing --scheduled-sampling --scheduled-sampling-start
+--guided-alignment-weight --optimizer --learning-rate --momentum --beta1 --beta2 --rho --epsilon --weight-decay --clip-norm
+--schedule --warmup --min-learning-rate --plateau-factor --plateau-patience --epochs --steps
+--batch-tokens --accumulate --validate-every --best-metric --patience --average-checkpoints --seed --data-seed
 --out --save-every --log --resume --help'
-_attend_decoding='--beam --length-norm --length-penalty --coverage-penalty --no-repeat --least --most
---least-factor --most-factor --sample --temperature --top-k --top-p --seed --with'
-_attend_run="$_attend_decoding --json --attention --heads --score --alignments --n-best --copy-unknown
---layer --head --eyes --prefix --prefixes --prompt --length --longest --too-long --batch --help"
-_attend_eval="$_attend_decoding --json --hyp --ref --metric --tokenizer --lower --resamples --features --help"
-_attend_score='--json --with --help'
+_attend_decoding='--beam --length-norm --length-penalty --coverage-penalty --no-repeat --min-output-length --max-output-length
+--min-length-ratio --max-length-ratio --sample --temperature --top-k --top-p --seed --ensemble'
+_attend_run="$_attend_decoding --json --attention --heads --score --alignments --n-best --replace-unknown
+--layer --head --image-encoder --prefix --prefixes --prompt --max-new-tokens --max-input-length --input-overflow --batch-size --help"
+_attend_eval="$_attend_decoding --json --hyp --ref --metric --tokenizer --lowercase --bootstrap-samples --features --help"
+_attend_score='--json --ensemble --help'
 _attend_show="$_attend_decoding --target --part --layer --head --heads --cell --signal --gradients --json --svg --png --pdf --html
---scale --digits --colour --ascii --quiet --help --picture --features --eyes"
-_attend_cells='--text --html --json --signal --held-out --most --best --colour --ascii --help'
+--scale --digits --color --ascii --quiet --help --image-index --features --image-encoder"
+_attend_cells='--text --html --json --signal --held-out --max-tokens --top --color --ascii --help'
 _attend_info='--json --help'
-_attend_import='--output --tokens --tokeniser --help'
-_attend_features='--output --like --rows --scale --ridge --help'
+_attend_import='--output --tokens --tokenizer --help'
+_attend_features='--output --targets --target-names --target-scale --ridge --help'
 _attend_formats='ctranslate2 g2p llama2c squeezenet'
 _attend_bench='--cpu --threads --time --quick --json --list --ascii --help'
 _attend_gradcheck='--samples --json --list --help'
@@ -41,8 +41,8 @@ _attend_words() {
 # Whether the word before is an option of decoding that a number follows.
 _attend_decoding_value() {
     case $prev in
-    --beam | --length-penalty | --coverage-penalty | --no-repeat | --least | --most) ;;
-    --least-factor | --most-factor | --temperature | --top-k | --top-p | --seed) ;;
+    --beam | --length-penalty | --coverage-penalty | --no-repeat | --min-output-length | --max-output-length) ;;
+    --min-length-ratio | --max-length-ratio | --temperature | --top-k | --top-p | --seed) ;;
     *) return 1 ;;
     esac
 }
@@ -72,7 +72,7 @@ _attend() {
     explain)
         case $prev in
         --format | -f) _attend_words 'text md latex html json' ;;
-        --colour) _attend_words 'auto always never' ;;
+        --color) _attend_words 'auto always never' ;;
         --svg) _attend_files svg ;;
         --png) _attend_files png ;;
         --pdf) _attend_files pdf ;;
@@ -91,31 +91,31 @@ _attend() {
         case $prev in
         --source-tokens) _attend_words 'char word subword byte space line' ;;
         --target-tokens) _attend_words 'char word subword byte space line' ;;
-        --cell) _attend_words 'rnn gru lstm' ;;
+        --rnn-cell) _attend_words 'vanilla gru lstm' ;;
         --attention)
             _attend_words 'none fixed dot scaled general additive concat location local coverage'
             ;;
-        --normaliser) _attend_words 'softmax mean sparsemax entmax sigmoid sum none' ;;
-        --feed) _attend_words 'output state both' ;;
+        --normalizer) _attend_words 'softmax mean sparsemax entmax sigmoid sum none' ;;
+        --attention-context) _attend_words 'output state both' ;;
         --positions) _attend_words 'none sinusoidal learned' ;;
         --positions-join) _attend_words 'add concat' ;;
-        --family) _attend_words 'recurrent transformer convolution' ;;
+        --architecture) _attend_words 'recurrent transformer convolution' ;;
         --pool) _attend_words 'stop last mean max attention' ;;
         --pool-score) _attend_words 'dot scaled additive' ;;
         --tokens) _attend_words 'char word subword byte' ;;
         --norm-kind) _attend_words 'layer rms' ;;
-        --optimiser) _attend_words 'sgd adam adamw adadelta' ;;
+        --optimizer) _attend_words 'sgd adam adamw adadelta' ;;
         --schedule) _attend_words 'constant inverse-sqrt cosine plateau' ;;
-        --best-by) _attend_words 'tokens lines loss bleu' ;;
+        --best-metric) _attend_words 'tokens lines loss bleu' ;;
         --config | --train | --source | --target | --valid | --valid-source | \
-            --valid-target | --align | --out | --log | --resume) _attend_files '' ;;
-        --hold-out | --alphabet | --least-length | --most-length | --train-count | \
-            --valid-count | --subwords | --chunk | --min-count | --max-length | --layers | --width | --embed | \
-            --window | --least-window | --most-window | --start | --pool-heads | --picture-rows | --picture-columns | --picture-depth | --picture-size | --convolutions | --channels | --word-dropout | --dropout | --label-smoothing | --own | --own-from | \
-            --align-weight | --rate | --momentum | --beta1 | --beta2 | --rho | --epsilon | \
-            --decay | --clip | --warmup | --least-rate | --plateau-factor | \
-            --plateau-patience | --epochs | --steps | --batch | --accumulate | \
-            --validate-every | --patience | --average | --seed | --data-seed | --save-every) COMPREPLY=() ;;
+            --valid-target | --guided-alignment | --out | --log | --resume) _attend_files '' ;;
+        --valid-fraction | --alphabet | --min-string-length | --max-string-length | --train-count | \
+            --valid-count | --bpe-merges | --sequence-length | --min-count | --max-length | --layers | --hidden-size | --embedding-size | \
+            --attention-window | --min-window | --max-window | --init-range | --pool-heads | --image-rows | --image-columns | --image-depth | --image-size | --conv-layers | --conv-channels | --word-dropout | --dropout | --label-smoothing | --scheduled-sampling | --scheduled-sampling-start | \
+            --guided-alignment-weight | --learning-rate | --momentum | --beta1 | --beta2 | --rho | --epsilon | \
+            --weight-decay | --clip-norm | --warmup | --min-learning-rate | --plateau-factor | \
+            --plateau-patience | --epochs | --steps | --batch-tokens | --accumulate | \
+            --validate-every | --patience | --average-checkpoints | --seed | --data-seed | --save-every) COMPREPLY=() ;;
         *)
             if [[ $cur == -* ]]; then
                 _attend_words "$_attend_train"
@@ -128,10 +128,10 @@ _attend() {
     run)
         case $prev in
         --length-norm) _attend_words 'mean gnmt none' ;;
-        --too-long) _attend_words 'refuse cut' ;;
-        --with) _attend_files safetensors ;;
+        --input-overflow) _attend_words 'refuse cut' ;;
+        --ensemble) _attend_files safetensors ;;
         --prefixes) _attend_files '' ;;
-        --n-best | --layer | --head | --prefix | --prompt | --length | --longest | --batch) COMPREPLY=() ;;
+        --n-best | --layer | --head | --prefix | --prompt | --max-new-tokens | --max-input-length | --batch-size) COMPREPLY=() ;;
         *)
             if _attend_decoding_value; then
                 COMPREPLY=()
@@ -149,8 +149,8 @@ _attend() {
         --hyp | --ref) _attend_files '' ;;
         --metric) _attend_words 'bleu chrf chrf++ ter wer per cer exact bleu-1 bleu-2 bleu-3 bleu-4 cider' ;;
         --tokenizer) _attend_words '13a none char intl' ;;
-        --resamples) COMPREPLY=() ;;
-        --with) _attend_files safetensors ;;
+        --bootstrap-samples) COMPREPLY=() ;;
+        --ensemble) _attend_files safetensors ;;
         *)
             if _attend_decoding_value; then
                 COMPREPLY=()
@@ -172,9 +172,9 @@ _attend() {
     show)
         case $prev in
         --part) _attend_words 'cross encoder decoder' ;;
-        --colour) _attend_words 'auto always never' ;;
+        --color) _attend_words 'auto always never' ;;
         --length-norm) _attend_words 'mean gnmt none' ;;
-        --with) _attend_files safetensors ;;
+        --ensemble) _attend_files safetensors ;;
         --svg | --png | --pdf | --html) _attend_files "${prev#--}" ;;
         --signal) _attend_words 'usual hidden cell' ;;
         --target | --layer | --head | --cell | --scale | --digits) COMPREPLY=() ;;
@@ -191,11 +191,11 @@ _attend() {
         ;;
     cells)
         case $prev in
-        --colour) _attend_words 'auto always never' ;;
+        --color) _attend_words 'auto always never' ;;
         --signal) _attend_words 'usual hidden cell' ;;
         --text) _attend_files '' ;;
         --html) _attend_files html ;;
-        --held-out | --most | --best) COMPREPLY=() ;;
+        --held-out | --max-tokens | --top) COMPREPLY=() ;;
         *)
             if [[ $cur == -* ]]; then
                 _attend_words "$_attend_cells"

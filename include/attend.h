@@ -64,6 +64,7 @@ typedef enum att_status {
     ATT_NO_MEMORY,   /* an allocation failed */
     ATT_SYSTEM,      /* the operating system refused: reading, writing, renaming */
     ATT_UNSUPPORTED, /* this build lacks the library that the feature needs */
+    ATT_CANCELLED,   /* the caller's att_callback returned false */
 } att_status;
 
 /* The detail of a failure. `message` is one sentence without a final full stop or newline;
@@ -84,6 +85,20 @@ ATT_API const char *att_status_name(att_status status);
 /* The one of `count` known words that `word` was probably meant to be, whatever its case, or NULL
  * where none is near: for "did you mean" in messages. */
 ATT_API const char *att_suggest(const char *word, const char *const *known, size_t count);
+
+/* Progress and cancel. Every call that can take longer than a second takes an att_callback, in its
+ * options or as an argument; NULL where none is wanted. It is called on the caller's thread, at
+ * least every 0.1 seconds and never more often than every 0.02. Returning false cancels: the call
+ * returns ATT_CANCELLED as soon as the step under way is complete, releases what it made, and
+ * leaves every object that it was given usable. The callback may not call the library with the
+ * objects that the running call uses, except where a call says so. */
+typedef struct att_progress {
+    size_t size;       /* of this struct, as the library knows it: new fields are added at the end */
+    const char *phase; /* what is being done: "training", "loading", "generating", … */
+    int64_t done;      /* units of work completed, */
+    int64_t total;     /* of so many; 0: not known */
+} att_progress;
+typedef bool att_callback(void *context, const att_progress *progress);
 
 /* ---------------------------------------------------------------- 2. Text */
 

@@ -3,6 +3,7 @@
 #include "base/parallel.h"
 
 #include "base/error.h"
+#include "base/progress.h"
 #include "base/thread_pool.h"
 
 #include <sched.h>
@@ -66,6 +67,7 @@ static void run_range(void *context, int64_t index)
     const parallel_loop *w = context;
     int64_t begin = index * w->grain;
     w->body(w->context, begin, w->count - begin > w->grain ? begin + w->grain : w->count);
+    att_progress_poll(); /* does something on the calling thread alone */
 }
 
 void att_parallel_for(int64_t count, int64_t grain,

@@ -51,7 +51,7 @@ static void text_scene_new(text_scene *s, const variant *row)
         "the cat sat on the mat and the rat sat on the cat, and the bat that the cat saw "
         "sat on the rat. one day the bat had had it and flew at the cat; the rat ran on.\n";
     static const char *const small[] = { "hidden-size",   "10",    "embedding-size", "6",        "sequence-length",
-                                         "8",       "batch", "24",    "valid-fraction", "0.3",
+                                         "8",       "batch-tokens", "24",    "valid-fraction", "0.3",
                                          "dropout", "0",     NULL };
     att_error err = { 0 };
     *s = (text_scene){ 0 };
@@ -316,9 +316,9 @@ static void assert_refused(const char *key, const char *value, const char *messa
 static void what_a_text_has_no_use_for_is_refused(void **state)
 {
     (void)state;
-    assert_refused("tie-embeddings", "all", "tie all needs a source: take output");
+    assert_refused("tie-embeddings", "all", "tie-embeddings all needs a source vocabulary: use output");
     assert_refused("positions", "learned",
-                   "positions needs family transformer: a text has no end to count up to");
+                   "positions needs architecture transformer: an RNN language model has no maximum length");
 }
 
 int main(void)

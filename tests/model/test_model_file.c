@@ -230,7 +230,7 @@ static void a_file_that_claims_to_be_huge_is_refused_at_once(void **state)
     scene_new(&s, NULL, 0);
     att_bundle *bundle = bundle_of(&s);
     assert_int_equal(att_bundle_meta_set(bundle, "attend.settings",
-                                         "{\"task\":\"reverse\",\"width\":65536,\"layers\":64}",
+                                         "{\"task\":\"reverse\",\"hidden-size\":65536,\"layers\":64}",
                                          NULL),
                      ATT_OK);
     att_model *model;

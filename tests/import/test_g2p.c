@@ -134,7 +134,7 @@ static void info_tells_where_it_came_from_and_not_how_it_was_trained(void **stat
     assert_null(strstr(text.data, "optimiser"));
     text.length = 0;
     assert_int_equal(att_model_info(&text, model, true, NULL), ATT_OK);
-    assert_non_null(strstr(text.data, "\"imported\":{\"format\":\"g2p\",\"weights\":\"float32\"}"));
+    assert_non_null(strstr(text.data, "\"import\":{\"format\":\"g2p\",\"weights\":\"float32\"}"));
     att_string_free(&text);
     att_model_free(model);
     att_bundle_free(bundle);

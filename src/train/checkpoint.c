@@ -127,12 +127,13 @@ static att_status add_blocks(att_bundle *bundle, const att_training *training, a
     return status;
 }
 
-static att_status add_model(att_bundle *bundle, const att_training *training, att_error *err)
+static att_status add_model(att_bundle *bundle, const att_training *training, double temperature,
+                            att_error *err)
 {
     att_string record = { 0 };
     att_status status = att_training_state_to_json(&record, &training->state, err);
     if (status == ATT_OK)
-        status = att_model_to_bundle(bundle, training->model, record.data, err);
+        status = att_model_to_bundle(bundle, training->model, temperature, record.data, err);
     att_string_free(&record);
     return status;
 }
@@ -146,7 +147,7 @@ att_status att_checkpoint_save(const att_training *training, att_error *err)
                         (long long)training->state.step);
     att_bundle *bundle;
     ATT_TRY(att_bundle_new(&bundle, err));
-    att_status status = add_model(bundle, training, err);
+    att_status status = add_model(bundle, training, 1, err);
     if (status == ATT_OK)
         status = add_blocks(bundle, training, err);
     if (status == ATT_OK)
@@ -158,13 +159,14 @@ att_status att_checkpoint_save(const att_training *training, att_error *err)
 }
 
 /* The model is written with its block exchanged for `values`. */
-att_status att_training_save_model(const att_training *training, float *values, att_error *err)
+att_status att_training_save_model(const att_training *training, float *values, double temperature,
+                                   att_error *err)
 {
     att_bundle *bundle;
     ATT_TRY(att_bundle_new(&bundle, err));
     float *own = training->model->params.value;
     training->model->params.value = values;
-    att_status status = add_model(bundle, training, err);
+    att_status status = add_model(bundle, training, temperature, err);
     if (status == ATT_OK)
         status = att_safetensors_save(bundle, training->model_path.data, err);
     training->model->params.value = own;

@@ -44,8 +44,10 @@ att_status att_checkpoint_save(const att_training *training, att_error *err);
 att_status att_checkpoint_load(att_training *training, const att_bundle *bundle, const char *name,
                                att_error *err);
 
-/* Writes a model whose parameters are `values` [size]. */
-att_status att_training_save_model(const att_training *training, float *values, att_error *err);
+/* Writes a model whose parameters are `values` [size], with the temperature that calibrates a
+ * classifier (1: none). */
+att_status att_training_save_model(const att_training *training, float *values, double temperature,
+                                   att_error *err);
 
 /* ---- resume.c */
 

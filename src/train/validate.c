@@ -114,14 +114,10 @@ static att_status fit_temperature(double *out, att_training *training, att_error
  * taken up. */
 static att_status save_best(att_training *training, att_error *err)
 {
-    att_model *model = training->model;
     double temperature = 1;
-    if (att_model_type_get(model) == ATT_MODEL_CLASSIFIER)
+    if (att_model_type_get(training->model) == ATT_MODEL_CLASSIFIER)
         ATT_TRY(fit_temperature(&temperature, training, err));
-    model->temperature = temperature;
-    att_status status = att_training_save_model(training, training->best_params, err);
-    model->temperature = 1;
-    return status;
+    return att_training_save_model(training, training->best_params, temperature, err);
 }
 
 /* Whoever asked to go on is asked through this, so that a no is remembered. */

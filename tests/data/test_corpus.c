@@ -332,7 +332,7 @@ static void alignments_go_with_their_targets(void **state)
 {
     (void)state;
     put("f", "a b c\tx y\n\nd\tz w v\n");
-    put("guided-alignment", "0-0 2-1 1-1\n9-9\n0-2\n"); /* that of an empty line does not matter */
+    put("align", "0-0 2-1 1-1\n9-9\n0-2\n"); /* that of an empty line does not matter */
     pairs got = read_pairs(&(att_pair_files){ .tsv = "f", .alignment = "align" },
                            ATT_TOKENIZER_SPACE, (att_pair_read_options){ 0 });
     static const int32_t expected[] = { 0, 1, -1, -1, 0 };
@@ -363,7 +363,7 @@ static void bad_alignments_are_refused_with_their_line(void **state)
         assert_refused(&(att_pair_files){ .tsv = "f", .alignment = "align" }, "align", 2,
                        cases[i].message);
     }
-    put("guided-alignment", "0-0\n");
+    put("align", "0-0\n");
     assert_refused(&(att_pair_files){ .tsv = "f", .alignment = "align" }, "align", 0,
                    "has 1 line and f has 2: they belong together line by line");
 }
@@ -431,7 +431,7 @@ static void every_allocation_may_fail(void **state)
 {
     (void)state;
     put("f", "ab\tx\né\tyz\n\n");
-    put("guided-alignment", "0-0\n0-1\n\n");
+    put("align", "0-0\n0-1\n\n");
     every_allocation_fails(read_aligned, NULL, 100);
 }
 

@@ -41,7 +41,7 @@ static void append(att_string *out, const att_vocab *words, const att_corpus *co
 static void the_tokens_of_a_text_stand_for_the_text(void **state)
 {
     (void)state;
-    static const char *const kinds[] = { "char", "word", "subword", "byte" };
+    static const char *const kinds[] = { "char", "word", "bpe", "byte" };
     char path[64];
     att_string text = { 0 };
     for (int i = 0; i < 20; i++)

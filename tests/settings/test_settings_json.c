@@ -63,11 +63,12 @@ static void what_the_user_set_wins_over_the_model(void **state)
     (void)state;
     att_settings *settings = settings_of(NULL);
     set(settings, "hidden-size", "7");
-    assert_int_equal(att_settings_parse(settings, "embedding-size = 8", 9, "conf", NULL), ATT_OK);
-    assert_int_equal(
-        att_settings_from_json(settings, "{\"width\":1,\"embed\":2,\"layers\":3,\"task\":\"sort\"}",
-                               "m", NULL),
-        ATT_OK);
+    assert_int_equal(att_settings_parse(settings, "embedding-size = 8", 18, "conf", NULL), ATT_OK);
+    assert_int_equal(att_settings_from_json(
+                         settings,
+                         "{\"hidden-size\":1,\"embedding-size\":2,\"layers\":3,\"task\":\"sort\"}",
+                         "m", NULL),
+                     ATT_OK);
     assert_int_equal(settings->hidden_size, 7);
     assert_int_equal(settings->embedding_size, 8);
     assert_int_equal(settings->layers, 3);
@@ -82,12 +83,13 @@ static void what_is_no_good_is_refused(void **state)
     (void)state;
     assert_refused("", "its settings are no JSON object");
     assert_refused("[]", "its settings are no JSON object");
-    assert_refused("{\"width\":1", "its settings are no JSON object");
-    assert_refused("{\"width\":1,\"width\":1}", "its settings are no JSON object");
-    assert_refused("{\"width\":[1]}", "the setting 'width' is no plain value");
-    assert_refused("{\"width\":1.5}", "width expects a whole number from 1 to 65536, not '1.5'");
+    assert_refused("{\"hidden-size\":1", "its settings are no JSON object");
+    assert_refused("{\"hidden-size\":1,\"hidden-size\":1}", "its settings are no JSON object");
+    assert_refused("{\"hidden-size\":[1]}", "the setting 'hidden-size' is no plain value");
+    assert_refused("{\"hidden-size\":1.5}",
+                   "hidden-size expects a whole number from 1 to 65536, not '1.5'");
     assert_refused("{\"a\\u001bb\":1}", "unknown setting 'a\\x1Bb'");
-    assert_refused("{\"lower\":\"maybe\"}", "lower expects yes or no, not 'maybe'");
+    assert_refused("{\"lowercase\":\"maybe\"}", "lowercase expects yes or no, not 'maybe'");
 }
 
 int main(void)

@@ -159,7 +159,7 @@ static void a_vocabulary_of_parts_comes_back_from_json(void **state)
     att_ids ids = { 0 };
     assert_int_equal(att_vocab_from_sentencepiece(&vocab, make(texts, COUNT(texts)), NULL), ATT_OK);
     assert_int_equal(att_vocab_to_json(&json, vocab, NULL), ATT_OK);
-    assert_string_equal(json.data, "{\"tokens\":\"subword\",\"lower\":false,"
+    assert_string_equal(json.data, "{\"tokens\":\"bpe\",\"lower\":false,"
                                    "\"parts\":[\" a\",\"a b\",\"a\",\"b\",\" \"]}");
     assert_int_equal(att_vocab_from_json(&again, json.data, "model", NULL), ATT_OK);
     assert_true(att_vocab_equal(vocab, again));

@@ -218,7 +218,8 @@ static void rare_tokens_count_as_unknown_in_training(void **state)
     assert_int_equal(att_pair_text_load(&text, &(att_pair_files){ .tsv = "f" }, NULL), ATT_OK);
     const att_pair_read_options how = { .source_vocab = source,
                                         .target_vocab = target,
-                                        .count_tokens = true };
+                                        .counted_source = source,
+                                        .counted_target = target };
     assert_int_equal(att_corpus_read(&corpus, &text, &how, NULL), ATT_OK);
     int32_t *final[2];
     assert_int_equal(att_vocab_finalize(source, 2, &final[0], NULL), ATT_OK);
@@ -280,7 +281,7 @@ static void bad_utf8_is_refused_with_its_offset(void **state)
     REFUSED("a\tb\ncd\te\xFF\n", 2,
             "byte 5 of the line, 0xFF, is not UTF-8 (offset 8 in the file)");
     REFUSED("a\tb\n\xC3(\te\n", 2, "byte 1 of the line, 0xC3, is not UTF-8 (offset 4 in the file)");
-    REFUSED("a\tb\nc\0\te\n", 2, "byte 2 of the line, 0x00, is no text (offset 5 in the file)");
+    REFUSED("a\tb\nc\0\te\n", 2, "byte 2 of the line, 0x00, is not text (offset 5 in the file)");
 }
 
 static void bad_utf8_is_found_even_in_a_line_too_long(void **state)

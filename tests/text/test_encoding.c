@@ -36,7 +36,7 @@ static void assert_spelt(att_vocab *words, const char *text, const char *wanted)
     att_encoding spelt = { 0 };
     att_arena arena = { 0 };
     char found[100] = "";
-    assert_int_equal(att_encoding_new(&spelt, words, text, strlen(text), NULL), ATT_OK);
+    assert_int_equal(att_encoding_new(&spelt, words, NULL, text, strlen(text), NULL), ATT_OK);
     const char **strings = att_encoding_token_strings(&spelt, 0, (int64_t)spelt.ids.count, &arena);
     for (size_t i = 0; i < spelt.ids.count; i++) {
         strcat(found, strings[i]);
@@ -67,7 +67,7 @@ static void numbers_and_ends_go_along_with_the_text(void **state)
     (void)state;
     att_vocab *words = letters(true);
     att_encoding spelt = { 0 };
-    assert_int_equal(att_encoding_new(&spelt, words, "bé\n", 4, NULL), ATT_OK);
+    assert_int_equal(att_encoding_new(&spelt, words, NULL, "bé\n", 4, NULL), ATT_OK);
     assert_int_equal(spelt.ids.count, 3);
     assert_int_equal(spelt.ids.items[0], ATT_ID_FIRST + 1);
     assert_int_equal(spelt.ids.items[1], ATT_ID_UNK);
@@ -85,9 +85,9 @@ static void what_is_no_text_is_refused_but_by_bytes(void **state)
     (void)state;
     att_vocab *chars = letters(true), *any = bytes();
     att_encoding spelt = { 0 };
-    assert_int_equal(att_encoding_new(&spelt, chars, "a\xff", 2, NULL), ATT_BAD_INPUT);
+    assert_int_equal(att_encoding_new(&spelt, chars, NULL, "a\xff", 2, NULL), ATT_BAD_INPUT);
     att_encoding_free(&spelt);
-    assert_int_equal(att_encoding_new(&spelt, any, "a\xff", 2, NULL), ATT_OK);
+    assert_int_equal(att_encoding_new(&spelt, any, NULL, "a\xff", 2, NULL), ATT_OK);
     assert_int_equal(spelt.ids.count, 2);
     att_encoding_free(&spelt);
     att_vocab_free(chars);
@@ -97,7 +97,7 @@ static void what_is_no_text_is_refused_but_by_bytes(void **state)
 static att_status spell(void *context)
 {
     att_encoding spelt = { 0 };
-    att_status status = att_encoding_new(&spelt, context, "ab\nba", 5, NULL);
+    att_status status = att_encoding_new(&spelt, context, NULL, "ab\nba", 5, NULL);
     att_encoding_free(&spelt);
     return status;
 }

@@ -34,14 +34,15 @@ static att_status check_architecture(const att_bundle *bundle, const char *name,
 }
 
 /* Splits the labels, one per line, in place. */
-static att_status read_labels(att_image_encoder *encoder, const att_bundle *bundle, const char *name,
-                              att_error *err)
+static att_status read_labels(att_image_encoder *encoder, const att_bundle *bundle,
+                              const char *name, att_error *err)
 {
     const char *lines = att_bundle_meta_get(bundle, KEY_LABELS);
     if (!lines)
         return att_fail(err, ATT_BAD_INPUT, name, "lacks the metadata '%s'", KEY_LABELS);
     char *at = att_arena_strndup(&encoder->arena, lines, strlen(lines));
-    encoder->labels = att_arena_alloc(&encoder->arena, ATT_SQUEEZENET_LABELS, sizeof *encoder->labels);
+    encoder->labels =
+        att_arena_alloc(&encoder->arena, ATT_SQUEEZENET_LABELS, sizeof *encoder->labels);
     if (!at || !encoder->labels)
         return att_fail_memory(err);
     size_t count = 0;
@@ -173,7 +174,8 @@ static att_status to_bundle(att_bundle **out, const att_image_encoder *encoder, 
     return status;
 }
 
-att_status att_image_encoder_save(const att_image_encoder *encoder, const char *path, att_error *err)
+att_status att_image_encoder_save(const att_image_encoder *encoder, const char *path,
+                                  att_error *err)
 {
     att_bundle *bundle = NULL;
     att_status status = to_bundle(&bundle, encoder, err);
@@ -183,7 +185,8 @@ att_status att_image_encoder_save(const att_image_encoder *encoder, const char *
     return status;
 }
 
-att_status att_image_encoder_write(att_string *out, const att_image_encoder *encoder, att_error *err)
+att_status att_image_encoder_write(att_string *out, const att_image_encoder *encoder,
+                                   att_error *err)
 {
     att_bundle *bundle = NULL;
     att_status status = to_bundle(&bundle, encoder, err);

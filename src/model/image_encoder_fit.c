@@ -109,9 +109,10 @@ static att_status fit(ridge_regression *l, double ridge, att_error *err)
     multiply(l->weights, l->x, l->C, l->y, l->D, l->rows);
     add_ridge(l->gram, l->C, ridge);
     if (!cholesky(l->gram, l->C))
-        return att_fail(err, ATT_BAD_INPUT, "features",
-                        "%lld cells are too few, or too similar, to fit a projection of %lld channels",
-                        (long long)l->rows, (long long)l->C);
+        return att_fail(
+            err, ATT_BAD_INPUT, "features",
+            "%lld cells are too few, or too similar, to fit a projection of %lld channels",
+            (long long)l->rows, (long long)l->C);
     solve(l->gram, l->weights, l->C, l->D);
     return ATT_OK;
 }
@@ -152,9 +153,11 @@ static att_status check(const att_image_encoder *encoder, const att_tensor *feat
 {
     char a[ATT_SHAPE_STRING_SIZE], b[ATT_SHAPE_STRING_SIZE];
     if (encoder->projection >= 0)
-        return att_fail(err, ATT_BAD_INPUT, "features", "expected an image encoder without a projection, found a fitted one");
+        return att_fail(err, ATT_BAD_INPUT, "features",
+                        "expected an image encoder without a projection, found a fitted one");
     if (features->rank == 2 && targets->rank == 2 && features->shape[0] == targets->shape[0] &&
-        features->shape[0] > 0 && features->shape[1] == ATT_SQUEEZENET_CHANNELS && targets->shape[1] > 0)
+        features->shape[0] > 0 && features->shape[1] == ATT_SQUEEZENET_CHANNELS &&
+        targets->shape[1] > 0)
         return ATT_OK;
     return att_fail(err, ATT_BAD_INPUT, "features",
                     "expected features [N,%d] and targets [N,D], found %s and %s",

@@ -72,9 +72,9 @@ static att_status compute_features(att_tensor *out, const att_image_encoder *enc
     ATT_TRY(preprocess(&x, tape, image, err));
     att_node *features = att_squeezenet_run(tape, x, ATT_SQUEEZENET_FEATURES);
     if (encoder->projection >= 0)
-        features = att_linear(tape, features, att_tape_param(tape, encoder->projection),
-                              att_tape_param(tape, encoder->projection + 1), ATT_ACTIVATION_NONE,
-                              false);
+        features =
+            att_linear(tape, features, att_tape_param(tape, encoder->projection),
+                       att_tape_param(tape, encoder->projection + 1), ATT_ACTIVATION_NONE, false);
     ATT_TRY(att_tape_status(tape, err));
     ATT_TRY(
         att_tensor_new(out, ATT_F32, 3, (int64_t[]){ GRID, GRID, encoder->feature_depth }, err));

@@ -149,7 +149,8 @@ static void reorder_rows(transformer_decoder_state *s, int64_t rows, const int64
     }
 }
 
-/* Groups the rows by source, so that the rows of a source are the queries of one cross attention. */
+/* Groups the rows by source, so that the rows of a source are the queries of one cross attention.
+ */
 static void group_rows_by_source(const transformer_decoder_state *s, att_transformer_pass *run)
 {
     const att_rows_by_source *grouped =
@@ -323,5 +324,8 @@ att_status att_transformer_step(att_decoder *decoder, int64_t rows, const int32_
     out->attention_maps = parts->heads * parts->decoder_layers;
     out->heads = parts->heads;
     out->attention = run.want_attention && parts->has_encoder ? copy_attention(s, &run) : NULL;
-    return att_tape_status(decoder->tape, err);
+    ATT_TRY(att_tape_status(decoder->tape, err));
+    out->hidden = x->value;
+    out->hidden_size = parts->hidden_size;
+    return ATT_OK;
 }

@@ -77,8 +77,10 @@ static void a_text_that_just_fits_is_not_cut(void **state)
 static void every_status_has_a_name(void **state)
 {
     (void)state;
-    static const char *const names[] = { "ok", "bad input", "out of memory", "system error",
-                                         "not supported by this build" };
+    static const char *const names[] = {
+        "ok",       "bad input", "out of memory", "system error", "not supported by this build",
+        "cancelled"
+    };
     for (int i = ATT_OK; i <= ATT_CANCELLED; i++)
         assert_string_equal(att_status_name((att_status)i), names[i]);
     assert_string_equal(att_status_name((att_status)99), "unknown status");

@@ -132,7 +132,7 @@ static void info_tells_where_it_came_from_and_not_how_it_was_trained(void **stat
     assert_int_equal(att_model_from_bundle(&model, bundle, "g2p", NULL), ATT_OK);
     assert_int_equal(att_model_info(&text, model, false, NULL), ATT_OK);
     assert_non_null(strstr(text.data, "imported\n  format             g2p\n"));
-    assert_non_null(strstr(text.data, "  cell               gru\n"));
+    assert_non_null(strstr(text.data, "  rnn-cell           gru\n"));
     assert_null(strstr(text.data, "optimizer"));
     text.length = 0;
     assert_int_equal(att_model_info(&text, model, true, NULL), ATT_OK);

@@ -13,9 +13,14 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* The folder under tests/ whose golden/ has the files; define it before including this. */
+#ifndef GOLDEN_FOLDER
+#define GOLDEN_FOLDER "render"
+#endif
+
 static inline void golden_path(char *path, size_t size, const char *name)
 {
-    snprintf(path, size, "%s/tests/render/golden/%s", ATTEND_SOURCE_DIR, name);
+    snprintf(path, size, "%s/tests/" GOLDEN_FOLDER "/golden/%s", ATTEND_SOURCE_DIR, name);
 }
 
 /* The number of the first line in which the two differ. */

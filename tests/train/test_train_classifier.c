@@ -40,7 +40,7 @@ static bool run(const char *folder, const char *family, int events)
 static void a_run_that_stops_often_leaves_the_bytes_of_one_that_does_not(void **state)
 {
     (void)state;
-    static const char *const families[] = { "recurrent", "transformer" };
+    static const char *const families[] = { "rnn", "transformer" };
     for (int f = 0; f < 2; f++) {
         char folder[64], kept[128], command[512];
         folder_new(folder);
@@ -63,7 +63,7 @@ static void the_model_that_is_left_has_the_best_temperature_for_what_validated_i
     (void)state;
     char folder[64], path[256];
     folder_new(folder);
-    run(folder, "recurrent", 0);
+    run(folder, "rnn", 0);
     snprintf(path, sizeof path, "%s/m.safetensors", folder);
     att_model *model;
     assert_int_equal(att_model_load(&model, path, NULL), ATT_OK);
@@ -106,7 +106,7 @@ static void a_build_without_jansson_refuses_before_the_first_step(void **state)
     att_error err = { 0 };
     att_training *training;
     folder_new(folder);
-    att_settings *settings = small_label_new(folder, "recurrent");
+    att_settings *settings = small_label_new(folder, "rnn");
     assert_int_equal(att_training_new(&training, settings, NULL), ATT_OK);
     assert_int_equal(att_training_run(training, NULL, NULL, &err), ATT_UNSUPPORTED);
     att_training_free(training);

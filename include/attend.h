@@ -93,7 +93,7 @@ ATT_API const char *att_suggest(const char *word, const char *const *known, size
  * leaves every object that it was given usable. The callback may not call the library with the
  * objects that the running call uses, except where a call says so. */
 typedef struct att_progress {
-    size_t size;       /* of this struct, as the library knows it: new fields are added at the end */
+    size_t size; /* of this struct, as the library knows it: new fields are added at the end */
     const char *phase; /* what is being done: "training", "loading", "generating", … */
     int64_t done;      /* units of work completed, */
     int64_t total;     /* of so many; 0: not known */
@@ -1231,15 +1231,50 @@ ATT_API att_curve att_gradient_flow_get(const att_gradient_flow *flow, size_t la
 
 /* ---------------------------------------------------------------- 17. Training */
 
-/* A run: data, a model and where its training stands. */
+/* A training run: dataset, model, optimizer and how far the run is. */
 typedef struct att_training att_training;
 
-/* Reads or makes the data, makes the model, and measures what the largest batch needs; or takes up
- * the run of the checkpoint that the setting `resume` names, which gives exactly what the run would
- * have given without a break. The settings are lent; those that were not given are then taken from
- * the checkpoint, and those that cannot change in the middle of a run are refused. Release with
+/* One training example. All strings are UTF-8 and are copied. */
+typedef struct att_example {
+    const char *source; /* source sentence, without a line end; NULL for captions and text */
+    const char *target; /* target sentence, label or caption, without a line end; for a language
+                           model the next piece of the text, line ends included */
+    int64_t image;      /* captions: index of the image in `features`, from 0 */
+} att_example;
+
+/* Gets the next example into *out, whose strings stay valid until the next call; false at the end
+ * of the dataset. */
+typedef bool att_example_iterator(void *context, att_example *out);
+
+/* Where a run's data come from, if not from files, and who is told about its progress. Start from
+ * ATT_TRAINING_OPTIONS_INIT. */
+typedef struct att_training_options {
+    size_t size;                 /* sizeof(att_training_options) */
+    att_example_iterator *train; /* training examples; NULL: the files that the settings name */
+    void *train_context;
+    att_example_iterator *valid; /* validation examples; NULL: a part of the training examples, by
+                                    the setting valid-fraction */
+    void *valid_context;
+    const att_tensor *features;       /* captions: [images,cells,channels] or
+                                         [images,height,width,channels]; copied */
+    const att_tensor *valid_features; /* the same for `valid`; NULL: `features` */
+    att_callback *callback;           /* progress and cancel, while data are read and in every
+                                         later call on the run; NULL: none */
+    void *callback_context;
+} att_training_options;
+#define ATT_TRAINING_OPTIONS_INIT                                                                  \
+    {                                                                                              \
+        .size = sizeof(att_training_options)                                                       \
+    }
+
+/* Reads, generates or copies the dataset, builds the vocabularies and the model, and measures the
+ * memory of the largest batch; or resumes the run of the checkpoint that the setting `resume`
+ * names, which ends in exactly the bits that the run would have had without a break. The settings
+ * are borrowed; those that were not given are then taken from the checkpoint, and those that cannot
+ * change in the middle of a run are refused. `options` may be NULL. Release with
  * att_training_free(). */
-ATT_API att_status att_training_new(att_training **out, att_settings *settings, att_error *err);
+ATT_API att_status att_training_new(att_training **out, att_settings *settings,
+                                    const att_training_options *options, att_error *err);
 ATT_API void att_training_free(att_training *training);
 
 /* Adds to *out what was found in the data, the size of the model and the memory that the run needs:
@@ -1288,14 +1323,29 @@ typedef struct att_training_progress {
 /* Called after each event; false stops the run. */
 typedef bool att_training_callback(void *context, const att_training_progress *progress);
 
-/* Trains until the run is over or `watch` (may be NULL) stops it; either way a checkpoint is saved,
- * and after each validation that is the best so far, and at the end, the model. Files are written
- * beside their place and renamed. Where the loss or the gradient is no longer a number, the run
- * fails at that step and the files of before stay. */
-ATT_API att_status att_training_run(att_training *training, att_training_callback *watch,
+/* Trains until the run is finished or `on_event` (may be NULL) stops it; either way a checkpoint is
+ * saved, and after each validation that is the best so far, and at the end, the model. Files are
+ * written to a temporary name and renamed. If the run's att_callback cancels, the checkpoint is
+ * saved and ATT_CANCELLED returned; calling again continues. If the loss or the gradient is not
+ * finite, the run fails at that step and the files written before stay. */
+ATT_API att_status att_training_run(att_training *training, att_training_callback *on_event,
                                     void *context, att_error *err);
 
-/* The kind of the model that it trains. */
+/* Makes up to `steps` optimizer steps, with the validations that fall due, and returns; nothing is
+ * saved. For callers that cannot be called back, such as a browser's Worker. Slices of any size add
+ * up to the bits of att_training_run(). */
+ATT_API att_status att_training_advance(att_training *training, int64_t steps,
+                                        att_training_callback *on_event, void *context,
+                                        att_error *err);
+
+/* Saves the checkpoint, from which `resume` continues, and the best model so far. */
+ATT_API att_status att_training_save(att_training *training, att_error *err);
+
+/* A new model with the best parameters so far (the current ones before the first validation).
+ * Release with att_model_free(). */
+ATT_API att_status att_training_model(att_model **out, att_training *training, att_error *err);
+
+/* The type of the model that it trains. */
 ATT_API att_model_type att_training_model_type(const att_training *training);
 
 /* Whether the run is over (att_training_run() would have nothing left to do). */

@@ -6,7 +6,8 @@
 
 /* Seconds between two calls of a callback: well under the 0.1 s that attend.h promises, since a
  * poll comes between pieces of work, and above the 0.02 s that it promises not to undercut. */
-static const double callback_interval = 0.03;
+enum { DEFAULT_INTERVAL_MS = 30 };
+static double callback_interval = DEFAULT_INTERVAL_MS * 1e-3;
 
 static _Thread_local att_progress_scope *current;
 
@@ -46,6 +47,11 @@ static void call(att_progress_scope *target, const att_progress *progress)
         target->cancelled = true;
     current = saved;
     target->called_at = att_clock_seconds();
+}
+
+void att_progress_set_interval(double seconds)
+{
+    callback_interval = seconds < 0 ? DEFAULT_INTERVAL_MS * 1e-3 : seconds;
 }
 
 void att_progress_poll(void)

@@ -34,6 +34,10 @@ att_status att_progress_step(int64_t done, att_error *err);
  * thread has no scope, else a look at the clock. */
 void att_progress_poll(void);
 
+/* Seconds between two calls of a callback, at least; for tests: 0 calls it at every poll. Negative
+ * restores the default. Not while any scope is open. */
+void att_progress_set_interval(double seconds);
+
 /* Whether the current scope was cancelled. */
 bool att_progress_cancelled(void);
 

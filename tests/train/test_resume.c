@@ -77,7 +77,7 @@ static int train(const attempt *how)
     snprintf(last, sizeof last, "%s/m.last.safetensors", how->folder);
     if (access(last, F_OK) == 0)
         small_set(settings, "resume", last);
-    att_status status = att_training_new(&training, settings, &err);
+    att_status status = att_training_new(&training, settings, NULL, &err);
     if (status == ATT_OK)
         status = att_training_run(training, count_down, &count, &err);
     if (status != ATT_OK)
@@ -336,7 +336,7 @@ static void a_build_without_jansson_says_so_before_the_first_step(void **state)
     att_error err = { 0 };
     folder_new(folder);
     att_settings *settings = small_new(folder);
-    assert_int_equal(att_training_new(&training, settings, NULL), ATT_OK);
+    assert_int_equal(att_training_new(&training, settings, NULL, NULL), ATT_OK);
     assert_int_equal(att_training_run(training, NULL, NULL, &err), ATT_UNSUPPORTED);
     assert_non_null(strstr(err.message, "jansson"));
     assert_int_equal(att_training_steps(training), 0);

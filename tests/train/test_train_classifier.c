@@ -27,7 +27,7 @@ static bool run(const char *folder, const char *family, int events)
     snprintf(last, sizeof last, "%s/m.last.safetensors", folder);
     if (access(last, F_OK) == 0)
         small_set(settings, "resume", last);
-    if (att_training_new(&training, settings, &err) != ATT_OK ||
+    if (att_training_new(&training, settings, NULL, &err) != ATT_OK ||
         att_training_run(training, stop_after, &events, &err) != ATT_OK)
         fail_msg("%s: %s", err.place, err.message);
     bool over = att_training_finished(training);
@@ -107,7 +107,7 @@ static void a_build_without_jansson_refuses_before_the_first_step(void **state)
     att_training *training;
     folder_new(folder);
     att_settings *settings = small_label_new(folder, "rnn");
-    assert_int_equal(att_training_new(&training, settings, NULL), ATT_OK);
+    assert_int_equal(att_training_new(&training, settings, NULL, NULL), ATT_OK);
     assert_int_equal(att_training_run(training, NULL, NULL, &err), ATT_UNSUPPORTED);
     att_training_free(training);
     att_settings_free(settings);

@@ -13,7 +13,7 @@ static att_training *begin(att_settings *settings)
 {
     att_training *training = NULL;
     att_error err = { 0 };
-    if (att_training_new(&training, settings, &err) != ATT_OK)
+    if (att_training_new(&training, settings, NULL, &err) != ATT_OK)
         fail_msg("%s: %s", err.place, err.message);
     return training;
 }
@@ -323,7 +323,7 @@ static void refused(att_settings *settings, const char *expected)
 {
     att_training *training = NULL;
     att_error err = { 0 };
-    assert_int_equal(att_training_new(&training, settings, &err), ATT_BAD_INPUT);
+    assert_int_equal(att_training_new(&training, settings, NULL, &err), ATT_BAD_INPUT);
     assert_null(training);
     if (!strstr(err.message, expected))
         fail_msg("'%s' lacks '%s'", err.message, expected);
@@ -409,13 +409,13 @@ static void failing_memory_fails_the_run_and_leaks_nothing(void **state)
     size_t live = att_alloc_live();
     att_training *training;
     att_alloc_fail_at(0);
-    assert_int_equal(att_training_new(&training, settings, NULL), ATT_OK);
+    assert_int_equal(att_training_new(&training, settings, NULL, NULL), ATT_OK);
     size_t calls = att_alloc_calls();
     att_training_free(training);
     assert_true(calls > 20);
     for (size_t n = 1; n <= calls; n += 1 + calls / 50) {
         att_alloc_fail_at(n);
-        assert_int_equal(att_training_new(&training, settings, NULL), ATT_NO_MEMORY);
+        assert_int_equal(att_training_new(&training, settings, NULL, NULL), ATT_NO_MEMORY);
         assert_null(training);
         att_alloc_fail_at(0);
         assert_int_equal(att_alloc_live(), live);
@@ -525,7 +525,7 @@ static void a_checkpoint_cannot_be_resumed_without_jansson(void **state)
     att_training *training = NULL;
     assert_int_equal(att_settings_new(&settings, NULL, NULL), ATT_OK);
     small_set(settings, "resume", "none.last.safetensors");
-    assert_int_equal(att_training_new(&training, settings, NULL), ATT_BAD_INPUT);
+    assert_int_equal(att_training_new(&training, settings, NULL, NULL), ATT_BAD_INPUT);
     assert_null(training);
     att_settings_free(settings);
 }

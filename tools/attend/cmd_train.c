@@ -138,7 +138,7 @@ static exit_code train(const train_request *request)
                             .quiet = request->quiet,
                             .log_name = "log" };
     catch_signals();
-    att_status status = att_training_new(&training, request->settings, &err);
+    att_status status = att_training_new(&training, request->settings, NULL, &err);
     if (status == ATT_OK)
         show.model_type = att_training_model_type(training);
     if (status == ATT_OK)

@@ -176,7 +176,7 @@ static att_status load_values(att_params *params, const att_bundle *bundle, cons
         ATT_TRY(check_finite(params, param, name, err));
     }
     att_params_mark_changed(params);
-    return ATT_OK;
+    return att_params_pack(params, err); /* inference only reads from here on */
 }
 
 att_status att_model_load_values(att_model *model, const att_bundle *bundle, const char *name,

@@ -32,7 +32,9 @@ static void build_output(att_rnn_network *parts, att_param_builder *builder, boo
     else if (parts->readout_size != parts->hidden_size)
         parts->projection_w =
             att_build_matrix(builder, parts->hidden_size, parts->readout_size, "output", "project");
-    if (!tie)
+    if (tie)
+        att_param_add_packing(builder->params, parts->target_embedding.table, ATT_PACK_TRANSPOSED);
+    else
         parts->output_w = att_build_matrix(builder, parts->readout_size, vocabulary, "output", "w");
     parts->output_b = att_build_zeros(builder, vocabulary, "output", "bias");
 }

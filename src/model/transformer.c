@@ -199,6 +199,8 @@ static void build_output(att_transformer_network *parts, att_param_builder *buil
 {
     if (settings->tie_embeddings == ATT_TIE_NO)
         parts->output_w = att_build_matrix(builder, parts->hidden_size, vocabulary, "output", "w");
+    else
+        att_param_add_packing(builder->params, parts->target_embedding.table, ATT_PACK_TRANSPOSED);
     if (settings->biases)
         parts->output_b = att_build_zeros(builder, vocabulary, "output", "bias");
 }

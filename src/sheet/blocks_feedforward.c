@@ -2,7 +2,8 @@
  * "Attention Is All You Need", section 3.5. */
 #include "sheet/blocks.h"
 
-#include "base/math.h"
+#include "reference/conv.h"
+#include "reference/positions.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -56,7 +57,7 @@ static att_status write_positions(const att_call *call, const att_tensor_matrix 
 
 att_status att_run_positional(const att_call *call, att_value *out)
 {
-    int64_t rows, width, start = 0;
+    int64_t rows = 0, width = 0, start = 0;
     double base = 10000.0;
     att_sheet_layer layer;
     att_calculations workings = { 0 };
@@ -73,12 +74,7 @@ att_status att_run_positional(const att_call *call, att_value *out)
         att_formula(call->arena, "[sin(pos / base^(2 * i / d)), cos(pos / base^(2 * i / d))]");
     if (!table || !formula)
         return att_fail_memory(call->err);
-    for (int64_t i = 0; i < rows; i++) {
-        for (int64_t j = 0; j < width; j++) {
-            double angle = (double)(start + i) / att_pow(base, (double)(j - j % 2) / (double)width);
-            table->data[i * width + j] = j % 2 == 0 ? att_sin(angle) : att_cos(angle);
-        }
-    }
+    att_reference_sinusoids(table->data, start, rows, width, base);
     ATT_TRY(write_positions(call, table, start, base, &workings));
     ATT_TRY(att_sheet_layer_add(
         &layer, &(att_slice){ .name = "encoding",
@@ -159,6 +155,7 @@ att_status att_run_linear(const att_call *call, att_value *out)
 struct conv {
     const att_tensor_matrix *x;
     const att_tensor_matrix **tap;
+    const double **tap_data; /* [taps] the data of each tap */
     const att_tensor_matrix *bias;
     int64_t taps;
     int64_t width; /* of y */
@@ -244,21 +241,16 @@ static bool weighs_vectors(const struct conv *conv)
 /* Element (i, j) of y, and the same written out. */
 static double convolve(const struct conv *conv, int64_t i, int64_t j)
 {
-    double sum = conv->bias ? conv->bias->data[j] : 0.0;
-    for (int64_t t = 0; t < conv->taps; t++) {
-        int64_t row = row_under(conv, i, t);
-        const att_tensor_matrix *tap = conv->tap[t];
-        if (row < 0)
-            continue;
-        const double *x = conv->x->data + row * conv->x->cols;
-        if (weighs_vectors(conv)) {
-            sum += tap->data[0] * x[j];
-            continue;
-        }
-        for (int64_t c = 0; c < tap->rows; c++)
-            sum += x[c] * tap->data[c * tap->cols + j];
-    }
-    return sum;
+    bool whole = weighs_vectors(conv); /* then every column of x is convolved for itself */
+    const att_reference_conv1d c = { .x = whole ? conv->x->data + j : conv->x->data,
+                                     .rows = conv->x->rows,
+                                     .row_stride = conv->x->cols,
+                                     .channels = conv->tap[0]->rows,
+                                     .taps = conv->tap_data,
+                                     .tap_count = conv->taps,
+                                     .tap_stride = conv->tap[0]->cols };
+    return att_reference_conv1d_at(&c, i * conv->stride - conv->left, whole ? 0 : j,
+                                   conv->bias ? conv->bias->data[j] : 0.0);
 }
 
 static att_expr *write_element(att_arena *arena, const struct conv *conv, int64_t i, int64_t j)
@@ -334,8 +326,11 @@ att_status att_run_conv1d(const att_call *call, att_value *out)
     att_tensor_matrix *y = att_matrix_new(call->arena, rows, conv.width);
     const att_expr *formula =
         att_formula(call->arena, conv.bias ? "sum(x[i + t] * K[t]) + b" : "sum(x[i + t] * K[t])");
-    if (!y || !formula)
+    conv.tap_data = att_arena_alloc(call->arena, (size_t)conv.taps, sizeof *conv.tap_data);
+    if (!y || !formula || !conv.tap_data)
         return att_fail_memory(call->err);
+    for (int64_t t = 0; t < conv.taps; t++)
+        conv.tap_data[t] = conv.tap[t]->data;
     for (int64_t i = 0; i < rows; i++)
         for (int64_t j = 0; j < conv.width; j++)
             y->data[i * conv.width + j] = convolve(&conv, i, j);

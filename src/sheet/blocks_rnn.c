@@ -4,6 +4,9 @@
 #include "sheet/blocks.h"
 
 #include "base/math.h"
+#include "reference/activation.h"
+#include "reference/linear.h"
+#include "reference/rnn.h"
 
 #include <inttypes.h>
 #include <string.h>
@@ -47,11 +50,6 @@ struct run {
     double *from_h;
 };
 
-static double sigmoid(double x)
-{
-    return 1.0 / (1.0 + att_exp(-x));
-}
-
 static double *at(const struct run *run, size_t part, int64_t t)
 {
     return run->part[part]->data + t * run->m;
@@ -90,15 +88,18 @@ static void step_lstm(struct run *run, int64_t t)
 {
     const double *c = previous_cell_state(run, t);
     for (int64_t j = 0; j < run->m; j++) {
-        double gate[MAX_GATES];
+        double x[MAX_GATES], h[MAX_GATES];
         for (int64_t g = 0; g < MAX_GATES; g++) {
-            double sum = run->from_x[g * run->m + j] + run->from_h[g * run->m + j];
-            gate[g] = g == LSTM_G ? att_tanh(sum) : sigmoid(sum);
-            at(run, (size_t)g, t)[j] = gate[g];
+            x[g] = run->from_x[g * run->m + j];
+            h[g] = run->from_h[g * run->m + j];
         }
-        double memory = gate[LSTM_F] * c[j] + gate[LSTM_I] * gate[LSTM_G];
-        at(run, LSTM_C, t)[j] = memory;
-        at(run, LSTM_H, t)[j] = gate[LSTM_O] * att_tanh(memory);
+        att_reference_lstm unit = att_reference_lstm_unit(x, h, c[j]);
+        at(run, LSTM_I, t)[j] = unit.input;
+        at(run, LSTM_F, t)[j] = unit.forget;
+        at(run, LSTM_G, t)[j] = unit.candidate;
+        at(run, LSTM_O, t)[j] = unit.output;
+        at(run, LSTM_C, t)[j] = unit.cell;
+        at(run, LSTM_H, t)[j] = unit.hidden;
     }
 }
 
@@ -115,21 +116,21 @@ static double reset_before(const struct run *run, int64_t t, int64_t j)
     return sum + (run->b_h ? run->b_h->data[GRU_N * run->m + j] : 0.0);
 }
 
+/* The reset gates of all units come first: the candidate of a unit may need all of them. */
 static void step_gru(struct run *run, int64_t t)
 {
-    const double *h = previous_state(run, t);
+    const double *state = previous_state(run, t);
     int64_t m = run->m;
+    for (int64_t j = 0; j < m; j++)
+        at(run, GRU_R, t)[j] = att_reference_sigmoid(run->from_x[j] + run->from_h[j]);
     for (int64_t j = 0; j < m; j++) {
-        at(run, GRU_R, t)[j] = sigmoid(run->from_x[j] + run->from_h[j]);
-        at(run, GRU_Z, t)[j] = sigmoid(run->from_x[m + j] + run->from_h[m + j]);
-    }
-    for (int64_t j = 0; j < m; j++) {
-        double past = run->before ? reset_before(run, t, j)
-                                  : at(run, GRU_R, t)[j] * run->from_h[GRU_N * m + j];
-        double n = att_tanh(run->from_x[GRU_N * m + j] + past);
-        double z = at(run, GRU_Z, t)[j];
-        at(run, GRU_N, t)[j] = n;
-        at(run, GRU_H, t)[j] = (1.0 - z) * n + z * h[j];
+        const double x[] = { run->from_x[j], run->from_x[m + j], run->from_x[2 * m + j] };
+        const double h[] = { run->from_h[j], run->from_h[m + j], run->from_h[2 * m + j] };
+        double past = run->before ? reset_before(run, t, j) : at(run, GRU_R, t)[j] * h[GRU_N];
+        att_reference_gru unit = att_reference_gru_unit_reset_first(x, h, past, state[j]);
+        at(run, GRU_Z, t)[j] = unit.update;
+        at(run, GRU_N, t)[j] = unit.candidate;
+        at(run, GRU_H, t)[j] = unit.hidden;
     }
 }
 
@@ -349,12 +350,10 @@ static att_status read_arguments(struct run *run)
 static void map_row(double *out, const double *row, const att_tensor_matrix *w,
                     const att_tensor_matrix *bias)
 {
-    for (int64_t j = 0; j < w->cols; j++) {
-        double sum = 0.0;
-        for (int64_t l = 0; l < w->rows; l++)
-            sum += row[l] * w->data[l * w->cols + j];
-        out[j] = sum + (bias ? bias->data[j] : 0.0);
-    }
+    const att_reference_linear_weights weights = {
+        .w = w->data, .bias = bias ? bias->data : NULL, .depth = w->rows, .columns = w->cols
+    };
+    att_reference_linear(out, row, 1, &weights, ATT_ACTIVATION_NONE);
 }
 
 static att_status run_steps(struct run *run)

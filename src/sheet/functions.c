@@ -2,7 +2,10 @@
  * matrices. Attention and other layers are in blocks.c. */
 #include "sheet/function.h"
 
+#include "attention/normalize.h"
 #include "base/math.h"
+#include "reference/activation.h"
+#include "reference/norm.h"
 #include "sheet/blocks.h"
 #include "sheet/matrix.h"
 
@@ -19,28 +22,20 @@ static att_status return_matrix(const att_call *call, const att_tensor_matrix *m
 
 /* ---- Element by element */
 
-static double relu(double x)
-{
-    return x < 0 ? 0 : x; /* NaN shows */
-}
-
-static double sigmoid(double x)
-{
-    return 1 / (1 + att_exp(-x));
-}
-
-static double gelu(double x)
-{
-    return x / 2 * (1 + att_erf(x / sqrt(2)));
-}
-
 static const struct elementwise_spec {
     const char *name;
     double (*apply)(double);
 } elements[] = {
-    { "tanh", att_tanh }, { "relu", relu },   { "sigmoid", sigmoid }, { "gelu", gelu },
-    { "exp", att_exp },   { "log", att_log }, { "sqrt", sqrt },       { "abs", fabs },
-    { "sin", att_sin },   { "cos", att_cos },
+    { "tanh", att_tanh },
+    { "relu", att_reference_relu },
+    { "sigmoid", att_reference_sigmoid },
+    { "gelu", att_reference_gelu },
+    { "exp", att_exp },
+    { "log", att_log },
+    { "sqrt", sqrt },
+    { "abs", fabs },
+    { "sin", att_sin },
+    { "cos", att_cos },
 };
 
 static att_status run_element(const att_call *call, att_value *out)
@@ -71,21 +66,16 @@ static att_status check_axis(const att_call *call)
     return ATT_OK;
 }
 
-/* Subtracting the row's maximum leaves the result as it is and keeps exp() in (0, 1]. A row of
- * -inf alone, which may attend nothing, has no maximum to subtract and gives zeros. */
+/* The softmax of attention, but a row of -inf alone, which may attend nothing, yields zeros. */
 static void softmax_row(const double *from, double *to, int64_t count)
 {
-    double most = -INFINITY;
-    for (int64_t j = 0; j < count; j++)
-        if (from[j] > most || isnan(from[j]))
-            most = from[j];
-    double sum = 0;
+    bool empty = true;
     for (int64_t j = 0; j < count; j++) {
-        to[j] = most == -INFINITY ? 0 : att_exp(from[j] - most);
-        sum += to[j];
+        empty = empty && from[j] == -INFINITY;
+        to[j] = 0;
     }
-    for (int64_t j = 0; j < count && sum != 0; j++)
-        to[j] /= sum;
+    if (!empty)
+        att_normalizer_get(ATT_NORMALIZE_SOFTMAX)->forward(to, from, count, NULL);
 }
 
 static att_status run_softmax(const att_call *call, att_value *out)
@@ -210,17 +200,6 @@ static att_status row_argument(const att_call *call, size_t index, const char *w
     return ATT_OK;
 }
 
-static void norm_row(const double *from, double *to, int64_t count, double mean, double eps,
-                     const double *gain, const double *bias)
-{
-    double variance = 0;
-    for (int64_t j = 0; j < count; j++)
-        variance += (from[j] - mean) * (from[j] - mean);
-    double scale = 1 / sqrt(variance / (double)count + eps);
-    for (int64_t j = 0; j < count; j++)
-        to[j] = (from[j] - mean) * scale * (gain ? gain[j] : 1) + (bias ? bias[j] : 0);
-}
-
 static att_status run_norm(const att_call *call, att_value *out)
 {
     bool centred = strcmp(call->function->name, "layernorm") == 0;
@@ -235,8 +214,10 @@ static att_status run_norm(const att_call *call, att_value *out)
     att_tensor_matrix *to = att_matrix_like(call->arena, of);
     for (int64_t i = 0; to && i < of->rows; i++) {
         const double *row = of->data + i * of->cols;
-        double mean = centred ? mean_of(row, of->cols) : 0;
-        norm_row(row, to->data + i * of->cols, of->cols, mean, eps, gain, bias);
+        if (centred)
+            att_reference_layer_norm(to->data + i * of->cols, row, of->cols, eps, gain, bias);
+        else
+            att_reference_rms_norm(to->data + i * of->cols, row, of->cols, eps, gain);
     }
     return return_matrix(call, to, out);
 }

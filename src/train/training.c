@@ -127,7 +127,7 @@ static att_status make_model(att_training *training, att_error *err)
     ATT_TRY(att_model_new(&training->model, settings, training->data.source_vocab,
                           training->data.target_vocab, err));
     ATT_TRY(att_params_alloc_grad(&training->model->params, err));
-    ATT_TRY(att_tape_new(&training->tape, &training->model->params, err));
+    ATT_TRY(att_tape_new_training(&training->tape, &training->model->params, err));
     ATT_TRY(att_data_batches(&training->batches, &training->data.train, settings,
                              settings->batch_tokens, (uint64_t)settings->seed, err));
     return att_carried_state_new(&training->carried_state, training->model,

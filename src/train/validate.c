@@ -69,6 +69,7 @@ static att_status eval_params(att_training *training, att_validation *out, bool 
     att_corpus_eval_options how = { .decode = kind != ATT_MODEL_CLASSIFIER && kind != ATT_MODEL_LM,
                                     .on_batch = go_on,
                                     .context = context };
+    ATT_TRY(att_params_pack(&training->model->params, err));
     if (training->settings->best_metric != ATT_BEST_METRIC_BLEU)
         return eval_tokens(training, out, &how, err);
     att_output_texts texts = { 0 };
@@ -94,12 +95,13 @@ static void snapshot_params(float *to, const att_params *params)
 static att_status fit_temperature(double *out, att_training *training, att_error *err)
 {
     att_params *params = &training->model->params;
-    att_corpus_predictions judged;
+    att_corpus_predictions judged = { 0 };
     float *own = params->value;
     params->value = training->best_params;
     att_params_mark_changed(params);
-    att_status status =
-        att_corpus_predict(&judged, training->model, NULL, 0, &training->data.valid, err);
+    att_status status = att_params_pack(params, err);
+    if (status == ATT_OK)
+        status = att_corpus_predict(&judged, training->model, NULL, 0, &training->data.valid, err);
     params->value = own;
     att_params_mark_changed(params);
     if (status == ATT_OK)

@@ -116,7 +116,7 @@ static inline void scene_build(scene *s)
         ATT_OK)
         fail_msg("%s", err.message);
     assert_int_equal(att_params_alloc_grad(&s->model->params, NULL), ATT_OK);
-    assert_int_equal(att_tape_new(&s->tape, &s->model->params, NULL), ATT_OK);
+    assert_int_equal(att_tape_new_training(&s->tape, &s->model->params, NULL), ATT_OK);
     assert_int_equal(
         att_pair_batches_new(&s->batches, &s->data.train, s->settings->batch_tokens, 1, NULL),
         ATT_OK);

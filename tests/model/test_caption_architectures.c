@@ -92,7 +92,7 @@ static void scene_with(scene *s, const variant *row, const char *dropout)
         att_data_load(&s->data, s->settings, &err) != ATT_OK ||
         att_model_new(&s->model, s->settings, NULL, s->data.target_vocab, &err) != ATT_OK ||
         att_params_alloc_grad(&s->model->params, &err) != ATT_OK ||
-        att_tape_new(&s->tape, &s->model->params, &err) != ATT_OK ||
+        att_tape_new_training(&s->tape, &s->model->params, &err) != ATT_OK ||
         att_data_batches(&s->batches, &s->data.train, s->settings, 64, 1, &err) != ATT_OK)
         fail_msg("%s: %s", row->name, err.message);
 }
@@ -333,7 +333,7 @@ static void what_cannot_be_is_refused(void **state)
                                            { "image-columns", "9" },
                                            { "image-depth", "3" },
                                            { NULL, NULL } };
-    assert_refused(tiny, "pictures of 3 × 9 cells of 3 numbers are too small for 2 convolutions");
+    assert_refused(tiny, "images of 3 × 9 cells with 3 channels are too small for 2 convolutions");
 }
 
 static void pictures_of_another_size_are_refused(void **state)

@@ -71,6 +71,26 @@ static att_status check_packing(const att_problem *p, att_error *err)
     return check_offsets("key_offsets", options->key_offsets, options->sequences, "S", p->S, err);
 }
 
+/* Positions of query 0: at most 2^53 in magnitude, given once for all sequences or once for each.
+ */
+static att_status check_positions(const att_problem *p, att_error *err)
+{
+    const att_attention_options *options = p->options;
+    if (options->offset < -MAX_OFFSET || options->offset > MAX_OFFSET)
+        return att_fail(err, ATT_BAD_INPUT, "attention", "offset is %lld, expected -2^53 to 2^53",
+                        (long long)options->offset);
+    if (options->offsets && options->offset != 0)
+        return att_fail(err, ATT_BAD_INPUT, "attention",
+                        "offset is %lld and offsets is given, expected one of them",
+                        (long long)options->offset);
+    for (int64_t s = 0; options->offsets && s < att_sequence_count(p); s++)
+        if (options->offsets[s] < -MAX_OFFSET || options->offsets[s] > MAX_OFFSET)
+            return att_fail(err, ATT_BAD_INPUT, "attention",
+                            "offsets[%lld] is %lld, expected -2^53 to 2^53", (long long)s,
+                            (long long)options->offsets[s]);
+    return ATT_OK;
+}
+
 static att_status check_blocks(const att_problem *p, att_error *err)
 {
     const att_attention_options *options = p->options;
@@ -99,12 +119,10 @@ static att_status check_blocks(const att_problem *p, att_error *err)
 att_status att_mask_check(const att_problem *p, att_error *err)
 {
     const att_attention_options *options = p->options;
-    if (options->offset < -MAX_OFFSET || options->offset > MAX_OFFSET)
-        return att_fail(err, ATT_BAD_INPUT, "attention", "offset is %lld, expected -2^53 to 2^53",
-                        (long long)options->offset);
     ATT_TRY(check_lengths("query_lengths", options->query_lengths, p->B, "T", p->T, err));
     ATT_TRY(check_lengths("key_lengths", options->key_lengths, p->B, "S", p->S, err));
     ATT_TRY(check_packing(p, err));
+    ATT_TRY(check_positions(p, err));
     return check_blocks(p, err);
 }
 
@@ -155,13 +173,14 @@ att_key_range att_mask_key_range(const att_problem *p, int64_t b, int64_t i)
 {
     const att_attention_options *options = p->options;
     att_key_range range = { .end = p->S, .query_position = i };
+    int64_t s = b;
     if (options->sequences > 0) {
-        int64_t s = att_sequence_find(options->query_offsets, options->sequences, i);
+        s = att_sequence_find(options->query_offsets, options->sequences, i);
         range.query_position = i - options->query_offsets[s];
         range.key_start = range.begin = options->key_offsets[s];
         range.end = options->key_offsets[s + 1];
     }
-    range.query_position += options->offset;
+    range.query_position += options->offsets ? options->offsets[s] : options->offset;
     int64_t own = range.key_start + range.query_position; /* the key at the query's position */
     if (options->query_lengths && i >= options->query_lengths[b])
         range.end = range.begin;

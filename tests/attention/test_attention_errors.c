@@ -43,6 +43,8 @@ static void bench_new(bench *t)
 }
 
 static const int64_t length_six[] = { 6 }, length_negative[] = { -1 };
+static const int64_t far[] = { (INT64_C(1) << 53) + 1 },
+                     second_far[] = { 0, -(INT64_C(1) << 53) - 1 };
 static const int64_t to_three[] = { 0, 1, 3 }, to_five[] = { 0, 4, 5 }, to_four[] = { 0, 4, 4 };
 static const int64_t falls[] = { 0, 6, 5 }, from_one[] = { 1, 2, 5 };
 static const att_block block_row[] = { { 0, 0 }, { 2, 0 } }, block_key[] = { { 0, -1 } };
@@ -210,6 +212,11 @@ static void location(bench *t, int64_t rows)
     X(key_length_negative, t->how.key_lengths = length_negative,                                   \
       "key_lengths[0] is -1, expected 0 to S = 5")                                                 \
     X(sequences_negative, pack(t, -1, NULL, NULL), "sequences is -1, expected 0 or more")          \
+    X(offset_and_offsets, (t->how.offset = 3, t->how.offsets = to_three),                          \
+      "offset is 3 and offsets is given, expected one of them")                                    \
+    X(offsets_far, t->how.offsets = far, "offsets[0] is 9007199254740993, expected -2^53 to 2^53") \
+    X(offsets_of_packed_far, (pack(t, 2, to_three, to_five), t->how.offsets = second_far),         \
+      "offsets[1] is -9007199254740993, expected -2^53 to 2^53")                                   \
     X(offsets_alone, pack(t, 0, NULL, to_five), "key_offsets is given, but sequences is 0")        \
     X(query_offsets_alone, pack(t, 0, to_three, NULL),                                             \
       "query_offsets is given, but sequences is 0")                                                \

@@ -318,8 +318,8 @@ typedef struct att_block {
  *
  * Masks combine: a query sees a key only if every mask given allows it. Lengths, blocks, the dense
  * mask and the bias go by index. Causal masks, windows, ALiBi, relative tables and the location
- * score go by position: a key's is its index, a query's its index + `offset`, which is never
- * implied by shapes; in packed sequences (B = 1) indices for this count from the start of the
+ * score go by position: a key's is its index, a query's its index + `offset` (or its sequence's
+ * entry in `offsets`), which is never implied by shapes; in packed sequences (B = 1) indices for this count from the start of the
  * sequence, and queries and keys of one sequence see only each other.
  *
  * Whether dropout keeps a weight depends on seed, step, layer, b, h, i and j alone. */
@@ -331,6 +331,9 @@ typedef struct att_attention_options {
 
     bool causal;          /* query i sees keys ≤ i + offset */
     int64_t offset;       /* position of query 0, counted in keys */
+    const int64_t *offsets; /* [B], or [sequences] where packed: position of query 0 of each
+                               sequence, for KV caches of different lengths; NULL: `offset` for
+                               all. With offsets, `offset` must be 0 */
     bool window;          /* query i sees keys from i+offset-window_left to i+offset+window_right */
     int64_t window_left;  /* negative: unlimited */
     int64_t window_right; /* negative: unlimited */

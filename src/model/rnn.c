@@ -155,7 +155,7 @@ static int64_t max_source_length(const att_model *model)
 }
 
 const att_architecture att_rnn_architecture = {
-    .name = "recurrent",
+    .name = "rnn",
     .build = build,
     .loss = att_rnn_network_loss,
     .open = att_rnn_decoder_open,
@@ -166,7 +166,7 @@ const att_architecture att_rnn_architecture = {
 };
 
 const att_architecture att_rnn_lm_architecture = {
-    .name = "recurrent-text",
+    .name = "rnn-lm",
     .build = build_lm,
     .loss = att_rnn_network_loss,
     .open = att_rnn_decoder_open,
@@ -177,7 +177,7 @@ const att_architecture att_rnn_lm_architecture = {
 };
 
 const att_architecture att_rnn_caption_architecture = {
-    .name = "recurrent-picture",
+    .name = "rnn-caption",
     .build = build,
     .loss = att_rnn_network_loss,
     .open = att_rnn_decoder_open,

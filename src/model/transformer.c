@@ -267,7 +267,7 @@ const att_architecture att_transformer_architecture = {
 };
 
 const att_architecture att_transformer_lm_architecture = {
-    .name = "transformer-text",
+    .name = "transformer-lm",
     .build = build_lm,
     .loss = att_transformer_loss,
     .open = att_transformer_open,
@@ -277,7 +277,7 @@ const att_architecture att_transformer_lm_architecture = {
 };
 
 const att_architecture att_transformer_caption_architecture = {
-    .name = "transformer-picture",
+    .name = "transformer-caption",
     .build = build,
     .loss = att_transformer_loss,
     .open = att_transformer_open,

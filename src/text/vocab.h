@@ -105,11 +105,12 @@ att_status att_vocab_encode(const att_vocab *vocab, att_ids *ids, const char *li
 att_status att_vocab_decode(const att_vocab *vocab, att_string *out, const int32_t *ids,
                             size_t count);
 
-/* As JSON, for the metadata of a model: {"tokens":"char","lower":false,"words":["a",…]}, or for
- * subwords {"tokens":"subword","lower":false,"letters":"äö…","merges":[104,101,…]}, two tokens for
- * each merge (subwords.h), or for subwords learned elsewhere "parts":[" t","he",…] (parts.h). Where
- * lines end in ATT_ID_EOS, "ends":true as well; where it splits texts, "texts":true, and where
- * these begin with ATT_ID_BOS "begins":true. Bytes are {"tokens":"byte","lower":false}. */
+/* As JSON, for the metadata of a model: {"tokens":"char","lowercase":false,"words":["a",…]}, with
+ * "tokens" char, word, bpe, byte, space or line. BPE has instead of "words"
+ * "characters":"äö…","merges":[104,101,…], two tokens for each merge (text/bpe.h), or, if it was
+ * learned elsewhere, "pieces":[" t","he",…] (text/sentencepiece.h); bytes have nothing. Flags that
+ * are left out where they are false: "add_eos" (lines end in ATT_ID_EOS), "whole_text" (splits
+ * texts, not lines), "add_bos" (texts begin with ATT_ID_BOS). */
 att_status att_vocab_to_json(att_string *out, const att_vocab *vocab, att_error *err);
 att_status att_vocab_from_json(att_vocab **out, const char *json, const char *name, att_error *err);
 

@@ -38,7 +38,7 @@ static bool checkpoint_block_get(checkpoint_block *out, const att_training *trai
     int64_t average = training->settings->average_checkpoints;
     if (index >= average || index >= state->history_count)
         return false;
-    snprintf(out->name, sizeof out->name, "snapshot.%lld", (long long)index);
+    snprintf(out->name, sizeof out->name, "checkpoint.%lld", (long long)index);
     out->values = training->snapshots + (size_t)index * training->model->params.size;
     return true;
 }
@@ -60,7 +60,7 @@ static att_status tensor_name(att_string *out, const char *block, const char *pa
 
 /* ---- what is carried from batch to batch: a tensor of its own */
 
-#define CARRIED_STATE ATT_TRAINING_PREFIX "carried"
+#define CARRIED_STATE ATT_TRAINING_PREFIX "rnn_state"
 
 static att_tensor view_carried_state(const att_carried_state *carried)
 {

@@ -5,7 +5,7 @@
 #include "image/make_image.h"
 #include "program/in_process.h"
 
-#if defined(ATT_HAVE_JANSSON) && defined(ATT_HAVE_JPEG) && defined(ATT_HAVE_PNG)
+#if defined(ATT_HAVE_JPEG) && defined(ATT_HAVE_PNG)
 
 static char photo_path[64], model_path[64], last_path[64], eyes_path[64];
 

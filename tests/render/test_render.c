@@ -8,6 +8,7 @@
 
 #include "base/alloc.h"
 #include "base/string.h"
+#include "json_help.h"
 #include "render/golden.h"
 #include "render/page.h"
 #include "render/sample.h"
@@ -16,10 +17,6 @@
 
 #include <stdlib.h>
 #include <string.h>
-
-#ifdef ATT_HAVE_JANSSON
-#include <jansson.h>
-#endif
 
 static sample *it;
 
@@ -387,45 +384,28 @@ static void an_empty_sheet_renders_in_every_format(void **state)
     }
 }
 
-#ifdef ATT_HAVE_JANSSON
-
-static json_t *parsed(const att_string *text)
+static const att_json *step_of(const att_json *root, size_t index)
 {
-    json_error_t fault;
-    json_t *root = json_loadb(text->data, text->length, JSON_REJECT_DUPLICATES, &fault);
-    if (!root)
-        fail_msg("line %d: %s", fault.line, fault.text);
-    return root;
-}
-
-static json_t *step_of(json_t *root, size_t index)
-{
-    json_t *sheet = json_array_get(json_object_get(root, "sheets"), 0);
-    return json_array_get(json_object_get(sheet, "steps"), index);
+    return item(item(root, "sheets", 0), "steps", index);
 }
 
 static void json_holds_every_step_exactly(void **state)
 {
     (void)state;
     att_string text = rendered((att_render_options){ .format = ATT_FORMAT_JSON, .digits = 1 });
-    json_t *root = parsed(&text);
-    assert_int_equal(json_integer_value(json_object_get(root, "schema")), 1);
-    json_t *sheet = json_array_get(json_object_get(root, "sheets"), 0);
-    assert_int_equal(json_array_size(json_object_get(sheet, "steps")), it->sheet.step_count);
-    assert_string_equal(json_string_value(json_object_get(sheet, "name")), "sample_<&>.att");
-    json_t *value = json_object_get(step_of(root, 5), "value");
-    json_t *row = json_array_get(json_object_get(value, "data"), 0);
-    assert_true(json_number_value(json_array_get(row, 0)) == 1.0 / 3);
-    json_t *scores =
-        json_object_get(json_array_get(json_object_get(step_of(root, 5), "parts"), 1), "value");
-    json_t *first = json_array_get(json_object_get(scores, "data"), 0);
-    assert_string_equal(json_string_value(json_array_get(first, 2)), "-inf");
-    json_t *allowed = json_array_get(json_object_get(scores, "allowed"), 0);
-    assert_int_equal(json_integer_value(json_array_get(allowed, 2)), 0);
-    assert_string_equal(json_string_value(json_array_get(json_object_get(scores, "col_labels"), 0)),
-                        "আমি");
-    assert_string_equal(json_string_value(json_object_get(step_of(root, 12), "worst")), "inf");
-    json_decref(root);
+    att_json_doc doc = json_of(&text);
+    assert_int_equal(number_of(doc.root, "schema"), 1);
+    const att_json *sheet = item(doc.root, "sheets", 0);
+    assert_int_equal(item_count(sheet, "steps"), it->sheet.step_count);
+    assert_string_equal(string_of(sheet, "name"), "sample_<&>.att");
+    const att_json *step = step_of(doc.root, 5);
+    assert_true(item(member(step, "value"), "data", 0)->items[0].number == 1.0 / 3);
+    const att_json *scores = member(item(step, "parts", 1), "value");
+    assert_string_equal(item(scores, "data", 0)->items[2].string, "-inf");
+    assert_int_equal(item(scores, "allowed", 0)->items[2].integer, 0);
+    assert_string_equal(item(scores, "col_labels", 0)->string, "আমি");
+    assert_string_equal(string_of(step_of(doc.root, 12), "worst"), "inf");
+    att_json_free(&doc);
     att_string_free(&text);
 }
 
@@ -440,11 +420,10 @@ static void json_keeps_the_sign_of_zero(void **state)
     const att_render_options options = { .format = ATT_FORMAT_JSON };
     assert_int_equal(att_sheet_render(&text, &sheet, &options, NULL), ATT_OK);
     assert_holds(&text, "\"data\":[[-0.0,0]]"); /* as -0 readers would take it for an integer */
-    json_t *root = parsed(&text);
-    json_t *row =
-        json_array_get(json_object_get(json_object_get(step_of(root, 0), "value"), "data"), 0);
-    assert_true(signbit(json_number_value(json_array_get(row, 0))));
-    json_decref(root);
+    att_json_doc doc = json_of(&text);
+    const att_json *row = item(member(step_of(doc.root, 0), "value"), "data", 0);
+    assert_true(signbit(row->items[0].number));
+    att_json_free(&doc);
     att_string_free(&text);
 }
 
@@ -453,16 +432,14 @@ static void json_of_one_row_says_which(void **state)
     (void)state;
     att_string text =
         rendered((att_render_options){ .format = ATT_FORMAT_JSON, .row = 2, .only = "h" });
-    json_t *root = parsed(&text);
-    json_t *value = json_object_get(step_of(root, 0), "value");
-    assert_int_equal(json_integer_value(json_object_get(value, "row")), 2);
-    assert_int_equal(json_integer_value(json_object_get(value, "rows")), 3);
-    assert_int_equal(json_array_size(json_object_get(value, "data")), 1);
-    json_decref(root);
+    att_json_doc doc = json_of(&text);
+    const att_json *value = member(step_of(doc.root, 0), "value");
+    assert_int_equal(number_of(value, "row"), 2);
+    assert_int_equal(number_of(value, "rows"), 3);
+    assert_int_equal(item_count(value, "data"), 1);
+    att_json_free(&doc);
     att_string_free(&text);
 }
-
-#endif
 
 static void running_out_of_memory_is_told_leaks_nothing_and_keeps_the_text(void **state)
 {
@@ -511,11 +488,9 @@ int main(void)
         cmocka_unit_test(html_is_well_formed_and_needs_nothing_from_elsewhere),
         cmocka_unit_test(several_sheets_make_one_document_without_a_clash),
         cmocka_unit_test(an_empty_sheet_renders_in_every_format),
-#ifdef ATT_HAVE_JANSSON
         cmocka_unit_test(json_holds_every_step_exactly),
         cmocka_unit_test(json_keeps_the_sign_of_zero),
         cmocka_unit_test(json_of_one_row_says_which),
-#endif
         cmocka_unit_test(running_out_of_memory_is_told_leaks_nothing_and_keeps_the_text),
     };
     return cmocka_run_group_tests(tests, make_sample, drop_sample);

@@ -37,14 +37,10 @@ static att_sheet *work(const char *statement)
 static bool readable(const char *text)
 {
     bool zip = false;
-    bool json = false;
 #ifdef ATT_HAVE_ZIP
     zip = true;
 #endif
-#ifdef ATT_HAVE_JANSSON
-    json = true;
-#endif
-    return (zip || !strstr(text, ".npz")) && (json || !strstr(text, ".safetensors"));
+    return zip || !strstr(text, ".npz");
 }
 
 /* ---- load */

@@ -435,8 +435,6 @@ static void a_long_run_of_letters_is_split(void **state)
     free(line);
 }
 
-#ifdef ATT_HAVE_JANSSON
-
 static void subwords_come_back_from_a_model(void **state)
 {
     (void)state;
@@ -462,14 +460,14 @@ static void damaged_subwords_are_refused(void **state)
 {
     (void)state;
     static const char *const bad[] = {
-        "{\"tokens\":\"subword\",\"lower\":false}",
-        "{\"tokens\":\"subword\",\"lower\":false,\"letters\":\"\",\"merges\":[1]}",
-        "{\"tokens\":\"subword\",\"lower\":false,\"letters\":\"a\",\"merges\":[]}",
-        "{\"tokens\":\"subword\",\"lower\":false,\"letters\":\"éé\",\"merges\":[]}",
-        "{\"tokens\":\"subword\",\"lower\":false,\"letters\":[],\"merges\":[]}",
-        "{\"tokens\":\"subword\",\"lower\":false,\"letters\":\"\",\"merges\":[97,true]}",
-        "{\"tokens\":\"subword\",\"lower\":false,\"letters\":\"\",\"merges\":[97,4294967393]}",
-        "{\"tokens\":\"subword\",\"lower\":false,\"letters\":\"\",\"merges\":[97,256]}",
+        "{\"tokens\":\"bpe\",\"lowercase\":false}",
+        "{\"tokens\":\"bpe\",\"lowercase\":false,\"characters\":\"\",\"merges\":[1]}",
+        "{\"tokens\":\"bpe\",\"lowercase\":false,\"characters\":\"a\",\"merges\":[]}",
+        "{\"tokens\":\"bpe\",\"lowercase\":false,\"characters\":\"éé\",\"merges\":[]}",
+        "{\"tokens\":\"bpe\",\"lowercase\":false,\"characters\":[],\"merges\":[]}",
+        "{\"tokens\":\"bpe\",\"lowercase\":false,\"characters\":\"\",\"merges\":[97,true]}",
+        "{\"tokens\":\"bpe\",\"lowercase\":false,\"characters\":\"\",\"merges\":[97,4294967393]}",
+        "{\"tokens\":\"bpe\",\"lowercase\":false,\"characters\":\"\",\"merges\":[97,256]}",
     };
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
         att_vocab *vocab;
@@ -481,8 +479,6 @@ static void damaged_subwords_are_refused(void **state)
         assert_int_equal(att_alloc_live(), live);
     }
 }
-
-#endif
 
 static att_status learn_and_apply(void *context)
 {
@@ -530,10 +526,8 @@ int main(void)
         cmocka_unit_test(what_no_line_can_hold_is_replaced),
         cmocka_unit_test(capitals_become_small_letters_on_request),
         cmocka_unit_test(a_long_run_of_letters_is_split),
-#ifdef ATT_HAVE_JANSSON
         cmocka_unit_test(subwords_come_back_from_a_model),
         cmocka_unit_test(damaged_subwords_are_refused),
-#endif
         cmocka_unit_test(every_allocation_may_fail),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -2,6 +2,7 @@
 #include "text/vocab.h"
 
 #include "base/alloc.h"
+#include "base/minmax.h"
 #include "base/error.h"
 #include "failing_memory.h"
 
@@ -249,8 +250,6 @@ static void a_line_that_is_no_text_is_refused(void **state)
     att_vocab_free(vocab);
 }
 
-#ifdef ATT_HAVE_JANSSON
-
 static void a_vocabulary_comes_back_from_a_model(void **state)
 {
     (void)state;
@@ -260,7 +259,7 @@ static void a_vocabulary_comes_back_from_a_model(void **state)
     close_vocab(vocab, 1);
     att_string json = { 0 };
     assert_int_equal(att_vocab_to_json(&json, vocab, NULL), ATT_OK);
-    assert_string_equal(json.data, "{\"tokens\":\"space\",\"lower\":true,\"words\":[\"é\",\"\\\"\","
+    assert_string_equal(json.data, "{\"tokens\":\"space\",\"lowercase\":true,\"words\":[\"é\",\"\\\"\","
                                    "\"<end>\",\"\\\\\"]}");
     assert_int_equal(att_vocab_from_json(&again, json.data, "m", NULL), ATT_OK);
     assert_int_equal(att_vocab_size(again), att_vocab_size(vocab));
@@ -279,19 +278,25 @@ static void a_damaged_vocabulary_is_refused(void **state)
     static const struct {
         const char *json, *message;
     } cases[] = {
-        { "", "a vocabulary is not as it should be" },
-        { "[]", "a vocabulary is not as it should be" },
-        { "{\"tokens\":\"char\",\"words\":[]}", "a vocabulary is not as it should be" },
-        { "{\"tokens\":\"phrase\",\"lower\":false,\"words\":[]}",
-          "a vocabulary has no kind of tokens known here" },
-        { "{\"lower\":false,\"words\":[]}", "a vocabulary has no kind of tokens known here" },
-        { "{\"tokens\":\"char\",\"lower\":false}", "a vocabulary has no list of words" },
-        { "{\"tokens\":\"char\",\"lower\":false,\"words\":[\"a\",7]}",
-          "word 2 of a vocabulary is no text" },
-        { "{\"tokens\":\"char\",\"lower\":false,\"words\":[\"\"]}",
-          "word 1 of a vocabulary is no text" },
-        { "{\"tokens\":\"char\",\"lower\":false,\"words\":[\"a\",\"b\",\"a\"]}",
-          "a vocabulary has the word 'a' twice" },
+        { "", "the vocabulary: line 1, column 1: expected a value, found the end of the text" },
+        { "[]", "the vocabulary: expected an object, found an array" },
+        { "{\"tokens\":\"char\",\"words\":[]}",
+          "the vocabulary: expected true or false for \"lowercase\", which is missing" },
+        { "{\"tokens\":\"char\",\"lowercase\":false,\"lowercase\":true,\"words\":[]}",
+          "the vocabulary: line 1, column 63: the object that ends here has the key \"lowercase\" "
+          "twice" },
+        { "{\"tokens\":\"char\",\"lowercase\":false,\"add_eos\":1,\"words\":[]}",
+          "the vocabulary: expected true or false for \"add_eos\", found a whole number" },
+        { "{\"tokens\":\"phrase\",\"lowercase\":false,\"words\":[]}",
+          "the vocabulary: unknown kind of tokens 'phrase'" },
+        { "{\"lowercase\":false,\"words\":[]}", "the vocabulary: expected a string for \"tokens\", which is missing" },
+        { "{\"tokens\":\"char\",\"lowercase\":false}", "the vocabulary: expected an array for \"words\", which is missing" },
+        { "{\"tokens\":\"char\",\"lowercase\":false,\"words\":[\"a\",7]}",
+          "the vocabulary: expected a string for \"words\"[1], found a whole number" },
+        { "{\"tokens\":\"char\",\"lowercase\":false,\"words\":[\"\"]}",
+          "the vocabulary: \"words\"[0] is empty" },
+        { "{\"tokens\":\"char\",\"lowercase\":false,\"words\":[\"a\",\"b\",\"a\"]}",
+          "the vocabulary: \"words\" has 'a' twice" },
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         att_vocab *vocab;
@@ -304,8 +309,6 @@ static void a_damaged_vocabulary_is_refused(void **state)
         assert_int_equal(att_alloc_live(), live);
     }
 }
-
-#endif
 
 static att_status build_one(void *context)
 {
@@ -330,6 +333,43 @@ static void every_allocation_may_fail(void **state)
     every_allocation_fails(build_one, NULL, 30);
 }
 
+static att_status read_json(void *context)
+{
+    att_vocab *vocab;
+    att_status status = att_vocab_from_json(&vocab, context, "m", NULL);
+    att_vocab_free(vocab);
+    return status;
+}
+
+static att_status write_json(void *context)
+{
+    att_string json = { 0 };
+    att_status status = att_vocab_to_json(&json, context, NULL);
+    att_string_free(&json);
+    return status;
+}
+
+/* Every kind of list: words, merges and characters, pieces. */
+static void every_allocation_of_reading_and_writing_may_fail(void **state)
+{
+    (void)state;
+    static const char *const texts[] = {
+        "{\"tokens\":\"word\",\"lowercase\":false,\"add_eos\":true,\"words\":[\"a\",\"b\"]}",
+        "{\"tokens\":\"bpe\",\"lowercase\":true,\"characters\":\"éö\",\"merges\":[97,98,256,97]}",
+        "{\"tokens\":\"bpe\",\"lowercase\":false,\"pieces\":[\" a\",\"b\"]}",
+        "{\"tokens\":\"byte\",\"lowercase\":false,\"whole_text\":true}",
+    };
+    for (size_t i = 0; i < ATT_COUNT(texts); i++) {
+        char json[128];
+        strcpy(json, texts[i]);
+        every_allocation_fails(read_json, json, 2000);
+        att_vocab *vocab;
+        assert_int_equal(att_vocab_from_json(&vocab, json, "m", NULL), ATT_OK);
+        every_allocation_fails(write_json, vocab, 100);
+        att_vocab_free(vocab);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -346,11 +386,10 @@ int main(void)
         cmocka_unit_test(many_tokens_are_all_found_again),
         cmocka_unit_test(an_empty_vocabulary_knows_nothing),
         cmocka_unit_test(a_line_that_is_no_text_is_refused),
-#ifdef ATT_HAVE_JANSSON
         cmocka_unit_test(a_vocabulary_comes_back_from_a_model),
         cmocka_unit_test(a_damaged_vocabulary_is_refused),
-#endif
         cmocka_unit_test(every_allocation_may_fail),
+        cmocka_unit_test(every_allocation_of_reading_and_writing_may_fail),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

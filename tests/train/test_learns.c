@@ -6,8 +6,6 @@
 #include "base/random.h"
 #include "thin.h"
 
-#ifdef ATT_HAVE_JANSSON
-
 /* Handout 003's own string, and as many others. */
 static const char word[] = "abacadabacc";
 enum { LONGEST = 12, STRINGS = 100 };
@@ -136,21 +134,3 @@ int main(void)
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
-
-#else
-
-static void a_build_without_jansson_has_no_models(void **state)
-{
-    (void)state;
-    att_model *model = NULL;
-    assert_int_equal(att_model_load(&model, "none.safetensors", NULL), ATT_BAD_INPUT);
-    assert_null(model);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = { cmocka_unit_test(a_build_without_jansson_has_no_models) };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
-
-#endif

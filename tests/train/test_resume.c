@@ -11,8 +11,6 @@
 #include <sys/wait.h>
 #include <time.h>
 
-#ifdef ATT_HAVE_JANSSON
-
 /* How a process trains. */
 typedef struct attempt {
     const char *folder;
@@ -325,32 +323,3 @@ int main(void)
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
-
-#else
-
-static void a_build_without_jansson_says_so_before_the_first_step(void **state)
-{
-    (void)state;
-    char folder[64];
-    att_training *training = NULL;
-    att_error err = { 0 };
-    folder_new(folder);
-    att_settings *settings = small_new(folder);
-    assert_int_equal(att_training_new(&training, settings, NULL, NULL), ATT_OK);
-    assert_int_equal(att_training_run(training, NULL, NULL, &err), ATT_UNSUPPORTED);
-    assert_non_null(strstr(err.message, "jansson"));
-    assert_int_equal(att_training_steps(training), 0);
-    att_training_free(training);
-    att_settings_free(settings);
-    folder_remove(folder);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_build_without_jansson_says_so_before_the_first_step),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
-
-#endif

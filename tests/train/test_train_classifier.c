@@ -7,8 +7,6 @@
 
 #include <math.h>
 
-#ifdef ATT_HAVE_JANSSON
-
 /* Stops after so many events; 0: never. */
 static bool stop_after(void *context, const att_training_progress *progress)
 {
@@ -96,30 +94,3 @@ int main(void)
     };
     return cmocka_run_group_tests_name("train labels", tests, NULL, NULL);
 }
-
-#else
-
-static void a_build_without_jansson_refuses_before_the_first_step(void **state)
-{
-    (void)state;
-    char folder[64];
-    att_error err = { 0 };
-    att_training *training;
-    folder_new(folder);
-    att_settings *settings = small_label_new(folder, "rnn");
-    assert_int_equal(att_training_new(&training, settings, NULL, NULL), ATT_OK);
-    assert_int_equal(att_training_run(training, NULL, NULL, &err), ATT_UNSUPPORTED);
-    att_training_free(training);
-    att_settings_free(settings);
-    folder_remove(folder);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_build_without_jansson_refuses_before_the_first_step),
-    };
-    return cmocka_run_group_tests_name("train labels", tests, NULL, NULL);
-}
-
-#endif

@@ -7,8 +7,6 @@
 
 #include <math.h>
 
-#ifdef ATT_HAVE_JANSSON
-
 static att_training *begin(att_settings *settings)
 {
     att_training *training = NULL;
@@ -355,6 +353,22 @@ static void what_a_run_cannot_change_is_refused_when_it_is_resumed(void **state)
     folder_remove(folder);
 }
 
+static void a_checkpoint_of_format_1_is_refused(void **state)
+{
+    (void)state;
+    char folder[64], path[256];
+    att_bundle *bundle;
+    folder_new(folder);
+    run_to_the_end(small_new(folder), NULL, NULL);
+    snprintf(path, sizeof path, "%s/m.last.safetensors", folder);
+    assert_int_equal(att_bundle_load(&bundle, path, NULL), ATT_OK);
+    assert_int_equal(att_bundle_meta_set(bundle, "attend.format", "1", NULL), ATT_OK);
+    assert_int_equal(att_safetensors_save(bundle, path, NULL), ATT_OK);
+    att_bundle_free(bundle);
+    refused(resumed(folder), "is a model of attend 0.1 (format 1)");
+    folder_remove(folder);
+}
+
 static void files_that_have_changed_since_are_refused(void **state)
 {
     (void)state;
@@ -457,7 +471,7 @@ static void the_report_tells_of_data_model_and_memory(void **state)
     att_settings *settings = small_new(folder);
     att_training *training = begin(settings);
     assert_int_equal(att_training_report(&report, training, NULL), ATT_OK);
-    static const char *const expected[] = { "60 pairs",   "12 pairs", "recurrent",
+    static const char *const expected[] = { "60 pairs",   "12 pairs", "rnn",
                                             "parameters", "MB:",      "steps in 2 epochs" };
     for (size_t i = 0; i < sizeof expected / sizeof *expected; i++)
         assert_non_null(strstr(report.data, expected[i]));
@@ -504,6 +518,7 @@ int main(void)
         cmocka_unit_test(an_exchange_sees_every_gradient_and_averages_over_all_processes),
         cmocka_unit_test(a_gradient_that_is_no_number_ends_the_run_and_leaves_the_files),
         cmocka_unit_test(what_a_run_cannot_change_is_refused_when_it_is_resumed),
+        cmocka_unit_test(a_checkpoint_of_format_1_is_refused),
         cmocka_unit_test(files_that_have_changed_since_are_refused),
         cmocka_unit_test(a_place_that_cannot_be_written_shows_before_the_first_step),
         cmocka_unit_test(failing_memory_fails_the_run_and_leaks_nothing),
@@ -513,29 +528,3 @@ int main(void)
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
-
-#else
-
-/* What a build without jansson says of training is tested in test_resume.c; here, that it says
- * nothing worse of a checkpoint. */
-static void a_checkpoint_cannot_be_resumed_without_jansson(void **state)
-{
-    (void)state;
-    att_settings *settings;
-    att_training *training = NULL;
-    assert_int_equal(att_settings_new(&settings, NULL, NULL), ATT_OK);
-    small_set(settings, "resume", "none.last.safetensors");
-    assert_int_equal(att_training_new(&training, settings, NULL, NULL), ATT_BAD_INPUT);
-    assert_null(training);
-    att_settings_free(settings);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_checkpoint_cannot_be_resumed_without_jansson),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
-
-#endif

@@ -8,7 +8,7 @@
 #include "attend.h"
 
 #include "base/arena.h"
-#include "render/html_head.h"
+#include "render/html_page.h"
 #include "render/map.h"
 #include "render/number.h"
 

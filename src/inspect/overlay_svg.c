@@ -3,7 +3,7 @@
  * grid, blurred so that what lies between cells is seen as being between them. */
 #include "inspect/overlay.h"
 
-#include "render/html_head.h"
+#include "render/html_page.h"
 #include "render/number.h"
 #include "text/display_width.h"
 

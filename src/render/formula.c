@@ -253,8 +253,8 @@ static void put_value(const struct formula_printer *w, double value, att_number_
     put_number(w, digits);
 }
 
-static void put_constant_row(const struct formula_printer *w, const att_tensor_matrix *m,
-                             int64_t row, att_number_format format)
+static void put_constant_row(const struct formula_printer *w, const att_matrix *m, int64_t row,
+                             att_number_format format)
 {
     const att_affixes *a = construct(w, ATT_CONSTRUCT_NUMBER_ROW);
     size_t count = (size_t)m->cols;
@@ -270,7 +270,7 @@ static void put_constant_row(const struct formula_printer *w, const att_tensor_m
     att_put(w->out, a->after);
 }
 
-static void put_constant(const struct formula_printer *w, const att_tensor_matrix *m)
+static void put_constant(const struct formula_printer *w, const att_matrix *m)
 {
     att_number_format format =
         att_number_choose(m->data, m->allowed, m->rows * m->cols, digits_of(w));
@@ -458,8 +458,8 @@ void att_put_formula_number(att_writer *out, double value, const att_notation *n
     put_value(&w, value, att_number_choose_one(value, digits_of(&w)));
 }
 
-void att_put_formula_matrix(att_writer *out, const att_tensor_matrix *matrix,
-                            const att_notation *notation, int digits)
+void att_put_formula_matrix(att_writer *out, const att_matrix *matrix, const att_notation *notation,
+                            int digits)
 {
     put_constant(&(struct formula_printer){ out, notation, digits }, matrix);
 }

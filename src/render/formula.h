@@ -79,8 +79,8 @@ void att_put_formula_number(att_writer *out, double value, const att_notation *n
                             int digits);
 
 /* A matrix in place, in brackets. */
-void att_put_formula_matrix(att_writer *out, const att_tensor_matrix *matrix,
-                            const att_notation *notation, int digits);
+void att_put_formula_matrix(att_writer *out, const att_matrix *matrix, const att_notation *notation,
+                            int digits);
 
 /* Whether the expression is only numbers as written, so that showing its value shows it. */
 bool att_expr_is_literal(const att_expr *expr);

@@ -3,7 +3,7 @@
  * title, which browsers show under the pointer. */
 #include "render/highlight.h"
 
-#include "render/html_head.h"
+#include "render/html_page.h"
 #include "render/number.h"
 #include "render/svg.h"
 

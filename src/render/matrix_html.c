@@ -1,5 +1,5 @@
 /* Matrices in HTML; see matrix_html.h. */
-#include "render/matrix_html.h"
+#include "render/matrix.h"
 
 #include <inttypes.h>
 
@@ -67,7 +67,7 @@ static void put_gap_row(att_writer *out, const att_view *view)
 
 void att_matrix_put_html(att_writer *out, const att_view *view)
 {
-    const att_tensor_matrix *m = view->matrix;
+    const att_matrix *m = view->matrix;
     bool empty = m->rows == 0 || m->cols == 0;
     if (empty || att_axis_shown(&view->rows) == 0) {
         att_putf(out, "<span class=\"note\">%" PRId64 " × %" PRId64 "%s</span>\n", m->rows, m->cols,

@@ -1,7 +1,5 @@
 /* Matrices in LaTeX; see matrix_tex.h. */
-#include "render/matrix_tex.h"
-
-#include "render/tex.h"
+#include "render/matrix.h"
 
 #include <inttypes.h>
 
@@ -53,7 +51,7 @@ static void put_gap_row(att_writer *out, const att_view *view)
 
 static void put_column_labels(att_writer *out, const att_view *view, const att_notation *notation)
 {
-    const att_tensor_matrix *m = view->matrix;
+    const att_matrix *m = view->matrix;
     att_put(out, m->row_labels ? " & " : "");
     for (int64_t k = 0; k < att_axis_shown(&view->cols); k++) {
         att_put(out, k > 0 ? " & " : "");
@@ -119,7 +117,7 @@ static void put_table(att_writer *out, const att_view *view, const att_notation 
 
 void att_matrix_put_tex(att_writer *out, const att_view *view, const att_notation *notation)
 {
-    const att_tensor_matrix *m = view->matrix;
+    const att_matrix *m = view->matrix;
     if (m->rows == 1 && m->cols == 1)
         put_cell(out, view, 0, 0, notation);
     else if (att_axis_shown(&view->rows) == 0 || m->cols == 0)

@@ -1,6 +1,6 @@
 /* Matrices on a terminal; see matrix_text.h. Cells are formatted twice, once to measure the columns
  * and once to write them, so that nothing need be stored. */
-#include "render/matrix_text.h"
+#include "render/matrix.h"
 
 #include "text/display_width.h"
 
@@ -68,7 +68,7 @@ static int row_label_width(const att_view *view)
     return most < LABEL_COLUMNS ? most : LABEL_COLUMNS;
 }
 
-att_view att_matrix_text_view(const att_terminal *paint, const att_tensor_matrix *matrix,
+att_view att_matrix_text_view(const att_terminal *paint, const att_matrix *matrix,
                               const att_render_options *options, int indent)
 {
     att_view view = att_view_of(matrix, options, MAX_ROWS, MAX_COLS);

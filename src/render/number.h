@@ -3,7 +3,9 @@
 #ifndef ATT_RENDER_NUMBER_H
 #define ATT_RENDER_NUMBER_H
 
-#include "sheet/trace.h"
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
 
 enum { ATT_NUMBER_SIZE = 400, ATT_DIGITS_MAX = 17, ATT_DIGITS_DEFAULT = 4 };
 

@@ -15,12 +15,13 @@ static const att_format_spec *const formats[] = {
     [ATT_FORMAT_JSON] = &att_format_json,
 };
 
-static void render_sheet(const att_format_spec *format, att_page *page)
+static void render_sheet(att_page *page)
 {
+    const att_format_spec *format = page->format;
     page->shown = 0;
     format->begin_sheet(page);
     for (size_t i = 0; i < page->sheet->step_count && page->out->status == ATT_OK; i++) {
-        const att_select *step = &page->sheet->steps[i];
+        const att_trace_step *step = &page->sheet->steps[i];
         page->step_number = i + 1;
         if (!att_step_is_shown(step, page->options))
             continue;
@@ -47,15 +48,15 @@ att_status att_sheets_render(att_string *out, const att_sheet *const *sheets, si
                       .options = &resolved,
                       .scratch = &scratch,
                       .sheets = sheets,
-                      .sheet_count = count };
-    const att_format_spec *format = formats[resolved.format];
-    format->begin(&page);
+                      .sheet_count = count,
+                      .format = formats[resolved.format] };
+    page.format->begin(&page);
     for (size_t i = 0; i < count && writer.status == ATT_OK; i++) {
         page.sheet = sheets[i];
         page.sheet_number = i + 1;
-        render_sheet(format, &page);
+        render_sheet(&page);
     }
-    format->end(&page);
+    page.format->end(&page);
     att_arena_free(&scratch);
     return att_writer_finish(&writer, err);
 }
@@ -197,7 +198,7 @@ int att_formula_width(att_page *page, const att_expr *formula)
     return width;
 }
 
-bool att_value_is_part(const att_select *step)
+bool att_value_is_part(const att_trace_step *step)
 {
     for (size_t i = 0; i < step->part_count; i++)
         if (step->parts[i].value == step->value)
@@ -205,10 +206,65 @@ bool att_value_is_part(const att_select *step)
     return false;
 }
 
-size_t att_calculations_selected(const att_slice *part, const att_render_options *options)
+bool att_map_is_reduced(const att_page *page, const att_trace_step *step, const att_map *map)
 {
-    size_t count = 0;
-    for (size_t i = 0; i < part->calculation_count; i++)
-        count += att_calculation_is_shown(&part->calculations[i], options);
-    return count;
+    return map->keys < step->map->keys ||
+           (page->options->row == 0 && map->queries < step->map->queries);
+}
+
+void att_put_parts(att_page *page, const att_trace_step *step)
+{
+    const att_trace_part *before = NULL;
+    for (size_t i = 0; i < step->part_count && page->out->status == ATT_OK; i++) {
+        const att_trace_part *part = &step->parts[i];
+        if (!att_part_is_shown(part, page->options))
+            continue;
+        if (part->head > 0 && (!before || part->head != before->head))
+            page->format->head(page, part->head);
+        page->format->part(page, part, before);
+        before = part;
+    }
+}
+
+static void put_if_any(att_writer *out, const char *text)
+{
+    if (text)
+        att_put(out, text);
+}
+
+void att_put_calculations(att_page *page, const att_trace_part *part)
+{
+    const att_calculation_markup *markup = &page->format->calculations;
+    size_t selected = 0;
+    for (size_t i = 0; i < part->calculation_count; i++) {
+        if (!att_calculation_is_shown(&part->calculations[i], page->options) ||
+            selected++ >= ATT_MAX_CALCULATIONS)
+            continue;
+        put_if_any(page->out, selected == 1 ? markup->begin : markup->between);
+        page->format->calculation(page, &part->calculations[i]);
+    }
+    if (selected == 0)
+        return;
+    put_if_any(page->out, markup->after_last);
+    if (selected > ATT_MAX_CALCULATIONS) {
+        put_if_any(page->out, markup->more_begin);
+        att_putf(page->out, "%zu more like these", selected - ATT_MAX_CALCULATIONS);
+        put_if_any(page->out, markup->more_end);
+    }
+    put_if_any(page->out, markup->end);
+}
+
+void att_put_calculation(att_writer *out, const att_calculation *calculation,
+                         const att_notation *notation, int digits, const char *equals,
+                         const char *then)
+{
+    att_put_formula(out, calculation->left, notation, digits);
+    if (calculation->right) {
+        att_put(out, equals);
+        att_put_formula(out, calculation->right, notation, digits);
+    }
+    if (calculation->value) {
+        att_put(out, calculation->right ? then : equals);
+        att_put_formula_matrix(out, calculation->value, notation, digits);
+    }
 }

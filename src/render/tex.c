@@ -1,5 +1,5 @@
 /* Escaping for LaTeX; see tex.h. */
-#include "render/tex.h"
+#include "render/writer.h"
 
 #include "text/unicode.h"
 #include "text/utf8.h"

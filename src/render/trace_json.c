@@ -118,7 +118,7 @@ static void put_rows(att_page *page, const char *key, const double *data, const 
     att_put(page->out, "]");
 }
 
-static void put_matrix(att_page *page, const char *key, const att_tensor_matrix *m)
+static void put_matrix(att_page *page, const char *key, const att_matrix *m)
 {
     if (!m)
         return;
@@ -152,7 +152,7 @@ static void put_calculation(att_page *page, const att_calculation *working)
     att_put(page->out, "}");
 }
 
-static void put_part(att_page *page, const att_slice *part)
+static void put_part(att_page *page, const att_trace_part *part)
 {
     put_comma(page);
     att_put(page->out, "{");
@@ -173,7 +173,7 @@ static void put_part(att_page *page, const att_slice *part)
     att_put(page->out, "}");
 }
 
-static void open_step(att_page *page, const att_select *step, const char *kind)
+static void open_step(att_page *page, const att_trace_step *step, const char *kind)
 {
     put_comma(page);
     att_put(page->out, "\n{");
@@ -203,7 +203,7 @@ static void json_begin_sheet(att_page *page)
     att_put(page->out, "[");
 }
 
-static void json_heading(att_page *page, const att_select *step)
+static void json_heading(att_page *page, const att_trace_step *step)
 {
     open_step(page, step, "heading");
     put_integer(page, "level", step->level);
@@ -211,14 +211,14 @@ static void json_heading(att_page *page, const att_select *step)
     att_put(page->out, "}");
 }
 
-static void json_prose(att_page *page, const att_select *step)
+static void json_prose(att_page *page, const att_trace_step *step)
 {
     open_step(page, step, "prose");
     put_string(page, "text", step->text);
     att_put(page->out, "}");
 }
 
-static void json_value(att_page *page, const att_select *step)
+static void json_value(att_page *page, const att_trace_step *step)
 {
     open_step(page, step, "value");
     put_string(page, "name", step->name);
@@ -252,7 +252,7 @@ static void put_rule(att_page *page, const att_check *check)
     }
 }
 
-static void json_check(att_page *page, const att_select *step)
+static void json_check(att_page *page, const att_trace_step *step)
 {
     const att_check *check = step->check;
     open_step(page, step, "check");
@@ -277,7 +277,7 @@ static void json_check(att_page *page, const att_select *step)
     att_put(page->out, "}");
 }
 
-static void json_error(att_page *page, const att_select *step)
+static void json_error(att_page *page, const att_trace_step *step)
 {
     open_step(page, step, "refused");
     put_formula(page, "formula", step->formula);
@@ -299,7 +299,7 @@ static void put_panel(att_page *page, const att_map *map, int64_t panel)
     att_put(page->out, "}");
 }
 
-static void json_plot(att_page *page, const att_select *step)
+static void json_plot(att_page *page, const att_trace_step *step)
 {
     att_map map;
     if (!att_page_map(page, step->map, INT64_MAX, INT64_MAX, &map))

@@ -2,9 +2,8 @@
  * too wide for the page is scaled down to it. LuaLaTeX and XeLaTeX show characters of all scripts;
  * pdflatex shows the code points of those it has no letters for (tex.h). */
 #include "render/formula.h"
-#include "render/matrix_tex.h"
+#include "render/matrix.h"
 #include "render/page.h"
-#include "render/tex.h"
 #include "render/view.h"
 
 #include <inttypes.h>
@@ -86,7 +85,7 @@ static void latex_begin_sheet(att_page *page)
     }
 }
 
-static void latex_heading(att_page *page, const att_select *step)
+static void latex_heading(att_page *page, const att_trace_step *step)
 {
     static const char *const commands[] = { "section*", "subsection*", "subsubsection*" };
     int level = step->level < 1 ? 1 : step->level > 3 ? 3 : step->level;
@@ -95,7 +94,7 @@ static void latex_heading(att_page *page, const att_select *step)
     att_put(page->out, "}\n");
 }
 
-static void latex_prose(att_page *page, const att_select *step)
+static void latex_prose(att_page *page, const att_trace_step *step)
 {
     att_put(page->out, "\n");
     put_tex(page, step->text);
@@ -112,7 +111,7 @@ static void close_display(att_page *page)
     att_put(page->out, "}\n");
 }
 
-static bool is_long(att_page *page, const att_expr *formula, const att_tensor_matrix *value)
+static bool is_long(att_page *page, const att_expr *formula, const att_matrix *value)
 {
     int64_t cols = value->cols < MAX_COLS ? value->cols : MAX_COLS;
     int64_t width = cols * (page->options->digits + 4);
@@ -121,7 +120,7 @@ static bool is_long(att_page *page, const att_expr *formula, const att_tensor_ma
 
 /* name = formula = value; where that is long, the value on a line of its own. */
 static void put_equation(att_page *page, const char *name, const att_expr *formula,
-                         const att_tensor_matrix *value)
+                         const att_matrix *value)
 {
     const att_notation *notation = &att_notation_tex;
     bool literal = formula && value && att_expr_is_literal(formula);
@@ -146,57 +145,33 @@ static void put_equation(att_page *page, const char *name, const att_expr *formu
     close_display(page);
 }
 
-static void put_calculation(att_page *page, const att_calculation *working)
+static void latex_calculation(att_page *page, const att_calculation *calculation)
 {
-    const att_notation *notation = &att_notation_tex;
-    int digits = page->options->digits;
     open_display(page);
-    att_put_formula(page->out, working->left, notation, digits);
-    if (working->right) {
-        att_put(page->out, " = ");
-        att_put_formula(page->out, working->right, notation, digits);
-    }
-    if (working->value) {
-        att_put(page->out, " = ");
-        att_put_formula_matrix(page->out, working->value, notation, digits);
-    }
+    att_put_calculation(page->out, calculation, &att_notation_tex, page->options->digits, " = ",
+                        " = ");
     close_display(page);
 }
 
-static void put_calculations(att_page *page, const att_slice *part)
+static void latex_head(att_page *page, int64_t number)
 {
-    size_t all = att_calculations_selected(part, page->options);
-    size_t shown = 0;
-    if (all == 0)
-        return;
-    att_put(page->out, "{\\small\\setlength{\\parskip}{3pt}\n");
-    for (size_t i = 0; i < part->calculation_count && shown < ATT_MAX_CALCULATIONS; i++) {
-        if (!att_calculation_is_shown(&part->calculations[i], page->options))
-            continue;
-        put_calculation(page, &part->calculations[i]);
-        shown++;
-    }
-    if (all > shown)
-        att_putf(page->out, "And %zu more like these.\n", all - shown);
-    att_put(page->out, "\\par}\n");
+    att_putf(page->out, "\n\\paragraph{Head %" PRId64 "}~\n", number);
 }
 
-static void put_part(att_page *page, const att_slice *part, int64_t *head)
+static void latex_part(att_page *page, const att_trace_part *part, const att_trace_part *before)
 {
-    if (part->head != *head && part->head > 0)
-        att_putf(page->out, "\n\\paragraph{Head %" PRId64 "}~\n", part->head);
-    *head = part->head;
+    (void)before;
     if (part->description) {
         att_put(page->out, "\n\\textit{");
         put_tex(page, part->description);
         att_put(page->out, "}\n");
     }
     put_equation(page, part->name, part->formula, att_part_value(part, page->options));
-    put_calculations(page, part);
+    att_put_calculations(page, part);
 }
 
 /* The comment behind a statement. */
-static void put_note(att_page *page, const att_select *step)
+static void put_comment(att_page *page, const att_trace_step *step)
 {
     if (!step->comment)
         return;
@@ -205,18 +180,15 @@ static void put_note(att_page *page, const att_select *step)
     att_put(page->out, "\\par}\n");
 }
 
-static void latex_value(att_page *page, const att_select *step)
+static void latex_value(att_page *page, const att_trace_step *step)
 {
     att_put(page->out, "\n");
     put_equation(page, step->name, step->formula, att_value_is_part(step) ? NULL : step->value);
-    put_note(page, step);
-    int64_t head = 0;
-    for (size_t i = 0; i < step->part_count && page->out->status == ATT_OK; i++)
-        if (att_part_is_shown(&step->parts[i], page->options))
-            put_part(page, &step->parts[i], &head);
+    put_comment(page, step);
+    att_put_parts(page, step);
 }
 
-static void latex_check(att_page *page, const att_select *step)
+static void latex_check(att_page *page, const att_trace_step *step)
 {
     const att_check *check = step->check;
     att_put(page->out, check->passed ? "\n\\attendpass\\quad " : "\n\\attendfail\\quad ");
@@ -230,17 +202,17 @@ static void latex_check(att_page *page, const att_select *step)
         att_put(page->out, "}");
     }
     att_put(page->out, step->comment ? "\\\\" : "\n");
-    put_note(page, step);
+    put_comment(page, step);
 }
 
-static void latex_error(att_page *page, const att_select *step)
+static void latex_error(att_page *page, const att_trace_step *step)
 {
     att_put(page->out, "\n\\attendpass\\quad \\texttt{");
     put_tex(page, step->source ? step->source : "");
     att_put(page->out, "} is refused, as it should be:\\\\{\\small\\color{gray}");
     put_tex(page, step->text);
     att_put(page->out, step->comment ? "}\\\\" : "}\n");
-    put_note(page, step);
+    put_comment(page, step);
 }
 
 static void put_map_cell(att_page *page, const att_map *map, const att_color_scale *scale,
@@ -337,7 +309,7 @@ static void put_map_legend(att_page *page, const att_map *map, const att_color_s
              att_map_has(map, ATT_MAP_CELL_MASKED) ? "; $\\times$ is masked" : "");
 }
 
-static void latex_plot(att_page *page, const att_select *step)
+static void latex_plot(att_page *page, const att_trace_step *step)
 {
     att_map map;
     if (!att_page_map(page, step->map, MAP_QUERIES, MAP_KEYS, &map))
@@ -346,8 +318,7 @@ static void latex_plot(att_page *page, const att_select *step)
     att_put(page->out, "\n\\textbf{");
     put_tex(page, map.title ? map.title : "Attention map");
     att_put(page->out, "}\\nopagebreak\n");
-    if (map.keys < step->map->keys ||
-        (page->options->row == 0 && map.queries < step->map->queries)) {
+    if (att_map_is_reduced(page, step, &map)) {
         att_put(page->out, "\n");
         att_map_put_reduction(page->out, step->map, &map, "$\\times$");
         att_put(page->out, "\n");
@@ -358,7 +329,7 @@ static void latex_plot(att_page *page, const att_select *step)
     att_put(page->out, "\\par}\n");
     put_map_legend(page, &map, &scale);
     att_put(page->out, step->comment ? "\n" : "");
-    put_note(page, step);
+    put_comment(page, step);
 }
 
 static void latex_end_sheet(att_page *page)
@@ -387,6 +358,13 @@ const att_format_spec att_format_latex = {
               [ATT_STEP_CHECK] = latex_check,
               [ATT_STEP_ERROR] = latex_error,
               [ATT_STEP_PLOT] = latex_plot },
+    .head = latex_head,
+    .part = latex_part,
+    .calculation = latex_calculation,
+    .calculations = { .begin = "{\\small\\setlength{\\parskip}{3pt}\n",
+                      .more_begin = "And ",
+                      .more_end = ".\n",
+                      .end = "\\par}\n" },
     .end_sheet = latex_end_sheet,
     .end = latex_end,
 };

@@ -1,7 +1,7 @@
 /* A trace as text for a terminal or a file: headings, wrapped prose, each assignment with its
  * formula and value, the parts of an attention beneath with their sums, checks, maps. */
 #include "render/formula.h"
-#include "render/matrix_text.h"
+#include "render/matrix.h"
 #include "render/page.h"
 #include "text/display_width.h"
 
@@ -79,7 +79,7 @@ static void text_begin_sheet(att_page *page)
     }
 }
 
-static void text_heading(att_page *page, const att_select *step)
+static void text_heading(att_page *page, const att_trace_step *step)
 {
     static const char *const rules[2][3] = { { "═", "─", "" }, { "=", "-", "" } };
     att_terminal paint = terminal_of(page);
@@ -100,7 +100,7 @@ static void text_heading(att_page *page, const att_select *step)
     put_blank(page);
 }
 
-static void text_prose(att_page *page, const att_select *step)
+static void text_prose(att_page *page, const att_trace_step *step)
 {
     att_terminal paint = terminal_of(page);
     if (page->shown > 0)
@@ -108,14 +108,14 @@ static void text_prose(att_page *page, const att_select *step)
     att_terminal_wrapped(&paint, step->text, 0, 0);
 }
 
-static void put_shape(att_page *page, const att_tensor_matrix *value)
+static void put_shape(att_page *page, const att_matrix *value)
 {
     att_putf(page->out, "%" PRId64 " %s %" PRId64, value->rows, page->options->ascii ? "x" : "×",
              value->cols);
 }
 
 /* The matrix beneath its formula; what is not shown is said. */
-static void put_matrix(att_page *page, const att_tensor_matrix *value, int indent)
+static void put_matrix(att_page *page, const att_matrix *value, int indent)
 {
     att_terminal paint = terminal_of(page);
     att_view view = att_matrix_text_view(&paint, value, page->options, indent);
@@ -135,13 +135,13 @@ static void put_matrix(att_page *page, const att_tensor_matrix *value, int inden
     att_matrix_put_text(&paint, &view, indent);
 }
 
-static bool is_scalar(const att_tensor_matrix *value)
+static bool is_scalar(const att_matrix *value)
 {
     return value->rows == 1 && value->cols == 1;
 }
 
 /* Whether the value can stand behind the equals sign: a number, or a short row without labels. */
-static bool fits_inline(const att_terminal *paint, const att_tensor_matrix *value,
+static bool fits_inline(const att_terminal *paint, const att_matrix *value,
                         const att_render_options *options, int column)
 {
     if (is_scalar(value))
@@ -152,7 +152,7 @@ static bool fits_inline(const att_terminal *paint, const att_tensor_matrix *valu
     return view.cols.tail == 0 && column + att_matrix_line_width(&view) <= paint->width;
 }
 
-static void put_inline(att_page *page, const att_tensor_matrix *value)
+static void put_inline(att_page *page, const att_matrix *value)
 {
     att_terminal paint = terminal_of(page);
     if (is_scalar(value)) {
@@ -168,7 +168,7 @@ static void put_inline(att_page *page, const att_tensor_matrix *value)
 }
 
 /* Behind a formula: the shape of a matrix that is not small, and what the mark of a mask is. */
-static void put_shape_note(att_page *page, const att_tensor_matrix *value)
+static void put_shape_note(att_page *page, const att_matrix *value)
 {
     att_terminal paint = terminal_of(page);
     bool large = value->rows >= SHAPE_FROM || value->cols >= SHAPE_FROM;
@@ -206,7 +206,7 @@ static void put_name(const att_terminal *paint, const char *name, bool more)
 
 /* name = formula, and the value behind or beneath it. Either of the first two may be missing. */
 static void put_equation(att_page *page, const char *name, const att_expr *formula,
-                         const att_tensor_matrix *value, int indent)
+                         const att_matrix *value, int indent)
 {
     att_terminal paint = terminal_of(page);
     const char *text = formula_text(page, formula);
@@ -238,45 +238,23 @@ static void put_equation(att_page *page, const char *name, const att_expr *formu
         put_matrix(page, value, indent + VALUE_INDENT);
 }
 
-static void put_calculation(att_page *page, const att_calculation *working, int indent)
+static void text_calculation(att_page *page, const att_calculation *calculation)
 {
     struct line line;
     line_open(&line);
-    int digits = page->options->digits;
-    att_put_formula(&line.out, working->left, notation(page), digits);
-    if (working->right) {
-        att_put(&line.out, " = ");
-        att_put_formula(&line.out, working->right, notation(page), digits);
-    }
-    if (working->value) {
-        att_put(&line.out, " = ");
-        att_put_formula_matrix(&line.out, working->value, notation(page), digits);
-    }
+    att_put_calculation(&line.out, calculation, notation(page), page->options->digits, " = ",
+                        " = ");
     const char *text = line_close(&line, page);
     if (!text)
         return;
     att_terminal paint = terminal_of(page);
     att_terminal_style(&paint, ATT_STYLE_DIM);
-    att_put_repeat(page->out, " ", indent);
-    att_terminal_wrapped(&paint, text, indent, indent + 4);
+    att_put_repeat(page->out, " ", PART_VALUE_INDENT);
+    att_terminal_wrapped(&paint, text, PART_VALUE_INDENT, PART_VALUE_INDENT + 4);
     att_terminal_style(&paint, ATT_STYLE_NONE);
 }
 
-static void put_calculations(att_page *page, const att_slice *part)
-{
-    size_t all = att_calculations_selected(part, page->options);
-    size_t shown = 0;
-    for (size_t i = 0; i < part->calculation_count && shown < ATT_MAX_CALCULATIONS; i++) {
-        if (!att_calculation_is_shown(&part->calculations[i], page->options))
-            continue;
-        put_calculation(page, &part->calculations[i], PART_VALUE_INDENT);
-        shown++;
-    }
-    if (all > shown)
-        att_putf(page->out, "%*s(and %zu more like these)\n", PART_VALUE_INDENT, "", all - shown);
-}
-
-static void put_head(att_page *page, int64_t number)
+static void text_head(att_page *page, int64_t number)
 {
     att_terminal paint = terminal_of(page);
     att_terminal_style(&paint, ATT_STYLE_BOLD);
@@ -285,7 +263,7 @@ static void put_head(att_page *page, int64_t number)
 }
 
 /* An input as given takes one line: "q = s   the queries". */
-static void put_input(att_page *page, const att_slice *part, bool first)
+static void put_input(att_page *page, const att_trace_part *part, bool first)
 {
     att_terminal paint = terminal_of(page);
     att_put(page->out, first ? "\n" : "");
@@ -299,9 +277,14 @@ static void put_input(att_page *page, const att_slice *part, bool first)
     att_terminal_end_line(&paint);
 }
 
-static void put_part(att_page *page, const att_slice *part)
+static void text_part(att_page *page, const att_trace_part *part, const att_trace_part *before)
 {
     att_terminal paint = terminal_of(page);
+    const att_matrix *value = att_part_value(part, page->options);
+    if (!value) {
+        put_input(page, part, !before || att_part_value(before, page->options));
+        return;
+    }
     put_blank(page);
     if (part->description) {
         att_put_repeat(page->out, " ", PART_INDENT);
@@ -309,32 +292,12 @@ static void put_part(att_page *page, const att_slice *part)
         att_terminal_wrapped(&paint, part->description, PART_INDENT, PART_INDENT);
         att_terminal_style(&paint, ATT_STYLE_NONE);
     }
-    put_equation(page, part->name, part->formula, att_part_value(part, page->options), PART_INDENT);
-    put_calculations(page, part);
-}
-
-static void put_parts(att_page *page, const att_select *step)
-{
-    int64_t head = 0;
-    bool after_input = false;
-    for (size_t i = 0; i < step->part_count && page->out->status == ATT_OK; i++) {
-        const att_slice *part = &step->parts[i];
-        if (!att_part_is_shown(part, page->options))
-            continue;
-        if (part->head != head && part->head > 0)
-            put_head(page, part->head);
-        head = part->head;
-        bool input = !att_part_value(part, page->options);
-        if (input)
-            put_input(page, part, !after_input);
-        else
-            put_part(page, part);
-        after_input = input;
-    }
+    put_equation(page, part->name, part->formula, value, PART_INDENT);
+    att_put_calculations(page, part);
 }
 
 /* The comment behind a statement, beneath what the statement shows. */
-static void put_note(att_page *page, const att_select *step, int indent)
+static void put_comment(att_page *page, const att_trace_step *step, int indent)
 {
     att_terminal paint = terminal_of(page);
     if (!step->comment)
@@ -345,13 +308,13 @@ static void put_note(att_page *page, const att_select *step, int indent)
     att_terminal_style(&paint, ATT_STYLE_NONE);
 }
 
-static void text_value(att_page *page, const att_select *step)
+static void text_value(att_page *page, const att_trace_step *step)
 {
     bool in_parts = att_value_is_part(step);
     put_blank(page);
     put_equation(page, step->name, step->formula, in_parts ? NULL : step->value, 0);
-    put_note(page, step, VALUE_INDENT);
-    put_parts(page, step);
+    put_comment(page, step, VALUE_INDENT);
+    att_put_parts(page, step);
 }
 
 static const char *mark(const att_page *page, bool passed)
@@ -364,14 +327,14 @@ static const char *mark(const att_page *page, bool passed)
 /* Checks that follow each other stand together. */
 static void open_check(att_page *page)
 {
-    const att_select *before =
+    const att_trace_step *before =
         page->step_number > 1 ? &page->sheet->steps[page->step_number - 2] : NULL;
     bool follows = before && (before->kind == ATT_STEP_CHECK || before->kind == ATT_STEP_ERROR);
     if (!follows || !att_step_is_shown(before, page->options))
         put_blank(page);
 }
 
-static void text_check(att_page *page, const att_select *step)
+static void text_check(att_page *page, const att_trace_step *step)
 {
     const att_check *check = step->check;
     att_terminal paint = terminal_of(page);
@@ -404,10 +367,10 @@ static void text_check(att_page *page, const att_select *step)
     if (check->message)
         att_terminal_wrapped(&paint, check->message, indent, indent);
     att_terminal_style(&paint, ATT_STYLE_NONE);
-    put_note(page, step, indent);
+    put_comment(page, step, indent);
 }
 
-static void text_error(att_page *page, const att_select *step)
+static void text_error(att_page *page, const att_trace_step *step)
 {
     att_terminal paint = terminal_of(page);
     const char *sign = mark(page, true);
@@ -425,17 +388,17 @@ static void text_error(att_page *page, const att_select *step)
     att_terminal_style(&paint, ATT_STYLE_DIM);
     att_terminal_wrapped(&paint, step->text, indent, indent);
     att_terminal_style(&paint, ATT_STYLE_NONE);
-    put_note(page, step, indent);
+    put_comment(page, step, indent);
 }
 
-static void text_plot(att_page *page, const att_select *step)
+static void text_plot(att_page *page, const att_trace_step *step)
 {
     att_map map;
     if (!att_page_map(page, step->map, INT64_MAX, INT64_MAX, &map))
         return;
     put_blank(page);
     att_map_put_text(page->out, &map, page->options, MAP_INDENT, page->scratch);
-    put_note(page, step, MAP_INDENT);
+    put_comment(page, step, MAP_INDENT);
 }
 
 static void text_end_sheet(att_page *page)
@@ -472,6 +435,10 @@ const att_format_spec att_format_text = {
               [ATT_STEP_CHECK] = text_check,
               [ATT_STEP_ERROR] = text_error,
               [ATT_STEP_PLOT] = text_plot },
+    .head = text_head,
+    .part = text_part,
+    .calculation = text_calculation,
+    .calculations = { .more_begin = "        (and ", .more_end = ")\n" }, /* PART_VALUE_INDENT */
     .end_sheet = text_end_sheet,
     .end = text_end,
 };

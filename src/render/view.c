@@ -20,8 +20,8 @@ att_axis att_axis_abridged(int64_t count, int64_t most)
     return att_axis_ends(count, count <= most ? count : most * 3 / 5);
 }
 
-att_view att_view_of(const att_tensor_matrix *matrix, const att_render_options *options,
-                     int64_t most_rows, int64_t most_cols)
+att_view att_view_of(const att_matrix *matrix, const att_render_options *options, int64_t most_rows,
+                     int64_t most_cols)
 {
     att_view view = { .matrix = matrix };
     view.rows = att_axis_abridged(matrix->rows, most_rows);
@@ -44,18 +44,18 @@ const char *att_view_cell(const att_view *view, int64_t row, int64_t col, char *
     return buffer;
 }
 
-bool att_matrix_has_masked(const att_tensor_matrix *matrix)
+bool att_matrix_has_masked(const att_matrix *matrix)
 {
     size_t count = (size_t)(matrix->rows * matrix->cols);
     return matrix->allowed && memchr(matrix->allowed, 0, count) != NULL;
 }
 
-const char *att_row_label(const att_tensor_matrix *matrix, int64_t row)
+const char *att_row_label(const att_matrix *matrix, int64_t row)
 {
     return matrix->row_labels ? matrix->row_labels[row] : NULL;
 }
 
-const char *att_col_label(const att_tensor_matrix *matrix, int64_t col)
+const char *att_col_label(const att_matrix *matrix, int64_t col)
 {
     return matrix->col_labels ? matrix->col_labels[col] : NULL;
 }
@@ -101,13 +101,13 @@ static bool has_name(const char *name, const struct selector *selector)
            memcmp(name, selector->name, selector->length) == 0;
 }
 
-static bool selects_part(const att_slice *part, const struct selector *selector)
+static bool selects_part(const att_trace_part *part, const struct selector *selector)
 {
     return (selector->head == 0 || part->head == selector->head) &&
            (!selector->part || strcmp(part->name, selector->part) == 0);
 }
 
-static bool has_part(const att_select *step, const struct selector *selector)
+static bool has_part(const att_trace_step *step, const struct selector *selector)
 {
     bool found = selector->head == 0 && !selector->part;
     for (size_t i = 0; i < step->part_count && !found; i++)
@@ -142,7 +142,7 @@ static bool selects_step(const att_expr *expr, const struct selector *selector)
     return expr && expr->kind == ATT_EXPR_NAME && part_found && has_name(expr->text, selector);
 }
 
-bool att_step_is_shown(const att_select *step, const att_render_options *options)
+bool att_step_is_shown(const att_trace_step *step, const att_render_options *options)
 {
     if (!options->only)
         return true;
@@ -166,12 +166,12 @@ int64_t att_render_head(const att_render_options *options)
 }
 
 /* Whether a part is only another name for something: q = s. */
-static bool is_renamed(const att_slice *part)
+static bool is_renamed(const att_trace_part *part)
 {
     return part->formula && part->formula->kind == ATT_EXPR_NAME;
 }
 
-bool att_part_is_shown(const att_slice *part, const att_render_options *options)
+bool att_part_is_shown(const att_trace_part *part, const att_render_options *options)
 {
     if (options->head > 0 && part->head > 0 && part->head != options->head)
         return false;
@@ -182,7 +182,7 @@ bool att_part_is_shown(const att_slice *part, const att_render_options *options)
     return !same || options->format == ATT_FORMAT_JSON; /* q = q tells a reader nothing */
 }
 
-const att_tensor_matrix *att_part_value(const att_slice *part, const att_render_options *options)
+const att_matrix *att_part_value(const att_trace_part *part, const att_render_options *options)
 {
     bool selector = options->only && selector_of(options->only).part;
     return is_renamed(part) && !selector ? NULL : part->value;
@@ -206,7 +206,7 @@ static int64_t larger(int64_t a, int64_t b)
     return a > b ? a : b;
 }
 
-static void measure_step(struct extent *extent, const att_select *step)
+static void measure_step(struct extent *extent, const att_trace_step *step)
 {
     extent->steps++;
     extent->values += step->kind == ATT_STEP_VALUE;
@@ -234,8 +234,8 @@ static struct extent measure(const att_sheet *const *sheets, size_t count,
 }
 
 /* The step of the name that `only` begins with, if there is one: then its part is what is wrong. */
-static const att_select *named_step(const att_sheet *const *sheets, size_t count,
-                                    const struct selector *selector)
+static const att_trace_step *named_step(const att_sheet *const *sheets, size_t count,
+                                        const struct selector *selector)
 {
     for (size_t s = 0; s < count; s++)
         for (size_t i = 0; i < sheets[s]->step_count; i++)
@@ -255,7 +255,7 @@ static att_status fail_name(const char *what, const char *word, const char *cons
     return att_fail(err, ATT_BAD_INPUT, place, "%s is called '%s'", what, word);
 }
 
-static int64_t heads_of(const att_select *step)
+static int64_t heads_of(const att_trace_step *step)
 {
     int64_t heads = 0;
     for (size_t i = 0; i < step->part_count; i++)
@@ -263,7 +263,7 @@ static int64_t heads_of(const att_select *step)
     return heads;
 }
 
-static att_status fail_part(const att_select *step, const struct selector *selector,
+static att_status fail_part(const att_trace_step *step, const struct selector *selector,
                             const char *place, att_error *err)
 {
     if (selector->head > heads_of(step))
@@ -290,7 +290,7 @@ static att_status fail_only(const att_sheet *const *sheets, size_t count, const 
 {
     const char *place = count == 1 ? sheets[0]->name : NULL;
     struct selector selector = selector_of(only);
-    const att_select *step = named_step(sheets, count, &selector);
+    const att_trace_step *step = named_step(sheets, count, &selector);
     if (step && (selector.part || selector.head > 0))
         return fail_part(step, &selector, place, err);
     size_t steps = 0, names = 0;

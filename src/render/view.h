@@ -4,6 +4,7 @@
 #define ATT_RENDER_VIEW_H
 
 #include "render/number.h"
+#include "sheet/trace.h"
 
 /* The entries shown of `count` rows or columns: `head` from `first` on, then the last `tail`. */
 typedef struct att_axis {
@@ -39,7 +40,7 @@ static inline bool att_axis_gap(const att_axis *axis, int64_t k)
 
 /* A matrix as shown. */
 typedef struct att_view {
-    const att_tensor_matrix *matrix;
+    const att_matrix *matrix;
     att_axis rows;
     att_axis cols;
     att_number_format format;
@@ -47,28 +48,28 @@ typedef struct att_view {
 
 /* At most so many rows and columns, and of rows only the one that the options ask for. A matrix of
  * one row is always shown; one that lacks the row asked for shows none. */
-att_view att_view_of(const att_tensor_matrix *matrix, const att_render_options *options,
-                     int64_t most_rows, int64_t most_cols);
+att_view att_view_of(const att_matrix *matrix, const att_render_options *options, int64_t most_rows,
+                     int64_t most_cols);
 
 /* The text of a cell, in `buffer` of ATT_NUMBER_SIZE; NULL where it is masked. */
 const char *att_view_cell(const att_view *view, int64_t row, int64_t col, char *buffer);
 
-bool att_matrix_has_masked(const att_tensor_matrix *matrix);
+bool att_matrix_has_masked(const att_matrix *matrix);
 
-const char *att_row_label(const att_tensor_matrix *matrix, int64_t row); /* or NULL */
-const char *att_col_label(const att_tensor_matrix *matrix, int64_t col);
+const char *att_row_label(const att_matrix *matrix, int64_t row); /* or NULL */
+const char *att_col_label(const att_matrix *matrix, int64_t col);
 
-bool att_step_is_shown(const att_select *step, const att_render_options *options);
+bool att_step_is_shown(const att_trace_step *step, const att_render_options *options);
 
 /* The head that is asked for, by its number or in the name m.head[2].weights; 0: all. */
 int64_t att_render_head(const att_render_options *options);
 
 /* A part that says no more than x = x is not. */
-bool att_part_is_shown(const att_slice *part, const att_render_options *options);
+bool att_part_is_shown(const att_trace_part *part, const att_render_options *options);
 
 /* The value to show with a part. NULL for one that is only another name of what the sheet has shown
  * before, as in q = s, unless it is asked for by name. */
-const att_tensor_matrix *att_part_value(const att_slice *part, const att_render_options *options);
+const att_matrix *att_part_value(const att_trace_part *part, const att_render_options *options);
 
 bool att_calculation_is_shown(const att_calculation *working, const att_render_options *options);
 

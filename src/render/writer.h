@@ -6,6 +6,7 @@
 
 #include "base/error.h"
 
+#include <stdbool.h>
 #include <stdint.h>
 
 typedef struct att_writer {
@@ -40,6 +41,15 @@ uint32_t att_next_in_line(const char **cursor);
 void att_put_plain(att_writer *out, const char *string);
 void att_put_xml(att_writer *out, const char *string);
 void att_put_json(att_writer *out, const char *string);
+
+/* A user's text in a LaTeX paragraph (tex.c). pdflatex can set only ASCII, accented Latin letters
+ * and Greek. A run of any other characters is written as \attendother{U+0986 U+09AE}{আম}{Noto Sans
+ * Bengali}{Script=Bengali} for which pdflatex prints the code points, LuaLaTeX and XeLaTeX the
+ * characters in that font. */
+void att_put_tex(att_writer *out, const char *text);
+
+/* `length` bytes of text in math mode; with `raw`, characters beyond ASCII are kept (MathJax). */
+void att_put_tex_math(att_writer *out, const char *text, size_t length, bool raw);
 
 /* Numbers as JSON, exact; what is none is null. A list of them in brackets. */
 void att_put_json_number(att_writer *out, double value);

@@ -141,7 +141,7 @@ static double element(const att_tensor *tensor, int64_t at)
 }
 
 bool att_archive_matrix(att_arena *arena, const att_tensor *tensor, const int64_t *at, int count,
-                        const att_tensor_matrix **out)
+                        const att_matrix **out)
 {
     int64_t start = 0;
     int first = 0; /* the first dimension that is left */
@@ -157,7 +157,7 @@ bool att_archive_matrix(att_arena *arena, const att_tensor *tensor, const int64_
     int64_t cols = left >= 1 ? tensor->shape[tensor->rank - 1] : 1;
     int64_t row_stride = left == 2 ? tensor->stride[first] : 0;
     int64_t col_stride = left >= 1 ? tensor->stride[tensor->rank - 1] : 0;
-    att_tensor_matrix *matrix = att_matrix_new(arena, rows, cols);
+    att_matrix *matrix = att_matrix_new(arena, rows, cols);
     if (!matrix)
         return false;
     for (int64_t i = 0; i < rows; i++)

@@ -24,7 +24,7 @@ att_status att_archive_get(const att_scope *scope, const att_expr *node, const a
  * 1 × 1, a list of numbers a row, leading dimensions of size 1 do not count. NULL with *out for
  * more dimensions than two; false when memory is out. */
 bool att_archive_matrix(att_arena *arena, const att_tensor *tensor, const int64_t *at, int count,
-                        const att_tensor_matrix **out);
+                        const att_matrix **out);
 
 /* load "file" ("name") (at i j …). */
 att_status att_eval_load(const att_scope *scope, const att_expr *node, att_value *out);

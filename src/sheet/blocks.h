@@ -24,7 +24,7 @@
 typedef struct att_sheet_layer {
     const att_call *call;
     bool columns; /* vectors are columns, as handout 001 writes them; everything else: rows */
-    att_slice *parts;
+    att_trace_part *parts;
     size_t part_count;
     size_t part_capacity;
 } att_sheet_layer;
@@ -34,24 +34,23 @@ typedef struct att_sheet_layer {
 att_status att_sheet_layer_start(att_sheet_layer *layer, const att_call *call, size_t parts);
 
 /* Adds a part. Its value must be there: NULL means that memory is out. */
-att_status att_sheet_layer_add(att_sheet_layer *layer, const att_slice *part);
+att_status att_sheet_layer_add(att_sheet_layer *layer, const att_trace_part *part);
 
 /* Hands the parts over; the last one is the result. */
 void att_sheet_layer_finish(const att_sheet_layer *layer, att_value *out);
 
 /* Vectors as rows from the way the sheet writes them, and back: transposed where they are columns,
  * else the matrix itself. NULL when memory is out. */
-const att_tensor_matrix *att_sheet_layer_orient(const att_sheet_layer *layer,
-                                                const att_tensor_matrix *matrix);
+const att_matrix *att_sheet_layer_orient(const att_sheet_layer *layer, const att_matrix *matrix);
 
 /* Refuses a call that would take too long: more than ATT_MAX_MULTIPLICATIONS. */
 att_status att_sheet_layer_check_cost(const att_call *call, double multiplications);
 
 /* The vectors of `x` mapped by `w`: x w, or w x where vectors are columns; and the formula of it.
  * Shapes have been checked. */
-att_tensor_matrix *att_sheet_layer_linear(const att_sheet_layer *layer, const att_tensor_matrix *x,
-                                          const att_tensor_matrix *w, const char *name,
-                                          att_calculations *workings);
+att_matrix *att_sheet_layer_linear(const att_sheet_layer *layer, const att_matrix *x,
+                                   const att_matrix *w, const char *name,
+                                   att_calculations *workings);
 att_expr *att_sheet_layer_linear_formula(const att_sheet_layer *layer, att_expr *x, att_expr *w);
 
 /* A formula's text without what parameters add that may be left out and were: <…> stays where `b`
@@ -62,7 +61,7 @@ const char *att_formula_drop_absent(att_arena *arena, const char *text, bool b, 
 
 /* An argument with what errors need to speak of it. */
 typedef struct att_argument {
-    const att_tensor_matrix *matrix;
+    const att_matrix *matrix;
     const char *name; /* as written if that is short, else what the usage calls it */
     att_expr *node;
 } att_argument;
@@ -83,7 +82,7 @@ att_status att_argument_check_linear(const att_sheet_layer *layer, const att_arg
 
 /* Takes a row or column of `length` numbers; where it is absent (index ≥ arg_count) gives NULL. */
 att_status att_argument_vector(const att_call *call, size_t index, const char *usual,
-                               int64_t length, const att_tensor_matrix **out);
+                               int64_t length, const att_matrix **out);
 
 /* The node of an option's value, for carets; NULL where the option is absent. */
 const att_expr *att_option_node(const att_call *call, const char *name);
@@ -150,19 +149,18 @@ typedef struct att_sheet_head {
     att_argument q; /* what to blame when widths do not fit: q itself, or W_q */
     att_argument k;
     att_argument v;
-    const att_tensor_matrix *query; /* [T,Kq] */
-    const att_tensor_matrix *key;   /* [S,Kk] */
-    const att_tensor_matrix *value; /* [S,M] */
-    const att_tensor_matrix *param[ATT_PARAMS];
-    const att_tensor_matrix *bias;           /* [T|1,S|1] or NULL */
-    double alibi_slope;                      /* of ALiBi; 0: none */
-    const uint8_t *allowed;                  /* [T,S] or NULL */
-    const att_tensor_matrix *projected_keys; /* general score: W k for each key */
-    const att_tensor_matrix
-        *raw_scores; /* scores before scale, cap and bias; NULL: nothing follows */
-    att_tensor_matrix *scores;
-    att_tensor_matrix *weights;
-    att_tensor_matrix *output;
+    const att_matrix *query; /* [T,Kq] */
+    const att_matrix *key;   /* [S,Kk] */
+    const att_matrix *value; /* [S,M] */
+    const att_matrix *param[ATT_PARAMS];
+    const att_matrix *bias;           /* [T|1,S|1] or NULL */
+    double alibi_slope;               /* of ALiBi; 0: none */
+    const uint8_t *allowed;           /* [T,S] or NULL */
+    const att_matrix *projected_keys; /* general score: W k for each key */
+    const att_matrix *raw_scores;     /* scores before scale, cap and bias; NULL: nothing follows */
+    att_matrix *scores;
+    att_matrix *weights;
+    att_matrix *output;
 } att_sheet_head;
 
 /* Checks the parameters that the options give for this head and takes them over. */
@@ -178,13 +176,13 @@ att_status att_sheet_head_add_parts(att_sheet_layer *layer, const att_sheet_atte
                                     att_sheet_head *head);
 
 /* Element (i, j) of a matrix over pairs that may have one row or one column for all. */
-double att_broadcast_at(const att_tensor_matrix *matrix, int64_t i, int64_t j);
+double att_broadcast_at(const att_matrix *matrix, int64_t i, int64_t j);
 
 /* The value of an option for one head: the list's entry, or the value shared by all. NULL where the
  * option is absent. */
 att_status att_sheet_attention_option(const att_sheet_layer *layer,
                                       const att_sheet_attention *choices, const char *name,
-                                      int64_t head, const att_tensor_matrix **out);
+                                      int64_t head, const att_matrix **out);
 
 /* ---------------------------------------------------------------- the functions */
 

@@ -13,10 +13,10 @@ enum { HEAD_PARTS = 8, SHARED_PARTS = 4, MAX_HEADS = 4096 };
 static att_status add_input(att_sheet_layer *layer, const char *name, const char *says,
                             const att_argument *input)
 {
-    return att_sheet_layer_add(layer, &(att_slice){ .name = name,
-                                                    .description = says,
-                                                    .formula = input->node,
-                                                    .value = input->matrix });
+    return att_sheet_layer_add(layer, &(att_trace_part){ .name = name,
+                                                         .description = says,
+                                                         .formula = input->node,
+                                                         .value = input->matrix });
 }
 
 att_status att_run_attention(const att_call *call, att_value *out)
@@ -60,11 +60,10 @@ static const struct {
 /* Adds the part that maps `x` by `w` (or takes it as it is, where w has no matrix) and gives its
  * vectors as rows. */
 static att_status project(att_sheet_layer *layer, enum role role, int64_t head,
-                          const att_argument *x, const att_argument *w,
-                          const att_tensor_matrix **rows)
+                          const att_argument *x, const att_argument *w, const att_matrix **rows)
 {
     att_calculations workings = { 0 };
-    const att_tensor_matrix *value = x->matrix;
+    const att_matrix *value = x->matrix;
     const att_expr *formula = x->node;
     if (w->matrix) {
         ATT_TRY(att_argument_check_linear(layer, x, w));
@@ -74,13 +73,13 @@ static att_status project(att_sheet_layer *layer, enum role role, int64_t head,
     *rows = att_sheet_layer_orient(layer, value);
     if (!value || !formula || !*rows)
         return att_fail_memory(layer->call->err);
-    return att_sheet_layer_add(layer, &(att_slice){ .name = roles[role].part,
-                                                    .head = head,
-                                                    .description = roles[role].says,
-                                                    .formula = formula,
-                                                    .value = value,
-                                                    .calculations = workings.items,
-                                                    .calculation_count = workings.count });
+    return att_sheet_layer_add(layer, &(att_trace_part){ .name = roles[role].part,
+                                                         .head = head,
+                                                         .description = roles[role].says,
+                                                         .formula = formula,
+                                                         .value = value,
+                                                         .calculations = workings.items,
+                                                         .calculation_count = workings.count });
 }
 
 /* One head from projections: queries from x, keys and values from y. */
@@ -155,7 +154,7 @@ static att_status read_weights(const att_call *call, enum role role, int64_t hea
     if (!out->name)
         return att_fail_memory(call->err);
     if (value->kind != ATT_VALUE_LIST) {
-        const att_tensor_matrix *matrix;
+        const att_matrix *matrix;
         return att_call_matrix(call, index, &matrix);
     }
     out->count = (int64_t)value->item_count;
@@ -165,9 +164,9 @@ static att_status read_weights(const att_call *call, enum role role, int64_t hea
 /* The share of head `index` in a matrix that holds all heads side by side (one above the other
  * where vectors are columns). */
 static att_status split(const att_sheet_layer *layer, const struct weights *weights, int64_t index,
-                        const att_tensor_matrix **out)
+                        const att_matrix **out)
 {
-    const att_tensor_matrix *whole = att_sheet_layer_orient(layer, weights->value->matrix);
+    const att_matrix *whole = att_sheet_layer_orient(layer, weights->value->matrix);
     if (!whole)
         return att_fail_memory(layer->call->err);
     if (whole->cols % weights->count != 0)
@@ -247,10 +246,9 @@ static att_status count_heads(const att_call *call, struct weights w[ROLES], int
 }
 
 /* [head 1, head 2, …]; heads may differ in width. */
-static const att_tensor_matrix *concatenate(att_arena *arena, const att_sheet_head *heads,
-                                            int64_t count)
+static const att_matrix *concatenate(att_arena *arena, const att_sheet_head *heads, int64_t count)
 {
-    const att_tensor_matrix **outputs = att_arena_alloc(arena, (size_t)count, sizeof *outputs);
+    const att_matrix **outputs = att_arena_alloc(arena, (size_t)count, sizeof *outputs);
     if (!outputs)
         return NULL;
     for (int64_t h = 0; h < count; h++)
@@ -277,18 +275,17 @@ static const att_expr *concatenate_formula(const att_sheet_layer *layer, int64_t
 static att_status join_heads(att_sheet_layer *layer, const att_sheet_head *heads, int64_t count)
 {
     const att_call *call = layer->call;
-    const att_tensor_matrix *all =
-        att_sheet_layer_orient(layer, concatenate(call->arena, heads, count));
+    const att_matrix *all = att_sheet_layer_orient(layer, concatenate(call->arena, heads, count));
     const att_expr *formula = concatenate_formula(layer, count);
     if (!all || !formula)
         return att_fail_memory(call->err);
     ATT_TRY(att_sheet_layer_add(
         layer,
-        &(att_slice){ .name = "heads",
-                      .description = layer->columns ? "the heads' outputs, one above the other"
-                                                    : "the heads' outputs side by side",
-                      .formula = formula,
-                      .value = all }));
+        &(att_trace_part){ .name = "heads",
+                           .description = layer->columns ? "the heads' outputs, one above the other"
+                                                         : "the heads' outputs side by side",
+                           .formula = formula,
+                           .value = all }));
     if (call->arg_count <= ROLES + 1)
         return ATT_OK;
     att_argument w, joined = { .matrix = all, .name = "heads" };
@@ -297,16 +294,16 @@ static att_status join_heads(att_sheet_layer *layer, const att_sheet_head *heads
     ATT_TRY(att_argument_check_linear(layer, &joined, &w));
     const att_expr *mapping = att_sheet_layer_linear_formula(
         layer, (att_expr *)att_formula(call->arena, "heads"), w.node);
-    const att_tensor_matrix *output = att_sheet_layer_linear(layer, all, w.matrix, "y", &workings);
+    const att_matrix *output = att_sheet_layer_linear(layer, all, w.matrix, "y", &workings);
     if (!mapping)
         return att_fail_memory(call->err);
-    return att_sheet_layer_add(layer,
-                               &(att_slice){ .name = "output",
-                                             .description = "the heads mixed by the output matrix",
-                                             .formula = mapping,
-                                             .value = output,
-                                             .calculations = workings.items,
-                                             .calculation_count = workings.count });
+    return att_sheet_layer_add(
+        layer, &(att_trace_part){ .name = "output",
+                                  .description = "the heads mixed by the output matrix",
+                                  .formula = mapping,
+                                  .value = output,
+                                  .calculations = workings.items,
+                                  .calculation_count = workings.count });
 }
 
 /* Queries from X; keys and values from X too, or from the matrix of `from`. */

@@ -20,7 +20,7 @@ att_status att_sheet_layer_start(att_sheet_layer *layer, const att_call *call, s
     return layer->parts ? ATT_OK : att_fail_memory(call->err);
 }
 
-att_status att_sheet_layer_add(att_sheet_layer *layer, const att_slice *part)
+att_status att_sheet_layer_add(att_sheet_layer *layer, const att_trace_part *part)
 {
     if (!part->value || layer->part_count == layer->part_capacity)
         return att_fail_memory(layer->call->err);
@@ -36,8 +36,7 @@ void att_sheet_layer_finish(const att_sheet_layer *layer, att_value *out)
                         .part_count = layer->part_count };
 }
 
-const att_tensor_matrix *att_sheet_layer_orient(const att_sheet_layer *layer,
-                                                const att_tensor_matrix *matrix)
+const att_matrix *att_sheet_layer_orient(const att_sheet_layer *layer, const att_matrix *matrix)
 {
     if (!layer->columns || !matrix)
         return matrix;
@@ -52,14 +51,14 @@ att_status att_sheet_layer_check_cost(const att_call *call, double multiplicatio
                          call->function->name, multiplications);
 }
 
-att_tensor_matrix *att_sheet_layer_linear(const att_sheet_layer *layer, const att_tensor_matrix *x,
-                                          const att_tensor_matrix *w, const char *name,
-                                          att_calculations *workings)
+att_matrix *att_sheet_layer_linear(const att_sheet_layer *layer, const att_matrix *x,
+                                   const att_matrix *w, const char *name,
+                                   att_calculations *workings)
 {
     att_arena *arena = layer->call->arena;
-    const att_tensor_matrix *a = layer->columns ? w : x;
-    const att_tensor_matrix *b = layer->columns ? x : w;
-    att_tensor_matrix *product = att_matrix_new(arena, a->rows, b->cols);
+    const att_matrix *a = layer->columns ? w : x;
+    const att_matrix *b = layer->columns ? x : w;
+    att_matrix *product = att_matrix_new(arena, a->rows, b->cols);
     if (!product)
         return NULL;
     for (int64_t i = 0; i < a->rows; i++) {
@@ -116,7 +115,7 @@ const char *att_argument_name(const att_call *call, const att_expr *node, const 
 
 att_status att_argument_check(const att_call *call, const att_argument *argument)
 {
-    const att_tensor_matrix *m = argument->matrix;
+    const att_matrix *m = argument->matrix;
     if (m->rows > 0 && m->cols > 0)
         return ATT_OK;
     return att_call_fail(call, argument->node, "%s: %s is empty (%" PRId64 " × %" PRId64 ")",
@@ -153,7 +152,7 @@ att_status att_argument_check_linear(const att_sheet_layer *layer, const att_arg
 }
 
 att_status att_argument_vector(const att_call *call, size_t index, const char *usual,
-                               int64_t length, const att_tensor_matrix **out)
+                               int64_t length, const att_matrix **out)
 {
     *out = NULL;
     if (index >= call->arg_count)

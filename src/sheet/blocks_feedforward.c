@@ -11,7 +11,7 @@
 static att_status integer_argument(const att_call *call, size_t index, const char *usual,
                                    int64_t *out)
 {
-    const att_tensor_matrix *m;
+    const att_matrix *m;
     ATT_TRY(att_call_matrix(call, index, &m));
     if (m->rows != 1 || m->cols != 1 || !(m->data[0] >= 1.0 && m->data[0] <= 1e9) ||
         m->data[0] != floor(m->data[0]))
@@ -36,8 +36,8 @@ static att_expr *write_position(att_arena *arena, int64_t position, int64_t col,
 }
 
 /* PE(pos, i) counts both from 0, as the formula does. */
-static att_status write_positions(const att_call *call, const att_tensor_matrix *table,
-                                  int64_t start, double base, att_calculations *out)
+static att_status write_positions(const att_call *call, const att_matrix *table, int64_t start,
+                                  double base, att_calculations *out)
 {
     if (!att_calculation_fits(table->rows, table->cols, 1))
         return ATT_OK;
@@ -66,7 +66,7 @@ att_status att_run_positional(const att_call *call, att_value *out)
         return att_call_fail(call, att_option_node(call, "base"),
                              "%s: base must be above 0, not %g", call->function->name, base);
     ATT_TRY(att_sheet_layer_start(&layer, call, 1));
-    att_tensor_matrix *table = att_matrix_new(call->arena, rows, width);
+    att_matrix *table = att_matrix_new(call->arena, rows, width);
     const att_expr *formula =
         att_formula(call->arena, "[sin(pos / base^(2 * i / d)), cos(pos / base^(2 * i / d))]");
     if (!table || !formula)
@@ -79,13 +79,14 @@ att_status att_run_positional(const att_call *call, att_value *out)
     }
     ATT_TRY(write_positions(call, table, start, base, &workings));
     ATT_TRY(att_sheet_layer_add(
-        &layer, &(att_slice){ .name = "encoding",
-                              .description = "sine in the even places, cosine of the same angle "
-                                             "in the odd ones, counted from 0",
-                              .formula = formula,
-                              .value = table,
-                              .calculations = workings.items,
-                              .calculation_count = workings.count }));
+        &layer,
+        &(att_trace_part){ .name = "encoding",
+                           .description = "sine in the even places, cosine of the same angle "
+                                          "in the odd ones, counted from 0",
+                           .formula = formula,
+                           .value = table,
+                           .calculations = workings.items,
+                           .calculation_count = workings.count }));
     att_sheet_layer_finish(&layer, out);
     return ATT_OK;
 }
@@ -93,9 +94,9 @@ att_status att_run_positional(const att_call *call, att_value *out)
 /* ---------------------------------------------------------------- linear */
 
 /* y_{i,j} = the products of row and column, plus the bias of vector element `place`. */
-static att_status write_linear(const att_sheet_layer *layer, const att_tensor_matrix *a,
-                               const att_tensor_matrix *b, const att_tensor_matrix *bias,
-                               const att_tensor_matrix *y, att_calculations *out)
+static att_status write_linear(const att_sheet_layer *layer, const att_matrix *a,
+                               const att_matrix *b, const att_matrix *bias, const att_matrix *y,
+                               att_calculations *out)
 {
     att_arena *arena = layer->call->arena;
     if (!att_calculation_fits(y->rows, y->cols, a->cols))
@@ -119,7 +120,7 @@ att_status att_run_linear(const att_call *call, att_value *out)
 {
     att_sheet_layer layer;
     att_argument x, w;
-    const att_tensor_matrix *bias;
+    const att_matrix *bias;
     att_calculations workings = { 0 };
     ATT_TRY(att_sheet_layer_start(&layer, call, 1));
     ATT_TRY(att_argument_get(call, 0, "X", &x));
@@ -127,7 +128,7 @@ att_status att_run_linear(const att_call *call, att_value *out)
     ATT_TRY(att_argument_check_linear(&layer, &x, &w));
     int64_t width = layer.columns ? w.matrix->rows : w.matrix->cols;
     ATT_TRY(att_argument_vector(call, 2, "b", width, &bias));
-    att_tensor_matrix *y = att_sheet_layer_linear(&layer, x.matrix, w.matrix, "y", NULL);
+    att_matrix *y = att_sheet_layer_linear(&layer, x.matrix, w.matrix, "y", NULL);
     att_expr *formula = att_sheet_layer_linear_formula(&layer, x.node, w.node);
     if (bias)
         formula = att_make_binary(call->arena, ATT_OP_ADD, formula, call->node->child[2]);
@@ -138,13 +139,13 @@ att_status att_run_linear(const att_call *call, att_value *out)
             y->data[i * y->cols + j] += bias->data[layer.columns ? i : j];
     ATT_TRY(write_linear(&layer, layer.columns ? w.matrix : x.matrix,
                          layer.columns ? x.matrix : w.matrix, bias, y, &workings));
-    ATT_TRY(att_sheet_layer_add(&layer,
-                                &(att_slice){ .name = "output",
-                                              .description = "every vector through the same matrix",
-                                              .formula = formula,
-                                              .value = y,
-                                              .calculations = workings.items,
-                                              .calculation_count = workings.count }));
+    ATT_TRY(att_sheet_layer_add(
+        &layer, &(att_trace_part){ .name = "output",
+                                   .description = "every vector through the same matrix",
+                                   .formula = formula,
+                                   .value = y,
+                                   .calculations = workings.items,
+                                   .calculation_count = workings.count }));
     att_sheet_layer_finish(&layer, out);
     return ATT_OK;
 }
@@ -155,9 +156,9 @@ att_status att_run_linear(const att_call *call, att_value *out)
  * zeros outside. `tap[t]` is K_t, d_in × d_out; or, where the kernel is a row of numbers, 1 × 1: it
  * weighs whole vectors. */
 struct conv {
-    const att_tensor_matrix *x;
-    const att_tensor_matrix **tap;
-    const att_tensor_matrix *bias;
+    const att_matrix *x;
+    const att_matrix **tap;
+    const att_matrix *bias;
     int64_t taps;
     int64_t width; /* of y */
     int64_t stride;
@@ -165,16 +166,16 @@ struct conv {
 };
 
 /* K_t out of a matrix of all taps stacked, or one number of a row. */
-static att_tensor_matrix *cut_tap(att_arena *arena, const att_tensor_matrix *kernel, int64_t t,
-                                  int64_t rows, int64_t cols)
+static att_matrix *cut_tap(att_arena *arena, const att_matrix *kernel, int64_t t, int64_t rows,
+                           int64_t cols)
 {
-    att_tensor_matrix *tap = att_matrix_new(arena, rows, cols);
+    att_matrix *tap = att_matrix_new(arena, rows, cols);
     for (int64_t i = 0; tap && i < rows * cols; i++)
         tap->data[i] = kernel->data[t * rows * cols + i];
     return tap;
 }
 
-static att_status fail_kernel(const att_call *call, const att_tensor_matrix *kernel, int64_t width)
+static att_status fail_kernel(const att_call *call, const att_matrix *kernel, int64_t width)
 {
     return att_call_fail(call, call->node->child[1],
                          "%s: the kernel is %" PRId64 " × %" PRId64 " and X has %" PRId64
@@ -215,7 +216,7 @@ static att_status read_kernel(const att_call *call, struct conv *conv)
     if (!conv->tap)
         return att_fail_memory(call->err);
     for (size_t t = 0; t < list->item_count; t++) {
-        const att_tensor_matrix *m = list->items[t].matrix;
+        const att_matrix *m = list->items[t].matrix;
         if (m->cols == 0 || m->rows != conv->x->cols || m->cols != list->items[0].matrix->cols)
             return att_call_fail(call, call->node->child[1],
                                  "%s: matrix %zu of the kernel must be %" PRId64
@@ -245,7 +246,7 @@ static double convolve(const struct conv *conv, int64_t i, int64_t j)
     double sum = conv->bias ? conv->bias->data[j] : 0.0;
     for (int64_t t = 0; t < conv->taps; t++) {
         int64_t row = row_under(conv, i, t);
-        const att_tensor_matrix *tap = conv->tap[t];
+        const att_matrix *tap = conv->tap[t];
         if (row < 0)
             continue;
         const double *x = conv->x->data + row * conv->x->cols;
@@ -264,7 +265,7 @@ static att_expr *write_element(att_arena *arena, const struct conv *conv, int64_
     att_sum sum = { .arena = arena };
     for (int64_t t = 0; t < conv->taps; t++) {
         int64_t row = row_under(conv, i, t);
-        const att_tensor_matrix *tap = conv->tap[t];
+        const att_matrix *tap = conv->tap[t];
         if (row < 0)
             continue;
         const double *x = conv->x->data + row * conv->x->cols;
@@ -277,8 +278,8 @@ static att_expr *write_element(att_arena *arena, const struct conv *conv, int64_
     return sum.expr; /* some tap always lies on x, so there is one */
 }
 
-static att_status write_conv(const att_call *call, const struct conv *conv,
-                             const att_tensor_matrix *y, att_calculations *out)
+static att_status write_conv(const att_call *call, const struct conv *conv, const att_matrix *y,
+                             att_calculations *out)
 {
     int64_t terms = conv->taps * (weighs_vectors(conv) ? 1 : conv->x->cols);
     if (!att_calculation_fits(y->rows, y->cols, terms))
@@ -329,7 +330,7 @@ att_status att_run_conv1d(const att_call *call, att_value *out)
     ATT_TRY(place_kernel(call, &conv, &rows));
     ATT_TRY(att_sheet_layer_check_cost(call, (double)rows * (double)conv.width * (double)conv.taps *
                                                  (double)conv.tap[0]->rows));
-    att_tensor_matrix *y = att_matrix_new(call->arena, rows, conv.width);
+    att_matrix *y = att_matrix_new(call->arena, rows, conv.width);
     const att_expr *formula =
         att_formula(call->arena, conv.bias ? "sum(x[i + t] * K[t]) + b" : "sum(x[i + t] * K[t])");
     if (!y || !formula)
@@ -339,13 +340,13 @@ att_status att_run_conv1d(const att_call *call, att_value *out)
             y->data[i * conv.width + j] = convolve(&conv, i, j);
     y->row_labels = rows == conv.x->rows ? conv.x->row_labels : NULL;
     ATT_TRY(write_conv(call, &conv, y, &workings));
-    ATT_TRY(
-        att_sheet_layer_add(&layer, &(att_slice){ .name = "output",
-                                                  .description = "each row from the rows near it",
-                                                  .formula = formula,
-                                                  .value = y,
-                                                  .calculations = workings.items,
-                                                  .calculation_count = workings.count }));
+    ATT_TRY(att_sheet_layer_add(&layer,
+                                &(att_trace_part){ .name = "output",
+                                                   .description = "each row from the rows near it",
+                                                   .formula = formula,
+                                                   .value = y,
+                                                   .calculations = workings.items,
+                                                   .calculation_count = workings.count }));
     att_sheet_layer_finish(&layer, out);
     return ATT_OK;
 }

@@ -21,9 +21,9 @@ static att_status check_shapes(const att_sheet_layer *layer, const att_sheet_att
                                const att_sheet_head *head)
 {
     const char *function = layer->call->function->name;
-    const att_tensor_matrix *q = head->q.matrix;
-    const att_tensor_matrix *k = head->k.matrix;
-    const att_tensor_matrix *v = head->v.matrix;
+    const att_matrix *q = head->q.matrix;
+    const att_matrix *k = head->k.matrix;
+    const att_matrix *v = head->v.matrix;
     if (att_score_specs[choices->options.score].needs_equal_width &&
         head->query->cols != head->key->cols)
         return att_call_fail(layer->call, head->k.node,
@@ -43,11 +43,10 @@ static att_status check_shapes(const att_sheet_layer *layer, const att_sheet_att
 
 /* A matrix option over pairs of query and key, which may have one row or one column for all. */
 static att_status read_pairs(const att_sheet_layer *layer, const att_sheet_attention *choices,
-                             const att_sheet_head *head, const char *name,
-                             const att_tensor_matrix **out)
+                             const att_sheet_head *head, const char *name, const att_matrix **out)
 {
     ATT_TRY(att_sheet_attention_option(layer, choices, name, head->number, out));
-    const att_tensor_matrix *m = *out;
+    const att_matrix *m = *out;
     if (!m || ((m->rows == 1 || m->rows == queries_of(head)) &&
                (m->cols == 1 || m->cols == keys_of(head))))
         return ATT_OK;
@@ -58,7 +57,7 @@ static att_status read_pairs(const att_sheet_layer *layer, const att_sheet_atten
                          keys_of(head));
 }
 
-double att_broadcast_at(const att_tensor_matrix *m, int64_t i, int64_t j)
+double att_broadcast_at(const att_matrix *m, int64_t i, int64_t j)
 {
     return m->data[(m->rows == 1 ? 0 : i) * m->cols + (m->cols == 1 ? 0 : j)];
 }
@@ -67,7 +66,7 @@ double att_broadcast_at(const att_tensor_matrix *m, int64_t i, int64_t j)
 static att_status read_alibi_slope(const att_sheet_layer *layer, const att_sheet_attention *choices,
                                    att_sheet_head *head)
 {
-    const att_tensor_matrix *m;
+    const att_matrix *m;
     ATT_TRY(att_sheet_attention_option(layer, choices, "alibi", head->number, &m));
     if (!m)
         return ATT_OK;
@@ -91,7 +90,7 @@ static att_status read_mask(const att_sheet_layer *layer, const att_sheet_attent
     *out = NULL;
     if (!given || given->kind == ATT_VALUE_WORD)
         return ATT_OK;
-    const att_tensor_matrix *mask;
+    const att_matrix *mask;
     ATT_TRY(read_pairs(layer, choices, head, "mask", &mask));
     size_t queries = (size_t)queries_of(head);
     size_t keys = (size_t)keys_of(head);
@@ -137,23 +136,23 @@ static att_status check_work(const att_sheet_layer *layer, const att_sheet_atten
 
 /* ---------------------------------------------------------------- the reference */
 
-static att_tensor view3(const att_tensor_matrix *m)
+static att_tensor view3(const att_matrix *m)
 {
     return att_tensor_view(m->data, ATT_F64, 3, (int64_t[]){ 1, m->rows, m->cols });
 }
 
-static att_tensor view_vectors(const att_tensor_matrix *m)
+static att_tensor view_vectors(const att_matrix *m)
 {
     return att_tensor_view(m->data, ATT_F64, 4, (int64_t[]){ 1, m->rows, 1, m->cols });
 }
 
-static att_tensor view_pairs(const att_tensor_matrix *m)
+static att_tensor view_pairs(const att_matrix *m)
 {
     return att_tensor_view(m->data, ATT_F64, 4, (int64_t[]){ 1, 1, m->rows, m->cols });
 }
 
 /* A vector parameter has no row of its own: [H,A]. */
-static att_tensor view_param(const att_tensor_matrix *m, size_t param)
+static att_tensor view_param(const att_matrix *m, size_t param)
 {
     if (param == ATT_PARAM_B || param == ATT_PARAM_V)
         return att_tensor_view(m->data, ATT_F64, 2, (int64_t[]){ 1, m->cols });
@@ -162,8 +161,8 @@ static att_tensor view_param(const att_tensor_matrix *m, size_t param)
 
 /* Calls the reference; what it writes goes into `scores`, `weights` (may be NULL) and `output`. */
 static att_status run_reference(const att_sheet_layer *layer, const att_attention_options *how,
-                                const att_sheet_head *head, att_tensor_matrix *scores,
-                                att_tensor_matrix *weights, att_tensor_matrix *output)
+                                const att_sheet_head *head, att_matrix *scores, att_matrix *weights,
+                                att_matrix *output)
 {
     att_tensor query = view_vectors(head->query);
     att_tensor key = view_vectors(head->key);
@@ -211,8 +210,8 @@ static att_status find_allowed(const att_sheet_layer *layer, const att_attention
     att_arena *arena = layer->call->arena;
     int64_t queries = queries_of(head);
     int64_t keys = keys_of(head);
-    att_tensor_matrix *scores = att_matrix_new(arena, queries, keys);
-    att_tensor_matrix *output = att_matrix_new(arena, queries, 1);
+    att_matrix *scores = att_matrix_new(arena, queries, keys);
+    att_matrix *output = att_matrix_new(arena, queries, 1);
     uint8_t *allowed = att_arena_alloc(arena, (size_t)queries * (size_t)keys, 1);
     att_sheet_head blank = { .query = att_matrix_new(arena, queries, 1),
                              .key = att_matrix_new(arena, keys, 1),
@@ -242,8 +241,7 @@ static att_status compute_raw_scores(const att_sheet_layer *layer, const att_att
 {
     if (!has_raw_scores(how, head))
         return ATT_OK;
-    att_tensor_matrix *products =
-        att_matrix_new(layer->call->arena, queries_of(head), keys_of(head));
+    att_matrix *products = att_matrix_new(layer->call->arena, queries_of(head), keys_of(head));
     if (!products)
         return att_fail_memory(layer->call->err);
     att_attention_options raw = { .score =
@@ -261,7 +259,7 @@ static att_status compute_raw_scores(const att_sheet_layer *layer, const att_att
 
 static void label_results(att_sheet_head *head)
 {
-    att_tensor_matrix *pairs[] = { head->scores, head->weights };
+    att_matrix *pairs[] = { head->scores, head->weights };
     for (size_t i = 0; i < 2; i++) {
         pairs[i]->row_labels = head->query->row_labels;
         pairs[i]->col_labels = head->key->row_labels;

@@ -59,7 +59,7 @@ static att_status read_window(const att_call *call, att_attention_options *how)
     const att_value *value = att_call_option(call, "window");
     if (!value)
         return ATT_OK;
-    const att_tensor_matrix *m = value->kind == ATT_VALUE_MATRIX ? value->matrix : NULL;
+    const att_matrix *m = value->kind == ATT_VALUE_MATRIX ? value->matrix : NULL;
     if (!m || m->rows != 1 || m->cols < 1 || m->cols > 2)
         return att_call_fail(call, att_option_node(call, "window"),
                              "%s: window takes a number of keys or [left right]",
@@ -106,7 +106,7 @@ att_status att_sheet_attention_read(const att_sheet_layer *layer, int64_t heads,
 
 att_status att_sheet_attention_option(const att_sheet_layer *layer,
                                       const att_sheet_attention *choices, const char *name,
-                                      int64_t head, const att_tensor_matrix **out)
+                                      int64_t head, const att_matrix **out)
 {
     const att_call *call = layer->call;
     const att_value *value = att_call_option(call, name);

@@ -59,8 +59,8 @@ static att_expr *write_pair(att_arena *arena, const att_sheet_attention *choices
 
 /* Sums for every pair that may be attended (for products: every pair). */
 static att_status write_pairs(const att_sheet_layer *layer, const att_sheet_attention *choices,
-                              const att_sheet_head *head, enum sum kind,
-                              const att_tensor_matrix *values, att_calculations *out)
+                              const att_sheet_head *head, enum sum kind, const att_matrix *values,
+                              att_calculations *out)
 {
     static const char *const names[] = {
         [SUM_RAW_SCORE] = "p", [SUM_SCORE] = "e", [SUM_SCALED_SCORE] = "e", [SUM_WEIGHT] = "a"
@@ -85,7 +85,7 @@ static att_status write_pairs(const att_sheet_layer *layer, const att_sheet_atte
 
 /* Adds a part whose value is one number per pair. */
 static att_status add_pairs(att_sheet_layer *layer, const att_sheet_attention *choices,
-                            const att_sheet_head *head, enum sum kind, att_slice part,
+                            const att_sheet_head *head, enum sum kind, att_trace_part part,
                             const char *formula)
 {
     att_calculations workings = { 0 };
@@ -107,21 +107,21 @@ static att_status add_projected_keys(att_sheet_layer *layer, att_sheet_head *hea
     att_calculations workings = { 0 };
     att_sheet_layer turning = *layer;
     turning.columns = !layer->columns;
-    const att_tensor_matrix *w = att_sheet_layer_orient(&turning, head->param[ATT_PARAM_W]);
-    const att_tensor_matrix *key = att_sheet_layer_orient(layer, head->key);
-    const att_tensor_matrix *mapped =
+    const att_matrix *w = att_sheet_layer_orient(&turning, head->param[ATT_PARAM_W]);
+    const att_matrix *key = att_sheet_layer_orient(layer, head->key);
+    const att_matrix *mapped =
         w && key ? att_sheet_layer_linear(layer, key, w, "m", &workings) : NULL;
     head->projected_keys = att_sheet_layer_orient(layer, mapped);
     const att_expr *formula = att_formula(layer->call->arena, layer->columns ? "W * k" : "k * W'");
     if (!head->projected_keys || !formula)
         return att_fail_memory(layer->call->err);
-    return att_sheet_layer_add(layer, &(att_slice){ .name = "mapped",
-                                                    .head = head->number,
-                                                    .description = "each key mapped by W",
-                                                    .formula = formula,
-                                                    .value = mapped,
-                                                    .calculations = workings.items,
-                                                    .calculation_count = workings.count });
+    return att_sheet_layer_add(layer, &(att_trace_part){ .name = "mapped",
+                                                         .head = head->number,
+                                                         .description = "each key mapped by W",
+                                                         .formula = formula,
+                                                         .value = mapped,
+                                                         .calculations = workings.items,
+                                                         .calculation_count = workings.count });
 }
 
 /* "products / sqrt(d_k) + bias", as far as the options go. */
@@ -177,21 +177,22 @@ static att_status add_scores(att_sheet_layer *layer, const att_sheet_attention *
     if (choices->options.score == ATT_SCORE_GENERAL)
         ATT_TRY(add_projected_keys(layer, head));
     if (!head->raw_scores)
-        return add_pairs(layer, choices, head, SUM_SCORE,
-                         (att_slice){ .name = "scores",
-                                      .description = describe_masked(arena, row->description, head),
-                                      .value = head->scores },
-                         formula);
+        return add_pairs(
+            layer, choices, head, SUM_SCORE,
+            (att_trace_part){ .name = "scores",
+                              .description = describe_masked(arena, row->description, head),
+                              .value = head->scores },
+            formula);
     ATT_TRY(add_pairs(layer, choices, head, SUM_RAW_SCORE,
-                      (att_slice){ .name = "products",
-                                   .description = row->description,
-                                   .value = head->raw_scores },
+                      (att_trace_part){ .name = "products",
+                                        .description = row->description,
+                                        .value = head->raw_scores },
                       formula));
     const char *words = scaled_score_description(arena, &choices->options, head);
     return add_pairs(layer, choices, head, SUM_SCALED_SCORE,
-                     (att_slice){ .name = "scores",
-                                  .description = describe_masked(arena, words, head),
-                                  .value = head->scores },
+                     (att_trace_part){ .name = "scores",
+                                       .description = describe_masked(arena, words, head),
+                                       .value = head->scores },
                      scaled_score_formula(arena, &choices->options, head));
 }
 
@@ -199,17 +200,18 @@ static att_status add_weights(att_sheet_layer *layer, const att_sheet_attention 
                               att_sheet_head *head)
 {
     const att_normalizer_spec *row = &att_normalizer_specs[choices->options.normalizer];
-    return add_pairs(
-        layer, choices, head, SUM_WEIGHT,
-        (att_slice){ .name = "weights", .description = row->description, .value = head->weights },
-        row->formula);
+    return add_pairs(layer, choices, head, SUM_WEIGHT,
+                     (att_trace_part){ .name = "weights",
+                                       .description = row->description,
+                                       .value = head->weights },
+                     row->formula);
 }
 
 /* Row `row` of a matrix as the sheet writes vectors. */
-static const att_tensor_matrix *vector_of(const att_sheet_layer *layer,
-                                          const att_tensor_matrix *matrix, int64_t row)
+static const att_matrix *vector_of(const att_sheet_layer *layer, const att_matrix *matrix,
+                                   int64_t row)
 {
-    att_tensor_matrix *vector = att_matrix_new(layer->call->arena, 1, matrix->cols);
+    att_matrix *vector = att_matrix_new(layer->call->arena, 1, matrix->cols);
     if (!vector)
         return NULL;
     for (int64_t i = 0; i < matrix->cols; i++)
@@ -251,14 +253,14 @@ static att_status add_output(att_sheet_layer *layer, att_sheet_head *head)
         att_formula(layer->call->arena, layer->columns ? "v * weights'" : "weights * v");
     if (!formula)
         return att_fail_memory(layer->call->err);
-    return att_sheet_layer_add(layer,
-                               &(att_slice){ .name = "output",
-                                             .head = head->number,
-                                             .description = "the values, added up by weight",
-                                             .formula = formula,
-                                             .value = att_sheet_layer_orient(layer, head->output),
-                                             .calculations = workings.items,
-                                             .calculation_count = workings.count });
+    return att_sheet_layer_add(
+        layer, &(att_trace_part){ .name = "output",
+                                  .head = head->number,
+                                  .description = "the values, added up by weight",
+                                  .formula = formula,
+                                  .value = att_sheet_layer_orient(layer, head->output),
+                                  .calculations = workings.items,
+                                  .calculation_count = workings.count });
 }
 
 att_status att_sheet_head_add_parts(att_sheet_layer *layer, const att_sheet_attention *choices,

@@ -32,16 +32,16 @@ struct run {
     const att_call *call;
     const struct cell *cell;
     att_argument x;
-    const att_tensor_matrix *w_x; /* [d, gates m] */
-    const att_tensor_matrix *w_h; /* [m, gates m] */
-    const att_tensor_matrix *b;   /* [gates m] or NULL */
-    const att_tensor_matrix *b_h;
+    const att_matrix *w_x; /* [d, gates m] */
+    const att_matrix *w_h; /* [m, gates m] */
+    const att_matrix *b;   /* [gates m] or NULL */
+    const att_matrix *b_h;
     const double *h; /* [m] before the first step */
     const double *c;
     int64_t m;
     bool before; /* gru: the reset gate acts on h before it is mapped */
     size_t parts;
-    att_tensor_matrix *part[MAX_PARTS];
+    att_matrix *part[MAX_PARTS];
     double *from_x;
     double *from_h;
 };
@@ -298,7 +298,7 @@ static att_status read_state(struct run *run, size_t index, const char *usual, c
 {
     att_argument state;
     ATT_TRY(att_argument_get(run->call, index, usual, &state));
-    const att_tensor_matrix *s = state.matrix;
+    const att_matrix *s = state.matrix;
     bool first = run->m == 0;
     if (s->rows != 1 || (!first && s->cols != run->m))
         return att_call_fail(run->call, state.node,
@@ -312,7 +312,7 @@ static att_status read_state(struct run *run, size_t index, const char *usual, c
 }
 
 static att_status read_matrix(const struct run *run, size_t index, const char *usual, int64_t rows,
-                              const char *whose, const att_tensor_matrix **out)
+                              const char *whose, const att_matrix **out)
 {
     att_argument w;
     int64_t cols = run->cell->gates * run->m;
@@ -345,8 +345,7 @@ static att_status read_arguments(struct run *run)
 /* ---------------------------------------------------------------- running */
 
 /* out = row w + bias */
-static void map_row(double *out, const double *row, const att_tensor_matrix *w,
-                    const att_tensor_matrix *bias)
+static void map_row(double *out, const double *row, const att_matrix *w, const att_matrix *bias)
 {
     for (int64_t j = 0; j < w->cols; j++) {
         double sum = 0.0;
@@ -366,7 +365,7 @@ static att_status run_steps(struct run *run)
     if (!run->from_x || !run->from_h)
         return att_fail_memory(run->call->err);
     for (; run->parts < MAX_PARTS && run->cell->part[run->parts].name; run->parts++) {
-        att_tensor_matrix *m = att_matrix_new(arena, steps, run->m);
+        att_matrix *m = att_matrix_new(arena, steps, run->m);
         if (!m)
             return att_fail_memory(run->call->err);
         m->row_labels = run->x.matrix->row_labels;
@@ -383,7 +382,7 @@ static att_status run_steps(struct run *run)
 static att_status write_part(const struct run *run, size_t index, att_calculations *out)
 {
     const struct cell_part *row = &run->cell->part[index];
-    const att_tensor_matrix *value = run->part[index];
+    const att_matrix *value = run->part[index];
     att_arena *arena = run->call->arena;
     if (!att_calculation_fits(value->rows, value->cols, run->w_x->rows + run->m))
         return ATT_OK;
@@ -415,12 +414,13 @@ static att_status run_cell(const att_call *call, const struct cell *cell, bool b
         const att_expr *formula = text ? att_formula(call->arena, text) : NULL;
         if (!formula)
             return att_fail_memory(call->err);
-        ATT_TRY(att_sheet_layer_add(&layer, &(att_slice){ .name = cell->part[i].name,
-                                                          .description = cell->part[i].description,
-                                                          .formula = formula,
-                                                          .value = run.part[i],
-                                                          .calculations = workings.items,
-                                                          .calculation_count = workings.count }));
+        ATT_TRY(
+            att_sheet_layer_add(&layer, &(att_trace_part){ .name = cell->part[i].name,
+                                                           .description = cell->part[i].description,
+                                                           .formula = formula,
+                                                           .value = run.part[i],
+                                                           .calculations = workings.items,
+                                                           .calculation_count = workings.count }));
     }
     att_sheet_layer_finish(&layer, out);
     return ATT_OK;

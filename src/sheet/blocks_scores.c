@@ -8,7 +8,7 @@
 
 /* ---------------------------------------------------------------- sums written out */
 
-static const double *row_of(const att_tensor_matrix *matrix, int64_t row)
+static const double *row_of(const att_matrix *matrix, int64_t row)
 {
     return matrix->data + row * matrix->cols;
 }
@@ -37,9 +37,9 @@ static att_expr *write_general(att_arena *arena, const att_sheet_head *head, int
 /* v_1·tanh(x_1) + …, where x = W q + U k + b. */
 static att_expr *write_additive(att_arena *arena, const att_sheet_head *head, int64_t i, int64_t j)
 {
-    const att_tensor_matrix *w = head->param[ATT_PARAM_W];
-    const att_tensor_matrix *u = head->param[ATT_PARAM_U];
-    const att_tensor_matrix *b = head->param[ATT_PARAM_B];
+    const att_matrix *w = head->param[ATT_PARAM_W];
+    const att_matrix *u = head->param[ATT_PARAM_U];
+    const att_matrix *b = head->param[ATT_PARAM_B];
     att_sum sum = { .arena = arena };
     for (int64_t a = 0; a < w->rows; a++) {
         double x = dot(w->cols, row_of(w, a), row_of(head->query, i)) +
@@ -81,8 +81,8 @@ static att_expr *write_cosine(att_arena *arena, const att_sheet_head *head, int6
 
 static att_expr *write_location(att_arena *arena, const att_sheet_head *head, int64_t i, int64_t j)
 {
-    const att_tensor_matrix *w = head->param[ATT_PARAM_W];
-    const att_tensor_matrix *b = head->param[ATT_PARAM_B];
+    const att_matrix *w = head->param[ATT_PARAM_W];
+    const att_matrix *b = head->param[ATT_PARAM_B];
     att_expr *sum =
         att_make_dot_product(arena, w->cols, row_of(head->query, i), 1, row_of(w, j), 1);
     if (!b)
@@ -194,7 +194,7 @@ static const char *size_text(att_arena *arena, const struct sizes *sizes, size_t
 }
 
 static att_status fail_shape(const att_sheet_layer *layer, const char *score, const char *name,
-                             const att_tensor_matrix *found, const char shape[2], bool turned,
+                             const att_matrix *found, const char shape[2], bool turned,
                              const struct sizes *sizes)
 {
     size_t first = size_index(shape[turned ? 1 : 0]);
@@ -211,9 +211,8 @@ static att_status fail_shape(const att_sheet_layer *layer, const char *score, co
 }
 
 /* The parameter as attend.h wants it: vectors as one row, matrices from the left, [A,Kq]. */
-static const att_tensor_matrix *to_row_layout(const att_sheet_layer *layer,
-                                              const att_tensor_matrix *matrix, bool vector,
-                                              bool general)
+static const att_matrix *to_row_layout(const att_sheet_layer *layer, const att_matrix *matrix,
+                                       bool vector, bool general)
 {
     att_sheet_layer turning = *layer;
     turning.columns = vector ? matrix->rows != 1 : !layer->columns && !general;
@@ -239,7 +238,7 @@ static att_status read_param(const att_sheet_layer *layer, const att_sheet_atten
     const char *score_name = att_score_name(choices->options.score);
     const char *name = param_names[param];
     const char *shape = score->shapes[param];
-    const att_tensor_matrix *given;
+    const att_matrix *given;
     ATT_TRY(att_sheet_attention_option(layer, choices, name, head->number, &given));
     if (!given) {
         if (!shape || strstr(score->optional, name))

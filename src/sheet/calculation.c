@@ -39,7 +39,7 @@ att_expr *att_make_number(att_arena *arena, double number)
     return node;
 }
 
-att_expr *att_make_constant(att_arena *arena, const att_tensor_matrix *matrix)
+att_expr *att_make_constant(att_arena *arena, const att_matrix *matrix)
 {
     att_expr *node = matrix ? make_node(arena, ATT_EXPR_CONSTANT, 0) : NULL;
     if (node)
@@ -117,8 +117,7 @@ att_status att_calculations_start(att_calculations *workings, att_arena *arena, 
 }
 
 att_status att_calculations_add(att_calculations *workings, int64_t row, const att_expr *left,
-                                const att_expr *right, const att_tensor_matrix *value,
-                                att_error *err)
+                                const att_expr *right, const att_matrix *value, att_error *err)
 {
     if (!left || !right || !value)
         return att_fail_memory(err);
@@ -135,9 +134,8 @@ att_status att_calculations_add_number(att_calculations *workings, att_arena *ar
 }
 
 att_status att_calculations_add_matmul(att_calculations *workings, att_arena *arena,
-                                       const char *name, const att_tensor_matrix *a,
-                                       const att_tensor_matrix *b, const att_tensor_matrix *value,
-                                       att_error *err)
+                                       const char *name, const att_matrix *a, const att_matrix *b,
+                                       const att_matrix *value, att_error *err)
 {
     if (!att_calculation_fits(value->rows, value->cols, a->cols))
         return ATT_OK;

@@ -16,7 +16,7 @@ bool att_calculation_fits(int64_t rows, int64_t cols, int64_t terms);
 
 /* A number, shown rounded, and a matrix shown in place. */
 att_expr *att_make_number(att_arena *arena, double number);
-att_expr *att_make_constant(att_arena *arena, const att_tensor_matrix *matrix);
+att_expr *att_make_constant(att_arena *arena, const att_matrix *matrix);
 
 att_expr *att_make_binary(att_arena *arena, att_expr_op op, att_expr *left, att_expr *right);
 att_expr *att_make_call(att_arena *arena, const char *function, att_expr *argument);
@@ -55,8 +55,7 @@ att_status att_calculations_start(att_calculations *workings, att_arena *arena, 
 
 /* Adds left = right = value, for the query `row`; a NULL expression or value is memory run out. */
 att_status att_calculations_add(att_calculations *workings, int64_t row, const att_expr *left,
-                                const att_expr *right, const att_tensor_matrix *value,
-                                att_error *err);
+                                const att_expr *right, const att_matrix *value, att_error *err);
 
 /* The same for a single number. */
 att_status att_calculations_add_number(att_calculations *workings, att_arena *arena, int64_t row,
@@ -65,8 +64,7 @@ att_status att_calculations_add_number(att_calculations *workings, att_arena *ar
 
 /* Every element of the product a b = value, called name_{i,j}; none where it does not fit. */
 att_status att_calculations_add_matmul(att_calculations *workings, att_arena *arena,
-                                       const char *name, const att_tensor_matrix *a,
-                                       const att_tensor_matrix *b, const att_tensor_matrix *value,
-                                       att_error *err);
+                                       const char *name, const att_matrix *a, const att_matrix *b,
+                                       const att_matrix *value, att_error *err);
 
 #endif

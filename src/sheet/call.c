@@ -1,5 +1,5 @@
 /* Calls: finding the function, checking what it is given, running it. */
-#include "sheet/call.h"
+#include "sheet/function.h"
 
 #include "sheet/eval.h"
 
@@ -254,7 +254,7 @@ att_status att_call_fail(const att_call *call, const att_expr *at, const char *f
     return status;
 }
 
-att_status att_call_matrix(const att_call *call, size_t index, const att_tensor_matrix **out)
+att_status att_call_matrix(const att_call *call, size_t index, const att_matrix **out)
 {
     const att_value *value = &call->args[index];
     if (value->kind == ATT_VALUE_LIST) {

@@ -33,7 +33,7 @@ struct item {
     int64_t head;      /* of several heads, from 1, or 0; and then, of all heads together: */
     const char *heads_name;
     const char *heads_brief;
-    const att_tensor_matrix *value;
+    const att_matrix *value;
 };
 
 /* ---- Comparing one */
@@ -96,7 +96,7 @@ static att_status describe_rank(struct comparison *c, att_check *check, const at
 /* Judges the item against `wanted` (NULL: an array of too many dimensions) and keeps the check if
  * it is the first to differ. */
 static att_status compare_arrays(struct comparison *c, const struct item *item,
-                                 const att_tensor *tensor, const att_tensor_matrix *wanted)
+                                 const att_tensor *tensor, const att_matrix *wanted)
 {
     att_check *check = att_arena_alloc(&c->worker->sheet->arena, 1, sizeof *check);
     if (!check)
@@ -124,7 +124,7 @@ static att_status compare_arrays(struct comparison *c, const struct item *item,
 static att_status compare_item(struct comparison *c, const struct item *item)
 {
     struct place place;
-    const att_tensor_matrix *wanted;
+    const att_matrix *wanted;
     if (!find_item(c, item, &place))
         return ATT_OK;
     if (!att_archive_matrix(&c->worker->sheet->arena, place.tensor, place.at, place.count, &wanted))
@@ -135,7 +135,7 @@ static att_status compare_item(struct comparison *c, const struct item *item)
 /* ---- Comparing many: a step's parts in order, then its result */
 
 /* Names are copies in the arena; NULL brief where only full names count. */
-static att_status compare_part(struct comparison *c, const char *name, const att_slice *part,
+static att_status compare_part(struct comparison *c, const char *name, const att_trace_part *part,
                                bool briefly)
 {
     att_arena *arena = &c->worker->sheet->arena;
@@ -155,7 +155,7 @@ static att_status compare_part(struct comparison *c, const char *name, const att
     return compare_item(c, &item);
 }
 
-static att_status compare_parts(struct comparison *c, const char *name, const att_slice *parts,
+static att_status compare_parts(struct comparison *c, const char *name, const att_trace_part *parts,
                                 size_t count, bool briefly)
 {
     for (size_t i = 0; i < count; i++)
@@ -164,16 +164,16 @@ static att_status compare_parts(struct comparison *c, const char *name, const at
 }
 
 /* The items of a list, which are parts under the names they have in the sheet: heads[1], …. */
-static att_status compare_list(struct comparison *c, const att_select *step)
+static att_status compare_list(struct comparison *c, const att_trace_step *step)
 {
     for (size_t i = 0; i < step->part_count; i++) {
-        const att_slice *part = &step->parts[i];
+        const att_trace_part *part = &step->parts[i];
         ATT_TRY(compare_item(c, &(struct item){ .name = part->name, .value = part->value }));
     }
     return ATT_OK;
 }
 
-static att_status compare_step(struct comparison *c, const att_select *step)
+static att_status compare_step(struct comparison *c, const att_trace_step *step)
 {
     if (!step->value)
         return compare_list(c, step);
@@ -187,7 +187,7 @@ static att_status compare_all(struct comparison *c)
 {
     const att_sheet *sheet = c->worker->sheet;
     for (size_t i = 0; i < sheet->step_count; i++) {
-        const att_select *step = &sheet->steps[i];
+        const att_trace_step *step = &sheet->steps[i];
         bool named = step->kind == ATT_STEP_VALUE && step->name;
         if (named && att_symbol_table_get(&c->worker->symbols, step->name)->step == i)
             ATT_TRY(compare_step(c, step));
@@ -212,7 +212,7 @@ static att_status compare_one(struct comparison *c)
     struct item item = { .name = name, .value = value.matrix };
     if (c->key || !c->archive.bundle) {
         const att_tensor *tensor = NULL;
-        const att_tensor_matrix *wanted;
+        const att_matrix *wanted;
         ATT_TRY(att_archive_get(scope, c->file_node, &c->archive, c->key, &tensor));
         if (!att_archive_matrix(scope->arena, tensor, NULL, 0, &wanted))
             return att_fail_memory(scope->err);

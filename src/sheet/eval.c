@@ -2,7 +2,7 @@
 #include "sheet/eval.h"
 
 #include "sheet/archive.h"
-#include "sheet/call.h"
+#include "sheet/function.h"
 #include "sheet/matrix.h"
 
 #include <math.h>
@@ -19,7 +19,7 @@ att_status att_scope_fail(const att_scope *scope, const att_expr *node, const ch
     return status;
 }
 
-static att_status give(const att_scope *scope, const att_tensor_matrix *matrix, att_value *out)
+static att_status give(const att_scope *scope, const att_matrix *matrix, att_value *out)
 {
     *out = (att_value){ .kind = ATT_VALUE_MATRIX, .matrix = matrix };
     return matrix ? ATT_OK : att_fail_memory(scope->err);
@@ -82,9 +82,9 @@ static att_status eval_out_of_place(const att_scope *scope, const att_expr *node
 
 static att_status eval_negate(const att_scope *scope, const att_expr *node, att_value *out)
 {
-    const att_tensor_matrix *of;
+    const att_matrix *of;
     ATT_TRY(att_eval_matrix(scope, node->child[0], &of));
-    att_tensor_matrix *to = att_matrix_like(scope->arena, of);
+    att_matrix *to = att_matrix_like(scope->arena, of);
     for (int64_t i = 0; to && i < of->rows * of->cols; i++)
         to->data[i] = -of->data[i];
     return give(scope, to, out);
@@ -92,7 +92,7 @@ static att_status eval_negate(const att_scope *scope, const att_expr *node, att_
 
 static att_status eval_transpose(const att_scope *scope, const att_expr *node, att_value *out)
 {
-    const att_tensor_matrix *of;
+    const att_matrix *of;
     ATT_TRY(att_eval_matrix(scope, node->child[0], &of));
     return give(scope, att_matrix_transpose(scope->arena, of), out);
 }
@@ -121,9 +121,9 @@ static bool literal_row(const att_expr *row)
 }
 
 static att_status eval_literal_row(const att_scope *scope, const att_expr *row,
-                                   const att_tensor_matrix **out)
+                                   const att_matrix **out)
 {
-    att_tensor_matrix *to = att_matrix_new(scope->arena, 1, (int64_t)row->children);
+    att_matrix *to = att_matrix_new(scope->arena, 1, (int64_t)row->children);
     if (!to)
         return att_fail_memory(scope->err);
     for (size_t i = 0; i < row->children; i++)
@@ -133,7 +133,7 @@ static att_status eval_literal_row(const att_scope *scope, const att_expr *row,
 }
 
 static att_status fail_beside(const att_scope *scope, const att_expr *row, size_t at,
-                              const att_tensor_matrix *first, const att_tensor_matrix *other)
+                              const att_matrix *first, const att_matrix *other)
 {
     char a[ATT_QUOTE_SIZE];
     char b[ATT_QUOTE_SIZE];
@@ -145,12 +145,11 @@ static att_status fail_beside(const att_scope *scope, const att_expr *row, size_
         (long long)other->rows, (long long)other->cols);
 }
 
-static att_status eval_row(const att_scope *scope, const att_expr *row,
-                           const att_tensor_matrix **out)
+static att_status eval_row(const att_scope *scope, const att_expr *row, const att_matrix **out)
 {
     if (literal_row(row))
         return eval_literal_row(scope, row, out);
-    const att_tensor_matrix **parts = att_arena_alloc(scope->arena, row->children, sizeof *parts);
+    const att_matrix **parts = att_arena_alloc(scope->arena, row->children, sizeof *parts);
     if (!parts)
         return att_fail_memory(scope->err);
     for (size_t i = 0; i < row->children; i++) {
@@ -164,7 +163,7 @@ static att_status eval_row(const att_scope *scope, const att_expr *row,
 
 static att_status eval_matrix(const att_scope *scope, const att_expr *node, att_value *out)
 {
-    const att_tensor_matrix **rows = att_arena_alloc(scope->arena, node->children, sizeof *rows);
+    const att_matrix **rows = att_arena_alloc(scope->arena, node->children, sizeof *rows);
     if (!rows)
         return att_fail_memory(scope->err);
     for (size_t i = 0; i < node->children; i++) {
@@ -186,7 +185,7 @@ static att_status eval_list(const att_scope *scope, const att_expr *node, att_va
     if (!items)
         return att_fail_memory(scope->err);
     for (size_t i = 0; i < node->children; i++) {
-        const att_tensor_matrix *item;
+        const att_matrix *item;
         ATT_TRY(att_eval_matrix(scope, node->child[i], &item));
         items[i] = (att_value){ .kind = ATT_VALUE_MATRIX, .matrix = item };
     }
@@ -220,8 +219,7 @@ att_status att_eval(const att_scope *scope, const att_expr *node, att_value *out
                           scope->arena->limit >> 20);
 }
 
-att_status att_eval_matrix(const att_scope *scope, const att_expr *node,
-                           const att_tensor_matrix **out)
+att_status att_eval_matrix(const att_scope *scope, const att_expr *node, const att_matrix **out)
 {
     att_value value;
     ATT_TRY(att_eval(scope, node, &value));
@@ -237,7 +235,7 @@ att_status att_eval_matrix(const att_scope *scope, const att_expr *node,
 att_status att_eval_number(const att_scope *scope, const att_expr *node, const char *what,
                            double *out)
 {
-    const att_tensor_matrix *matrix;
+    const att_matrix *matrix;
     ATT_TRY(att_eval_matrix(scope, node, &matrix));
     if (!att_matrix_is_scalar(matrix))
         return att_scope_fail(scope, node, "%s must be one number, found a %lld × %lld matrix",
@@ -248,7 +246,7 @@ att_status att_eval_number(const att_scope *scope, const att_expr *node, const c
     return ATT_OK;
 }
 
-att_status att_eval_closed(att_arena *arena, const att_expr *node, const att_tensor_matrix **out,
+att_status att_eval_closed(att_arena *arena, const att_expr *node, const att_matrix **out,
                            att_error *err)
 {
     const att_sheet_source origin = { .name = "working", .text = "" };

@@ -18,8 +18,7 @@ typedef struct att_scope {
 att_status att_eval(const att_scope *scope, const att_expr *node, att_value *out);
 
 /* A value that must be a matrix (a record counts as its result), or one finite number. */
-att_status att_eval_matrix(const att_scope *scope, const att_expr *node,
-                           const att_tensor_matrix **out);
+att_status att_eval_matrix(const att_scope *scope, const att_expr *node, const att_matrix **out);
 att_status att_eval_number(const att_scope *scope, const att_expr *node, const char *what,
                            double *out);
 
@@ -28,7 +27,7 @@ att_status att_scope_fail(const att_scope *scope, const att_expr *node, const ch
     __attribute__((format(printf, 3, 4)));
 
 /* Works out an expression without names, such as the right side of a working. */
-att_status att_eval_closed(att_arena *arena, const att_expr *node, const att_tensor_matrix **out,
+att_status att_eval_closed(att_arena *arena, const att_expr *node, const att_matrix **out,
                            att_error *err);
 
 /* ---- One kind of expression each */

@@ -3,7 +3,7 @@
 #include "sheet/tolerance.h"
 
 #include "base/quote.h"
-#include "sheet/call.h"
+#include "sheet/function.h"
 
 #include <string.h>
 
@@ -100,7 +100,7 @@ static att_status add_expected_error(att_interpreter *worker, const att_parser *
     const char *text = att_arena_strndup(&worker->sheet->arena, message, strlen(message));
     if (!text)
         return att_fail_memory(worker->scope.err);
-    const att_select step = { .kind = ATT_STEP_ERROR, .formula = formula, .text = text };
+    const att_trace_step step = { .kind = ATT_STEP_ERROR, .formula = formula, .text = text };
     worker->sheet->checks++;
     return att_interpreter_add_step(worker, parser, &step);
 }

@@ -9,7 +9,7 @@
 
 #include <stddef.h>
 
-struct att_tensor_matrix;
+struct att_matrix;
 
 typedef enum att_expr_kind {
     ATT_EXPR_NUMBER,    /* `text` as written, or NULL: show `number` rounded */
@@ -48,7 +48,7 @@ typedef struct att_expr {
     att_expr_op op;
     double number;
     const char *text;
-    const struct att_tensor_matrix *matrix;
+    const struct att_matrix *matrix;
     struct att_expr **child;
     size_t children;
     int height; /* levels of children beneath; the parser bounds it, so walks may recurse */

@@ -4,7 +4,7 @@
 #ifndef ATT_SHEET_FUNCTION_H
 #define ATT_SHEET_FUNCTION_H
 
-#include "sheet/trace.h"
+#include "sheet/matrix.h"
 
 typedef enum att_value_kind {
     ATT_VALUE_MATRIX, /* `matrix` */
@@ -15,10 +15,10 @@ typedef enum att_value_kind {
 
 typedef struct att_value {
     att_value_kind kind;
-    const att_tensor_matrix *matrix;
+    const att_matrix *matrix;
     const struct att_value *items;
     size_t item_count;
-    const att_slice *parts;
+    const att_trace_part *parts;
     size_t part_count;
     const char *word;
 } att_value;
@@ -64,7 +64,7 @@ att_status att_call_fail(const att_call *call, const att_expr *at, const char *f
     __attribute__((format(printf, 3, 4)));
 
 /* Argument `index` as a matrix; a record counts as its result. Fails with what was found. */
-att_status att_call_matrix(const att_call *call, size_t index, const att_tensor_matrix **out);
+att_status att_call_matrix(const att_call *call, size_t index, const att_matrix **out);
 
 /* The option called `name`, or NULL where it is absent. */
 const att_value *att_call_option(const att_call *call, const char *name);
@@ -73,11 +73,16 @@ const att_value *att_call_option(const att_call *call, const char *name);
  * matter of a minute. */
 #define ATT_MAX_MULTIPLICATIONS 1e11
 
-/* A new matrix of zeros in the arena; NULL when memory is out or the size overflows. */
-att_tensor_matrix *att_matrix_new(att_arena *arena, int64_t rows, int64_t cols);
-
 /* Parses a formula for a part, such as "softmax(q * k' / sqrt(d_k))"; NULL only when memory is out.
  * The text is ours, so it always parses. */
 const att_expr *att_formula(att_arena *arena, const char *text);
+
+/* NULL where there is none of that name. */
+const att_function *att_function_find(const char *name);
+const att_option_spec *att_option_find(const att_function *function, const char *name);
+
+/* True where `word` is one of the words that the option takes; where it takes nothing but words. */
+bool att_option_accepts_word(const att_option_spec *row, const char *word);
+bool att_option_accepts_only_words(const att_option_spec *row);
 
 #endif

@@ -48,6 +48,6 @@ att_status att_sheet_read_limited(att_sheet **out, const char *text, size_t leng
 
 /* Ends the statement: adds its step, with what was written and the note after it. */
 att_status att_interpreter_add_step(att_interpreter *worker, const att_parser *parser,
-                                    const att_select *step);
+                                    const att_trace_step *step);
 
 #endif

@@ -41,9 +41,8 @@ static const struct operation {
 };
 
 /* "Q * K: Q is 3 × 2 and K is 4 × 2; `rule`". */
-static att_status fail_shapes(const att_scope *scope, const att_expr *node,
-                              const att_tensor_matrix *left, const att_tensor_matrix *right,
-                              const char *rule)
+static att_status fail_shapes(const att_scope *scope, const att_expr *node, const att_matrix *left,
+                              const att_matrix *right, const char *rule)
 {
     char a[ATT_QUOTE_SIZE];
     char b[ATT_QUOTE_SIZE];
@@ -73,12 +72,12 @@ static const char *const *pick_labels(const char *const *left, int64_t left_leng
 }
 
 /* Rows, columns and numbers are repeated to the other operand's size. */
-static att_tensor_matrix *broadcast(att_arena *arena, const att_tensor_matrix *left,
-                                    const att_tensor_matrix *right, double (*apply)(double, double))
+static att_matrix *broadcast(att_arena *arena, const att_matrix *left, const att_matrix *right,
+                             double (*apply)(double, double))
 {
     int64_t rows = left->rows == 1 ? right->rows : left->rows;
     int64_t cols = left->cols == 1 ? right->cols : left->cols;
-    att_tensor_matrix *to = att_matrix_new(arena, rows, cols);
+    att_matrix *to = att_matrix_new(arena, rows, cols);
     if (!to)
         return NULL;
     for (int64_t i = 0; i < rows; i++) {
@@ -94,9 +93,8 @@ static att_tensor_matrix *broadcast(att_arena *arena, const att_tensor_matrix *l
     return to;
 }
 
-static att_status elementwise(const att_scope *scope, const att_expr *node,
-                              const att_tensor_matrix *left, const att_tensor_matrix *right,
-                              att_tensor_matrix **out)
+static att_status elementwise(const att_scope *scope, const att_expr *node, const att_matrix *left,
+                              const att_matrix *right, att_matrix **out)
 {
     if (!fits(left->rows, right->rows) || !fits(left->cols, right->cols))
         return fail_shapes(scope, node, left, right,
@@ -107,9 +105,8 @@ static att_status elementwise(const att_scope *scope, const att_expr *node,
 }
 
 /* Division wants to be meant: by a number, or by the same shape. */
-static att_status divide(const att_scope *scope, const att_expr *node,
-                         const att_tensor_matrix *left, const att_tensor_matrix *right,
-                         att_tensor_matrix **out)
+static att_status divide(const att_scope *scope, const att_expr *node, const att_matrix *left,
+                         const att_matrix *right, att_matrix **out)
 {
     bool same = left->rows == right->rows && left->cols == right->cols;
     if (!att_matrix_is_scalar(right) && !same)
@@ -123,8 +120,7 @@ static att_status divide(const att_scope *scope, const att_expr *node,
 
 /* Each element is a sum over k in order; the loop over j inside only lets several sums go on at
  * once. */
-static void multiply_into(att_tensor_matrix *to, const att_tensor_matrix *left,
-                          const att_tensor_matrix *right)
+static void multiply_into(att_matrix *to, const att_matrix *left, const att_matrix *right)
 {
     for (int64_t i = 0; i < left->rows; i++) {
         double *row = to->data + i * to->cols;
@@ -137,8 +133,8 @@ static void multiply_into(att_tensor_matrix *to, const att_tensor_matrix *left,
     }
 }
 
-static att_status fail_inner(const att_scope *scope, const att_expr *node,
-                             const att_tensor_matrix *left, const att_tensor_matrix *right)
+static att_status fail_inner(const att_scope *scope, const att_expr *node, const att_matrix *left,
+                             const att_matrix *right)
 {
     char rule[ATT_QUOTE_SIZE + 128];
     char quote[ATT_QUOTE_SIZE];
@@ -153,9 +149,8 @@ static att_status fail_inner(const att_scope *scope, const att_expr *node,
     return fail_shapes(scope, node, left, right, rule);
 }
 
-static att_status multiply(const att_scope *scope, const att_expr *node,
-                           const att_tensor_matrix *left, const att_tensor_matrix *right,
-                           att_tensor_matrix **out)
+static att_status multiply(const att_scope *scope, const att_expr *node, const att_matrix *left,
+                           const att_matrix *right, att_matrix **out)
 {
     if (att_matrix_is_scalar(left) || att_matrix_is_scalar(right))
         return elementwise(scope, node, left, right, out);
@@ -164,7 +159,7 @@ static att_status multiply(const att_scope *scope, const att_expr *node,
     double work = (double)left->rows * (double)left->cols * (double)right->cols;
     if (work > ATT_MAX_MULTIPLICATIONS)
         return fail_shapes(scope, node, left, right, "that is too much work for a sheet");
-    att_tensor_matrix *product = att_matrix_new(scope->arena, left->rows, right->cols);
+    att_matrix *product = att_matrix_new(scope->arena, left->rows, right->cols);
     if (!product)
         return att_fail_memory(scope->err);
     multiply_into(product, left, right);
@@ -176,9 +171,9 @@ static att_status multiply(const att_scope *scope, const att_expr *node,
 
 att_status att_eval_binary(const att_scope *scope, const att_expr *node, att_value *out)
 {
-    const att_tensor_matrix *left;
-    const att_tensor_matrix *right;
-    att_tensor_matrix *result;
+    const att_matrix *left;
+    const att_matrix *right;
+    att_matrix *result;
     ATT_TRY(att_eval_matrix(scope, node->child[0], &left));
     ATT_TRY(att_eval_matrix(scope, node->child[1], &right));
     if (node->op == ATT_OP_MULTIPLY)

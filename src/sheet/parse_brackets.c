@@ -1,7 +1,7 @@
 /* The parts of expressions that stand in brackets: matrices, lists, indices, calls; and `load`. */
 #include "sheet/parse.h"
 
-#include "sheet/call.h"
+#include "sheet/function.h"
 
 #include <string.h>
 

@@ -22,11 +22,11 @@ static int64_t head_count(const att_value *record)
 /* One head of a record as a record: its parts, and as its result the output among them. */
 static bool select_head(att_arena *arena, const att_value *record, int64_t head, att_value *out)
 {
-    att_slice *parts = att_arena_alloc(arena, record->part_count, sizeof *parts);
+    att_trace_part *parts = att_arena_alloc(arena, record->part_count, sizeof *parts);
     if (!parts)
         return false;
     size_t count = 0;
-    const att_tensor_matrix *result = NULL;
+    const att_matrix *result = NULL;
     for (size_t i = 0; i < record->part_count; i++) {
         if (record->parts[i].head != head)
             continue;
@@ -91,9 +91,9 @@ static att_status fail_field(const att_scope *scope, const att_expr *node, const
 static att_status select_part(const att_scope *scope, const att_expr *node, const att_value *record,
                               att_value *out)
 {
-    const att_slice *found = NULL;
+    const att_trace_part *found = NULL;
     for (size_t i = 0; i < record->part_count; i++) {
-        const att_slice *part = &record->parts[i];
+        const att_trace_part *part = &record->parts[i];
         if (strcmp(part->name, node->text) == 0 && (!found || part->head == 0))
             found = part;
     }
@@ -184,7 +184,7 @@ static att_status read_indices(const att_scope *scope, const att_expr *node,
         return ATT_OK;
     if (node->kind == ATT_EXPR_RANGE)
         return read_range(scope, node, axis, out);
-    const att_tensor_matrix *index;
+    const att_matrix *index;
     ATT_TRY(att_eval_matrix(scope, node, &index));
     out->count = index->rows * index->cols;
     out->at = att_arena_alloc(scope->arena, (size_t)out->count, sizeof *out->at);
@@ -212,7 +212,7 @@ static att_status index_list(const att_scope *scope, const att_expr *node, const
 
 /* One index chooses rows; of a single row, elements. */
 static att_status index_matrix(const att_scope *scope, const att_expr *node,
-                               const att_tensor_matrix *matrix, const att_tensor_matrix **out)
+                               const att_matrix *matrix, const att_matrix **out)
 {
     const struct axis rows = { node->child[0], "row", matrix->rows };
     const struct axis cols = { node->child[0], matrix->rows == 1 ? "element" : "column",

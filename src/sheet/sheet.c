@@ -18,12 +18,12 @@
 
 /* ---- Steps */
 
-static att_status push_step(att_interpreter *worker, const att_select *step)
+static att_status push_step(att_interpreter *worker, const att_trace_step *step)
 {
     att_sheet *sheet = worker->sheet;
     if (sheet->step_count == sheet->step_capacity) {
         size_t room = sheet->step_capacity ? sheet->step_capacity * 2 : 16;
-        att_select *steps = att_arena_alloc(&sheet->arena, room, sizeof *steps);
+        att_trace_step *steps = att_arena_alloc(&sheet->arena, room, sizeof *steps);
         if (!steps)
             return att_fail_memory(worker->scope.err);
         if (sheet->step_count > 0)
@@ -36,9 +36,9 @@ static att_status push_step(att_interpreter *worker, const att_select *step)
 }
 
 att_status att_interpreter_add_step(att_interpreter *worker, const att_parser *parser,
-                                    const att_select *step)
+                                    const att_trace_step *step)
 {
-    att_select full = *step;
+    att_trace_step full = *step;
     size_t begin = worker->statement;
     size_t end = parser->last.offset + parser->last.length;
     full.line = worker->source.anchor_line;
@@ -81,7 +81,7 @@ static att_status end_paragraph(att_interpreter *worker)
         att_arena_strndup(&worker->sheet->arena, worker->paragraph.data, worker->paragraph.length);
     if (!text)
         return att_fail_memory(worker->scope.err);
-    const att_select step = {
+    const att_trace_step step = {
         .kind = ATT_STEP_PROSE, .line = worker->paragraph_line, .source = text, .text = text
     };
     worker->paragraph_line = 0;
@@ -121,11 +121,11 @@ static att_status add_heading(att_interpreter *worker, const att_sheet_line *lin
         att_arena_strndup(&worker->sheet->arena, line->text + begin, line->length - begin);
     if (!text)
         return att_fail_memory(worker->scope.err);
-    const att_select step = { .kind = ATT_STEP_HEADING,
-                              .line = line->number,
-                              .source = text,
-                              .text = text,
-                              .level = (int)level };
+    const att_trace_step step = { .kind = ATT_STEP_HEADING,
+                                  .line = line->number,
+                                  .source = text,
+                                  .text = text,
+                                  .level = (int)level };
     return push_step(worker, &step);
 }
 
@@ -396,4 +396,22 @@ size_t att_sheet_map_count(const att_sheet *sheet)
 const att_map *att_sheet_map_get(const att_sheet *sheet, size_t index)
 {
     return index < sheet->map_count ? sheet->maps[index] : NULL;
+}
+
+static bool failed(const att_trace_step *step)
+{
+    return step->kind == ATT_STEP_CHECK && !step->check->passed;
+}
+
+void att_sheet_failure_get(att_error *out, const att_sheet *sheet, size_t index)
+{
+    *out = (att_error){ 0 };
+    for (size_t i = 0; i < sheet->step_count; i++) {
+        const att_trace_step *step = &sheet->steps[i];
+        if (!failed(step) || index-- > 0)
+            continue;
+        att_fail_at(out, ATT_BAD_INPUT, sheet->name, step->line, 0, step->source, "%s",
+                    step->check->message);
+        return;
+    }
 }

@@ -3,7 +3,7 @@
 #define _GNU_SOURCE /* memmem() */
 #include "sheet/interpreter.h"
 
-#include "sheet/call.h"
+#include "sheet/function.h"
 #include "text/utf8.h"
 
 #include <string.h>

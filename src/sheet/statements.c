@@ -8,10 +8,10 @@
 /* ---- Values */
 
 /* The items of a list as parts called W[1], W[2], …, which is how a step shows them. */
-static att_status list_parts(att_interpreter *worker, const att_value *list, att_select *step)
+static att_status list_parts(att_interpreter *worker, const att_value *list, att_trace_step *step)
 {
     att_arena *arena = &worker->sheet->arena;
-    att_slice *parts = att_arena_alloc(arena, list->item_count, sizeof *parts);
+    att_trace_part *parts = att_arena_alloc(arena, list->item_count, sizeof *parts);
     for (size_t i = 0; parts && i < list->item_count; i++) {
         parts[i].name = att_arena_printf(arena, "%s[%zu]", step->name ? step->name : "", i + 1);
         parts[i].value = list->items[i].matrix;
@@ -28,7 +28,7 @@ static att_status list_parts(att_interpreter *worker, const att_value *list, att
 static att_status add_value(att_interpreter *worker, const att_parser *parser, const char *name,
                             const att_expr *formula, const att_value *value)
 {
-    att_select step = {
+    att_trace_step step = {
         .kind = ATT_STEP_VALUE, .name = name, .formula = formula, .value = value->matrix
     };
     if (value->kind == ATT_VALUE_LIST) {
@@ -74,13 +74,13 @@ att_status att_run_show(att_interpreter *worker, att_parser *parser)
 
 /* The matrices of a plot, one per panel. */
 struct panels {
-    const att_tensor_matrix **items;
+    const att_matrix **items;
     size_t count;
     bool list; /* the items of a list, not the heads of an attention */
 };
 
 static att_status add_panel(att_interpreter *worker, struct panels *panels, size_t most,
-                            const att_tensor_matrix *matrix)
+                            const att_matrix *matrix)
 {
     if (!panels->items)
         panels->items = att_arena_alloc(&worker->sheet->arena, most, sizeof *panels->items);
@@ -130,12 +130,12 @@ static att_status read_panels(att_interpreter *worker, const att_expr *node, str
 static att_status check_panels(att_interpreter *worker, const att_expr *node,
                                const struct panels *panels)
 {
-    const att_tensor_matrix *first = panels->items[0];
+    const att_matrix *first = panels->items[0];
     if (first->rows == 0 || first->cols == 0)
         return att_scope_fail(&worker->scope, node, "there is nothing to plot: it is %lld × %lld",
                               (long long)first->rows, (long long)first->cols);
     for (size_t p = 1; p < panels->count; p++) {
-        const att_tensor_matrix *other = panels->items[p];
+        const att_matrix *other = panels->items[p];
         if (other->rows != first->rows || other->cols != first->cols)
             return att_scope_fail(&worker->scope, node,
                                   "the maps side by side must have the same shape: the first is "
@@ -206,7 +206,7 @@ static bool fill_map(att_arena *arena, att_map *map, const struct panels *panels
     if (!weights || (masked && !allowed))
         return false;
     for (size_t p = 0; p < panels->count; p++) {
-        const att_tensor_matrix *panel = panels->items[p];
+        const att_matrix *panel = panels->items[p];
         memcpy(weights + p * size, panel->data, size * sizeof *weights);
         if (masked && panel->allowed)
             memcpy(allowed + p * size, panel->allowed, size);
@@ -258,6 +258,114 @@ att_status att_run_plot(att_interpreter *worker, att_parser *parser)
     if (!fill_map(arena, map, &panels) || !name_panels(arena, map, formula, panels.list))
         return att_fail_memory(worker->scope.err);
     ATT_TRY(add_map(worker, map));
-    const att_select step = { .kind = ATT_STEP_PLOT, .formula = formula, .map = map };
+    const att_trace_step step = { .kind = ATT_STEP_PLOT, .formula = formula, .map = map };
     return att_interpreter_add_step(worker, parser, &step);
+}
+
+/* ---- Labels */
+
+/* The strings that follow, and the word before them for messages. */
+struct labels {
+    att_token start;
+    const char **items;
+    size_t count;
+    size_t capacity;
+};
+
+static att_status add_label(att_parser *parser, struct labels *labels)
+{
+    if (labels->count == labels->capacity) {
+        size_t room = labels->capacity ? labels->capacity * 2 : 8;
+        const char **items = att_arena_alloc(parser->lexer.arena, room, sizeof *items);
+        if (!items)
+            return att_fail_memory(parser->lexer.err);
+        if (labels->count > 0)
+            memcpy(items, labels->items, labels->count * sizeof *items);
+        labels->items = items;
+        labels->capacity = room;
+    }
+    return att_parser_string(parser, "a label in quotes", &labels->items[labels->count++]);
+}
+
+static att_status parse_labels(att_parser *parser, struct labels *labels)
+{
+    labels->start = parser->token;
+    do {
+        ATT_TRY(add_label(parser, labels));
+        if (att_parser_at(parser, ATT_TOKEN_COMMA))
+            ATT_TRY(att_parser_take(parser));
+    } while (att_parser_at(parser, ATT_TOKEN_STRING));
+    return ATT_OK;
+}
+
+/* Labels of rows, unless the words `rows` and `cols` say which are which. */
+static att_status parse_sides(att_parser *parser, struct labels *rows, struct labels *cols)
+{
+    do {
+        struct labels *side = rows;
+        if (att_parser_at_word(parser, "cols"))
+            side = cols;
+        if (att_parser_at_word(parser, "cols") || att_parser_at_word(parser, "rows"))
+            ATT_TRY(att_parser_take(parser));
+        if (side->count > 0)
+            return att_parser_fail(parser, "the %s are labelled twice",
+                                   side == rows ? "rows" : "columns");
+        ATT_TRY(parse_labels(parser, side));
+    } while (att_parser_at_word(parser, "cols") || att_parser_at_word(parser, "rows"));
+    return att_parser_end(parser);
+}
+
+static att_status check_count(const att_interpreter *worker, const struct labels *labels,
+                              const char *name, int64_t count, bool of_rows, int64_t others)
+{
+    if (labels->count == 0 || (int64_t)labels->count == count)
+        return ATT_OK;
+    const char *hint = of_rows && others > 1 && (int64_t)labels->count == others
+                           ? " (columns are labelled with 'label … cols …')"
+                           : "";
+    const char *unit = of_rows ? "row" : "column";
+    return att_sheet_source_fail(&worker->source, worker->scope.err, labels->start.line,
+                                 labels->start.column, "%s has %lld %s%s, found %zu label%s%s",
+                                 name, (long long)count, unit, count == 1 ? "" : "s", labels->count,
+                                 labels->count == 1 ? "" : "s", hint);
+}
+
+/* The row of the name to label, whose value must be a matrix. */
+static att_status find_labeled_value(att_interpreter *worker, att_parser *parser, const char **name,
+                                     att_symbol **out)
+{
+    const att_token at = parser->token;
+    ATT_TRY(att_parser_name(parser, "the name of a matrix to label", name));
+    const att_expr node = { .kind = ATT_EXPR_NAME,
+                            .text = *name,
+                            .line = at.line,
+                            .column = at.column,
+                            .end_line = at.line,
+                            .end_column = at.end_column };
+    const att_matrix *matrix;
+    ATT_TRY(att_eval_matrix(&worker->scope, &node, &matrix));
+    *out = att_symbol_table_get(&worker->symbols, *name);
+    return *out ? ATT_OK
+                : att_scope_fail(&worker->scope, &node, "'%s' is not a name of this sheet", *name);
+}
+
+att_status att_run_label(att_interpreter *worker, att_parser *parser)
+{
+    const char *name;
+    att_symbol *target;
+    struct labels rows = { 0 };
+    struct labels cols = { 0 };
+    ATT_TRY(find_labeled_value(worker, parser, &name, &target));
+    ATT_TRY(parse_sides(parser, &rows, &cols));
+    const att_matrix *matrix = target->value.matrix;
+    ATT_TRY(check_count(worker, &rows, name, matrix->rows, true, matrix->cols));
+    ATT_TRY(check_count(worker, &cols, name, matrix->cols, false, matrix->rows));
+    const att_matrix *labelled = att_matrix_with_labels(
+        &worker->sheet->arena, matrix, rows.count ? rows.items : matrix->row_labels,
+        cols.count ? cols.items : matrix->col_labels);
+    if (!labelled)
+        return att_fail_memory(worker->scope.err);
+    target->value.matrix = labelled;
+    worker->sheet->steps[target->step].value = labelled; /* shown with its labels from the start */
+    return ATT_OK;
 }

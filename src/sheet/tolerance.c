@@ -168,7 +168,7 @@ static bool is_close(double found, double wanted, double allowed)
 /* Counts the elements that are out, and finds the first of them and the largest difference. */
 static void measure(att_check *check, const att_tolerance *nearness)
 {
-    const att_tensor_matrix *found = check->actual;
+    const att_matrix *found = check->actual;
     for (int64_t i = 0; i < found->rows * found->cols; i++) {
         double wanted = check->expected->data[i];
         check->max_difference = fmax(check->max_difference, distance(found->data[i], wanted));
@@ -272,7 +272,7 @@ static att_status spread(att_interpreter *worker, att_check *check, att_toleranc
 {
     att_arena *arena = &worker->sheet->arena;
     int64_t count = check->actual->rows * check->actual->cols;
-    att_tensor_matrix *full = att_matrix_new(arena, check->actual->rows, check->actual->cols);
+    att_matrix *full = att_matrix_new(arena, check->actual->rows, check->actual->cols);
     double *halves = att_arena_alloc(arena, (size_t)count, sizeof *halves);
     if (!full || !halves)
         return att_fail_memory(worker->scope.err);
@@ -315,7 +315,7 @@ att_status att_check_compare(att_interpreter *worker, att_check *check, att_tole
 att_status att_interpreter_add_check(att_interpreter *worker, const att_parser *parser,
                                      const att_check *check)
 {
-    const att_select step = { .kind = ATT_STEP_CHECK, .check = check };
+    const att_trace_step step = { .kind = ATT_STEP_CHECK, .check = check };
     worker->sheet->checks++;
     worker->sheet->failures += !check->passed;
     return att_interpreter_add_step(worker, parser, &step);

@@ -8,34 +8,34 @@
 #include "sheet/expr.h"
 
 /* A matrix of a sheet. Scalars are 1 × 1. */
-typedef struct att_tensor_matrix {
+typedef struct att_matrix {
     int64_t rows;
     int64_t cols;
     double *data;                  /* [rows, cols] */
     const uint8_t *allowed;        /* [rows, cols], 0: masked, shown as such; NULL: none is */
     const char *const *row_labels; /* [rows], entries may be NULL; or NULL */
     const char *const *col_labels; /* [cols]; or NULL */
-} att_tensor_matrix;
+} att_matrix;
 
 /* One element's sum written out, as on the chalkboard: left = right = value. */
 typedef struct att_calculation {
     const att_expr *left;
     const att_expr *right;
-    const att_tensor_matrix *value;
+    const att_matrix *value;
     int64_t row; /* the row (query) it belongs to, from 1; 0: none */
 } att_calculation;
 
 /* A named intermediate result of a step, usable in the sheet as a field. */
-typedef struct att_slice {
+typedef struct att_trace_part {
     const char *name; /* "scores" */
     int64_t head;     /* from 1; 0 where there are no heads */
     const char
         *description; /* what happens here, in words: "one score per query and key"; or NULL */
     const att_expr *formula; /* how it comes about; NULL: an input as given */
-    const att_tensor_matrix *value;
+    const att_matrix *value;
     const att_calculation *calculations;
     size_t calculation_count;
-} att_slice;
+} att_trace_part;
 
 typedef enum att_rule {
     ATT_RULE_WITHIN,   /* |found - wanted| <= tolerance */
@@ -59,8 +59,8 @@ typedef struct att_check {
     double tolerance;           /* ATT_RULE_WITHIN, ATT_RULE_DEFAULT */
     int digits;                 /* ATT_RULE_DIGITS, ATT_RULE_DECIMALS */
     const char *error_contains; /* ATT_RULE_ERROR: words that the error should have held, or NULL */
-    const att_tensor_matrix *actual;
-    const att_tensor_matrix *expected;
+    const att_matrix *actual;
+    const att_matrix *expected;
     const char *part;       /* comparison of many: the first step or field that differs */
     int64_t mismatch_count; /* elements out of tolerance */
     int64_t row;            /* the first of them, from 1; 0: none */
@@ -79,7 +79,7 @@ typedef enum att_step_kind {
     ATT_STEP_PLOT,    /* `map` of `formula` */
 } att_step_kind;
 
-typedef struct att_select {
+typedef struct att_trace_step {
     att_step_kind kind;
     int line;            /* in the sheet, from 1 */
     const char *source;  /* the statement as written */
@@ -88,17 +88,17 @@ typedef struct att_select {
     int level;
     const char *name;
     const att_expr *formula;
-    const att_tensor_matrix *value;
-    const att_slice *parts;
+    const att_matrix *value;
+    const att_trace_part *parts;
     size_t part_count;
     const att_check *check;
     const att_map *map;
-} att_select;
+} att_trace_step;
 
 struct att_sheet {
     att_arena arena;
     const char *name; /* the file, as given */
-    att_select *steps;
+    att_trace_step *steps;
     size_t step_count;
     size_t step_capacity;
     const att_map **maps;

@@ -141,7 +141,7 @@ static void sums_written_out_are_rounded_and_subscripted(void **state)
 {
     (void)state;
     double data[] = { 0.123456, 2 };
-    const att_tensor_matrix row = { .rows = 1, .cols = 2, .data = data };
+    const att_matrix row = { .rows = 1, .cols = 2, .data = data };
     att_expr one = { .kind = ATT_EXPR_NUMBER, .number = 1 };
     att_expr twelve = { .kind = ATT_EXPR_NUMBER, .number = 12 };
     att_expr *short_index[] = { &one, &one };

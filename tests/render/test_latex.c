@@ -6,7 +6,7 @@
 #include <cmocka.h>
 
 #include "render/sample.h"
-#include "render/tex.h"
+#include "render/writer.h"
 
 #include <glob.h>
 #include <stdio.h>

@@ -66,7 +66,7 @@ static const struct {
 } goldens[] = {
     { "sample.txt", { .format = ATT_FORMAT_TEXT, .width = 80 } },
     { "sample-ascii.txt", { .format = ATT_FORMAT_TEXT, .width = 80, .ascii = true } },
-    { "sample-colour.txt", { .format = ATT_FORMAT_TEXT, .width = 80, .color = ATT_COLOR_TRUE } },
+    { "sample-color.txt", { .format = ATT_FORMAT_TEXT, .width = 80, .color = ATT_COLOR_TRUE } },
     { "sample-row-head.txt", { .format = ATT_FORMAT_TEXT, .width = 80, .row = 2, .head = 2 } },
     { "sample.md", { .format = ATT_FORMAT_MARKDOWN } },
     { "sample.tex", { .format = ATT_FORMAT_LATEX } },
@@ -81,7 +81,7 @@ static void documents_are_as_they_were(void **state)
     (void)state;
     for (size_t i = 0; i < GOLDENS; i++) {
         att_string text = rendered(goldens[i].options);
-        assert_golden(goldens[i].file, &text);
+        assert_golden("render", goldens[i].file, &text);
         att_string_free(&text);
     }
 }
@@ -433,8 +433,8 @@ static void json_keeps_the_sign_of_zero(void **state)
 {
     (void)state;
     double zeros[] = { -0.0, 0.0 };
-    const att_tensor_matrix value = { .rows = 1, .cols = 2, .data = zeros };
-    att_select step = { .kind = ATT_STEP_VALUE, .line = 1, .name = "z", .value = &value };
+    const att_matrix value = { .rows = 1, .cols = 2, .data = zeros };
+    att_trace_step step = { .kind = ATT_STEP_VALUE, .line = 1, .name = "z", .value = &value };
     const att_sheet sheet = { .name = "zeros.att", .steps = &step, .step_count = 1 };
     att_string text = { 0 };
     const att_render_options options = { .format = ATT_FORMAT_JSON };

@@ -39,8 +39,8 @@ static void a_row_asked_for_is_the_only_one_unless_there_is_only_one(void **stat
 {
     (void)state;
     double data[6] = { 0 };
-    const att_tensor_matrix tall = { .rows = 3, .cols = 2, .data = data };
-    const att_tensor_matrix flat = { .rows = 1, .cols = 6, .data = data };
+    const att_matrix tall = { .rows = 3, .cols = 2, .data = data };
+    const att_matrix flat = { .rows = 1, .cols = 6, .data = data };
     att_render_options options = { .row = 3 };
     att_view view = att_view_of(&tall, &options, 20, 20);
     assert_int_equal(att_axis_shown(&view.rows), 1);

@@ -7,7 +7,6 @@
 
 #include "base/alloc.h"
 #include "base/string.h"
-#include "render/tex.h"
 #include "render/writer.h"
 
 #include <string.h>

@@ -43,7 +43,7 @@ static inline void assert_sheet_passes(const char *text)
     att_sheet_free(sheet);
 }
 
-static inline const att_select *step_named(const att_sheet *sheet, const char *name)
+static inline const att_trace_step *step_named(const att_sheet *sheet, const char *name)
 {
     for (size_t i = 0; i < sheet->step_count; i++)
         if (sheet->steps[i].name && strcmp(sheet->steps[i].name, name) == 0)
@@ -52,7 +52,8 @@ static inline const att_select *step_named(const att_sheet *sheet, const char *n
     return NULL;
 }
 
-static inline const att_slice *part_named(const att_select *step, const char *name, int64_t head)
+static inline const att_trace_part *part_named(const att_trace_step *step, const char *name,
+                                               int64_t head)
 {
     for (size_t i = 0; i < step->part_count; i++)
         if (strcmp(step->parts[i].name, name) == 0 && step->parts[i].head == head)
@@ -148,7 +149,7 @@ static inline size_t assert_workings_hold(const att_sheet *sheet)
     size_t count = 0;
     for (size_t s = 0; s < sheet->step_count; s++) {
         for (size_t p = 0; p < sheet->steps[s].part_count; p++) {
-            const att_slice *part = &sheet->steps[s].parts[p];
+            const att_trace_part *part = &sheet->steps[s].parts[p];
             for (size_t w = 0; w < part->calculation_count; w++, count++) {
                 const att_calculation *working = &part->calculations[w];
                 struct sum_value right = sum_evaluate(working->right);

@@ -107,10 +107,10 @@ static void masked_cells_are_marked_in_scores_and_weights_alike(void **state)
 {
     (void)state;
     att_sheet *sheet = sheet_from(LAYER "a = self_attention(X, A, B, mask = causal)\n");
-    const att_select *step = step_named(sheet, "a");
+    const att_trace_step *step = step_named(sheet, "a");
     static const char *const marked[] = { "scores", "weights" };
     for (size_t p = 0; p < 2; p++) {
-        const att_tensor_matrix *m = part_named(step, marked[p], 0)->value;
+        const att_matrix *m = part_named(step, marked[p], 0)->value;
         assert_non_null(m->allowed);
         for (int i = 0; i < 3; i++)
             for (int j = 0; j < 3; j++)
@@ -145,7 +145,7 @@ static void parts_stand_in_the_order_of_computation(void **state)
         char text[512], names[256] = "";
         snprintf(text, sizeof text, LAYER "a = %s\n", cases[c].call);
         att_sheet *sheet = sheet_from(text);
-        const att_select *step = step_named(sheet, "a");
+        const att_trace_step *step = step_named(sheet, "a");
         for (size_t p = 0; p < step->part_count; p++) {
             char number[16] = "";
             if (step->parts[p].head > 0)
@@ -173,8 +173,8 @@ static void labels_of_queries_and_keys_reach_the_weights(void **state)
                  LAYER "Y = X[1:2]\nlabel X \"a\" \"b\" \"c\"\nlabel Y \"d\" \"e\"\na = %s\n",
                  calls[c]);
         att_sheet *sheet = sheet_from(text);
-        const att_select *step = step_named(sheet, "a");
-        const att_tensor_matrix *weights = NULL;
+        const att_trace_step *step = step_named(sheet, "a");
+        const att_matrix *weights = NULL;
         for (size_t p = 0; p < step->part_count; p++)
             if (strcmp(step->parts[p].name, "weights") == 0)
                 weights = step->parts[p].value;
@@ -306,7 +306,7 @@ static void sums_of_other_layers_hold(void **state)
               "k = positional(5, 5, base = 100, start = 3)\n");
     static const char *const names[] = { "a", "b", "c", "d", "e", "f", "g", "h", "i", "j", "k" };
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
-        const att_select *step = step_named(sheet, names[i]);
+        const att_trace_step *step = step_named(sheet, names[i]);
         assert_int_not_equal(step->parts[step->part_count - 1].calculation_count +
                                  step->parts[0].calculation_count,
                              0);
@@ -330,7 +330,7 @@ static void a_sum_names_its_query_and_its_element(void **state)
 {
     (void)state;
     att_sheet *sheet = sheet_from(LAYER "a = attention(X, X, X, score = dot, causal)\n");
-    const att_slice *scores = part_named(step_named(sheet, "a"), "scores", 0);
+    const att_trace_part *scores = part_named(step_named(sheet, "a"), "scores", 0);
     assert_int_equal(scores->calculation_count, 6);
     const att_calculation *third = &scores->calculations[2];
     assert_int_equal(third->row, 2);
@@ -350,7 +350,7 @@ static void large_results_are_not_written_out(void **state)
                    "f = positional(7, 2)\ng = self_attention(Y, ones(9, 2), ones(9, 2))\n");
     static const char *const names[] = { "a", "b", "c", "d", "e", "f", "g" };
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
-        const att_select *step = step_named(sheet, names[i]);
+        const att_trace_step *step = step_named(sheet, names[i]);
         for (size_t p = 0; p < step->part_count; p++)
             if (step->value->rows > 2 || step->parts[p].value->cols > 2)
                 assert_int_equal(step->parts[p].calculation_count, 0);

@@ -60,9 +60,9 @@ static void every_element_of_a_product_is_written_out(void **state)
 {
     (void)state;
     att_arena arena = { 0 };
-    att_tensor_matrix *a = att_matrix_new(&arena, 2, 3);
-    att_tensor_matrix *b = att_matrix_new(&arena, 3, 2);
-    att_tensor_matrix *c = att_matrix_new(&arena, 2, 2);
+    att_matrix *a = att_matrix_new(&arena, 2, 3);
+    att_matrix *b = att_matrix_new(&arena, 3, 2);
+    att_matrix *c = att_matrix_new(&arena, 2, 2);
     for (int i = 0; i < 6; i++) {
         a->data[i] = i;
         b->data[i] = 10 * i;

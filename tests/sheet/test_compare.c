@@ -78,7 +78,7 @@ static void load_gives_a_matrix_whatever_the_rank(void **state)
         char statement[512];
         snprintf(statement, sizeof statement, "v = %s", cases[i].expression);
         att_sheet *sheet = work(statement);
-        const att_tensor_matrix *v = step_named(sheet, "v")->value;
+        const att_matrix *v = step_named(sheet, "v")->value;
         assert_int_equal(v->rows, cases[i].rows);
         assert_int_equal(v->cols, cases[i].cols);
         assert_true(fabs(v->data[0] - cases[i].first) < 1e-8);

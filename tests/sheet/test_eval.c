@@ -18,7 +18,7 @@ static void assert_value(const char *expression, int64_t rows, int64_t cols, con
     char text[512];
     snprintf(text, sizeof text, "a = [1 2; 3 4]\nb = [5 6]\nc = [7; 8]\nvalue = %s", expression);
     att_sheet *sheet = sheet_from(text);
-    const att_tensor_matrix *value = step_named(sheet, "value")->value;
+    const att_matrix *value = step_named(sheet, "value")->value;
     if (value->rows != rows || value->cols != cols)
         fail_msg("%s is %d × %d, expected %d × %d", expression, (int)value->rows, (int)value->cols,
                  (int)rows, (int)cols);
@@ -244,7 +244,7 @@ static void a_list_holds_matrices_and_is_shown_as_parts_by_their_index(void **st
 {
     (void)state;
     att_sheet *sheet = sheet_from("L = {[1 2], 3}\nx = L[1]\n");
-    const att_select *list = step_named(sheet, "L");
+    const att_trace_step *list = step_named(sheet, "L");
     assert_null(list->value);
     assert_int_equal(list->part_count, 2);
     assert_string_equal(list->parts[1].name, "L[2]");
@@ -352,12 +352,12 @@ static void an_expression_without_names_can_be_worked_out_alone(void **state)
     (void)state;
     att_arena arena = { 0 };
     att_error err = { 0 };
-    const att_tensor_matrix *value;
+    const att_matrix *value;
     assert_int_equal(
         att_eval_closed(&arena, att_formula(&arena, "exp(0) * [1 2] + 1"), &value, &err), ATT_OK);
     assert_true(value->data[0] == 2 && value->data[1] == 3);
     const att_expr constant = { .kind = ATT_EXPR_CONSTANT, .matrix = value };
-    const att_tensor_matrix *same;
+    const att_matrix *same;
     assert_int_equal(att_eval_closed(&arena, &constant, &same, &err), ATT_OK);
     assert_ptr_equal(same, value);
     const att_expr subscripted = { .kind = ATT_EXPR_INDEXED, .text = "e" };

@@ -228,7 +228,7 @@ static void expect_error_passes_on_the_error_and_says_it(void **state)
                                   "expect error attention([1 2 3], h, h, causal)\n");
     assert_int_equal(att_sheet_checks(sheet), 5);
     assert_int_equal(att_sheet_failures(sheet), 0);
-    const att_select *step = &sheet->steps[3];
+    const att_trace_step *step = &sheet->steps[3];
     assert_int_equal(step->kind, ATT_STEP_ERROR);
     assert_string_equal(step->text, "s * h: s is 1 × 2 and h is 3 × 2; the inner sizes 2 and 3 "
                                     "must agree (did you mean h'?)");

@@ -77,7 +77,7 @@ static void labels_go_along_with_rows_and_columns(void **state)
                  "value = %s\n",
                  cases[i].expression);
         att_sheet *sheet = sheet_from(text);
-        const att_tensor_matrix *value = step_named(sheet, "value")->value;
+        const att_matrix *value = step_named(sheet, "value")->value;
         assert_labels(cases[i].expression, value->row_labels, value->rows, cases[i].rows);
         assert_labels(cases[i].expression, value->col_labels, value->cols, cases[i].cols);
         att_sheet_free(sheet);
@@ -100,7 +100,7 @@ static void rows_and_columns_can_be_labelled_one_after_the_other_and_again(void 
     (void)state;
     att_sheet *sheet = sheet_from("h = [1 2]\nlabel h cols \"a\" \"b\"\nlabel h \"x\"\n"
                                   "label h \"আমি\"\n");
-    const att_tensor_matrix *value = step_named(sheet, "h")->value;
+    const att_matrix *value = step_named(sheet, "h")->value;
     assert_labels("h", value->row_labels, 1, "আমি");
     assert_labels("h", value->col_labels, 2, "a b");
     att_sheet_free(sheet);

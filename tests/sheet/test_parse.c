@@ -289,7 +289,7 @@ static void each_kind_of_line_is_told_from_the_others(void **state)
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         att_sheet *sheet = sheet_from(cases[i].text);
         assert_int_equal(sheet->step_count, 1);
-        const att_select *step = &sheet->steps[0];
+        const att_trace_step *step = &sheet->steps[0];
         if (step->kind != cases[i].kind)
             fail_msg("%s is step kind %d, expected %d", cases[i].text, (int)step->kind,
                      (int)cases[i].kind);

@@ -1,6 +1,6 @@
 /* How every HTML page of ours begins, and looks. */
-#ifndef ATT_RENDER_HTML_HEAD_H
-#define ATT_RENDER_HTML_HEAD_H
+#ifndef ATT_RENDER_HTML_PAGE_H
+#define ATT_RENDER_HTML_PAGE_H
 
 #include "render/writer.h"
 

@@ -1,6 +1,8 @@
 /* Ramps and their terminal approximations; see colour.h. */
 #include "render/color.h"
 
+#include "base/minmax.h"
+
 static const att_rgb colormaps[][ATT_COLORMAP_ANCHORS] = {
     [ATT_COLORMAP_PAPER] = { { 0xf7, 0xfb, 0xf3 },
                              { 0xdd, 0xf0, 0xe0 },
@@ -115,15 +117,15 @@ int att_colormap_256(att_colormap ramp, int level)
     static const int screen[] = { 17, 54, 60, 61, 31, 37, 36, 42, 78, 113, 149, 185, 227 };
     static const int diverging[] = { 215, 208, 172, 130, 94, 235, 23, 24, 31, 38, 117 };
     static const struct {
-        const int *colours;
+        const int *colors;
         int steps;
     } chosen[] = {
-        [ATT_COLORMAP_SCREEN] = { screen, sizeof screen / sizeof *screen },
-        [ATT_COLORMAP_SCREEN_DIVERGING] = { diverging, sizeof diverging / sizeof *diverging },
+        [ATT_COLORMAP_SCREEN] = { screen, ATT_COUNT(screen) },
+        [ATT_COLORMAP_SCREEN_DIVERGING] = { diverging, ATT_COUNT(diverging) },
     };
     int steps = chosen[ramp].steps;
     if (steps == 0)
         return nearest_256(att_colormap_color(ramp, level));
     return chosen[ramp]
-        .colours[(level * (steps - 1) + ATT_COLOR_LEVELS / 2) / (ATT_COLOR_LEVELS - 1)];
+        .colors[(level * (steps - 1) + ATT_COLOR_LEVELS / 2) / (ATT_COLOR_LEVELS - 1)];
 }

@@ -38,7 +38,7 @@ att_rgb att_colormap_color(att_colormap ramp, int level);
 att_rgb att_colormap_anchor(att_colormap ramp, int index);
 
 /* True where white text is easier to read on this colour than black. */
-bool att_rgb_is_dark(att_rgb colour);
+bool att_rgb_is_dark(att_rgb color);
 
 /* The same among the 240 fixed colours of a 256-colour terminal. */
 int att_colormap_256(att_colormap ramp, int level);

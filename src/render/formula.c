@@ -1,6 +1,7 @@
 /* The walk over an expression; see formula.h. */
 #include "render/formula.h"
 
+#include "base/minmax.h"
 #include "render/number.h"
 
 #include <math.h>
@@ -52,7 +53,7 @@ struct formula_printer {
     int digits;
 };
 
-static void put(const struct formula_printer *w, const att_expr *e, enum precedence least,
+static void put(const struct formula_printer *w, const att_expr *e, enum precedence lowest,
                 bool leading);
 
 static const att_affixes *construct(const struct formula_printer *w, att_construct which)
@@ -64,7 +65,7 @@ static const struct function_notation *function_notation_of(const att_expr *e)
 {
     if (e->kind != ATT_EXPR_CALL || e->children != 1 || e->child[0]->kind == ATT_EXPR_OPTION)
         return NULL;
-    for (size_t i = 0; i < sizeof function_notations / sizeof *function_notations; i++)
+    for (size_t i = 0; i < ATT_COUNT(function_notations); i++)
         if (strcmp(function_notations[i].name, e->text) == 0)
             return &function_notations[i];
     return NULL;
@@ -137,11 +138,11 @@ static bool is_tall(const att_expr *e)
 
 /* before operand after, for one operand that must bind at least so tightly. */
 static void put_around(const struct formula_printer *w, att_construct which, const att_expr *e,
-                       enum precedence least)
+                       enum precedence lowest)
 {
     const att_affixes *a = construct(w, which);
     att_put(w->out, a->before);
-    put(w, e, a->encloses_left ? PRECEDENCE_NONE : least, a->encloses_left);
+    put(w, e, a->encloses_left ? PRECEDENCE_NONE : lowest, a->encloses_left);
     att_put(w->out, a->after);
 }
 
@@ -431,11 +432,11 @@ static void (*const writers[])(const struct formula_printer *w, const att_expr *
 
 /* A sign in the middle of an expression needs parentheses even where it binds tightly enough:
  * 0.4 · (-0.2). */
-static void put(const struct formula_printer *w, const att_expr *e, enum precedence least,
+static void put(const struct formula_printer *w, const att_expr *e, enum precedence lowest,
                 bool leading)
 {
     enum precedence own = precedence_of(w, e);
-    if (own >= least && (own != PRECEDENCE_SIGN || leading)) {
+    if (own >= lowest && (own != PRECEDENCE_SIGN || leading)) {
         writers[e->kind](w, e, leading);
         return;
     }

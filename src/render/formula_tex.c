@@ -2,6 +2,8 @@
  * that is what pdflatex, MathJax and KaTeX agree on. */
 #include "render/formula.h"
 
+#include "base/minmax.h"
+
 #include <ctype.h>
 #include <string.h>
 
@@ -52,7 +54,7 @@ att_name_parts att_name_split(const char *name)
             parts.index = name + digits;
         }
     }
-    for (size_t i = 0; i < sizeof greek / sizeof *greek; i++)
+    for (size_t i = 0; i < ATT_COUNT(greek); i++)
         if (is(name, parts.base_length, greek[i].word) ||
             is(name, parts.base_length, greek[i].letter))
             parts.greek = &greek[i];
@@ -104,7 +106,7 @@ static void put_word(att_writer *out, const char *word, const att_notation *nota
 static void put_function(att_writer *out, const char *name, const att_notation *notation)
 {
     static const char *const known[] = { "tanh", "log", "max", "min", "sin", "cos" };
-    for (size_t i = 0; i < sizeof known / sizeof *known; i++) {
+    for (size_t i = 0; i < ATT_COUNT(known); i++) {
         if (strcmp(known[i], name) == 0) {
             att_put(out, "\\");
             att_put(out, name);

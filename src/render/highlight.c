@@ -37,17 +37,17 @@ static att_glyph take_glyph(const char **cursor, int64_t token)
                         .kind = (uint8_t)(dos ? ATT_GLYPH_NEWLINE : kind_of(*start)) };
 }
 
-static bool split(att_glyphs *out, const att_highlight *coloured, att_arena *arena)
+static bool split(att_glyphs *out, const att_highlight *highlight, att_arena *arena)
 {
     size_t room = 1;
-    for (int64_t i = 0; i < coloured->count; i++)
-        room += strlen(coloured->tokens[i]);
+    for (int64_t i = 0; i < highlight->count; i++)
+        room += strlen(highlight->tokens[i]);
     out->all = att_arena_alloc(arena, room, sizeof *out->all);
     out->lines = att_arena_alloc(arena, room, sizeof *out->lines); /* none is without a glyph */
     if (!out->all || !out->lines)
         return false;
-    for (int64_t i = 0; i < coloured->count; i++)
-        for (const char *at = coloured->tokens[i]; *at;)
+    for (int64_t i = 0; i < highlight->count; i++)
+        for (const char *at = highlight->tokens[i]; *at;)
             out->all[out->count++] = take_glyph(&at, i);
     return true;
 }
@@ -99,11 +99,11 @@ static void break_lines(att_glyphs *out, int columns)
         end_line(out, first, out->count);
 }
 
-bool att_glyphs_lay_out(att_glyphs *out, const att_highlight *coloured, int columns,
+bool att_glyphs_lay_out(att_glyphs *out, const att_highlight *highlight, int columns,
                         att_arena *arena)
 {
     *out = (att_glyphs){ 0 };
-    if (!split(out, coloured, arena))
+    if (!split(out, highlight, arena))
         return false;
     break_lines(out, columns);
     return true;
@@ -127,27 +127,27 @@ void att_glyph_put_xml(att_writer *out, const att_glyph *glyph)
     att_put_xml(out, cluster);
 }
 
-att_color_scale att_highlight_scale(const att_highlight *coloured)
+att_color_scale att_highlight_scale(const att_highlight *highlight)
 {
-    double most = 0;
+    double max = 0;
     bool negative = false;
-    for (int64_t i = 0; i < coloured->count; i++) {
-        double value = coloured->values[i];
+    for (int64_t i = 0; i < highlight->count; i++) {
+        double value = highlight->values[i];
         if (!isfinite(value))
             continue;
         negative = negative || value < 0;
-        most = fmax(most, fabs(value));
+        max = fmax(max, fabs(value));
     }
-    if (coloured->max_value > 0)
-        most = coloured->max_value;
-    if (most == 0)
-        most = 1;
-    return (att_color_scale){ .low = negative ? -most : 0, .high = most, .diverging = negative };
+    if (highlight->max_value > 0)
+        max = highlight->max_value;
+    if (max == 0)
+        max = 1;
+    return (att_color_scale){ .low = negative ? -max : 0, .high = max, .diverging = negative };
 }
 
-int att_glyph_level(const att_highlight *coloured, const att_color_scale *scale,
+int att_glyph_level(const att_highlight *highlight, const att_color_scale *scale,
                     const att_glyph *glyph)
 {
-    double value = coloured->values[glyph->token];
+    double value = highlight->values[glyph->token];
     return isnan(value) ? -1 : att_color_scale_level(scale, value);
 }

@@ -40,7 +40,7 @@ typedef struct att_glyphs {
 
 /* Lays the text out in lines of `columns`, broken after a blank where one is near the end. In the
  * arena; false when memory is out. */
-bool att_glyphs_lay_out(att_glyphs *out, const att_highlight *coloured, int columns,
+bool att_glyphs_lay_out(att_glyphs *out, const att_highlight *highlight, int columns,
                         att_arena *arena);
 
 /* The cluster as text, newlines and tabs excepted. */
@@ -48,21 +48,21 @@ void att_glyph_put(att_writer *out, const att_glyph *glyph);
 void att_glyph_put_xml(att_writer *out, const att_glyph *glyph);
 
 /* The range that the colours spread over. */
-att_color_scale att_highlight_scale(const att_highlight *coloured);
+att_color_scale att_highlight_scale(const att_highlight *highlight);
 
 /* The level of a glyph's colour; below 0: it has none. */
-int att_glyph_level(const att_highlight *coloured, const att_color_scale *scale,
+int att_glyph_level(const att_highlight *highlight, const att_color_scale *scale,
                     const att_glyph *glyph);
 
 /* Whether a glyph is underlined. */
-static inline bool att_glyph_marked(const att_highlight *coloured, const att_glyph *glyph)
+static inline bool att_glyph_marked(const att_highlight *highlight, const att_glyph *glyph)
 {
-    return coloured->underlined && coloured->underlined[glyph->token];
+    return highlight->underlined && highlight->underlined[glyph->token];
 }
 
 /* The text inside a page: rules of style that it needs once, and the text. */
 extern const char att_highlight_style[];
 void att_put_highlight_rules(att_writer *out); /* one for each colour */
-void att_put_highlight_html(att_writer *out, const att_highlight *coloured);
+void att_put_highlight_html(att_writer *out, const att_highlight *highlight);
 
 #endif

@@ -151,12 +151,12 @@ static void put_legend(const drawing *d, int64_t y)
 
 static int widest(const att_glyphs *glyphs)
 {
-    int most = 2 * BAR_WIDTH / COLUMN;
+    int max = 2 * BAR_WIDTH / COLUMN;
     for (int64_t i = 0; i < glyphs->count; i++) {
         int end = glyphs->all[i].column + glyphs->all[i].columns;
-        most = end > most ? end : most;
+        max = end > max ? end : max;
     }
-    return most;
+    return max;
 }
 
 static void put_document(const drawing *d)
@@ -187,16 +187,16 @@ static void put_document(const drawing *d)
     att_put(d->out, "</svg>\n");
 }
 
-att_status att_highlight_svg(att_string *text, const att_highlight *coloured, int columns,
+att_status att_highlight_svg(att_string *text, const att_highlight *highlight, int columns,
                              att_error *err)
 {
     att_arena arena = { 0 };
     att_glyphs glyphs;
     att_writer out = att_writer_on(text);
-    if (att_glyphs_lay_out(&glyphs, coloured, columns > 0 ? columns : ATT_HIGHLIGHT_COLUMNS,
+    if (att_glyphs_lay_out(&glyphs, highlight, columns > 0 ? columns : ATT_HIGHLIGHT_COLUMNS,
                            &arena)) {
-        att_color_scale scale = att_highlight_scale(coloured);
-        put_document(&(drawing){ &out, coloured, &glyphs, scale,
+        att_color_scale scale = att_highlight_scale(highlight);
+        put_document(&(drawing){ &out, highlight, &glyphs, scale,
                                  scale.diverging ? ATT_COLORMAP_DIVERGING : ATT_COLORMAP_PAPER });
     } else {
         out.status = ATT_NO_MEMORY;

@@ -1,6 +1,7 @@
 /* Cells, ranges and reduction of maps; see map.h. */
 #include "render/map.h"
 
+#include "base/minmax.h"
 #include "render/number.h"
 
 #include <inttypes.h>
@@ -144,8 +145,8 @@ bool att_map_shrink(att_map *out, const att_map *map, int64_t max_queries, int64
     *out = *map;
     if (map->queries <= max_queries && map->keys <= max_keys)
         return true;
-    out->queries = map->queries < max_queries ? map->queries : max_queries;
-    out->keys = map->keys < max_keys ? map->keys : max_keys;
+    out->queries = att_min_i64(map->queries, max_queries);
+    out->keys = att_min_i64(map->keys, max_keys);
     size_t count = (size_t)(out->panels * out->queries * out->keys);
     double *weights = att_arena_alloc(arena, count, sizeof *weights);
     uint8_t *allowed = att_arena_alloc(arena, count, 1);

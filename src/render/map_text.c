@@ -39,12 +39,12 @@ struct grid {
 static int longest(const char *const *labels, int64_t count)
 {
     char number[ATT_LABEL_SIZE];
-    int most = 0;
+    int max = 0;
     for (int64_t i = 0; i < count; i++) {
         int width = att_display_width(att_map_label(labels, i, number));
-        most = width > most ? width : most;
+        max = width > max ? width : max;
     }
-    return most;
+    return max;
 }
 
 static int digits_of(int64_t number)
@@ -306,8 +306,8 @@ static void put_title(const struct grid *g, const att_map *full)
 void att_map_put_text(att_writer *out, const att_map *map, const att_render_options *options,
                       int indent, att_arena *scratch)
 {
-    att_terminal paint = att_terminal_for(out, options);
-    struct grid g = { .terminal = &paint, .indent = indent, .width = paint.width };
+    att_terminal terminal = att_terminal_for(out, options);
+    struct grid g = { .terminal = &terminal, .indent = indent, .width = terminal.width };
     g.digits = options->digits < 0 ? ATT_DIGITS_DEFAULT : options->digits;
     size_cells(&g, map);
     att_map shown;

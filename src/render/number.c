@@ -43,25 +43,25 @@ static double power_of_ten(int exponent)
 
 /* Whether `value` >= 0 is `d` decimals long as far as `most` decimals can tell: it is the double
  * nearest to them, or what is left is rounding of a sum, too little to show. */
-static bool ends_after(double value, int d, int most)
+static bool ends_after(double value, int d, int max)
 {
     double power = power_of_ten(d);
     double whole = round(value * power);
     double left = fabs(value * power - whole);
-    double slack = fmin(1e-12 * fmax(whole, 1), 0.5 * power_of_ten(d - most));
+    double slack = fmin(1e-12 * fmax(whole, 1), 0.5 * power_of_ten(d - max));
     return whole / power == value || left <= slack;
 }
 
 /* Decimals after which `value` is exact to the eye. */
-static int decimals_needed(double value, int most)
+static int decimals_needed(double value, int max)
 {
     double magnitude = fabs(value);
     if (magnitude == 0)
         return 0;
-    for (int d = 0; d < most; d++)
-        if (ends_after(magnitude, d, most) && round(magnitude * power_of_ten(d)) >= 1)
+    for (int d = 0; d < max; d++)
+        if (ends_after(magnitude, d, max) && round(magnitude * power_of_ten(d)) >= 1)
             return d;
-    return most;
+    return max;
 }
 
 att_number_format att_number_choose(const double *values, const uint8_t *allowed, int64_t count,

@@ -61,7 +61,7 @@ void att_put_summary(att_page *page);
 
 /* A map as the options want it: one head, one query, at most so many cells. The result lives in
  * the page's scratch arena or is the step's own. False when memory is out. */
-bool att_page_map(att_page *page, const att_map *map, int64_t most_queries, int64_t most_keys,
+bool att_page_map(att_page *page, const att_map *map, int64_t max_queries, int64_t max_keys,
                   att_map *out);
 
 /* Whether `map`, made by att_page_map() from the step's map, has fewer cells than it: the document

@@ -1,6 +1,7 @@
 /* Plots as SVG: a line for each curve, thinned to the pixels there are. */
 #include "render/plot.h"
 
+#include "base/minmax.h"
 #include "render/svg.h"
 
 #include <inttypes.h>
@@ -45,7 +46,7 @@ static int column_of(const drawing *d, int64_t place)
 static void put_curve(const drawing *d, size_t curve)
 {
     const att_curve *line = &d->plot->curves[curve];
-    int64_t points = d->plot->count < PLOT_WIDTH ? d->plot->count : PLOT_WIDTH;
+    int64_t points = att_min_i64(d->plot->count, PLOT_WIDTH);
     bool under_way = false;
     att_put(d->out, "<path fill=\"none\" stroke-width=\"1.8\" stroke-linejoin=\"round\" stroke=\"");
     att_put_color(d->out, colors[curve]);

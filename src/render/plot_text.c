@@ -196,22 +196,22 @@ static void put_legend(const canvas *at)
 
 static void put_all(canvas *at)
 {
-    const att_terminal *paint = at->terminal;
+    const att_terminal *terminal = at->terminal;
     for (size_t c = 0; c < at->plot->curve_count; c++)
         draw_curve(at, c);
     if (at->plot->title) {
-        att_terminal_style(paint, ATT_STYLE_BOLD);
-        att_put_plain(paint->out, at->plot->title);
-        att_terminal_style(paint, ATT_STYLE_NONE);
-        att_put(paint->out, "\n");
+        att_terminal_style(terminal, ATT_STYLE_BOLD);
+        att_put_plain(terminal->out, at->plot->title);
+        att_terminal_style(terminal, ATT_STYLE_NONE);
+        att_put(terminal->out, "\n");
     }
-    att_put_plain(paint->out, at->plot->y_label);
-    att_put(paint->out, "\n");
+    att_put_plain(terminal->out, at->plot->y_label);
+    att_put(terminal->out, "\n");
     for (int row = 0; row < ROWS; row++) {
         put_gutter(at, row);
         for (int c = 0; c < at->columns; c++)
             put_cell(at, &at->cells[row * at->columns + c]);
-        att_terminal_end_line(paint);
+        att_terminal_end_line(terminal);
     }
     put_axis(at);
     put_legend(at);
@@ -222,10 +222,10 @@ att_status att_plot_text(att_string *text, const att_plot *plot, const att_rende
 {
     att_arena arena = { 0 };
     att_writer out = att_writer_on(text);
-    const att_terminal paint = att_terminal_for(&out, options);
-    int columns = (paint.width < MAX_COLUMNS ? paint.width : MAX_COLUMNS) - GUTTER;
-    bool braille = !paint.ascii && (plot->curve_count == 1 || paint.color != ATT_COLOR_NONE);
-    canvas at = { .terminal = &paint,
+    const att_terminal terminal = att_terminal_for(&out, options);
+    int columns = (terminal.width < MAX_COLUMNS ? terminal.width : MAX_COLUMNS) - GUTTER;
+    bool braille = !terminal.ascii && (plot->curve_count == 1 || terminal.color != ATT_COLOR_NONE);
+    canvas at = { .terminal = &terminal,
                   .plot = plot,
                   .decades = att_plot_decades(plot),
                   .braille = braille,

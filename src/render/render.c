@@ -2,6 +2,7 @@
 #include "render/page.h"
 
 #include "base/arena.h"
+#include "base/minmax.h"
 #include "render/formula.h"
 #include "render/view.h"
 #include "text/display_width.h"
@@ -37,7 +38,7 @@ att_status att_sheets_render(att_string *out, const att_sheet *const *sheets, si
     att_render_options resolved = *options;
     if (resolved.digits < 0)
         resolved.digits = ATT_DIGITS_DEFAULT;
-    if ((size_t)resolved.format >= sizeof formats / sizeof *formats)
+    if ((size_t)resolved.format >= ATT_COUNT(formats))
         return att_fail(err, ATT_BAD_INPUT, "format", "there is no format number %d",
                         (int)resolved.format);
     ATT_TRY(att_render_options_check(sheets, count, &resolved, err));
@@ -97,7 +98,7 @@ static bool pick_head(att_page *page, const att_map *map, att_map *out)
     return label && label[0];
 }
 
-bool att_page_map(att_page *page, const att_map *map, int64_t most_queries, int64_t most_keys,
+bool att_page_map(att_page *page, const att_map *map, int64_t max_queries, int64_t max_keys,
                   att_map *out)
 {
     const att_render_options *options = page->options;
@@ -109,7 +110,7 @@ bool att_page_map(att_page *page, const att_map *map, int64_t most_queries, int6
     if (options->row > 0 && options->row <= map->queries)
         ok = ok && att_map_query(out, &whole, options->row - 1, page->scratch);
     whole = *out;
-    ok = ok && att_map_shrink(out, &whole, most_queries, most_keys, page->scratch);
+    ok = ok && att_map_shrink(out, &whole, max_queries, max_keys, page->scratch);
     if (!ok)
         page->out->status = ATT_NO_MEMORY;
     return ok;

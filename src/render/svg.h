@@ -9,7 +9,7 @@
 void att_put_svg_begin(att_writer *out, int64_t width, int64_t height, const char *title);
 
 /* A colour as #rrggbb. */
-void att_put_color(att_writer *out, att_rgb colour);
+void att_put_color(att_writer *out, att_rgb color);
 
 /* The stops of a gradient that shows a ramp. */
 void att_put_colormap_stops(att_writer *out, att_colormap ramp);

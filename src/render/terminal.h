@@ -27,26 +27,26 @@ typedef enum att_style {
 att_terminal att_terminal_for(att_writer *out, const att_render_options *options);
 
 /* Everything from here on in this style. */
-void att_terminal_style(const att_terminal *paint, att_style style);
+void att_terminal_style(const att_terminal *terminal, att_style style);
 
 /* A level of a ramp as the background, with a foreground that can be read on it. */
-void att_terminal_level(const att_terminal *paint, att_colormap ramp, int level);
+void att_terminal_level(const att_terminal *terminal, att_colormap ramp, int level);
 
 /* One column that looks as dark as the level: a block, or a character of " .:-=+*#%@". */
-const char *att_terminal_shade(const att_terminal *paint, int level);
+const char *att_terminal_shade(const att_terminal *terminal, int level);
 
 /* A user's text in so many columns: cut with a mark where it is longer. */
-void att_terminal_padded(const att_terminal *paint, const char *text, int columns);
-void att_terminal_right(const att_terminal *paint, const char *text, int columns);
-void att_terminal_centered(const att_terminal *paint, const char *text, int columns);
-void att_terminal_numbered(const att_terminal *paint, const char *word, int64_t number,
+void att_terminal_padded(const att_terminal *terminal, const char *text, int columns);
+void att_terminal_right(const att_terminal *terminal, const char *text, int columns);
+void att_terminal_centered(const att_terminal *terminal, const char *text, int columns);
+void att_terminal_numbered(const att_terminal *terminal, const char *word, int64_t number,
                            int columns);
 
 /* A user's text in lines of the terminal's width, broken at spaces and ended; the first line begins
  * at column `column`, the others at `hang`. */
-void att_terminal_wrapped(const att_terminal *paint, const char *text, int column, int hang);
+void att_terminal_wrapped(const att_terminal *terminal, const char *text, int column, int hang);
 
 /* Ends the line without the spaces that padding left at its end. */
-void att_terminal_end_line(const att_terminal *paint);
+void att_terminal_end_line(const att_terminal *terminal);
 
 #endif

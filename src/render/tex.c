@@ -1,6 +1,7 @@
 /* Escaping for LaTeX; see tex.h. */
 #include "render/writer.h"
 
+#include "base/minmax.h"
 #include "text/unicode.h"
 #include "text/utf8.h"
 
@@ -131,7 +132,7 @@ static const struct {
 
 static const char *accent_of(uint32_t mark)
 {
-    for (size_t i = 0; i < sizeof accents / sizeof *accents; i++)
+    for (size_t i = 0; i < ATT_COUNT(accents); i++)
         if (accents[i].mark == mark)
             return accents[i].accent;
     return NULL;
@@ -164,7 +165,7 @@ static void put_accented(att_writer *out, const uint32_t *parts, size_t count)
 
 static const struct tex_symbol *tex_symbol_of(uint32_t c)
 {
-    for (size_t i = 0; i < sizeof tex_symbols / sizeof *tex_symbols; i++)
+    for (size_t i = 0; i < ATT_COUNT(tex_symbols); i++)
         if (tex_symbols[i].c == c)
             return &tex_symbols[i];
     return NULL;
@@ -172,9 +173,9 @@ static const struct tex_symbol *tex_symbol_of(uint32_t c)
 
 static const char *greek_of(uint32_t c)
 {
-    if (c >= 0x391 && c < 0x391 + sizeof greek_capitals / sizeof *greek_capitals)
+    if (c >= 0x391 && c < 0x391 + ATT_COUNT(greek_capitals))
         return greek_capitals[c - 0x391];
-    return c >= 0x3B1 && c < 0x3B1 + sizeof greek / sizeof *greek ? greek[c - 0x3B1] : NULL;
+    return c >= 0x3B1 && c < 0x3B1 + ATT_COUNT(greek) ? greek[c - 0x3B1] : NULL;
 }
 
 /* A character that LaTeX can set, in a paragraph; false where it cannot, and nothing written. */

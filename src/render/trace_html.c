@@ -1,5 +1,6 @@
 /* A trace as one HTML file that needs nothing else. Formulas and matrices are MathML, maps are
  * inline SVG, and each step has an anchor. */
+#include "base/minmax.h"
 #include "render/formula.h"
 #include "render/html_page.h"
 #include "render/matrix.h"
@@ -107,7 +108,7 @@ static void open_step(att_page *page, const att_trace_step *step, const char *cl
 
 static void html_heading(att_page *page, const att_trace_step *step)
 {
-    int level = step->level < 1 ? 1 : step->level > 3 ? 3 : step->level;
+    int level = (int)att_clamp_i64(step->level, 1, 3);
     att_putf(page->out, "<h%d id=\"", level);
     put_anchor(page, page->step_number);
     att_put(page->out, "\">");

@@ -140,15 +140,15 @@ static void put_matrix(att_page *page, const char *key, const att_matrix *m)
     att_put(page->out, "}");
 }
 
-static void put_calculation(att_page *page, const att_calculation *working)
+static void put_calculation(att_page *page, const att_calculation *calculation)
 {
     put_comma(page);
     att_put(page->out, "{");
-    put_formula(page, "left", working->left);
-    put_formula(page, "right", working->right);
-    put_matrix(page, "value", working->value);
-    if (working->row > 0)
-        put_integer(page, "row", working->row);
+    put_formula(page, "left", calculation->left);
+    put_formula(page, "right", calculation->right);
+    put_matrix(page, "value", calculation->value);
+    if (calculation->row > 0)
+        put_integer(page, "row", calculation->row);
     att_put(page->out, "}");
 }
 

@@ -1,6 +1,7 @@
 /* A trace as a LaTeX document for pdflatex with the packages of texlive-latex-recommended. What is
  * too wide for the page is scaled down to it. LuaLaTeX and XeLaTeX show characters of all scripts;
  * pdflatex shows the code points of those it has no letters for (tex.h). */
+#include "base/minmax.h"
 #include "render/formula.h"
 #include "render/matrix.h"
 #include "render/page.h"
@@ -88,7 +89,7 @@ static void latex_begin_sheet(att_page *page)
 static void latex_heading(att_page *page, const att_trace_step *step)
 {
     static const char *const commands[] = { "section*", "subsection*", "subsubsection*" };
-    int level = step->level < 1 ? 1 : step->level > 3 ? 3 : step->level;
+    int level = (int)att_clamp_i64(step->level, 1, 3);
     att_putf(page->out, "\n\\%s{", commands[level - 1]);
     put_tex(page, step->text);
     att_put(page->out, "}\n");
@@ -113,7 +114,7 @@ static void close_display(att_page *page)
 
 static bool is_long(att_page *page, const att_expr *formula, const att_matrix *value)
 {
-    int64_t cols = value->cols < MAX_COLS ? value->cols : MAX_COLS;
+    int64_t cols = att_min_i64(value->cols, MAX_COLS);
     int64_t width = cols * (page->options->digits + 4);
     return att_formula_width(page, formula) + width > LINE_COLUMNS;
 }

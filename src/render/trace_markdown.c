@@ -1,5 +1,6 @@
 /* A trace as Markdown for GitHub and its like: formulas and matrices in fenced math blocks, which
  * unlike $$ are not touched by Markdown's own escapes; maps as tables. */
+#include "base/minmax.h"
 #include "render/formula.h"
 #include "render/matrix.h"
 #include "render/page.h"
@@ -38,7 +39,7 @@ static void put_code(att_page *page, const char *code)
     size_t longest = 0, run = 0;
     for (const char *at = code; *at; at++) {
         run = *at == '`' ? run + 1 : 0;
-        longest = run > longest ? run : longest;
+        longest = att_max_size(run, longest);
     }
     att_put_repeat(page->out, "`", (int64_t)longest + 1);
     att_put(page->out, longest ? " " : "");
@@ -101,7 +102,7 @@ static void md_begin_sheet(att_page *page)
 static void md_heading(att_page *page, const att_trace_step *step)
 {
     att_put(page->out, page->shown > 0 ? "\n" : "");
-    att_put_repeat(page->out, "#", step->level < 1 ? 1 : step->level > 6 ? 6 : step->level);
+    att_put_repeat(page->out, "#", att_clamp_i64(step->level, 1, 6));
     att_put(page->out, " ");
     put_escaped(page->out, step->text);
     att_put(page->out, "\n");

@@ -2,6 +2,7 @@
 #include "render/view.h"
 
 #include "base/alloc.h"
+#include "base/minmax.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -15,9 +16,9 @@ att_axis att_axis_ends(int64_t count, int64_t shown)
     return (att_axis){ .count = count, .head = shown > tail ? shown - tail : 1, .tail = tail };
 }
 
-att_axis att_axis_abridged(int64_t count, int64_t most)
+att_axis att_axis_abridged(int64_t count, int64_t max)
 {
-    return att_axis_ends(count, count <= most ? count : most * 3 / 5);
+    return att_axis_ends(count, count <= max ? count : max * 3 / 5);
 }
 
 att_view att_view_of(const att_matrix *matrix, const att_render_options *options, int64_t most_rows,
@@ -188,9 +189,9 @@ const att_matrix *att_part_value(const att_trace_part *part, const att_render_op
     return is_renamed(part) && !selector ? NULL : part->value;
 }
 
-bool att_calculation_is_shown(const att_calculation *working, const att_render_options *options)
+bool att_calculation_is_shown(const att_calculation *calculation, const att_render_options *options)
 {
-    return options->row == 0 || working->row == 0 || working->row == options->row;
+    return options->row == 0 || calculation->row == 0 || calculation->row == options->row;
 }
 
 /* The most rows and heads among what is shown, and whether a name was found. */
@@ -201,24 +202,19 @@ struct extent {
     size_t values; /* steps that are results, neither checks nor plots of one */
 };
 
-static int64_t larger(int64_t a, int64_t b)
-{
-    return a > b ? a : b;
-}
-
 static void measure_step(struct extent *extent, const att_trace_step *step)
 {
     extent->steps++;
     extent->values += step->kind == ATT_STEP_VALUE;
     if (step->value)
-        extent->rows = larger(extent->rows, step->value->rows);
+        extent->rows = att_max_i64(extent->rows, step->value->rows);
     if (step->map) {
-        extent->rows = larger(extent->rows, step->map->queries);
-        extent->heads = larger(extent->heads, step->map->panels);
+        extent->rows = att_max_i64(extent->rows, step->map->queries);
+        extent->heads = att_max_i64(extent->heads, step->map->panels);
     }
     for (size_t i = 0; i < step->part_count; i++) {
-        extent->heads = larger(extent->heads, step->parts[i].head);
-        extent->rows = larger(extent->rows, step->parts[i].value->rows);
+        extent->heads = att_max_i64(extent->heads, step->parts[i].head);
+        extent->rows = att_max_i64(extent->rows, step->parts[i].value->rows);
     }
 }
 
@@ -259,7 +255,7 @@ static int64_t heads_of(const att_trace_step *step)
 {
     int64_t heads = 0;
     for (size_t i = 0; i < step->part_count; i++)
-        heads = larger(heads, step->parts[i].head);
+        heads = att_max_i64(heads, step->parts[i].head);
     return heads;
 }
 
@@ -325,7 +321,7 @@ att_status att_render_options_check(const att_sheet *const *sheets, size_t count
     bool by_head = head != options->head; /* and a check alone is of no head */
     if (options->only && (by_head ? extent.values : extent.steps) == 0)
         return fail_only(sheets, count, options->only, err);
-    if (options->row < 0 || options->row > larger(extent.rows, 0))
+    if (options->row < 0 || options->row > att_max_i64(extent.rows, 0))
         return att_fail(err, ATT_BAD_INPUT, place,
                         "there is no row %" PRId64 ": the largest matrix shown has %" PRId64,
                         options->row, extent.rows);

@@ -19,7 +19,7 @@ att_axis att_axis_ends(int64_t count, int64_t shown);
 
 /* All of them up to `most`; of more, some three fifths of `most`: what is cut at all can be cut
  * short. */
-att_axis att_axis_abridged(int64_t count, int64_t most);
+att_axis att_axis_abridged(int64_t count, int64_t max);
 
 static inline int64_t att_axis_shown(const att_axis *axis)
 {
@@ -71,7 +71,8 @@ bool att_part_is_shown(const att_trace_part *part, const att_render_options *opt
  * before, as in q = s, unless it is asked for by name. */
 const att_matrix *att_part_value(const att_trace_part *part, const att_render_options *options);
 
-bool att_calculation_is_shown(const att_calculation *working, const att_render_options *options);
+bool att_calculation_is_shown(const att_calculation *calculation,
+                              const att_render_options *options);
 
 /* Refuses options that no sheet can satisfy: a name, row or head that nothing has. */
 att_status att_render_options_check(const att_sheet *const *sheets, size_t count,

@@ -50,7 +50,7 @@ att_status att_sheet_layer_check_cost(const att_call *call, double multiplicatio
  * Shapes have been checked. */
 att_matrix *att_sheet_layer_linear(const att_sheet_layer *layer, const att_matrix *x,
                                    const att_matrix *w, const char *name,
-                                   att_calculations *workings);
+                                   att_calculations *calculations);
 att_expr *att_sheet_layer_linear_formula(const att_sheet_layer *layer, att_expr *x, att_expr *w);
 
 /* A formula's text without what parameters add that may be left out and were: <…> stays where `b`
@@ -67,13 +67,13 @@ typedef struct att_argument {
 } att_argument;
 
 /* What to call the argument written as `node`, known as `usual`; NULL when memory is out. */
-const char *att_argument_name(const att_call *call, const att_expr *node, const char *usual);
+const char *att_argument_name(const att_call *call, const att_expr *node, const char *usage_name);
 
 /* Refuses a matrix without rows or columns. */
 att_status att_argument_check(const att_call *call, const att_argument *argument);
 
 /* Argument `index`, which must be a matrix and not empty. */
-att_status att_argument_get(const att_call *call, size_t index, const char *usual,
+att_status att_argument_get(const att_call *call, size_t index, const char *usage_name,
                             att_argument *out);
 
 /* Fails unless x maps through w, with a reasonable amount of work. */
@@ -81,7 +81,7 @@ att_status att_argument_check_linear(const att_sheet_layer *layer, const att_arg
                                      const att_argument *w);
 
 /* Takes a row or column of `length` numbers; where it is absent (index ≥ arg_count) gives NULL. */
-att_status att_argument_vector(const att_call *call, size_t index, const char *usual,
+att_status att_argument_vector(const att_call *call, size_t index, const char *usage_name,
                                int64_t length, const att_matrix **out);
 
 /* The node of an option's value, for carets; NULL where the option is absent. */
@@ -91,7 +91,7 @@ const att_expr *att_option_node(const att_call *call, const char *name);
 att_status att_option_number(const att_call *call, const char *name, double *out);
 
 /* A whole number between `least` and `most`. */
-att_status att_option_integer(const att_call *call, const char *name, int64_t least, int64_t most,
+att_status att_option_integer(const att_call *call, const char *name, int64_t min, int64_t max,
                               int64_t *out);
 
 /* A word out of `words`, which ends with NULL: its index. */
@@ -165,14 +165,14 @@ typedef struct att_sheet_head {
 
 /* Checks the parameters that the options give for this head and takes them over. */
 att_status att_sheet_head_read_params(const att_sheet_layer *layer,
-                                      const att_sheet_attention *choices, att_sheet_head *head);
+                                      const att_sheet_attention *attention, att_sheet_head *head);
 
 /* Works the head out by the reference and adds its parts, from the scores to the output. */
-att_status att_sheet_head_compute(att_sheet_layer *layer, const att_sheet_attention *choices,
+att_status att_sheet_head_compute(att_sheet_layer *layer, const att_sheet_attention *attention,
                                   att_sheet_head *head);
 
 /* The second half of it: the parts of a head whose numbers are there. */
-att_status att_sheet_head_add_parts(att_sheet_layer *layer, const att_sheet_attention *choices,
+att_status att_sheet_head_add_parts(att_sheet_layer *layer, const att_sheet_attention *attention,
                                     att_sheet_head *head);
 
 /* Element (i, j) of a matrix over pairs that may have one row or one column for all. */
@@ -181,7 +181,7 @@ double att_broadcast_at(const att_matrix *matrix, int64_t i, int64_t j);
 /* The value of an option for one head: the list's entry, or the value shared by all. NULL where the
  * option is absent. */
 att_status att_sheet_attention_option(const att_sheet_layer *layer,
-                                      const att_sheet_attention *choices, const char *name,
+                                      const att_sheet_attention *attention, const char *name,
                                       int64_t head, const att_matrix **out);
 
 /* ---------------------------------------------------------------- the functions */

@@ -10,11 +10,11 @@
 enum { HEAD_PARTS = 8, SHARED_PARTS = 4, MAX_HEADS = 4096 };
 
 /* An argument under the name that the formulas use: q = s. */
-static att_status add_input(att_sheet_layer *layer, const char *name, const char *says,
+static att_status add_input(att_sheet_layer *layer, const char *name, const char *description,
                             const att_argument *input)
 {
     return att_sheet_layer_add(layer, &(att_trace_part){ .name = name,
-                                                         .description = says,
+                                                         .description = description,
                                                          .formula = input->node,
                                                          .value = input->matrix });
 }
@@ -22,10 +22,10 @@ static att_status add_input(att_sheet_layer *layer, const char *name, const char
 att_status att_run_attention(const att_call *call, att_value *out)
 {
     att_sheet_layer layer;
-    att_sheet_attention choices;
+    att_sheet_attention attention;
     att_sheet_head head = { 0 };
     ATT_TRY(att_sheet_layer_start(&layer, call, HEAD_PARTS));
-    ATT_TRY(att_sheet_attention_read(&layer, 1, &choices));
+    ATT_TRY(att_sheet_attention_read(&layer, 1, &attention));
     ATT_TRY(att_argument_get(call, 0, "q", &head.q));
     ATT_TRY(att_argument_get(call, 1, "k", &head.k));
     ATT_TRY(att_argument_get(call, 2, "v", &head.v));
@@ -37,7 +37,7 @@ att_status att_run_attention(const att_call *call, att_value *out)
     head.value = att_sheet_layer_orient(&layer, head.v.matrix);
     if (!head.query || !head.key || !head.value)
         return att_fail_memory(call->err);
-    ATT_TRY(att_sheet_head_compute(&layer, &choices, &head));
+    ATT_TRY(att_sheet_head_compute(&layer, &attention, &head));
     att_sheet_layer_finish(&layer, out);
     return ATT_OK;
 }
@@ -50,7 +50,7 @@ enum role { ROLE_QUERY, ROLE_KEY, ROLE_VALUE, ROLES };
 static const struct {
     const char *part;
     const char *weight;
-    const char *says;
+    const char *description;
 } roles[ROLES] = {
     [ROLE_QUERY] = { "q", "W_q", "the queries: what each vector looks for" },
     [ROLE_KEY] = { "k", "W_k", "the keys: what each vector can be found by" },
@@ -62,12 +62,13 @@ static const struct {
 static att_status project(att_sheet_layer *layer, enum role role, int64_t head,
                           const att_argument *x, const att_argument *w, const att_matrix **rows)
 {
-    att_calculations workings = { 0 };
+    att_calculations calculations = { 0 };
     const att_matrix *value = x->matrix;
     const att_expr *formula = x->node;
     if (w->matrix) {
         ATT_TRY(att_argument_check_linear(layer, x, w));
-        value = att_sheet_layer_linear(layer, x->matrix, w->matrix, roles[role].part, &workings);
+        value =
+            att_sheet_layer_linear(layer, x->matrix, w->matrix, roles[role].part, &calculations);
         formula = att_sheet_layer_linear_formula(layer, x->node, w->node);
     }
     *rows = att_sheet_layer_orient(layer, value);
@@ -75,15 +76,15 @@ static att_status project(att_sheet_layer *layer, enum role role, int64_t head,
         return att_fail_memory(layer->call->err);
     return att_sheet_layer_add(layer, &(att_trace_part){ .name = roles[role].part,
                                                          .head = head,
-                                                         .description = roles[role].says,
+                                                         .description = roles[role].description,
                                                          .formula = formula,
                                                          .value = value,
-                                                         .calculations = workings.items,
-                                                         .calculation_count = workings.count });
+                                                         .calculations = calculations.items,
+                                                         .calculation_count = calculations.count });
 }
 
 /* One head from projections: queries from x, keys and values from y. */
-static att_status compute_projected(att_sheet_layer *layer, const att_sheet_attention *choices,
+static att_status compute_projected(att_sheet_layer *layer, const att_sheet_attention *attention,
                                     int64_t number, const att_argument *x, const att_argument *y,
                                     const att_argument w[ROLES], att_sheet_head *head)
 {
@@ -94,19 +95,19 @@ static att_status compute_projected(att_sheet_layer *layer, const att_sheet_atte
     ATT_TRY(project(layer, ROLE_QUERY, number, x, &w[ROLE_QUERY], &head->query));
     ATT_TRY(project(layer, ROLE_KEY, number, y, &w[ROLE_KEY], &head->key));
     ATT_TRY(project(layer, ROLE_VALUE, number, y, &w[ROLE_VALUE], &head->value));
-    return att_sheet_head_compute(layer, choices, head);
+    return att_sheet_head_compute(layer, attention, head);
 }
 
 /* Self- and cross-attention differ in whether keys and values have an argument of their own. */
 static att_status run_single(const att_call *call, bool cross, att_value *out)
 {
     att_sheet_layer layer;
-    att_sheet_attention choices;
+    att_sheet_attention attention;
     att_sheet_head head;
     att_argument x, y, w[ROLES] = { { 0 } };
     size_t next = 0;
     ATT_TRY(att_sheet_layer_start(&layer, call, HEAD_PARTS + SHARED_PARTS));
-    ATT_TRY(att_sheet_attention_read(&layer, 1, &choices));
+    ATT_TRY(att_sheet_attention_read(&layer, 1, &attention));
     ATT_TRY(att_argument_get(call, next++, "X", &x));
     ATT_TRY(add_input(&layer, "x", "the input vectors", &x));
     y = x;
@@ -116,7 +117,7 @@ static att_status run_single(const att_call *call, bool cross, att_value *out)
     }
     for (int role = 0; role < ROLES && next < call->arg_count; role++)
         ATT_TRY(att_argument_get(call, next++, roles[role].weight, &w[role]));
-    ATT_TRY(compute_projected(&layer, &choices, 0, &x, &y, w, &head));
+    ATT_TRY(compute_projected(&layer, &attention, 0, &x, &y, w, &head));
     att_sheet_layer_finish(&layer, out);
     return ATT_OK;
 }
@@ -190,15 +191,15 @@ static att_status name_weight(const att_sheet_layer *layer, const struct weights
                               int64_t index, att_argument *out)
 {
     att_arena *arena = layer->call->arena;
-    const char *usual = att_arena_printf(arena, "%s[%" PRId64 "]", weights->name, index + 1);
-    if (!usual)
+    const char *usage_name = att_arena_printf(arena, "%s[%" PRId64 "]", weights->name, index + 1);
+    if (!usage_name)
         return att_fail_memory(layer->call->err);
     if (weights->node->kind == ATT_EXPR_LIST) {
         out->node = weights->node->child[index];
-        out->name = att_argument_name(layer->call, out->node, usual);
+        out->name = att_argument_name(layer->call, out->node, usage_name);
     } else {
         out->node = att_make_indexed(arena, weights->name, index + 1, -1);
-        out->name = usual;
+        out->name = usage_name;
         if (out->node) { /* errors about it point at the whole */
             out->node->line = weights->node->line;
             out->node->column = weights->node->column;
@@ -289,12 +290,12 @@ static att_status join_heads(att_sheet_layer *layer, const att_sheet_head *heads
     if (call->arg_count <= ROLES + 1)
         return ATT_OK;
     att_argument w, joined = { .matrix = all, .name = "heads" };
-    att_calculations workings = { 0 };
+    att_calculations calculations = { 0 };
     ATT_TRY(att_argument_get(call, ROLES + 1, "W_O", &w));
     ATT_TRY(att_argument_check_linear(layer, &joined, &w));
     const att_expr *mapping = att_sheet_layer_linear_formula(
         layer, (att_expr *)att_formula(call->arena, "heads"), w.node);
-    const att_matrix *output = att_sheet_layer_linear(layer, all, w.matrix, "y", &workings);
+    const att_matrix *output = att_sheet_layer_linear(layer, all, w.matrix, "y", &calculations);
     if (!mapping)
         return att_fail_memory(call->err);
     return att_sheet_layer_add(
@@ -302,8 +303,8 @@ static att_status join_heads(att_sheet_layer *layer, const att_sheet_head *heads
                                   .description = "the heads mixed by the output matrix",
                                   .formula = mapping,
                                   .value = output,
-                                  .calculations = workings.items,
-                                  .calculation_count = workings.count });
+                                  .calculations = calculations.items,
+                                  .calculation_count = calculations.count });
 }
 
 /* Queries from X; keys and values from X too, or from the matrix of `from`. */
@@ -332,11 +333,11 @@ att_status att_run_multihead(const att_call *call, att_value *out)
     struct weights weights[ROLES];
     int64_t count;
     att_sheet_layer layer;
-    att_sheet_attention choices;
+    att_sheet_attention attention;
     att_argument x, y;
     ATT_TRY(count_heads(call, weights, &count));
     ATT_TRY(att_sheet_layer_start(&layer, call, (size_t)count * HEAD_PARTS + SHARED_PARTS));
-    ATT_TRY(att_sheet_attention_read(&layer, count, &choices));
+    ATT_TRY(att_sheet_attention_read(&layer, count, &attention));
     ATT_TRY(read_inputs(&layer, &x, &y));
     att_sheet_head *heads = att_arena_alloc(call->arena, (size_t)count, sizeof *heads);
     if (!heads)
@@ -345,7 +346,7 @@ att_status att_run_multihead(const att_call *call, att_value *out)
         att_argument w[ROLES];
         for (int role = 0; role < ROLES; role++)
             ATT_TRY(read_weight(&layer, &weights[role], h * weights[role].count / count, &w[role]));
-        ATT_TRY(compute_projected(&layer, &choices, h + 1, &x, &y, w, &heads[h]));
+        ATT_TRY(compute_projected(&layer, &attention, h + 1, &x, &y, w, &heads[h]));
     }
     ATT_TRY(join_heads(&layer, heads, count));
     att_sheet_layer_finish(&layer, out);

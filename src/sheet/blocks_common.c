@@ -53,7 +53,7 @@ att_status att_sheet_layer_check_cost(const att_call *call, double multiplicatio
 
 att_matrix *att_sheet_layer_linear(const att_sheet_layer *layer, const att_matrix *x,
                                    const att_matrix *w, const char *name,
-                                   att_calculations *workings)
+                                   att_calculations *calculations)
 {
     att_arena *arena = layer->call->arena;
     const att_matrix *a = layer->columns ? w : x;
@@ -71,8 +71,8 @@ att_matrix *att_sheet_layer_linear(const att_sheet_layer *layer, const att_matri
     }
     product->row_labels = a->row_labels;
     product->col_labels = b->col_labels;
-    if (workings &&
-        att_calculations_add_matmul(workings, arena, name, a, b, product, NULL) != ATT_OK)
+    if (calculations &&
+        att_calculations_add_matmul(calculations, arena, name, a, b, product, NULL) != ATT_OK)
         return NULL;
     return product;
 }
@@ -101,16 +101,16 @@ const char *att_formula_drop_absent(att_arena *arena, const char *text, bool b, 
 
 enum { MAX_NAME_LENGTH = 32 }; /* beyond it, what was written would drown the message */
 
-const char *att_argument_name(const att_call *call, const att_expr *node, const char *usual)
+const char *att_argument_name(const att_call *call, const att_expr *node, const char *usage_name)
 {
     char quote[ATT_QUOTE_SIZE];
     if (node->kind == ATT_EXPR_NAME)
         return node->text;
     if (node->kind == ATT_EXPR_MATRIX || node->kind == ATT_EXPR_LIST ||
         node->kind == ATT_EXPR_NUMBER)
-        return usual;
+        return usage_name;
     size_t length = strlen(att_sheet_source_quote(call->source, node, quote));
-    return length > MAX_NAME_LENGTH ? usual : att_arena_strndup(call->arena, quote, length);
+    return length > MAX_NAME_LENGTH ? usage_name : att_arena_strndup(call->arena, quote, length);
 }
 
 att_status att_argument_check(const att_call *call, const att_argument *argument)
@@ -122,11 +122,11 @@ att_status att_argument_check(const att_call *call, const att_argument *argument
                          call->function->name, argument->name, m->rows, m->cols);
 }
 
-att_status att_argument_get(const att_call *call, size_t index, const char *usual,
+att_status att_argument_get(const att_call *call, size_t index, const char *usage_name,
                             att_argument *out)
 {
     att_expr *node = call->node->child[index];
-    *out = (att_argument){ .name = att_argument_name(call, node, usual), .node = node };
+    *out = (att_argument){ .name = att_argument_name(call, node, usage_name), .node = node };
     if (!out->name)
         return att_fail_memory(call->err);
     ATT_TRY(att_call_matrix(call, index, &out->matrix));
@@ -151,14 +151,14 @@ att_status att_argument_check_linear(const att_sheet_layer *layer, const att_arg
                          b->name, a->matrix->cols, b->matrix->rows);
 }
 
-att_status att_argument_vector(const att_call *call, size_t index, const char *usual,
+att_status att_argument_vector(const att_call *call, size_t index, const char *usage_name,
                                int64_t length, const att_matrix **out)
 {
     *out = NULL;
     if (index >= call->arg_count)
         return ATT_OK;
     att_argument argument;
-    ATT_TRY(att_argument_get(call, index, usual, &argument));
+    ATT_TRY(att_argument_get(call, index, usage_name, &argument));
     *out = argument.matrix;
     bool vector = argument.matrix->rows == 1 || argument.matrix->cols == 1;
     if (vector && argument.matrix->rows * argument.matrix->cols == length)
@@ -196,17 +196,17 @@ att_status att_option_number(const att_call *call, const char *name, double *out
     return ATT_OK;
 }
 
-att_status att_option_integer(const att_call *call, const char *name, int64_t least, int64_t most,
+att_status att_option_integer(const att_call *call, const char *name, int64_t min, int64_t max,
                               int64_t *out)
 {
     if (!att_call_option(call, name))
         return ATT_OK;
     double number = 0.0;
     ATT_TRY(att_option_number(call, name, &number));
-    if (number != floor(number) || number < (double)least || number > (double)most)
+    if (number != floor(number) || number < (double)min || number > (double)max)
         return att_call_fail(call, att_option_node(call, name),
                              "%s: %s takes a whole number from %" PRId64 " to %" PRId64 ", not %g",
-                             call->function->name, name, least, most, number);
+                             call->function->name, name, min, max, number);
     *out = (int64_t)number;
     return ATT_OK;
 }

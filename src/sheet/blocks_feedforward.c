@@ -8,7 +8,7 @@
 /* ---------------------------------------------------------------- positional */
 
 /* A whole number ≥ 1 given as argument `index`. */
-static att_status integer_argument(const att_call *call, size_t index, const char *usual,
+static att_status integer_argument(const att_call *call, size_t index, const char *usage_name,
                                    int64_t *out)
 {
     const att_matrix *m;
@@ -17,7 +17,7 @@ static att_status integer_argument(const att_call *call, size_t index, const cha
         m->data[0] != floor(m->data[0]))
         return att_call_fail(call, call->node->child[index],
                              "%s: %s must be a whole number, 1 or more", call->function->name,
-                             usual);
+                             usage_name);
     *out = (int64_t)m->data[0];
     return ATT_OK;
 }
@@ -57,7 +57,7 @@ att_status att_run_positional(const att_call *call, att_value *out)
     int64_t rows, width, start = 0;
     double base = 10000.0;
     att_sheet_layer layer;
-    att_calculations workings = { 0 };
+    att_calculations calculations = { 0 };
     ATT_TRY(integer_argument(call, 0, "n", &rows));
     ATT_TRY(integer_argument(call, 1, "d", &width));
     ATT_TRY(att_option_number(call, "base", &base));
@@ -77,7 +77,7 @@ att_status att_run_positional(const att_call *call, att_value *out)
             table->data[i * width + j] = j % 2 == 0 ? sin(angle) : cos(angle);
         }
     }
-    ATT_TRY(write_positions(call, table, start, base, &workings));
+    ATT_TRY(write_positions(call, table, start, base, &calculations));
     ATT_TRY(att_sheet_layer_add(
         &layer,
         &(att_trace_part){ .name = "encoding",
@@ -85,8 +85,8 @@ att_status att_run_positional(const att_call *call, att_value *out)
                                           "in the odd ones, counted from 0",
                            .formula = formula,
                            .value = table,
-                           .calculations = workings.items,
-                           .calculation_count = workings.count }));
+                           .calculations = calculations.items,
+                           .calculation_count = calculations.count }));
     att_sheet_layer_finish(&layer, out);
     return ATT_OK;
 }
@@ -121,7 +121,7 @@ att_status att_run_linear(const att_call *call, att_value *out)
     att_sheet_layer layer;
     att_argument x, w;
     const att_matrix *bias;
-    att_calculations workings = { 0 };
+    att_calculations calculations = { 0 };
     ATT_TRY(att_sheet_layer_start(&layer, call, 1));
     ATT_TRY(att_argument_get(call, 0, "X", &x));
     ATT_TRY(att_argument_get(call, 1, "W", &w));
@@ -138,14 +138,14 @@ att_status att_run_linear(const att_call *call, att_value *out)
         for (int64_t j = 0; j < y->cols; j++)
             y->data[i * y->cols + j] += bias->data[layer.columns ? i : j];
     ATT_TRY(write_linear(&layer, layer.columns ? w.matrix : x.matrix,
-                         layer.columns ? x.matrix : w.matrix, bias, y, &workings));
+                         layer.columns ? x.matrix : w.matrix, bias, y, &calculations));
     ATT_TRY(att_sheet_layer_add(
         &layer, &(att_trace_part){ .name = "output",
                                    .description = "every vector through the same matrix",
                                    .formula = formula,
                                    .value = y,
-                                   .calculations = workings.items,
-                                   .calculation_count = workings.count }));
+                                   .calculations = calculations.items,
+                                   .calculation_count = calculations.count }));
     att_sheet_layer_finish(&layer, out);
     return ATT_OK;
 }
@@ -320,7 +320,7 @@ att_status att_run_conv1d(const att_call *call, att_value *out)
     struct conv conv = { 0 };
     att_argument x;
     att_sheet_layer layer;
-    att_calculations workings = { 0 };
+    att_calculations calculations = { 0 };
     int64_t rows = 0;
     ATT_TRY(att_sheet_layer_start(&layer, call, 1));
     ATT_TRY(att_argument_get(call, 0, "X", &x));
@@ -339,14 +339,14 @@ att_status att_run_conv1d(const att_call *call, att_value *out)
         for (int64_t j = 0; j < conv.width; j++)
             y->data[i * conv.width + j] = convolve(&conv, i, j);
     y->row_labels = rows == conv.x->rows ? conv.x->row_labels : NULL;
-    ATT_TRY(write_conv(call, &conv, y, &workings));
+    ATT_TRY(write_conv(call, &conv, y, &calculations));
     ATT_TRY(att_sheet_layer_add(&layer,
                                 &(att_trace_part){ .name = "output",
                                                    .description = "each row from the rows near it",
                                                    .formula = formula,
                                                    .value = y,
-                                                   .calculations = workings.items,
-                                                   .calculation_count = workings.count }));
+                                                   .calculations = calculations.items,
+                                                   .calculation_count = calculations.count }));
     att_sheet_layer_finish(&layer, out);
     return ATT_OK;
 }

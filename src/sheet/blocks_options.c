@@ -20,41 +20,41 @@ static const char *score_name(int score)
     return att_score_name((att_score)score);
 }
 
-static const char *normalizer_name(int normaliser)
+static const char *normalizer_name(int normalizer)
 {
-    return att_normalizer_name((att_normalizer)normaliser);
+    return att_normalizer_name((att_normalizer)normalizer);
 }
 
-static att_status read_words(const att_call *call, att_attention_options *how)
+static att_status read_words(const att_call *call, att_attention_options *options)
 {
     const char *names[MAX_NAMES];
     size_t chosen = ATT_SCORE_SCALED;
     list_names(names, score_name);
     ATT_TRY(att_option_word(call, "score", names, &chosen));
-    how->score = (att_score)chosen;
+    options->score = (att_score)chosen;
     chosen = ATT_NORMALIZE_SOFTMAX;
     list_names(names, normalizer_name);
     ATT_TRY(att_option_word(call, "normalise", names, &chosen));
-    how->normalizer = (att_normalizer)chosen;
+    options->normalizer = (att_normalizer)chosen;
     return ATT_OK;
 }
 
-static att_status read_scale(const att_call *call, att_attention_options *how)
+static att_status read_scale(const att_call *call, att_attention_options *options)
 {
-    ATT_TRY(att_option_number(call, "scale", &how->scale));
-    if (att_call_option(call, "scale") && how->scale == 0.0)
+    ATT_TRY(att_option_number(call, "scale", &options->scale));
+    if (att_call_option(call, "scale") && options->scale == 0.0)
         return att_call_fail(call, att_option_node(call, "scale"),
                              "%s: scale = 0 would make every score 0", call->function->name);
-    ATT_TRY(att_option_number(call, "softcap", &how->soft_cap));
-    if (att_call_option(call, "softcap") && how->soft_cap <= 0.0)
+    ATT_TRY(att_option_number(call, "softcap", &options->soft_cap));
+    if (att_call_option(call, "softcap") && options->soft_cap <= 0.0)
         return att_call_fail(call, att_option_node(call, "softcap"),
                              "%s: softcap must be above 0, not %g", call->function->name,
-                             how->soft_cap);
+                             options->soft_cap);
     return ATT_OK;
 }
 
 /* window = n: n keys to either side; window = [l r]; a negative side is unlimited. */
-static att_status read_window(const att_call *call, att_attention_options *how)
+static att_status read_window(const att_call *call, att_attention_options *options)
 {
     const att_value *value = att_call_option(call, "window");
     if (!value)
@@ -73,9 +73,9 @@ static att_status read_window(const att_call *call, att_attention_options *how)
                                  call->function->name, reach);
         side[i] = (int64_t)reach;
     }
-    how->window = true;
-    how->window_left = side[0];
-    how->window_right = side[1];
+    options->window = true;
+    options->window_left = side[0];
+    options->window_right = side[1];
     return ATT_OK;
 }
 
@@ -105,7 +105,7 @@ att_status att_sheet_attention_read(const att_sheet_layer *layer, int64_t heads,
 }
 
 att_status att_sheet_attention_option(const att_sheet_layer *layer,
-                                      const att_sheet_attention *choices, const char *name,
+                                      const att_sheet_attention *attention, const char *name,
                                       int64_t head, const att_matrix **out)
 {
     const att_call *call = layer->call;
@@ -114,12 +114,12 @@ att_status att_sheet_attention_option(const att_sheet_layer *layer,
     if (!value)
         return ATT_OK;
     if (value->kind == ATT_VALUE_LIST) {
-        if (value->item_count != (size_t)choices->heads)
+        if (value->item_count != (size_t)attention->heads)
             return att_call_fail(call, att_option_node(call, name),
                                  "%s: %s is a list of %zu, but there %s %" PRId64 " head%s",
                                  call->function->name, name, value->item_count,
-                                 choices->heads == 1 ? "is" : "are", choices->heads,
-                                 choices->heads == 1 ? "" : "s");
+                                 attention->heads == 1 ? "is" : "are", attention->heads,
+                                 attention->heads == 1 ? "" : "s");
         value = &value->items[head == 0 ? 0 : head - 1];
     }
     *out = value->matrix;

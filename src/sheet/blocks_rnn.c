@@ -294,10 +294,11 @@ static const struct cell gru_before = {
 /* ---------------------------------------------------------------- arguments */
 
 /* A state of one row; the first one tells the width. */
-static att_status read_state(struct run *run, size_t index, const char *usual, const double **out)
+static att_status read_state(struct run *run, size_t index, const char *usage_name,
+                             const double **out)
 {
     att_argument state;
-    ATT_TRY(att_argument_get(run->call, index, usual, &state));
+    ATT_TRY(att_argument_get(run->call, index, usage_name, &state));
     const att_matrix *s = state.matrix;
     bool first = run->m == 0;
     if (s->rows != 1 || (!first && s->cols != run->m))
@@ -311,12 +312,12 @@ static att_status read_state(struct run *run, size_t index, const char *usual, c
     return ATT_OK;
 }
 
-static att_status read_matrix(const struct run *run, size_t index, const char *usual, int64_t rows,
-                              const char *whose, const att_matrix **out)
+static att_status read_matrix(const struct run *run, size_t index, const char *usage_name,
+                              int64_t rows, const char *whose, const att_matrix **out)
 {
     att_argument w;
     int64_t cols = run->cell->gates * run->m;
-    ATT_TRY(att_argument_get(run->call, index, usual, &w));
+    ATT_TRY(att_argument_get(run->call, index, usage_name, &w));
     *out = w.matrix;
     if (w.matrix->rows == rows && w.matrix->cols == cols)
         return ATT_OK;
@@ -407,20 +408,20 @@ static att_status run_cell(const att_call *call, const struct cell *cell, bool b
                                                  (double)(run.w_x->rows + run.w_h->rows)));
     ATT_TRY(run_steps(&run));
     for (size_t i = 0; i < run.parts; i++) {
-        att_calculations workings = { 0 };
-        ATT_TRY(write_part(&run, i, &workings));
+        att_calculations calculations = { 0 };
+        ATT_TRY(write_part(&run, i, &calculations));
         const char *text = att_formula_drop_absent(call->arena, cell->part[i].formula,
                                                    run.b != NULL, run.b_h != NULL);
         const att_expr *formula = text ? att_formula(call->arena, text) : NULL;
         if (!formula)
             return att_fail_memory(call->err);
-        ATT_TRY(
-            att_sheet_layer_add(&layer, &(att_trace_part){ .name = cell->part[i].name,
-                                                           .description = cell->part[i].description,
-                                                           .formula = formula,
-                                                           .value = run.part[i],
-                                                           .calculations = workings.items,
-                                                           .calculation_count = workings.count }));
+        ATT_TRY(att_sheet_layer_add(&layer,
+                                    &(att_trace_part){ .name = cell->part[i].name,
+                                                       .description = cell->part[i].description,
+                                                       .formula = formula,
+                                                       .value = run.part[i],
+                                                       .calculations = calculations.items,
+                                                       .calculation_count = calculations.count }));
     }
     att_sheet_layer_finish(&layer, out);
     return ATT_OK;

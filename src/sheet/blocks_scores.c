@@ -181,9 +181,9 @@ struct sizes {
     int64_t of[SIZES];
 };
 
-static size_t size_index(char letter)
+static size_t size_index(char symbol)
 {
-    return (size_t)(strchr(size_letters, letter) - size_letters);
+    return (size_t)(strchr(size_letters, symbol) - size_letters);
 }
 
 /* "4", or "A" where it is free. */
@@ -221,9 +221,9 @@ static const att_matrix *to_row_layout(const att_sheet_layer *layer, const att_m
 
 /* Whether a size is the one wanted. A free one is set by the first that asks; the location score
  * may know more places than there are keys. */
-static bool size_fits(int64_t size, char letter, struct sizes *sizes)
+static bool size_fits(int64_t size, char symbol, struct sizes *sizes)
 {
-    size_t index = size_index(letter);
+    size_t index = size_index(symbol);
     if (size == 0)
         return false;
     if (sizes->of[index] < 0)
@@ -231,15 +231,15 @@ static bool size_fits(int64_t size, char letter, struct sizes *sizes)
     return index == SIZE_KEYS ? size >= sizes->of[index] : size == sizes->of[index];
 }
 
-static att_status read_param(const att_sheet_layer *layer, const att_sheet_attention *choices,
+static att_status read_param(const att_sheet_layer *layer, const att_sheet_attention *attention,
                              att_sheet_head *head, size_t param, struct sizes *sizes)
 {
-    const att_score_spec *score = &att_score_specs[choices->options.score];
-    const char *score_name = att_score_name(choices->options.score);
+    const att_score_spec *score = &att_score_specs[attention->options.score];
+    const char *score_name = att_score_name(attention->options.score);
     const char *name = param_names[param];
     const char *shape = score->shapes[param];
     const att_matrix *given;
-    ATT_TRY(att_sheet_attention_option(layer, choices, name, head->number, &given));
+    ATT_TRY(att_sheet_attention_option(layer, attention, name, head->number, &given));
     if (!given) {
         if (!shape || strstr(score->optional, name))
             return ATT_OK;
@@ -264,7 +264,7 @@ static att_status read_param(const att_sheet_layer *layer, const att_sheet_atten
 }
 
 att_status att_sheet_head_read_params(const att_sheet_layer *layer,
-                                      const att_sheet_attention *choices, att_sheet_head *head)
+                                      const att_sheet_attention *attention, att_sheet_head *head)
 {
     struct sizes sizes = { .of = { [SIZE_QUERY] = head->query->cols,
                                    [SIZE_KEY] = head->key->cols,
@@ -273,6 +273,6 @@ att_status att_sheet_head_read_params(const att_sheet_layer *layer,
                                    [SIZE_HIDDEN] = -1,
                                    [SIZE_ONE] = 1 } };
     for (size_t param = 0; param < ATT_PARAMS; param++)
-        ATT_TRY(read_param(layer, choices, head, param, &sizes));
+        ATT_TRY(read_param(layer, attention, head, param, &sizes));
     return ATT_OK;
 }

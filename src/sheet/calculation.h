@@ -50,20 +50,20 @@ typedef struct att_calculations {
 } att_calculations;
 
 /* Makes room for `room` workings. */
-att_status att_calculations_start(att_calculations *workings, att_arena *arena, size_t room,
+att_status att_calculations_start(att_calculations *calculations, att_arena *arena, size_t room,
                                   att_error *err);
 
 /* Adds left = right = value, for the query `row`; a NULL expression or value is memory run out. */
-att_status att_calculations_add(att_calculations *workings, int64_t row, const att_expr *left,
+att_status att_calculations_add(att_calculations *calculations, int64_t row, const att_expr *left,
                                 const att_expr *right, const att_matrix *value, att_error *err);
 
 /* The same for a single number. */
-att_status att_calculations_add_number(att_calculations *workings, att_arena *arena, int64_t row,
-                                       const att_expr *left, const att_expr *right, double value,
-                                       att_error *err);
+att_status att_calculations_add_number(att_calculations *calculations, att_arena *arena,
+                                       int64_t row, const att_expr *left, const att_expr *right,
+                                       double value, att_error *err);
 
 /* Every element of the product a b = value, called name_{i,j}; none where it does not fit. */
-att_status att_calculations_add_matmul(att_calculations *workings, att_arena *arena,
+att_status att_calculations_add_matmul(att_calculations *calculations, att_arena *arena,
                                        const char *name, const att_matrix *a, const att_matrix *b,
                                        const att_matrix *value, att_error *err);
 

@@ -1,6 +1,7 @@
 /* Calls: finding the function, checking what it is given, running it. */
 #include "sheet/function.h"
 
+#include "base/minmax.h"
 #include "sheet/eval.h"
 
 #include <stdio.h>
@@ -8,7 +9,7 @@
 
 static const att_function *const tables[] = { att_plain_functions, att_block_functions };
 
-enum { TABLES = sizeof tables / sizeof *tables };
+enum { TABLES = ATT_COUNT(tables) };
 
 const att_function *att_function_find(const char *name)
 {
@@ -30,26 +31,26 @@ const att_option_spec *att_option_find(const att_function *function, const char 
 /* ---- What an option takes: alternatives separated by commas and "or" */
 
 /* The next alternative of `takes` and its length; NULL at the end. */
-static const char *next_alternative(const char *takes, size_t *length)
+static const char *next_alternative(const char *accepts, size_t *length)
 {
     static const char *const separators[] = { ",", " or ", " ", "or " };
     bool moved = true;
     while (moved) {
         moved = false;
-        for (size_t i = 0; i < sizeof separators / sizeof *separators; i++) {
+        for (size_t i = 0; i < ATT_COUNT(separators); i++) {
             size_t n = strlen(separators[i]);
-            if (strncmp(takes, separators[i], n) == 0) {
-                takes += n;
+            if (strncmp(accepts, separators[i], n) == 0) {
+                accepts += n;
                 moved = true;
             }
         }
     }
-    if (!*takes)
+    if (!*accepts)
         return NULL;
-    size_t comma = strcspn(takes, ",");
-    const char * or = strstr(takes, " or ");
-    *length = or &&(size_t)(or -takes) < comma ? (size_t)(or -takes) : comma;
-    return takes;
+    size_t comma = strcspn(accepts, ",");
+    const char *last = strstr(accepts, " or ");
+    *length = last && (size_t)(last - accepts) < comma ? (size_t)(last - accepts) : comma;
+    return accepts;
 }
 
 static bool is_word(const char *text, size_t length)
@@ -197,15 +198,15 @@ static att_status check_count(const att_scope *scope, const att_expr *node,
 {
     if (count >= function->min_args && count <= function->max_args)
         return ATT_OK;
-    char wanted[64];
+    char expected[64];
     if (function->min_args == function->max_args)
-        snprintf(wanted, sizeof wanted, "%zu argument%s", function->min_args,
+        snprintf(expected, sizeof expected, "%zu argument%s", function->min_args,
                  function->min_args == 1 ? "" : "s");
     else
-        snprintf(wanted, sizeof wanted, "%zu to %zu arguments", function->min_args,
+        snprintf(expected, sizeof expected, "%zu to %zu arguments", function->min_args,
                  function->max_args);
-    return att_scope_fail(scope, node, "%s takes %s, found %zu: %s", function->name, wanted, count,
-                          function->usage);
+    return att_scope_fail(scope, node, "%s takes %s, found %zu: %s", function->name, expected,
+                          count, function->usage);
 }
 
 static size_t option_count(const att_function *function)

@@ -12,7 +12,7 @@
 
 /* The statement while it is being worked on. */
 struct comparison {
-    att_interpreter *worker;
+    att_interpreter *interpreter;
     const att_expr *node; /* what to compare */
     bool all;             /* it is the word `all` */
     const char *file;
@@ -86,32 +86,33 @@ static bool find_item(const struct comparison *c, const struct item *item, struc
 static att_status describe_rank(struct comparison *c, att_check *check, const att_tensor *tensor)
 {
     char shape[ATT_SHAPE_STRING_SIZE];
-    check->message = att_arena_printf(
-        &c->worker->sheet->arena, "the shapes differ: found %lld × %lld, the file's array is %s",
-        (long long)check->actual->rows, (long long)check->actual->cols,
-        att_shape_to_string(shape, tensor->rank, tensor->shape));
-    return check->message ? ATT_OK : att_fail_memory(c->worker->scope.err);
+    check->message =
+        att_arena_printf(&c->interpreter->sheet->arena,
+                         "the shapes differ: found %lld × %lld, the file's array is %s",
+                         (long long)check->actual->rows, (long long)check->actual->cols,
+                         att_shape_to_string(shape, tensor->rank, tensor->shape));
+    return check->message ? ATT_OK : att_fail_memory(c->interpreter->scope.err);
 }
 
 /* Judges the item against `wanted` (NULL: an array of too many dimensions) and keeps the check if
  * it is the first to differ. */
 static att_status compare_arrays(struct comparison *c, const struct item *item,
-                                 const att_tensor *tensor, const att_matrix *wanted)
+                                 const att_tensor *tensor, const att_matrix *expected)
 {
-    att_check *check = att_arena_alloc(&c->worker->sheet->arena, 1, sizeof *check);
+    att_check *check = att_arena_alloc(&c->interpreter->sheet->arena, 1, sizeof *check);
     if (!check)
-        return att_fail_memory(c->worker->scope.err);
+        return att_fail_memory(c->interpreter->scope.err);
     *check = (att_check){ .left = c->node,
                           .file = c->file,
                           .array = c->key,
                           .actual = item->value,
-                          .expected = wanted,
+                          .expected = expected,
                           .part = item->name };
     att_check_set_rule(check, &c->nearness);
     bool same_shape =
-        wanted && wanted->rows == item->value->rows && wanted->cols == item->value->cols;
+        expected && expected->rows == item->value->rows && expected->cols == item->value->cols;
     if (same_shape)
-        ATT_TRY(att_check_compare(c->worker, check, &c->nearness));
+        ATT_TRY(att_check_compare(c->interpreter, check, &c->nearness));
     else
         ATT_TRY(describe_rank(c, check, tensor));
     c->compared++;
@@ -124,12 +125,13 @@ static att_status compare_arrays(struct comparison *c, const struct item *item,
 static att_status compare_item(struct comparison *c, const struct item *item)
 {
     struct place place;
-    const att_matrix *wanted;
+    const att_matrix *expected;
     if (!find_item(c, item, &place))
         return ATT_OK;
-    if (!att_archive_matrix(&c->worker->sheet->arena, place.tensor, place.at, place.count, &wanted))
-        return att_fail_memory(c->worker->scope.err);
-    return compare_arrays(c, item, place.tensor, wanted);
+    if (!att_archive_matrix(&c->interpreter->sheet->arena, place.tensor, place.at, place.count,
+                            &expected))
+        return att_fail_memory(c->interpreter->scope.err);
+    return compare_arrays(c, item, place.tensor, expected);
 }
 
 /* ---- Comparing many: a step's parts in order, then its result */
@@ -138,7 +140,7 @@ static att_status compare_item(struct comparison *c, const struct item *item)
 static att_status compare_part(struct comparison *c, const char *name, const att_trace_part *part,
                                bool briefly)
 {
-    att_arena *arena = &c->worker->sheet->arena;
+    att_arena *arena = &c->interpreter->sheet->arena;
     struct item item = { .head = part->head, .value = part->value };
     item.heads_name = att_arena_printf(arena, "%s.%s", name, part->name);
     item.heads_brief = briefly ? part->name : NULL;
@@ -151,7 +153,7 @@ static att_status compare_part(struct comparison *c, const char *name, const att
         item.brief = item.heads_brief;
     }
     if (!item.heads_name || !item.name)
-        return att_fail_memory(c->worker->scope.err);
+        return att_fail_memory(c->interpreter->scope.err);
     return compare_item(c, &item);
 }
 
@@ -185,11 +187,11 @@ static att_status compare_step(struct comparison *c, const att_trace_step *step)
 /* Everything that has a name now, in the order of the trace. A name given again counts once. */
 static att_status compare_all(struct comparison *c)
 {
-    const att_sheet *sheet = c->worker->sheet;
+    const att_sheet *sheet = c->interpreter->sheet;
     for (size_t i = 0; i < sheet->step_count; i++) {
         const att_trace_step *step = &sheet->steps[i];
         bool named = step->kind == ATT_STEP_VALUE && step->name;
-        if (named && att_symbol_table_get(&c->worker->symbols, step->name)->step == i)
+        if (named && att_symbol_table_get(&c->interpreter->symbols, step->name)->step == i)
             ATT_TRY(compare_step(c, step));
     }
     return ATT_OK;
@@ -198,7 +200,7 @@ static att_status compare_all(struct comparison *c)
 /* One value: against the array that is named or the only one, else by its own name. */
 static att_status compare_one(struct comparison *c)
 {
-    const att_scope *scope = &c->worker->scope;
+    const att_scope *scope = &c->interpreter->scope;
     att_value value;
     char quote[ATT_QUOTE_SIZE];
     att_sheet_source_quote(scope->source, c->node, quote);
@@ -212,11 +214,11 @@ static att_status compare_one(struct comparison *c)
     struct item item = { .name = name, .value = value.matrix };
     if (c->key || !c->archive.bundle) {
         const att_tensor *tensor = NULL;
-        const att_matrix *wanted;
+        const att_matrix *expected;
         ATT_TRY(att_archive_get(scope, c->file_node, &c->archive, c->key, &tensor));
-        if (!att_archive_matrix(scope->arena, tensor, NULL, 0, &wanted))
+        if (!att_archive_matrix(scope->arena, tensor, NULL, 0, &expected))
             return att_fail_memory(scope->err);
-        return compare_arrays(c, &item, tensor, wanted);
+        return compare_arrays(c, &item, tensor, expected);
     }
     if (value.kind == ATT_VALUE_RECORD)
         ATT_TRY(compare_parts(c, name, value.parts, value.part_count, true));
@@ -257,7 +259,7 @@ static att_status write_message(const struct comparison *c, att_string *text)
 
 static att_status conclude(struct comparison *c)
 {
-    const att_scope *scope = &c->worker->scope;
+    const att_scope *scope = &c->interpreter->scope;
     att_string text = { 0 };
     if (c->compared == 0)
         return att_scope_fail(scope, c->file_node,
@@ -297,10 +299,10 @@ static att_status parse_comparison(struct comparison *c, att_parser *parser)
     if (att_parser_at(parser, ATT_TOKEN_STRING))
         ATT_TRY(att_parser_string(parser, "the name of an array", &c->key));
     const att_token rule = parser->token;
-    ATT_TRY(att_parse_tolerance(c->worker, parser, &c->nearness));
+    ATT_TRY(att_parse_tolerance(c->interpreter, parser, &c->nearness));
     ATT_TRY(att_parser_end(parser));
     if (c->nearness.rule == ATT_RULE_PRINTED)
-        return att_sheet_source_fail(&c->worker->source, c->worker->scope.err, rule.line,
+        return att_sheet_source_fail(&c->interpreter->source, c->interpreter->scope.err, rule.line,
                                      rule.column,
                                      "'as printed' is for numbers written in the sheet: expected "
                                      "'within' or 'to'");
@@ -309,7 +311,7 @@ static att_status parse_comparison(struct comparison *c, att_parser *parser)
 
 static att_status compare(struct comparison *c)
 {
-    const att_scope *scope = &c->worker->scope;
+    const att_scope *scope = &c->interpreter->scope;
     ATT_TRY(att_archive_open(scope, c->file_node, c->file, &c->archive));
     if (c->all && (c->key || !c->archive.bundle))
         return att_scope_fail(scope, c->file_node,
@@ -323,12 +325,12 @@ static att_status compare(struct comparison *c)
     return conclude(c);
 }
 
-att_status att_run_compare(att_interpreter *worker, att_parser *parser)
+att_status att_run_compare(att_interpreter *interpreter, att_parser *parser)
 {
-    struct comparison c = { .worker = worker };
+    struct comparison c = { .interpreter = interpreter };
     ATT_TRY(parse_comparison(&c, parser));
     att_status status = compare(&c);
     att_archive_close(&c.archive);
     ATT_TRY(status);
-    return att_interpreter_add_check(worker, parser, c.check);
+    return att_interpreter_add_check(interpreter, parser, c.check);
 }

@@ -1,6 +1,7 @@
 /* The evaluator: one function per kind of expression. */
 #include "sheet/eval.h"
 
+#include "base/minmax.h"
 #include "sheet/archive.h"
 #include "sheet/function.h"
 #include "sheet/matrix.h"
@@ -19,7 +20,7 @@ att_status att_scope_fail(const att_scope *scope, const att_expr *node, const ch
     return status;
 }
 
-static att_status give(const att_scope *scope, const att_matrix *matrix, att_value *out)
+static att_status set_matrix(const att_scope *scope, const att_matrix *matrix, att_value *out)
 {
     *out = (att_value){ .kind = ATT_VALUE_MATRIX, .matrix = matrix };
     return matrix ? ATT_OK : att_fail_memory(scope->err);
@@ -29,12 +30,12 @@ static att_status give(const att_scope *scope, const att_matrix *matrix, att_val
 
 static att_status eval_number(const att_scope *scope, const att_expr *node, att_value *out)
 {
-    return give(scope, att_matrix_scalar(scope->arena, node->number), out);
+    return set_matrix(scope, att_matrix_scalar(scope->arena, node->number), out);
 }
 
 static att_status eval_constant(const att_scope *scope, const att_expr *node, att_value *out)
 {
-    return give(scope, node->matrix, out);
+    return set_matrix(scope, node->matrix, out);
 }
 
 static const struct predefined {
@@ -60,9 +61,9 @@ static att_status eval_name(const att_scope *scope, const att_expr *node, att_va
         *out = row->value;
         return ATT_OK;
     }
-    for (size_t i = 0; i < sizeof predefined / sizeof *predefined; i++)
+    for (size_t i = 0; i < ATT_COUNT(predefined); i++)
         if (strcmp(node->text, predefined[i].name) == 0)
-            return give(scope, att_matrix_scalar(scope->arena, predefined[i].value), out);
+            return set_matrix(scope, att_matrix_scalar(scope->arena, predefined[i].value), out);
     return fail_unknown(scope, node);
 }
 
@@ -87,14 +88,14 @@ static att_status eval_negate(const att_scope *scope, const att_expr *node, att_
     att_matrix *to = att_matrix_like(scope->arena, of);
     for (int64_t i = 0; to && i < of->rows * of->cols; i++)
         to->data[i] = -of->data[i];
-    return give(scope, to, out);
+    return set_matrix(scope, to, out);
 }
 
 static att_status eval_transpose(const att_scope *scope, const att_expr *node, att_value *out)
 {
     const att_matrix *of;
     ATT_TRY(att_eval_matrix(scope, node->child[0], &of));
-    return give(scope, att_matrix_transpose(scope->arena, of), out);
+    return set_matrix(scope, att_matrix_transpose(scope->arena, of), out);
 }
 
 /* ---- Matrices written out */
@@ -174,7 +175,7 @@ static att_status eval_matrix(const att_scope *scope, const att_expr *node, att_
                                   i + 1, (long long)rows[i]->cols, rows[i]->cols == 1 ? "" : "s",
                                   (long long)rows[0]->cols);
     }
-    return give(scope, att_matrix_vstack(scope->arena, rows, node->children), out);
+    return set_matrix(scope, att_matrix_vstack(scope->arena, rows, node->children), out);
 }
 
 /* ---- Lists */

@@ -26,7 +26,7 @@ typedef struct att_sheet_line {
 } att_sheet_line;
 
 /* Carries out one statement; the parser is after its keyword, or at the name to assign. */
-typedef att_status att_statement(att_interpreter *worker, att_parser *parser);
+typedef att_status att_statement(att_interpreter *interpreter, att_parser *parser);
 
 att_statement att_run_assign; /* name = expression */
 att_statement att_run_show;   /* statements.c */
@@ -37,7 +37,7 @@ att_statement att_run_compare; /* compare.c */
 
 /* What a line is, if not text: NULL for text, which has been checked not to be a statement gone
  * wrong. */
-att_status att_sheet_line_statement(att_interpreter *worker, const att_sheet_line *line,
+att_status att_sheet_line_statement(att_interpreter *interpreter, const att_sheet_line *line,
                                     att_statement **out);
 
 /* att_sheet_read() with another limit on the bytes that the trace may take: for tests and fuzzing.
@@ -47,7 +47,7 @@ att_status att_sheet_read_limited(att_sheet **out, const char *text, size_t leng
                                   att_error *err);
 
 /* Ends the statement: adds its step, with what was written and the note after it. */
-att_status att_interpreter_add_step(att_interpreter *worker, const att_parser *parser,
+att_status att_interpreter_add_step(att_interpreter *interpreter, const att_parser *parser,
                                     const att_trace_step *step);
 
 #endif

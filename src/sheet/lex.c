@@ -1,6 +1,7 @@
 /* The lexer; see lex.h. */
 #include "sheet/lex.h"
 
+#include "base/minmax.h"
 #include "text/utf8.h"
 
 #include <math.h>
@@ -253,7 +254,7 @@ static att_status lex_string(att_lexer *lexer, att_token *token)
 static att_status lex_sign(att_lexer *lexer, att_token *token)
 {
     const char *text = lexer->source->text + lexer->at;
-    for (size_t i = 0; i < sizeof signs / sizeof *signs; i++) {
+    for (size_t i = 0; i < ATT_COUNT(signs); i++) {
         size_t length = strlen(signs[i].text);
         if (strncmp(text, signs[i].text, length) == 0) {
             take(lexer, token, signs[i].kind, length, length == 2 ? 2 : 1);
@@ -262,7 +263,7 @@ static att_status lex_sign(att_lexer *lexer, att_token *token)
     }
     uint32_t code;
     size_t bytes = peek_code(lexer, 0, &code);
-    for (size_t i = 0; i < sizeof lookalikes / sizeof *lookalikes; i++)
+    for (size_t i = 0; i < ATT_COUNT(lookalikes); i++)
         if (code == lookalikes[i].code)
             return fail_here(lexer, "unexpected character '%.*s': %s", (int)bytes, text,
                              lookalikes[i].instead);

@@ -10,8 +10,8 @@
 
 static bool fits(int64_t rows, int64_t cols)
 {
-    int64_t most = rows == 0 || cols == 0 ? MAX_EMPTY_DIMENSION : MAX_DIMENSION;
-    return rows >= 0 && cols >= 0 && rows <= most && cols <= most;
+    int64_t max = rows == 0 || cols == 0 ? MAX_EMPTY_DIMENSION : MAX_DIMENSION;
+    return rows >= 0 && cols >= 0 && rows <= max && cols <= max;
 }
 
 att_matrix *att_matrix_new(att_arena *arena, int64_t rows, int64_t cols)
@@ -127,9 +127,9 @@ att_matrix *att_matrix_select(att_arena *arena, const att_matrix *from, const in
                 mask[i * to->cols + j] = from->allowed[at];
         }
     }
-    bool labelled = choose_labels(arena, from->row_labels, rows, row_count, &to->row_labels) &&
-                    choose_labels(arena, from->col_labels, cols, col_count, &to->col_labels);
-    return labelled ? to : NULL;
+    bool labeled = choose_labels(arena, from->row_labels, rows, row_count, &to->row_labels) &&
+                   choose_labels(arena, from->col_labels, cols, col_count, &to->col_labels);
+    return labeled ? to : NULL;
 }
 
 /* ---- Joining */

@@ -1,6 +1,7 @@
 /* Expressions by precedence: sums, products, signs, powers, what follows an operand, operands. */
 #include "sheet/parse.h"
 
+#include "base/minmax.h"
 #include "sheet/function.h"
 
 #include <stdio.h>
@@ -27,7 +28,7 @@ static const struct operator_row {
 
 static const struct operator_row *operator_of(att_token_kind token)
 {
-    for (size_t i = 0; i < sizeof operators / sizeof *operators; i++)
+    for (size_t i = 0; i < ATT_COUNT(operators); i++)
         if (operators[i].token == token)
             return &operators[i];
     return NULL;
@@ -307,7 +308,7 @@ static const struct operand_row {
 
 static att_status parse_operand(att_parser *parser, att_expr **out)
 {
-    for (size_t i = 0; i < sizeof operands / sizeof *operands; i++)
+    for (size_t i = 0; i < ATT_COUNT(operands); i++)
         if (att_parser_at(parser, operands[i].token))
             return operands[i].parse(parser, out);
     return att_parser_expected(parser, "a number, a name or a bracket");

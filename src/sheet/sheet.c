@@ -18,14 +18,14 @@
 
 /* ---- Steps */
 
-static att_status push_step(att_interpreter *worker, const att_trace_step *step)
+static att_status push_step(att_interpreter *interpreter, const att_trace_step *step)
 {
-    att_sheet *sheet = worker->sheet;
+    att_sheet *sheet = interpreter->sheet;
     if (sheet->step_count == sheet->step_capacity) {
         size_t room = sheet->step_capacity ? sheet->step_capacity * 2 : 16;
         att_trace_step *steps = att_arena_alloc(&sheet->arena, room, sizeof *steps);
         if (!steps)
-            return att_fail_memory(worker->scope.err);
+            return att_fail_memory(interpreter->scope.err);
         if (sheet->step_count > 0)
             memcpy(steps, sheet->steps, sheet->step_count * sizeof *steps);
         sheet->steps = steps;
@@ -35,19 +35,19 @@ static att_status push_step(att_interpreter *worker, const att_trace_step *step)
     return ATT_OK;
 }
 
-att_status att_interpreter_add_step(att_interpreter *worker, const att_parser *parser,
+att_status att_interpreter_add_step(att_interpreter *interpreter, const att_parser *parser,
                                     const att_trace_step *step)
 {
     att_trace_step full = *step;
-    size_t begin = worker->statement;
+    size_t begin = interpreter->statement;
     size_t end = parser->last.offset + parser->last.length;
-    full.line = worker->source.anchor_line;
+    full.line = interpreter->source.anchor_line;
     full.comment = parser->lexer.comment;
-    full.source =
-        att_arena_strndup(&worker->sheet->arena, worker->source.text + begin, end - begin);
+    full.source = att_arena_strndup(&interpreter->sheet->arena, interpreter->source.text + begin,
+                                    end - begin);
     if (!full.source)
-        return att_fail_memory(worker->scope.err);
-    return push_step(worker, &full);
+        return att_fail_memory(interpreter->scope.err);
+    return push_step(interpreter, &full);
 }
 
 /* ---- Lines */
@@ -58,12 +58,12 @@ static bool blank(char c)
 }
 
 /* The line at `offset`, trimmed; *next is where the one after it starts. */
-static att_sheet_line read_line(const att_interpreter *worker, size_t offset, int number,
+static att_sheet_line read_line(const att_interpreter *interpreter, size_t offset, int number,
                                 size_t *next)
 {
-    const char *text = worker->source.text;
-    const char *newline = memchr(text + offset, '\n', worker->source.length - offset);
-    size_t end = newline ? (size_t)(newline - text) : worker->source.length;
+    const char *text = interpreter->source.text;
+    const char *newline = memchr(text + offset, '\n', interpreter->source.length - offset);
+    size_t end = newline ? (size_t)(newline - text) : interpreter->source.length;
     *next = newline ? end + 1 : end;
     size_t begin = offset;
     while (begin < end && blank(text[begin]))
@@ -73,23 +73,23 @@ static att_sheet_line read_line(const att_interpreter *worker, size_t offset, in
     return (att_sheet_line){ text + begin, begin, end - begin, number, (int)(begin - offset) + 1 };
 }
 
-static att_status end_paragraph(att_interpreter *worker)
+static att_status end_paragraph(att_interpreter *interpreter)
 {
-    if (worker->paragraph_line == 0)
+    if (interpreter->paragraph_line == 0)
         return ATT_OK;
-    const char *text =
-        att_arena_strndup(&worker->sheet->arena, worker->paragraph.data, worker->paragraph.length);
+    const char *text = att_arena_strndup(&interpreter->sheet->arena, interpreter->paragraph.data,
+                                         interpreter->paragraph.length);
     if (!text)
-        return att_fail_memory(worker->scope.err);
+        return att_fail_memory(interpreter->scope.err);
     const att_trace_step step = {
-        .kind = ATT_STEP_PROSE, .line = worker->paragraph_line, .source = text, .text = text
+        .kind = ATT_STEP_PROSE, .line = interpreter->paragraph_line, .source = text, .text = text
     };
-    worker->paragraph_line = 0;
-    att_string_free(&worker->paragraph);
-    return push_step(worker, &step);
+    interpreter->paragraph_line = 0;
+    att_string_free(&interpreter->paragraph);
+    return push_step(interpreter, &step);
 }
 
-static att_status add_prose(att_interpreter *worker, const att_sheet_line *line)
+static att_status add_prose(att_interpreter *interpreter, const att_sheet_line *line)
 {
     const char *text = line->text;
     size_t length = line->length;
@@ -97,16 +97,16 @@ static att_status add_prose(att_interpreter *worker, const att_sheet_line *line)
         text++;
         length--;
     }
-    if (worker->paragraph_line == 0)
-        worker->paragraph_line = line->number;
-    else if (att_string_append(&worker->paragraph, "\n", 1) != ATT_OK)
-        return att_fail_memory(worker->scope.err);
-    if (att_string_append(&worker->paragraph, text, length) != ATT_OK)
-        return att_fail_memory(worker->scope.err);
+    if (interpreter->paragraph_line == 0)
+        interpreter->paragraph_line = line->number;
+    else if (att_string_append(&interpreter->paragraph, "\n", 1) != ATT_OK)
+        return att_fail_memory(interpreter->scope.err);
+    if (att_string_append(&interpreter->paragraph, text, length) != ATT_OK)
+        return att_fail_memory(interpreter->scope.err);
     return ATT_OK;
 }
 
-static att_status add_heading(att_interpreter *worker, const att_sheet_line *line)
+static att_status add_heading(att_interpreter *interpreter, const att_sheet_line *line)
 {
     size_t level = 0;
     while (level < line->length && line->text[level] == '#')
@@ -115,74 +115,76 @@ static att_status add_heading(att_interpreter *worker, const att_sheet_line *lin
     while (begin < line->length && blank(line->text[begin]))
         begin++;
     if (level > 3 || begin == line->length)
-        return att_sheet_source_fail(&worker->source, worker->scope.err, line->number, line->column,
-                                     "a heading is one to three '#' and a text");
+        return att_sheet_source_fail(&interpreter->source, interpreter->scope.err, line->number,
+                                     line->column, "a heading is one to three '#' and a text");
     const char *text =
-        att_arena_strndup(&worker->sheet->arena, line->text + begin, line->length - begin);
+        att_arena_strndup(&interpreter->sheet->arena, line->text + begin, line->length - begin);
     if (!text)
-        return att_fail_memory(worker->scope.err);
+        return att_fail_memory(interpreter->scope.err);
     const att_trace_step step = { .kind = ATT_STEP_HEADING,
                                   .line = line->number,
                                   .source = text,
                                   .text = text,
                                   .level = (int)level };
-    return push_step(worker, &step);
+    return push_step(interpreter, &step);
 }
 
 /* Carries a statement out; it may go on over several lines. */
-static att_status run_statement(att_interpreter *worker, const att_sheet_line *line,
+static att_status run_statement(att_interpreter *interpreter, const att_sheet_line *line,
                                 att_statement *run, size_t *next, int *number)
 {
     att_parser parser;
-    ATT_TRY(end_paragraph(worker));
-    ATT_TRY(att_parser_start(&parser, &worker->source, &worker->sheet->arena, worker->scope.err,
-                             line->offset, line->number, line->column));
-    parser.nodes_left = worker->nodes_left;
-    worker->statement = line->offset;
+    ATT_TRY(end_paragraph(interpreter));
+    ATT_TRY(att_parser_start(&parser, &interpreter->source, &interpreter->sheet->arena,
+                             interpreter->scope.err, line->offset, line->number, line->column));
+    parser.nodes_left = interpreter->nodes_left;
+    interpreter->statement = line->offset;
     if (run != att_run_assign)
         ATT_TRY(att_parser_take(&parser));
-    ATT_TRY(run(worker, &parser));
-    worker->nodes_left = parser.nodes_left;
-    *next = parser.lexer.at < worker->source.length ? parser.lexer.at + 1 : parser.lexer.at;
+    ATT_TRY(run(interpreter, &parser));
+    interpreter->nodes_left = parser.nodes_left;
+    *next = parser.lexer.at < interpreter->source.length ? parser.lexer.at + 1 : parser.lexer.at;
     *number = parser.lexer.line + 1;
     return ATT_OK;
 }
 
 /* One line, or the statement that starts with it. */
-static att_status run_line(att_interpreter *worker, size_t *offset, int *number)
+static att_status run_line(att_interpreter *interpreter, size_t *offset, int *number)
 {
     size_t next;
-    att_sheet_line line = read_line(worker, *offset, *number, &next);
+    att_sheet_line line = read_line(interpreter, *offset, *number, &next);
     att_statement *run;
-    worker->source.anchor = line.offset - (size_t)(line.column - 1);
-    worker->source.anchor_line = *number;
+    interpreter->source.anchor = line.offset - (size_t)(line.column - 1);
+    interpreter->source.anchor_line = *number;
     *offset = next;
     *number += 1;
     if (line.length == 0)
-        return end_paragraph(worker);
+        return end_paragraph(interpreter);
     if (line.text[0] == '%')
         return ATT_OK;
     if (line.text[0] == '#') {
-        ATT_TRY(end_paragraph(worker));
-        return add_heading(worker, &line);
+        ATT_TRY(end_paragraph(interpreter));
+        return add_heading(interpreter, &line);
     }
-    ATT_TRY(att_sheet_line_statement(worker, &line, &run));
-    return run ? run_statement(worker, &line, run, offset, number) : add_prose(worker, &line);
+    ATT_TRY(att_sheet_line_statement(interpreter, &line, &run));
+    return run ? run_statement(interpreter, &line, run, offset, number)
+               : add_prose(interpreter, &line);
 }
 
-static att_status run_sheet(att_interpreter *worker)
+static att_status run_sheet(att_interpreter *interpreter)
 {
     size_t offset = 0;
     int number = 1;
     att_status status = ATT_OK;
-    while (status == ATT_OK && offset < worker->source.length)
-        status = run_line(worker, &offset, &number);
+    while (status == ATT_OK && offset < interpreter->source.length)
+        status = run_line(interpreter, &offset, &number);
     if (status == ATT_OK)
-        status = end_paragraph(worker);
-    if (status == ATT_NO_MEMORY && worker->sheet->arena.limit_reached)
-        return att_sheet_source_fail(&worker->source, worker->scope.err, worker->source.anchor_line,
-                                     1, "the sheet needs more memory than one may use (%zu MB)",
-                                     worker->sheet->arena.limit >> 20);
+        status = end_paragraph(interpreter);
+    if (status == ATT_NO_MEMORY && interpreter->sheet->arena.limit_reached)
+        return att_sheet_source_fail(&interpreter->source, interpreter->scope.err,
+                                     interpreter->source.anchor_line, 1,
+                                     "the sheet needs more memory than one may use (%zu MB)",
+                                     interpreter->sheet->arena.limit >> 20);
     return status;
 }
 
@@ -273,13 +275,13 @@ static att_status check_text(att_string *out, const char *bytes, size_t length, 
 static att_status read_text(att_sheet *sheet, const att_string *text, const char *folder,
                             att_error *err)
 {
-    att_interpreter worker = { .sheet = sheet, .nodes_left = ATT_MAX_NODES };
-    worker.source =
+    att_interpreter interpreter = { .sheet = sheet, .nodes_left = ATT_MAX_NODES };
+    interpreter.source =
         (att_sheet_source){ .name = sheet->name, .text = text->data, .length = text->length };
-    worker.scope =
-        (att_scope){ &sheet->arena, &worker.source, &worker.symbols, folder, err, sheet };
-    att_status status = run_sheet(&worker);
-    att_string_free(&worker.paragraph);
+    interpreter.scope =
+        (att_scope){ &sheet->arena, &interpreter.source, &interpreter.symbols, folder, err, sheet };
+    att_status status = run_sheet(&interpreter);
+    att_string_free(&interpreter.paragraph);
     return status;
 }
 

@@ -3,6 +3,7 @@
 #define _GNU_SOURCE /* memmem() */
 #include "sheet/interpreter.h"
 
+#include "base/minmax.h"
 #include "sheet/function.h"
 #include "text/utf8.h"
 
@@ -16,18 +17,18 @@ static const struct keyword {
     { "show", att_run_show },     { "compare", att_run_compare },
 };
 
-enum { KEYWORDS = sizeof keywords / sizeof *keywords };
+enum { KEYWORDS = ATT_COUNT(keywords) };
 
-static att_status fail_line(const att_interpreter *worker, const att_sheet_line *line,
+static att_status fail_line(const att_interpreter *interpreter, const att_sheet_line *line,
                             const char *format, ...) __attribute__((format(printf, 3, 4)));
 
-static att_status fail_line(const att_interpreter *worker, const att_sheet_line *line,
+static att_status fail_line(const att_interpreter *interpreter, const att_sheet_line *line,
                             const char *format, ...)
 {
     va_list args;
     va_start(args, format);
-    att_status status = att_sheet_source_vfail(&worker->source, worker->scope.err, line->number,
-                                               line->column, format, args);
+    att_status status = att_sheet_source_vfail(&interpreter->source, interpreter->scope.err,
+                                               line->number, line->column, format, args);
     va_end(args);
     return status;
 }
@@ -78,13 +79,13 @@ static const att_expr *leftmost(const att_expr *node)
 
 /* True where an expression is no accident of words: it starts with something that the sheet knows,
  * or is written in one piece like a.weights. */
-static bool is_intended_expression(const att_interpreter *worker, const att_sheet_line *line,
+static bool is_intended_expression(const att_interpreter *interpreter, const att_sheet_line *line,
                                    const att_expr *node)
 {
     const att_expr *first = leftmost(node);
     if (first->kind == ATT_EXPR_CALL && att_function_find(first->text))
         return true;
-    if (first->kind == ATT_EXPR_NAME && att_symbol_table_get(&worker->symbols, first->text))
+    if (first->kind == ATT_EXPR_NAME && att_symbol_table_get(&interpreter->symbols, first->text))
         return true;
     if (first->kind == ATT_EXPR_NUMBER)
         return true;
@@ -103,12 +104,12 @@ struct expression_trial {
 
 /* Reads the line as an expression; nothing is kept. What is longer than people write on one line is
  * not worth the trial. */
-static att_status try_expression(const att_interpreter *worker, const att_sheet_line *line,
+static att_status try_expression(const att_interpreter *interpreter, const att_sheet_line *line,
                                  struct expression_trial *out)
 {
     enum { TRIAL_NODES = 100000 };
     att_arena scratch = { 0 };
-    att_sheet_source origin = worker->source;
+    att_sheet_source origin = interpreter->source;
     origin.length = line->offset + line->length;
     att_parser parser;
     att_expr *node;
@@ -119,26 +120,26 @@ static att_status try_expression(const att_interpreter *worker, const att_sheet_
     if (status == ATT_OK)
         status = att_parse_expression(&parser, &node);
     if (status == ATT_OK) {
-        out->intended = is_intended_expression(worker, line, node);
+        out->intended = is_intended_expression(interpreter, line, node);
         out->fills_line = att_parser_at(&parser, ATT_TOKEN_END);
         out->assigned = att_parser_at(&parser, ATT_TOKEN_EQUALS);
     } else {
         out->ends_early = att_parser_at(&parser, ATT_TOKEN_END);
     }
     att_arena_free(&scratch);
-    return status == ATT_NO_MEMORY ? att_fail_memory(worker->scope.err) : ATT_OK;
+    return status == ATT_NO_MEMORY ? att_fail_memory(interpreter->scope.err) : ATT_OK;
 }
 
-static att_status reject_expression(const att_interpreter *worker, const att_sheet_line *line)
+static att_status reject_expression(const att_interpreter *interpreter, const att_sheet_line *line)
 {
     struct expression_trial expression_trial;
-    ATT_TRY(try_expression(worker, line, &expression_trial));
+    ATT_TRY(try_expression(interpreter, line, &expression_trial));
     if (expression_trial.intended && expression_trial.fills_line)
-        return fail_line(worker, line,
+        return fail_line(interpreter, line,
                          "an expression on its own: expected 'show …' to show it, 'name = …' to "
                          "keep it, or '> …' for text");
     if (expression_trial.assigned)
-        return fail_line(worker, line,
+        return fail_line(interpreter, line,
                          "only a plain name can be given a value: expected 'name = …', 'expect … = "
                          "…', or '> …' for text");
     return ATT_OK;
@@ -158,7 +159,7 @@ static att_sheet_line rest_of(const att_sheet_line *line, size_t bytes)
 }
 
 /* True where the line begins with a name or a function that the sheet knows. */
-static bool begins_known(const att_interpreter *worker, const att_sheet_line *line)
+static bool begins_known(const att_interpreter *interpreter, const att_sheet_line *line)
 {
     enum { MAX_LENGTH = 63 };
     char name[MAX_LENGTH + 1] = "";
@@ -166,13 +167,13 @@ static bool begins_known(const att_interpreter *worker, const att_sheet_line *li
     if (length == 0 || length > MAX_LENGTH)
         return false;
     memcpy(name, line->text, length);
-    return att_function_find(name) || att_symbol_table_get(&worker->symbols, name);
+    return att_function_find(name) || att_symbol_table_get(&interpreter->symbols, name);
 }
 
 /* True where what follows the word is what follows a keyword: `shwo x`, `expct error a * b`. In
  * text, words go on: "shows a matrix" is one even where the sheet has an `a`. A capital opens text
  * more often than it is a slip, so there it takes a whole claim: `Expect x = 3`. */
-static att_status is_like_statement(const att_interpreter *worker, const att_sheet_line *line,
+static att_status is_like_statement(const att_interpreter *interpreter, const att_sheet_line *line,
                                     size_t name, bool capital, bool *out)
 {
     *out = !capital && (contains(line, "=") || contains(line, "\"") || contains(line, " within "));
@@ -184,17 +185,17 @@ static att_status is_like_statement(const att_interpreter *worker, const att_she
         (word == 3 && memcmp(rest.text, "not", word) == 0))
         rest = rest_of(&rest, word);
     struct expression_trial expression_trial;
-    ATT_TRY(try_expression(worker, &rest, &expression_trial));
+    ATT_TRY(try_expression(interpreter, &rest, &expression_trial));
     *out = expression_trial.intended &&
            (expression_trial.assigned || (expression_trial.fills_line && !capital));
     if (expression_trial.ends_early && !capital && rest.length > 0)
-        *out = strchr("[{(", rest.text[0]) || begins_known(worker, &rest);
+        *out = strchr("[{(", rest.text[0]) || begins_known(interpreter, &rest);
     return ATT_OK;
 }
 
 /* `expct x = 3`: a word near a keyword before something like a statement. */
-static att_status reject_near_keyword(const att_interpreter *worker, const att_sheet_line *line,
-                                      size_t name)
+static att_status reject_near_keyword(const att_interpreter *interpreter,
+                                      const att_sheet_line *line, size_t name)
 {
     enum { MAX_LENGTH = 16 };
     bool capital = line->text[0] >= 'A' && line->text[0] <= 'Z';
@@ -211,23 +212,23 @@ static att_status reject_near_keyword(const att_interpreter *worker, const att_s
     const char *near = att_suggest(small, known, KEYWORDS);
     bool like = false;
     if (near)
-        ATT_TRY(is_like_statement(worker, line, name, capital, &like));
+        ATT_TRY(is_like_statement(interpreter, line, name, capital, &like));
     if (!like)
         return ATT_OK;
-    return fail_line(worker, line,
+    return fail_line(interpreter, line,
                      "unknown statement '%s': did you mean '%s'? (text that looks like a statement "
                      "starts with '>')",
                      word, near);
 }
 
 /* `x += 1`, `x := 2`: ways to give a value in other languages. */
-static att_status reject_operator(const att_interpreter *worker, const att_sheet_line *line,
+static att_status reject_operator(const att_interpreter *interpreter, const att_sheet_line *line,
                                   size_t name)
 {
     att_sheet_line rest = rest_of(line, name);
     if (rest.length < 2 || rest.text[1] != '=' || !strchr("+-*/^:", rest.text[0]))
         return ATT_OK;
-    return fail_line(worker, line,
+    return fail_line(interpreter, line,
                      "found '%.2s' after a name: did you mean '='? (text that looks like a "
                      "statement starts with '>')",
                      rest.text);
@@ -246,22 +247,22 @@ static bool only_numbers(const att_sheet_line *line)
     return true;
 }
 
-static att_status reject_start(const att_interpreter *worker, const att_sheet_line *line)
+static att_status reject_start(const att_interpreter *interpreter, const att_sheet_line *line)
 {
     char c = line->text[0];
     bool minus = line->length >= 3 && memcmp(line->text, "\xE2\x88\x92", 3) == 0;
     if (minus || strchr("[](){}+-*/^=;,:", c))
-        return fail_line(worker, line,
+        return fail_line(interpreter, line,
                          "a line cannot start with '%.*s': expected a statement, or '> …' for text",
                          minus ? 3 : 1, line->text);
     if (((c >= '0' && c <= '9') || c == '.') && only_numbers(line))
-        return fail_line(worker, line,
+        return fail_line(interpreter, line,
                          "numbers on their own: expected a statement, or '> …' for text (was a "
                          "matrix closed too early?)");
     return ATT_OK;
 }
 
-att_status att_sheet_line_statement(att_interpreter *worker, const att_sheet_line *line,
+att_status att_sheet_line_statement(att_interpreter *interpreter, const att_sheet_line *line,
                                     att_statement **out)
 {
     *out = NULL;
@@ -272,7 +273,7 @@ att_status att_sheet_line_statement(att_interpreter *worker, const att_sheet_lin
     if (name > 0 && is_assignment(line, name)) {
         bool load = name == strlen("load") && memcmp(line->text, "load", name) == 0;
         if (keyword || load)
-            return fail_line(worker, line, "'%s' is a keyword and cannot be a name",
+            return fail_line(interpreter, line, "'%s' is a keyword and cannot be a name",
                              keyword ? keyword->word : "load");
         *out = att_run_assign;
         return ATT_OK;
@@ -282,9 +283,9 @@ att_status att_sheet_line_statement(att_interpreter *worker, const att_sheet_lin
         return ATT_OK;
     }
     if (name > 0) {
-        ATT_TRY(reject_near_keyword(worker, line, name));
-        ATT_TRY(reject_operator(worker, line, name));
+        ATT_TRY(reject_near_keyword(interpreter, line, name));
+        ATT_TRY(reject_operator(interpreter, line, name));
     }
-    ATT_TRY(reject_start(worker, line));
-    return reject_expression(worker, line);
+    ATT_TRY(reject_start(interpreter, line));
+    return reject_expression(interpreter, line);
 }

@@ -8,39 +8,40 @@
 /* ---- Values */
 
 /* The items of a list as parts called W[1], W[2], …, which is how a step shows them. */
-static att_status list_parts(att_interpreter *worker, const att_value *list, att_trace_step *step)
+static att_status list_parts(att_interpreter *interpreter, const att_value *list,
+                             att_trace_step *step)
 {
-    att_arena *arena = &worker->sheet->arena;
+    att_arena *arena = &interpreter->sheet->arena;
     att_trace_part *parts = att_arena_alloc(arena, list->item_count, sizeof *parts);
     for (size_t i = 0; parts && i < list->item_count; i++) {
         parts[i].name = att_arena_printf(arena, "%s[%zu]", step->name ? step->name : "", i + 1);
         parts[i].value = list->items[i].matrix;
         if (!parts[i].name)
-            return att_fail_memory(worker->scope.err);
+            return att_fail_memory(interpreter->scope.err);
     }
     step->parts = parts;
     step->part_count = list->item_count;
-    return parts ? ATT_OK : att_fail_memory(worker->scope.err);
+    return parts ? ATT_OK : att_fail_memory(interpreter->scope.err);
 }
 
 /* Adds the step that shows a value. The parts of a record are shown where it is made, not again
  * where it is only named. */
-static att_status add_value(att_interpreter *worker, const att_parser *parser, const char *name,
-                            const att_expr *formula, const att_value *value)
+static att_status add_value(att_interpreter *interpreter, const att_parser *parser,
+                            const char *name, const att_expr *formula, const att_value *value)
 {
     att_trace_step step = {
         .kind = ATT_STEP_VALUE, .name = name, .formula = formula, .value = value->matrix
     };
     if (value->kind == ATT_VALUE_LIST) {
-        ATT_TRY(list_parts(worker, value, &step));
+        ATT_TRY(list_parts(interpreter, value, &step));
     } else if (value->kind == ATT_VALUE_RECORD && formula->kind == ATT_EXPR_CALL) {
         step.parts = value->parts;
         step.part_count = value->part_count;
     }
-    return att_interpreter_add_step(worker, parser, &step);
+    return att_interpreter_add_step(interpreter, parser, &step);
 }
 
-att_status att_run_assign(att_interpreter *worker, att_parser *parser)
+att_status att_run_assign(att_interpreter *interpreter, att_parser *parser)
 {
     const char *name;
     att_expr *formula;
@@ -52,22 +53,22 @@ att_status att_run_assign(att_interpreter *worker, att_parser *parser)
                                        "with 'expect … = …'");
     ATT_TRY(att_parse_expression(parser, &formula));
     ATT_TRY(att_parser_end(parser));
-    ATT_TRY(att_eval(&worker->scope, formula, &value));
-    ATT_TRY(add_value(worker, parser, name, formula, &value));
-    if (!att_symbol_table_set(&worker->symbols, &worker->sheet->arena, name, &value,
-                              worker->sheet->step_count - 1))
-        return att_fail_memory(worker->scope.err);
+    ATT_TRY(att_eval(&interpreter->scope, formula, &value));
+    ATT_TRY(add_value(interpreter, parser, name, formula, &value));
+    if (!att_symbol_table_set(&interpreter->symbols, &interpreter->sheet->arena, name, &value,
+                              interpreter->sheet->step_count - 1))
+        return att_fail_memory(interpreter->scope.err);
     return ATT_OK;
 }
 
-att_status att_run_show(att_interpreter *worker, att_parser *parser)
+att_status att_run_show(att_interpreter *interpreter, att_parser *parser)
 {
     att_expr *formula;
     att_value value;
     ATT_TRY(att_parse_expression(parser, &formula));
     ATT_TRY(att_parser_end(parser));
-    ATT_TRY(att_eval(&worker->scope, formula, &value));
-    return add_value(worker, parser, NULL, formula, &value);
+    ATT_TRY(att_eval(&interpreter->scope, formula, &value));
+    return add_value(interpreter, parser, NULL, formula, &value);
 }
 
 /* ---- Plots */
@@ -79,65 +80,68 @@ struct panels {
     bool list; /* the items of a list, not the heads of an attention */
 };
 
-static att_status add_panel(att_interpreter *worker, struct panels *panels, size_t most,
+static att_status add_panel(att_interpreter *interpreter, struct panels *panels, size_t max,
                             const att_matrix *matrix)
 {
     if (!panels->items)
-        panels->items = att_arena_alloc(&worker->sheet->arena, most, sizeof *panels->items);
+        panels->items = att_arena_alloc(&interpreter->sheet->arena, max, sizeof *panels->items);
     if (!panels->items)
-        return att_fail_memory(worker->scope.err);
+        return att_fail_memory(interpreter->scope.err);
     panels->items[panels->count++] = matrix;
     return ATT_OK;
 }
 
 /* The parts of that name, of every head. */
-static att_status read_parts(att_interpreter *worker, const att_value *record, const char *name,
-                             struct panels *panels)
+static att_status read_parts(att_interpreter *interpreter, const att_value *record,
+                             const char *name, struct panels *panels)
 {
     for (size_t i = 0; i < record->part_count; i++)
         if (strcmp(record->parts[i].name, name) == 0)
-            ATT_TRY(add_panel(worker, panels, record->part_count, record->parts[i].value));
+            ATT_TRY(add_panel(interpreter, panels, record->part_count, record->parts[i].value));
     return ATT_OK;
 }
 
 /* a.weights of several heads, which has no value of its own but can be drawn. */
-static att_status read_field(att_interpreter *worker, const att_expr *node, struct panels *panels)
+static att_status read_field(att_interpreter *interpreter, const att_expr *node,
+                             struct panels *panels)
 {
     att_value record;
     if (node->kind != ATT_EXPR_FIELD)
         return ATT_OK;
-    ATT_TRY(att_eval(&worker->scope, node->child[0], &record));
-    return record.kind == ATT_VALUE_RECORD ? read_parts(worker, &record, node->text, panels)
+    ATT_TRY(att_eval(&interpreter->scope, node->child[0], &record));
+    return record.kind == ATT_VALUE_RECORD ? read_parts(interpreter, &record, node->text, panels)
                                            : ATT_OK;
 }
 
 /* Of a record its weights, of a list its items, of a matrix itself. */
-static att_status read_panels(att_interpreter *worker, const att_expr *node, struct panels *panels)
+static att_status read_panels(att_interpreter *interpreter, const att_expr *node,
+                              struct panels *panels)
 {
     att_value value;
-    ATT_TRY(read_field(worker, node, panels));
+    ATT_TRY(read_field(interpreter, node, panels));
     if (panels->count > 0)
         return ATT_OK;
-    ATT_TRY(att_eval(&worker->scope, node, &value));
+    ATT_TRY(att_eval(&interpreter->scope, node, &value));
     if (value.kind == ATT_VALUE_RECORD)
-        ATT_TRY(read_parts(worker, &value, "weights", panels));
+        ATT_TRY(read_parts(interpreter, &value, "weights", panels));
     panels->list = value.kind == ATT_VALUE_LIST;
     for (size_t i = 0; panels->list && i < value.item_count; i++)
-        ATT_TRY(add_panel(worker, panels, value.item_count, value.items[i].matrix));
-    return panels->count > 0 ? ATT_OK : add_panel(worker, panels, 1, value.matrix);
+        ATT_TRY(add_panel(interpreter, panels, value.item_count, value.items[i].matrix));
+    return panels->count > 0 ? ATT_OK : add_panel(interpreter, panels, 1, value.matrix);
 }
 
-static att_status check_panels(att_interpreter *worker, const att_expr *node,
+static att_status check_panels(att_interpreter *interpreter, const att_expr *node,
                                const struct panels *panels)
 {
     const att_matrix *first = panels->items[0];
     if (first->rows == 0 || first->cols == 0)
-        return att_scope_fail(&worker->scope, node, "there is nothing to plot: it is %lld × %lld",
-                              (long long)first->rows, (long long)first->cols);
+        return att_scope_fail(&interpreter->scope, node,
+                              "there is nothing to plot: it is %lld × %lld", (long long)first->rows,
+                              (long long)first->cols);
     for (size_t p = 1; p < panels->count; p++) {
         const att_matrix *other = panels->items[p];
         if (other->rows != first->rows || other->cols != first->cols)
-            return att_scope_fail(&worker->scope, node,
+            return att_scope_fail(&interpreter->scope, node,
                                   "the maps side by side must have the same shape: the first is "
                                   "%lld × %lld, number %zu is %lld × %lld",
                                   (long long)first->rows, (long long)first->cols, p + 1,
@@ -219,15 +223,15 @@ static bool fill_map(att_arena *arena, att_map *map, const struct panels *panels
            full_labels(arena, panels->items[0]->col_labels, map->keys, &map->key_labels);
 }
 
-static att_status add_map(att_interpreter *worker, const att_map *map)
+static att_status add_map(att_interpreter *interpreter, const att_map *map)
 {
-    att_sheet *sheet = worker->sheet;
+    att_sheet *sheet = interpreter->sheet;
     bool full = (sheet->map_count & (sheet->map_count - 1)) == 0; /* room is a power of two */
     if (full) {
         size_t room = sheet->map_count ? sheet->map_count * 2 : 1;
         const att_map **maps = att_arena_alloc(&sheet->arena, room, sizeof *maps);
         if (!maps)
-            return att_fail_memory(worker->scope.err);
+            return att_fail_memory(interpreter->scope.err);
         if (sheet->map_count > 0)
             memcpy(maps, sheet->maps, sheet->map_count * sizeof *maps);
         sheet->maps = maps;
@@ -236,7 +240,7 @@ static att_status add_map(att_interpreter *worker, const att_map *map)
     return ATT_OK;
 }
 
-att_status att_run_plot(att_interpreter *worker, att_parser *parser)
+att_status att_run_plot(att_interpreter *interpreter, att_parser *parser)
 {
     att_expr *formula;
     const char *title = NULL;
@@ -245,21 +249,21 @@ att_status att_run_plot(att_interpreter *worker, att_parser *parser)
     if (att_parser_at(parser, ATT_TOKEN_STRING))
         ATT_TRY(att_parser_string(parser, "a title", &title));
     ATT_TRY(att_parser_end(parser));
-    ATT_TRY(read_panels(worker, formula, &panels));
-    ATT_TRY(check_panels(worker, formula, &panels));
-    att_map *map = att_arena_alloc(&worker->sheet->arena, 1, sizeof *map);
+    ATT_TRY(read_panels(interpreter, formula, &panels));
+    ATT_TRY(check_panels(interpreter, formula, &panels));
+    att_map *map = att_arena_alloc(&interpreter->sheet->arena, 1, sizeof *map);
     if (!map)
-        return att_fail_memory(worker->scope.err);
+        return att_fail_memory(interpreter->scope.err);
     *map = (att_map){ .title = title,
                       .panels = (int64_t)panels.count,
                       .queries = panels.items[0]->rows,
                       .keys = panels.items[0]->cols };
-    att_arena *arena = &worker->sheet->arena;
+    att_arena *arena = &interpreter->sheet->arena;
     if (!fill_map(arena, map, &panels) || !name_panels(arena, map, formula, panels.list))
-        return att_fail_memory(worker->scope.err);
-    ATT_TRY(add_map(worker, map));
+        return att_fail_memory(interpreter->scope.err);
+    ATT_TRY(add_map(interpreter, map));
     const att_trace_step step = { .kind = ATT_STEP_PLOT, .formula = formula, .map = map };
-    return att_interpreter_add_step(worker, parser, &step);
+    return att_interpreter_add_step(interpreter, parser, &step);
 }
 
 /* ---- Labels */
@@ -315,7 +319,7 @@ static att_status parse_sides(att_parser *parser, struct labels *rows, struct la
     return att_parser_end(parser);
 }
 
-static att_status check_count(const att_interpreter *worker, const struct labels *labels,
+static att_status check_count(const att_interpreter *interpreter, const struct labels *labels,
                               const char *name, int64_t count, bool of_rows, int64_t others)
 {
     if (labels->count == 0 || (int64_t)labels->count == count)
@@ -324,15 +328,15 @@ static att_status check_count(const att_interpreter *worker, const struct labels
                            ? " (columns are labelled with 'label … cols …')"
                            : "";
     const char *unit = of_rows ? "row" : "column";
-    return att_sheet_source_fail(&worker->source, worker->scope.err, labels->start.line,
+    return att_sheet_source_fail(&interpreter->source, interpreter->scope.err, labels->start.line,
                                  labels->start.column, "%s has %lld %s%s, found %zu label%s%s",
                                  name, (long long)count, unit, count == 1 ? "" : "s", labels->count,
                                  labels->count == 1 ? "" : "s", hint);
 }
 
 /* The row of the name to label, whose value must be a matrix. */
-static att_status find_labeled_value(att_interpreter *worker, att_parser *parser, const char **name,
-                                     att_symbol **out)
+static att_status find_labeled_value(att_interpreter *interpreter, att_parser *parser,
+                                     const char **name, att_symbol **out)
 {
     const att_token at = parser->token;
     ATT_TRY(att_parser_name(parser, "the name of a matrix to label", name));
@@ -343,29 +347,31 @@ static att_status find_labeled_value(att_interpreter *worker, att_parser *parser
                             .end_line = at.line,
                             .end_column = at.end_column };
     const att_matrix *matrix;
-    ATT_TRY(att_eval_matrix(&worker->scope, &node, &matrix));
-    *out = att_symbol_table_get(&worker->symbols, *name);
+    ATT_TRY(att_eval_matrix(&interpreter->scope, &node, &matrix));
+    *out = att_symbol_table_get(&interpreter->symbols, *name);
     return *out ? ATT_OK
-                : att_scope_fail(&worker->scope, &node, "'%s' is not a name of this sheet", *name);
+                : att_scope_fail(&interpreter->scope, &node, "'%s' is not a name of this sheet",
+                                 *name);
 }
 
-att_status att_run_label(att_interpreter *worker, att_parser *parser)
+att_status att_run_label(att_interpreter *interpreter, att_parser *parser)
 {
     const char *name;
     att_symbol *target;
     struct labels rows = { 0 };
     struct labels cols = { 0 };
-    ATT_TRY(find_labeled_value(worker, parser, &name, &target));
+    ATT_TRY(find_labeled_value(interpreter, parser, &name, &target));
     ATT_TRY(parse_sides(parser, &rows, &cols));
     const att_matrix *matrix = target->value.matrix;
-    ATT_TRY(check_count(worker, &rows, name, matrix->rows, true, matrix->cols));
-    ATT_TRY(check_count(worker, &cols, name, matrix->cols, false, matrix->rows));
-    const att_matrix *labelled = att_matrix_with_labels(
-        &worker->sheet->arena, matrix, rows.count ? rows.items : matrix->row_labels,
+    ATT_TRY(check_count(interpreter, &rows, name, matrix->rows, true, matrix->cols));
+    ATT_TRY(check_count(interpreter, &cols, name, matrix->cols, false, matrix->rows));
+    const att_matrix *labeled = att_matrix_with_labels(
+        &interpreter->sheet->arena, matrix, rows.count ? rows.items : matrix->row_labels,
         cols.count ? cols.items : matrix->col_labels);
-    if (!labelled)
-        return att_fail_memory(worker->scope.err);
-    target->value.matrix = labelled;
-    worker->sheet->steps[target->step].value = labelled; /* shown with its labels from the start */
+    if (!labeled)
+        return att_fail_memory(interpreter->scope.err);
+    target->value.matrix = labeled;
+    interpreter->sheet->steps[target->step].value =
+        labeled; /* shown with its labels from the start */
     return ATT_OK;
 }

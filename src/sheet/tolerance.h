@@ -16,19 +16,21 @@ typedef struct att_tolerance {
 void att_check_set_rule(att_check *check, const att_tolerance *nearness);
 
 /* within T | to N digits | to N decimals | as printed | nothing. */
-att_status att_parse_tolerance(att_interpreter *worker, att_parser *parser, att_tolerance *out);
+att_status att_parse_tolerance(att_interpreter *interpreter, att_parser *parser,
+                               att_tolerance *out);
 
 /* For `as printed`: reads how many digits each number of `written` has. */
-att_status att_tolerance_read_printed(att_interpreter *worker, const att_expr *written,
+att_status att_tolerance_read_printed(att_interpreter *interpreter, const att_expr *written,
                                       att_tolerance *nearness);
 
 /* Compares check->found with check->wanted by the rule and fills in the rest of the check. A single
  * wanted number stands for a matrix of it. Different shapes fail both ways: `expect not` is about
  * numbers, and must not pass by accident. */
-att_status att_check_compare(att_interpreter *worker, att_check *check, att_tolerance *nearness);
+att_status att_check_compare(att_interpreter *interpreter, att_check *check,
+                             att_tolerance *nearness);
 
 /* Ends a statement that checks something: counts it and adds its step. */
-att_status att_interpreter_add_check(att_interpreter *worker, const att_parser *parser,
+att_status att_interpreter_add_check(att_interpreter *interpreter, const att_parser *parser,
                                      const att_check *check);
 
 #endif

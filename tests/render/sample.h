@@ -38,7 +38,7 @@ typedef struct sample {
     att_sheet sheet;
     att_trace_step steps[20];
     att_trace_part parts[6];
-    att_calculation workings[2];
+    att_calculation calculations[2];
     att_check checks[5];
 } sample;
 
@@ -62,9 +62,9 @@ static const att_expr *element(sample *s, const char *name, int row, int col)
 
 static void add_parts(sample *s)
 {
-    s->workings[0] = (att_calculation){ element(s, "e", 1, 1), formula(s, "0.4 * 0.1 + 0.5 * 0.2"),
-                                        &scalar_value, 1 };
-    s->workings[1] =
+    s->calculations[0] = (att_calculation){ element(s, "e", 1, 1),
+                                            formula(s, "0.4 * 0.1 + 0.5 * 0.2"), &scalar_value, 1 };
+    s->calculations[1] =
         (att_calculation){ element(s, "e", 2, 1), formula(s, "0.4 * -0.6"), &scalar_value, 2 };
     s->parts[0] =
         (att_trace_part){ "q", 0, "the queries", formula(s, "s"), &output_value, NULL, 0 };
@@ -73,7 +73,7 @@ static void add_parts(sample *s)
                                     "one score per query & key",
                                     formula(s, "q * k' / sqrt(d_k)"),
                                     &scores_value,
-                                    s->workings,
+                                    s->calculations,
                                     2 };
     s->parts[2] = (att_trace_part){ "output",      0,    "added up", formula(s, "weights * v"),
                                     &output_value, NULL, 0 };

@@ -5,6 +5,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 
+#include "base/minmax.h"
 #include "render/formula.h"
 #include "render/xml_check.h"
 #include "sheet/function.h"
@@ -88,7 +89,7 @@ static const struct {
 static void each_notation_shows_the_formula_with_as_few_parentheses_as_it_needs(void **state)
 {
     (void)state;
-    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    for (size_t i = 0; i < ATT_COUNT(cases); i++) {
         const att_expr *expr = att_formula(&arena, cases[i].written);
         assert_non_null(expr);
         assert_shown(expr, &att_notation_unicode, cases[i].unicode);
@@ -101,7 +102,7 @@ static void each_notation_shows_the_formula_with_as_few_parentheses_as_it_needs(
 static void the_ascii_notation_reads_back_as_the_same_formula(void **state)
 {
     (void)state;
-    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    for (size_t i = 0; i < ATT_COUNT(cases); i++) {
         if (strstr(cases[i].ascii, "...") || strchr(cases[i].ascii, '|'))
             continue; /* abbreviated, or in signs that are only for reading */
         const att_expr *again = att_formula(&arena, cases[i].ascii);
@@ -113,7 +114,7 @@ static void the_ascii_notation_reads_back_as_the_same_formula(void **state)
 static void mathml_is_well_formed_for_every_formula(void **state)
 {
     (void)state;
-    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    for (size_t i = 0; i < ATT_COUNT(cases); i++) {
         att_string text = { 0 };
         att_writer out = att_writer_on(&text);
         att_put(&out, "<math><mrow>");

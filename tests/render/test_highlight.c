@@ -23,10 +23,10 @@ static const att_highlight sample = { .title = "unit <7>",
                                       .underlined = marked,
                                       .max_value = 1 };
 
-static att_string text_of(const att_highlight *coloured, att_render_options options)
+static att_string text_of(const att_highlight *highlight, att_render_options options)
 {
     att_string text = { 0 };
-    assert_int_equal(att_highlight_text(&text, coloured, &options, NULL), ATT_OK);
+    assert_int_equal(att_highlight_text(&text, highlight, &options, NULL), ATT_OK);
     return text;
 }
 
@@ -61,10 +61,10 @@ static void ascii_draws_with_nothing_else(void **state)
 {
     (void)state;
     static const char *const plain[] = { "a", "\t", "\n" };
-    const att_highlight coloured = { .count = 3,
-                                     .tokens = plain,
-                                     .values = (double[]){ 1, 0, -1 } };
-    att_string text = text_of(&coloured, (att_render_options){ .ascii = true });
+    const att_highlight highlight = { .count = 3,
+                                      .tokens = plain,
+                                      .values = (double[]){ 1, 0, -1 } };
+    att_string text = text_of(&highlight, (att_render_options){ .ascii = true });
     assert_string_equal(text.data, "a>      $\n@+++++++\n-1  ..::-==++*##%%@ 1\n");
     att_string_free(&text);
 }
@@ -94,8 +94,8 @@ static void the_end_of_a_line_of_dos_is_one_end(void **state)
 {
     (void)state;
     static const char *const dos[] = { "a", "\r\n" };
-    const att_highlight coloured = { .count = 2, .tokens = dos, .values = (double[]){ 1, 0 } };
-    att_string text = text_of(&coloured, (att_render_options){ 0 });
+    const att_highlight highlight = { .count = 2, .tokens = dos, .values = (double[]){ 1, 0 } };
+    att_string text = text_of(&highlight, (att_render_options){ 0 });
     assert_string_equal(text.data, "a↵\n█▁\n0 ▁▁▂▂▃▃▄▄▅▅▆▆▇▇██ 1\n");
     att_string_free(&text);
 }
@@ -104,8 +104,8 @@ static void one_colour_is_told_to_the_terminal_once(void **state)
 {
     (void)state;
     static const char *const same[] = { "a", "b", "c" };
-    const att_highlight coloured = { .count = 3, .tokens = same, .values = (double[]){ 1, 1, 1 } };
-    att_string text = text_of(&coloured, (att_render_options){ .color = ATT_COLOR_256 });
+    const att_highlight highlight = { .count = 3, .tokens = same, .values = (double[]){ 1, 1, 1 } };
+    att_string text = text_of(&highlight, (att_render_options){ .color = ATT_COLOR_256 });
     assert_holds(&text, "mabc\033[0m\n");
     att_string_free(&text);
 }
@@ -114,8 +114,8 @@ static void what_a_user_wrote_cannot_speak_to_the_terminal(void **state)
 {
     (void)state;
     static const char *const bad[] = { "\033", "[2J", "\xff" };
-    const att_highlight coloured = { .count = 3, .tokens = bad, .values = (double[]){ 0, 0, 0 } };
-    att_string text = text_of(&coloured, (att_render_options){ 0 });
+    const att_highlight highlight = { .count = 3, .tokens = bad, .values = (double[]){ 0, 0, 0 } };
+    att_string text = text_of(&highlight, (att_render_options){ 0 });
     assert_null(strchr(text.data, '\033'));
     assert_holds(&text, "\xEF\xBF\xBD[2J\xEF\xBF\xBD\n");
     att_string_free(&text);
@@ -146,9 +146,9 @@ static void assert_lines(const char *text, int columns, const char *const *lines
 {
     att_arena arena = { 0 };
     att_glyphs glyphs;
-    const att_highlight coloured = { .count = 1, .tokens = &text, .values = (double[]){ 0 } };
+    const att_highlight highlight = { .count = 1, .tokens = &text, .values = (double[]){ 0 } };
     char found[200];
-    assert_true(att_glyphs_lay_out(&glyphs, &coloured, columns, &arena));
+    assert_true(att_glyphs_lay_out(&glyphs, &highlight, columns, &arena));
     assert_int_equal(glyphs.line_count, count_of);
     for (int64_t i = 0; i < count_of; i++) {
         line_text(found, &glyphs, i);
@@ -181,11 +181,11 @@ static void no_line_of_a_long_text_is_wider_than_asked(void **state)
     double zeros[COUNT] = { 0 };
     for (int i = 0; i < COUNT; i++)
         all[i] = words[(i * 7 + i / 9) % 10];
-    const att_highlight coloured = { .count = COUNT, .tokens = all, .values = zeros };
+    const att_highlight highlight = { .count = COUNT, .tokens = all, .values = zeros };
     for (int columns = 8; columns < 60; columns += 3) {
         att_arena arena = { 0 };
         att_glyphs glyphs;
-        assert_true(att_glyphs_lay_out(&glyphs, &coloured, columns, &arena));
+        assert_true(att_glyphs_lay_out(&glyphs, &highlight, columns, &arena));
         int64_t next = 0;
         for (int64_t i = 0; i < glyphs.line_count; i++) {
             const att_glyph *last = &glyphs.all[glyphs.lines[i].end - 1];
@@ -204,11 +204,11 @@ static void the_drawing_has_a_background_for_each_run_of_one_colour(void **state
 {
     (void)state;
     static const char *const same[] = { "a", "b", " ", "&", "\n" };
-    const att_highlight coloured = { .count = 5,
-                                     .tokens = same,
-                                     .values = (double[]){ 1, 1, 1, 0, 0 } };
+    const att_highlight highlight = { .count = 5,
+                                      .tokens = same,
+                                      .values = (double[]){ 1, 1, 1, 0, 0 } };
     att_string text = { 0 };
-    assert_int_equal(att_highlight_svg(&text, &coloured, 0, NULL), ATT_OK);
+    assert_int_equal(att_highlight_svg(&text, &highlight, 0, NULL), ATT_OK);
     assert_well_formed(text.data);
     assert_holds(&text, "<rect x=\"16\" y=\"16\" width=\"27\" height=\"20\" fill=\"#162250\"/>");
     assert_holds(&text, "<rect x=\"43\" y=\"16\" width=\"18\" height=\"20\" fill=\"#f7fbf3\"/>");

@@ -6,6 +6,7 @@
 #include <cmocka.h>
 
 #include "base/alloc.h"
+#include "base/minmax.h"
 #include "failing_memory.h"
 #include "render/map.h"
 #include "render/maps.h"
@@ -139,7 +140,7 @@ static void a_number_fits_its_cell(void **state)
         { 123, { 0, 123, false }, 6, "123.00" },
     };
     char text[ATT_NUMBER_SIZE];
-    for (size_t i = 0; i < sizeof cells / sizeof *cells; i++) {
+    for (size_t i = 0; i < ATT_COUNT(cells); i++) {
         att_map_number(text, cells[i].value, &cells[i].scale, 4, cells[i].room);
         assert_string_equal(text, cells[i].text);
     }
@@ -152,8 +153,8 @@ static void every_line_keeps_within_the_terminal(void **state)
     const int64_t shapes[][3] = { { 1, 1, 3 },   { 2, 6, 6 },     { 8, 5, 7 },
                                   { 1, 40, 40 }, { 1, 120, 130 }, { 3, 2, 60 } };
     const int widths[] = { 20, 40, 80, 133 };
-    for (size_t i = 0; i < sizeof shapes / sizeof *shapes; i++) {
-        for (size_t k = 0; k < sizeof widths / sizeof *widths; k++) {
+    for (size_t i = 0; i < ATT_COUNT(shapes); i++) {
+        for (size_t k = 0; k < ATT_COUNT(widths); k++) {
             att_map map = { .panels = shapes[i][0],
                             .queries = shapes[i][1],
                             .keys = shapes[i][2],

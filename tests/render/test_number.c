@@ -5,6 +5,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 
+#include "base/minmax.h"
 #include "render/number.h"
 
 #include <locale.h>
@@ -55,7 +56,7 @@ static void one_format_serves_a_matrix(void **state)
 {
     (void)state;
     char text[ATT_NUMBER_SIZE];
-    for (size_t i = 0; i < sizeof matrices / sizeof *matrices; i++) {
+    for (size_t i = 0; i < ATT_COUNT(matrices); i++) {
         att_number_format format =
             att_number_choose(matrices[i].values, NULL, matrices[i].count, matrices[i].digits);
         for (int k = 0; k < matrices[i].count; k++) {

@@ -7,6 +7,7 @@
 #include <cmocka.h>
 
 #include "base/alloc.h"
+#include "base/minmax.h"
 #include "base/string.h"
 #include "render/golden.h"
 #include "render/page.h"
@@ -74,7 +75,7 @@ static const struct {
     { "sample.json", { .format = ATT_FORMAT_JSON } },
 };
 
-enum { GOLDENS = sizeof goldens / sizeof *goldens };
+enum { GOLDENS = ATT_COUNT(goldens) };
 
 static void documents_are_as_they_were(void **state)
 {
@@ -130,7 +131,7 @@ static void ascii_draws_with_ascii_alone(void **state)
     static const char *const drawn[] = {
         "⎡", "│", "═", "─", "✓", "✗", "·", "ᵀ", "√d", "╱", "░", "…"
     };
-    for (size_t i = 0; i < sizeof drawn / sizeof *drawn; i++)
+    for (size_t i = 0; i < ATT_COUNT(drawn); i++)
         assert_lacks(&text, drawn[i]);
     assert_holds(&text, "  FAIL h = [1 2] to 2 decimals");
     assert_holds(&text, "  ok a.scores = [0.6 0.82] within 0.005");
@@ -211,7 +212,7 @@ static void every_format_shows_the_notes_of_checks_and_plots(void **state)
         [ATT_FORMAT_HTML] = { "so it is &lt;in the lecture&gt;", "sizes &amp; shapes", "as_a map" },
         [ATT_FORMAT_JSON] = { "so it is <in the lecture>", "sizes & shapes", "as_a map" },
     };
-    for (size_t f = 0; f < sizeof notes / sizeof *notes; f++) {
+    for (size_t f = 0; f < ATT_COUNT(notes); f++) {
         att_string text = rendered((att_render_options){ .format = (att_format)f });
         for (size_t i = 0; i < 3; i++)
             assert_holds(&text, notes[f][i]);
@@ -307,7 +308,7 @@ static void options_that_nothing_satisfies_are_refused(void **state)
         { { .digits = 18 }, "18 asked for, expected 0 to 17" },
         { { .format = (att_format)9 }, "there is no format number 9" },
     };
-    for (size_t i = 0; i < sizeof refused / sizeof *refused; i++) {
+    for (size_t i = 0; i < ATT_COUNT(refused); i++) {
         att_string text = { 0 };
         att_error err = { 0 };
         assert_int_equal(att_sheet_render(&text, &it->sheet, &refused[i].options, &err),

@@ -4,6 +4,7 @@
 #define TEST_SHEET_HELP_H
 
 #include "attend.h"
+#include "base/minmax.h"
 #include "sheet/trace.h"
 
 #include <math.h>
@@ -86,7 +87,7 @@ static inline double sum_apply(const char *name, double x)
     } known[] = {
         { "exp", exp }, { "tanh", tanh }, { "sqrt", sqrt }, { "sin", sin }, { "cos", cos }
     };
-    for (size_t i = 0; i < sizeof known / sizeof *known; i++)
+    for (size_t i = 0; i < ATT_COUNT(known); i++)
         if (strcmp(known[i].name, name) == 0)
             return known[i].apply(x);
     if (strcmp(name, "relu") == 0)
@@ -151,12 +152,12 @@ static inline size_t assert_workings_hold(const att_sheet *sheet)
         for (size_t p = 0; p < sheet->steps[s].part_count; p++) {
             const att_trace_part *part = &sheet->steps[s].parts[p];
             for (size_t w = 0; w < part->calculation_count; w++, count++) {
-                const att_calculation *working = &part->calculations[w];
-                struct sum_value right = sum_evaluate(working->right);
-                assert_int_equal(right.rows, working->value->rows);
-                assert_int_equal(right.cols, working->value->cols);
+                const att_calculation *calculation = &part->calculations[w];
+                struct sum_value right = sum_evaluate(calculation->right);
+                assert_int_equal(right.rows, calculation->value->rows);
+                assert_int_equal(right.cols, calculation->value->cols);
                 for (int64_t i = 0; i < right.rows * right.cols; i++) {
-                    double want = working->value->data[i];
+                    double want = calculation->value->data[i];
                     bool same = right.data[i] == want || (isnan(right.data[i]) && isnan(want));
                     if (!same && !(fabs(right.data[i] - want) <= 1e-12 * (1 + fabs(want))))
                         fail_msg("line %d, %s, working %zu: %.17g is not %.17g",

@@ -6,6 +6,7 @@
 #include <cmocka.h>
 
 #include "base/alloc.h"
+#include "base/minmax.h"
 #include "sheet/sheet_help.h"
 
 /* One query, three keys; numbers that a hand can check. */
@@ -141,7 +142,7 @@ static void parts_stand_in_the_order_of_computation(void **state)
         { "lstm(X, [0 0], [0 0], [A, A, A, A], ones(2, 8))", "i f g o c h " },
         { "gru(X, [0 0], [A, A, A], ones(2, 6))", "r z n h " },
     };
-    for (size_t c = 0; c < sizeof cases / sizeof *cases; c++) {
+    for (size_t c = 0; c < ATT_COUNT(cases); c++) {
         char text[512], names[256] = "";
         snprintf(text, sizeof text, LAYER "a = %s\n", cases[c].call);
         att_sheet *sheet = sheet_from(text);
@@ -167,7 +168,7 @@ static void labels_of_queries_and_keys_reach_the_weights(void **state)
         "multihead(X, {identity(3)}, {identity(3)}, {identity(3)}, from = Y)",
         "attention(X', Y', Y', vectors = columns)",
     };
-    for (size_t c = 0; c < sizeof calls / sizeof *calls; c++) {
+    for (size_t c = 0; c < ATT_COUNT(calls); c++) {
         char text[512];
         snprintf(text, sizeof text,
                  LAYER "Y = X[1:2]\nlabel X \"a\" \"b\" \"c\"\nlabel Y \"d\" \"e\"\na = %s\n",
@@ -270,9 +271,9 @@ static void every_sum_written_out_holds(void **state)
                                           ", scale = 0.25, bias = [1 2 3], alibi = 0.5",
                                           ", softcap = 3, window = 1" };
     size_t sums = 0;
-    for (size_t s = 0; s < sizeof scores / sizeof *scores; s++)
-        for (size_t n = 0; n < sizeof normalisers / sizeof *normalisers; n++)
-            for (size_t e = 0; e < sizeof extras / sizeof *extras; e++) {
+    for (size_t s = 0; s < ATT_COUNT(scores); s++)
+        for (size_t n = 0; n < ATT_COUNT(normalisers); n++)
+            for (size_t e = 0; e < ATT_COUNT(extras); e++) {
                 char text[1024];
                 snprintf(text, sizeof text,
                          LAYER "a = attention(X / 2, [X[2:3]; 1 1 0.5], X, score = %s,"
@@ -305,7 +306,7 @@ static void sums_of_other_layers_hold(void **state)
               "j = gru(X, [1 -1], [A, B, A], [A[1:2], B[1:2], B[1:2]], reset = before)\n"
               "k = positional(5, 5, base = 100, start = 3)\n");
     static const char *const names[] = { "a", "b", "c", "d", "e", "f", "g", "h", "i", "j", "k" };
-    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+    for (size_t i = 0; i < ATT_COUNT(names); i++) {
         const att_trace_step *step = step_named(sheet, names[i]);
         assert_int_not_equal(step->parts[step->part_count - 1].calculation_count +
                                  step->parts[0].calculation_count,
@@ -349,7 +350,7 @@ static void large_results_are_not_written_out(void **state)
                    "d = conv1d(X, [1 1])\ne = rnn(X, [0 0], ones(2, 2), ones(2, 2))\n"
                    "f = positional(7, 2)\ng = self_attention(Y, ones(9, 2), ones(9, 2))\n");
     static const char *const names[] = { "a", "b", "c", "d", "e", "f", "g" };
-    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+    for (size_t i = 0; i < ATT_COUNT(names); i++) {
         const att_trace_step *step = step_named(sheet, names[i]);
         for (size_t p = 0; p < step->part_count; p++)
             if (step->value->rows > 2 || step->parts[p].value->cols > 2)
@@ -471,7 +472,7 @@ static void running_out_of_memory_anywhere_leaves_nothing_behind(void **state)
         "linear(X, A, [1 2])",
     };
     static char text[ARENA_BLOCK + 1024];
-    for (size_t c = 0; c < sizeof calls / sizeof *calls; c++) {
+    for (size_t c = 0; c < ATT_COUNT(calls); c++) {
         for (size_t padding = 0; padding < ARENA_BLOCK; padding += PADDING_STEP) {
             memset(text, 'T', padding);
             snprintf(text + padding, sizeof text - padding, "\n" LAYER "a = %s\n", calls[c]);

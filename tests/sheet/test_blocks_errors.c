@@ -8,6 +8,7 @@
 #include <cmocka.h>
 
 #include "attend.h"
+#include "base/minmax.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -168,7 +169,7 @@ static void refusals_name_shapes_rules_and_places(void **state)
 {
     (void)state;
     size_t wrong = 0;
-    for (size_t i = 0; i < sizeof refusals / sizeof *refusals; i++) {
+    for (size_t i = 0; i < ATT_COUNT(refusals); i++) {
         const struct refusal *want = &refusals[i];
         char text[1024];
         att_sheet *sheet = NULL;

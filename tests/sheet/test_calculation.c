@@ -68,10 +68,11 @@ static void every_element_of_a_product_is_written_out(void **state)
         b->data[i] = 10 * i;
     }
     c->data[3] = 310;
-    att_calculations workings = { 0 };
-    assert_int_equal(att_calculations_add_matmul(&workings, &arena, "q", a, b, c, NULL), ATT_OK);
-    assert_int_equal(workings.count, 4);
-    const att_calculation *last = &workings.items[3];
+    att_calculations calculations = { 0 };
+    assert_int_equal(att_calculations_add_matmul(&calculations, &arena, "q", a, b, c, NULL),
+                     ATT_OK);
+    assert_int_equal(calculations.count, 4);
+    const att_calculation *last = &calculations.items[3];
     assert_string_equal(last->left->text, "q");
     assert_int_equal(last->left->children, 2);
     assert_int_equal(last->row, 2);

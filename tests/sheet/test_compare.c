@@ -7,6 +7,7 @@
 
 #include <cmocka.h>
 
+#include "base/minmax.h"
 #include "sheet_help.h"
 
 #define FOLDER ATTEND_SOURCE_DIR "/tests/sheet/data"
@@ -72,7 +73,7 @@ static void load_gives_a_matrix_whatever_the_rank(void **state)
         { "load \"../data/x.npy\"", 3, 2, 1, 1 },
         { "load \"" FOLDER "/x.npy\"", 3, 2, 1, 1 },
     };
-    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    for (size_t i = 0; i < ATT_COUNT(cases); i++) {
         if (!readable(cases[i].expression))
             continue;
         char statement[512];
@@ -131,7 +132,7 @@ static void a_comparison_names_the_first_array_and_element_that_differ(void **st
         { "compare X[1] \"row.npy\" within 1", false, "X[1]",
           "the shapes differ: found 1 × 2, the file's array is [3]" },
     };
-    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    for (size_t i = 0; i < ATT_COUNT(cases); i++) {
         if (!readable(cases[i].statement))
             continue;
         att_sheet *sheet = work(cases[i].statement);
@@ -231,7 +232,7 @@ static void what_cannot_be_loaded_or_compared_is_refused_at_its_place(void **sta
         { "compare P \"truth.npz\" \"zonk\" within 1", 11,
           "truth.npz has no array 'zonk': it holds 'scores', 'weights', 'output'" },
     };
-    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    for (size_t i = 0; i < ATT_COUNT(cases); i++) {
         att_sheet *sheet;
         att_error err = { 0 };
         att_status expected = readable(cases[i].statement) ? ATT_BAD_INPUT : ATT_UNSUPPORTED;

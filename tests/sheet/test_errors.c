@@ -8,6 +8,7 @@
 
 #include "attend.h"
 #include "base/alloc.h"
+#include "base/minmax.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -311,7 +312,7 @@ static att_error refuse(const char *text, size_t length)
 static void every_bad_sheet_is_refused_with_its_place_and_reason(void **state)
 {
     (void)state;
-    for (size_t i = 0; i < sizeof bad_sheets / sizeof *bad_sheets; i++) {
+    for (size_t i = 0; i < ATT_COUNT(bad_sheets); i++) {
         const struct bad_sheet *bad = &bad_sheets[i];
         att_error err = refuse(bad->text, strlen(bad->text));
         if (err.line != bad->line || err.column != bad->column ||
@@ -332,7 +333,7 @@ static void take_line(const char *text, int line, char *out, size_t size)
 static void every_error_shows_its_line_with_one_caret_beneath(void **state)
 {
     (void)state;
-    for (size_t i = 0; i < sizeof bad_sheets / sizeof *bad_sheets; i++) {
+    for (size_t i = 0; i < ATT_COUNT(bad_sheets); i++) {
         att_error err = refuse(bad_sheets[i].text, strlen(bad_sheets[i].text));
         char line[256];
         take_line(bad_sheets[i].text, bad_sheets[i].line, line, sizeof line);
@@ -360,7 +361,7 @@ static void the_caret_keeps_to_tabs_and_wide_characters(void **state)
         { "é = e\xCC\x81 + 1", "é = e\xCC\x81 + 1\n    ^" },
         { "x = [\"আমি\" y]", "x = [\"আমি\" y]\n     ^" },
     };
-    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
+    for (size_t i = 0; i < ATT_COUNT(cases); i++)
         assert_string_equal(refuse(cases[i].text, strlen(cases[i].text)).excerpt, cases[i].excerpt);
 }
 
@@ -435,7 +436,7 @@ static void invalid_utf8_is_refused_with_the_offset_of_its_first_byte(void **sta
         { "a\r\n\xFF", 2, 1, "this is not UTF-8: byte 0xFF at offset 3 cannot stand here" },
         { "\xEF\xBB\xBF\xFF", 1, 1, "this is not UTF-8: byte 0xFF at offset 3 cannot stand here" },
     };
-    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    for (size_t i = 0; i < ATT_COUNT(cases); i++) {
         att_error err = refuse(cases[i].text, strlen(cases[i].text));
         assert_string_equal(err.message, cases[i].message);
         assert_int_equal(err.line, cases[i].line);
@@ -459,7 +460,7 @@ static void control_characters_are_refused_and_never_shown(void **state)
         { "\xC2\x9B 31m", 6, "the character U+009B cannot stand in a sheet" },
         { "\xEF\xBF\xBF", 3, "the character U+FFFF cannot stand in a sheet" },
     };
-    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    for (size_t i = 0; i < ATT_COUNT(cases); i++) {
         att_error err = refuse(cases[i].text, cases[i].length);
         assert_string_equal(err.message, cases[i].message);
         assert_null(strpbrk(err.excerpt, "\x1B\x07\x7F"));
@@ -515,7 +516,7 @@ static void what_is_too_deep_or_too_much_is_refused(void **state)
         { "x = ones(30000, 10000)\n", "", 0, "", 5,
           "this needs more memory than a sheet may use (2048 MB)" },
     };
-    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    for (size_t i = 0; i < ATT_COUNT(cases); i++) {
         char *text = repeat(cases[i].before, cases[i].middle, cases[i].count, cases[i].after);
         att_error err = refuse(text, strlen(text));
         assert_string_equal(err.message, cases[i].message);
@@ -533,7 +534,7 @@ static void a_sum_of_many_terms_and_deep_brackets_still_work(void **state)
         size_t count;
         const char *after;
     } cases[] = { { "x = ", "1+", 900, "1" }, { "x = 1", "'", 900, "" } };
-    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    for (size_t i = 0; i < ATT_COUNT(cases); i++) {
         char *text = repeat(cases[i].before, cases[i].middle, cases[i].count, cases[i].after);
         att_sheet *sheet;
         assert_int_equal(att_sheet_read(&sheet, text, strlen(text), "deep", NULL, NULL), ATT_OK);
@@ -564,7 +565,7 @@ static void a_line_of_100_megabytes_neither_hangs_nor_crashes(void **state)
         { "x = 1", "         ", "", 10, ATT_OK },
         { "x = ", "many names ", "", 10, ATT_BAD_INPUT },
     };
-    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    for (size_t i = 0; i < ATT_COUNT(cases); i++) {
         size_t count = cases[i].megabytes * 1000 * 1000 / strlen(cases[i].middle);
         char *text = repeat(cases[i].before, cases[i].middle, count, cases[i].after);
         att_sheet *sheet;

@@ -7,6 +7,7 @@
 
 #include <cmocka.h>
 
+#include "base/minmax.h"
 #include "sheet/eval.h"
 #include "sheet_help.h"
 
@@ -332,7 +333,7 @@ static void numbers_have_a_point_in_any_locale(void **state)
     (void)state;
     static const char *const names[] = { "de_DE.UTF-8", "fr_FR.UTF-8", "de_DE", "fr_FR" };
     bool set = false;
-    for (size_t i = 0; i < sizeof names / sizeof *names && !set; i++)
+    for (size_t i = 0; i < ATT_COUNT(names) && !set; i++)
         set = setlocale(LC_NUMERIC, names[i]) != NULL;
     if (!set)
         skip(); /* no locale with a decimal comma on this machine */

@@ -6,6 +6,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 
+#include "base/minmax.h"
 #include "sheet/sheet_help.h"
 
 #include <ctype.h>
@@ -30,7 +31,7 @@ static const struct example {
     { "h11-without-matrices.att", 9, 0, 40 },  { "h18-translation.att", 18, 1, 20 },
     { "h19-attention-layer.att", 29, 1, 100 }, { "h20-equivariance.att", 10, 2, 100 },
 };
-enum { EXAMPLES = sizeof examples / sizeof *examples };
+enum { EXAMPLES = ATT_COUNT(examples) };
 
 static char *read_example(const char *file)
 {

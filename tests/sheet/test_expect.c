@@ -6,6 +6,7 @@
 
 #include <cmocka.h>
 
+#include "base/minmax.h"
 #include "sheet_help.h"
 
 struct verdict_case {
@@ -33,7 +34,7 @@ static void assert_verdicts(const struct verdict_case *cases, size_t count)
     }
 }
 
-#define ASSERT_VERDICTS(cases) assert_verdicts(cases, sizeof cases / sizeof *cases)
+#define ASSERT_VERDICTS(cases) assert_verdicts(cases, ATT_COUNT(cases))
 
 static void a_verdict_says_which_element_is_off_by_how_much_and_how_many_are(void **state)
 {

@@ -6,6 +6,7 @@
 
 #include <cmocka.h>
 
+#include "base/minmax.h"
 #include "base/string.h"
 #include "sheet_help.h"
 
@@ -69,7 +70,7 @@ static void labels_go_along_with_rows_and_columns(void **state)
         { "attention(h, h, h).weights", "I go home", "I go home" },
         { "attention(h, h, h)", "I go home", "a b" },
     };
-    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    for (size_t i = 0; i < ATT_COUNT(cases); i++) {
         char text[512];
         snprintf(text, sizeof text,
                  "h = [1 2; 3 4; 5 6]\nlabel h rows \"I\" \"go\" \"home\" cols \"a\" \"b\"\n"

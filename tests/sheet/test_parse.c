@@ -7,6 +7,7 @@
 
 #include <cmocka.h>
 
+#include "base/minmax.h"
 #include "base/string.h"
 #include "sheet/function.h"
 #include "sheet_help.h"
@@ -78,7 +79,7 @@ static void assert_trees(const struct tree_case *cases, size_t count)
         assert_tree(cases[i].text, cases[i].tree);
 }
 
-#define ASSERT_TREES(cases) assert_trees(cases, sizeof cases / sizeof *cases)
+#define ASSERT_TREES(cases) assert_trees(cases, ATT_COUNT(cases))
 
 static void operators_bind_as_on_paper(void **state)
 {
@@ -286,7 +287,7 @@ static void each_kind_of_line_is_told_from_the_others(void **state)
         { "আমি স্কুলে যাই", ATT_STEP_PROSE, "আমি স্কুলে যাই" },
         { "table of weights", ATT_STEP_PROSE, "table of weights" },
     };
-    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    for (size_t i = 0; i < ATT_COUNT(cases); i++) {
         att_sheet *sheet = sheet_from(cases[i].text);
         assert_int_equal(sheet->step_count, 1);
         const att_trace_step *step = &sheet->steps[0];
@@ -347,7 +348,7 @@ static void empty_sheets_marks_and_line_ends_of_any_system_are_fine(void **state
         { "x = 1\ry = 2", 2 },
         { "x = 1\n\n\n", 1 },
     };
-    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    for (size_t i = 0; i < ATT_COUNT(cases); i++) {
         att_sheet *sheet = sheet_from(cases[i].text);
         assert_int_equal(sheet->step_count, cases[i].steps);
         att_sheet_free(sheet);
@@ -375,7 +376,7 @@ static void text_that_only_resembles_a_statement_stays_text(void **state)
         "shows a very (large",
         "expects error",
     };
-    for (size_t i = 0; i < sizeof lines / sizeof *lines; i++) {
+    for (size_t i = 0; i < ATT_COUNT(lines); i++) {
         char text[200];
         snprintf(text, sizeof text, "x = 1\na = 2\n%s\n", lines[i]);
         att_sheet *sheet = sheet_from(text);

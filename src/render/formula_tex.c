@@ -1,5 +1,5 @@
-/* Formulas in LaTeX's mathematics. Everything is written in math mode, words included, because
- * that is what pdflatex, MathJax and KaTeX agree on. */
+/* Formulas in LaTeX. Everything is in math mode, words included, because pdflatex, MathJax and
+ * KaTeX agree on that. */
 #include "render/formula.h"
 
 #include "base/minmax.h"
@@ -27,7 +27,7 @@ static bool is(const char *text, size_t length, const char *word)
     return strlen(word) == length && memcmp(text, word, length) == 0;
 }
 
-/* Whether what follows the underscore reads as an index: d_model, W_q_1, head_2, but not
+/* Whether the text behind the underscore is an index: d_model, W_q_1, head_2, but not
  * from_cut_weights, which is a phrase. */
 static bool is_index(const char *name, const char *underscore)
 {
@@ -102,7 +102,7 @@ static void put_word(att_writer *out, const char *word, const att_notation *nota
     put_length(out, "\\mathrm{", word, strlen(word), notation);
 }
 
-/* Functions that TeX knows; the others are set upright as operators. */
+/* Functions with a TeX command; the others are set upright as operators. */
 static void put_function(att_writer *out, const char *name, const att_notation *notation)
 {
     static const char *const known[] = { "tanh", "log", "max", "min", "sin", "cos" };

@@ -1,4 +1,4 @@
-/* Coloured text as glyphs and lines; see coloured.h. */
+/* Highlighted text as grapheme clusters and lines, for the text, SVG and HTML renderings. */
 #include "render/highlight.h"
 
 #include "text/display_width.h"
@@ -20,8 +20,7 @@ static att_glyph_kind kind_of(char first)
     }
 }
 
-/* The cluster at *cursor, which moves past it. The end of a line of DOS is one, whatever the build
- * knows of Unicode. */
+/* The grapheme cluster at *cursor, which moves past it; "\r\n" is one cluster. */
 static att_glyph take_glyph(const char **cursor, int64_t token)
 {
     const char *start = *cursor;
@@ -43,7 +42,7 @@ static bool split(att_glyphs *out, const att_highlight *highlight, att_arena *ar
     for (int64_t i = 0; i < highlight->count; i++)
         room += strlen(highlight->tokens[i]);
     out->all = att_arena_alloc(arena, room, sizeof *out->all);
-    out->lines = att_arena_alloc(arena, room, sizeof *out->lines); /* none is without a glyph */
+    out->lines = att_arena_alloc(arena, room, sizeof *out->lines); /* every token has a glyph */
     if (!out->all || !out->lines)
         return false;
     for (int64_t i = 0; i < highlight->count; i++)
@@ -52,8 +51,8 @@ static bool split(att_glyphs *out, const att_highlight *highlight, att_arena *ar
     return true;
 }
 
-/* Where a line that is full before glyph `at` ends: after its last blank, or right here where the
- * rest of it would be more than a third of the line. */
+/* Where a line that is full before glyph `at` ends: behind its last blank, or here if the rest
+ * would be more than a third of the line. */
 static int64_t break_before(const att_glyphs *glyphs, int64_t first, int64_t at, int columns)
 {
     for (int64_t i = at; i > first; i--) {
@@ -82,7 +81,7 @@ static void break_lines(att_glyphs *out, int columns)
         if (i > first && glyph->kind != ATT_GLYPH_NEWLINE && column + glyph->columns > columns) {
             int64_t end = break_before(out, first, i, columns);
             end_line(out, first, end);
-            i = end - 1; /* what was taken back is laid out again, on the next line */
+            i = end - 1; /* the glyphs behind the break are laid out again on the next line */
             first = end;
             column = 0;
             continue;
@@ -119,7 +118,7 @@ void att_glyph_put_xml(att_writer *out, const att_glyph *glyph)
 {
     char cluster[64];
     if (glyph->bytes >= sizeof cluster) {
-        att_put(out, "\xEF\xBF\xBD"); /* a heap of marks, not a letter of any script */
+        att_put(out, "\xEF\xBF\xBD"); /* too many combining marks for one character of any script */
         return;
     }
     memcpy(cluster, glyph->text, glyph->bytes);

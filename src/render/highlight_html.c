@@ -1,6 +1,6 @@
-/* Coloured text as HTML: a glyph is an element of a class, one of STEPS for each kind of scale, so
- * that a page can be light or dark as its reader likes and small all the same. Its value is its
- * title, which browsers show under the pointer. */
+/* Highlighted text as HTML. A glyph is an element with one of STEPS classes per kind of scale, so
+ * that the page is small and follows the light or dark mode of the reader. The title of an element
+ * is its value, which browsers show under the pointer. */
 #include "render/highlight.h"
 
 #include "base/minmax.h"
@@ -11,18 +11,19 @@
 enum { STEPS = 32, NO_WRAP = 1 << 20, VALUE_DIGITS = 3 };
 
 const char att_highlight_style[] =
-    ".coloured{font:.86rem/1.55 \"DejaVu Sans Mono\",\"Noto Sans Mono\",ui-monospace,monospace;"
+    ".highlight{font:.86rem/1.55 \"DejaVu Sans Mono\",\"Noto Sans Mono\",ui-monospace,monospace;"
     "white-space:pre-wrap;overflow-wrap:anywhere;tab-size:8;padding:.8rem 1rem;"
     "border:1px solid var(--line);border-radius:6px}\n"
-    ".coloured i{font-style:normal;padding:.14rem 0}\n"
-    ".coloured .end::after{content:\"↵\";opacity:.35}\n"
-    ".coloured u{text-decoration:underline 2px;text-underline-offset:.1rem}\n"
+    ".highlight i{font-style:normal;padding:.14rem 0}\n"
+    ".highlight .end::after{content:\"↵\";opacity:.35}\n"
+    ".highlight u{text-decoration:underline 2px;text-underline-offset:.1rem}\n"
     ".bar{display:flex;align-items:center;gap:.5rem;margin:.5rem "
     "0;color:var(--soft);font-size:.88rem}\n"
     ".bar span{display:flex}\n"
     ".bar i{width:.35rem;height:.8rem}\n";
 
-/* The two kinds of scale: the letter of their classes, and their ramps on paper and on screens. */
+/* The two kinds of scale: the first character of their classes, and their colormaps in light and
+ * dark mode. */
 static const struct scale_class {
     char class_letter;
     att_colormap light, dark;
@@ -71,7 +72,7 @@ static void put_content(att_writer *out, const att_glyph *glyph, bool marked)
     att_put(out, marked ? "</u>" : "");
 }
 
-/* Glyphs of one token stand in one element. */
+/* Glyphs of one token share one element. */
 static void put_glyph(att_writer *out, const att_highlight *highlight, const att_color_scale *scale,
                       const att_glyphs *glyphs, int64_t index)
 {
@@ -111,7 +112,7 @@ void att_put_highlight_html(att_writer *out, const att_highlight *highlight)
     if (!att_glyphs_lay_out(&glyphs, highlight, NO_WRAP, &arena)) {
         out->status = ATT_NO_MEMORY;
     } else {
-        att_put(out, "<div class=\"coloured\">");
+        att_put(out, "<div class=\"highlight\">");
         for (int64_t i = 0; i < glyphs.count && out->status == ATT_OK; i++)
             put_glyph(out, highlight, &scale, &glyphs, i);
         att_put(out, "</div>\n");
@@ -122,7 +123,7 @@ void att_put_highlight_html(att_writer *out, const att_highlight *highlight)
 
 att_status att_highlight_html(att_string *text, const att_highlight *highlight, att_error *err)
 {
-    const char *title = highlight->title ? highlight->title : "Coloured text";
+    const char *title = highlight->title ? highlight->title : "Highlighted text";
     att_writer out = att_writer_on(text);
     att_put_html_head(&out, title, att_highlight_style);
     att_put_highlight_rules(&out);

@@ -1,5 +1,5 @@
-/* Coloured text for a terminal. With colours, glyphs stand on a background of theirs. Without, a
- * second line beneath each line of text tells the values by blocks of different height. */
+/* Highlighted text for a terminal: glyphs on colored backgrounds, or without colors a second line
+ * below each line of text that shows the values as blocks of different height. */
 #include "render/highlight.h"
 
 #include "base/minmax.h"
@@ -13,7 +13,7 @@ typedef struct drawing {
     att_color_scale scale;
 } drawing;
 
-/* A glyph in its columns. What cannot be seen by itself has a mark, which is not of ASCII. */
+/* A glyph in its columns. Invisible characters get a mark, except in ASCII mode. */
 static void put_glyph(const drawing *d, const att_glyph *glyph)
 {
     att_writer *out = d->terminal->out;
@@ -31,8 +31,7 @@ static void put_glyph(const drawing *d, const att_glyph *glyph)
     }
 }
 
-/* One line on its backgrounds. A change of colour is told to the terminal only where there is one.
- */
+/* One line with its backgrounds; escape sequences are written only where the color changes. */
 static void put_colored(const drawing *d, const att_glyph_line *line)
 {
     const att_terminal *terminal = d->terminal;
@@ -60,7 +59,7 @@ static void put_colored(const drawing *d, const att_glyph_line *line)
     att_put(terminal->out, "\n");
 }
 
-/* A block as high as the level, or a character as dark. */
+/* A block as high as the level, or in ASCII a character as dark as the level. */
 static const char *height(const drawing *d, int level)
 {
     static const char *const blocks[] = { "▁", "▂", "▃", "▄", "▅", "▆", "▇", "█" };
@@ -93,7 +92,7 @@ static void put_bound(const drawing *d, double value)
     att_put(d->terminal->out, text);
 }
 
-/* What the colours mean, from the lowest value to the highest. */
+/* The legend of the colors, from the lowest to the highest value. */
 static void put_legend(const drawing *d)
 {
     enum { STEPS = 16 };

@@ -1,5 +1,5 @@
-/* The head of a page; see html_head.h. A page is one file that needs nothing else: no network, no
- * scripts. It follows the reader's choice of light or dark, and prints well. */
+/* The frame of an HTML page. A page is one self-contained file: no network, no scripts. It follows
+ * the light or dark mode of the reader and prints well. */
 #include "render/html_page.h"
 
 static const char shared_style[] =

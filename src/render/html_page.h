@@ -1,14 +1,14 @@
-/* How every HTML page of ours begins, and looks. */
+/* The beginning, shared style and end of every HTML page. */
 #ifndef ATT_RENDER_HTML_PAGE_H
 #define ATT_RENDER_HTML_PAGE_H
 
 #include "render/writer.h"
 
-/* The head, in which the style is left open: after the rules that all pages share and `style`, more
- * may follow. */
+/* Writes the head up to the style element, which stays open: the shared rules, then `style`; more
+ * rules may follow. */
 void att_put_html_head(att_writer *out, const char *title, const char *style);
 
-/* From there to what stands in <main>. */
+/* Closes the head and opens <main>. */
 void att_put_html_body(att_writer *out);
 
 void att_put_html_end(att_writer *out);

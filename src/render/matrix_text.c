@@ -1,5 +1,5 @@
-/* Matrices on a terminal; see matrix_text.h. Cells are formatted twice, once to measure the columns
- * and once to write them, so that nothing need be stored. */
+/* Matrices in a terminal. Cells are formatted twice, to measure the columns and to write them, so
+ * that nothing is stored. */
 #include "render/matrix.h"
 
 #include "base/minmax.h"
@@ -14,7 +14,8 @@ enum {
     GAP = 2, /* between columns */
 };
 
-/* A column is as wide as the longest part before its numbers' point plus the longest after. */
+/* The width of a column: the longest part before the decimal point plus the longest part behind
+ * it. */
 struct column {
     int before;
     int after;
@@ -26,7 +27,7 @@ static const char *mask_mark(const att_terminal *terminal)
     return terminal->ascii ? "." : "·";
 }
 
-/* A cell's text and how much of it stands before the point. */
+/* A cell's text and the length of its part before the decimal point. */
 static const char *cell_text(const att_view *view, int64_t i, int64_t j, char *buffer, int *before)
 {
     const char *text = att_view_cell(view, i, j, buffer);
@@ -105,7 +106,7 @@ static const char *ellipsis(const att_terminal *terminal)
     return terminal->ascii ? "..." : "…";
 }
 
-/* The cells of one row with what stands for the columns left out. */
+/* The cells of one row, with a mark for omitted columns. */
 static void put_cells(const att_terminal *terminal, const att_view *view, int64_t i)
 {
     for (int64_t k = 0; k < att_axis_shown(&view->cols); k++) {
@@ -118,7 +119,7 @@ static void put_cells(const att_terminal *terminal, const att_view *view, int64_
     }
 }
 
-/* A line of dots where rows are left out. */
+/* A line of dots for omitted rows. */
 static void put_gap_line(const att_terminal *terminal, const att_view *view)
 {
     for (int64_t k = 0; k < att_axis_shown(&view->cols); k++) {

@@ -1,5 +1,5 @@
-/* A document being rendered. A format is a row of functions, one per kind of step and one for each
- * end of the document and of a sheet; render.c walks the trace and calls them. */
+/* A document during rendering. A format is a table of functions, one per kind of step and one for
+ * the begin and end of the document and of a sheet; render.c walks the trace and calls them. */
 #ifndef ATT_RENDER_PAGE_H
 #define ATT_RENDER_PAGE_H
 
@@ -17,10 +17,10 @@ typedef struct att_page {
     const att_sheet *const *sheets;
     size_t sheet_count;
     const struct att_format_spec *format;
-    const att_sheet *sheet; /* the one being written, */
-    size_t sheet_number;    /* from 1, */
-    size_t step_number;     /* and its step, from 1 */
-    size_t shown;           /* steps of it written so far */
+    const att_sheet *sheet; /* the current sheet, */
+    size_t sheet_number;    /* its number, from 1, */
+    size_t step_number;     /* and the current step, from 1 */
+    size_t shown;           /* steps of the sheet written so far */
 } att_page;
 
 /* What a format writes around the calculations of a part. NULL: nothing. */
@@ -56,11 +56,11 @@ extern const att_format_spec att_format_json;
 /* The sentence that states the rounding: "Shown to 4 decimals; computed in double precision." */
 void att_put_rounding(att_page *page);
 
-/* "3 checks passed", "1 of 3 checks failed"; nothing where the sheet has none. */
+/* "3 checks passed", "1 of 3 checks failed"; nothing if the sheet has no checks. */
 void att_put_summary(att_page *page);
 
-/* A map as the options want it: one head, one query, at most so many cells. The result lives in
- * the page's scratch arena or is the step's own. False when memory is out. */
+/* The map as the options select it: one head, one query, at most max_queries × max_keys cells. The
+ * result is in the page's scratch arena or is the step's map. False when memory is out. */
 bool att_page_map(att_page *page, const att_map *map, int64_t max_queries, int64_t max_keys,
                   att_map *out);
 
@@ -68,11 +68,11 @@ bool att_page_map(att_page *page, const att_map *map, int64_t max_queries, int64
  * then states both sizes. */
 bool att_map_is_reduced(const att_page *page, const att_trace_step *step, const att_map *map);
 
-/* What a check claims: a.weights = [0.26 0.33 0.41] within 0.005. */
+/* Writes the claim of a check: a.weights = [0.26 0.33 0.41] within 0.005. */
 void att_put_check(att_writer *out, const att_check *check, const att_notation *notation,
                    int digits);
 
-/* Columns that the formula takes as plain text: how documents judge whether it is long. */
+/* The width of the formula as plain text in columns, by which documents choose their layout. */
 int att_formula_width(att_page *page, const att_expr *formula);
 
 /* Writes the parts of a step that the options select, with a heading wherever a head begins. */
@@ -88,7 +88,7 @@ void att_put_calculation(att_writer *out, const att_calculation *calculation,
                          const att_notation *notation, int digits, const char *equals,
                          const char *then);
 
-/* Whether the step's value is one of its parts, so that it need not be shown again. */
+/* Whether the step's value is one of its parts, so that it is not shown twice. */
 bool att_value_is_part(const att_trace_step *step);
 
 #endif

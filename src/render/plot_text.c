@@ -1,6 +1,5 @@
-/* Plots for a terminal: curves of dots, eight to a character (braille), each in its colour. Where
- * there are no colours to tell several apart, or nothing but ASCII, a curve is drawn with a
- * character of its own. */
+/* Plots for a terminal: curves of braille dots, eight per character, each in its color. Without
+ * colors to distinguish several curves, or in ASCII mode, each curve has its own character. */
 #include "render/plot.h"
 
 #include "base/arena.h"
@@ -56,13 +55,13 @@ int64_t att_plot_index(const att_plot *plot, double part)
 
 enum { ROWS = 14, GUTTER = 8, BRAILLE = 0x2800, MAX_COLUMNS = 120 };
 
-/* Colours that stay apart for colour-blind eyes (Okabe and Ito), nearest of 256. */
+/* Colors that color-blind readers can distinguish (Okabe and Ito), nearest of 256. */
 static const int colors[ATT_PLOT_CURVES] = { 208, 39, 36, 175, 227, 25, 166, 250 };
 static const char curve_characters[ATT_PLOT_CURVES + 1] = "*o+x#%@&";
 
 typedef struct canvas_cell {
-    uint8_t dots;  /* of braille */
-    uint8_t curve; /* that it belongs to, from 1; 0: none */
+    uint8_t dots;  /* bits of the braille pattern */
+    uint8_t curve; /* number of its curve, from 1; 0: empty */
 } canvas_cell;
 
 typedef struct canvas {
@@ -71,7 +70,7 @@ typedef struct canvas {
     att_decades decades;
     bool braille;
     int columns;
-    int dots_across, dots_down; /* dots to a cell */
+    int dots_across, dots_down; /* dots per cell */
     canvas_cell *cells;         /* [ROWS, columns] */
 } canvas;
 
@@ -95,7 +94,7 @@ static int dot_row(const canvas *at, double height)
     return last - (int)lround(height * last);
 }
 
-/* A column of dots from the row before to this one, so that steep curves have no gaps. */
+/* A column of dots from the previous row to this one, so that steep curves have no gaps. */
 static void draw_column(canvas *at, int x, int before, int row, size_t curve)
 {
     int step = row > before ? 1 : -1;
@@ -142,7 +141,7 @@ static void put_cell(const canvas *at, const canvas_cell *here)
     att_terminal_style(at->terminal, ATT_STYLE_NONE);
 }
 
-/* "1e-03" beside the rows where a power of ten is. */
+/* "1e-03" beside the rows of powers of ten. */
 static void put_gutter(const canvas *at, int row)
 {
     const att_decades *scale = &at->decades;

@@ -1,4 +1,4 @@
-/* Rendering: the table of formats and the walk over the trace that serves them all. */
+/* Rendering of sheets: the table of formats and the walk over the trace that all formats share. */
 #include "render/page.h"
 
 #include "base/arena.h"
@@ -39,7 +39,7 @@ att_status att_sheets_render(att_string *out, const att_sheet *const *sheets, si
     if (resolved.digits < 0)
         resolved.digits = ATT_DIGITS_DEFAULT;
     if ((size_t)resolved.format >= ATT_COUNT(formats))
-        return att_fail(err, ATT_BAD_INPUT, "format", "there is no format number %d",
+        return att_fail(err, ATT_BAD_INPUT, "format", "unknown format number %d",
                         (int)resolved.format);
     ATT_TRY(att_render_options_check(sheets, count, &resolved, err));
     resolved.head = att_render_head(&resolved);
@@ -84,7 +84,7 @@ void att_put_summary(att_page *page)
         att_putf(page->out, "%zu check%s passed", checks, plural);
 }
 
-/* One panel, which keeps its name though it now stands alone. */
+/* Selects one panel, which keeps its title. */
 static bool pick_head(att_page *page, const att_map *map, att_map *out)
 {
     int64_t head = page->options->head;
@@ -138,7 +138,7 @@ static void put_rule(att_writer *out, const att_check *check, const att_notation
     notation->word(out, text, notation);
 }
 
-/* "error A · B saying "inner sizes"": an expression that should have been refused. */
+/* "error A · B saying "inner sizes"": an expression that must fail. */
 static void put_expected_error(att_writer *out, const att_check *check,
                                const att_notation *notation, int digits)
 {

@@ -1,4 +1,4 @@
-/* Parts of SVG documents; see svg.h. */
+/* The parts that all SVG documents share. */
 #include "render/svg.h"
 
 #include <inttypes.h>
@@ -32,7 +32,7 @@ void att_put_color(att_writer *out, att_rgb color)
 void att_put_colormap_stops(att_writer *out, att_colormap ramp)
 {
     for (int i = 0; i < ATT_COLORMAP_ANCHORS; i++) {
-        /* Eighths are exact in thousandths, so no rounding shows. */
+        /* Eighths are exact in thousandths, so there is no rounding. */
         int thousandths = i * 1000 / (ATT_COLORMAP_ANCHORS - 1);
         att_putf(out, "<stop offset=\"%d.%03d\" stop-color=\"", thousandths / 1000,
                  thousandths % 1000);

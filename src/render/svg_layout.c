@@ -1,4 +1,4 @@
-/* The layout of a map's SVG; see svg_layout.h. */
+/* The layout of an attention map as SVG, in whole pixels. */
 #include "render/svg_layout.h"
 
 #include "base/minmax.h"
@@ -6,14 +6,14 @@
 
 enum {
     MAX_CELL_SIZE = 48,
-    MAX_CELL_WIDTH = 84,    /* as far as labels stretch it */
-    PANEL_TARGET = 720,     /* a panel's side where its cells are smaller than CELL_LARGEST */
-    PAGE_WIDTH = 1200,      /* panels beyond this go to the next row */
-    MIN_LEGEND_WIDTH = 400, /* the colour bar and two marks beside it, */
+    MAX_CELL_WIDTH = 84,    /* maximum with long labels */
+    PANEL_TARGET = 720,     /* side of a panel whose cells are smaller than MAX_CELL_SIZE */
+    PAGE_WIDTH = 1200,      /* panels beyond this width go to the next row */
+    MIN_LEGEND_WIDTH = 400, /* the color bar and two marks beside it, */
     LEGEND_THIRD = 110,     /* and the third */
     TITLE_ROOM = 30,
-    AXIS_ROOM = 22, /* the word "query" or "key" beside the labels */
-    GAP_FROM = 12,  /* cells at least this large are set apart by a pixel */
+    AXIS_ROOM = 22, /* the title "query" or "key" beside the labels */
+    GAP_FROM = 12,  /* cells at least this large have a gap of a pixel */
 };
 
 int64_t att_svg_text_length(const char *label)
@@ -35,7 +35,7 @@ static int64_t longest_label(const char *const *labels, int64_t count)
     return longest;
 }
 
-/* Labels that would run into each other are thinned: every 2nd, 5th, 10th, 20th, … */
+/* Labels that would overlap are thinned out: every 2nd, 5th, 10th, 20th, … */
 static int64_t label_step(int64_t cell, int64_t needed)
 {
     static const int64_t factors[] = { 2, 5, 10 };
@@ -55,7 +55,7 @@ bool att_svg_label_is_shown(const char *const *labels, int64_t index, int64_t st
     return (index + 1) % step == 0 || (index == 0 && step > 2);
 }
 
-/* Cells are square, but grow a little wider where that lets labels lie flat. */
+/* Cells are square, but grow slightly wider if that allows horizontal labels. */
 static void layout_cells(att_svg_layout *at, const att_map *map)
 {
     int64_t longer = att_max_i64(att_max_i64(map->queries, map->keys), 1);
@@ -68,7 +68,7 @@ static void layout_cells(att_svg_layout *at, const att_map *map)
         at->cell_width = needed;
 }
 
-/* How far slanted labels reach beyond the right edge; they rise at 45 degrees. */
+/* The reach of slanted labels beyond the right edge; they rise at 45 degrees. */
 static int64_t overhang(const att_svg_layout *at, const att_map *map)
 {
     char number[ATT_LABEL_SIZE];

@@ -1,4 +1,4 @@
-/* Terminal styles and padding; see paint.h. */
+/* Terminal styles, padding, truncation and wrapping by display width. */
 #include "render/terminal.h"
 
 #include "text/display_width.h"
@@ -48,7 +48,7 @@ const char *att_terminal_shade(const att_terminal *terminal, int level)
     return shades[(level * (count - 1) + ATT_COLOR_LEVELS / 2) / (ATT_COLOR_LEVELS - 1)];
 }
 
-/* Writes at most `columns` of the text and gives how many it took. */
+/* Writes at most `columns` columns of the text and returns how many it used. */
 static int put_truncated(const att_terminal *terminal, const char *text, int columns)
 {
     int width = att_display_width(text);
@@ -101,7 +101,7 @@ void att_terminal_numbered(const att_terminal *terminal, const char *word, int64
 
 void att_terminal_wrapped(const att_terminal *terminal, const char *text, int column, int hang)
 {
-    bool fresh = true; /* at the beginning of a line */
+    bool fresh = true; /* at the start of a line */
     while (*text) {
         size_t space = strspn(text, " \n\t");
         size_t length = strcspn(text + space, " \n\t");

@@ -1,4 +1,4 @@
-/* A trace as one HTML file that needs nothing else. Formulas and matrices are MathML, maps are
+/* A trace as one self-contained HTML file. Formulas are MathML, matrices are tables, maps are
  * inline SVG, and each step has an anchor. */
 #include "base/minmax.h"
 #include "render/formula.h"
@@ -14,7 +14,7 @@ enum { MAX_ROWS = 24, MAX_COLS = 16, MAP_QUERIES = 100, MAP_KEYS = 100 };
 
 static const char style[] =
     "article+article{margin-top:4rem;border-top:2px solid var(--line)}\n"
-    ".file,.note,.says,.verdict{color:var(--soft)}\n"
+    ".file,.note,.description,.message{color:var(--soft)}\n"
     ".file{font-family:ui-monospace,monospace;font-size:.85rem}\n"
     ".step{position:relative;margin:1rem 0}\n"
     ".line{position:absolute;left:-3.2rem;top:.35rem;width:2.4rem;text-align:right;"
@@ -24,7 +24,7 @@ static const char style[] =
     "align-items:center;gap:.1rem .5rem}\nmath{font-size:1.08rem}\n"
     "mtd{padding:.15em .35em}\ndetails .eq{gap:.1rem .25rem;align-items:baseline}\n"
     ".part{margin:.9rem 0 .9rem 1.4rem;padding-left:1rem;border-left:3px solid var(--line)}\n"
-    ".says{margin:0 0 .1rem;font-style:italic}\n.note{margin:.1rem 0 .1rem 1.4rem}\n"
+    ".description{margin:0 0 .1rem;font-style:italic}\n.note{margin:.1rem 0 .1rem 1.4rem}\n"
     ".head{margin:1.2rem 0 0 1.4rem;font-weight:600}\n"
     "details{margin:.3rem 0 0}\nsummary{color:var(--soft);cursor:pointer;font-size:.85rem}\n"
     "details math{font-size:.95rem}\n"
@@ -41,8 +41,8 @@ static const char style[] =
     "background:var(--card);border-radius:0 6px 6px 0;overflow-x:auto;overflow-y:hidden}\n"
     ".check .mark{color:var(--pass);font-weight:700;margin-right:.5rem}\n"
     ".check.failed{border-color:var(--fail);background:var(--failbg)}\n"
-    ".check.failed .mark,.check.failed .verdict{color:var(--fail)}\n"
-    ".verdict{display:block;font-size:.88rem}\n"
+    ".check.failed .mark,.check.failed .message{color:var(--fail)}\n"
+    ".message{display:block;font-size:.88rem}\n"
     ".banner{padding:.6rem 1rem;border:2px solid var(--fail);border-radius:6px;"
     "background:var(--failbg);color:var(--fail);font-weight:600}\n.banner a{color:inherit}\n"
     ".sum{font-weight:600;color:var(--pass)}\n.sum.failed{color:var(--fail)}\n"
@@ -68,7 +68,7 @@ static void put_anchor(att_page *page, size_t step)
     att_putf(page->out, "s%zu-%zu", page->sheet_number, step);
 }
 
-/* Failed checks are named at the top, each with a link to its place. */
+/* The banner at the top: failed checks with links. */
 static void put_banner(att_page *page)
 {
     att_put(page->out, "<p class=\"banner\">");
@@ -133,7 +133,7 @@ static void put_equals(att_page *page)
     att_put(page->out, "<mo>=</mo>");
 }
 
-/* A number stands in the formula, a matrix as a table beside it. */
+/* A scalar is part of the formula, a matrix a table beside it. */
 static void put_value(att_page *page, const att_matrix *value, bool equals)
 {
     bool scalar = value->rows == 1 && value->cols == 1;
@@ -151,7 +151,7 @@ static void put_value(att_page *page, const att_matrix *value, bool equals)
     att_matrix_put_html(page->out, &view);
 }
 
-/* name = formula = value; what does not fit a line wraps before the value. */
+/* name = formula = value; wraps before the value if it does not fit a line. */
 static void put_equation(att_page *page, const char *name, const att_expr *formula,
                          const att_matrix *value)
 {
@@ -191,7 +191,7 @@ static void html_part(att_page *page, const att_trace_part *part, const att_trac
     (void)before;
     att_put(page->out, "<div class=\"part\">\n");
     if (part->description) {
-        att_put(page->out, "<p class=\"says\">");
+        att_put(page->out, "<p class=\"description\">");
         att_put_xml(page->out, part->description);
         att_put(page->out, "</p>\n");
     }
@@ -200,7 +200,6 @@ static void html_part(att_page *page, const att_trace_part *part, const att_trac
     att_put(page->out, "</div>\n");
 }
 
-/* The comment behind a statement. */
 static void put_comment(att_page *page, const att_trace_step *step)
 {
     if (!step->comment)
@@ -230,7 +229,7 @@ static void html_check(att_page *page, const att_trace_step *step)
     att_put_check(page->out, check, &att_notation_mathml, page->options->digits);
     att_put(page->out, "</mrow></math>");
     if (check->message) {
-        att_put(page->out, "<span class=\"verdict\">");
+        att_put(page->out, "<span class=\"message\">");
         att_put_xml(page->out, check->message);
         att_put(page->out, "</span>");
     }
@@ -248,7 +247,7 @@ static void html_error(att_page *page, const att_trace_step *step)
         att_put_formula(page->out, step->formula, &att_notation_mathml, page->options->digits);
         att_put(page->out, "</mrow></math> ");
     }
-    att_put(page->out, "is refused, as it should be:<span class=\"verdict\">");
+    att_put(page->out, "fails as expected:<span class=\"message\">");
     att_put_xml(page->out, step->text);
     att_put(page->out, "</span></div>\n");
     put_comment(page, step);
@@ -305,7 +304,7 @@ const att_format_spec att_format_html = {
     .head = html_head,
     .part = html_part,
     .calculation = html_calculation,
-    .calculations = { .begin = "<details open=\"open\"><summary>written out</summary>\n",
+    .calculations = { .begin = "<details open=\"open\"><summary>calculation</summary>\n",
                       .more_begin = "<p class=\"note\">and ",
                       .more_end = "</p>\n",
                       .end = "</details>\n" },

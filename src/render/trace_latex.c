@@ -1,6 +1,6 @@
-/* A trace as a LaTeX document for pdflatex with the packages of texlive-latex-recommended. What is
- * too wide for the page is scaled down to it. LuaLaTeX and XeLaTeX show characters of all scripts;
- * pdflatex shows the code points of those it has no letters for (tex.h). */
+/* A trace as a LaTeX document for pdflatex with the packages of texlive-latex-recommended. Formulas
+ * wider than the page are scaled down. LuaLaTeX and XeLaTeX show characters of all scripts;
+ * pdflatex shows the code points of characters that its fonts lack (tex.c). */
 #include "base/minmax.h"
 #include "render/formula.h"
 #include "render/matrix.h"
@@ -18,7 +18,7 @@ enum {
     CELL_BYTES = 6,
     CELL_COLUMNS = 5, /* of a value in its cell */
     MAP_VALUES = 12,  /* maps up to this many keys show their values */
-    LINE_COLUMNS = 60 /* formula and matrix stand on one line up to about here */
+    LINE_COLUMNS = 60 /* formula and matrix share a line up to about this width */
 };
 
 static const char preamble[] =
@@ -37,7 +37,7 @@ static const char preamble[] =
     "\\definecolor{attendpass}{HTML}{1A7F37}\n"
     "\\definecolor{attendfail}{HTML}{C62828}\n"
     "\\definecolor{attendmask}{HTML}{DDDDDD}\n"
-    "% Characters that pdflatex has no letters for: their code points, or themselves.\n"
+    "% Characters that the fonts of pdflatex lack: as code points, or with another font.\n"
     "\\newcommand{\\attendcodes}[1]{{\\footnotesize\\texttt{#1}}}\n"
     "\\ifPDFTeX\n"
     "\\newcommand{\\attendother}[4]{\\attendcodes{#1}}\n"
@@ -46,7 +46,7 @@ static const char preamble[] =
     "\\newcommand{\\attendother}[4]{\\IfFontExistsTF{#3}{{\\fontspec{#3}[#4]#2}}"
     "{\\attendcodes{#1}}}\n"
     "\\fi\n"
-    "% A formula, scaled down where it is wider than the page.\n"
+    "% A formula, scaled down if it is wider than the page.\n"
     "\\newsavebox{\\attendbox}\n"
     "\\newlength{\\attendroom}\n"
     "\\newcommand{\\attendfit}[1]{\\setlength{\\attendroom}{\\linewidth}"
@@ -57,8 +57,8 @@ static const char preamble[] =
     "\\newcommand{\\attendline}[1]{\\par\\hspace*{1.5em}\\attendfit{#1}\\par}\n"
     "\\newcommand{\\attendpass}{\\textcolor{attendpass}{$\\checkmark$}}\n"
     "\\newcommand{\\attendfail}{\\textcolor{attendfail}{\\textbf{$\\times$ failed}}}\n"
-    "% A cell of a map: its colour, the colour of its text, its text. Boxes, because the package\n"
-    "% for coloured cells makes every array in the document several times slower.\n"
+    "% A cell of a map: its color, the color of its text, its text. Boxes, because the package\n"
+    "% for colored cells makes every array in the document several times slower.\n"
     "\\newlength{\\attendwide}\n\\newlength{\\attendhigh}\n"
     "\\newcommand{\\attendcell}[3]{\\setlength{\\fboxsep}{0pt}\\colorbox[HTML]{#1}{\\textcolor{#2}{"
     "%\n"
@@ -119,7 +119,7 @@ static bool is_long(att_page *page, const att_expr *formula, const att_matrix *v
     return att_formula_width(page, formula) + width > LINE_COLUMNS;
 }
 
-/* name = formula = value; where that is long, the value on a line of its own. */
+/* name = formula = value; a long value is on its own line. */
 static void put_equation(att_page *page, const char *name, const att_expr *formula,
                          const att_matrix *value)
 {
@@ -171,7 +171,6 @@ static void latex_part(att_page *page, const att_trace_part *part, const att_tra
     att_put_calculations(page, part);
 }
 
-/* The comment behind a statement. */
 static void put_comment(att_page *page, const att_trace_step *step)
 {
     if (!step->comment)
@@ -210,7 +209,7 @@ static void latex_error(att_page *page, const att_trace_step *step)
 {
     att_put(page->out, "\n\\attendpass\\quad \\texttt{");
     put_tex(page, step->source ? step->source : "");
-    att_put(page->out, "} is refused, as it should be:\\\\{\\small\\color{gray}");
+    att_put(page->out, "} fails as expected:\\\\{\\small\\color{gray}");
     put_tex(page, step->text);
     att_put(page->out, step->comment ? "}\\\\" : "}\n");
     put_comment(page, step);
@@ -242,13 +241,14 @@ static void put_map_cell(att_page *page, const att_map *map, const att_color_sca
              att_rgb_is_dark(c) ? "white" : "black", text);
 }
 
-/* Whether a key's name is wider than its cell, so that the names must stand upright. */
+/* Whether a key's label is wider than its cell, so that the labels are rotated. */
 static bool has_long_labels(const att_map *map)
 {
     char number[ATT_LABEL_SIZE];
     for (int64_t j = 0; j < map->keys; j++) {
         const char *label = att_map_label(map->key_labels, j, number);
-        if (strlen(label) > CELL_BYTES) /* in bytes: letters beyond ASCII may be set as U+0986 */
+        if (strlen(label) >
+            CELL_BYTES) /* in bytes: characters beyond ASCII may be printed as U+0986 */
             return true;
     }
     return false;
@@ -298,7 +298,7 @@ static void put_panel(att_page *page, const att_map *map, const att_color_scale 
     att_put(page->out, "\\end{tabular}\n\\end{tabular}}}\n");
 }
 
-/* The ends of the colours, and what the marks mean. */
+/* The legend: the ends of the color scale, and the mark of masked cells. */
 static void put_map_legend(att_page *page, const att_map *map, const att_color_scale *scale)
 {
     char low[ATT_NUMBER_SIZE], high[ATT_NUMBER_SIZE];

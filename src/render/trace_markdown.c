@@ -1,5 +1,5 @@
-/* A trace as Markdown for GitHub and its like: formulas and matrices in fenced math blocks, which
- * unlike $$ are not touched by Markdown's own escapes; maps as tables. */
+/* A trace as GitHub-flavored Markdown: formulas and matrices in fenced math blocks, in which,
+ * unlike in $$, Markdown escapes do not apply; maps as tables. */
 #include "base/minmax.h"
 #include "render/formula.h"
 #include "render/matrix.h"
@@ -12,11 +12,11 @@
 
 enum { MAX_ROWS = 20, MAX_COLS = 12, MAP_QUERIES = 24, MAP_KEYS = 16 };
 
-/* A user's text as one line of Markdown that means nothing but itself. */
+/* A user's text as one line of Markdown, with escapes. */
 static void put_escaped(att_writer *out, const char *text)
 {
     const char *start = text;
-    bool at_start = true; /* where a sign would begin a list or a heading */
+    bool at_start = true; /* where a character could start a list or a heading */
     for (uint32_t c; (c = att_next_char(&text)) != 0;) {
         bool special = c < 128 && strchr("\\`*_[]<>|~$#&{}", (int)c);
         bool bullet = at_start && (c == '-' || c == '+' || c == '=');
@@ -29,11 +29,11 @@ static void put_escaped(att_writer *out, const char *text)
             att_put(out, special || bullet || ordinal ? "\\" : "");
             att_put_char(out, c);
         }
-        at_start = at_start && (c < 128 && isdigit((int)c)); /* "1." begins a list */
+        at_start = at_start && (c < 128 && isdigit((int)c)); /* "1." starts a list */
     }
 }
 
-/* A formula as code: the fence is longer than any run of backticks within. */
+/* A formula as code: the fence is longer than any run of backticks in it. */
 static void put_code(att_page *page, const char *code)
 {
     size_t longest = 0, run = 0;
@@ -138,7 +138,7 @@ static void md_part(att_page *page, const att_trace_part *part, const att_trace_
     att_put_calculations(page, part);
 }
 
-/* The comment behind a statement: a paragraph, indented where it belongs to a list's item. */
+/* The comment behind a statement: a paragraph, indented if it belongs to a list item. */
 static void put_comment(att_page *page, const att_trace_step *step, const char *indent)
 {
     if (!step->comment)
@@ -178,7 +178,7 @@ static void md_error(att_page *page, const att_trace_step *step)
 {
     att_put(page->out, "\n- ✅ ");
     put_code(page, step->source ? step->source : "");
-    att_put(page->out, " is refused, as it should be: ");
+    att_put(page->out, " fails as expected: ");
     put_escaped(page->out, step->text);
     att_put(page->out, "\n");
     put_comment(page, step, "  ");
@@ -281,7 +281,7 @@ const att_format_spec att_format_markdown = {
     .head = md_head,
     .part = md_part,
     .calculation = md_calculation,
-    .calculations = { .begin = "\n<details><summary>Written out</summary>\n\n"
+    .calculations = { .begin = "\n<details><summary>Calculation</summary>\n\n"
                                "```math\n\\begin{aligned}\n",
                       .between = " \\\\\n",
                       .after_last = "\n\\end{aligned}\n```\n",

@@ -1,5 +1,5 @@
 /* A trace as text for a terminal or a file: headings, wrapped prose, each assignment with its
- * formula and value, the parts of an attention beneath with their sums, checks, maps. */
+ * formula and value, the parts of an attention call with their calculations, checks, maps. */
 #include "base/minmax.h"
 #include "render/formula.h"
 #include "render/matrix.h"
@@ -32,7 +32,7 @@ static void put_blank(att_page *page)
     att_put(page->out, "\n");
 }
 
-/* What a function writes into the page's scratch text, wrapped. */
+/* A line that is written to a buffer first, so that it can be measured and wrapped. */
 struct line {
     att_string text;
     att_writer out;
@@ -44,7 +44,7 @@ static void line_open(struct line *line)
     line->out = att_writer_on(&line->text);
 }
 
-/* The text in the arena, so that a failure further on leaks nothing; NULL when memory is out. */
+/* The text in the arena, so that a later failure leaks nothing; NULL when memory is out. */
 static const char *line_close(struct line *line, att_page *page)
 {
     const char *kept = NULL;
@@ -115,7 +115,7 @@ static void put_shape(att_page *page, const att_matrix *value)
              value->cols);
 }
 
-/* The matrix beneath its formula; what is not shown is said. */
+/* The matrix below its formula; a message if it is empty or lacks the selected row. */
 static void put_matrix(att_page *page, const att_matrix *value, int indent)
 {
     att_terminal terminal = terminal_of(page);
@@ -141,7 +141,7 @@ static bool is_scalar(const att_matrix *value)
     return value->rows == 1 && value->cols == 1;
 }
 
-/* Whether the value can stand behind the equals sign: a number, or a short row without labels. */
+/* Whether the value fits behind the equals sign: a number, or a short row without labels. */
 static bool fits_inline(const att_terminal *terminal, const att_matrix *value,
                         const att_render_options *options, int column)
 {
@@ -168,7 +168,7 @@ static void put_inline(att_page *page, const att_matrix *value)
     att_matrix_put_line(&terminal, &view);
 }
 
-/* Behind a formula: the shape of a matrix that is not small, and what the mark of a mask is. */
+/* Behind a formula: the shape of a large matrix, and the legend of the mask. */
 static void put_shape_note(att_page *page, const att_matrix *value)
 {
     att_terminal terminal = terminal_of(page);
@@ -184,7 +184,7 @@ static void put_shape_note(att_page *page, const att_matrix *value)
     att_terminal_style(&terminal, ATT_STYLE_NONE);
 }
 
-/* The formula as text in the arena; "" for one that says no more than the value does. */
+/* The formula as text in the arena; "" for a literal, which the value repeats. */
 static const char *formula_text(att_page *page, const att_expr *formula)
 {
     if (!formula || att_expr_is_literal(formula))
@@ -205,7 +205,7 @@ static void put_name(const att_terminal *terminal, const char *name, bool more)
     att_put(terminal->out, more ? " = " : " =");
 }
 
-/* name = formula, and the value behind or beneath it. Either of the first two may be missing. */
+/* name = formula, and the value behind or below it. Name and formula may be missing. */
 static void put_equation(att_page *page, const char *name, const att_expr *formula,
                          const att_matrix *value, int indent)
 {
@@ -263,7 +263,7 @@ static void text_head(att_page *page, int64_t number)
     att_terminal_style(&terminal, ATT_STYLE_NONE);
 }
 
-/* An input as given takes one line: "q = s   the queries". */
+/* An input takes one line: "q = s   the queries". */
 static void put_input(att_page *page, const att_trace_part *part, bool first)
 {
     att_terminal terminal = terminal_of(page);
@@ -297,7 +297,7 @@ static void text_part(att_page *page, const att_trace_part *part, const att_trac
     att_put_calculations(page, part);
 }
 
-/* The comment behind a statement, beneath what the statement shows. */
+/* The comment behind a statement, below its result. */
 static void put_comment(att_page *page, const att_trace_step *step, int indent)
 {
     att_terminal terminal = terminal_of(page);
@@ -325,7 +325,7 @@ static const char *mark(const att_page *page, bool passed)
     return passed ? "✓" : "✗";
 }
 
-/* Checks that follow each other stand together. */
+/* Consecutive checks have no blank line between them. */
 static void open_check(att_page *page)
 {
     const att_trace_step *before =
@@ -384,7 +384,7 @@ static void text_error(att_page *page, const att_trace_step *step)
     att_put(page->out, " ");
     if (step->formula)
         att_put_formula(page->out, step->formula, notation(page), page->options->digits);
-    att_put(page->out, " is refused, as it should be:\n");
+    att_put(page->out, " fails as expected:\n");
     att_put_repeat(page->out, " ", indent);
     att_terminal_style(&terminal, ATT_STYLE_DIM);
     att_terminal_wrapped(&terminal, step->text, indent, indent);

@@ -1,4 +1,5 @@
-/* Selection and abbreviation; see view.h. */
+/* Selection of steps, parts, rows and heads by the render options, and abbreviation of large
+ * matrices. */
 #include "render/view.h"
 
 #include "base/alloc.h"
@@ -61,7 +62,7 @@ const char *att_col_label(const att_matrix *matrix, int64_t col)
     return matrix->col_labels ? matrix->col_labels[col] : NULL;
 }
 
-/* What `only` asks for: name, name.part, name.head[2] or name.head[2].part. */
+/* The parsed option `only`: name, name.part, name.head[2] or name.head[2].part. */
 struct selector {
     const char *name; /* not terminated */
     size_t length;
@@ -69,7 +70,7 @@ struct selector {
     const char *part; /* NULL: all */
 };
 
-/* Whether `*at` begins with head[N] as a whole field; then its number, and `*at` moves past it. */
+/* Whether `*at` begins with the field head[N]; sets its number and moves `*at` past it. */
 static int64_t read_head(const char **at)
 {
     int64_t number = 0;
@@ -116,7 +117,7 @@ static bool has_part(const att_trace_step *step, const struct selector *selector
     return found;
 }
 
-/* Whether `expr` is x.head[N] with another N than the one wanted. */
+/* Whether `expr` is x.head[N] with an N that is not selected. */
 static bool is_other_head(const att_expr *expr, const struct selector *selector)
 {
     return selector->head > 0 && expr->kind == ATT_EXPR_INDEX && expr->children == 2 &&
@@ -125,7 +126,7 @@ static bool is_other_head(const att_expr *expr, const struct selector *selector)
            expr->child[1]->number != (double)selector->head;
 }
 
-/* Whether an expression such as a.head[2].weights is about what is wanted. */
+/* Whether an expression such as a.head[2].weights refers to the selected name. */
 static bool selects_step(const att_expr *expr, const struct selector *selector)
 {
     bool part_found = selector->part == NULL;
@@ -166,7 +167,7 @@ int64_t att_render_head(const att_render_options *options)
     return asked > 0 ? asked : options->head;
 }
 
-/* Whether a part is only another name for something: q = s. */
+/* Whether a part is only another name of a value: q = s. */
 static bool is_renamed(const att_trace_part *part)
 {
     return part->formula && part->formula->kind == ATT_EXPR_NAME;
@@ -180,7 +181,7 @@ bool att_part_is_shown(const att_trace_part *part, const att_render_options *opt
     if (selector.head > 0 || selector.part)
         return selects_part(part, &selector);
     bool same = is_renamed(part) && strcmp(part->formula->text, part->name) == 0;
-    return !same || options->format == ATT_FORMAT_JSON; /* q = q tells a reader nothing */
+    return !same || options->format == ATT_FORMAT_JSON; /* q = q has no information */
 }
 
 const att_matrix *att_part_value(const att_trace_part *part, const att_render_options *options)
@@ -194,12 +195,12 @@ bool att_calculation_is_shown(const att_calculation *calculation, const att_rend
     return options->row == 0 || calculation->row == 0 || calculation->row == options->row;
 }
 
-/* The most rows and heads among what is shown, and whether a name was found. */
+/* The largest numbers of rows and heads that are shown, and whether the name was found. */
 struct extent {
     int64_t rows;
     int64_t heads;
     size_t steps;
-    size_t values; /* steps that are results, neither checks nor plots of one */
+    size_t values; /* steps with results, without checks and plots */
 };
 
 static void measure_step(struct extent *extent, const att_trace_step *step)
@@ -229,7 +230,7 @@ static struct extent measure(const att_sheet *const *sheets, size_t count,
     return extent;
 }
 
-/* The step of the name that `only` begins with, if there is one: then its part is what is wrong. */
+/* The step with the name that `only` begins with; if there is one, the part of `only` is wrong. */
 static const att_trace_step *named_step(const att_sheet *const *sheets, size_t count,
                                         const struct selector *selector)
 {
@@ -246,7 +247,7 @@ static att_status fail_name(const char *what, const char *word, const char *cons
 {
     const char *near = att_suggest(word, known, count);
     if (near)
-        return att_fail(err, ATT_BAD_INPUT, place, "%s is called '%s'; did you mean '%s'?", what,
+        return att_fail(err, ATT_BAD_INPUT, place, "%s is called '%s': did you mean '%s'?", what,
                         word, near);
     return att_fail(err, ATT_BAD_INPUT, place, "%s is called '%s'", what, word);
 }
@@ -264,7 +265,7 @@ static att_status fail_part(const att_trace_step *step, const struct selector *s
 {
     if (selector->head > heads_of(step))
         return att_fail(err, ATT_BAD_INPUT, place,
-                        "there is no head %" PRId64 " of '%s': it has %" PRId64, selector->head,
+                        "head %" PRId64 " is out of range: '%s' has %" PRId64, selector->head,
                         step->name, heads_of(step));
     size_t names = 0;
     const char **known = att_alloc(step->part_count, sizeof *known);
@@ -311,23 +312,24 @@ att_status att_render_options_check(const att_sheet *const *sheets, size_t count
 {
     const char *place = count == 1 ? sheets[0]->name : NULL;
     if (options->digits > ATT_DIGITS_MAX)
-        return att_fail(err, ATT_BAD_INPUT, "digits", "%d asked for, expected 0 to %d",
-                        options->digits, ATT_DIGITS_MAX);
+        return att_fail(err, ATT_BAD_INPUT, "digits", "expected 0 to %d, found %d", ATT_DIGITS_MAX,
+                        options->digits);
     int64_t head = att_render_head(options);
     if (options->head > 0 && head != options->head)
-        return att_fail(err, ATT_BAD_INPUT, place, "'%s' is not of head %" PRId64, options->only,
-                        options->head);
+        return att_fail(err, ATT_BAD_INPUT, place, "'%s' does not belong to head %" PRId64,
+                        options->only, options->head);
     struct extent extent = measure(sheets, count, options);
-    bool by_head = head != options->head; /* and a check alone is of no head */
+    bool by_head = head != options->head; /* checks have no head */
     if (options->only && (by_head ? extent.values : extent.steps) == 0)
         return fail_only(sheets, count, options->only, err);
     if (options->row < 0 || options->row > att_max_i64(extent.rows, 0))
         return att_fail(err, ATT_BAD_INPUT, place,
-                        "there is no row %" PRId64 ": the largest matrix shown has %" PRId64,
+                        "row %" PRId64 " is out of range: the largest matrix shown has %" PRId64,
                         options->row, extent.rows);
     if (options->head < 0 || options->head > extent.heads)
         return att_fail(err, ATT_BAD_INPUT, place,
-                        "there is no head %" PRId64 ": the most heads shown are %" PRId64,
+                        "head %" PRId64
+                        " is out of range: the largest number of heads shown is %" PRId64,
                         options->head, extent.heads);
     return ATT_OK;
 }

@@ -1,15 +1,15 @@
-/* attention, self_attention, cross_attention and multihead: where queries, keys and values come
- * from. What is then done with them is in blocks_head.c. */
+/* attention, self_attention, cross_attention and multihead: the projections to queries, keys and
+ * values, and the concatenation of heads. The head itself is in blocks_head.c. */
 #include "sheet/blocks.h"
 
 #include "sheet/matrix.h"
 
 #include <inttypes.h>
 
-/* Parts of one head: q k v, mapped, products, scores, weights, output. */
+/* Parts of one head: q, k, v, projected, products, scores, weights, output. */
 enum { HEAD_PARTS = 8, SHARED_PARTS = 4, MAX_HEADS = 4096 };
 
-/* An argument under the name that the formulas use: q = s. */
+/* Adds an argument as a part, under the name that formulas use: q = s. */
 static att_status add_input(att_sheet_layer *layer, const char *name, const char *description,
                             const att_argument *input)
 {
@@ -44,7 +44,7 @@ att_status att_run_attention(const att_call *call, att_value *out)
 
 /* ---------------------------------------------------------------- projections */
 
-/* Which of the three a projection makes. */
+/* The output of a projection. */
 enum role { ROLE_QUERY, ROLE_KEY, ROLE_VALUE, ROLES };
 
 static const struct {
@@ -52,13 +52,12 @@ static const struct {
     const char *weight;
     const char *description;
 } roles[ROLES] = {
-    [ROLE_QUERY] = { "q", "W_q", "the queries: what each vector looks for" },
-    [ROLE_KEY] = { "k", "W_k", "the keys: what each vector can be found by" },
-    [ROLE_VALUE] = { "v", "W_v", "the values: what each vector passes on" },
+    [ROLE_QUERY] = { "q", "W_q", "the queries: what each vector searches for" },
+    [ROLE_KEY] = { "k", "W_k", "the keys: what each vector is matched by" },
+    [ROLE_VALUE] = { "v", "W_v", "the values: what each vector contributes" },
 };
 
-/* Adds the part that maps `x` by `w` (or takes it as it is, where w has no matrix) and gives its
- * vectors as rows. */
+/* Adds the part x w (x itself if w has no matrix) and returns its vectors as rows. */
 static att_status project(att_sheet_layer *layer, enum role role, int64_t head,
                           const att_argument *x, const att_argument *w, const att_matrix **rows)
 {
@@ -83,7 +82,7 @@ static att_status project(att_sheet_layer *layer, enum role role, int64_t head,
                                                          .calculation_count = calculations.count });
 }
 
-/* One head from projections: queries from x, keys and values from y. */
+/* One head with projections: queries from x, keys and values from y. */
 static att_status compute_projected(att_sheet_layer *layer, const att_sheet_attention *attention,
                                     int64_t number, const att_argument *x, const att_argument *y,
                                     const att_argument w[ROLES], att_sheet_head *head)
@@ -98,7 +97,7 @@ static att_status compute_projected(att_sheet_layer *layer, const att_sheet_atte
     return att_sheet_head_compute(layer, attention, head);
 }
 
-/* Self- and cross-attention differ in whether keys and values have an argument of their own. */
+/* Cross-attention has a separate argument for keys and values; self-attention does not. */
 static att_status run_single(const att_call *call, bool cross, att_value *out)
 {
     att_sheet_layer layer;
@@ -134,7 +133,8 @@ att_status att_run_cross_attention(const att_call *call, att_value *out)
 
 /* ---------------------------------------------------------------- several heads */
 
-/* The matrices of one role: a list with one per head, or one matrix for all heads side by side. */
+/* The matrices of one role: a list with one matrix per head, or one matrix of all heads side by
+ * side. */
 struct weights {
     const char *name;
     att_expr *node;
@@ -162,8 +162,8 @@ static att_status read_weights(const att_call *call, enum role role, int64_t hea
     return ATT_OK;
 }
 
-/* The share of head `index` in a matrix that holds all heads side by side (one above the other
- * where vectors are columns). */
+/* The slice of head `index` of a matrix with all heads side by side (one above the other where
+ * vectors are columns). */
 static att_status split(const att_sheet_layer *layer, const struct weights *weights, int64_t index,
                         const att_matrix **out)
 {
@@ -186,7 +186,7 @@ static att_status split(const att_sheet_layer *layer, const struct weights *weig
     return *out ? ATT_OK : att_fail_memory(layer->call->err);
 }
 
-/* What to call the share of head `index`: as listed, or the whole's name with a subscript. */
+/* The name of the slice of head `index`: as in the list, or the matrix's name with a subscript. */
 static att_status name_weight(const att_sheet_layer *layer, const struct weights *weights,
                               int64_t index, att_argument *out)
 {
@@ -200,7 +200,7 @@ static att_status name_weight(const att_sheet_layer *layer, const struct weights
     } else {
         out->node = att_make_indexed(arena, weights->name, index + 1, -1);
         out->name = usage_name;
-        if (out->node) { /* errors about it point at the whole */
+        if (out->node) { /* errors point at the whole matrix */
             out->node->line = weights->node->line;
             out->node->column = weights->node->column;
         }
@@ -225,7 +225,8 @@ static att_status read_weight(const att_sheet_layer *layer, const struct weights
     return att_argument_check(layer->call, out);
 }
 
-/* Counts heads: as many as queries have; keys and values may be shared by groups of them. */
+/* Counts the query heads; groups of them may share a key and value head (grouped-query
+ * attention). */
 static att_status count_heads(const att_call *call, struct weights w[ROLES], int64_t *out)
 {
     int64_t heads = 1;
@@ -239,14 +240,15 @@ static att_status count_heads(const att_call *call, struct weights w[ROLES], int
                              heads, w[ROLE_QUERY].name, *out);
     if (w[ROLE_KEY].count == w[ROLE_VALUE].count && *out % w[ROLE_KEY].count == 0)
         return ATT_OK;
-    return att_call_fail(call, NULL,
-                         "%s: there are %" PRId64 " query, %" PRId64 " key and %" PRId64
-                         " value heads: keys and values need equally many, and the queries a "
-                         "multiple of that",
-                         call->function->name, *out, w[ROLE_KEY].count, w[ROLE_VALUE].count);
+    return att_call_fail(
+        call, NULL,
+        "%s: there are %" PRId64 " query, %" PRId64 " key and %" PRId64
+        " value heads: expected as many key heads as value heads, and a multiple of that "
+        "as query heads",
+        call->function->name, *out, w[ROLE_KEY].count, w[ROLE_VALUE].count);
 }
 
-/* [head 1, head 2, …]; heads may differ in width. */
+/* Concatenates the outputs [head 1, head 2, …]; heads may differ in width. */
 static const att_matrix *concatenate(att_arena *arena, const att_sheet_head *heads, int64_t count)
 {
     const att_matrix **outputs = att_arena_alloc(arena, (size_t)count, sizeof *outputs);
@@ -257,7 +259,7 @@ static const att_matrix *concatenate(att_arena *arena, const att_sheet_head *hea
     return att_matrix_hstack(arena, outputs, (size_t)count);
 }
 
-/* "[output_1, output_2]", or from above to below where vectors are columns. */
+/* "[output_1, output_2]", separated by ; where vectors are columns. */
 static const att_expr *concatenate_formula(const att_sheet_layer *layer, int64_t count)
 {
     att_arena *arena = layer->call->arena;
@@ -272,7 +274,7 @@ static const att_expr *concatenate_formula(const att_sheet_layer *layer, int64_t
     return text ? att_formula(arena, text) : NULL;
 }
 
-/* The heads side by side and, where it is given, through W_O. */
+/* Adds the concatenated heads and, if W_O is given, the output projection. */
 static att_status join_heads(att_sheet_layer *layer, const att_sheet_head *heads, int64_t count)
 {
     const att_call *call = layer->call;
@@ -283,8 +285,9 @@ static att_status join_heads(att_sheet_layer *layer, const att_sheet_head *heads
     ATT_TRY(att_sheet_layer_add(
         layer,
         &(att_trace_part){ .name = "heads",
-                           .description = layer->columns ? "the heads' outputs, one above the other"
-                                                         : "the heads' outputs side by side",
+                           .description = layer->columns
+                                              ? "the outputs of all heads, concatenated vertically"
+                                              : "the outputs of all heads, concatenated",
                            .formula = formula,
                            .value = all }));
     if (call->arg_count <= ROLES + 1)
@@ -300,14 +303,14 @@ static att_status join_heads(att_sheet_layer *layer, const att_sheet_head *heads
         return att_fail_memory(call->err);
     return att_sheet_layer_add(
         layer, &(att_trace_part){ .name = "output",
-                                  .description = "the heads mixed by the output matrix",
+                                  .description = "the output projection of the concatenated heads",
                                   .formula = mapping,
                                   .value = output,
                                   .calculations = calculations.items,
                                   .calculation_count = calculations.count });
 }
 
-/* Queries from X; keys and values from X too, or from the matrix of `from`. */
+/* Queries come from X; keys and values from X, or from the matrix of the option `from`. */
 static att_status read_inputs(att_sheet_layer *layer, att_argument *x, att_argument *y)
 {
     const att_call *call = layer->call;

@@ -1,4 +1,4 @@
-/* A layer and its parts; arguments and options read with errors that name them. */
+/* A layer and its parts; reading arguments and options with errors that name them. */
 #include "sheet/blocks.h"
 
 #include "sheet/matrix.h"
@@ -47,7 +47,7 @@ att_status att_sheet_layer_check_cost(const att_call *call, double multiplicatio
 {
     if (multiplications <= ATT_MAX_MULTIPLICATIONS)
         return ATT_OK;
-    return att_call_fail(call, NULL, "%s: %.2g multiplications are too much work for a sheet",
+    return att_call_fail(call, NULL, "%s: %.2g multiplications are more than a sheet may take",
                          call->function->name, multiplications);
 }
 
@@ -94,12 +94,12 @@ const char *att_formula_drop_absent(att_arena *arena, const char *text, bool b, 
         else if (keep)
             out[length++] = *text;
     }
-    return out; /* which began as zeros */
+    return out; /* the matrix starts as zeros */
 }
 
 /* ---------------------------------------------------------------- arguments */
 
-enum { MAX_NAME_LENGTH = 32 }; /* beyond it, what was written would drown the message */
+enum { MAX_NAME_LENGTH = 32 }; /* a longer expression would hide the message */
 
 const char *att_argument_name(const att_call *call, const att_expr *node, const char *usage_name)
 {
@@ -165,7 +165,7 @@ att_status att_argument_vector(const att_call *call, size_t index, const char *u
         return ATT_OK;
     return att_call_fail(
         call, argument.node,
-        "%s: %s is %" PRId64 " × %" PRId64 ", but a vector of %" PRId64 " is needed",
+        "%s: %s is %" PRId64 " × %" PRId64 ", but a vector of %" PRId64 " was expected",
         call->function->name, argument.name, argument.matrix->rows, argument.matrix->cols, length);
 }
 
@@ -223,8 +223,8 @@ att_status att_option_word(const att_call *call, const char *name, const char *c
             return ATT_OK;
         }
     }
-    /* The evaluator has held the word against the table of options; this is for words that stand
-     * there but not in `words`. */
-    return att_call_fail(call, att_option_node(call, name), "%s: %s takes another word",
+    /* The evaluator has checked the word against the table of options; this catches a word that is
+     * in the table but not in `words`. */
+    return att_call_fail(call, att_option_node(call, name), "%s: %s does not accept this word",
                          call->function->name, name);
 }

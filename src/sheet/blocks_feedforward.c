@@ -1,4 +1,4 @@
-/* Layers to compare attention with: linear and conv1d; and positional, the sinusoidal positions of
+/* Layers without attention: linear and conv1d; and positional, the sinusoidal position encoding of
  * "Attention Is All You Need", section 3.5. */
 #include "sheet/blocks.h"
 
@@ -7,7 +7,7 @@
 
 /* ---------------------------------------------------------------- positional */
 
-/* A whole number ≥ 1 given as argument `index`. */
+/* Argument `index` as an integer ≥ 1. */
 static att_status integer_argument(const att_call *call, size_t index, const char *usage_name,
                                    int64_t *out)
 {
@@ -35,7 +35,7 @@ static att_expr *write_position(att_arena *arena, int64_t position, int64_t col,
     return att_make_call(arena, col % 2 == 0 ? "sin" : "cos", angle);
 }
 
-/* PE(pos, i) counts both from 0, as the formula does. */
+/* Both indices of PE(pos, i) count from 0, as in the formula. */
 static att_status write_positions(const att_call *call, const att_matrix *table, int64_t start,
                                   double base, att_calculations *out)
 {
@@ -64,7 +64,7 @@ att_status att_run_positional(const att_call *call, att_value *out)
     ATT_TRY(att_option_integer(call, "start", 0, 1 << 30, &start));
     if (!(base > 0.0))
         return att_call_fail(call, att_option_node(call, "base"),
-                             "%s: base must be above 0, not %g", call->function->name, base);
+                             "%s: base must be above 0, found %g", call->function->name, base);
     ATT_TRY(att_sheet_layer_start(&layer, call, 1));
     att_matrix *table = att_matrix_new(call->arena, rows, width);
     const att_expr *formula =
@@ -81,8 +81,8 @@ att_status att_run_positional(const att_call *call, att_value *out)
     ATT_TRY(att_sheet_layer_add(
         &layer,
         &(att_trace_part){ .name = "encoding",
-                           .description = "sine in the even places, cosine of the same angle "
-                                          "in the odd ones, counted from 0",
+                           .description = "sine at even indices, cosine of the same angle at odd "
+                                          "indices, counted from 0",
                            .formula = formula,
                            .value = table,
                            .calculations = calculations.items,
@@ -93,7 +93,7 @@ att_status att_run_positional(const att_call *call, att_value *out)
 
 /* ---------------------------------------------------------------- linear */
 
-/* y_{i,j} = the products of row and column, plus the bias of vector element `place`. */
+/* y_{i,j} = dot product of row i and column j, plus the bias. */
 static att_status write_linear(const att_sheet_layer *layer, const att_matrix *a,
                                const att_matrix *b, const att_matrix *bias, const att_matrix *y,
                                att_calculations *out)
@@ -141,7 +141,7 @@ att_status att_run_linear(const att_call *call, att_value *out)
                          layer.columns ? x.matrix : w.matrix, bias, y, &calculations));
     ATT_TRY(att_sheet_layer_add(
         &layer, &(att_trace_part){ .name = "output",
-                                   .description = "every vector through the same matrix",
+                                   .description = "the same linear map for every vector",
                                    .formula = formula,
                                    .value = y,
                                    .calculations = calculations.items,
@@ -152,9 +152,9 @@ att_status att_run_linear(const att_call *call, att_value *out)
 
 /* ---------------------------------------------------------------- conv1d */
 
-/* A convolution over rows: y_i = Σ_t x_{i·stride + t - left} K_t + b, without flipping the kernel,
- * zeros outside. `tap[t]` is K_t, d_in × d_out; or, where the kernel is a row of numbers, 1 × 1: it
- * weighs whole vectors. */
+/* A convolution over rows: y_i = Σ_t x_{i·stride + t - left} K_t + b, with zero padding and without
+ * flipping the kernel. `tap[t]` is K_t, d_in × d_out, or 1 × 1 where the kernel is a row of
+ * numbers, each of which scales a whole vector. */
 struct conv {
     const att_matrix *x;
     const att_matrix **tap;
@@ -165,9 +165,9 @@ struct conv {
     int64_t left;
 };
 
-/* K_t out of a matrix of all taps stacked, or one number of a row. */
-static att_matrix *cut_tap(att_arena *arena, const att_matrix *kernel, int64_t t, int64_t rows,
-                           int64_t cols)
+/* K_t of a matrix of all taps stacked, or of a row of numbers. */
+static att_matrix *slice_tap(att_arena *arena, const att_matrix *kernel, int64_t t, int64_t rows,
+                             int64_t cols)
 {
     att_matrix *tap = att_matrix_new(arena, rows, cols);
     for (int64_t i = 0; tap && i < rows * cols; i++)
@@ -179,8 +179,8 @@ static att_status fail_kernel(const att_call *call, const att_matrix *kernel, in
 {
     return att_call_fail(call, call->node->child[1],
                          "%s: the kernel is %" PRId64 " × %" PRId64 " and X has %" PRId64
-                         " columns: give a list of %" PRId64
-                         "-row matrices, one per place, or the same stacked, or a row of numbers",
+                         " columns: expected a list of %" PRId64
+                         "-row matrices, one per tap, or the same stacked, or a row of numbers",
                          call->function->name, kernel->rows, kernel->cols, width, width);
 }
 
@@ -199,7 +199,7 @@ static att_status read_stacked(const att_call *call, struct conv *conv)
     if (!conv->tap)
         return att_fail_memory(call->err);
     for (int64_t t = 0; t < conv->taps; t++) {
-        conv->tap[t] = cut_tap(call->arena, kernel.matrix, t, rows, cols);
+        conv->tap[t] = slice_tap(call->arena, kernel.matrix, t, rows, cols);
         if (!conv->tap[t])
             return att_fail_memory(call->err);
     }
@@ -220,7 +220,7 @@ static att_status read_kernel(const att_call *call, struct conv *conv)
         if (m->cols == 0 || m->rows != conv->x->cols || m->cols != list->items[0].matrix->cols)
             return att_call_fail(call, call->node->child[1],
                                  "%s: matrix %zu of the kernel must be %" PRId64
-                                 " rows high, the columns of X, and as wide as the first",
+                                 " rows high (the columns of X) and as wide as the first",
                                  call->function->name, t + 1, conv->x->cols);
         conv->tap[t] = m;
     }
@@ -228,19 +228,19 @@ static att_status read_kernel(const att_call *call, struct conv *conv)
     return ATT_OK;
 }
 
-/* The row of x under tap t when making row i, or -1 outside. */
+/* The row of x under tap t for output row i, or -1 in the padding. */
 static int64_t row_under(const struct conv *conv, int64_t i, int64_t t)
 {
     int64_t row = i * conv->stride + t - conv->left;
     return row < conv->x->rows ? row : -1;
 }
 
-static bool weighs_vectors(const struct conv *conv)
+static bool scales_vectors(const struct conv *conv)
 {
     return conv->tap[0]->rows == 1 && conv->tap[0]->cols == 1;
 }
 
-/* Element (i, j) of y, and the same written out. */
+/* Element (i, j) of y. */
 static double convolve(const struct conv *conv, int64_t i, int64_t j)
 {
     double sum = conv->bias ? conv->bias->data[j] : 0.0;
@@ -250,7 +250,7 @@ static double convolve(const struct conv *conv, int64_t i, int64_t j)
         if (row < 0)
             continue;
         const double *x = conv->x->data + row * conv->x->cols;
-        if (weighs_vectors(conv)) {
+        if (scales_vectors(conv)) {
             sum += tap->data[0] * x[j];
             continue;
         }
@@ -269,19 +269,19 @@ static att_expr *write_element(att_arena *arena, const struct conv *conv, int64_
         if (row < 0)
             continue;
         const double *x = conv->x->data + row * conv->x->cols;
-        bool whole = weighs_vectors(conv);
+        bool whole = scales_vectors(conv);
         att_sum_add_dot_product(&sum, whole ? 1 : tap->rows, whole ? x + j : x, 1,
                                 whole ? tap->data : tap->data + j, tap->cols);
     }
     if (conv->bias)
         att_sum_add(&sum, att_make_number(arena, conv->bias->data[j]));
-    return sum.expr; /* some tap always lies on x, so there is one */
+    return sum.expr; /* at least one tap covers a row of x, so it is not NULL */
 }
 
 static att_status write_conv(const att_call *call, const struct conv *conv, const att_matrix *y,
                              att_calculations *out)
 {
-    int64_t terms = conv->taps * (weighs_vectors(conv) ? 1 : conv->x->cols);
+    int64_t terms = conv->taps * (scales_vectors(conv) ? 1 : conv->x->cols);
     if (!att_calculation_fits(y->rows, y->cols, terms))
         return ATT_OK;
     ATT_TRY(att_calculations_start(out, call->arena, (size_t)(y->rows * y->cols), call->err));
@@ -293,7 +293,7 @@ static att_status write_conv(const att_call *call, const struct conv *conv, cons
     return ATT_OK;
 }
 
-/* Rows of y; sets how far the kernel hangs over the left end. */
+/* Computes the number of rows of y and the left padding. */
 static att_status place_kernel(const att_call *call, struct conv *conv, int64_t *rows)
 {
     static const char *const paddings[] = { "same", "valid", NULL };
@@ -308,8 +308,8 @@ static att_status place_kernel(const att_call *call, struct conv *conv, int64_t 
         places -= conv->taps - 1;
     if (places < 1)
         return att_call_fail(call, call->node->child[1],
-                             "%s: a kernel of %" PRId64 " places does not fit into %" PRId64
-                             " rows; padding = same would",
+                             "%s: a kernel of %" PRId64 " taps does not fit into %" PRId64
+                             " rows: expected a shorter kernel or padding = same",
                              call->function->name, conv->taps, conv->x->rows);
     *rows = (places - 1) / conv->stride + 1;
     return ATT_OK;
@@ -340,13 +340,13 @@ att_status att_run_conv1d(const att_call *call, att_value *out)
             y->data[i * conv.width + j] = convolve(&conv, i, j);
     y->row_labels = rows == conv.x->rows ? conv.x->row_labels : NULL;
     ATT_TRY(write_conv(call, &conv, y, &calculations));
-    ATT_TRY(att_sheet_layer_add(&layer,
-                                &(att_trace_part){ .name = "output",
-                                                   .description = "each row from the rows near it",
-                                                   .formula = formula,
-                                                   .value = y,
-                                                   .calculations = calculations.items,
-                                                   .calculation_count = calculations.count }));
+    ATT_TRY(att_sheet_layer_add(
+        &layer, &(att_trace_part){ .name = "output",
+                                   .description = "each row is computed from the rows around it",
+                                   .formula = formula,
+                                   .value = y,
+                                   .calculations = calculations.items,
+                                   .calculation_count = calculations.count }));
     att_sheet_layer_finish(&layer, out);
     return ATT_OK;
 }

@@ -1,4 +1,5 @@
-/* One head of attention: its shapes and options checked, and the numbers from the reference. */
+/* One head of attention: checks shapes and options, and computes the result with the
+ * double-precision reference (att_attention_forward_reference). */
 #include "sheet/blocks.h"
 
 #include <inttypes.h>
@@ -16,7 +17,8 @@ static int64_t keys_of(const att_sheet_head *head)
 
 /* ---------------------------------------------------------------- checks */
 
-/* "d_q = d_k" for scores that multiply, "n_v = n_k" always; in the user's own names and shapes. */
+/* "d_q = d_k" for scores that multiply q and k, "n_v = n_k" always. Messages use the names and
+ * shapes of the sheet. */
 static att_status check_shapes(const att_sheet_layer *layer, const att_sheet_attention *attention,
                                const att_sheet_head *head)
 {
@@ -41,7 +43,7 @@ static att_status check_shapes(const att_sheet_layer *layer, const att_sheet_att
     return ATT_OK;
 }
 
-/* A matrix option over pairs of query and key, which may have one row or one column for all. */
+/* A matrix option over pairs of query and key; a single row or column is broadcast. */
 static att_status read_pairs(const att_sheet_layer *layer, const att_sheet_attention *attention,
                              const att_sheet_head *head, const char *name, const att_matrix **out)
 {
@@ -50,11 +52,11 @@ static att_status read_pairs(const att_sheet_layer *layer, const att_sheet_atten
     if (!m || ((m->rows == 1 || m->rows == queries_of(head)) &&
                (m->cols == 1 || m->cols == keys_of(head))))
         return ATT_OK;
-    return att_call_fail(layer->call, att_option_node(layer->call, name),
-                         "%s: %s is %" PRId64 " × %" PRId64 ", but there are %" PRId64
-                         " queries and %" PRId64 " keys: n_q × n_k is needed (1 for all)",
-                         layer->call->function->name, name, m->rows, m->cols, queries_of(head),
-                         keys_of(head));
+    return att_call_fail(
+        layer->call, att_option_node(layer->call, name),
+        "%s: %s is %" PRId64 " × %" PRId64 ", but there are %" PRId64 " queries and %" PRId64
+        " keys: expected n_q × n_k (a side of 1 is repeated)",
+        layer->call->function->name, name, m->rows, m->cols, queries_of(head), keys_of(head));
 }
 
 double att_broadcast_at(const att_matrix *m, int64_t i, int64_t j)
@@ -76,13 +78,13 @@ static att_status read_alibi_slope(const att_sheet_layer *layer,
     double slope = single ? m->data[0] : listed ? m->data[head->number - 1] : (double)NAN;
     if (!isfinite(slope))
         return att_call_fail(layer->call, att_option_node(layer->call, "alibi"),
-                             "%s: alibi takes one finite slope, or one for each head",
+                             "%s: alibi: expected one finite slope, or one for each head",
                              layer->call->function->name);
     head->alibi_slope = slope;
     return ATT_OK;
 }
 
-/* The dense mask of 0 and 1 as the reference wants it; NULL where none was given. */
+/* The dense mask of 0 and 1 as bytes; NULL if absent. */
 static att_status read_mask(const att_sheet_layer *layer, const att_sheet_attention *attention,
                             const att_sheet_head *head, uint8_t **out)
 {
@@ -121,8 +123,8 @@ static att_status check_length(const att_sheet_layer *layer, const att_sheet_att
                          layer->call->function->name, attention->length, keys_of(head));
 }
 
-/* The reference works per pair: the general and the additive score go through W (and U) each time.
- */
+/* The reference computes each pair separately: the general and the additive score apply W (and U)
+ * every time. */
 static att_status check_work(const att_sheet_layer *layer, const att_sheet_attention *attention,
                              const att_sheet_head *head)
 {
@@ -151,7 +153,7 @@ static att_tensor view_pairs(const att_matrix *m)
     return att_tensor_view(m->data, ATT_F64, 4, (int64_t[]){ 1, 1, m->rows, m->cols });
 }
 
-/* A vector parameter has no row of its own: [H,A]. */
+/* A vector parameter is [H,A], without a dimension for rows. */
 static att_tensor view_param(const att_matrix *m, size_t param)
 {
     if (param == ATT_PARAM_B || param == ATT_PARAM_V)
@@ -159,7 +161,7 @@ static att_tensor view_param(const att_matrix *m, size_t param)
     return view3(m);
 }
 
-/* Calls the reference; what it writes goes into `scores`, `weights` (may be NULL) and `output`. */
+/* Calls the reference and stores its results in `scores`, `weights` (may be NULL) and `output`. */
 static att_status run_reference(const att_sheet_layer *layer, const att_attention_options *options,
                                 const att_sheet_head *head, att_matrix *scores, att_matrix *weights,
                                 att_matrix *output)
@@ -199,8 +201,8 @@ static att_status run_reference(const att_sheet_layer *layer, const att_attentio
     return status;
 }
 
-/* Which pairs the masks leave: the reference itself is asked, with vectors that score 0, so that
- * only a masked pair is minus infinity. */
+/* Finds the pairs that the masks allow, with the reference itself: all vectors are zero, so only a
+ * masked pair has a score of minus infinity. */
 static att_status find_allowed(const att_sheet_layer *layer, const att_attention_options *options,
                                att_sheet_head *head)
 {
@@ -228,14 +230,14 @@ static att_status find_allowed(const att_sheet_layer *layer, const att_attention
     return ATT_OK;
 }
 
-/* Whether something happens to the scores between the product and the normaliser. */
+/* Whether the scores differ from the products that they are computed from. */
 static bool has_raw_scores(const att_attention_options *options, const att_sheet_head *head)
 {
     return options->score == ATT_SCORE_SCALED || options->scale != 0.0 ||
            options->soft_cap != 0.0 || head->bias || head->alibi_slope != 0.0;
 }
 
-/* The scores before scale, cap, bias and mask. */
+/* Computes the scores before scale, soft cap, bias and mask. */
 static att_status compute_raw_scores(const att_sheet_layer *layer,
                                      const att_attention_options *options, att_sheet_head *head)
 {

@@ -6,35 +6,19 @@
 
 enum { MAX_WINDOW = 1 << 30, MAX_NAMES = 16 };
 
-/* Names as users write them, for att_option_word(). */
-static void list_names(const char *names[MAX_NAMES], const char *(*name)(int))
-{
-    int count = 0;
-    while (count < MAX_NAMES - 1 && (names[count] = name(count)) != NULL)
-        count++;
-    names[count] = NULL;
-}
-
-static const char *score_name(int score)
-{
-    return att_score_name((att_score)score);
-}
-
-static const char *normalizer_name(int normalizer)
-{
-    return att_normalizer_name((att_normalizer)normalizer);
-}
-
 static att_status read_words(const att_call *call, att_attention_options *options)
 {
-    const char *names[MAX_NAMES];
+    const char *names[MAX_NAMES] = { NULL };
     size_t chosen = ATT_SCORE_SCALED;
-    list_names(names, score_name);
+    for (size_t i = 0; i < MAX_NAMES - 1 && (names[i] = att_score_name((att_score)i)); i++)
+        continue;
     ATT_TRY(att_option_word(call, "score", names, &chosen));
     options->score = (att_score)chosen;
     chosen = ATT_NORMALIZE_SOFTMAX;
-    list_names(names, normalizer_name);
-    ATT_TRY(att_option_word(call, "normalise", names, &chosen));
+    for (size_t i = 0; i < MAX_NAMES - 1 && (names[i] = att_normalizer_name((att_normalizer)i));
+         i++)
+        continue;
+    ATT_TRY(att_option_word(call, "normalizer", names, &chosen));
     options->normalizer = (att_normalizer)chosen;
     return ATT_OK;
 }
@@ -44,16 +28,17 @@ static att_status read_scale(const att_call *call, att_attention_options *option
     ATT_TRY(att_option_number(call, "scale", &options->scale));
     if (att_call_option(call, "scale") && options->scale == 0.0)
         return att_call_fail(call, att_option_node(call, "scale"),
-                             "%s: scale = 0 would make every score 0", call->function->name);
+                             "%s: scale must not be 0, which would make every score 0",
+                             call->function->name);
     ATT_TRY(att_option_number(call, "softcap", &options->soft_cap));
     if (att_call_option(call, "softcap") && options->soft_cap <= 0.0)
         return att_call_fail(call, att_option_node(call, "softcap"),
-                             "%s: softcap must be above 0, not %g", call->function->name,
+                             "%s: softcap must be above 0, found %g", call->function->name,
                              options->soft_cap);
     return ATT_OK;
 }
 
-/* window = n: n keys to either side; window = [l r]; a negative side is unlimited. */
+/* window = n: n keys on both sides; window = [l r]; -1 means unlimited. */
 static att_status read_window(const att_call *call, att_attention_options *options)
 {
     const att_value *value = att_call_option(call, "window");
@@ -62,15 +47,16 @@ static att_status read_window(const att_call *call, att_attention_options *optio
     const att_matrix *m = value->kind == ATT_VALUE_MATRIX ? value->matrix : NULL;
     if (!m || m->rows != 1 || m->cols < 1 || m->cols > 2)
         return att_call_fail(call, att_option_node(call, "window"),
-                             "%s: window takes a number of keys or [left right]",
+                             "%s: window: expected a number of keys or [left right]",
                              call->function->name);
     int64_t side[2] = { 0, 0 };
     for (int64_t i = 0; i < 2; i++) {
         double reach = m->data[i < m->cols ? i : 0];
         if (!(reach >= -1.0 && reach <= MAX_WINDOW) || reach != (double)(int64_t)reach)
-            return att_call_fail(call, att_option_node(call, "window"),
-                                 "%s: window takes whole numbers, or -1 for unlimited, not %g",
-                                 call->function->name, reach);
+            return att_call_fail(
+                call, att_option_node(call, "window"),
+                "%s: window: expected whole numbers, or -1 for unlimited, found %g",
+                call->function->name, reach);
         side[i] = (int64_t)reach;
     }
     options->window = true;

@@ -1,5 +1,5 @@
-/* A head laid open as parts: the raw products where something follows them, the scores, the
- * weights, the output, each with its formula, its words and its sums written out. */
+/* The parts of a head: the products if the scores differ from them, the scores, the weights and the
+ * output, each with formula, description and calculations. */
 #include "sheet/blocks.h"
 
 #include <inttypes.h>
@@ -15,7 +15,7 @@ static int64_t keys_of(const att_sheet_head *head)
     return head->key->rows;
 }
 
-/* The sum that makes a score out of its product. */
+/* The calculation of a score from its product: scale, soft cap, bias, ALiBi. */
 static att_expr *write_scaled_score(att_arena *arena, const att_attention_options *options,
                                     const att_sheet_head *head, int64_t i, int64_t j)
 {
@@ -46,7 +46,7 @@ static att_expr *write_scaled_score(att_arena *arena, const att_attention_option
 
 enum sum { SUM_RAW_SCORE, SUM_SCORE, SUM_SCALED_SCORE, SUM_WEIGHT };
 
-/* The sum of one pair, as `kind` asks. */
+/* The calculation of one pair. */
 static att_expr *write_pair(att_arena *arena, const att_sheet_attention *attention,
                             const att_sheet_head *head, enum sum kind, int64_t i, int64_t j)
 {
@@ -57,7 +57,7 @@ static att_expr *write_pair(att_arena *arena, const att_sheet_attention *attenti
     return att_score_specs[attention->options.score].write_sum(arena, head, i, j);
 }
 
-/* Sums for every pair that may be attended (for products: every pair). */
+/* Adds the calculations of all pairs that are not masked (for products: of all pairs). */
 static att_status write_pairs(const att_sheet_layer *layer, const att_sheet_attention *attention,
                               const att_sheet_head *head, enum sum kind, const att_matrix *values,
                               att_calculations *out)
@@ -83,7 +83,7 @@ static att_status write_pairs(const att_sheet_layer *layer, const att_sheet_atte
     return ATT_OK;
 }
 
-/* Adds a part whose value is one number per pair. */
+/* Adds a part with one number per pair of query and key. */
 static att_status add_pairs(att_sheet_layer *layer, const att_sheet_attention *attention,
                             const att_sheet_head *head, enum sum kind, att_trace_part part,
                             const char *formula)
@@ -102,7 +102,7 @@ static att_status add_pairs(att_sheet_layer *layer, const att_sheet_attention *a
     return att_sheet_layer_add(layer, &part);
 }
 
-/* The general score maps the keys first, as one does by hand. */
+/* The general score: the keys projected by W, as a separate part. */
 static att_status add_projected_keys(att_sheet_layer *layer, att_sheet_head *head)
 {
     att_calculations calculations = { 0 };
@@ -110,22 +110,22 @@ static att_status add_projected_keys(att_sheet_layer *layer, att_sheet_head *hea
     turning.columns = !layer->columns;
     const att_matrix *w = att_sheet_layer_orient(&turning, head->param[ATT_PARAM_W]);
     const att_matrix *key = att_sheet_layer_orient(layer, head->key);
-    const att_matrix *mapped =
+    const att_matrix *projected =
         w && key ? att_sheet_layer_linear(layer, key, w, "m", &calculations) : NULL;
-    head->projected_keys = att_sheet_layer_orient(layer, mapped);
+    head->projected_keys = att_sheet_layer_orient(layer, projected);
     const att_expr *formula = att_formula(layer->call->arena, layer->columns ? "W * k" : "k * W'");
     if (!head->projected_keys || !formula)
         return att_fail_memory(layer->call->err);
-    return att_sheet_layer_add(layer, &(att_trace_part){ .name = "mapped",
+    return att_sheet_layer_add(layer, &(att_trace_part){ .name = "projected",
                                                          .head = head->number,
-                                                         .description = "each key mapped by W",
+                                                         .description = "each key projected by W",
                                                          .formula = formula,
-                                                         .value = mapped,
+                                                         .value = projected,
                                                          .calculations = calculations.items,
                                                          .calculation_count = calculations.count });
 }
 
-/* "products / sqrt(d_k) + bias", as far as the options go. */
+/* The formula of the scores from the options, such as "products / sqrt(d_k) + bias". */
 static const char *scaled_score_formula(att_arena *arena, const att_attention_options *options,
                                         const att_sheet_head *head)
 {
@@ -141,7 +141,7 @@ static const char *scaled_score_formula(att_arena *arena, const att_attention_op
     return text;
 }
 
-/* The same in words. */
+/* The description of the scores. */
 static const char *scaled_score_description(att_arena *arena, const att_attention_options *options,
                                             const att_sheet_head *head)
 {
@@ -151,11 +151,11 @@ static const char *scaled_score_description(att_arena *arena, const att_attentio
             ? att_arena_printf(arena, "divided by sqrt(d_k) with d_k = %" PRId64, head->key->cols)
             : "the products";
     if (text && options->soft_cap != 0.0)
-        text = att_arena_printf(arena, "%s, softly capped at %g", text, options->soft_cap);
+        text = att_arena_printf(arena, "%s, soft-capped at %g", text, options->soft_cap);
     if (text && head->bias)
         text = att_arena_printf(arena, "%s, bias added", text);
     if (text && head->alibi_slope != 0.0)
-        text = att_arena_printf(arena, "%s, less %g for each step of distance", text,
+        text = att_arena_printf(arena, "%s, minus %g per position of distance", text,
                                 head->alibi_slope);
     return text;
 }
@@ -165,7 +165,7 @@ static const char *describe_masked(att_arena *arena, const char *description,
 {
     if (!description || !head->allowed)
         return description;
-    return att_arena_printf(arena, "%s; masked pairs do not take part", description);
+    return att_arena_printf(arena, "%s; masked pairs are excluded", description);
 }
 
 static att_status add_scores(att_sheet_layer *layer, const att_sheet_attention *attention,
@@ -209,7 +209,7 @@ static att_status add_weights(att_sheet_layer *layer, const att_sheet_attention 
                      row->formula);
 }
 
-/* Row `row` of a matrix as the sheet writes vectors. */
+/* Row `row` of a matrix in the orientation of the sheet. */
 static const att_matrix *vector_of(const att_sheet_layer *layer, const att_matrix *matrix,
                                    int64_t row)
 {
@@ -221,7 +221,7 @@ static const att_matrix *vector_of(const att_sheet_layer *layer, const att_matri
     return att_sheet_layer_orient(layer, vector);
 }
 
-/* 0.26·[…] + 0.33·[…] + …, one line per query; a query that may attend nothing has no line. */
+/* 0.26·[…] + 0.33·[…] + …, one calculation per query; none for a query that may attend no key. */
 static att_status write_output(const att_sheet_layer *layer, const att_sheet_head *head,
                                att_calculations *out)
 {
@@ -258,7 +258,7 @@ static att_status add_output(att_sheet_layer *layer, att_sheet_head *head)
     return att_sheet_layer_add(
         layer, &(att_trace_part){ .name = "output",
                                   .head = head->number,
-                                  .description = "the values, added up by weight",
+                                  .description = "the sum of the values, weighted",
                                   .formula = formula,
                                   .value = att_sheet_layer_orient(layer, head->output),
                                   .calculations = calculations.items,

@@ -1,6 +1,6 @@
-/* Recurrent steps: rnn, lstm and gru, over one input row or a whole sequence of them, from a given
- * state. Vectors are rows: h' = tanh(x W_x + h W_h + b). Gates lie side by side in the columns of
- * W_x, W_h and b, in the order of the cell's parts. The result is the state after each row. */
+/* RNN cells: rnn, lstm and gru over a sequence of input rows, from an initial state. Vectors are
+ * rows: h' = tanh(x W_x + h W_h + b). Gates are side by side in the columns of W_x, W_h and b, in
+ * the order of the cell's parts. The result is the state after each row. */
 #include "sheet/blocks.h"
 
 #include <inttypes.h>
@@ -11,7 +11,7 @@ enum { MAX_PARTS = 6, MAX_GATES = 4 };
 
 struct run;
 
-/* What one part of a cell is and how one of its elements is written out. */
+/* One part of a cell (a gate or a state) and the calculation of its elements. */
 struct cell_part {
     const char *name;
     const char *formula; /* for att_formula_drop_absent() */
@@ -21,13 +21,13 @@ struct cell_part {
 
 struct cell {
     int64_t gates;
-    bool has_cell_state; /* takes c, whose new value is the part before the last */
+    bool has_cell_state; /* LSTM: takes c, whose new value is the second to last part */
     void (*step)(struct run *run, int64_t t);
-    struct cell_part part[MAX_PARTS]; /* gates first, the state h last; ends with a NULL name */
+    struct cell_part part[MAX_PARTS]; /* gates first, the state h last; terminated by a NULL name */
 };
 
-/* A call being worked out. Matrices are [steps, m]; `from_x` and `from_h` hold, for the step at
- * hand, x W_x + b and h W_h + b_h with all gates side by side. */
+/* A call during its evaluation. Matrices are [steps, m]; `from_x` and `from_h` hold x W_x + b and h
+ * W_h + b_h of the current step, with all gates side by side. */
 struct run {
     const att_call *call;
     const struct cell *cell;
@@ -39,7 +39,7 @@ struct run {
     const double *h; /* [m] before the first step */
     const double *c;
     int64_t m;
-    bool before; /* gru: the reset gate acts on h before it is mapped */
+    bool before; /* GRU: the reset gate is applied to h before the matrix product */
     size_t parts;
     att_matrix *part[MAX_PARTS];
     double *from_x;
@@ -132,7 +132,7 @@ static void step_gru(struct run *run, int64_t t)
     }
 }
 
-/* ---------------------------------------------------------------- sums written out */
+/* ---------------------------------------------------------------- calculations */
 
 static att_expr *number(att_arena *arena, double value)
 {
@@ -179,7 +179,7 @@ static att_expr *write_rnn_h(att_arena *arena, const struct run *run, int64_t t,
     return att_make_call(arena, "tanh", number(arena, at(run, RNN_Z, t)[j]));
 }
 
-/* Gates 0 to 3 of the lstm and 0 to 1 of the gru. */
+/* Gates of the LSTM and the GRU by their place in the columns. */
 static att_expr *write_gate_0(att_arena *arena, const struct run *run, int64_t t, int64_t j)
 {
     return att_make_call(arena, "sigmoid", write_gate(arena, run, t, j));
@@ -246,23 +246,23 @@ static const struct cell rnn = {
     1,
     false,
     step_rnn,
-    { { "z", "x * W_x + h * W_h< + b>", "input and state, mapped and added", write_rnn_z },
-      { "h", "tanh(z)", "the new state", write_rnn_h } },
+    { { "z", "x * W_x + h * W_h< + b>", "the sum of both linear maps", write_rnn_z },
+      { "h", "tanh(z)", "the new hidden state", write_rnn_h } },
 };
 
 static const struct cell lstm = {
     4,
     true,
     step_lstm,
-    { { "i", "sigmoid(x * W_i + h * U_i< + b_i>)", "the input gate: how much to write",
-        write_gate_0 },
-      { "f", "sigmoid(x * W_f + h * U_f< + b_f>)", "the forget gate: how much to keep",
-        write_gate_1 },
-      { "g", "tanh(x * W_g + h * U_g< + b_g>)", "what to write", write_lstm_g },
-      { "o", "sigmoid(x * W_o + h * U_o< + b_o>)", "the output gate: how much to show",
-        write_lstm_o },
-      { "c", "f .* c + i .* g", "the new memory", write_lstm_c },
-      { "h", "o .* tanh(c)", "the new state", write_lstm_h } },
+    { { "i", "sigmoid(x * W_i + h * U_i< + b_i>)",
+        "the input gate: how much of the candidate to add", write_gate_0 },
+      { "f", "sigmoid(x * W_f + h * U_f< + b_f>)",
+        "the forget gate: how much of the cell state to keep", write_gate_1 },
+      { "g", "tanh(x * W_g + h * U_g< + b_g>)", "the candidate cell state", write_lstm_g },
+      { "o", "sigmoid(x * W_o + h * U_o< + b_o>)",
+        "the output gate: how much of the cell state to output", write_lstm_o },
+      { "c", "f .* c + i .* g", "the new cell state", write_lstm_c },
+      { "h", "o .* tanh(c)", "the new hidden state", write_lstm_h } },
 };
 
 static const struct cell gru_after = {
@@ -270,12 +270,12 @@ static const struct cell gru_after = {
     false,
     step_gru,
     { { "r", "sigmoid(x * W_r + h * U_r< + b_r>{ + b_hr})",
-        "the reset gate: how much of the past to use", write_gate_0 },
+        "the reset gate: how much of the previous state the candidate uses", write_gate_0 },
       { "z", "sigmoid(x * W_z + h * U_z< + b_z>{ + b_hz})",
-        "the update gate: how much of the past to keep", write_gate_1 },
+        "the update gate: how much of the previous state to keep", write_gate_1 },
       { "n", "tanh(x * W_n< + b_n> + r .* (h * U_n{ + b_hn}))", "the candidate state",
         write_gru_n },
-      { "h", "(1 - z) .* n + z .* h", "the new state", write_gru_h } },
+      { "h", "(1 - z) .* n + z .* h", "the new hidden state", write_gru_h } },
 };
 
 static const struct cell gru_before = {
@@ -283,17 +283,17 @@ static const struct cell gru_before = {
     false,
     step_gru,
     { { "r", "sigmoid(x * W_r + h * U_r< + b_r>{ + b_hr})",
-        "the reset gate: how much of the past to use", write_gate_0 },
+        "the reset gate: how much of the previous state the candidate uses", write_gate_0 },
       { "z", "sigmoid(x * W_z + h * U_z< + b_z>{ + b_hz})",
-        "the update gate: how much of the past to keep", write_gate_1 },
+        "the update gate: how much of the previous state to keep", write_gate_1 },
       { "n", "tanh(x * W_n< + b_n> + (r .* h) * U_n{ + b_hn})", "the candidate state",
         write_gru_n },
-      { "h", "(1 - z) .* n + z .* h", "the new state", write_gru_h } },
+      { "h", "(1 - z) .* n + z .* h", "the new hidden state", write_gru_h } },
 };
 
 /* ---------------------------------------------------------------- arguments */
 
-/* A state of one row; the first one tells the width. */
+/* Reads a state of one row; the first state determines the hidden size m. */
 static att_status read_state(struct run *run, size_t index, const char *usage_name,
                              const double **out)
 {
@@ -303,7 +303,8 @@ static att_status read_state(struct run *run, size_t index, const char *usage_na
     bool first = run->m == 0;
     if (s->rows != 1 || (!first && s->cols != run->m))
         return att_call_fail(run->call, state.node,
-                             first ? "%s: %s is %" PRId64 " × %" PRId64 ", but a state is one row"
+                             first ? "%s: %s is %" PRId64 " × %" PRId64
+                                     ", but a state must be one row"
                                    : "%s: %s is %" PRId64 " × %" PRId64
                                      ", but must be one row as wide as h, 1 × %" PRId64,
                              run->call->function->name, state.name, s->rows, s->cols, run->m);

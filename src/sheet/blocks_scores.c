@@ -1,12 +1,12 @@
-/* The scores as sheets show them: formula, parameters with their shapes, and the sum of one query
- * and one key written out. The numbers themselves come from the reference (src/attention). */
+/* How sheets show score functions: formula, parameters with their shapes, and the calculation of
+ * one score. The scores themselves are computed by the reference (src/attention). */
 #include "sheet/blocks.h"
 
 #include <inttypes.h>
 #include <math.h>
 #include <string.h>
 
-/* ---------------------------------------------------------------- sums written out */
+/* ---------------------------------------------------------------- calculations */
 
 static const double *row_of(const att_matrix *matrix, int64_t row)
 {
@@ -27,7 +27,7 @@ static att_expr *write_dot(att_arena *arena, const att_sheet_head *head, int64_t
                                 row_of(head->key, j), 1);
 }
 
-/* q · (W k), with W k worked out before, as the part `mapped`. */
+/* q · (W k), where W k is the part `projected`. */
 static att_expr *write_general(att_arena *arena, const att_sheet_head *head, int64_t i, int64_t j)
 {
     return att_make_dot_product(arena, head->query->cols, row_of(head->query, i), 1,
@@ -92,16 +92,16 @@ static att_expr *write_location(att_arena *arena, const att_sheet_head *head, in
 
 /* ---------------------------------------------------------------- the table */
 
-/* Shapes are written for vectors as rows, where a parameter stands to the right of what it maps:
- * q d_q, k d_k, a the hidden width, s the number of keys, c d_q + d_k, 1 one. The general score's W
- * stands between query and key, and lies the same way in both orientations. The parameter v is v_a
- * in formulas, for there v is the values. */
+/* Shapes are for vectors as rows, where a parameter is to the right of the vector: q is d_q, k is
+ * d_k, a the attention size, s the number of keys, c is d_q + d_k, 1 is one. The W of the general
+ * score is between query and key and has the same layout in both orientations. The parameter v is
+ * called v_a in formulas, because v denotes the values there. */
 const att_score_spec att_score_specs[] = {
     [ATT_SCORE_DOT] = { ATT_SCORE_DOT,
                         true,
                         "q * k'",
                         "q' * k",
-                        "each query times each key: one score per pair",
+                        "the dot product of each query and each key: one score per pair",
                         { NULL },
                         "",
                         write_dot },
@@ -109,15 +109,16 @@ const att_score_spec att_score_specs[] = {
                            true,
                            "q * k'",
                            "q' * k",
-                           "each query times each key: one product per pair",
+                           "the dot product of each query and each key: one product per pair",
                            { NULL },
                            "",
                            write_dot },
     [ATT_SCORE_GENERAL] = { ATT_SCORE_GENERAL,
                             false,
-                            "q * mapped'",
-                            "q' * mapped",
-                            "each query times each mapped key: one score per pair",
+                            "q * projected'",
+                            "q' * projected",
+                            "the dot product of each query and each projected key: one score per "
+                            "pair",
                             { [ATT_PARAM_W] = "qk" },
                             "",
                             write_general },
@@ -125,7 +126,8 @@ const att_score_spec att_score_specs[] = {
                              false,
                              "tanh(q_i * W + k_j * U< + b>) * v_a'",
                              "v_a' * tanh(W * q_i + U * k_j< + b>)",
-                             "a small neural network looks at query i and key j together",
+                             "a feed-forward network with one hidden layer scores query i and key "
+                             "j",
                              { [ATT_PARAM_W] = "qa",
                                [ATT_PARAM_U] = "ka",
                                [ATT_PARAM_B] = "1a",
@@ -136,8 +138,8 @@ const att_score_spec att_score_specs[] = {
                            false,
                            "relu([q_i, k_j] * v_a')",
                            "relu(v_a' * [q_i; k_j])",
-                           "query i and key j side by side, weighed by v_a; what is negative is "
-                           "cut",
+                           "query i and key j concatenated, times v_a; a negative result becomes "
+                           "0",
                            { [ATT_PARAM_V] = "1c" },
                            "",
                            write_concat },
@@ -145,7 +147,7 @@ const att_score_spec att_score_specs[] = {
                              true,
                              "exp(q * k')",
                              "exp(q' * k)",
-                             "the exponential of each query times each key",
+                             "the exponential of the dot product of each query and each key",
                              { NULL },
                              "",
                              write_gaussian },
@@ -161,7 +163,7 @@ const att_score_spec att_score_specs[] = {
                              false,
                              "q * W< + b>",
                              "(W * q< + b>)'",
-                             "each query alone says where to look: one score per place",
+                             "the query alone determines the scores: one score per position",
                              { [ATT_PARAM_W] = "qs", [ATT_PARAM_B] = "1s" },
                              "b",
                              write_location },
@@ -171,8 +173,8 @@ const att_score_spec att_score_specs[] = {
 
 static const char *const param_names[ATT_PARAMS] = { "W", "U", "b", "v" };
 
-/* The letters of a shape, what errors call them, and the sizes they stand for in a head. The hidden
- * width is free, -1, until the first parameter tells it. */
+/* The symbols of a shape, their names in errors, and the sizes they have in a head. The attention
+ * size is unknown, -1, until the first parameter determines it. */
 enum { SIZE_QUERY, SIZE_KEY, SIZE_KEYS, SIZE_BOTH, SIZE_HIDDEN, SIZE_ONE, SIZES };
 static const char size_letters[] = "qksca1";
 static const char *const size_names[SIZES] = { "d_q", "d_k", "n_k", "(d_q + d_k)", "A", "1" };
@@ -186,7 +188,7 @@ static size_t size_index(char symbol)
     return (size_t)(strchr(size_letters, symbol) - size_letters);
 }
 
-/* "4", or "A" where it is free. */
+/* "4", or "A" where it is unknown. */
 static const char *size_text(att_arena *arena, const struct sizes *sizes, size_t index)
 {
     int64_t size = sizes->of[index];
@@ -205,12 +207,12 @@ static att_status fail_shape(const att_sheet_layer *layer, const char *score, co
         return att_fail_memory(layer->call->err);
     return att_call_fail(layer->call, att_option_node(layer->call, name),
                          "%s: %s is %" PRId64 " × %" PRId64
-                         ", but the %s score needs it %s × %s, here %s × %s",
+                         ", but the %s score needs %s × %s, here %s × %s",
                          layer->call->function->name, name, found->rows, found->cols, score,
                          size_names[first], size_names[second], rows, cols);
 }
 
-/* The parameter as attend.h wants it: vectors as one row, matrices from the left, [A,Kq]. */
+/* Converts a parameter to the layout of attend.h: vectors as one row, matrices [A,Kq]. */
 static const att_matrix *to_row_layout(const att_sheet_layer *layer, const att_matrix *matrix,
                                        bool vector, bool general)
 {
@@ -219,8 +221,8 @@ static const att_matrix *to_row_layout(const att_sheet_layer *layer, const att_m
     return att_sheet_layer_orient(&turning, matrix);
 }
 
-/* Whether a size is the one wanted. A free one is set by the first that asks; the location score
- * may know more places than there are keys. */
+/* Whether a size is as expected. An unknown size is set by the first parameter that has it; the
+ * location score may have more positions than there are keys. */
 static bool size_fits(int64_t size, char symbol, struct sizes *sizes)
 {
     size_t index = size_index(symbol);

@@ -1,4 +1,4 @@
-/* Trees for sums written out. */
+/* Builders of the expression trees of calculations. */
 #include "sheet/calculation.h"
 
 #include "sheet/matrix.h"
@@ -9,7 +9,7 @@ bool att_calculation_fits(int64_t rows, int64_t cols, int64_t terms)
            terms > 0 && terms <= ATT_CALCULATION_TERMS;
 }
 
-/* Puts a child in its place; the node stands one level above the highest of them. */
+/* Sets a child and raises the height of the node above it. */
 static void set_child(att_expr *node, size_t index, att_expr *child)
 {
     node->child[index] = child;

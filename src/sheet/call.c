@@ -1,4 +1,4 @@
-/* Calls: finding the function, checking what it is given, running it. */
+/* Function calls: lookup, checks of arguments and options against the table, evaluation. */
 #include "sheet/function.h"
 
 #include "base/minmax.h"
@@ -28,9 +28,9 @@ const att_option_spec *att_option_find(const att_function *function, const char 
     return NULL;
 }
 
-/* ---- What an option takes: alternatives separated by commas and "or" */
+/* ---- The values an option accepts: alternatives separated by commas and "or" */
 
-/* The next alternative of `takes` and its length; NULL at the end. */
+/* The next alternative of `accepts` and its length; NULL at the end. */
 static const char *next_alternative(const char *accepts, size_t *length)
 {
     static const char *const separators[] = { ",", " or ", " ", "or " };
@@ -104,8 +104,8 @@ static att_status fail_option_name(const att_scope *scope, const att_expr *optio
                           option->text, function->usage);
 }
 
-/* The word among those that the option takes that `word` was probably meant to be, into `out`; an
- * empty string where none is near. */
+/* Writes ": did you mean …?" with the accepted word nearest to `word` into `out`; an empty string
+ * if no word is near. */
 static const char *suggest_word(const att_option_spec *row, const char *word, char out[64])
 {
     char words[24][24];
@@ -135,7 +135,7 @@ static att_status fail_option_word(const att_scope *scope, const att_expr *at,
                           suggest_word(row, word, hint));
 }
 
-/* A bare or quoted word, where the option takes it; else an expression. */
+/* A bare or quoted word if the option accepts it, otherwise an expression. */
 static att_status eval_option_value(const att_scope *scope, const att_expr *node,
                                     const att_option_spec *row, att_value *out)
 {
@@ -178,7 +178,7 @@ static att_status fail_function(const att_scope *scope, const att_expr *node)
 {
     if (att_symbol_table_get(scope->symbols, node->text))
         return att_scope_fail(scope, node,
-                              "'%.80s' is a value, not a function: rows are %.80s[2], a product "
+                              "'%.80s' is a value, not a function: a row is %.80s[2], a product "
                               "needs a '*'",
                               node->text, node->text);
     enum { MAX_NAMES = 128 };
@@ -242,7 +242,7 @@ att_status att_eval_call(const att_scope *scope, const att_expr *node, att_value
     return function->run(&call, out);
 }
 
-/* ---- What functions use */
+/* ---- For the functions */
 
 att_status att_call_fail(const att_call *call, const att_expr *at, const char *format, ...)
 {

@@ -1,4 +1,4 @@
-/* The evaluator: one function per kind of expression. */
+/* The evaluator of expressions: one function per kind of node, in a table. */
 #include "sheet/eval.h"
 
 #include "base/minmax.h"
@@ -76,7 +76,7 @@ static att_status eval_string(const att_scope *scope, const att_expr *node, att_
 static att_status eval_out_of_place(const att_scope *scope, const att_expr *node, att_value *out)
 {
     (void)out;
-    return att_scope_fail(scope, node, "this cannot stand here: expected a value");
+    return att_scope_fail(scope, node, "this is not allowed here: expected a value");
 }
 
 /* ---- Signs and transposes */
@@ -98,9 +98,9 @@ static att_status eval_transpose(const att_scope *scope, const att_expr *node, a
     return set_matrix(scope, att_matrix_transpose(scope->arena, of), out);
 }
 
-/* ---- Matrices written out */
+/* ---- Matrix literals */
 
-/* A number as written, with its sign, without a matrix of its own for each. */
+/* The value of a number literal with an optional sign, without allocating a 1 × 1 matrix for it. */
 static bool literal(const att_expr *node, double *out)
 {
     bool negative = node->kind == ATT_EXPR_NEGATE;
@@ -138,12 +138,13 @@ static att_status fail_beside(const att_scope *scope, const att_expr *row, size_
 {
     char a[ATT_QUOTE_SIZE];
     char b[ATT_QUOTE_SIZE];
-    return att_scope_fail(
-        scope, row->child[at],
-        "side by side need equally many rows: %s is %lld × %lld and %s is %lld × %lld",
-        att_sheet_source_quote(scope->source, row->child[0], a), (long long)first->rows,
-        (long long)first->cols, att_sheet_source_quote(scope->source, row->child[at], b),
-        (long long)other->rows, (long long)other->cols);
+    return att_scope_fail(scope, row->child[at],
+                          "matrices side by side need the same number of rows: %s is %lld × %lld "
+                          "and %s is %lld × %lld",
+                          att_sheet_source_quote(scope->source, row->child[0], a),
+                          (long long)first->rows, (long long)first->cols,
+                          att_sheet_source_quote(scope->source, row->child[at], b),
+                          (long long)other->rows, (long long)other->cols);
 }
 
 static att_status eval_row(const att_scope *scope, const att_expr *row, const att_matrix **out)
@@ -216,7 +217,7 @@ att_status att_eval(const att_scope *scope, const att_expr *node, att_value *out
     if (status != ATT_NO_MEMORY || !scope->arena->limit_reached)
         return status;
     scope->arena->limit_reached = false;
-    return att_scope_fail(scope, node, "this needs more memory than a sheet may use (%zu MB)",
+    return att_scope_fail(scope, node, "this needs more memory than the limit of %zu MB",
                           scope->arena->limit >> 20);
 }
 
@@ -250,8 +251,8 @@ att_status att_eval_number(const att_scope *scope, const att_expr *node, const c
 att_status att_eval_closed(att_arena *arena, const att_expr *node, const att_matrix **out,
                            att_error *err)
 {
-    const att_sheet_source origin = { .name = "working", .text = "" };
-    const att_symbol_table names = { 0 };
-    const att_scope scope = { .arena = arena, .source = &origin, .symbols = &names, .err = err };
+    const att_sheet_source source = { .name = "calculation", .text = "" };
+    const att_symbol_table symbols = { 0 };
+    const att_scope scope = { .arena = arena, .source = &source, .symbols = &symbols, .err = err };
     return att_eval_matrix(&scope, node, out);
 }

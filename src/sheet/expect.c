@@ -1,5 +1,5 @@
-/* expect X = Y …, expect not X = Y …, expect error X: what a sheet claims, decided. A claim that
- * fails does not stop the sheet. */
+/* expect X = Y …, expect not X = Y …, expect error X: the checks of a sheet. A check that fails
+ * does not stop the sheet. */
 #include "sheet/tolerance.h"
 
 #include "base/quote.h"
@@ -44,7 +44,7 @@ static att_status expect_equal(att_interpreter *interpreter, att_parser *parser,
 
 /* ---- expect error X */
 
-/* True where the option's value is a word of it, or can only be one: no name to look up. */
+/* Whether the option's value is a word, so that there is no name to look up. */
 static bool is_option_word(const att_function *function, const att_expr *option)
 {
     const att_option_spec *row = att_option_find(function, option->text);
@@ -54,8 +54,8 @@ static bool is_option_word(const att_function *function, const att_expr *option)
     return att_option_accepts_word(row, value->text) || att_option_accepts_only_words(row);
 }
 
-/* A name or function that the sheet does not know is a slip, not the error that was meant: it must
- * not make the expectation pass. */
+/* An unknown name or function is a typo, not the expected error: it must not make the check
+ * pass. */
 static att_status check_names(const att_scope *scope, const att_expr *node)
 {
     att_value ignored;
@@ -72,7 +72,7 @@ static att_status check_names(const att_scope *scope, const att_expr *node)
     return ATT_OK;
 }
 
-/* The verdict on an expression that should have been refused; NULL where it was, as it should. */
+/* The message of an expression that did not fail as expected; NULL if it did. */
 static att_status check_expected_error(att_interpreter *interpreter, att_status status,
                                        const att_error *error, const char *saying,
                                        const att_value *value, const char **out)
@@ -81,10 +81,9 @@ static att_status check_expected_error(att_interpreter *interpreter, att_status 
     char quoted[ATT_QUOTED_SIZE];
     *out = NULL;
     if (status == ATT_OK && value->kind == ATT_VALUE_LIST)
-        *out = att_arena_printf(arena, "expected an error, but it gave a list of %zu",
-                                value->item_count);
+        *out = att_arena_printf(arena, "expected an error, found a list of %zu", value->item_count);
     else if (status == ATT_OK)
-        *out = att_arena_printf(arena, "expected an error, but it gave a %lld × %lld matrix",
+        *out = att_arena_printf(arena, "expected an error, found a %lld × %lld matrix",
                                 (long long)value->matrix->rows, (long long)value->matrix->cols);
     else if (saying && !strstr(error->message, saying))
         *out = att_arena_printf(arena, "expected an error saying \"%s\", found \"%s\"",

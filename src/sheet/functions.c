@@ -1,5 +1,5 @@
-/* The plain functions of worksheets: element by element, along rows or columns, and makers of
- * matrices. Attention and other layers are in blocks.c. */
+/* Worksheet functions on matrices: element-wise, along rows or columns, and constructors. Attention
+ * and other layers are in blocks.c. */
 #include "sheet/function.h"
 
 #include "sheet/blocks.h"
@@ -15,11 +15,11 @@ static att_status return_matrix(const att_call *call, const att_matrix *matrix, 
     return matrix ? ATT_OK : att_fail_memory(call->err);
 }
 
-/* ---- Element by element */
+/* ---- Element-wise */
 
 static double relu(double x)
 {
-    return x < 0 ? 0 : x; /* NaN shows */
+    return x < 0 ? 0 : x; /* propagates NaN */
 }
 
 static double sigmoid(double x)
@@ -53,7 +53,7 @@ static att_status run_element(const att_call *call, att_value *out)
     return return_matrix(call, to, out);
 }
 
-/* ---- Along rows, or along columns by the flag: on the transpose, and back */
+/* ---- Along rows, or with the flag `cols` along columns (by transposing twice) */
 
 static bool flag(const att_call *call, const char *name)
 {
@@ -111,7 +111,7 @@ static double mean_of(const double *x, int64_t count)
     return sum_of(x, count) / (double)count;
 }
 
-/* The place of the first largest element, from 0; NaN counts as the largest, so that it shows. */
+/* The index of the first maximum, from 0; NaN counts as the largest, so that it is visible. */
 static int64_t argmax(const double *x, int64_t count)
 {
     int64_t best = 0;
@@ -143,15 +143,15 @@ static double argmax_of(const double *x, int64_t count)
 static const struct reduction_spec {
     const char *name;
     double (*reduce)(const double *x, int64_t count);
-    bool of_rows;       /* along rows even without a flag */
-    bool empty_is_fine; /* has a value for nothing at all */
+    bool of_rows;       /* reduces rows even without a flag */
+    bool empty_is_fine; /* is defined for an empty matrix */
 } reductions[] = {
     { "sum", sum_of, false, true },       { "mean", mean_of, false, false },
     { "max", max_of, false, false },      { "min", min_of, false, false },
     { "argmax", argmax_of, true, false },
 };
 
-/* One number per row of `from`, as a column that keeps the rows' labels. */
+/* One number per row of `from`, as a column with the row labels. */
 static att_matrix *reduce_rows(att_arena *arena, const att_matrix *from,
                                const struct reduction_spec *row)
 {
@@ -173,7 +173,7 @@ static att_status run_reduce(const att_call *call, att_value *out)
         row++;
     ATT_TRY(check_axis(call));
     if (of->rows * of->cols == 0 && !row->empty_is_fine)
-        return att_call_fail(call, call->node->child[0], "%s of nothing: the matrix is %lld × %lld",
+        return att_call_fail(call, call->node->child[0], "%s of an empty matrix: it is %lld × %lld",
                              row->name, (long long)of->rows, (long long)of->cols);
     if (flag(call, "cols")) {
         const att_matrix *turned = att_matrix_transpose(call->arena, of);
@@ -189,7 +189,7 @@ static att_status run_reduce(const att_call *call, att_value *out)
 /* ---- Norms: each row to mean 0 and variance 1, or to a mean square of 1 alone; then gain and bias
  */
 
-/* An optional row of weights: argument `index`, or NULL. */
+/* The optional gain or bias: argument `index`, or NULL. */
 static att_status row_argument(const att_call *call, size_t index, const char *what, int64_t cols,
                                const double **out)
 {
@@ -247,7 +247,7 @@ static att_status run_transpose(const att_call *call, att_value *out)
     return return_matrix(call, att_matrix_transpose(call->arena, of), out);
 }
 
-/* Checks that `order` holds each of 1 to `count` once and gives it counted from 0. */
+/* Checks that `order` is a permutation of 1 to `count` and converts it to count from 0. */
 static att_status read_order(const att_call *call, const att_matrix *order, int64_t count,
                              const char *unit, int64_t **out)
 {
@@ -340,8 +340,8 @@ static att_status run_shape(const att_call *call, att_value *out)
 
 /* ---- Rounding */
 
-/* Halves go away from zero, as on paper. 0.285 is a little less than that in binary; a few units
- * in the last place are forgiven, so that it still rounds to 0.29. */
+/* Halves round away from zero, as on paper. The double 0.285 is slightly below 0.285; a tolerance
+ * of a few units in the last place makes it round to 0.29. */
 static double round_to(double x, double unit)
 {
     double scaled = fabs(x) * unit;

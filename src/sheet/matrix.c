@@ -1,10 +1,11 @@
-/* Matrices of a sheet; see matrix.h. */
+/* Matrices of a sheet in an arena: construction, selection and concatenation, with labels and
+ * masks. */
 #include "sheet/matrix.h"
 
 #include <string.h>
 
-/* Memory bounds the sides of a matrix, but for one without elements: these bound it, so that
- * walking along a side stays quick and no product or sum of sizes can overflow. */
+/* Limits on the sides of a matrix. Memory does not limit a side of a matrix without elements; these
+ * limits keep loops along it short and prevent overflow of products and sums of sizes. */
 #define MAX_DIMENSION       (INT64_C(1) << 28)
 #define MAX_EMPTY_DIMENSION (INT64_C(1) << 20)
 
@@ -92,9 +93,9 @@ att_matrix *att_matrix_transpose(att_arena *arena, const att_matrix *from)
     return to;
 }
 
-/* ---- Choosing */
+/* ---- Selection */
 
-/* The chosen labels into *out, which stays NULL where there are none. */
+/* Copies the selected labels to *out, which stays NULL if there are no labels. */
 static bool choose_labels(att_arena *arena, const char *const *labels, const int64_t *chosen,
                           int64_t count, const char *const **out)
 {
@@ -132,9 +133,9 @@ att_matrix *att_matrix_select(att_arena *arena, const att_matrix *from, const in
     return labeled ? to : NULL;
 }
 
-/* ---- Joining */
+/* ---- Concatenation */
 
-/* Labels of all parts in a row; *out stays NULL where none has any. */
+/* Concatenates the labels of all parts; *out stays NULL if no part has labels. */
 static bool join_labels(att_arena *arena, const att_matrix *const *parts, size_t count,
                         bool of_rows, int64_t total, const char *const **out)
 {
@@ -157,7 +158,7 @@ static bool join_labels(att_arena *arena, const att_matrix *const *parts, size_t
     return true;
 }
 
-/* The labels along the side that all parts share: those of the first part that has some. */
+/* The labels along the side that all parts share: those of the first part that has labels. */
 static const char *const *shared_labels(const att_matrix *const *parts, size_t count, bool of_rows)
 {
     const char *const *labels = NULL;

@@ -1,5 +1,5 @@
-/* A sheet from its bytes to its trace: checking the text, walking its lines, collecting steps. */
-#define _GNU_SOURCE /* uselocale() where the compiler is told to be strict */
+/* Reads a sheet: checks the text, runs its lines and collects the steps of the trace. */
+#define _GNU_SOURCE /* for uselocale() with -std=c11 */
 #include "sheet/interpreter.h"
 
 #include "base/alloc.h"
@@ -11,8 +11,8 @@
 #include <stdio.h>
 #include <string.h>
 
-/* The largest sheet, and the memory its trace may take: a sheet from a stranger must not fill the
- * machine. */
+/* Limits on the size of a sheet and on the memory of its trace, so that an untrusted sheet cannot
+ * exhaust the machine. */
 #define MAX_SHEET_BYTES ((size_t)256 << 20)
 #define MAX_TRACE_BYTES ((size_t)2 << 30)
 
@@ -116,7 +116,7 @@ static att_status add_heading(att_interpreter *interpreter, const att_sheet_line
         begin++;
     if (level > 3 || begin == line->length)
         return att_sheet_source_fail(&interpreter->source, interpreter->scope.err, line->number,
-                                     line->column, "a heading is one to three '#' and a text");
+                                     line->column, "a heading needs one to three '#' and a text");
     const char *text =
         att_arena_strndup(&interpreter->sheet->arena, line->text + begin, line->length - begin);
     if (!text)
@@ -129,7 +129,7 @@ static att_status add_heading(att_interpreter *interpreter, const att_sheet_line
     return push_step(interpreter, &step);
 }
 
-/* Carries a statement out; it may go on over several lines. */
+/* Runs a statement, which may span several lines. */
 static att_status run_statement(att_interpreter *interpreter, const att_sheet_line *line,
                                 att_statement *run, size_t *next, int *number)
 {
@@ -148,7 +148,7 @@ static att_status run_statement(att_interpreter *interpreter, const att_sheet_li
     return ATT_OK;
 }
 
-/* One line, or the statement that starts with it. */
+/* Runs one line, or the statement that starts with it. */
 static att_status run_line(att_interpreter *interpreter, size_t *offset, int *number)
 {
     size_t next;
@@ -183,14 +183,14 @@ static att_status run_sheet(att_interpreter *interpreter)
     if (status == ATT_NO_MEMORY && interpreter->sheet->arena.limit_reached)
         return att_sheet_source_fail(&interpreter->source, interpreter->scope.err,
                                      interpreter->source.anchor_line, 1,
-                                     "the sheet needs more memory than one may use (%zu MB)",
+                                     "the sheet needs more memory than the limit of %zu MB",
                                      interpreter->sheet->arena.limit >> 20);
     return status;
 }
 
 /* ---- The text */
 
-/* A copy with '\n' for every kind of line end, zero-terminated; a byte order mark is dropped. */
+/* A zero-terminated copy with '\n' for every kind of line end and without a byte order mark. */
 static att_status copy_text(att_string *out, const char *text, size_t length, att_error *err)
 {
     if (length >= 3 && memcmp(text, "\xEF\xBB\xBF", 3) == 0) {
@@ -212,62 +212,63 @@ static att_status copy_text(att_string *out, const char *text, size_t length, at
 }
 
 /* The line and column of a byte. */
-static void locate(const att_sheet_source *origin, size_t offset, int *line, int *column)
+static void locate(const att_sheet_source *source, size_t offset, int *line, int *column)
 {
     *line = 1;
     *column = 1;
     uint32_t code;
     for (size_t at = 0; at < offset;) {
-        at += att_utf8_decode_lossy(origin->text + at, origin->length - at, &code);
+        at += att_utf8_decode_lossy(source->text + at, source->length - at, &code);
         *line += code == '\n';
         *column = code == '\n' ? 1 : *column + 1;
     }
 }
 
-/* The place of a fault is told by its line, and by its offset in the bytes as they were given. */
-static att_status check_utf8(const att_sheet_source *origin, const char *bytes, size_t length,
+/* Reports invalid UTF-8 by line and by byte offset in the original text. */
+static att_status check_utf8(const att_sheet_source *source, const char *bytes, size_t length,
                              att_error *err)
 {
-    size_t offset = att_utf8_valid_prefix(origin->text, origin->length);
-    if (offset == origin->length)
+    size_t offset = att_utf8_valid_prefix(source->text, source->length);
+    if (offset == source->length)
         return ATT_OK;
     int line;
     int column;
-    locate(origin, offset, &line, &column);
+    locate(source, offset, &line, &column);
     return att_sheet_source_fail(
-        origin, err, line, column, "this is not UTF-8: byte 0x%02X at offset %zu cannot stand here",
-        (unsigned char)origin->text[offset], att_utf8_valid_prefix(bytes, length));
+        source, err, line, column, "invalid UTF-8: byte 0x%02X at offset %zu",
+        (unsigned char)source->text[offset], att_utf8_valid_prefix(bytes, length));
 }
 
-/* Refuses what no text holds and no document may show: control characters. The first bytes of such
- * characters are few, so the others are passed over without decoding. */
-static att_status check_characters(const att_sheet_source *origin, att_error *err)
+/* Rejects control characters, which no document may show. Few first bytes can start one, so that
+ * other bytes are skipped without decoding. */
+static att_status check_characters(const att_sheet_source *source, att_error *err)
 {
-    for (size_t at = 0; at < origin->length; at++) {
-        unsigned char c = (unsigned char)origin->text[at];
+    for (size_t at = 0; at < source->length; at++) {
+        unsigned char c = (unsigned char)source->text[at];
         if (c >= 0x20 && c != 0x7F && c != 0xC2 && c != 0xEF)
             continue;
         uint32_t code;
-        att_utf8_decode_lossy(origin->text + at, origin->length - at, &code);
+        att_utf8_decode_lossy(source->text + at, source->length - at, &code);
         if (!att_utf8_is_control(code))
             continue;
         int line;
         int column;
-        locate(origin, at, &line, &column);
-        return att_sheet_source_fail(origin, err, line, column,
-                                     "the character U+%04X cannot stand in a sheet", code);
+        locate(source, at, &line, &column);
+        return att_sheet_source_fail(source, err, line, column,
+                                     "the control character U+%04X is not allowed in a sheet",
+                                     code);
     }
     return ATT_OK;
 }
 
-/* The text to work on, once it is known to be one. */
+/* Makes the normalized copy of the text and checks it. */
 static att_status check_text(att_string *out, const char *bytes, size_t length, const char *name,
                              att_error *err)
 {
     ATT_TRY(copy_text(out, bytes, length, err));
-    const att_sheet_source origin = { .name = name, .text = out->data, .length = out->length };
-    ATT_TRY(check_utf8(&origin, bytes, length, err));
-    return check_characters(&origin, err);
+    const att_sheet_source source = { .name = name, .text = out->data, .length = out->length };
+    ATT_TRY(check_utf8(&source, bytes, length, err));
+    return check_characters(&source, err);
 }
 
 /* ---- The public functions */
@@ -285,7 +286,7 @@ static att_status read_text(att_sheet *sheet, const att_string *text, const char
     return status;
 }
 
-/* Numbers are written with a point, whatever the program's locale says. */
+/* Numbers are read and written with a decimal point in every locale. */
 static att_status read_in_c_locale(att_sheet *sheet, const att_string *text, const char *folder,
                                    att_error *err)
 {
@@ -311,7 +312,8 @@ att_status att_sheet_read_limited(att_sheet **out, const char *text, size_t leng
 {
     *out = NULL;
     if (length > MAX_SHEET_BYTES)
-        return att_fail(err, ATT_BAD_INPUT, name, "the sheet has %zu bytes, more than %zu", length,
+        return att_fail(err, ATT_BAD_INPUT, name,
+                        "the sheet has %zu bytes, more than the limit of %zu", length,
                         MAX_SHEET_BYTES);
     att_sheet *sheet = att_alloc_zero(1, sizeof *sheet);
     if (!sheet)
@@ -334,7 +336,7 @@ att_status att_sheet_read_limited(att_sheet **out, const char *text, size_t leng
     return status;
 }
 
-/* The folder that a path is in, to be put before a '/'; NULL when memory is out. */
+/* The folder of a path, without the final '/'; NULL when memory is out. */
 static char *folder_of(const char *path)
 {
     const char *slash = strrchr(path, '/');

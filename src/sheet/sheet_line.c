@@ -1,5 +1,5 @@
-/* Telling statements from text. Most text needs no mark; what looks like a statement gone wrong is
- * an error rather than text, so that a typo cannot silently drop a check. */
+/* Classifies lines as statements or text. Most text needs no mark; a line that looks like a
+ * misspelled statement is an error, so that a typo cannot silently drop a check. */
 #define _GNU_SOURCE /* memmem() */
 #include "sheet/interpreter.h"
 
@@ -33,7 +33,7 @@ static att_status fail_line(const att_interpreter *interpreter, const att_sheet_
     return status;
 }
 
-/* The bytes of the name that the line starts with; 0 where it does not. */
+/* The length in bytes of the name that the line starts with, or 0. */
 static size_t leading_name(const att_sheet_line *line)
 {
     size_t length = 0;
@@ -62,14 +62,14 @@ static const struct keyword *find_keyword(const char *word, size_t length)
     return NULL;
 }
 
-/* ---- Text that may be a statement gone wrong */
+/* ---- Text that may be a misspelled statement */
 
 static bool contains(const att_sheet_line *line, const char *what)
 {
     return memmem(line->text, line->length, what, strlen(what)) != NULL;
 }
 
-/* The operand that an expression starts with. */
+/* The leftmost operand of an expression. */
 static const att_expr *leftmost(const att_expr *node)
 {
     while (node->children > 0 && node->kind != ATT_EXPR_CALL && node->child[0])
@@ -77,8 +77,8 @@ static const att_expr *leftmost(const att_expr *node)
     return node;
 }
 
-/* True where an expression is no accident of words: it starts with something that the sheet knows,
- * or is written in one piece like a.weights. */
+/* Whether an expression is unlikely to be prose: it starts with a known name, or is written without
+ * blanks, like a.weights. */
 static bool is_intended_expression(const att_interpreter *interpreter, const att_sheet_line *line,
                                    const att_expr *node)
 {
@@ -94,16 +94,16 @@ static bool is_intended_expression(const att_interpreter *interpreter, const att
                          node->kind == ATT_EXPR_CALL);
 }
 
-/* What a line turned out to be, read as an expression on trial. */
+/* The result of parsing a line as an expression on trial. */
 struct expression_trial {
-    bool intended;   /* an expression, and no accident of words */
-    bool fills_line; /* it fills the line */
-    bool assigned;   /* a '=' comes after it */
-    bool ends_early; /* none yet: it ends too early, and may go on in the next line */
+    bool intended;   /* an expression that is unlikely to be prose */
+    bool fills_line; /* the expression is the whole line */
+    bool assigned;   /* a '=' follows the expression */
+    bool ends_early; /* incomplete: it may continue on the next line */
 };
 
-/* Reads the line as an expression; nothing is kept. What is longer than people write on one line is
- * not worth the trial. */
+/* Parses the line as an expression and discards it. Lines longer than people write are not
+ * tried. */
 static att_status try_expression(const att_interpreter *interpreter, const att_sheet_line *line,
                                  struct expression_trial *out)
 {
@@ -139,14 +139,14 @@ static att_status reject_expression(const att_interpreter *interpreter, const at
                          "an expression on its own: expected 'show …' to show it, 'name = …' to "
                          "keep it, or '> …' for text");
     if (expression_trial.assigned)
-        return fail_line(interpreter, line,
-                         "only a plain name can be given a value: expected 'name = …', 'expect … = "
-                         "…', or '> …' for text");
+        return fail_line(
+            interpreter, line,
+            "a value can only be assigned to a plain name: expected 'name = …', 'expect … = "
+            "…', or '> …' for text");
     return ATT_OK;
 }
 
-/* The line without its first `bytes` and the blanks after them, to be looked at: its column stays.
- */
+/* The line without its first `bytes` bytes and the blanks behind them; its column is unchanged. */
 static att_sheet_line rest_of(const att_sheet_line *line, size_t bytes)
 {
     while (bytes < line->length && (line->text[bytes] == ' ' || line->text[bytes] == '\t'))
@@ -158,7 +158,7 @@ static att_sheet_line rest_of(const att_sheet_line *line, size_t bytes)
     return rest;
 }
 
-/* True where the line begins with a name or a function that the sheet knows. */
+/* Whether the line begins with a known name or function. */
 static bool begins_known(const att_interpreter *interpreter, const att_sheet_line *line)
 {
     enum { MAX_LENGTH = 63 };
@@ -170,9 +170,10 @@ static bool begins_known(const att_interpreter *interpreter, const att_sheet_lin
     return att_function_find(name) || att_symbol_table_get(&interpreter->symbols, name);
 }
 
-/* True where what follows the word is what follows a keyword: `shwo x`, `expct error a * b`. In
- * text, words go on: "shows a matrix" is one even where the sheet has an `a`. A capital opens text
- * more often than it is a slip, so there it takes a whole claim: `Expect x = 3`. */
+/* Whether the text behind the word is what follows a keyword: `shwo x`, `expct error a * b`. In
+ * prose more words follow: "shows a matrix" is text even if the sheet has a name `a`. A capitalized
+ * word starts a sentence more often than it is a typo, so it must be followed by a complete claim:
+ * `Expect x = 3`. */
 static att_status is_like_statement(const att_interpreter *interpreter, const att_sheet_line *line,
                                     size_t name, bool capital, bool *out)
 {
@@ -221,7 +222,7 @@ static att_status reject_near_keyword(const att_interpreter *interpreter,
                      word, near);
 }
 
-/* `x += 1`, `x := 2`: ways to give a value in other languages. */
+/* `x += 1`, `x := 2`: assignments of other languages. */
 static att_status reject_operator(const att_interpreter *interpreter, const att_sheet_line *line,
                                   size_t name)
 {
@@ -234,7 +235,7 @@ static att_status reject_operator(const att_interpreter *interpreter, const att_
                      rest.text);
 }
 
-/* "0.1 0.2 0.3", as is left when a matrix was closed too early. */
+/* "0.1 0.2 0.3", which is left over when a matrix is closed too early. */
 static bool only_numbers(const att_sheet_line *line)
 {
     for (size_t i = 0; i < line->length; i++) {

@@ -1,4 +1,4 @@
-/* The statements that make values and pictures: name = …, show …, plot …. */
+/* The statements name = …, show …, plot … and label …. */
 #include "sheet/interpreter.h"
 
 #include "sheet/matrix.h"
@@ -7,7 +7,7 @@
 
 /* ---- Values */
 
-/* The items of a list as parts called W[1], W[2], …, which is how a step shows them. */
+/* The items of a list as parts called W[1], W[2], …, as a step shows them. */
 static att_status list_parts(att_interpreter *interpreter, const att_value *list,
                              att_trace_step *step)
 {
@@ -24,8 +24,8 @@ static att_status list_parts(att_interpreter *interpreter, const att_value *list
     return parts ? ATT_OK : att_fail_memory(interpreter->scope.err);
 }
 
-/* Adds the step that shows a value. The parts of a record are shown where it is made, not again
- * where it is only named. */
+/* Adds the step that shows a value. The parts of a record are shown where it is computed, not where
+ * it is only named. */
 static att_status add_value(att_interpreter *interpreter, const att_parser *parser,
                             const char *name, const att_expr *formula, const att_value *value)
 {
@@ -49,7 +49,7 @@ att_status att_run_assign(att_interpreter *interpreter, att_parser *parser)
     ATT_TRY(att_parser_name(parser, "a name", &name));
     ATT_TRY(att_parser_take(parser)); /* the '=', seen before */
     if (att_parser_at(parser, ATT_TOKEN_EQUALS))
-        return att_parser_fail(parser, "found '==': a value is given with one '=', and checked "
+        return att_parser_fail(parser, "found '==': a value is assigned with one '=', and checked "
                                        "with 'expect … = …'");
     ATT_TRY(att_parse_expression(parser, &formula));
     ATT_TRY(att_parser_end(parser));
@@ -77,7 +77,7 @@ att_status att_run_show(att_interpreter *interpreter, att_parser *parser)
 struct panels {
     const att_matrix **items;
     size_t count;
-    bool list; /* the items of a list, not the heads of an attention */
+    bool list; /* the panels are items of a list, not heads */
 };
 
 static att_status add_panel(att_interpreter *interpreter, struct panels *panels, size_t max,
@@ -91,7 +91,7 @@ static att_status add_panel(att_interpreter *interpreter, struct panels *panels,
     return ATT_OK;
 }
 
-/* The parts of that name, of every head. */
+/* Adds the parts of that name, of every head. */
 static att_status read_parts(att_interpreter *interpreter, const att_value *record,
                              const char *name, struct panels *panels)
 {
@@ -101,7 +101,7 @@ static att_status read_parts(att_interpreter *interpreter, const att_value *reco
     return ATT_OK;
 }
 
-/* a.weights of several heads, which has no value of its own but can be drawn. */
+/* a.weights with several heads is not a single value, but can be plotted. */
 static att_status read_field(att_interpreter *interpreter, const att_expr *node,
                              struct panels *panels)
 {
@@ -113,7 +113,7 @@ static att_status read_field(att_interpreter *interpreter, const att_expr *node,
                                            : ATT_OK;
 }
 
-/* Of a record its weights, of a list its items, of a matrix itself. */
+/* The panels are the weights of a record, the items of a list, or the matrix itself. */
 static att_status read_panels(att_interpreter *interpreter, const att_expr *node,
                               struct panels *panels)
 {
@@ -136,13 +136,13 @@ static att_status check_panels(att_interpreter *interpreter, const att_expr *nod
     const att_matrix *first = panels->items[0];
     if (first->rows == 0 || first->cols == 0)
         return att_scope_fail(&interpreter->scope, node,
-                              "there is nothing to plot: it is %lld × %lld", (long long)first->rows,
-                              (long long)first->cols);
+                              "cannot plot an empty matrix: it is %lld × %lld",
+                              (long long)first->rows, (long long)first->cols);
     for (size_t p = 1; p < panels->count; p++) {
         const att_matrix *other = panels->items[p];
         if (other->rows != first->rows || other->cols != first->cols)
             return att_scope_fail(&interpreter->scope, node,
-                                  "the maps side by side must have the same shape: the first is "
+                                  "panels of one plot must have the same shape: the first is "
                                   "%lld × %lld, number %zu is %lld × %lld",
                                   (long long)first->rows, (long long)first->cols, p + 1,
                                   (long long)other->rows, (long long)other->cols);
@@ -150,7 +150,7 @@ static att_status check_panels(att_interpreter *interpreter, const att_expr *nod
     return ATT_OK;
 }
 
-/* Labels for a map, which wants one for every place or none at all. */
+/* Labels of a map, which needs one for every position or none. */
 static bool full_labels(att_arena *arena, const char *const *labels, int64_t count,
                         const char *const **out)
 {
@@ -166,8 +166,8 @@ static bool full_labels(att_arena *arena, const char *const *labels, int64_t cou
     return full != NULL;
 }
 
-/* A panel's name: an item of a list is called what the sheet calls it, A, a.weights or W[2], or
- * has its number; all others are heads. */
+/* The title of a panel: for an item of a list its name in the sheet (A, a.weights, W[2]) or its
+ * number; otherwise "head 2". */
 static const char *name_panel(att_arena *arena, const att_expr *formula, bool list, int64_t p)
 {
     long long number = (long long)p + 1;
@@ -198,7 +198,7 @@ static bool name_panels(att_arena *arena, att_map *map, const att_expr *formula,
     return labels != NULL;
 }
 
-/* Numbers of all panels in a row, and their masks where one has any. */
+/* Copies the numbers of all panels, and their masks if any panel has one. */
 static bool fill_map(att_arena *arena, att_map *map, const struct panels *panels)
 {
     size_t size = (size_t)(map->queries * map->keys);
@@ -226,7 +226,8 @@ static bool fill_map(att_arena *arena, att_map *map, const struct panels *panels
 static att_status add_map(att_interpreter *interpreter, const att_map *map)
 {
     att_sheet *sheet = interpreter->sheet;
-    bool full = (sheet->map_count & (sheet->map_count - 1)) == 0; /* room is a power of two */
+    bool full =
+        (sheet->map_count & (sheet->map_count - 1)) == 0; /* the capacity is a power of two */
     if (full) {
         size_t room = sheet->map_count ? sheet->map_count * 2 : 1;
         const att_map **maps = att_arena_alloc(&sheet->arena, room, sizeof *maps);
@@ -266,9 +267,10 @@ att_status att_run_plot(att_interpreter *interpreter, att_parser *parser)
     return att_interpreter_add_step(interpreter, parser, &step);
 }
 
-/* ---- Labels */
+/* ---- Labels: label X "I" "go" "home". Labels are kept through sums, products and attention, and
+ * shown with every matrix that has them. */
 
-/* The strings that follow, and the word before them for messages. */
+/* Labels in quotes, with the token before them for messages. */
 struct labels {
     att_token start;
     const char **items;
@@ -302,7 +304,7 @@ static att_status parse_labels(att_parser *parser, struct labels *labels)
     return ATT_OK;
 }
 
-/* Labels of rows, unless the words `rows` and `cols` say which are which. */
+/* Row labels, unless the words `rows` and `cols` precede them. */
 static att_status parse_sides(att_parser *parser, struct labels *rows, struct labels *cols)
 {
     do {
@@ -312,7 +314,7 @@ static att_status parse_sides(att_parser *parser, struct labels *rows, struct la
         if (att_parser_at_word(parser, "cols") || att_parser_at_word(parser, "rows"))
             ATT_TRY(att_parser_take(parser));
         if (side->count > 0)
-            return att_parser_fail(parser, "the %s are labelled twice",
+            return att_parser_fail(parser, "the %s are labeled twice",
                                    side == rows ? "rows" : "columns");
         ATT_TRY(parse_labels(parser, side));
     } while (att_parser_at_word(parser, "cols") || att_parser_at_word(parser, "rows"));
@@ -325,7 +327,7 @@ static att_status check_count(const att_interpreter *interpreter, const struct l
     if (labels->count == 0 || (int64_t)labels->count == count)
         return ATT_OK;
     const char *hint = of_rows && others > 1 && (int64_t)labels->count == others
-                           ? " (columns are labelled with 'label … cols …')"
+                           ? " (columns are labeled with 'label … cols …')"
                            : "";
     const char *unit = of_rows ? "row" : "column";
     return att_sheet_source_fail(&interpreter->source, interpreter->scope.err, labels->start.line,
@@ -334,7 +336,7 @@ static att_status check_count(const att_interpreter *interpreter, const struct l
                                  labels->count == 1 ? "" : "s", hint);
 }
 
-/* The row of the name to label, whose value must be a matrix. */
+/* Finds the symbol to label, whose value must be a matrix. */
 static att_status find_labeled_value(att_interpreter *interpreter, att_parser *parser,
                                      const char **name, att_symbol **out)
 {
@@ -372,6 +374,6 @@ att_status att_run_label(att_interpreter *interpreter, att_parser *parser)
         return att_fail_memory(interpreter->scope.err);
     target->value.matrix = labeled;
     interpreter->sheet->steps[target->step].value =
-        labeled; /* shown with its labels from the start */
+        labeled; /* the step that defined the matrix shows the labels too */
     return ATT_OK;
 }

@@ -1,4 +1,4 @@
-/* Rules of nearness; see rule.h. */
+/* The tolerance rules of `expect` and `compare`: parsing, comparison and messages. */
 #include "sheet/tolerance.h"
 
 #include "base/minmax.h"
@@ -10,9 +10,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define NO_RULE_TOLERANCE 1e-9 /* when no rule is given: of 1 and of the number expected */
+#define NO_RULE_TOLERANCE 1e-9 /* default tolerance, times 1 + |expected| */
 
-/* ---- Reading the rule */
+/* ---- Parsing */
 
 static att_status parse_within(att_interpreter *interpreter, att_parser *parser, att_tolerance *out)
 {
@@ -129,8 +129,8 @@ static int magnitude(double x)
     return atoi(strchr(text, 'e') + 1);
 }
 
-/* How far the element may be off. Zero has no significant digit; it counts as if its first one came
- * right after the point. */
+/* The allowed difference of an element. Zero has no significant digit; its first digit counts as
+ * the one behind the decimal point. */
 static double allowed_difference(const att_tolerance *nearness, double expected, int64_t index)
 {
     switch (nearness->rule) {
@@ -151,7 +151,8 @@ static double allowed_difference(const att_tolerance *nearness, double expected,
     return nearness->tolerance;
 }
 
-/* How far apart two numbers are; NaN and infinity are infinitely far from all but themselves. */
+/* The distance of two numbers; NaN and infinity are infinitely far from everything but
+ * themselves. */
 static double distance(double a, double b)
 {
     if (a == b || (isnan(a) && isnan(b)))
@@ -159,8 +160,8 @@ static double distance(double a, double b)
     return isfinite(a) && isfinite(b) ? fabs(a - b) : INFINITY;
 }
 
-/* A number that ends in a 5 on paper is a hair off it in binary: 0.265 is not 0.005 from 0.26 but
- * 0.0050000000000000044. A few units in the last place are forgiven; `within 0` forgives none. */
+/* A decimal that ends in 5 is inexact in binary: 0.265 - 0.26 is not 0.005 but
+ * 0.0050000000000000044. So a few units in the last place are tolerated, except by `within 0`. */
 static bool is_close(double actual, double expected, double allowed)
 {
     double off = distance(actual, expected);
@@ -168,7 +169,7 @@ static bool is_close(double actual, double expected, double allowed)
     return off == 0 || (isfinite(off) && off <= allowed + slack);
 }
 
-/* Counts the elements that are out, and finds the first of them and the largest difference. */
+/* Counts the elements out of tolerance, and finds the first of them and the largest difference. */
 static void measure(att_check *check, const att_tolerance *nearness)
 {
     const att_matrix *actual = check->actual;
@@ -184,9 +185,9 @@ static void measure(att_check *check, const att_tolerance *nearness)
     }
 }
 
-/* ---- Verdicts */
+/* ---- Messages */
 
-/* Two numbers with as many digits as it takes to tell them apart, `least` or more. */
+/* Writes two numbers with as many digits as needed to distinguish them, at least `min`. */
 static void write_apart(char a_text[40], double a, char b_text[40], double b, int min)
 {
     for (int digits = min; digits <= 17; digits++) {
@@ -219,7 +220,7 @@ static const char *describe_agreement(att_arena *arena, const att_check *check,
     char rule[64];
     describe_rule(rule, nearness);
     if (check->negated)
-        return att_arena_printf(arena, "agrees %s, and should not", rule);
+        return att_arena_printf(arena, "agrees %s, but was expected to differ", rule);
     if (count == 1 && check->max_difference == 0)
         return "agrees exactly";
     if (count == 1)
@@ -230,7 +231,7 @@ static const char *describe_agreement(att_arena *arena, const att_check *check,
                             (long long)count, rule, check->max_difference);
 }
 
-/* Which element is out, by how much, and how many are. */
+/* The message of a failed check: first element out of tolerance, its difference, and the count. */
 static const char *describe_difference(att_arena *arena, const att_check *check,
                                        const att_tolerance *nearness)
 {
@@ -251,26 +252,26 @@ static const char *describe_difference(att_arena *arena, const att_check *check,
         snprintf(place, sizeof place, "element [%lld,%lld]", (long long)check->row,
                  (long long)check->col);
     if (count > 1)
-        snprintf(rest, sizeof rest, "; %lld of %lld elements %s out",
+        snprintf(rest, sizeof rest, "; %lld of %lld elements %s out of tolerance",
                  (long long)check->mismatch_count, (long long)count,
                  check->mismatch_count == 1 ? "is" : "are");
     if (check->negated)
-        return att_arena_printf(arena, "differs, as it should: %s is %s, not %s", place,
-                                actual_text, expected_text);
+        return att_arena_printf(arena, "differs as expected: %s is %s, not %s", place, actual_text,
+                                expected_text);
     return att_arena_printf(arena, "%s is %s, expected %s: off by %s, allowed %s%s", place,
                             actual_text, expected_text, off, allowed, rest);
 }
 
 static const char *describe_shapes(att_arena *arena, const att_check *check)
 {
-    return att_arena_printf(arena, "the shapes differ: found %lld × %lld, expected %lld × %lld",
-                            (long long)check->actual->rows, (long long)check->actual->cols,
-                            (long long)check->expected->rows, (long long)check->expected->cols);
+    return att_arena_printf(arena, "the shapes differ: expected %lld × %lld, found %lld × %lld",
+                            (long long)check->expected->rows, (long long)check->expected->cols,
+                            (long long)check->actual->rows, (long long)check->actual->cols);
 }
 
-/* ---- Judging */
+/* ---- Checking */
 
-/* A matrix of the single number that was wanted, and of its printed half unit. */
+/* Broadcasts a single expected number, and its half unit, to the actual shape. */
 static att_status spread(att_interpreter *interpreter, att_check *check, att_tolerance *nearness)
 {
     att_arena *arena = &interpreter->sheet->arena;

@@ -1,5 +1,5 @@
-/* A trace made by hand that has one of everything renderers must show, hostile text included. It
- * does not change when the words of the evaluator do. Include after cmocka.h. */
+/* A trace made by hand with one of everything that renderers must show, including hostile text. It
+ * does not depend on the messages of the evaluator. Include after cmocka.h. */
 #ifndef TEST_SAMPLE_H
 #define TEST_SAMPLE_H
 
@@ -47,7 +47,7 @@ static const att_expr *formula(sample *s, const char *text)
     return att_formula(&s->sheet.arena, text);
 }
 
-/* e with two indices, as evaluation writes it. */
+/* e with two indices, as in calculations. */
 static const att_expr *element(sample *s, const char *name, int row, int col)
 {
     att_expr *nodes = att_arena_alloc(&s->sheet.arena, 3, sizeof *nodes);
@@ -123,7 +123,7 @@ static void add_checks(sample *s)
                                 .tolerance = 1e-6,
                                 .part = "a.scores",
                                 .max_difference = INFINITY,
-                                .message = "a.scores is the first to differ" };
+                                .message = "a.scores is the first that differs" };
 }
 
 static void add_step(sample *s, att_trace_step step)

@@ -1,5 +1,5 @@
-/* What tests of worksheets share: work a sheet out from text, find steps and parts, evaluate sums
- * written out. Include after cmocka.h. */
+/* Helpers of worksheet tests: read a sheet from text, find steps and parts, evaluate calculations.
+ * Include after cmocka.h. */
 #ifndef TEST_SHEET_HELP_H
 #define TEST_SHEET_HELP_H
 
@@ -11,7 +11,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* Prints every failed check, so that a broken test says what it found. */
+/* Prints every failed check. */
 static inline void show_failures(const att_sheet *sheet)
 {
     for (size_t i = 0; i < sheet->step_count; i++) {
@@ -22,7 +22,7 @@ static inline void show_failures(const att_sheet *sheet)
     }
 }
 
-/* The sheet worked out; its text must be right, its checks may fail. */
+/* Reads the sheet, which must be valid; its checks may fail. */
 static inline att_sheet *sheet_from(const char *text)
 {
     att_sheet *sheet = NULL;
@@ -34,7 +34,7 @@ static inline att_sheet *sheet_from(const char *text)
     return sheet;
 }
 
-/* The sheet, all of whose checks (at least one) must pass. */
+/* Reads the sheet; it must have at least one check, and all checks must pass. */
 static inline void assert_sheet_passes(const char *text)
 {
     att_sheet *sheet = sheet_from(text);
@@ -63,11 +63,11 @@ static inline const att_trace_part *part_named(const att_trace_step *step, const
     return NULL;
 }
 
-/* ---------------------------------------------------------------- sums written out */
+/* ---------------------------------------------------------------- calculations */
 
 enum { SUM_ROOM = 64 };
 
-/* A value of a sum written out: a number or a small vector. */
+/* The value of a calculation: a number or a small vector. */
 struct sum_value {
     int64_t rows;
     int64_t cols;
@@ -117,7 +117,7 @@ static inline double sum_operate(att_expr_op op, double a, double b)
     }
 }
 
-/* Evaluates the right side of a working; written apart from the evaluator on purpose. */
+/* Evaluates the right side of a calculation, independently of the evaluator. */
 static inline struct sum_value sum_evaluate(const att_expr *node)
 {
     if (node->kind == ATT_EXPR_NUMBER)
@@ -143,8 +143,8 @@ static inline struct sum_value sum_evaluate(const att_expr *node)
     return result;
 }
 
-/* Every sum written out in the sheet evaluates to the value it claims; gives their number. The
- * bound is a few roundings of the largest number that a handful of terms can make of it. */
+/* Asserts that every calculation of the sheet evaluates to its value; returns their number. The
+ * bound is a few roundings of the largest number in a sum of a few terms. */
 static inline size_t assert_workings_hold(const att_sheet *sheet)
 {
     size_t count = 0;

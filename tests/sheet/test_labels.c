@@ -1,4 +1,4 @@
-/* Labels: given by `label`, carried along by every operation that keeps rows or columns. */
+/* Labels: set by `label`, kept by every operation that keeps rows or columns. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -30,7 +30,7 @@ struct label_case {
     const char *cols;
 };
 
-static void labels_go_along_with_rows_and_columns(void **state)
+static void labels_follow_rows_and_columns(void **state)
 {
     (void)state;
     static const struct label_case cases[] = {
@@ -92,11 +92,11 @@ static void a_label_shows_where_the_matrix_was_given_and_not_in_copies_made_befo
     assert_labels("h", step_named(sheet, "h")->value->row_labels, 2, "I go");
     assert_labels("copy", step_named(sheet, "copy")->value->row_labels, 2, "none");
     assert_labels("later", step_named(sheet, "later")->value->row_labels, 2, "I go");
-    assert_int_equal(sheet->step_count, 3); /* a label is no step of its own */
+    assert_int_equal(sheet->step_count, 3); /* a label statement adds no step */
     att_sheet_free(sheet);
 }
 
-static void rows_and_columns_can_be_labelled_one_after_the_other_and_again(void **state)
+static void rows_and_columns_can_be_labeled_one_after_the_other_and_again(void **state)
 {
     (void)state;
     att_sheet *sheet = sheet_from("h = [1 2]\nlabel h cols \"a\" \"b\"\nlabel h \"x\"\n"
@@ -128,7 +128,7 @@ static void a_matrix_has_as_many_labels_as_rows(void **state)
     att_sheet_free(sheet);
 }
 
-static void masks_go_along_with_choosing_and_turning(void **state)
+static void masks_follow_selection_and_transposition(void **state)
 {
     (void)state;
     att_sheet *sheet = sheet_from("h = [1 2; 3 4]\na = attention(h, h, h, causal)\n"
@@ -139,7 +139,7 @@ static void masks_go_along_with_choosing_and_turning(void **state)
     att_sheet_free(sheet);
 }
 
-static void a_plot_of_half_labelled_rows_numbers_the_others(void **state)
+static void a_plot_of_half_labeled_rows_numbers_the_others(void **state)
 {
     (void)state;
     att_sheet *sheet = sheet_from("h = [1; 2]\nlabel h \"I\" \"go\"\nplot [h; 3]\n");
@@ -152,14 +152,14 @@ static void a_plot_of_half_labelled_rows_numbers_the_others(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(labels_go_along_with_rows_and_columns),
+        cmocka_unit_test(labels_follow_rows_and_columns),
         cmocka_unit_test(a_label_shows_where_the_matrix_was_given_and_not_in_copies_made_before),
-        cmocka_unit_test(rows_and_columns_can_be_labelled_one_after_the_other_and_again),
+        cmocka_unit_test(rows_and_columns_can_be_labeled_one_after_the_other_and_again),
         cmocka_unit_test(
             a_name_given_again_loses_its_labels_and_keeps_the_old_ones_where_they_were),
         cmocka_unit_test(a_matrix_has_as_many_labels_as_rows),
-        cmocka_unit_test(masks_go_along_with_choosing_and_turning),
-        cmocka_unit_test(a_plot_of_half_labelled_rows_numbers_the_others),
+        cmocka_unit_test(masks_follow_selection_and_transposition),
+        cmocka_unit_test(a_plot_of_half_labeled_rows_numbers_the_others),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,5 +1,5 @@
-/* From text to trees: precedence, matrices by blanks and newlines, calls; and which lines are
- * statements, headings or text. */
+/* The parser: precedence, matrices by blanks and newlines, calls; and the classification of lines
+ * as statements, headings or text. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -253,7 +253,7 @@ struct line_case {
     const char *shows; /* text of the step, or name of the value */
 };
 
-static void each_kind_of_line_is_told_from_the_others(void **state)
+static void each_kind_of_line_is_distinguished(void **state)
 {
     (void)state;
     static const struct line_case cases[] = {
@@ -317,7 +317,7 @@ static void text_lines_in_a_row_are_one_paragraph_and_blank_lines_part_them(void
     att_sheet_free(sheet);
 }
 
-static void a_statement_keeps_its_source_over_lines_and_the_note_after_it(void **state)
+static void a_statement_keeps_its_source_over_lines_and_its_comment(void **state)
 {
     (void)state;
     att_sheet *sheet = sheet_from("x = [1 2 # one\n   3 4]   # the \"states\" \n  y = 2 % hidden\n"
@@ -355,7 +355,7 @@ static void empty_sheets_marks_and_line_ends_of_any_system_are_fine(void **state
     }
 }
 
-/* Words near keywords, names of the sheet in sentences, and what else text is made of. */
+/* Text with words that resemble keywords, names of the sheet, and operators. */
 static void text_that_only_resembles_a_statement_stays_text(void **state)
 {
     (void)state;
@@ -400,10 +400,10 @@ int main(void)
         cmocka_unit_test(load_takes_a_file_a_name_and_leading_indices),
         cmocka_unit_test(names_are_of_any_script_and_strings_of_any_text),
         cmocka_unit_test(a_node_knows_where_it_was_written),
-        cmocka_unit_test(each_kind_of_line_is_told_from_the_others),
+        cmocka_unit_test(each_kind_of_line_is_distinguished),
         cmocka_unit_test(text_lines_in_a_row_are_one_paragraph_and_blank_lines_part_them),
         cmocka_unit_test(text_that_only_resembles_a_statement_stays_text),
-        cmocka_unit_test(a_statement_keeps_its_source_over_lines_and_the_note_after_it),
+        cmocka_unit_test(a_statement_keeps_its_source_over_lines_and_its_comment),
         cmocka_unit_test(empty_sheets_marks_and_line_ends_of_any_system_are_fine),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

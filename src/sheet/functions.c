@@ -1,5 +1,5 @@
-/* The plain functions of worksheets: element by element, along rows or columns, and makers of
- * matrices. Attention and other layers are in blocks.c. */
+/* Worksheet functions on matrices: element-wise, along rows or columns, and constructors. Attention
+ * and other layers are in blocks.c. */
 #include "sheet/function.h"
 
 #include "attention/normalize.h"
@@ -13,14 +13,13 @@
 #include <math.h>
 #include <string.h>
 
-static att_status return_matrix(const att_call *call, const att_tensor_matrix *matrix,
-                                att_value *out)
+static att_status return_matrix(const att_call *call, const att_matrix *matrix, att_value *out)
 {
     *out = (att_value){ .kind = ATT_VALUE_MATRIX, .matrix = matrix };
     return matrix ? ATT_OK : att_fail_memory(call->err);
 }
 
-/* ---- Element by element */
+/* ---- Element-wise */
 
 static const struct elementwise_spec {
     const char *name;
@@ -40,18 +39,18 @@ static const struct elementwise_spec {
 
 static att_status run_element(const att_call *call, att_value *out)
 {
-    const att_tensor_matrix *of;
+    const att_matrix *of;
     ATT_TRY(att_call_matrix(call, 0, &of));
     const struct elementwise_spec *row = elements;
     while (strcmp(row->name, call->function->name) != 0)
         row++;
-    att_tensor_matrix *to = att_matrix_like(call->arena, of);
+    att_matrix *to = att_matrix_like(call->arena, of);
     for (int64_t i = 0; to && i < of->rows * of->cols; i++)
         to->data[i] = row->apply(of->data[i]);
     return return_matrix(call, to, out);
 }
 
-/* ---- Along rows, or along columns by the flag: on the transpose, and back */
+/* ---- Along rows, or with the flag `cols` along columns (by transposing twice) */
 
 static bool flag(const att_call *call, const char *name)
 {
@@ -80,12 +79,12 @@ static void softmax_row(const double *from, double *to, int64_t count)
 
 static att_status run_softmax(const att_call *call, att_value *out)
 {
-    const att_tensor_matrix *of;
+    const att_matrix *of;
     bool cols = flag(call, "cols");
     ATT_TRY(att_call_matrix(call, 0, &of));
     ATT_TRY(check_axis(call));
-    const att_tensor_matrix *from = cols ? att_matrix_transpose(call->arena, of) : of;
-    att_tensor_matrix *to = from ? att_matrix_like(call->arena, from) : NULL;
+    const att_matrix *from = cols ? att_matrix_transpose(call->arena, of) : of;
+    att_matrix *to = from ? att_matrix_like(call->arena, from) : NULL;
     for (int64_t i = 0; to && i < to->rows; i++)
         softmax_row(from->data + i * to->cols, to->data + i * to->cols, to->cols);
     return return_matrix(call, to && cols ? att_matrix_transpose(call->arena, to) : to, out);
@@ -104,7 +103,7 @@ static double mean_of(const double *x, int64_t count)
     return sum_of(x, count) / (double)count;
 }
 
-/* The place of the first largest element, from 0; NaN counts as the largest, so that it shows. */
+/* The index of the first maximum, from 0; NaN counts as the largest, so that it is visible. */
 static int64_t argmax(const double *x, int64_t count)
 {
     int64_t best = 0;
@@ -136,19 +135,19 @@ static double argmax_of(const double *x, int64_t count)
 static const struct reduction_spec {
     const char *name;
     double (*reduce)(const double *x, int64_t count);
-    bool of_rows;       /* along rows even without a flag */
-    bool empty_is_fine; /* has a value for nothing at all */
+    bool of_rows;       /* reduces rows even without a flag */
+    bool empty_is_fine; /* is defined for an empty matrix */
 } reductions[] = {
     { "sum", sum_of, false, true },       { "mean", mean_of, false, false },
     { "max", max_of, false, false },      { "min", min_of, false, false },
     { "argmax", argmax_of, true, false },
 };
 
-/* One number per row of `from`, as a column that keeps the rows' labels. */
-static att_tensor_matrix *reduce_rows(att_arena *arena, const att_tensor_matrix *from,
-                                      const struct reduction_spec *row)
+/* One number per row of `from`, as a column with the row labels. */
+static att_matrix *reduce_rows(att_arena *arena, const att_matrix *from,
+                               const struct reduction_spec *row)
 {
-    att_tensor_matrix *to = att_matrix_new(arena, from->rows, 1);
+    att_matrix *to = att_matrix_new(arena, from->rows, 1);
     if (!to)
         return NULL;
     for (int64_t i = 0; i < from->rows; i++)
@@ -159,18 +158,18 @@ static att_tensor_matrix *reduce_rows(att_arena *arena, const att_tensor_matrix 
 
 static att_status run_reduce(const att_call *call, att_value *out)
 {
-    const att_tensor_matrix *of;
+    const att_matrix *of;
     ATT_TRY(att_call_matrix(call, 0, &of));
     const struct reduction_spec *row = reductions;
     while (strcmp(row->name, call->function->name) != 0)
         row++;
     ATT_TRY(check_axis(call));
     if (of->rows * of->cols == 0 && !row->empty_is_fine)
-        return att_call_fail(call, call->node->child[0], "%s of nothing: the matrix is %lld × %lld",
+        return att_call_fail(call, call->node->child[0], "%s of an empty matrix: it is %lld × %lld",
                              row->name, (long long)of->rows, (long long)of->cols);
     if (flag(call, "cols")) {
-        const att_tensor_matrix *turned = att_matrix_transpose(call->arena, of);
-        const att_tensor_matrix *column = turned ? reduce_rows(call->arena, turned, row) : NULL;
+        const att_matrix *turned = att_matrix_transpose(call->arena, of);
+        const att_matrix *column = turned ? reduce_rows(call->arena, turned, row) : NULL;
         return return_matrix(call, column ? att_matrix_transpose(call->arena, column) : NULL, out);
     }
     if (flag(call, "rows") || row->of_rows)
@@ -182,11 +181,11 @@ static att_status run_reduce(const att_call *call, att_value *out)
 /* ---- Norms: each row to mean 0 and variance 1, or to a mean square of 1 alone; then gain and bias
  */
 
-/* An optional row of weights: argument `index`, or NULL. */
+/* The optional gain or bias: argument `index`, or NULL. */
 static att_status row_argument(const att_call *call, size_t index, const char *what, int64_t cols,
                                const double **out)
 {
-    const att_tensor_matrix *row;
+    const att_matrix *row;
     *out = NULL;
     if (index >= call->arg_count)
         return ATT_OK;
@@ -203,7 +202,7 @@ static att_status row_argument(const att_call *call, size_t index, const char *w
 static att_status run_norm(const att_call *call, att_value *out)
 {
     bool centred = strcmp(call->function->name, "layernorm") == 0;
-    const att_tensor_matrix *of;
+    const att_matrix *of;
     const double *gain;
     const double *bias;
     double eps = 1e-5;
@@ -211,7 +210,7 @@ static att_status run_norm(const att_call *call, att_value *out)
     ATT_TRY(row_argument(call, 1, "gain", of->cols, &gain));
     ATT_TRY(row_argument(call, 2, "bias", of->cols, &bias));
     ATT_TRY(att_option_number(call, "eps", &eps));
-    att_tensor_matrix *to = att_matrix_like(call->arena, of);
+    att_matrix *to = att_matrix_like(call->arena, of);
     for (int64_t i = 0; to && i < of->rows; i++) {
         const double *row = of->data + i * of->cols;
         if (centred)
@@ -226,13 +225,13 @@ static att_status run_norm(const att_call *call, att_value *out)
 
 static att_status run_transpose(const att_call *call, att_value *out)
 {
-    const att_tensor_matrix *of;
+    const att_matrix *of;
     ATT_TRY(att_call_matrix(call, 0, &of));
     return return_matrix(call, att_matrix_transpose(call->arena, of), out);
 }
 
-/* Checks that `order` holds each of 1 to `count` once and gives it counted from 0. */
-static att_status read_order(const att_call *call, const att_tensor_matrix *order, int64_t count,
+/* Checks that `order` is a permutation of 1 to `count` and converts it to count from 0. */
+static att_status read_order(const att_call *call, const att_matrix *order, int64_t count,
                              const char *unit, int64_t **out)
 {
     const att_expr *at = call->node->child[1];
@@ -258,8 +257,8 @@ static att_status read_order(const att_call *call, const att_tensor_matrix *orde
 
 static att_status run_permute(const att_call *call, att_value *out)
 {
-    const att_tensor_matrix *of;
-    const att_tensor_matrix *order;
+    const att_matrix *of;
+    const att_matrix *order;
     int64_t *places = NULL;
     bool cols = flag(call, "cols");
     ATT_TRY(att_call_matrix(call, 0, &of));
@@ -276,7 +275,7 @@ static att_status run_permute(const att_call *call, att_value *out)
 
 static att_status size_argument(const att_call *call, size_t index, int64_t *out)
 {
-    const att_tensor_matrix *size;
+    const att_matrix *size;
     ATT_TRY(att_call_matrix(call, index, &size));
     double value = att_matrix_is_scalar(size) ? size->data[0] : -1;
     if (!(value >= 0 && value <= 1e9) || value != floor(value))
@@ -293,7 +292,7 @@ static att_status run_filled(const att_call *call, att_value *out)
     int64_t cols = 0;
     ATT_TRY(size_argument(call, 0, &rows));
     ATT_TRY(size_argument(call, call->arg_count - 1, &cols));
-    att_tensor_matrix *to = att_matrix_new(call->arena, rows, cols);
+    att_matrix *to = att_matrix_new(call->arena, rows, cols);
     bool ones = strcmp(call->function->name, "ones") == 0;
     for (int64_t i = 0; to && ones && i < rows * cols; i++)
         to->data[i] = 1;
@@ -304,7 +303,7 @@ static att_status run_identity(const att_call *call, att_value *out)
 {
     int64_t size = 0;
     ATT_TRY(size_argument(call, 0, &size));
-    att_tensor_matrix *to = att_matrix_new(call->arena, size, size);
+    att_matrix *to = att_matrix_new(call->arena, size, size);
     for (int64_t i = 0; to && i < size; i++)
         to->data[i * size + i] = 1;
     return return_matrix(call, to, out);
@@ -312,9 +311,9 @@ static att_status run_identity(const att_call *call, att_value *out)
 
 static att_status run_shape(const att_call *call, att_value *out)
 {
-    const att_tensor_matrix *of;
+    const att_matrix *of;
     ATT_TRY(att_call_matrix(call, 0, &of));
-    att_tensor_matrix *to = att_matrix_new(call->arena, 1, 2);
+    att_matrix *to = att_matrix_new(call->arena, 1, 2);
     if (to) {
         to->data[0] = (double)of->rows;
         to->data[1] = (double)of->cols;
@@ -324,8 +323,8 @@ static att_status run_shape(const att_call *call, att_value *out)
 
 /* ---- Rounding */
 
-/* Halves go away from zero, as on paper. 0.285 is a little less than that in binary; a few units
- * in the last place are forgiven, so that it still rounds to 0.29. */
+/* Halves round away from zero, as on paper. The double 0.285 is slightly below 0.285; a tolerance
+ * of a few units in the last place makes it round to 0.29. */
 static double round_to(double x, double unit)
 {
     double scaled = fabs(x) * unit;
@@ -336,8 +335,8 @@ static double round_to(double x, double unit)
 
 static att_status run_round(const att_call *call, att_value *out)
 {
-    const att_tensor_matrix *of;
-    const att_tensor_matrix *digits = NULL;
+    const att_matrix *of;
+    const att_matrix *digits = NULL;
     ATT_TRY(att_call_matrix(call, 0, &of));
     if (call->arg_count > 1)
         ATT_TRY(att_call_matrix(call, 1, &digits));
@@ -345,7 +344,7 @@ static att_status run_round(const att_call *call, att_value *out)
     if (!(fabs(places) <= 300) || places != floor(places))
         return att_call_fail(call, call->node->child[1],
                              "round: the digits must be a whole number from -300 to 300");
-    att_tensor_matrix *to = att_matrix_like(call->arena, of);
+    att_matrix *to = att_matrix_like(call->arena, of);
     for (int64_t i = 0; to && i < of->rows * of->cols; i++)
         to->data[i] = round_to(of->data[i], att_pow(10, places));
     return return_matrix(call, to, out);

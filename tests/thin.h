@@ -1,10 +1,9 @@
-/* The sanitisers make everything several times slower: what does the same work over and over does a
- * part of it there. */
+/* Sanitizers make a program several times slower: tests that repeat the same work many times do only
+ * one in THIN repetitions under a sanitizer. */
 #ifndef TESTS_THIN_H
 #define TESTS_THIN_H
 
-/* One in so many. */
-#ifdef __SANITIZE_ADDRESS__
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
 enum { THIN = 4 };
 #else
 enum { THIN = 1 };

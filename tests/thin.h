@@ -1,5 +1,5 @@
-/* Sanitizers make a program several times slower: tests that repeat the same work many times do only
- * one in THIN repetitions under a sanitizer. */
+/* Sanitizers make a program several times slower: tests that repeat the same work many times do
+ * only one in THIN repetitions under a sanitizer. */
 #ifndef TESTS_THIN_H
 #define TESTS_THIN_H
 

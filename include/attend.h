@@ -5,7 +5,7 @@
  *
  *   1. Status and errors      what every call gives back
  *   2. Text                   a growing string, what renderers write into; saving a file
- *   3. Machine                threads and instruction sets
+ *   3. Memory and machine     the allocator, threads and instruction sets
  *   4. Tensors                shapes and views
  *   5. Files                  .npy, .npz and .safetensors
  *   6. Matrix product         in float, with weights packed once
@@ -51,7 +51,13 @@ extern "C" {
 #define ATT_API
 #endif
 
-#define ATT_VERSION "0.1.0"
+/* Versions and stability. While the major version is 0, a new minor version may break the API and
+ * the ABI, and a new patch version breaks neither; the soname is libattend.so.0.MINOR. From 1.0 on
+ * only a new major version breaks them, and the soname is libattend.so.MAJOR. */
+#define ATT_VERSION       "0.2.0"
+#define ATT_VERSION_MAJOR 0
+#define ATT_VERSION_MINOR 2
+#define ATT_VERSION_PATCH 0
 
 /* The version of the library in use, which may be newer than the header compiled against. */
 ATT_API const char *att_version(void);
@@ -120,7 +126,28 @@ ATT_API void att_string_free(att_string *text);
  * /dev/stdout is written to directly. */
 ATT_API att_status att_file_save(const char *path, const void *bytes, size_t size, att_error *err);
 
-/* ---------------------------------------------------------------- 3. Machine */
+/* ---------------------------------------------------------------- 3. Memory and machine */
+
+/* An allocator for all memory that the library itself allocates. (Optional libraries that decode
+ * images and .npz files use malloc().) Threads call both functions at the same time. */
+typedef struct att_allocator {
+    size_t size; /* sizeof(att_allocator), so that later versions can add members */
+
+    /* Returns `bytes` (> 0) bytes aligned to `alignment`, a power of two of 64 or more, or NULL
+     * where there is no memory; the library then returns ATT_NO_MEMORY. */
+    void *(*allocate)(void *user_data, size_t bytes, size_t alignment);
+
+    /* Releases a block that allocate() returned; never called with NULL. */
+    void (*release)(void *user_data, void *block);
+
+    void *user_data; /* passed to both */
+} att_allocator;
+
+/* Replaces the allocator of the process, which otherwise is posix_memalign() and free() with huge
+ * pages for large blocks. The struct is copied. It can be set once, before the library has
+ * allocated anything and while no other thread calls the library; otherwise, or where a function is
+ * missing, the call returns ATT_BAD_INPUT and changes nothing. */
+ATT_API att_status att_allocator_set(const att_allocator *allocator, att_error *err);
 
 /* Threads used by calls from now on; 0 means as many as the process may use. The environment
  * variable ATTEND_THREADS sets the start value. Results do not depend on it. Any number of threads

@@ -26,11 +26,9 @@ static att_backward_buffers alloc_buffers(att_workspace *c, const att_backward_p
                                  .gathered = att_workspace_alloc(c, block * wide, sizeof(float)),
                                  .cap_derivative =
                                      att_workspace_alloc(c, block * lanes, sizeof(float)) };
-    float *query = att_workspace_alloc(c, lanes * (size_t)p->Kk, sizeof(float));
-    if (c->base)
-        common.tile[0] = (att_query_tile){ .query = query };
     att_backward_buffers s = {
         .common = common,
+        .tile_query = att_workspace_alloc(c, lanes * (size_t)p->Kk, sizeof(float)),
         .query_buffer = att_workspace_alloc(c, lanes * (size_t)p->Kk, sizeof(float)),
         .grad_buffer = att_workspace_alloc(c, lanes * (size_t)p->M, sizeof(float)),
         .grads = att_workspace_alloc(c, block * lanes, sizeof(float)),
@@ -49,6 +47,14 @@ static att_backward_buffers worker_buffers(const att_backward_pass *back, int64_
 {
     att_workspace mine = att_workspace_part(back->buffers, back->buffers_size, worker);
     return alloc_buffers(&mine, back);
+}
+
+/* The buffers as the worker itself uses them; other threads only read its query gradients. */
+static att_backward_buffers start_worker(const att_backward_pass *back, int64_t worker)
+{
+    att_backward_buffers s = worker_buffers(back, worker);
+    s.common.tile[0] = (att_query_tile){ .query = s.tile_query };
+    return s;
 }
 
 static int64_t choose_tiles_per_round(const att_backward_pass *back)
@@ -99,7 +105,7 @@ static void run_heads(void *context, int64_t worker, int64_t end)
 {
     (void)end;
     att_backward_pass *back = context;
-    att_backward_buffers buffers = worker_buffers(back, worker);
+    att_backward_buffers buffers = start_worker(back, worker);
     int64_t G = back->fused.problem->G, unit;
     while ((unit = atomic_fetch_add(&back->fused.next_unit, 1)) < back->fused.sequences * G) {
         att_sequence_head head = att_sequence_head_get(back->fused.problem, unit / G,
@@ -121,7 +127,7 @@ static void run_chunk(void *context, int64_t worker, int64_t end)
 {
     (void)end;
     const att_backward_pass *back = context;
-    att_backward_buffers buffers = worker_buffers(back, worker);
+    att_backward_buffers buffers = start_worker(back, worker);
     att_key_chunk chunk = att_backward_chunk(back, back->sequence, back->g, back->chunk + worker);
     att_backward_tiles(back, &chunk, back->tile, tiles_end(back, chunk.tiles), &buffers);
 }

@@ -5,6 +5,7 @@
 
 #include <setjmp.h>
 #include <stdarg.h>
+#include <stdio.h>
 #include <string.h>
 
 #include <cmocka.h>
@@ -91,6 +92,10 @@ static void the_library_has_the_version_of_the_header(void **state)
 {
     (void)state;
     assert_string_equal(att_version(), ATT_VERSION);
+    char numbers[32];
+    snprintf(numbers, sizeof numbers, "%d.%d.%d", ATT_VERSION_MAJOR, ATT_VERSION_MINOR,
+             ATT_VERSION_PATCH);
+    assert_string_equal(numbers, ATT_VERSION);
 }
 
 int main(void)

@@ -185,7 +185,7 @@ static void vocabularies_that_do_not_fit_are_refused(void **state)
         { "<s>\n</s>\na\n", "source.txt", "has 3 tokens, and the model 6 embeddings", 0 },
         { "<blank>\n<s>\n</s>\na\nb\nc\nd\n", "source.txt",
           "has 7 tokens, and the model 6 embeddings", 0 },
-        { "<blank>\n<s>\n</s>\na\na\n", "source.txt", "a vocabulary has the token 'a' twice", 0 },
+        { "<blank>\n<s>\n</s>\na\na\n", "source.txt", "the vocabulary has the token 'a' twice", 0 },
         { "<blank>\n<s>\nend\na\nb\n", "source.txt", "lacks the token '</s>'", 0 },
         { "<blank>\n<s>\n</s>\n\xff\nb\n", "source.txt", "the token is not UTF-8", 4 },
         { "<blank>\n<s>\n</s>\n\nb\n", "source.txt", "token 2 of a vocabulary is empty", 0 },

@@ -82,12 +82,12 @@ static void words_are_read_in_small_letters_to_their_end(void **state)
     att_model *model;
     assert_int_equal(att_model_from_bundle(&model, bundle, "g2p", NULL), ATT_OK);
     att_ids ids = { 0 };
-    assert_int_equal(att_vocab_encode(model->source_vocab, &ids, "Ab!", 3, NULL), ATT_OK);
+    assert_int_equal(att_vocab_encode(model->source_vocab, NULL, &ids, "Ab!", 3, NULL), ATT_OK);
     static const int32_t expected[] = { 4, 5, ATT_ID_UNK, ATT_ID_EOS };
     assert_int_equal(ids.count, 4);
     assert_memory_equal(ids.items, expected, sizeof expected);
     ids.count = 0;
-    assert_int_equal(att_vocab_encode(model->target_vocab, &ids, "AA0 ZH", 6, NULL), ATT_OK);
+    assert_int_equal(att_vocab_encode(model->target_vocab, NULL, &ids, "AA0 ZH", 6, NULL), ATT_OK);
     assert_int_equal(ids.count, 2);
     assert_int_equal(ids.items[1], G2P_PHONEMES - 1);
     att_ids_free(&ids);

@@ -62,11 +62,12 @@ static void what_the_user_set_wins_over_the_model(void **state)
     (void)state;
     att_settings *settings = settings_of(NULL);
     set(settings, "hidden-size", "7");
-    assert_int_equal(att_settings_parse(settings, "embedding-size = 8", 9, "conf", NULL), ATT_OK);
-    assert_int_equal(
-        att_settings_from_json(settings, "{\"width\":1,\"embed\":2,\"layers\":3,\"task\":\"sort\"}",
-                               "m", NULL),
-        ATT_OK);
+    assert_int_equal(att_settings_parse(settings, "embedding-size = 8", 18, "conf", NULL), ATT_OK);
+    assert_int_equal(att_settings_from_json(
+                         settings,
+                         "{\"hidden-size\":1,\"embedding-size\":2,\"layers\":3,\"task\":\"sort\"}",
+                         "m", NULL),
+                     ATT_OK);
     assert_int_equal(settings->hidden_size, 7);
     assert_int_equal(settings->embedding_size, 8);
     assert_int_equal(settings->layers, 3);
@@ -82,12 +83,12 @@ static void what_is_no_good_is_refused(void **state)
     assert_refused("",
                    "the settings: line 1, column 1: expected a value, found the end of the text");
     assert_refused("[]", "the settings: expected an object, found an array");
-    assert_refused("{\"width\":1", "the settings: line 1, column 11: expected ',' or '}', found the end of the text");
-    assert_refused("{\"width\":1,\"width\":1}", "the settings: line 1, column 21: the object that ends here has the key \"width\" twice");
-    assert_refused("{\"width\":[1]}", "the settings: expected a string, a number, true or false for 'width', found an array");
-    assert_refused("{\"width\":1.5}", "the settings: width expects a whole number from 1 to 65536, not '1.5'");
+    assert_refused("{\"hidden-size\":1", "the settings: line 1, column 17: expected ',' or '}', found the end of the text");
+    assert_refused("{\"hidden-size\":1,\"hidden-size\":1}", "the settings: line 1, column 33: the object that ends here has the key \"hidden-size\" twice");
+    assert_refused("{\"hidden-size\":[1]}", "the settings: expected a string, a number, true or false for 'hidden-size', found an array");
+    assert_refused("{\"hidden-size\":1.5}", "the settings: hidden-size expects a whole number from 1 to 65536, not '1.5'");
     assert_refused("{\"a\\u001bb\":1}", "the settings: unknown setting 'a\\x1Bb'");
-    assert_refused("{\"lower\":\"maybe\"}", "the settings: lower expects yes or no, not 'maybe'");
+    assert_refused("{\"lowercase\":\"maybe\"}", "the settings: lowercase expects yes or no, not 'maybe'");
 }
 
 static att_status to_json_and_back(void *context)

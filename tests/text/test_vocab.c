@@ -24,7 +24,7 @@ static att_vocab *open_vocab(att_tokenizer_kind tokens, bool lower)
 static void count(att_vocab *vocab, att_ids *ids, const char *line)
 {
     att_error err = { 0 };
-    if (att_vocab_count_line(vocab, ids, line, strlen(line), &err) != ATT_OK)
+    if (att_vocab_count_line(vocab, SIZE_MAX, ids, line, strlen(line), &err) != ATT_OK)
         fail_msg("%s", err.message);
 }
 
@@ -50,7 +50,7 @@ static void assert_encodes(const att_vocab *vocab, const char *line, const int32
                            size_t length)
 {
     att_ids ids = { 0 };
-    assert_int_equal(att_vocab_encode(vocab, &ids, line, strlen(line), NULL), ATT_OK);
+    assert_int_equal(att_vocab_encode(vocab, NULL, &ids, line, strlen(line), NULL), ATT_OK);
     assert_int_equal(ids.count, length);
     for (size_t i = 0; i < length; i++)
         assert_int_equal(ids.items[i], expected[i]);
@@ -137,7 +137,7 @@ static void text_becomes_numbers_and_text_again(void **state)
     (void)state;
     att_vocab *vocab = vocab_of(ATT_TOKENIZER_WORD, "the cat, the dog", 1);
     att_ids ids = { 0 };
-    assert_int_equal(att_vocab_encode(vocab, &ids, "the dog, the bird", 17, NULL), ATT_OK);
+    assert_int_equal(att_vocab_encode(vocab, NULL, &ids, "the dog, the bird", 17, NULL), ATT_OK);
     att_string text = { 0 };
     assert_int_equal(att_vocab_decode(vocab, &text, ids.items, ids.count), ATT_OK);
     assert_string_equal(text.data, "the dog, the <unknown>");
@@ -243,7 +243,7 @@ static void a_line_that_is_no_text_is_refused(void **state)
     att_vocab *vocab = vocab_of(ATT_TOKENIZER_CHAR, "ab", 1);
     att_ids ids = { 0 };
     att_error err = { 0 };
-    assert_int_equal(att_vocab_encode(vocab, &ids, "a\xC3", 2, &err), ATT_BAD_INPUT);
+    assert_int_equal(att_vocab_encode(vocab, NULL, &ids, "a\xC3", 2, &err), ATT_BAD_INPUT);
     assert_string_equal(err.message, "byte 2 of the line, 0xC3, is not UTF-8");
     assert_int_equal(ids.count, 0);
     att_ids_free(&ids);
@@ -318,7 +318,7 @@ static att_status build_one(void *context)
     int32_t *final = NULL;
     att_status status = att_vocab_new(&vocab, ATT_TOKENIZER_CHAR, false, NULL);
     if (status == ATT_OK)
-        status = att_vocab_count_line(vocab, &ids, "abc", 3, NULL);
+        status = att_vocab_count_line(vocab, SIZE_MAX, &ids, "abc", 3, NULL);
     if (status == ATT_OK)
         status = att_vocab_finalize(vocab, 1, &final, NULL);
     att_free(final);

@@ -6,7 +6,7 @@
 #include "program.h"
 
 /* "a language model" */
-const char *kind_name(att_model_type kind);
+const char *model_type_name(att_model_type kind);
 
 /* Whether the verb serves models of this kind, as `served` says, and every option that was given
  * (that differs from the `usual` settings) is for it. What is not is told on standard error. */

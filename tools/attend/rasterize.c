@@ -152,7 +152,7 @@ static att_status unsupported(const char *asked, att_error *err)
                      asked);
 }
 
-att_status picture_png(att_string *out, const att_string *svg, double scale, att_error *err)
+att_status rasterize_png(att_string *out, const att_string *svg, double scale, att_error *err)
 {
     (void)out;
     (void)svg;
@@ -160,7 +160,7 @@ att_status picture_png(att_string *out, const att_string *svg, double scale, att
     return unsupported("--png", err);
 }
 
-att_status picture_pdf(att_string *out, const att_string *svg, att_error *err)
+att_status rasterize_pdf(att_string *out, const att_string *svg, att_error *err)
 {
     (void)out;
     (void)svg;

@@ -236,7 +236,7 @@ exit_code features_run(const struct verb *verb, int count, char **args)
     if (!set.output)
         return report_usage(verb, "needs --output: where the features go");
     if (!set.targets && (set.target_names || set.target_scale || set.ridge != DEFAULT_RIDGE))
-        return report_usage(verb, "--target-names, --scale and --ridge are for --targets");
+        return report_usage(verb, "--target-names, --target-scale and --ridge are for --targets");
     att_error err = { 0 };
     att_status status = check_output(&set, args, (size_t)operands, &err);
     if (status == ATT_OK)

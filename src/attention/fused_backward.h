@@ -44,7 +44,7 @@ typedef struct att_bias_grad_sums {
 /* The buffers of one worker thread. */
 typedef struct att_backward_buffers {
     att_fused_buffers common;
-    float *tile_query; /* [K, lanes] the queries of common.tile */
+    float *tile_query;                         /* [K, lanes] the queries of common.tile */
     att_matrix_view queries, output_grad_rows; /* of the tile; zeros in inactive lanes */
     bool queries_finite, output_grad_rows_finite;
     float *query_buffer, *grad_buffer; /* copies of them, where needed */

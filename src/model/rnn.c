@@ -120,9 +120,11 @@ static att_status check_lm(const att_settings *settings, att_error *err)
 {
     if (settings->positions != ATT_POSITIONS_NONE)
         return att_fail(err, ATT_BAD_INPUT, NULL,
-                        "positions needs family transformer: a text has no end to count up to");
+                        "positions needs architecture transformer: an RNN language model has no "
+                        "maximum length");
     if (settings->tie_embeddings == ATT_TIE_ALL)
-        return att_fail(err, ATT_BAD_INPUT, NULL, "tie all needs a source: take output");
+        return att_fail(err, ATT_BAD_INPUT, NULL,
+                        "tie-embeddings all needs a source vocabulary: use output");
     if (settings->layers > ATT_MAX_RNN_LAYERS)
         return att_fail(err, ATT_BAD_INPUT, NULL, "layers is %lld, at most %d",
                         (long long)settings->layers, ATT_MAX_RNN_LAYERS);

@@ -234,7 +234,8 @@ static att_status build_lm(att_model *model, att_error *err)
     const att_settings *settings = model->settings;
     ATT_TRY(att_transformer_check(settings, err));
     if (settings->tie_embeddings == ATT_TIE_ALL)
-        return att_fail(err, ATT_BAD_INPUT, NULL, "tie all needs a source: take output");
+        return att_fail(err, ATT_BAD_INPUT, NULL,
+                        "tie-embeddings all needs a source vocabulary: use output");
     att_transformer_network *parts = att_arena_alloc(&model->arena, 1, sizeof *parts);
     if (!parts)
         return att_fail_memory(err);

@@ -12,7 +12,7 @@
 typedef struct att_task_spec {
     att_model_type model_type;
     const char *data_source; /* why a setting of other tasks means nothing to it */
-    const char *required; /* what it cannot do without: "--train: a text file"; or NULL */
+    const char *required;    /* what it cannot do without: "--train: a text file"; or NULL */
 } att_task_spec;
 
 extern const att_task_spec att_task_specs[ATT_TASK_COUNT];

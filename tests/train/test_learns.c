@@ -16,7 +16,7 @@ static att_validation train(const char *folder, const char *attention)
 {
     static const char *const keys[][2] = {
         { "max-string-length", "12" }, { "train-count", "3000" }, { "epochs", "12" },
-        { "learning-rate", "0.002" },     { "batch-tokens", "256" },
+        { "learning-rate", "0.002" },  { "batch-tokens", "256" },
     };
     att_settings *settings;
     att_training *training;

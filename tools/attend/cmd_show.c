@@ -89,10 +89,9 @@ static att_status show_lm(const show_settings *set, const decoding *models, cons
     (void)set;
     (void)models;
     (void)input;
-    return error_set(
-        err, ATT_BAD_INPUT, "",
-        "a language model has no answer to draw; --cell and --gradients look inside "
-        "a recurrent one");
+    return error_set(err, ATT_BAD_INPUT, "",
+                     "a language model has no answer to draw; --cell and --gradients look inside "
+                     "a recurrent one");
 }
 
 static show_by_type *const show_functions[ATT_MODEL_TYPES] = { [ATT_MODEL_SEQ2SEQ] = show_seq2seq,

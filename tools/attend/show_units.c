@@ -137,8 +137,8 @@ att_status show_unit(const show_settings *set, const decoding *models, const cha
     att_unit_activations *watched = NULL;
     unit_output what = { 0 };
     if (!parse_unit(&unit, set->unit))
-        return error_set(err, ATT_BAD_INPUT, "--cell",
-                         "'%s' is not LAYER:UNIT, two numbers from 1", set->unit);
+        return error_set(err, ATT_BAD_INPUT, "--cell", "'%s' is not LAYER:UNIT, two numbers from 1",
+                         set->unit);
     att_status status = read_input(&text, input, err);
     if (status == ATT_OK)
         status = att_model_unit_activations(&watched, models->model, text.data, text.length, unit,

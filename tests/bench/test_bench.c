@@ -110,7 +110,7 @@ static void set_and_threads_are_afterwards_as_they_were(void **state)
     att_bench_times times;
     att_cpu cpu = att_cpu_get();
     att_threads_set(3);
-    att_bench_options how = { .cpu = "ref", .threads = 1, .seconds = 1e-4 };
+    att_bench_options how = { .cpu = "scalar", .threads = 1, .seconds = 1e-4 };
     assert_int_equal(att_bench_run(&times, find("kernel/relu"), &how, NULL), ATT_OK);
     assert_int_equal(att_cpu_get(), cpu);
     assert_int_equal(att_threads_get(), 3);

@@ -70,8 +70,8 @@ void att_matrix_put_html(att_writer *out, const att_view *view)
     const att_matrix *m = view->matrix;
     bool empty = m->rows == 0 || m->cols == 0;
     if (empty || att_axis_shown(&view->rows) == 0) {
-        att_putf(out, "<span class=\"note\">%" PRId64 " × %" PRId64 "%s</span>\n", m->rows,
-                 m->cols, empty ? ", empty" : ", without this row");
+        att_putf(out, "<span class=\"note\">%" PRId64 " × %" PRId64 "%s</span>\n", m->rows, m->cols,
+                 empty ? ", empty" : ", without this row");
         return;
     }
     att_put(out, "<table class=\"matrix\">\n");
@@ -85,6 +85,6 @@ void att_matrix_put_html(att_writer *out, const att_view *view)
     }
     att_put(out, "</tbody></table>\n");
     if (is_abridged(view))
-        att_putf(out, "<span class=\"note\">%" PRId64 " × %" PRId64 "</span>\n",
-                 view->matrix->rows, view->matrix->cols);
+        att_putf(out, "<span class=\"note\">%" PRId64 " × %" PRId64 "</span>\n", view->matrix->rows,
+                 view->matrix->cols);
 }

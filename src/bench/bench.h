@@ -4,7 +4,7 @@
 #ifndef ATT_BENCH_BENCH_H
 #define ATT_BENCH_BENCH_H
 
-#include "attend.h"
+#include "dev/attend_dev.h"
 
 typedef struct att_bench_suite {
     size_t count;

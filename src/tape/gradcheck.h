@@ -3,6 +3,7 @@
 #ifndef ATT_TAPE_GRADCHECK_H
 #define ATT_TAPE_GRADCHECK_H
 
+#include "dev/attend_dev.h"
 #include "tape/op.h"
 
 /* Checks one operation on one of its samples. A failure to run at all is a status; a wrong result

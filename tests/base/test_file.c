@@ -299,7 +299,7 @@ static void a_file_that_shrinks_while_being_read_is_refused(void **state)
     put("f", "0123456789");
     fault.resize = "f";
     fault.resize_to = 4;
-    assert_read_fails("f", 100, ATT_BAD_INPUT, "shrank while being read: had 10 bytes, gave 4");
+    assert_read_fails("f", 100, ATT_BAD_INPUT, "shrank while being read: from 10 bytes to 4");
 }
 
 static void a_file_that_grows_while_being_read_is_refused(void **state)
@@ -308,7 +308,7 @@ static void a_file_that_grows_while_being_read_is_refused(void **state)
     put("f", "0123456789");
     fault.resize = "f";
     fault.resize_to = 11;
-    assert_read_fails("f", 100, ATT_BAD_INPUT, "grew while being read: had 10 bytes at first");
+    assert_read_fails("f", 100, ATT_BAD_INPUT, "grew while being read: had 10 bytes before");
 }
 
 static void a_file_rewritten_while_being_read_is_refused(void **state)

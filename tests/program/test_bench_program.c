@@ -1,7 +1,7 @@
 /* `attend bench --json` from outside: what it writes is JSON, complete, and makes sense; and with
  * every allocation failing in turn it ends with exit code 3, has written nothing and lost nothing.
  */
-#include "attend.h"
+#include "dev/attend_dev.h"
 #include "program/in_process.h"
 
 #ifdef ATT_HAVE_JANSSON

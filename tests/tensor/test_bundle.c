@@ -193,9 +193,9 @@ static void a_file_that_shrinks_while_being_read_is_refused(void **state)
     static const struct {
         const char *path, *message;
     } rows[] = {
-        { GOLDEN("ours.safetensors"), "shrank while being read: had 472 bytes, gave 20" },
-        { GOLDEN("stored.npz"), "shrank while being read: had 518 bytes, gave 20" },
-        { GOLDEN("vector.npy"), "shrank while being read: had 152 bytes, gave 20" },
+        { GOLDEN("ours.safetensors"), "shrank while being read: from 472 bytes to 20" },
+        { GOLDEN("stored.npz"), "shrank while being read: from 518 bytes to 20" },
+        { GOLDEN("vector.npy"), "shrank while being read: from 152 bytes to 20" },
     };
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         att_string file = { 0 };

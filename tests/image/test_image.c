@@ -236,12 +236,12 @@ static void a_png_file_that_claims_a_wrong_size_is_refused_before_memory_is_take
         uint32_t width, height;
         const char *says;
     } claims[] = {
-        { 40000, 40000, "has a picture of 40000 x 40000 pixels; at most 65535 on a side" },
-        { 70000, 2, "has a picture of 70000 x 2 pixels; at most 65535 on a side" },
+        { 40000, 40000, "has 40000 x 40000 pixels, expected at most 65535 per side" },
+        { 70000, 2, "has 70000 x 2 pixels, expected at most 65535 per side" },
         { 9000, 9000, "more than a file of its size can hold" },
-        { 0, 0, "is no proper PNG file: " },
-        { 0, 16, "is no proper PNG file: " },
-        { 25, 16, "is no proper PNG file: " },
+        { 0, 0, "is not a valid PNG file: " },
+        { 0, 16, "is not a valid PNG file: " },
+        { 25, 16, "is not a valid PNG file: " },
     };
     for (size_t i = 0; i < sizeof claims / sizeof *claims; i++) {
         att_image p;
@@ -266,7 +266,7 @@ static void a_damaged_png_file_is_refused(void **state)
     att_string bytes = make_png((png_kind){ PNG_COLOR_TYPE_RGB, 8, false });
     bytes.data[60] ^= 0x40; /* within the compressed pixels */
     assert_int_equal(att_image_read(&p, bytes.data, bytes.length, "bad.png", &err), ATT_BAD_INPUT);
-    assert_non_null(strstr(err.message, "is no proper PNG file: "));
+    assert_non_null(strstr(err.message, "is not a valid PNG file: "));
     att_string_free(&bytes);
 }
 #endif
@@ -379,7 +379,7 @@ static void a_picture_that_cannot_be_written_is_refused(void **state)
     att_string bytes = { 0 };
     att_error err = { 0 };
     assert_int_equal(att_image_png(&bytes, &empty, &err), ATT_BAD_INPUT);
-    assert_string_equal(err.message, "has a picture without pixels");
+    assert_string_equal(err.message, "has no pixels");
     att_alloc_fail_at(1);
     assert_int_equal(att_image_png(&bytes, &p, &err), ATT_NO_MEMORY);
     att_alloc_fail_at(0);

@@ -80,7 +80,7 @@ static void a_name_may_be_used_once(void **state)
     att_error err = { 0 };
     assert_int_equal(att_bundle_add(bundle, "w", &tensor, NULL), ATT_OK);
     assert_int_equal(att_bundle_add(bundle, "w", &tensor, &err), ATT_BAD_INPUT);
-    assert_string_equal(err.message, "tensor 'w' is there already");
+    assert_string_equal(err.message, "tensor 'w' exists already");
     assert_int_equal(att_bundle_count(bundle), 1);
     att_bundle_free(bundle);
 }
@@ -163,9 +163,9 @@ static void what_is_no_bundle_is_refused_by_what_it_is(void **state)
         size_t size;
         const char *message;
     } rows[] = {
-        { "", 0, "is no .npy, .npz or .safetensors file (0 bytes)" },
-        { "PK", 2, "is no .npy, .npz or .safetensors file (2 bytes)" },
-        { "hello, world", 12, "is no .npy, .npz or .safetensors file (12 bytes)" },
+        { "", 0, "is not a .npy, .npz or .safetensors file (0 bytes)" },
+        { "PK", 2, "is not a .npy, .npz or .safetensors file (2 bytes)" },
+        { "hello, world", 12, "is not a .npy, .npz or .safetensors file (12 bytes)" },
         { "\x93NUMPY\1\0{\0", 10,
           "is a .npy file with a single array, expected .npz or .safetensors" },
 #ifdef ATT_HAVE_JANSSON

@@ -220,8 +220,8 @@ static const struct {
     { "{}\n", "header, byte 2: key 'descr' is missing" },
     { "{" F4 S23 "}\n", "header, byte 35: key 'fortran_order' is missing" },
     { "{" F4 ROWS "}\n", "header, byte 42: key 'shape' is missing" },
-    { "{" F4 F4 ROWS S23 "}\n", "header, byte 24: key 'descr' stands there twice" },
-    { "{" F4 ROWS S23 S23 "}\n", "header, byte 65: key 'shape' stands there twice" },
+    { "{" F4 F4 ROWS S23 "}\n", "header, byte 24: key 'descr' occurs twice" },
+    { "{" F4 ROWS S23 S23 "}\n", "header, byte 65: key 'shape' occurs twice" },
     { "{" F4 ROWS S23 "'x': 1}\n",
       "header, byte 61: unknown key 'x', expected descr, fortran_order and shape" },
     { "{descr: '<f4', " ROWS S23 "}\n", "header, byte 1: expected a key in quotes" },
@@ -229,11 +229,10 @@ static const struct {
     { "{'descr: '<f4', " ROWS S23 "}\n",
       "header, byte 10: unknown key 'descr: ', expected descr, fortran_order and shape" },
     { "{'descr", "header, byte 7: the string is not closed" },
-    { "{'de\\x73cr': '<f4', " ROWS S23 "}\n",
-      "header, byte 4: a string may not hold this character" },
+    { "{'de\\x73cr': '<f4', " ROWS S23 "}\n", "header, byte 4: unexpected character in a string" },
     { "{'ddddddddddddddddddddddddddddddddddddddd': 1}\n",
       "header, byte 33: the string is too long" },
-    { "{'\x1b[31m': 1}\n", "header, byte 2: a string may not hold this character" },
+    { "{'\x1b[31m': 1}\n", "header, byte 2: unexpected character in a string" },
     { "{'\xff\xfe': 1}\n",
       "header, byte 5: unknown key '\\xFF\\xFE', expected descr, fortran_order and shape" },
     { "{" F4 ROWS S23 "} x\n", "header, byte 60: expected nothing but spaces after the '}'" },
@@ -245,7 +244,7 @@ static const struct {
     { "{'descr': '<f3', " ROWS S23 "}\n", "header, byte 15: unknown type '<f3'" },
     { "{'descr': '<f16', " ROWS S23 "}\n", "header, byte 16: unknown type '<f16'" },
     { "{'descr': '|f4', " ROWS S23 "}\n",
-      "header, byte 15: type '|f4' of 4 bytes lacks its byte order" },
+      "header, byte 15: type '|f4' of 4 bytes has no byte order" },
     { "{'descr': '<c8', " ROWS S23 "}\n",
       "header, byte 15: type '<c8' holds complex numbers, expected booleans, integers or floats" },
     { "{'descr': '|O', " ROWS S23 "}\n",
@@ -266,8 +265,9 @@ static const struct {
       "header, byte 50: expected the shape as a tuple such as (3, 4)" },
     { "{" F4 ROWS "'shape': [2, 3]}\n",
       "header, byte 50: expected the shape as a tuple such as (3, 4)" },
-    { "{" F4 ROWS "'shape': (6)}\n", "header, byte 53: the shape is a number in brackets, expected "
-                                     "a tuple such as (3,)" },
+    { "{" F4 ROWS "'shape': (6)}\n",
+      "header, byte 53: the shape is a number in parentheses, expected "
+      "a tuple such as (3,)" },
     { "{" F4 ROWS "'shape': (,)}\n", "header, byte 51: expected a dimension" },
     { "{" F4 ROWS "'shape': (2 3)}\n", "header, byte 53: expected ',' or ')' in the shape" },
     { "{" F4 ROWS "'shape': (2, 3", "header, byte 55: expected ',' or ')' in the shape" },
@@ -285,12 +285,13 @@ static const struct {
       "shape [4294967296, 4294967296] has too many elements" },
     { "{" F4 ROWS "'shape': (0, 4294967296, 4294967296), }\n",
       "shape [0, 4294967296, 4294967296] has too many elements" },
-    { "{" F4 ROWS "'shape': (2, 4), }\n", "has 24 bytes of data, shape [2, 4] of 'f4' needs 32" },
-    { "{" F4 ROWS "'shape': (5,), }\n", "has 24 bytes of data, shape [5] of 'f4' needs 20" },
-    { "{" F4 ROWS "'shape': (), }\n", "has 24 bytes of data, shape [] of 'f4' needs 4" },
-    { "{" F4 ROWS "'shape': (0,), }\n", "has 24 bytes of data, shape [0] of 'f4' needs 0" },
+    { "{" F4 ROWS "'shape': (2, 4), }\n",
+      "has 24 bytes of data, expected 32 for shape [2, 4] of 'f4'" },
+    { "{" F4 ROWS "'shape': (5,), }\n", "has 24 bytes of data, expected 20 for shape [5] of 'f4'" },
+    { "{" F4 ROWS "'shape': (), }\n", "has 24 bytes of data, expected 4 for shape [] of 'f4'" },
+    { "{" F4 ROWS "'shape': (0,), }\n", "has 24 bytes of data, expected 0 for shape [0] of 'f4'" },
     { "{" F4 ROWS "'shape': (1000000000000,), }\n",
-      "has 24 bytes of data, shape [1000000000000] of 'f4' needs 4000000000000" },
+      "has 24 bytes of data, expected 4000000000000 for shape [1000000000000] of 'f4'" },
 };
 
 static void assert_refused(const att_string *file, const char *message, const char *row)
@@ -331,17 +332,17 @@ static void what_is_no_npy_file_is_refused(void **state)
     } rows[] = {
         { "", 0, "has 0 bytes, too few for a .npy file" },
         { "\x93NUMPY\1", 7, "has 7 bytes, too few for a .npy file" },
-        { "\x93NUMPX\1\0\0\0", 10, "does not begin with \\x93NUMPY as a .npy file does" },
-        { "0.5 0.25 0.125", 14, "does not begin with \\x93NUMPY as a .npy file does" },
-        { "\x93NUMPY\0\0\0\0", 10, "is of .npy version 0.0, expected 1.0, 2.0 or 3.0" },
-        { "\x93NUMPY\4\0\0\0", 10, "is of .npy version 4.0, expected 1.0, 2.0 or 3.0" },
-        { "\x93NUMPY\1\1\0\0", 10, "is of .npy version 1.1, expected 1.0, 2.0 or 3.0" },
-        { "\x93NUMPY\1\0\0", 9, "ends after 9 bytes, in the header's length" },
-        { "\x93NUMPY\2\0\0\0\0", 11, "ends after 11 bytes, in the header's length" },
+        { "\x93NUMPX\1\0\0\0", 10, "is not a .npy file: expected \\x93NUMPY at its start" },
+        { "0.5 0.25 0.125", 14, "is not a .npy file: expected \\x93NUMPY at its start" },
+        { "\x93NUMPY\0\0\0\0", 10, "has .npy version 0.0, expected 1.0, 2.0 or 3.0" },
+        { "\x93NUMPY\4\0\0\0", 10, "has .npy version 4.0, expected 1.0, 2.0 or 3.0" },
+        { "\x93NUMPY\1\1\0\0", 10, "has .npy version 1.1, expected 1.0, 2.0 or 3.0" },
+        { "\x93NUMPY\1\0\0", 9, "ends after 9 bytes, in the length of the header" },
+        { "\x93NUMPY\2\0\0\0\0", 11, "ends after 11 bytes, in the length of the header" },
         { "\x93NUMPY\1\0\5\0{}\n", 13,
-          "the header should have 5 bytes, the file ends after 3 of them" },
+          "expected a header of 5 bytes, found 3 before the end of the file" },
         { "\x93NUMPY\3\0\xff\xff\xff\xff{}\n", 15,
-          "the header should have 4294967295 bytes, the file ends after 3 of them" },
+          "expected a header of 4294967295 bytes, found 3 before the end of the file" },
         { "\x93NUMPY\1\0\0\0", 10, "header, byte 0: expected '{'" },
     };
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
@@ -376,7 +377,8 @@ static void a_file_of_any_other_length_is_refused(void **state)
         att_free(bytes);
     }
     put(&file, "", 1);
-    assert_refused(&file, "has 25 bytes of data, shape [2, 3] of 'f4' needs 24", "one byte more");
+    assert_refused(&file, "has 25 bytes of data, expected 24 for shape [2, 3] of 'f4'",
+                   "one byte more");
     att_string_free(&file);
 }
 

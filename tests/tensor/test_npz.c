@@ -153,10 +153,10 @@ static void bad_entries_are_refused(void **state)
         size_t count;
         const char *message;
     } rows[] = {
-        { { { .name = "a.txt", .content = &npy } }, 1, "entry 'a.txt' is no .npy file" },
-        { { { .name = "a/", .content = &empty } }, 1, "entry 'a/' is no .npy file" },
-        { { { .name = "npy", .content = &npy } }, 1, "entry 'npy' is no .npy file" },
-        { { { .name = "a.NPY", .content = &npy } }, 1, "entry 'a.NPY' is no .npy file" },
+        { { { .name = "a.txt", .content = &npy } }, 1, "entry 'a.txt' is not a .npy file" },
+        { { { .name = "a/", .content = &empty } }, 1, "entry 'a/' is not a .npy file" },
+        { { { .name = "npy", .content = &npy } }, 1, "entry 'npy' is not a .npy file" },
+        { { { .name = "a.NPY", .content = &npy } }, 1, "entry 'a.NPY' is not a .npy file" },
         { { { .name = "\x1b[2J", .content = &npy } }, 1, "entry '…" },
         { { { .name = "a.npy", .content = &npy }, { .name = "a.npy", .content = &npy } },
           2,
@@ -165,7 +165,9 @@ static void bad_entries_are_refused(void **state)
         { { { .name = "a.npy", .content = &npy, .method = 12 } },
           1,
           "entry 'a.npy' is neither stored nor deflated" },
-        { { { .name = "a.npy", .content = &npy, .method = 99 } }, 1, "is no proper .npz file: …" },
+        { { { .name = "a.npy", .content = &npy, .method = 99 } },
+          1,
+          "is not a valid .npz file: …" },
         { { { .name = "a.npy", .content = &npy, .checksum_error = 1 } },
           1,
           "entry 'a.npy' cannot be unpacked: …" },
@@ -180,26 +182,26 @@ static void bad_entries_are_refused(void **state)
           "tensor 'a': has 0 bytes, too few for a .npy file" },
         { { { .name = "a.npy", .content = &npy, .size = 1000 } },
           1,
-          "entry 'a.npy' claims more bytes than it can hold" },
+          "entry 'a.npy' states more bytes than it can hold" },
         { { { .name = "a.npy", .content = &deflated, .method = DEFLATED, .size = 0xFFFFFFFE } },
           1,
-          "entry 'a.npy' claims more bytes than it can hold" },
+          "entry 'a.npy' states more bytes than it can hold" },
         { { { .name = "a.npy", .content = &deflated, .method = DEFLATED, .size = 1000 } },
           1,
-          "entry 'a.npy' has not the size that the archive states" },
+          "entry 'a.npy' does not have the size that the archive states" },
         { { { .name = "a.npy", .content = &deflated, .method = DEFLATED, .size = 10 } },
           1,
           "entry 'a.npy' …" },
         { { { .name = "a.npy", .content = &npy, .packed = 100000 } }, 1, "…" },
         { { { .name = "a.npy", .content = &npy, .offset_error = 1 } },
           1,
-          "is no proper .npz file: …" },
+          "is not a valid .npz file: …" },
         { { { .name = "a.npy", .content = &npy, .offset_error = 0x7FFFFFFF } },
           1,
-          "is no proper .npz file: …" },
+          "is not a valid .npz file: …" },
         { { { .name = "a.npy", .content = &garbage } },
           1,
-          "tensor 'a': does not begin with \\x93NUMPY as a .npy file does" },
+          "tensor 'a': is not a .npy file: expected \\x93NUMPY at its start" },
         { { { .name = "a.npy", .content = &empty } },
           1,
           "tensor 'a': has 0 bytes, too few for a .npy file" },
@@ -249,7 +251,7 @@ static void an_archive_cut_off_anywhere_is_refused(void **state)
         att_string cut = { .data = file.data, .length = size };
         char message[64];
         snprintf(message, sizeof message, "has %zu bytes, too few for a .npz file", size);
-        assert_refused(&cut, size < 22 ? message : "is no proper .npz file: …", "cut off");
+        assert_refused(&cut, size < 22 ? message : "is not a valid .npz file: …", "cut off");
     }
     att_string_free(&file);
 }
@@ -259,7 +261,7 @@ static void trailing_bytes_are_refused(void **state)
     (void)state;
     att_string file = archive((entry[]){ { .name = "a.npy", .content = &npy } }, 1);
     put(&file, "x", 1);
-    assert_refused(&file, "is no proper .npz file: …", "trailing");
+    assert_refused(&file, "is not a valid .npz file: …", "trailing");
     att_string_free(&file);
 }
 
@@ -321,7 +323,7 @@ static void every_allocation_of_libzip_may_fail(void **state)
         fail_at = 0;
         att_bundle_free(bundle);
         if (status != ATT_OK && status != ATT_NO_MEMORY)
-            assert_message(err.message, "is no proper .npz file: Not a zip archive", "no memory");
+            assert_message(err.message, "is not a valid .npz file: Not a zip archive", "no memory");
         assert_int_equal(att_alloc_live(), live);
     }
     assert_true(n > 30);
@@ -355,7 +357,7 @@ static void a_build_without_libzip_says_so(void **state)
     att_bundle *bundle;
     att_error err = { 0 };
     assert_int_equal(att_bundle_load(&bundle, GOLDEN("stored.npz"), &err), ATT_UNSUPPORTED);
-    assert_string_equal(err.message, "this build cannot read .npz files: it lacks libzip");
+    assert_string_equal(err.message, "this build cannot read .npz files: it has no libzip");
     assert_null(bundle);
 }
 

@@ -55,7 +55,7 @@ enum { HIDDEN = 64 };
     }
 #define NORMALIZER(word, kind)                                                                     \
     {                                                                                              \
-        .name = "attention/normalize/" word, .shape = "8 heads of 64, 128 queries and keys",       \
+        .name = "attention/normalizer/" word, .shape = "8 heads of 64, 128 queries and keys",      \
         SHAPE(1, 128, 128, 8, 8, 64), .options = {                                                 \
             .score = ATT_SCORE_SCALED,                                                             \
             .normalizer = kind                                                                     \

@@ -53,7 +53,7 @@ static void a_zeroed_block_is_zero(void **state)
     att_free(block);
 }
 
-static void a_product_that_overflows_is_refused(void **state)
+static void a_size_that_overflows_is_refused(void **state)
 {
     (void)state;
     size_t live = att_alloc_live();
@@ -131,7 +131,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(blocks_are_aligned_to_64_bytes_and_counted),
         cmocka_unit_test(a_zeroed_block_is_zero),
-        cmocka_unit_test(a_product_that_overflows_is_refused),
+        cmocka_unit_test(a_size_that_overflows_is_refused),
         cmocka_unit_test(resizing_keeps_what_was_used),
         cmocka_unit_test(a_failed_resize_leaves_the_old_block),
         cmocka_unit_test(an_allocator_comes_too_late_once_memory_is_in_use),

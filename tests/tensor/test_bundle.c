@@ -1,5 +1,6 @@
-/* Bundles: named tensors, and the file formats told apart. */
+/* Bundles: named tensors, and the detection of file formats. */
 #include "tensor/files.h"
+#include "base/minmax.h"
 
 #include "base/file.h"
 #include "tensor/bundle.h"
@@ -8,8 +9,8 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-/* Takes the place of libc's in this program: the file named here loses its end before the first
- * read, as if someone else were writing it anew. */
+/* Replaces libc's function in this program: the file named here is truncated before the first read,
+ * as if another process were rewriting it. */
 static const char *shrinking;
 
 ssize_t read(int fd, void *to, size_t size)
@@ -103,7 +104,7 @@ static void metadata_can_be_replaced(void **state)
     att_bundle_free(bundle);
 }
 
-/* Builds a bundle with every allocation failing in turn; what was added before stays. */
+/* Builds a bundle with every allocation failing in turn; tensors added before are kept. */
 static void every_allocation_may_fail(void **state)
 {
     (void)state;
@@ -155,7 +156,7 @@ static int remove_temporary(void **state)
     return unlink(temporary);
 }
 
-static void what_is_no_bundle_is_refused_by_what_it_is(void **state)
+static void other_file_formats_are_refused_by_name(void **state)
 {
     (void)state;
     static const struct {
@@ -176,7 +177,7 @@ static void what_is_no_bundle_is_refused_by_what_it_is(void **state)
         { "PK\3\4\24\0\0\0\0\0", 10, "has 10 bytes, too few for a .npz file" },
 #endif
     };
-    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+    for (size_t i = 0; i < ATT_COUNT(rows); i++) {
         att_bundle *bundle;
         att_error err = { 0 };
         assert_int_equal(att_file_save(temporary, rows[i].bytes, rows[i].size, NULL), ATT_OK);
@@ -197,7 +198,7 @@ static void a_file_that_shrinks_while_being_read_is_refused(void **state)
         { GOLDEN("stored.npz"), "shrank while being read: from 518 bytes to 20" },
         { GOLDEN("vector.npy"), "shrank while being read: from 152 bytes to 20" },
     };
-    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+    for (size_t i = 0; i < ATT_COUNT(rows); i++) {
         att_string file = { 0 };
         att_bundle *bundle;
         att_tensor tensor;
@@ -216,7 +217,7 @@ static void a_file_that_shrinks_while_being_read_is_refused(void **state)
     }
 }
 
-static void a_folder_is_no_bundle(void **state)
+static void a_directory_is_not_a_bundle(void **state)
 {
     (void)state;
     att_bundle *bundle;
@@ -234,9 +235,9 @@ int main(void)
         cmocka_unit_test(a_name_may_be_used_once),
         cmocka_unit_test(metadata_can_be_replaced),
         cmocka_unit_test(every_allocation_may_fail),
-        cmocka_unit_test(what_is_no_bundle_is_refused_by_what_it_is),
+        cmocka_unit_test(other_file_formats_are_refused_by_name),
         cmocka_unit_test(a_file_that_shrinks_while_being_read_is_refused),
-        cmocka_unit_test(a_folder_is_no_bundle),
+        cmocka_unit_test(a_directory_is_not_a_bundle),
     };
     return cmocka_run_group_tests(tests, make_temporary, remove_temporary);
 }

@@ -1,5 +1,6 @@
-/* The matrix product of tensors: shapes, views and leading dimensions, and what is refused. */
+/* The matrix product of tensors: shapes, views, leading dimensions, and invalid arguments. */
 #include "attend.h"
+#include "base/minmax.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -80,9 +81,9 @@ static void five_dimensions_are_walked_in_order(void **state)
 {
     (void)state;
     float left[2 * 3 * 2 * 4 * 5], right[5 * 6], out[2 * 3 * 2 * 4 * 6], flat[2 * 3 * 2 * 4 * 6];
-    for (size_t i = 0; i < sizeof left / sizeof *left; i++)
+    for (size_t i = 0; i < ATT_COUNT(left); i++)
         left[i] = (float)(i % 17) - 8;
-    for (size_t i = 0; i < sizeof right / sizeof *right; i++)
+    for (size_t i = 0; i < ATT_COUNT(right); i++)
         right[i] = (float)(i % 7) - 3;
     att_tensor a = VIEW(left, 2, 3, 2, 4, 5), b = VIEW(right, 5, 6), c = VIEW(out, 2, 3, 2, 4, 6);
     att_tensor flat_a = VIEW(left, 48, 5), flat_c = VIEW(flat, 48, 6);
@@ -91,7 +92,7 @@ static void five_dimensions_are_walked_in_order(void **state)
     assert_memory_equal(out, flat, sizeof out);
 }
 
-/* What is refused, and what is said about it. */
+/* Checks that a product is refused with this message. */
 static void refused(att_tensor c, att_tensor a, att_tensor b, const att_matmul_options *how,
                     const char *says)
 {

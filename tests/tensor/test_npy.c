@@ -1,5 +1,6 @@
-/* .npy files: those that NumPy wrote, those that we write, and those that must be refused. */
+/* .npy files: reading those of NumPy, writing, and refusing invalid ones. */
 #include "tensor/files.h"
+#include "base/minmax.h"
 #include "failing_memory.h"
 
 #include <math.h>
@@ -47,7 +48,7 @@ static void every_type_that_numpy_writes_is_converted(void **state)
         { "f2_le", ATT_F32, floats },  { "f2_be", ATT_F32, floats },  { "f4_le", ATT_F32, floats },
         { "f4_be", ATT_F32, floats },  { "f8_le", ATT_F64, floats },  { "f8_be", ATT_F64, floats },
     };
-    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+    for (size_t i = 0; i < ATT_COUNT(rows); i++)
         assert_golden(rows[i].name, rows[i].dtype, rows[i].values);
 }
 
@@ -56,7 +57,7 @@ static void every_version_and_order_gives_the_same_tensor(void **state)
     (void)state;
     static const char *const paths[] = { GOLDEN("c_order.npy"), GOLDEN("fortran_order.npy"),
                                          GOLDEN("version_2.npy"), GOLDEN("version_3.npy") };
-    for (size_t i = 0; i < sizeof paths / sizeof *paths; i++) {
+    for (size_t i = 0; i < ATT_COUNT(paths); i++) {
         att_tensor tensor;
         assert_int_equal(att_npy_load(&tensor, paths[i], NULL), ATT_OK);
         assert_int_equal(tensor.rank, 3);
@@ -86,7 +87,7 @@ static void ranks_from_0_to_8_and_empty_arrays_are_read(void **state)
     att_tensor_free(&tensor);
 }
 
-/* A file of the given version with this literal and this many zero bytes after it. */
+/* A file of the given version with this header and `zeros` zero bytes of data. */
 static att_string with_header(int version, const char *dict, size_t data)
 {
     att_string file = { 0 };
@@ -110,7 +111,7 @@ static void the_literal_may_be_written_as_python_allows(void **state)
         "{'descr': '|u1', 'fortran_order': False, 'shape': (24,), }\n",
         "{'descr': '<b1', 'fortran_order': False, 'shape': (3, 8), }\n",
     };
-    for (size_t i = 0; i < sizeof dicts / sizeof *dicts; i++) {
+    for (size_t i = 0; i < ATT_COUNT(dicts); i++) {
         att_string file = with_header(1, dicts[i], 24);
         att_tensor tensor;
         att_error err = { 0 };
@@ -149,7 +150,7 @@ static void integers_that_a_double_holds_exactly_are_read(void **state)
         { UINT64_C(1) << 63, -0x1p63, 0x1p63 },
         { UINT64_C(0xFFFFFFFFFFFFF800), -2048, 0x1.fffffffffffffp63 },
     };
-    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+    for (size_t i = 0; i < ATT_COUNT(rows); i++) {
         double got;
         assert_int_equal(read_integer("<i8", rows[i].bits, &got, NULL), ATT_OK);
         assert_true(got == rows[i].as_signed);
@@ -176,7 +177,7 @@ static void integers_that_a_double_cannot_hold_are_refused(void **state)
     assert_true(got == -1);
 }
 
-static void every_half_is_the_float_that_it_should_be(void **state)
+static void every_float16_converts_to_the_right_float(void **state)
 {
     (void)state;
     att_string file =
@@ -207,7 +208,7 @@ static void every_half_is_the_float_that_it_should_be(void **state)
 #define ROWS "'fortran_order': False, "
 #define S23  "'shape': (2, 3), "
 
-/* Literals that must be refused; each is given 24 bytes of data, what '<f4' of (2, 3) needs. */
+/* Invalid headers; each is followed by 24 bytes of data, the size of '<f4' of (2, 3). */
 static const struct {
     const char *dict;
     const char *message;
@@ -314,7 +315,7 @@ static void assert_refused(const att_string *file, const char *message, const ch
 static void bad_headers_are_refused_in_every_version(void **state)
 {
     (void)state;
-    for (size_t i = 0; i < sizeof bad_headers / sizeof *bad_headers; i++)
+    for (size_t i = 0; i < ATT_COUNT(bad_headers); i++)
         for (int version = 1; version <= 3; version++) {
             att_string file = with_header(version, bad_headers[i].dict, 24);
             assert_refused(&file, bad_headers[i].message, bad_headers[i].dict);
@@ -322,7 +323,7 @@ static void bad_headers_are_refused_in_every_version(void **state)
         }
 }
 
-static void what_is_no_npy_file_is_refused(void **state)
+static void files_of_other_formats_are_refused(void **state)
 {
     (void)state;
     static const struct {
@@ -345,7 +346,7 @@ static void what_is_no_npy_file_is_refused(void **state)
           "expected a header of 4294967295 bytes, found 3 before the end of the file" },
         { "\x93NUMPY\1\0\0\0", 10, "header, byte 0: expected '{'" },
     };
-    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+    for (size_t i = 0; i < ATT_COUNT(rows); i++) {
         att_string file = { 0 };
         put(&file, rows[i].bytes, rows[i].size);
         assert_refused(&file, rows[i].message, rows[i].message);
@@ -363,7 +364,7 @@ static void booleans_other_than_0_and_1_are_refused(void **state)
     att_string_free(&file);
 }
 
-/* Whatever is cut off or appended, the file is refused. */
+/* A truncated or extended file is refused. */
 static void a_file_of_any_other_length_is_refused(void **state)
 {
     (void)state;
@@ -382,7 +383,7 @@ static void a_file_of_any_other_length_is_refused(void **state)
     att_string_free(&file);
 }
 
-static void what_is_no_file_is_refused(void **state)
+static void directories_and_missing_files_are_refused(void **state)
 {
     (void)state;
     att_tensor tensor;
@@ -421,13 +422,13 @@ static void assert_same_bytes(const char *path, const char *expected)
         fail_msg("%s differs from %s", path, expected);
 }
 
-static void what_we_write_is_what_numpy_writes(void **state)
+static void written_files_equal_those_of_numpy(void **state)
 {
     (void)state;
     static const char *const paths[] = { GOLDEN("c_order.npy"), GOLDEN("scalar.npy"),
                                          GOLDEN("vector.npy"),  GOLDEN("empty.npy"),
                                          GOLDEN("rank_8.npy"),  GOLDEN("f8_le.npy") };
-    for (size_t i = 0; i < sizeof paths / sizeof *paths; i++) {
+    for (size_t i = 0; i < ATT_COUNT(paths); i++) {
         att_tensor tensor;
         assert_int_equal(att_npy_load(&tensor, paths[i], NULL), ATT_OK);
         assert_int_equal(att_npy_save(&tensor, temporary, NULL), ATT_OK);
@@ -450,7 +451,7 @@ static void a_view_is_written_row_major(void **state)
     att_tensor_free(&tensor);
 }
 
-static void saving_into_no_folder_is_refused(void **state)
+static void saving_into_a_missing_directory_is_refused(void **state)
 {
     (void)state;
     double one = 1;
@@ -495,15 +496,15 @@ int main(void)
         cmocka_unit_test(the_literal_may_be_written_as_python_allows),
         cmocka_unit_test(integers_that_a_double_holds_exactly_are_read),
         cmocka_unit_test(integers_that_a_double_cannot_hold_are_refused),
-        cmocka_unit_test(every_half_is_the_float_that_it_should_be),
+        cmocka_unit_test(every_float16_converts_to_the_right_float),
         cmocka_unit_test(bad_headers_are_refused_in_every_version),
-        cmocka_unit_test(what_is_no_npy_file_is_refused),
+        cmocka_unit_test(files_of_other_formats_are_refused),
         cmocka_unit_test(booleans_other_than_0_and_1_are_refused),
         cmocka_unit_test(a_file_of_any_other_length_is_refused),
-        cmocka_unit_test(what_is_no_file_is_refused),
-        cmocka_unit_test(what_we_write_is_what_numpy_writes),
+        cmocka_unit_test(directories_and_missing_files_are_refused),
+        cmocka_unit_test(written_files_equal_those_of_numpy),
         cmocka_unit_test(a_view_is_written_row_major),
-        cmocka_unit_test(saving_into_no_folder_is_refused),
+        cmocka_unit_test(saving_into_a_missing_directory_is_refused),
         cmocka_unit_test(every_allocation_may_fail),
     };
     return cmocka_run_group_tests(tests, make_temporary, remove_temporary);

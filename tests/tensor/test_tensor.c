@@ -1,5 +1,6 @@
 /* Shapes, views and copies. */
 #include "tensor/tensor.h"
+#include "base/minmax.h"
 
 #include "base/alloc.h"
 
@@ -63,7 +64,7 @@ static void a_scalar_has_one_element_and_an_empty_tensor_none(void **state)
     att_tensor_free(NULL);
 }
 
-static void shapes_that_cannot_be_are_refused(void **state)
+static void impossible_shapes_are_refused(void **state)
 {
     (void)state;
     static const struct {
@@ -85,7 +86,7 @@ static void shapes_that_cannot_be_are_refused(void **state)
           { 0, INT64_C(1) << 40, INT64_C(1) << 40 },
           "shape [0, 1099511627776, 1099511627776] is negative or too large to address" },
     };
-    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    for (size_t i = 0; i < ATT_COUNT(cases); i++) {
         att_tensor tensor;
         att_error err = { 0 };
         assert_int_equal(att_tensor_new(&tensor, ATT_F64, cases[i].rank, cases[i].shape, &err),
@@ -98,7 +99,7 @@ static void shapes_that_cannot_be_are_refused(void **state)
     assert_int_equal(att_tensor_new(&tensor, (att_dtype)0, 0, NULL, NULL), ATT_BAD_INPUT);
 }
 
-/* The sanitiser would rather stop the program than say no to a request. */
+/* A sanitizer aborts the program instead of refusing the allocation. */
 const char *__asan_default_options(void);
 const char *__asan_default_options(void)
 {
@@ -257,7 +258,7 @@ static void a_view_too_large_to_count_is_refused_not_wrapped(void **state)
     assert_int_equal(att_tensor_copy(&out, &view, ATT_F64, NULL), ATT_BAD_INPUT);
     assert_int_equal(att_tensor_slice(&out, &view, 2, 1, 1, NULL), ATT_OK);
     assert_true(att_tensor_get(&out, SHAPE(5, 7, 0)) == 4);
-    view.stride[1] = 2; /* as if dense, were there room for it */
+    view.stride[1] = 2; /* as if contiguous, if that did not overflow */
     view.stride[0] = INT64_C(1) << 41;
     assert_false(att_tensor_is_contiguous(&view));
     assert_int_equal(att_tensor_reshape(&out, &view, 3, huge, NULL), ATT_BAD_INPUT);
@@ -308,7 +309,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_new_tensor_is_zero_and_row_major),
         cmocka_unit_test(a_scalar_has_one_element_and_an_empty_tensor_none),
-        cmocka_unit_test(shapes_that_cannot_be_are_refused),
+        cmocka_unit_test(impossible_shapes_are_refused),
         cmocka_unit_test(more_memory_than_there_is_is_reported),
         cmocka_unit_test(the_longest_shape_fits_its_text),
         cmocka_unit_test(a_slice_shows_the_same_elements),

@@ -74,8 +74,8 @@ static void each_can_be_measured_on_every_instruction_set(void **state)
             if (about.flops > 4e7 || about.bytes > 1e7)
                 continue;
             att_bench_times times;
-            att_bench_options how = { .cpu = att_bench_cpu(c), .threads = 2, .seconds = 1e-4 };
-            assert_int_equal(att_bench_run(&times, i, &how, NULL), ATT_OK);
+            att_bench_options options = { .cpu = att_bench_cpu(c), .threads = 2, .seconds = 1e-4 };
+            assert_int_equal(att_bench_run(&times, i, &options, NULL), ATT_OK);
             if (!(times.best > 0 && times.median >= times.best && times.calls > 0))
                 fail_msg("%s: best %g, median %g", about.name, times.best, times.median);
         }
@@ -98,9 +98,9 @@ static void limits_are_measured_on_every_instruction_set(void **state)
     (void)state;
     for (size_t c = 0; att_bench_cpu(c); c++)
         for (int limit = 0; limit < ATT_LIMITS; limit++) {
-            att_bench_options how = { .cpu = att_bench_cpu(c), .threads = 1, .seconds = 1e-4 };
+            att_bench_options options = { .cpu = att_bench_cpu(c), .threads = 1, .seconds = 1e-4 };
             double rate;
-            assert_int_equal(att_limit_measure(&rate, (att_limit)limit, &how, NULL), ATT_OK);
+            assert_int_equal(att_limit_measure(&rate, (att_limit)limit, &options, NULL), ATT_OK);
             assert_true(rate > 0 && isfinite(rate));
         }
 }
@@ -111,8 +111,8 @@ static void instruction_set_and_threads_are_restored(void **state)
     att_bench_times times;
     att_cpu cpu = att_cpu_get();
     att_threads_set(3);
-    att_bench_options how = { .cpu = "ref", .threads = 1, .seconds = 1e-4 };
-    assert_int_equal(att_bench_run(&times, find("kernel/relu"), &how, NULL), ATT_OK);
+    att_bench_options options = { .cpu = "scalar", .threads = 1, .seconds = 1e-4 };
+    assert_int_equal(att_bench_run(&times, find("kernel/relu"), &options, NULL), ATT_OK);
     assert_int_equal(att_cpu_get(), cpu);
     assert_int_equal(att_threads_get(), 3);
     att_threads_set(0);
@@ -124,8 +124,8 @@ static void invalid_measurements_are_refused(void **state)
     att_bench_times times;
     att_error err;
     double rate;
-    att_bench_options how = { .cpu = "mmx" };
-    assert_int_equal(att_bench_run(&times, 0, &how, &err), ATT_BAD_INPUT);
+    att_bench_options options = { .cpu = "mmx" };
+    assert_int_equal(att_bench_run(&times, 0, &options, &err), ATT_BAD_INPUT);
     assert_string_equal(err.place, "bench");
     assert_non_null(strstr(err.message, "'mmx'"));
     assert_int_equal(att_bench_run(&times, att_bench_count(), &briefly, &err), ATT_BAD_INPUT);

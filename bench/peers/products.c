@@ -156,7 +156,7 @@ static void reorder_weights(problem *p, dnnl_primitive_desc_t chosen)
     dnnl_primitive_desc_destroy(reorder);
 }
 
-/* b [depth, columns], a view of its transpose where the layout says so. */
+/* b [depth, columns], a view of its transpose where the layout is transposed. */
 static att_tensor view_weights(const problem *p)
 {
     const shape *s = &p->of;

@@ -22,20 +22,6 @@ struct att_bundle {
     att_string file_bytes; /* the file that tensors are views of, or empty */
 };
 
-/* Ensures capacity for one more item in an array of `count`. */
-static bool grow_array(void **items, size_t *capacity, size_t count, size_t size)
-{
-    if (count < *capacity)
-        return true;
-    size_t bigger = *capacity ? *capacity * 2 : 8;
-    void *moved = att_realloc(*items, count * size, bigger, size);
-    if (!moved)
-        return false;
-    *items = moved;
-    *capacity = bigger;
-    return true;
-}
-
 att_status att_bundle_new(att_bundle **out, att_error *err)
 {
     *out = att_alloc_zero(1, sizeof **out);
@@ -94,7 +80,7 @@ att_status att_bundle_take(att_bundle *bundle, const char *name, att_tensor *ten
         return att_fail(err, ATT_BAD_INPUT, "bundle", "tensor '%s' exists already",
                         att_quote(quoted, name, strlen(name)));
     void *tensors = bundle->tensors;
-    bool room = grow_array(&tensors, &bundle->capacity, bundle->names.count, sizeof *tensor);
+    bool room = att_array_grow(&tensors, &bundle->capacity, bundle->names.count, sizeof *tensor);
     bundle->tensors = tensors;
     if (!room || !att_name_table_add(&bundle->names, name))
         return att_fail_memory(err);
@@ -143,7 +129,8 @@ att_status att_bundle_meta_set(att_bundle *bundle, const char *key, const char *
     ptrdiff_t index = att_name_table_find(&bundle->keys, key);
     if (index == ATT_NO_NAME) {
         void *values = bundle->values;
-        bool room = grow_array(&values, &bundle->value_capacity, bundle->keys.count, sizeof copy);
+        bool room =
+            att_array_grow(&values, &bundle->value_capacity, bundle->keys.count, sizeof copy);
         bundle->values = values;
         if (!room || !att_name_table_add(&bundle->keys, key))
             return att_fail_memory(err);

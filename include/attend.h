@@ -22,8 +22,6 @@
  *  17. Training               a model from settings and data
  *  18. Importing              weights of other programs
  *  19. Pictures               photographs from JPEG and PNG files; what a network sees in them
- *  20. Measuring              how fast all of this is here, and how fast it could be
- *  21. Gradient check         every operation of the models against its formula
  *
  * Conventions. The library never prints, exits or aborts. A call that can fail returns an
  * att_status and, where an att_error is given, says in it what was wrong and what was expected.
@@ -1481,91 +1479,6 @@ ATT_API att_status att_image_encoder_features(att_tensor *out, att_image_encoder
 ATT_API att_status att_image_encoder_fit(att_image_encoder *eyes, const att_tensor *seen,
                                          const att_tensor *wanted, double ridge, double *error,
                                          att_error *err);
-
-/* ---------------------------------------------------------------- 20. Measuring */
-
-/* The machine, as far as it tells. */
-typedef struct att_machine_info {
-    char processor[64]; /* its own name */
-    int cores;          /* that this process may use */
-    int64_t cache[3];   /* bytes of the first, second and third cache of data; 0: not known */
-    int64_t memory;     /* bytes; 0: not known */
-} att_machine_info;
-
-ATT_API void att_machine_get(att_machine_info *out);
-
-/* What the machine can do at best, which a benchmark is held against. */
-typedef enum att_limit {
-    ATT_LIMIT_COMPUTE, /* fused multiply-adds on registers alone, in operations per second */
-    ATT_LIMIT_MEMORY,  /* reading an array far larger than the caches, in bytes per second */
-    ATT_LIMIT_CACHE,   /* y += a x in the first cache, in bytes per second read and written */
-} att_limit;
-enum { ATT_LIMITS = ATT_LIMIT_CACHE + 1 };
-
-/* "compute", "memory", "cache"; NULL past the last. */
-ATT_API const char *att_limit_name(att_limit limit);
-
-/* The instruction sets that can be measured here, plainest first; NULL past the last. */
-ATT_API const char *att_bench_cpu(size_t index);
-
-/* A benchmark, and what one call of it does. */
-typedef struct att_bench {
-    const char *name; /* "attention/forward/1024", "kernel/exp" */
-    const char *help; /* the shape in words */
-    att_limit limit;  /* the one that applies */
-    double flops;     /* multiplications and additions; 0 where they are not counted */
-    double bytes;     /* read and written */
-    double elements;  /* results */
-    bool one_thread;  /* it never uses more */
-} att_bench;
-
-ATT_API size_t att_bench_count(void);
-
-/* Benchmark `index`, from 0; its strings are lent for good. */
-ATT_API void att_bench_get(att_bench *out, size_t index);
-
-typedef struct att_bench_options {
-    const char *cpu; /* "ref", "avx2" or "avx512"; NULL: the one in use */
-    int threads;     /* 0: as many as in use */
-    double seconds;  /* to go on measuring for; 0: a tenth. At least one call is made */
-} att_bench_options;
-
-/* Seconds that one call takes. */
-typedef struct att_bench_times {
-    double best;
-    double median;
-    int64_t calls; /* that these come from */
-} att_bench_times;
-
-/* Measures one benchmark, or one limit. While it runs, the instruction set and the number of
- * threads are those of `how` for the whole process; afterwards they are as they were. */
-ATT_API att_status att_bench_run(att_bench_times *out, size_t index, const att_bench_options *how,
-                                 att_error *err);
-ATT_API att_status att_limit_measure(double *out, att_limit limit, const att_bench_options *how,
-                                     att_error *err);
-
-/* ---------------------------------------------------------------- 21. Gradient check */
-
-/* Models are built from operations, each with a forward and a backward of its own. Every one of
- * them states its formula in double precision as well, and samples: shapes and settings to try, odd
- * ones among them. A check compares, on one sample, the forward with the formula and the backward
- * with central differences of it. */
-typedef struct att_gradcheck {
-    const char *op;
-    const char *sample;
-    bool passed;
-    double forward_error, forward_bound;   /* relative to the largest entry, or to 1 if larger */
-    double backward_error, backward_bound; /* the largest over all inputs */
-    int input;                             /* which input's gradient that is of, from 0 */
-} att_gradcheck;
-
-/* Operations are numbered from 0; a name is NULL past the last. */
-ATT_API int att_gradcheck_count(void);
-ATT_API const char *att_gradcheck_name(int op);
-ATT_API int att_gradcheck_samples(int op);
-
-/* Checks an operation on one of its samples. */
-ATT_API att_status att_gradcheck_run(att_gradcheck *out, int op, int sample, att_error *err);
 
 #ifdef __cplusplus
 }

@@ -28,6 +28,9 @@ typedef void att_kern_elementwise(float *y, const float *x, size_t n);
 /* dx[i] += dy[i] f'(x[i]); `kept` is x or y = f(x), as the list says. */
 typedef void att_kern_elementwise_backward(float *dx, const float *dy, const float *kept, size_t n);
 
+/* y[i] = x[i], from 16-bit floating point (kern/half.h). */
+typedef void att_kern_from_half(float *y, const uint16_t *x, size_t n);
+
 /* One number from a row. */
 typedef float att_kern_reduce(const float *x, size_t n);
 typedef float att_kern_dot(const float *x, const float *y, size_t n);
@@ -193,6 +196,8 @@ typedef void att_kern_fma_chains(float *x, size_t rounds, float a, float b);
     K(att_kern_elementwise_backward, relu_backward)    /* keeps x or y */                          \
     K(att_kern_elementwise_backward, gelu_backward)    /* keeps x */                               \
     K(att_kern_elementwise_backward, silu_backward)    /* keeps x */                               \
+    K(att_kern_from_half, float16_to_float32)                                                      \
+    K(att_kern_from_half, bfloat16_to_float32)                                                     \
     K(att_kern_reduce, sum)                                                                        \
     K(att_kern_reduce, sum_squares)                                                                \
     K(att_kern_reduce, max) /* -inf for an empty row; a NaN may be passed over */                  \

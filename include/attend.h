@@ -164,7 +164,14 @@ ATT_API att_status att_cpu_check(att_error *err);
 
 #define ATT_MAX_RANK 8
 
-typedef enum att_dtype { ATT_F32 = 1, ATT_F64 = 2 } att_dtype;
+/* Element types. The 16-bit ones are storage: att_tensor_* functions and attention's query, key,
+ * value and biases take them; every other call refuses them. */
+typedef enum att_dtype {
+    ATT_F32 = 1, /* float */
+    ATT_F64 = 2, /* double */
+    ATT_F16 = 3, /* uint16_t: IEEE binary16, "float16" */
+    ATT_BF16 = 4 /* uint16_t: the upper half of a float, "bfloat16" */
+} att_dtype;
 
 /* An array of up to 8 dimensions. Element [i0, i1, …] is at data[i0*stride[0] + i1*stride[1] + …];
  * strides count elements and may be 0 (broadcasting) or negative. A tensor that owns its block has
@@ -383,8 +390,10 @@ typedef struct att_attention_options {
 
 /* What goes in. query [B,T,H,Kq], key [B,S,G,Kk], value [B,S,G,M]; H is a multiple of G, and query
  * head h uses head h/(H/G) of keys and values. Kq = Kk but for the general, additive, concat and
- * location scores. Any strides, so that column vectors are a transposed view; float or double; B,
- * T, S, K and M may be 0. NULL where not used. */
+ * location scores. Any strides, so that column vectors are a transposed view; float or double, and
+ * query, key, value and biases also ATT_F16 or ATT_BF16: the results are those of the same values
+ * in float, which are converted a few rows at a time. Results and gradients are float or double.
+ * B, T, S, K and M may be 0. NULL where not used. */
 typedef struct att_attention_inputs {
     const att_tensor *query;
     const att_tensor *key;

@@ -32,6 +32,13 @@ static void run_att_kern_dot(att_kern_dot *kernel, kernel_fixture *s)
     REPEAT(s) s->result += kernel(x, y, ROW);
 }
 
+static void run_att_kern_from_half(att_kern_from_half *kernel, kernel_fixture *s)
+{
+    float *y = fixture_inout(s, ROW);
+    const float *x = fixture_input(s, ROW);
+    REPEAT(s) kernel(y, (const uint16_t *)(const void *)x, ROW);
+}
+
 static void run_att_kern_axpy(att_kern_axpy *kernel, kernel_fixture *s)
 {
     float *y = fixture_inout(s, ROW);

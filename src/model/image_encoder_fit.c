@@ -152,6 +152,8 @@ static att_status check(const att_image_encoder *eyes, const att_tensor *seen,
     char a[ATT_SHAPE_STRING_SIZE], b[ATT_SHAPE_STRING_SIZE];
     if (eyes->projection >= 0)
         return att_fail(err, ATT_BAD_INPUT, "features", "the eyes have been taught already");
+    ATT_TRY(att_tensor_check_float("features", "cells seen", seen, err));
+    ATT_TRY(att_tensor_check_float("features", "cells wanted", wanted, err));
     if (seen->rank == 2 && wanted->rank == 2 && seen->shape[0] == wanted->shape[0] &&
         seen->shape[0] > 0 && seen->shape[1] == ATT_SQUEEZENET_CHANNELS && wanted->shape[1] > 0)
         return ATT_OK;

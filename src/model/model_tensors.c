@@ -122,6 +122,7 @@ att_status att_model_tensor_set(att_model *model, const char *name, const att_te
 {
     int index;
     ATT_TRY(find_tensor(&index, model, name, err));
+    ATT_TRY(att_tensor_check_float("tensor", name, values, err));
     const att_param *param = &model->params.items[index];
     if (values->rank != param->rank ||
         memcmp(values->shape, param->shape, (size_t)param->rank * sizeof *param->shape) != 0) {

@@ -8,6 +8,7 @@
 #include "base/minmax.h"
 #include "base/name_table.h"
 #include "base/quote.h"
+#include "tensor/tensor.h"
 
 #include <string.h>
 
@@ -93,6 +94,7 @@ att_status att_bundle_add(att_bundle *bundle, const char *name, const att_tensor
                           att_error *err)
 {
     att_tensor copy;
+    ATT_TRY(att_tensor_check_float("bundle", name, tensor, err));
     ATT_TRY(att_tensor_copy(&copy, tensor, tensor->dtype, err));
     att_status status = att_bundle_take(bundle, name, &copy, err);
     if (status != ATT_OK)

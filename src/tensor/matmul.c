@@ -23,7 +23,7 @@ static att_status check_matrix(const char *name, const att_tensor *t, att_error 
 {
     char shape[ATT_SHAPE_STRING_SIZE];
     if (t->dtype != ATT_F32)
-        return att_fail(err, ATT_BAD_INPUT, "matmul", "%s has type %s, expected float", name,
+        return att_fail(err, ATT_BAD_INPUT, "matmul", "%s: expected float32, found %s", name,
                         att_dtype_name(t->dtype));
     if (t->rank < 2)
         return att_fail(err, ATT_BAD_INPUT, "matmul",
@@ -127,7 +127,7 @@ static att_status set_options(att_matmul_call *call, const att_matmul_options *o
         (bias->dtype != ATT_F32 || bias->rank != 1 ||
          (bias->stride[0] != 1 && bias->shape[0] > 1) || bias->shape[0] != (int64_t)call->columns))
         return att_fail(err, ATT_BAD_INPUT, "matmul",
-                        "the bias is %s of type %s, expected [%zu] of type float with stride 1",
+                        "the bias is %s of type %s, expected [%zu] of float32 with stride 1",
                         att_shape_to_string(shape, bias->rank, bias->shape),
                         att_dtype_name(bias->dtype), call->columns);
     if (bias && !bias->data && call->columns > 0)

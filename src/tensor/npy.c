@@ -151,6 +151,7 @@ static att_status add_header(att_string *out, const att_tensor *tensor)
 att_status att_npy_write(att_string *out, const att_tensor *tensor, att_error *err)
 {
     att_tensor dense;
+    ATT_TRY(att_tensor_check_float("npy", "tensor", tensor, err));
     ATT_TRY(att_tensor_copy(&dense, tensor, tensor->dtype, err));
     att_status status = add_header(out, &dense);
     if (status == ATT_OK)

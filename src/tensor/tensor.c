@@ -14,8 +14,10 @@ static const struct {
     size_t size;
     const char *name;
 } dtypes[] = {
-    [ATT_F32] = { sizeof(float), "float" },
-    [ATT_F64] = { sizeof(double), "double" },
+    [ATT_F32] = { sizeof(float), "float32" },
+    [ATT_F64] = { sizeof(double), "float64" },
+    [ATT_F16] = { sizeof(uint16_t), "float16" },
+    [ATT_BF16] = { sizeof(uint16_t), "bfloat16" },
 };
 
 size_t att_dtype_size(att_dtype dtype)
@@ -27,6 +29,15 @@ size_t att_dtype_size(att_dtype dtype)
 const char *att_dtype_name(att_dtype dtype)
 {
     return att_dtype_size(dtype) ? dtypes[dtype].name : "unknown type";
+}
+
+att_status att_tensor_check_float(const char *call, const char *name, const att_tensor *tensor,
+                                  att_error *err)
+{
+    if (tensor->dtype == ATT_F32 || tensor->dtype == ATT_F64)
+        return ATT_OK;
+    return att_fail(err, ATT_BAD_INPUT, call, "%s: expected float32 or float64, found %s", name,
+                    att_dtype_name(tensor->dtype));
 }
 
 int64_t att_shape_count(int rank, const int64_t *shape, int64_t max)
@@ -86,8 +97,8 @@ static att_status create(att_tensor *out, att_dtype dtype, int rank, const int64
     *out = (att_tensor){ 0 };
     size_t size = att_dtype_size(dtype);
     if (size == 0)
-        return att_fail(err, ATT_BAD_INPUT, "tensor",
-                        "has element type %d, expected float or double", (int)dtype);
+        return att_fail(err, ATT_BAD_INPUT, "tensor", "element type %d is not an att_dtype",
+                        (int)dtype);
     if (rank < 0 || rank > ATT_MAX_RANK)
         return att_fail(err, ATT_BAD_INPUT, "tensor", "has %d dimensions, expected 0 to %d", rank,
                         ATT_MAX_RANK);
@@ -218,28 +229,14 @@ int64_t att_tensor_offset(const att_tensor *tensor, const int64_t *index)
     return offset;
 }
 
-static double load(const att_tensor *tensor, int64_t offset)
-{
-    return tensor->dtype == ATT_F32 ? (double)((const float *)tensor->data)[offset]
-                                    : ((const double *)tensor->data)[offset];
-}
-
-static void store(const att_tensor *tensor, int64_t offset, double value)
-{
-    if (tensor->dtype == ATT_F32)
-        ((float *)tensor->data)[offset] = (float)value;
-    else
-        ((double *)tensor->data)[offset] = value;
-}
-
 double att_tensor_get(const att_tensor *tensor, const int64_t *index)
 {
-    return load(tensor, att_tensor_offset(tensor, index));
+    return att_element_get(tensor, att_tensor_offset(tensor, index));
 }
 
 void att_tensor_set(att_tensor *tensor, const int64_t *index, double value)
 {
-    store(tensor, att_tensor_offset(tensor, index), value);
+    att_element_set(tensor, att_tensor_offset(tensor, index), value);
 }
 
 /* Moves `index` to the next element in row-major order and returns its offset, given the present
@@ -267,7 +264,7 @@ void att_tensor_copy_to_array(void *out, att_dtype dtype, const att_tensor *in)
     int64_t index[ATT_MAX_RANK] = { 0 };
     int64_t offset = 0;
     for (int64_t i = 0; i < count; i++) {
-        store(&to, i, load(in, offset));
+        att_element_set(&to, i, att_element_get(in, offset));
         offset = advance(in, index, offset);
     }
 }

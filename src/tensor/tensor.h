@@ -3,11 +3,12 @@
 #define ATT_TENSOR_TENSOR_H
 
 #include "attend.h"
+#include "kern/half.h"
 
 /* Bytes per element; 0 for an invalid type. */
 size_t att_dtype_size(att_dtype dtype);
 
-/* "float" or "double". */
+/* "float32", "float64", "float16", "bfloat16". */
 const char *att_dtype_name(att_dtype dtype);
 
 /* The number of elements of a shape, or -1 where the rank is not 0 to 8, a dimension is negative,
@@ -40,5 +41,41 @@ att_status att_tensor_new_uninitialized(att_tensor *out, att_dtype dtype, int ra
 
 /* Copies the elements in row-major order to the array `out` of type `dtype`. */
 void att_tensor_copy_to_array(void *out, att_dtype dtype, const att_tensor *in);
+
+/* The element at an offset from `data`, as double; a value set is rounded once, to nearest. */
+static inline double att_element_get(const att_tensor *tensor, int64_t at)
+{
+    switch (tensor->dtype) {
+    case ATT_F32:
+        return (double)((const float *)tensor->data)[at];
+    case ATT_F16:
+        return (double)att_float16_to_float32(((const uint16_t *)tensor->data)[at]);
+    case ATT_BF16:
+        return (double)att_bfloat16_to_float32(((const uint16_t *)tensor->data)[at]);
+    default:
+        return ((const double *)tensor->data)[at];
+    }
+}
+
+static inline void att_element_set(const att_tensor *tensor, int64_t at, double value)
+{
+    switch (tensor->dtype) {
+    case ATT_F32:
+        ((float *)tensor->data)[at] = (float)value;
+        break;
+    case ATT_F16:
+        ((uint16_t *)tensor->data)[at] = att_float64_to_float16(value);
+        break;
+    case ATT_BF16:
+        ((uint16_t *)tensor->data)[at] = att_float64_to_bfloat16(value);
+        break;
+    default:
+        ((double *)tensor->data)[at] = value;
+    }
+}
+
+/* Fails unless the elements are float32 or float64; messages begin with `name`. */
+att_status att_tensor_check_float(const char *call, const char *name, const att_tensor *tensor,
+                                  att_error *err);
 
 #endif

@@ -117,7 +117,7 @@ static void wrong_arguments_are_refused_by_name(void **state)
     refused(VIEW(out, 3, 2, 2), VIEW(out, 2, 2, 3), b, NULL,
             "the leading dimensions of a [2, 2, 3] cannot be broadcast to those of c [3, 2, 2]");
     att_tensor wide = att_tensor_view(out, ATT_F64, 2, (int64_t[]){ 3, 2 });
-    refused(c, a, wide, NULL, "b has type double, expected float");
+    refused(c, a, wide, NULL, "b: expected float32, found float64");
     att_tensor gaps = VIEW(out, 3, 2);
     gaps.stride[0] = 8;
     gaps.stride[1] = 3;
@@ -139,7 +139,7 @@ static void wrong_arguments_are_refused_by_name(void **state)
     refused(c, a, b, &(att_matmul_options){ .bias = &missing }, "the bias has no data");
     att_tensor bias = VIEW(b_data, 3);
     refused(c, a, b, &(att_matmul_options){ .bias = &bias },
-            "the bias is [3] of type float, expected [2] of type float with stride 1");
+            "the bias is [3] of type float32, expected [2] of float32 with stride 1");
     refused(c, a, b, &(att_matmul_options){ .activation = (att_activation)99 },
             "unknown activation 99");
 }

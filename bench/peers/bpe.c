@@ -48,14 +48,16 @@ static size_t encode(const att_string *text, const att_vocab *vocab)
 {
     att_error err = { 0 };
     att_ids ids = { 0 };
+    att_tokenizer_state state = { 0 };
     size_t tokens = 0;
     att_line_reader lines = att_line_reader_start(text->data, text->length);
     att_line_view line;
     while (att_line_reader_next(&lines, &line)) {
-        need(att_vocab_encode(vocab, NULL, &ids, line.text, line.length, &err), &err);
+        need(att_vocab_encode(vocab, &state, &ids, line.text, line.length, &err), &err);
         tokens += ids.count;
         ids.count = 0;
     }
+    att_tokenizer_state_free(&state);
     att_ids_free(&ids);
     return tokens;
 }

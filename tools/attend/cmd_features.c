@@ -169,6 +169,7 @@ static att_status fit_projection(att_image_encoder *eyes, const settings *set, c
     target_features w = { 0 };
     att_tensor seen, chosen = { 0 };
     double left = 0;
+    att_image_encoder *fitted = NULL;
     int64_t *rows = calloc(count, sizeof *rows);
     att_status status =
         rows ? find_rows(rows, set->target_names, photos, count, err) : error_memory(err);
@@ -180,9 +181,10 @@ static att_status fit_projection(att_image_encoder *eyes, const settings *set, c
         status = att_tensor_reshape(&seen, features, 2,
                                     (int64_t[]){ (int64_t)count * cells, depth }, err);
     if (status == ATT_OK)
-        status = att_image_encoder_fit(eyes, &seen, &chosen, set->ridge, &left, err);
+        status = att_image_encoder_fit(&fitted, eyes, &seen, &chosen, set->ridge, &left, err);
     if (status == ATT_OK)
-        status = att_image_encoder_save(eyes, set->output, err);
+        status = att_image_encoder_save(fitted, set->output, err);
+    att_image_encoder_free(fitted);
     if (status == ATT_OK) {
         printf("taught by %lld cells to give %lld numbers for %lld; %.1f %% of the deviation is "
                "left\n",

@@ -31,7 +31,7 @@ static double number_of(json_t *object, const char *key)
     return json_number_value(number);
 }
 
-static void json_tells_the_machine_and_the_limits_of_each_setting(void **state)
+static void json_tells_the_machine_and_the_limits_of_each_configuration(void **state)
 {
     (void)state;
     const char *const words[] = { "bench",     "--json", "--time", "0.001", "relu",
@@ -43,17 +43,17 @@ static void json_tells_the_machine_and_the_limits_of_each_setting(void **state)
     assert_true(strlen(word_of(machine, "processor")) > 0);
     assert_true(number_of(machine, "cores") >= 1);
     assert_int_equal(json_array_size(json_object_get(machine, "caches")), 3);
-    json_t *settings = json_object_get(root, "settings"), *setting;
+    json_t *configs = json_object_get(root, "configs"), *config;
     size_t index;
-    json_array_foreach(settings, index, setting)
+    json_array_foreach(configs, index, config)
     {
-        assert_string_equal(word_of(setting, "cpu"), att_bench_cpu(index));
-        assert_int_equal(number_of(setting, "threads"), 1);
+        assert_string_equal(word_of(config, "cpu"), att_bench_cpu(index));
+        assert_int_equal(number_of(config, "threads"), 1);
         for (int limit = 0; limit < ATT_LIMITS; limit++)
-            assert_true(number_of(json_object_get(setting, "limits"),
+            assert_true(number_of(json_object_get(config, "limits"),
                                   att_limit_name((att_limit)limit)) > 0);
     }
-    assert_null(att_bench_cpu(json_array_size(settings)));
+    assert_null(att_bench_cpu(json_array_size(configs)));
     json_decref(root);
 }
 
@@ -65,22 +65,22 @@ static void json_has_every_benchmark_asked_for_with_its_work_and_times(void **st
         "e?p",   "--threads", "1,2",    "*/softmax", NULL
     };
     json_t *root = measured(words);
-    json_t *settings = json_object_get(root, "settings");
-    assert_int_equal(json_array_size(settings), 2);
+    json_t *configs = json_object_get(root, "configs");
+    assert_int_equal(json_array_size(configs), 2);
     static const char *const expected[2][3] = {
         { "product/packed/32x256x64", "kernel/exp", "kernel/softmax" },
         { "product/packed/32x256x64" },
     };
     static const size_t counts[] = { 3, 1 }; /* kernels run on one thread */
     for (size_t s = 0; s < 2; s++) {
-        json_t *results = json_object_get(json_array_get(settings, s), "results");
+        json_t *results = json_object_get(json_array_get(configs, s), "results");
         assert_int_equal(json_array_size(results), counts[s]);
         for (size_t i = 0; i < counts[s]; i++) {
             json_t *result = json_array_get(results, i);
             assert_string_equal(word_of(result, "name"), expected[s][i]);
-            assert_true(number_of(result, "best") > 0);
-            assert_true(number_of(result, "median") >= number_of(result, "best"));
-            assert_true(number_of(result, "share") > 0);
+            assert_true(number_of(result, "best_seconds") > 0);
+            assert_true(number_of(result, "median_seconds") >= number_of(result, "best_seconds"));
+            assert_true(number_of(result, "fraction_of_limit") > 0);
         }
         json_t *product = json_array_get(results, 0);
         assert_int_equal(number_of(product, "flops"), 2 * 32 * 256 * 64);
@@ -109,7 +109,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
 #ifdef ATT_HAVE_JANSSON
-        cmocka_unit_test(json_tells_the_machine_and_the_limits_of_each_setting),
+        cmocka_unit_test(json_tells_the_machine_and_the_limits_of_each_configuration),
         cmocka_unit_test(json_has_every_benchmark_asked_for_with_its_work_and_times),
 #endif
         cmocka_unit_test(it_fails_cleanly_when_memory_is_out),

@@ -34,7 +34,7 @@ static att_vocab *learn(const att_string *text, int64_t merges)
     att_line line;
     need(att_vocab_new(&vocab, ATT_TOKENIZER_BPE, false, &err), &err);
     while (att_line_reader_next(&lines, &line)) {
-        need(att_vocab_count_line(vocab, &ids, line.text, line.length, &err), &err);
+        need(att_vocab_count_line(vocab, SIZE_MAX, &ids, line.text, line.length, &err), &err);
         ids.count = 0;
     }
     need(att_vocab_train_bpe(vocab, merges, 1, &err), &err);
@@ -51,7 +51,7 @@ static size_t apply(const att_string *text, const att_vocab *vocab)
     att_line_reader lines = att_line_reader_start(text->data, text->length);
     att_line line;
     while (att_line_reader_next(&lines, &line)) {
-        need(att_vocab_encode(vocab, &ids, line.text, line.length, &err), &err);
+        need(att_vocab_encode(vocab, NULL, &ids, line.text, line.length, &err), &err);
         tokens += ids.count;
         ids.count = 0;
     }

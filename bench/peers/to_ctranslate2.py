@@ -49,7 +49,7 @@ def words(vocabulary):
         own = vocabulary["words"]
     else:
         spelt = [bytes([i]) for i in range(256)]
-        spelt += [letter.encode() for letter in vocabulary["letters"]]
+        spelt += [letter.encode() for letter in vocabulary["characters"]]
         merges = vocabulary["merges"]
         for left, right in zip(merges[::2], merges[1::2]):
             spelt.append(spelt[left] + spelt[right])
@@ -139,8 +139,8 @@ def main():
     settings = json.loads(meta["attend.settings"])
     check(settings)
     spec = convert(tensors, settings)
-    source = words(json.loads(meta["attend.source"]))
-    target = words(json.loads(meta["attend.target"])) if "attend.target" in meta else source
+    source = words(json.loads(meta["attend.source_vocab"]))
+    target = words(json.loads(meta["attend.target_vocab"])) if "attend.target_vocab" in meta else source
     spec.register_source_vocabulary(source)
     spec.register_target_vocabulary(target)
     spec.validate()

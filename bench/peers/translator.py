@@ -53,12 +53,12 @@ def read_model(path):
     tensors = {name: torch.from_numpy(numpy.frombuffer(data[slice(*row["data_offsets"])], numpy.float32)
                                       .reshape(row["shape"]).copy())
                for name, row in header.items() if not name.startswith("training.")}
-    return json.loads(meta["attend.settings"]), spelt(json.loads(meta["attend.source"])), tensors
+    return json.loads(meta["attend.settings"]), spelt(json.loads(meta["attend.source_vocab"])), tensors
 
 
 def spelt(vocabulary):
     """Subwords as `attend score` spells them: bytes, letters, then what merges make."""
-    tokens = [chr(b) if b < 128 else f"<0x{b:02X}>" for b in range(256)] + list(vocabulary["letters"])
+    tokens = [chr(b) if b < 128 else f"<0x{b:02X}>" for b in range(256)] + list(vocabulary["characters"])
     tokens = [token.replace(" ", "▁") for token in tokens]
     merges = vocabulary["merges"]
     for left, right in zip(merges[0::2], merges[1::2]):

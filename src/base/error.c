@@ -74,6 +74,7 @@ const char *att_status_name(att_status status)
         [ATT_NO_MEMORY] = "out of memory",
         [ATT_SYSTEM] = "system error",
         [ATT_UNSUPPORTED] = "not supported by this build",
+        [ATT_CANCELLED] = "cancelled",
     };
     size_t index = (size_t)status;
     return index < sizeof names / sizeof *names ? names[index] : "unknown status";

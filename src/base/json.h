@@ -53,7 +53,7 @@ typedef struct att_json_limits {
     size_t size;   /* bytes of the text; default 100 million */
     size_t depth;  /* levels of nested arrays and objects; default 64 */
     size_t string; /* bytes of one string or key after decoding; default: no limit of its own */
-    size_t memory; /* bytes of the tree; default 1 GiB */
+    size_t memory; /* bytes of the tree; default 256 MiB */
 } att_json_limits;
 
 typedef struct att_json_doc {
@@ -70,6 +70,12 @@ att_status att_json_read(att_json_doc *out, const char *text, size_t length, con
 
 /* Releases all values at once; does nothing to an empty document. */
 void att_json_free(att_json_doc *doc);
+
+/* Passes on the failure `cause` of JSON that is only a part of the file `name`. The message begins
+ * with what part it is, and with the line and column in it: "the header: line 1, column 7:
+ * expected a value, found '}'". Returns cause->status. */
+att_status att_json_fail_in(att_error *err, const att_error *cause, const char *part,
+                            const char *name);
 
 /* ---- getters. They fail with ATT_BAD_INPUT and say in *err what `name` should have had and what
  * was found: expected a whole number for "steps", found a string. A value that must be a number may

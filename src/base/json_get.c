@@ -123,3 +123,16 @@ att_status att_json_get_string(const char **out, const att_json *object, const c
     *out = value->string;
     return ATT_OK;
 }
+
+/* ---- errors */
+
+att_status att_json_fail_in(att_error *err, const att_error *cause, const char *part,
+                            const char *name)
+{
+    if (cause->status == ATT_NO_MEMORY)
+        return att_fail_memory(err);
+    if (cause->line == 0)
+        return att_fail(err, cause->status, name, "%s: %s", part, cause->message);
+    return att_fail(err, cause->status, name, "%s: line %d, column %d: %s", part, cause->line,
+                    cause->column, cause->message);
+}

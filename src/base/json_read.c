@@ -20,7 +20,7 @@
 enum {
     DEFAULT_SIZE = 100 * 1000 * 1000,
     DEFAULT_DEPTH = 64,
-    DEFAULT_MEMORY = 1 << 30,
+    DEFAULT_MEMORY = 1 << 28,
     FIRST_STACK = 64,
 };
 

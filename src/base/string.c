@@ -74,11 +74,6 @@ att_status att_string_repeat(att_string *text, const char *string, int64_t count
     return ATT_OK;
 }
 
-int att_string_write_callback(const char *bytes, size_t size, void *text)
-{
-    return att_string_append(text, bytes, size) == ATT_OK ? 0 : -1;
-}
-
 void att_string_free(att_string *text)
 {
     if (!text)

@@ -19,8 +19,4 @@ att_status att_string_vprintf(att_string *text, const char *format, va_list args
 /* `count` copies of `string`. */
 att_status att_string_repeat(att_string *text, const char *string, int64_t count);
 
-/* Appends bytes to the att_string at `text`; 0, or -1 when memory is out: the form in which writers
- * of other libraries want it. */
-int att_string_write_callback(const char *bytes, size_t size, void *text);
-
 #endif

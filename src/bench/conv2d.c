@@ -84,7 +84,7 @@ static att_status open_conv2d(void **state, size_t index, att_error *err)
         return att_fail_memory(err);
     att_bench_fill(s->x, numbers, 1);
     ATT_TRY(make_params(s, err));
-    return att_tape_new(&s->tape, &s->params, err);
+    return att_tape_new_training(&s->tape, &s->params, err);
 }
 
 /* Weights are packed once where they only serve, and again at each step where they learn. */

@@ -89,7 +89,7 @@ static att_status open_rnn(void **state, size_t index, att_error *err)
     for (size_t i = 0; i < places; i++)
         s->ids[i] = (int32_t)(i * i % CHARACTERS);
     ATT_TRY(make_params(s, err));
-    return att_tape_new(&s->tape, &s->params, err);
+    return att_tape_new_training(&s->tape, &s->params, err);
 }
 
 /* A step: new weights, so that they are packed again; forward; backward from a gradient. */

@@ -3,6 +3,7 @@
 #define ATT_DATA_BATCH_CAPTIONS_H
 
 #include "data/batch.h"
+#include "settings/settings.h"
 
 /* Cells of a picture that a model with these settings looks at: convolutions leave fewer. */
 int64_t att_image_grid_cells(const att_settings *settings, const att_image_grids *grids);

@@ -9,7 +9,6 @@
 #include "data/alignment.h"
 #include "text/lines.h"
 #include "text/pretokenizer.h"
-#include "text/vocab_internal.h"
 
 #include <string.h>
 
@@ -18,7 +17,9 @@ enum { SOURCE, TARGET, SIDES, FIRST_CAPACITY = 256, VALID_SPLIT_STREAM = 0x686F6
 /* One side while it is being read. */
 typedef struct sequence_builder {
     const struct att_text_file *file; /* where its text is from */
-    att_vocab *vocab;
+    const att_vocab *vocab;
+    att_vocab *counted; /* the same while it counts tokens; or NULL */
+    att_tokenizer_state state;
     att_ids ids;
     int64_t *offsets;
     att_sequence_stats stats;
@@ -70,9 +71,13 @@ static att_status tokenize_side(corpus_reader *in, sequence_builder *side,
                                 const att_line_view *line)
 {
     att_error inner = { 0 };
-    size_t most = in->options->max_length > 0 ? (size_t)in->options->max_length + 1 : SIZE_MAX;
-    att_status status = att_vocab_tokenize(side->vocab, in->options->count_tokens, most, &side->ids,
-                                           line->text, line->length, &inner);
+    size_t max_tokens =
+        in->options->max_length > 0 ? (size_t)in->options->max_length + 1 : SIZE_MAX;
+    att_status status =
+        side->counted ? att_vocab_count_line(side->counted, max_tokens, &side->ids, line->text,
+                                             line->length, &inner)
+                      : att_vocab_encode_limited(side->vocab, &side->state, max_tokens, &side->ids,
+                                                 line->text, line->length, &inner);
     if (status == ATT_NO_MEMORY)
         return att_fail_memory(in->err);
     if (status != ATT_OK)
@@ -91,7 +96,7 @@ static int64_t new_tokens(const corpus_reader *in, const sequence_builder *side)
 static bool has_unknown_label(const corpus_reader *in)
 {
     const sequence_builder *side = &in->sides[TARGET];
-    return in->options->has_labels && !in->options->count_tokens && new_tokens(in, side) > 0 &&
+    return in->options->has_labels && !side->counted && new_tokens(in, side) > 0 &&
            side->ids.items[side->offsets[in->pairs]] == ATT_ID_UNK;
 }
 
@@ -133,8 +138,9 @@ static void skip_pair(corpus_reader *in, int reason, int64_t line)
     for (int i = 0; i < SIDES; i++) {
         sequence_builder *side = &in->sides[i];
         size_t start = (size_t)side->offsets[in->pairs];
-        if (in->options->count_tokens && side->ids.count > start)
-            att_vocab_uncount_tokens(side->vocab, side->ids.items + start, side->ids.count - start);
+        if (side->counted && side->ids.count > start)
+            att_vocab_uncount_tokens(side->counted, side->ids.items + start,
+                                     side->ids.count - start);
         side->ids.count = start;
     }
 }
@@ -148,8 +154,8 @@ static void keep_pair(corpus_reader *in, int64_t line)
             side->stats.min_length = tokens;
         if (tokens > side->stats.max_length)
             side->stats.max_length = tokens;
-        for (size_t t = (size_t)side->offsets[in->pairs];
-             !in->options->count_tokens && t < side->ids.count; t++)
+        for (size_t t = (size_t)side->offsets[in->pairs]; !side->counted && t < side->ids.count;
+             t++)
             side->stats.unknown_tokens += side->ids.items[t] == ATT_ID_UNK;
         side->stats.tokens += tokens;
         side->offsets[in->pairs + 1] = (int64_t)side->ids.count;
@@ -169,12 +175,12 @@ static att_status keep_text(corpus_reader *in, const att_line_view *target)
 
 /* Whether a source is among those held out. A source goes to one side with all its targets, so that
  * no answer of the validation is in the training data. */
-static bool is_valid_pair(const att_pair_read_options *how, const att_line_view *source)
+static bool is_valid_pair(const att_pair_read_options *options, const att_line_view *source)
 {
-    if (how->valid_fraction <= 0)
+    if (options->valid_fraction <= 0)
         return false;
     uint64_t h = att_hash(source->text, source->length);
-    return att_random_double(how->seed, VALID_SPLIT_STREAM, h) < how->valid_fraction;
+    return att_random_double(options->seed, VALID_SPLIT_STREAM, h) < options->valid_fraction;
 }
 
 static att_status add_pair(corpus_reader *in, const att_line_view lines[SIDES],
@@ -308,19 +314,23 @@ static void move_to_corpus(att_corpus *out, corpus_reader *in)
 }
 
 att_status att_corpus_read(att_corpus *out, const att_pair_text *pairs,
-                           const att_pair_read_options *how, att_error *err)
+                           const att_pair_read_options *options, att_error *err)
 {
     *out = (att_corpus){ 0 };
     ATT_TRY(att_pair_text_check_lines(pairs, err));
     bool one = pairs->tsv.name != NULL;
-    corpus_reader in = { .options = how, .err = err };
-    in.sides[SOURCE].vocab = how->source_vocab;
-    in.sides[TARGET].vocab = how->target_vocab;
+    corpus_reader in = { .options = options, .err = err };
+    in.sides[SOURCE].vocab = options->source_vocab;
+    in.sides[TARGET].vocab = options->target_vocab;
+    in.sides[SOURCE].counted = options->counted_source;
+    in.sides[TARGET].counted = options->counted_target;
     in.sides[SOURCE].file = one ? &pairs->tsv : &pairs->source;
     in.sides[TARGET].file = one ? &pairs->tsv : &pairs->target;
     att_status status = reserve_pair(&in);
     if (status == ATT_OK)
         status = one ? read_one_file(&in, pairs) : read_two_files(&in, pairs);
+    att_tokenizer_state_free(&in.sides[SOURCE].state);
+    att_tokenizer_state_free(&in.sides[TARGET].state);
     move_to_corpus(out, &in);
     if (status != ATT_OK)
         att_corpus_free(out);

@@ -82,9 +82,10 @@ att_status att_pair_text_check_lines(const att_pair_text *pairs, att_error *err)
 
 /* How pairs are read. */
 typedef struct att_pair_read_options {
-    att_vocab *source_vocab, *target_vocab;
-    bool count_tokens;     /* the vocabularies are still open: tokens are counted, and their numbers
-                            * provisional until att_corpus_renumber() */
+    const att_vocab *source_vocab, *target_vocab;
+    att_vocab *counted_source, *counted_target; /* the same vocabularies while they are being built:
+                                                 * tokens are counted and get provisional ids until
+                                                 * att_corpus_renumber(); NULL: it is final */
     int64_t max_length;    /* leaves out pairs with a side of more tokens; 0: none */
     double valid_fraction; /* part of the pairs to hold out, chosen by their source; 0: none */
     uint64_t seed;         /* of that choice */

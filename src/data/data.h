@@ -4,6 +4,7 @@
 
 #include "data/batch.h"
 #include "data/corpus.h"
+#include "settings/settings.h"
 
 typedef struct att_data {
     att_model_type model_type;

@@ -90,14 +90,14 @@ static att_status make_image_vocab(att_vocab **out, int64_t count, att_error *er
     return status;
 }
 
-/* Refuses a number that none of the pictures has. `first` is what the token of the first is. */
+/* Refuses a line whose source is not the number of an image. */
 static att_status check_image_numbers(const att_corpus *corpus, const caption_corpus *from,
-                                      int32_t first, att_error *err)
+                                      att_error *err)
 {
     for (int64_t p = 0; p < corpus->pairs; p++) {
         int64_t length;
         const int32_t *ids = att_sequences_get(&corpus->source, p, &length);
-        if (length == 1 && ids[0] >= first && ids[0] - first < from->image_grids.count)
+        if (length == 1 && ids[0] >= ATT_ID_FIRST)
             continue;
         return att_fail_at(err, ATT_BAD_INPUT, from->text.tsv.name, (int)corpus->line_numbers[p], 0,
                            NULL, "does not begin with the number of a picture: %s has 0 to %lld",
@@ -118,56 +118,42 @@ static att_status refuse_empty(const att_corpus *corpus, const caption_corpus *f
 }
 
 static att_status read_with_final_vocab(att_corpus *out, const caption_corpus *from,
-                                        const att_pair_read_options *how, const char *what,
+                                        const att_pair_read_options *options, const char *what,
                                         att_error *err)
 {
-    ATT_TRY(att_corpus_read(out, &from->text, how, err));
+    ATT_TRY(att_corpus_read(out, &from->text, options, err));
     ATT_TRY(refuse_empty(out, from, what, err));
-    return check_image_numbers(out, from, ATT_ID_FIRST, err);
-}
-
-/* Puts the final numbers of tokens in place; those of pictures are as they were. */
-static att_status renumber_corpus(att_corpus *corpus, int64_t pictures, const int32_t *target,
-                                  att_error *err)
-{
-    int32_t *source = att_alloc((size_t)pictures, sizeof *source);
-    if (!source)
-        return att_fail_memory(err);
-    for (int64_t i = 0; i < pictures; i++)
-        source[i] = ATT_ID_FIRST + (int32_t)i;
-    att_corpus_renumber(corpus, source, target);
-    att_free(source);
-    return ATT_OK;
+    return check_image_numbers(out, from, err);
 }
 
 /* Counts the tokens of captions, and reads them again where they become subwords. */
 static att_status read_train(att_data *out, const caption_corpus *from,
-                             const att_settings *settings, att_pair_read_options *how,
+                             const att_settings *settings, att_pair_read_options *options,
                              att_error *err)
 {
     int32_t *final = NULL;
-    how->count_tokens = true;
-    ATT_TRY(att_corpus_read(&out->train, &from->text, how, err));
+    options->counted_target = out->target_vocab;
+    ATT_TRY(att_corpus_read(&out->train, &from->text, options, err));
     ATT_TRY(refuse_empty(&out->train, from, "train", err));
-    ATT_TRY(check_image_numbers(&out->train, from, 0, err));
-    how->count_tokens = false;
+    ATT_TRY(check_image_numbers(&out->train, from, err));
+    options->counted_target = NULL;
     if (att_vocab_tokenizer_kind(out->target_vocab) == ATT_TOKENIZER_BPE) {
         ATT_TRY(
             att_vocab_train_bpe(out->target_vocab, settings->bpe_merges, settings->min_count, err));
         att_corpus_free(&out->train);
-        return read_with_final_vocab(&out->train, from, how, "train", err);
+        return read_with_final_vocab(&out->train, from, options, "train", err);
     }
     ATT_TRY(att_vocab_finalize(out->target_vocab, settings->min_count, &final, err));
-    att_status status = renumber_corpus(&out->train, from->image_grids.count, final, err);
+    att_corpus_renumber(&out->train, NULL, final);
     att_free(final);
-    return status;
+    return ATT_OK;
 }
 
-static att_pair_read_options read_options(const att_settings *settings, att_vocab *numbers,
-                                          const att_vocab *words)
+static att_pair_read_options read_options(const att_settings *settings, const att_vocab *numbers,
+                                          const att_vocab *vocab)
 {
     return (att_pair_read_options){ .source_vocab = numbers,
-                                    .target_vocab = (att_vocab *)(uintptr_t)words,
+                                    .target_vocab = vocab,
                                     .max_length = settings->max_length,
                                     .valid_fraction =
                                         splits_train(settings) ? settings->valid_fraction : 0,
@@ -191,9 +177,9 @@ static att_status load_train(att_data *out, const att_settings *settings, att_er
     att_status status = get_train(&from, settings, err);
     if (status == ATT_OK)
         status = make_image_vocab(&numbers, from.image_grids.count, err);
-    att_pair_read_options how = read_options(settings, numbers, out->target_vocab);
+    att_pair_read_options options = read_options(settings, numbers, out->target_vocab);
     if (status == ATT_OK)
-        status = read_train(out, &from, settings, &how, err);
+        status = read_train(out, &from, settings, &options, err);
     if (status == ATT_OK)
         move_image_grids(&out->train, &from);
     att_vocab_free(numbers);
@@ -217,15 +203,15 @@ static att_status check_same_grid(const att_data *data, const att_settings *sett
 }
 
 static att_status read_valid(att_corpus *out, caption_corpus *from, const att_settings *settings,
-                             const att_vocab *words, bool held, att_error *err)
+                             const att_vocab *vocab, bool held_out, att_error *err)
 {
     att_vocab *numbers = NULL;
     ATT_TRY(make_image_vocab(&numbers, from->image_grids.count, err));
-    att_pair_read_options how = read_options(settings, numbers, words);
-    how.keep_target_text = true; /* answers are compared with all that is said of a picture */
-    how.read_valid = held;
-    how.valid_fraction = held ? how.valid_fraction : 0;
-    att_status status = read_with_final_vocab(out, from, &how, "validate", err);
+    att_pair_read_options options = read_options(settings, numbers, vocab);
+    options.keep_target_text = true; /* answers are compared with all that is said of a picture */
+    options.read_valid = held_out;
+    options.valid_fraction = held_out ? options.valid_fraction : 0;
+    att_status status = read_with_final_vocab(out, from, &options, "validate", err);
     att_vocab_free(numbers);
     if (status == ATT_OK)
         move_image_grids(out, from);
@@ -250,23 +236,24 @@ static att_status load_captions(att_data *out, const att_settings *settings, att
 
 /* ---- measuring */
 
-static att_status read_captions(att_corpus *out, const att_data_read_options *how, att_error *err)
+static att_status read_captions(att_corpus *out, const att_data_read_options *options,
+                                att_error *err)
 {
-    const att_settings *settings = how->settings;
+    const att_settings *settings = options->settings;
     caption_corpus from = { 0 };
-    const char *features = how->features ? how->features : settings->valid_features;
-    bool own = !how->path;
+    const char *features = options->features ? options->features : settings->valid_features;
+    bool own = !options->path;
     att_status status = ATT_OK;
     if (own)
         status = get_valid(&from, settings, err);
     else if (!features)
-        status = att_fail(err, ATT_BAD_INPUT, how->path,
+        status = att_fail(err, ATT_BAD_INPUT, options->path,
                           "are captions of pictures that were not given: give --features");
     else
-        status = load_caption_corpus(&from, features, how->path, settings, err);
+        status = load_caption_corpus(&from, features, options->path, settings, err);
     if (status == ATT_OK)
-        status =
-            read_valid(out, &from, settings, how->target_vocab, own && splits_train(settings), err);
+        status = read_valid(out, &from, settings, options->target_vocab,
+                            own && splits_train(settings), err);
     free_caption_corpus(&from);
     return status;
 }

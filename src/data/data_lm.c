@@ -8,7 +8,6 @@
 #include "data/batch_lm.h"
 #include "text/pretokenizer.h"
 #include "text/utf8.h"
-#include "text/vocab_internal.h"
 
 #include <inttypes.h>
 #include <string.h>
@@ -64,9 +63,10 @@ static att_status check_text(const text_slice *from, att_error *err)
     for (size_t i = 0; i < good; i++)
         line += from->text[i] == '\n';
     return att_fail_at(err, ATT_BAD_INPUT, from->name, line, 0, NULL,
-                       "byte %zu of the file, 0x%02X, is %s; tokens byte take any",
+                       "byte %zu of the file, 0x%02X, is %s; tokens byte accepts any bytes",
                        good + 1 + (from->has_bom ? strlen(UTF8_BOM) : 0),
-                       (unsigned char)from->text[good], from->text[good] ? "not UTF-8" : "no text");
+                       (unsigned char)from->text[good],
+                       from->text[good] ? "not UTF-8" : "not text");
 }
 
 static int64_t count_characters(const text_slice *from)
@@ -112,21 +112,24 @@ static att_status move_to_corpus(att_corpus *out, att_ids *ids, const text_slice
     return ATT_OK;
 }
 
-static att_status read_slice(att_corpus *out, const text_slice *from, att_vocab *words, bool count,
-                             const char *what, att_error *err)
+/* Reads a part of a text with a final vocabulary; or, if `counted` is given, with that one, whose
+ * tokens are counted and get provisional ids. */
+static att_status read_slice(att_corpus *out, const text_slice *from, const att_vocab *vocab,
+                             att_vocab *counted, const char *purpose, att_error *err)
 {
-    if (att_vocab_tokenizer_kind(words) != ATT_TOKENIZER_BYTE)
+    if (att_vocab_tokenizer_kind(vocab) != ATT_TOKENIZER_BYTE)
         ATT_TRY(check_text(from, err));
     att_ids ids = { 0 };
     att_status status =
-        att_vocab_tokenize(words, count, SIZE_MAX, &ids, from->text, from->length, err);
+        counted ? att_vocab_count_line(counted, SIZE_MAX, &ids, from->text, from->length, err)
+                : att_vocab_encode(vocab, NULL, &ids, from->text, from->length, err);
     if (status == ATT_OK && ids.count < 2)
         status = att_fail(err, ATT_BAD_INPUT, from->name,
-                          "has %zu token%s to %s on, and two are the least", ids.count,
-                          ids.count == 1 ? "" : "s", what);
+                          "has %zu token%s to %s on, expected at least 2", ids.count,
+                          ids.count == 1 ? "" : "s", purpose);
     if (status == ATT_OK)
         status = move_to_corpus(out, &ids, from, err);
-    if (status == ATT_OK && !count)
+    if (status == ATT_OK && !counted)
         out->stats.target.unknown_tokens =
             count_unknown(out->target.ids, (size_t)out->target.offsets[1]);
     att_ids_free(&ids);
@@ -136,7 +139,7 @@ static att_status read_slice(att_corpus *out, const text_slice *from, att_vocab 
 static att_status read_train(att_data *out, const text_slice *from, const att_settings *settings,
                              att_error *err)
 {
-    ATT_TRY(read_slice(&out->train, from, out->target_vocab, true, "train", err));
+    ATT_TRY(read_slice(&out->train, from, out->target_vocab, out->target_vocab, "train", err));
     int32_t *final;
     ATT_TRY(att_data_finish_vocab(out->target_vocab, &final, settings, err));
     if (final)
@@ -145,7 +148,7 @@ static att_status read_train(att_data *out, const text_slice *from, const att_se
     if (final || att_vocab_tokenizer_kind(out->target_vocab) == ATT_TOKENIZER_BYTE)
         return ATT_OK;
     att_corpus_free(&out->train);
-    return read_slice(&out->train, from, out->target_vocab, false, "train", err);
+    return read_slice(&out->train, from, out->target_vocab, NULL, "train", err);
 }
 
 /* ---- the calls of the kind */
@@ -163,7 +166,7 @@ static att_status load_slices(att_data *out, struct att_text_file files[2],
     if (valid.length == 0 && !settings->valid)
         return att_fail(err, ATT_BAD_INPUT, train.name,
                         "has nothing left to validate on: give valid, or a hold-out above 0");
-    ATT_TRY(read_slice(&out->valid, &valid, out->target_vocab, false, "validate", err));
+    ATT_TRY(read_slice(&out->valid, &valid, out->target_vocab, NULL, "validate", err));
     out->held_out = settings->valid ? 0 : 1;
     return ATT_OK;
 }
@@ -180,21 +183,19 @@ static att_status load_text(att_data *out, const att_settings *settings, att_err
     return status;
 }
 
-static att_status read_text(att_corpus *out, const att_data_read_options *how, att_error *err)
+static att_status read_text(att_corpus *out, const att_data_read_options *options, att_error *err)
 {
-    const att_settings *settings = how->settings;
-    att_tokenizer_kind tokens = att_vocab_tokenizer_kind(how->target_vocab);
+    const att_settings *settings = options->settings;
+    att_tokenizer_kind tokens = att_vocab_tokenizer_kind(options->target_vocab);
     const char *own = settings->valid ? settings->valid : settings->train;
     struct att_text_file file;
-    if (!how->path && !own)
+    if (!options->path && !own)
         return att_fail(err, ATT_BAD_INPUT, NULL, "there is no text to measure on: give a file");
-    ATT_TRY(att_text_file_load(&file, how->path ? how->path : own, err));
+    ATT_TRY(att_text_file_load(&file, options->path ? options->path : own, err));
     text_slice from = whole_text(&file, tokens);
-    if (!how->path && !settings->valid)
+    if (!options->path && !settings->valid)
         from = split_off_end(&from, settings->valid_fraction);
-    /* A reading that does not count leaves the vocabulary as it is. */
-    att_status status =
-        read_slice(out, &from, (att_vocab *)(uintptr_t)how->target_vocab, false, "measure", err);
+    att_status status = read_slice(out, &from, options->target_vocab, NULL, "evaluate", err);
     att_string_free(&file.text);
     return status;
 }

@@ -81,7 +81,7 @@ static att_status refuse_empty(const att_corpus *corpus, const att_pair_read_opt
 }
 
 static att_pair_read_options read_options(const pair_corpora *from, const att_settings *settings,
-                                          att_vocab *source, att_vocab *target)
+                                          const att_vocab *source, const att_vocab *target)
 {
     bool made = !att_settings_uses_files(settings);
     return (att_pair_read_options){ .source_vocab = source,
@@ -97,34 +97,36 @@ static att_pair_read_options read_options(const pair_corpora *from, const att_se
 static att_status read_train(att_data *out, const pair_corpora *from, const att_settings *settings,
                              att_error *err)
 {
-    att_pair_read_options how = read_options(from, settings, out->source_vocab, out->target_vocab);
-    how.count_tokens = true;
-    ATT_TRY(att_corpus_read(&out->train, &from->train, &how, err));
-    ATT_TRY(refuse_empty(&out->train, &how, name_of(&from->train), "train", err));
+    att_pair_read_options options =
+        read_options(from, settings, out->source_vocab, out->target_vocab);
+    options.counted_source = out->source_vocab;
+    options.counted_target = out->target_vocab;
+    ATT_TRY(att_corpus_read(&out->train, &from->train, &options, err));
+    ATT_TRY(refuse_empty(&out->train, &options, name_of(&from->train), "train", err));
     bool again;
     ATT_TRY(finish_vocabularies(out, settings, &again, err));
     if (!again)
         return ATT_OK;
     att_corpus_free(&out->train);
-    how.count_tokens = false;
-    ATT_TRY(att_corpus_read(&out->train, &from->train, &how, err));
-    return refuse_empty(&out->train, &how, name_of(&from->train), "train", err);
+    options.counted_source = options.counted_target = NULL;
+    ATT_TRY(att_corpus_read(&out->train, &from->train, &options, err));
+    return refuse_empty(&out->train, &options, name_of(&from->train), "train", err);
 }
 
 static att_status read_valid(att_corpus *out, const pair_corpora *from,
-                             const att_settings *settings, att_vocab *source, att_vocab *target,
-                             bool keep_text, att_error *err)
+                             const att_settings *settings, const att_vocab *source,
+                             const att_vocab *target, bool keep_text, att_error *err)
 {
-    att_pair_read_options how = read_options(from, settings, source, target);
-    how.keep_target_text = keep_text;
-    how.read_valid = from->valid_from_train;
+    att_pair_read_options options = read_options(from, settings, source, target);
+    options.keep_target_text = keep_text;
+    options.read_valid = from->valid_from_train;
     const att_pair_text *valid = from->valid_from_train ? &from->train : &from->valid;
-    ATT_TRY(att_corpus_read(out, valid, &how, err));
+    ATT_TRY(att_corpus_read(out, valid, &options, err));
     if (from->valid_from_train && out->stats.lines == 0)
         return att_fail(err, ATT_BAD_INPUT, name_of(valid),
                         "is too small to hold %s out of: hold-out %g left none; give valid",
-                        noun(&how), settings->valid_fraction);
-    return refuse_empty(out, &how, name_of(valid), "validate", err);
+                        noun(&options), settings->valid_fraction);
+    return refuse_empty(out, &options, name_of(valid), "validate", err);
 }
 
 /* ---- what both corpora share */
@@ -203,35 +205,36 @@ static att_status load_pairs(att_data *out, const att_settings *settings, att_er
     return status;
 }
 
-/* Those of one file. A reading that does not count leaves vocabularies as they are. */
-static att_status read_file(att_corpus *out, const att_data_read_options *how, att_error *err)
+/* Reads the pairs of one file. */
+static att_status read_file(att_corpus *out, const att_data_read_options *options, att_error *err)
 {
     const att_pair_read_options reading = {
-        .source_vocab = (att_vocab *)(uintptr_t)how->source_vocab,
-        .target_vocab = (att_vocab *)(uintptr_t)how->target_vocab,
-        .keep_target_text = how->keep_target_text,
-        .has_labels = att_settings_model_type(how->settings) == ATT_MODEL_CLASSIFIER
+        .source_vocab = options->source_vocab,
+        .target_vocab = options->target_vocab,
+        .keep_target_text = options->keep_target_text,
+        .has_labels = att_settings_model_type(options->settings) == ATT_MODEL_CLASSIFIER
     };
-    const att_pair_files files = { .tsv = how->path };
+    const att_pair_files files = { .tsv = options->path };
     att_pair_text text = { 0 };
     att_status status = att_pair_text_load(&text, &files, err);
     if (status == ATT_OK)
         status = att_corpus_read(out, &text, &reading, err);
     if (status == ATT_OK && out->pairs == 0)
-        status = att_fail(err, ATT_BAD_INPUT, how->path, "has no %s to measure on", noun(&reading));
+        status =
+            att_fail(err, ATT_BAD_INPUT, options->path, "has no %s to measure on", noun(&reading));
     att_pair_text_free(&text);
     return status;
 }
 
-static att_status read_pairs(att_corpus *out, const att_data_read_options *how, att_error *err)
+static att_status read_pairs(att_corpus *out, const att_data_read_options *options, att_error *err)
 {
-    if (how->path)
-        return read_file(out, how, err);
+    if (options->path)
+        return read_file(out, options, err);
     pair_corpora from = { 0 };
-    att_status status = get_corpora(&from, how->settings, err);
+    att_status status = get_corpora(&from, options->settings, err);
     if (status == ATT_OK)
-        status = read_valid(out, &from, how->settings, (att_vocab *)(uintptr_t)how->source_vocab,
-                            (att_vocab *)(uintptr_t)how->target_vocab, how->keep_target_text, err);
+        status = read_valid(out, &from, options->settings, options->source_vocab,
+                            options->target_vocab, options->keep_target_text, err);
     free_corpora(&from);
     return status;
 }

@@ -5,7 +5,7 @@
 #include "base/quote.h"
 #include "base/random.h"
 #include "text/pretokenizer.h"
-#include "text/vocab_internal.h"
+#include "base/string_set.h"
 
 #include <string.h>
 
@@ -25,7 +25,7 @@ typedef struct string_task {
     att_string alphabet; /* composed; letters point into it */
     character characters[MAX_CHARACTERS];
     int64_t character_count;
-    att_vocab *used_strings; /* the strings that were taken */
+    att_string_set used_strings;
     att_string source;
     int64_t sample[MAX_LENGTH]; /* the string drawn last: numbers of letters */
     int64_t length;
@@ -197,14 +197,16 @@ static att_status sample_all(string_task *in, att_string *train, att_string *val
         in->source.length = 0;
         if (write_sample(in, &in->source) != ATT_OK)
             return att_fail_memory(in->err);
-        if (att_vocab_find_entry(in->used_strings, in->source.data, in->source.length) >= 0)
+        if (att_string_set_find(&in->used_strings, in->source.data, in->source.length) >= 0)
             continue;
         bool to_valid =
             att_random_double((uint64_t)settings->data_seed, SPLIT_STREAM, attempt) < part;
         if (left[to_valid] == 0)
             continue;
-        ATT_TRY(att_vocab_add_entry(in->used_strings, in->source.data, in->source.length, in->err));
-        if (add_line(in, to_valid ? valid : train) != ATT_OK)
+        size_t index;
+        if (att_string_set_add(&in->used_strings, in->source.data, in->source.length, &index) !=
+                ATT_OK ||
+            add_line(in, to_valid ? valid : train) != ATT_OK)
             return att_fail_memory(in->err);
         left[to_valid]--;
     }
@@ -215,7 +217,6 @@ static att_status generate(string_task *in, att_string *train, att_string *valid
 {
     ATT_TRY(read_alphabet(in));
     ATT_TRY(check_counts(in, in->settings->train_count + in->settings->valid_count));
-    ATT_TRY(att_vocab_new(&in->used_strings, ATT_TOKENIZER_SPACE, false, in->err));
     return sample_all(in, train, valid);
 }
 
@@ -224,7 +225,7 @@ att_status att_task_generate(att_string *train, att_string *valid, const att_set
 {
     string_task in = { .settings = settings, .err = err };
     att_status status = generate(&in, train, valid);
-    att_vocab_free(in.used_strings);
+    att_string_set_free(&in.used_strings);
     att_string_free(&in.alphabet);
     att_string_free(&in.source);
     return status;

@@ -51,7 +51,7 @@ static att_status read_forced_targets(captioning *d, int64_t first, int64_t rows
         d->requests[r].index = (size_t)(first + r);
         ids->count = 0;
         if (given)
-            ATT_TRY(att_vocab_encode(d->model->target_vocab, ids, given[first + r],
+            ATT_TRY(att_vocab_encode(d->model->target_vocab, NULL, ids, given[first + r],
                                      strlen(given[first + r]), err));
         forced[r] = (att_forced_tokens){ ids->items, ids->count, d->options->targets != NULL };
     }

@@ -111,7 +111,7 @@ static att_status emit_rest(token_stream *t, att_error *err)
 /* Where a text begins of which nothing is given: after the end of a line, if that is a token. */
 static att_status default_prompt(att_ids *ids, const att_vocab *words, att_error *err)
 {
-    ATT_TRY(att_vocab_encode(words, ids, "\n", 1, err));
+    ATT_TRY(att_vocab_encode(words, NULL, ids, "\n", 1, err));
     if (ids->count == 1 && ids->items[0] != ATT_ID_UNK)
         return ATT_OK;
     ids->count = 0; /* the most frequent token will do */
@@ -121,7 +121,7 @@ static att_status default_prompt(att_ids *ids, const att_vocab *words, att_error
 static att_status encode_prompt(att_ids *ids, const att_model *model, const char *text,
                                 size_t length, att_completion *sums, att_error *err)
 {
-    ATT_TRY(att_vocab_encode(model->target_vocab, ids, text, length, err));
+    ATT_TRY(att_vocab_encode(model->target_vocab, NULL, ids, text, length, err));
     sums->prompt_tokens = (int64_t)ids->count;
     for (size_t i = 0; i < ids->count; i++)
         sums->unknown_tokens += ids->items[i] == ATT_ID_UNK;

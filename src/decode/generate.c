@@ -23,10 +23,12 @@ typedef struct generation {
 /* ---- questions */
 
 /* What an answer is to be, or to begin with: an error says that it is there, not in the line. */
-static att_status encode_forced(att_ids *out, const generation *s, const char *text, att_error *err)
+static att_status encode_forced(att_ids *out, const generation *s, att_tokenizer_state *state,
+                                const char *text, att_error *err)
 {
     att_error inner = { 0 };
-    att_status status = att_vocab_encode(s->model->target_vocab, out, text, strlen(text), &inner);
+    att_status status =
+        att_vocab_encode(s->model->target_vocab, state, out, text, strlen(text), &inner);
     if (status != ATT_BAD_INPUT)
         return status == ATT_OK ? ATT_OK : att_fail_memory(err);
     return att_fail(err, status, NULL, "the %s: %s", s->options->targets ? "target" : "prefix",
@@ -36,12 +38,15 @@ static att_status encode_forced(att_ids *out, const generation *s, const char *t
 static att_status read_forced_targets(generation *s, att_error *err)
 {
     const char *const *given = s->options->targets ? s->options->targets : s->options->prefixes;
-    for (size_t i = 0; given && i < s->requests.count; i++) {
+    att_tokenizer_state state = { 0 };
+    att_status status = ATT_OK;
+    for (size_t i = 0; given && i < s->requests.count && status == ATT_OK; i++) {
         att_request *q = &s->requests.items[i];
-        ATT_TRY(att_error_at_line(encode_forced(&q->forced_target, s, given[q->index], err),
-                                  q->index, err));
+        status = encode_forced(&q->forced_target, s, &state, given[q->index], err);
+        status = att_error_at_line(status, q->index, err);
     }
-    return ATT_OK;
+    att_tokenizer_state_free(&state);
+    return status;
 }
 
 static att_status read_requests(generation *s, const char *const *lines, size_t count,

@@ -51,9 +51,10 @@ static att_status limit_length(att_request *q, const att_input_limit *limit, att
 }
 
 static att_status tokenize_request(att_request *q, const att_vocab *words,
-                                   const att_input_limit *limit, att_error *err)
+                                   att_tokenizer_state *state, const att_input_limit *limit,
+                                   att_error *err)
 {
-    ATT_TRY(att_vocab_encode(words, &q->source, q->line, strlen(q->line), err));
+    ATT_TRY(att_vocab_encode(words, state, &q->source, q->line, strlen(q->line), err));
     return limit_length(q, limit, err);
 }
 
@@ -64,11 +65,16 @@ att_status att_requests_tokenize(att_requests *out, const att_vocab *words,
     *out = (att_requests){ att_alloc_zero(count, sizeof *out->items), count };
     if (!out->items)
         return att_fail_memory(err);
-    for (size_t i = 0; i < count; i++) {
+    att_tokenizer_state state = { 0 };
+    att_status status = ATT_OK;
+    for (size_t i = 0; i < count && status == ATT_OK; i++) {
         out->items[i].index = i;
         out->items[i].line = lines[i];
-        ATT_TRY(att_error_at_line(tokenize_request(&out->items[i], words, limit, err), i, err));
+        status = tokenize_request(&out->items[i], words, &state, limit, err);
+        status = att_error_at_line(status, i, err);
     }
+    att_tokenizer_state_free(&state);
+    ATT_TRY(status);
     qsort(out->items, count, sizeof *out->items, by_length);
     return ATT_OK;
 }

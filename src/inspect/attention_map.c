@@ -45,12 +45,12 @@ static att_status take_target(att_attention_capture *l, const att_head_selection
         return ATT_OK;
     const att_vocab *words = l->model->target_vocab;
     if (which->target)
-        return att_vocab_encode(words, &l->target, which->target, strlen(which->target), err);
+        return att_vocab_encode(words, NULL, &l->target, which->target, strlen(which->target), err);
     att_outputs *answers;
     const att_generate_options how = { 0 };
     ATT_TRY(att_model_generate(&answers, l->model, &which->input, 1, &how, err));
     const char *text = att_outputs_get(answers, 0)->text;
-    att_status status = att_vocab_encode(words, &l->target, text, strlen(text), err);
+    att_status status = att_vocab_encode(words, NULL, &l->target, text, strlen(text), err);
     att_outputs_free(answers);
     return status;
 }
@@ -58,8 +58,8 @@ static att_status take_target(att_attention_capture *l, const att_head_selection
 static att_status take_tokens(att_attention_capture *l, const att_head_selection *which,
                               size_t most, att_error *err)
 {
-    ATT_TRY(att_vocab_encode(l->model->source_vocab, &l->source, which->input, strlen(which->input),
-                             err));
+    ATT_TRY(att_vocab_encode(l->model->source_vocab, NULL, &l->source, which->input,
+                             strlen(which->input), err));
     ATT_TRY(take_target(l, which, err));
     if (l->source.count == 0)
         return att_fail(err, ATT_BAD_INPUT, NULL, "the input has no tokens");

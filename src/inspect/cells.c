@@ -245,8 +245,8 @@ static att_status run_search(att_cell_search *search, const char *path,
     att_string file = { 0 };
     att_status status = att_file_read_stream(&file, path, MAX_FILE_SIZE, err);
     if (status == ATT_OK)
-        status =
-            att_encoding_new(&search->encoding, search->stack.vocab, file.data, file.length, err);
+        status = att_encoding_new(&search->encoding, search->stack.vocab, NULL, file.data,
+                                  file.length, err);
     att_string_free(&file);
     ATT_TRY(set_error_file(status, path, err));
     ATT_TRY(prepare(search, how, err));

@@ -131,8 +131,8 @@ att_status att_model_gradient_flow(att_gradient_flow **out, att_model *model, co
         return att_fail(err, ATT_BAD_INPUT, NULL,
                         "the model foresees no token of what it reads: a language model does");
     att_gradient_flow *flow = att_alloc_zero(1, sizeof *flow);
-    att_status status =
-        flow ? att_encoding_new(&spelt, tower.vocab, text, length, err) : att_fail_memory(err);
+    att_status status = flow ? att_encoding_new(&spelt, tower.vocab, NULL, text, length, err)
+                             : att_fail_memory(err);
     if (status == ATT_OK)
         status = compute_flow(flow, model, &tower, &spelt, err);
     att_encoding_free(&spelt);

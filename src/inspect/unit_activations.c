@@ -79,8 +79,8 @@ att_status att_model_unit_activations(att_unit_activations **out, att_model *mod
     *out = NULL;
     ATT_TRY(att_model_rnn_stack(&tower, model, err));
     att_unit_activations *watched = att_alloc_zero(1, sizeof *watched);
-    att_status status =
-        watched ? att_encoding_new(&spelt, tower.vocab, text, length, err) : att_fail_memory(err);
+    att_status status = watched ? att_encoding_new(&spelt, tower.vocab, NULL, text, length, err)
+                                : att_fail_memory(err);
     if (status == ATT_OK)
         status = record_unit(watched, model, &tower, &spelt, unit, signal, err);
     att_encoding_free(&spelt);

@@ -37,3 +37,6 @@ const att_kernels *att_kernels_get(void)
         set--;
     return kernel_tables[set];
 }
+
+const float att_tile_ones[ATT_TILE_LANES] = { 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1,
+                                              1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1 };

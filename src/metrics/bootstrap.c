@@ -5,7 +5,6 @@
 #include "base/error.h"
 #include "base/parallel.h"
 #include "base/random.h"
-#include "metrics/metric_spec.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -22,7 +21,7 @@ static void resample(void *context, int64_t first, int64_t end)
     const resampling *d = context;
     const att_bootstrap *from = d->from;
     for (int64_t r = first; r < end; r++) {
-        double sum[ATT_METRIC_MAX_STATS] = { 0 };
+        double sum[ATT_BOOTSTRAP_MAX_STATS] = { 0 };
         for (size_t i = 0; i < from->lines; i++) {
             double drawn = att_random_double(d->seed, (uint64_t)r, i) * (double)from->lines;
             const double *row = from->stats + (size_t)drawn * from->stat_count;

@@ -6,11 +6,13 @@
 
 #include "attend.h"
 
+enum { ATT_BOOTSTRAP_MAX_STATS = 24 };
+
 /* What is drawn from: numbers of lines, and the figure that their sums give. */
 typedef struct att_bootstrap {
     const double *stats; /* [lines, width] */
     size_t lines;
-    size_t stat_count; /* at most ATT_METRIC_MAX_STATS */
+    size_t stat_count; /* at most ATT_BOOTSTRAP_MAX_STATS */
     double (*score)(const double *sums);
 } att_bootstrap;
 

@@ -5,10 +5,10 @@
 #define ATT_METRICS_METRIC_SPEC_H
 
 #include "attend.h"
+#include "base/string_set.h"
+#include "metrics/bootstrap.h"
 #include "metrics/ngrams.h"
-#include "text/vocab.h"
-
-enum { ATT_METRIC_MAX_STATS = 24 };
+#include "text/ids.h"
 
 /* Symbols of a line: numbers of its words, or its code points. */
 typedef struct att_symbols {

@@ -122,7 +122,7 @@ typedef struct metric_scorer {
     const att_hypotheses *texts;
     att_metric_tokenizer tokenizer;
     bool lowercase;
-    att_vocab *vocab;
+    att_string_set words;
     att_ids pool; /* the symbols of one line: answer, references, and those of the second kind */
     size_t reference_count; /* references that the line has */
     size_t *ends;           /* [2 * (1 + references)] where each ends in the pool */
@@ -150,7 +150,7 @@ static att_status read_side(metric_scorer *s, const char *line, int kind, size_t
         text = s->tokenized.length > 0 ? s->tokenized.data : "";
         length = s->tokenized.length;
     }
-    ATT_TRY(att_symbols_parse(&s->pool, (att_symbol_kind)kind, s->vocab, text, length, err));
+    ATT_TRY(att_symbols_parse(&s->pool, (att_symbol_kind)kind, &s->words, text, length, err));
     s->ends[place] = s->pool.count;
     return ATT_OK;
 }
@@ -210,7 +210,7 @@ static att_status count_documents(metric_scorer *s, size_t line, att_error *err)
 static att_status count_lines(metric_scorer *s, double *numbers, att_error *err)
 {
     size_t places = 2 * (1 + s->texts->reference_count);
-    att_status status = att_vocab_new(&s->vocab, ATT_TOKENIZER_SPACE, false, err);
+    att_status status = ATT_OK;
     s->ends = att_alloc_zero(places, sizeof *s->ends);
     s->symbols = att_alloc_zero(places, sizeof *s->symbols);
     if (status == ATT_OK && (!s->ends || !s->symbols))
@@ -219,7 +219,7 @@ static att_status count_lines(metric_scorer *s, double *numbers, att_error *err)
         status = count_documents(s, i, err);
     for (size_t i = 0; i < s->texts->count && status == ATT_OK; i++)
         status = count_line(s, i, numbers + i * (size_t)s->spec->stat_count, err);
-    att_vocab_free(s->vocab);
+    att_string_set_free(&s->words);
     att_ids_free(&s->pool);
     att_free(s->ends);
     att_free(s->symbols);
@@ -234,7 +234,7 @@ static att_status count_lines(metric_scorer *s, double *numbers, att_error *err)
 
 static double sum_and_score(const att_metric_spec *measure, const double *numbers, size_t lines)
 {
-    double sum[ATT_METRIC_MAX_STATS] = { 0 };
+    double sum[ATT_BOOTSTRAP_MAX_STATS] = { 0 };
     for (size_t i = 0; i < lines; i++)
         for (int n = 0; n < measure->stat_count; n++)
             sum[n] += numbers[i * (size_t)measure->stat_count + (size_t)n];

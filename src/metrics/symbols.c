@@ -3,7 +3,6 @@
 
 #include "base/error.h"
 #include "text/utf8.h"
-#include "text/vocab_internal.h"
 
 #include <string.h>
 
@@ -73,19 +72,17 @@ static bool next_word(const char *line, size_t length, size_t *at, const char **
     return *size > 0;
 }
 
-static att_status add_word(att_ids *out, att_vocab *words, const char *word, size_t size,
+static att_status add_word(att_ids *out, att_string_set *words, const char *word, size_t size,
                            att_error *err)
 {
-    ptrdiff_t place = att_vocab_find_entry(words, word, size);
-    if (place < 0) {
-        place = (ptrdiff_t)att_vocab_size(words) - ATT_ID_FIRST;
-        ATT_TRY(att_vocab_add_entry(words, word, size, err));
-    }
-    return att_ids_add(out, (int32_t)place + ATT_ID_FIRST) == ATT_OK ? ATT_OK
-                                                                     : att_fail_memory(err);
+    size_t index;
+    if (att_string_set_add(words, word, size, &index) != ATT_OK || index > INT32_MAX / 2 ||
+        att_ids_add(out, (int32_t)index + ATT_ID_FIRST) != ATT_OK)
+        return att_fail_memory(err);
+    return ATT_OK;
 }
 
-static att_status read_words(att_ids *out, att_vocab *words, const char *line, size_t length,
+static att_status read_words(att_ids *out, att_string_set *words, const char *line, size_t length,
                              att_error *err)
 {
     const char *word;
@@ -102,8 +99,8 @@ static bool is_chrf_punctuation(char byte)
 }
 
 /* A word whose last letter is a mark is two; otherwise one whose first is. */
-static att_status read_chrf_words(att_ids *out, att_vocab *words, const char *line, size_t length,
-                                  att_error *err)
+static att_status read_chrf_words(att_ids *out, att_string_set *words, const char *line,
+                                  size_t length, att_error *err)
 {
     const char *word;
     size_t at = 0, size;
@@ -139,7 +136,7 @@ static size_t find_clitic(const char *word, size_t size)
     return 0;
 }
 
-static att_status read_caption(att_ids *out, att_vocab *words, const char *line, size_t length,
+static att_status read_caption(att_ids *out, att_string_set *words, const char *line, size_t length,
                                att_error *err)
 {
     const char *word;
@@ -160,8 +157,8 @@ static att_status read_caption(att_ids *out, att_vocab *words, const char *line,
     return ATT_OK;
 }
 
-att_status att_symbols_parse(att_ids *out, att_symbol_kind kind, att_vocab *words, const char *line,
-                             size_t length, att_error *err)
+att_status att_symbols_parse(att_ids *out, att_symbol_kind kind, att_string_set *words,
+                             const char *line, size_t length, att_error *err)
 {
     if (kind == ATT_SYMBOLS_CHRF)
         return read_chrf_words(out, words, line, length, err);

@@ -27,7 +27,7 @@ bool att_is_whitespace(uint32_t code);
 
 /* Appends the symbols of a kind that a line has; words are numbered by `words`, which learns those
  * that are new. The line is already tokenised and in small letters, where that was wanted. */
-att_status att_symbols_parse(att_ids *out, att_symbol_kind kind, att_vocab *words, const char *line,
-                             size_t length, att_error *err);
+att_status att_symbols_parse(att_ids *out, att_symbol_kind kind, att_string_set *words,
+                             const char *line, size_t length, att_error *err);
 
 #endif

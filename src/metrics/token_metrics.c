@@ -111,7 +111,7 @@ static att_status add_character_words(att_token_metrics *tally, int32_t space,
 /* ---- words of subwords: a word may be spelt by other tokens than the reference's, so text is
  * compared */
 
-static att_status read_words(att_ids *out, att_vocab *words, att_string *text,
+static att_status read_words(att_ids *out, att_string_set *words, att_string *text,
                              const att_vocab *vocab, const int32_t *ids, size_t count)
 {
     text->length = 0;
@@ -124,13 +124,12 @@ static att_status add_decoded_words(att_token_metrics *tally, const att_vocab *v
                                     const int32_t *answer, size_t answer_count,
                                     const int32_t *reference, size_t reference_count)
 {
-    att_vocab *words = NULL;
+    att_string_set words = { 0 };
     att_string text = { 0 };
     att_ids answered = { 0 }, wanted = { 0 };
     int64_t edits = -1;
-    if (att_vocab_new(&words, ATT_TOKENIZER_SPACE, false, NULL) == ATT_OK &&
-        read_words(&answered, words, &text, vocab, answer, answer_count) == ATT_OK &&
-        read_words(&wanted, words, &text, vocab, reference, reference_count) == ATT_OK)
+    if (read_words(&answered, &words, &text, vocab, answer, answer_count) == ATT_OK &&
+        read_words(&wanted, &words, &text, vocab, reference, reference_count) == ATT_OK)
         edits = att_edit_distance(answered.items, answered.count, wanted.items, wanted.count);
     if (edits >= 0) {
         tally->words += (int64_t)wanted.count;
@@ -139,7 +138,7 @@ static att_status add_decoded_words(att_token_metrics *tally, const att_vocab *v
     att_ids_free(&answered);
     att_ids_free(&wanted);
     att_string_free(&text);
-    att_vocab_free(words);
+    att_string_set_free(&words);
     return edits < 0 ? ATT_NO_MEMORY : ATT_OK;
 }
 

@@ -192,7 +192,7 @@ att_status att_classifier_start(att_decoder *decoder, const att_sources *sources
         compute_logits(parts, tape, prepare_sources(parts, tape, sources, NULL, NULL),
                        decoder->want_attention ? &weights : NULL);
     if (model->temperature != 1)
-        scores = att_color_scale(tape, scores, (float)(1 / model->temperature));
+        scores = att_scale(tape, scores, (float)(1 / model->temperature));
     const float *log_probs = att_log_softmax(tape, scores);
     ATT_TRY(att_tape_status(tape, err));
     j->sources = sources->rows;

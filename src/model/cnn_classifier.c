@@ -78,4 +78,4 @@ static att_status build(att_model *model, att_error *err)
 }
 
 const att_architecture att_cnn_classifier_architecture =
-    ATT_CLASSIFIER_ARCHITECTURE("convolution-label", build);
+    ATT_CLASSIFIER_ARCHITECTURE("cnn-classifier", build);

@@ -18,20 +18,18 @@
 static att_status check_architecture(const att_bundle *bundle, const char *name, att_error *err)
 {
     char quoted[ATT_QUOTED_SIZE];
-    const char *family = att_bundle_meta_get(bundle, ATT_KEY_ARCHITECTURE);
     const char *format = att_bundle_meta_get(bundle, ATT_KEY_FORMAT);
-    if (!family || !format)
+    if (format)
+        ATT_TRY(att_model_check_format(bundle, name, err));
+    const char *architecture = att_bundle_meta_get(bundle, ATT_KEY_ARCHITECTURE);
+    if (!format || !architecture)
         return att_fail(err, ATT_BAD_INPUT, name,
-                        "is a .safetensors file, but no network that looks at photographs");
-    if (strcmp(format, ATT_MODEL_FORMAT) != 0)
-        return att_fail(err, ATT_BAD_INPUT, name,
-                        "is in format %s; attend " ATT_VERSION " reads format " ATT_MODEL_FORMAT,
-                        att_quote(quoted, format, strlen(format)));
-    if (strcmp(family, ATT_IMAGE_ENCODER_ARCHITECTURE) == 0)
+                        "is a .safetensors file, but not an image encoder");
+    if (strcmp(architecture, ATT_IMAGE_ENCODER_ARCHITECTURE) == 0)
         return ATT_OK;
     return att_fail(err, ATT_BAD_INPUT, name,
-                    "is a model of the family '%s', expected a network that looks at photographs",
-                    att_quote(quoted, family, strlen(family)));
+                    "is a model with the architecture '%s', expected an image encoder",
+                    att_quote(quoted, architecture, strlen(architecture)));
 }
 
 /* Cuts the labels, a line each, where they lie. */

@@ -176,6 +176,7 @@ att_status att_image_encoder_fit(att_image_encoder *eyes, const att_tensor *seen
         status = att_image_encoder_add_projection(eyes, l.D, err);
     if (status == ATT_OK) {
         store_projection(eyes, &l);
+        status = att_params_pack(&eyes->params, err);
         *error = residual_ratio(&l);
     }
     ridge_regression_free(&l);

@@ -52,6 +52,8 @@ att_status att_model_new(att_model **out, const att_settings *settings,
                                        "there is no family of models that do this task so");
     if (status == ATT_OK)
         status = att_params_init(&model->params, (uint64_t)settings->seed, err);
+    if (status == ATT_OK)
+        status = att_params_pack(&model->params, err);
     if (status != ATT_OK) {
         att_model_free(model);
         return status;

@@ -39,26 +39,33 @@ att_status att_model_new(att_model **out, const att_settings *settings,
                          const att_vocab *source_words, const att_vocab *target_words,
                          att_error *err);
 
-/* ---- files (format.c). Tensors of a model file are its parameters by name; its metadata is
- * "attend.format" (a number, ATT_MODEL_FORMAT), "attend.family", "attend.settings",
- * "attend.source", "attend.target" (JSON; no target where it is the source's, by the setting
- * `joint`; no source where models of its kind read no tokens), "attend.temperature" (a number;
- * missing where it is 1), "attend.training" and "attend.imported" (JSON, may be missing). Tensors
- * whose name begins with ATT_TRAINING_PREFIX belong to the training loop and are passed over. */
-#define ATT_MODEL_FORMAT    "1"
+/* ---- files (model_file.c). Tensors of a model file are its parameters by name. Its metadata:
+ *
+ *   attend.format        ATT_MODEL_FORMAT
+ *   attend.architecture  the name of its att_architecture
+ *   attend.settings      JSON: all settings
+ *   attend.source_vocab  JSON; missing where models of its type do not read tokens
+ *   attend.target_vocab  JSON; missing where it is the source vocabulary (setting `joint`)
+ *   attend.temperature   a number; missing where it is 1
+ *   attend.training      JSON: the training state; may be missing
+ *   attend.import        JSON: where imported weights come from; may be missing
+ *
+ * Tensors whose name begins with ATT_TRAINING_PREFIX belong to the training loop and are ignored.
+ * The header with all metadata takes 100 million bytes at most (tensor/bundle.h). */
+#define ATT_MODEL_FORMAT    "2"
 #define ATT_TRAINING_PREFIX "training."
 
-/* One thing to be said of where weights come from: a text, or a number where there is none. */
+/* One member of the metadata of an import: a text, or a number if `text` is NULL. */
 typedef struct att_metadata_entry {
     const char *key, *text;
     int64_t number;
 } att_metadata_entry;
 
-/* Adds notes to *out as a JSON object; texts are UTF-8. */
-att_status att_metadata_write(att_string *out, const att_metadata_entry *notes, size_t count,
+/* Appends the entries to *out as a JSON object; texts are UTF-8. */
+att_status att_metadata_write(att_string *out, const att_metadata_entry *entries, size_t count,
                               att_error *err);
 
-/* What a model file says beside its tensors. */
+/* The metadata of a model file. */
 typedef struct att_model_metadata {
     const att_architecture *architecture;
     const att_settings *settings;
@@ -76,8 +83,11 @@ att_status att_model_to_bundle(att_bundle *bundle, const att_model *model, const
 /* The bundle in a file that is to be a model; of any other file, the error says what it is. */
 att_status att_model_load_bundle(att_bundle **out, const char *path, att_error *err);
 
-/* Reads one from a bundle; `name` stands for the file in errors, which name what is missing, too
- * much, misshapen or of another version. */
+/* Refuses a bundle that is not a model of ATT_MODEL_FORMAT. */
+att_status att_model_check_format(const att_bundle *bundle, const char *name, att_error *err);
+
+/* Reads a model from a bundle; `name` is the file in errors, which name what is missing, unknown or
+ * of the wrong shape. */
 att_status att_model_from_bundle(att_model **out, const att_bundle *bundle, const char *name,
                                  att_error *err);
 

@@ -1,4 +1,5 @@
-/* Models in files: parameters as tensors by name, all else in the metadata; see model.h. */
+/* Model files: parameters as tensors by name, everything else in the metadata. The metadata keys
+ * are listed in model.h. */
 #include "model/model.h"
 
 #include "base/error.h"
@@ -16,11 +17,11 @@
 #define KEY_FORMAT       ATT_KEY_FORMAT
 #define KEY_ARCHITECTURE ATT_KEY_ARCHITECTURE
 #define KEY_SETTINGS     "attend.settings"
-#define KEY_SOURCE       "attend.source"
-#define KEY_TARGET       "attend.target"
+#define KEY_SOURCE       "attend.source_vocab"
+#define KEY_TARGET       "attend.target_vocab"
 #define KEY_TRAINING     "attend.training"
 #define KEY_TEMPERATURE  "attend.temperature"
-#define KEY_IMPORT       "attend.imported"
+#define KEY_IMPORT       "attend.import"
 
 /* ---- writing */
 
@@ -176,7 +177,7 @@ static att_status load_values(att_params *params, const att_bundle *bundle, cons
         ATT_TRY(check_finite(params, param, name, err));
     }
     att_params_mark_changed(params);
-    return ATT_OK;
+    return att_params_pack(params, err); /* inference only reads from here on */
 }
 
 att_status att_model_load_values(att_model *model, const att_bundle *bundle, const char *name,
@@ -215,40 +216,50 @@ static att_status require_metadata(const char **out, const att_bundle *bundle, c
                     "is a .safetensors file, but no model of attend: its metadata lacks '%s'", key);
 }
 
+att_status att_model_check_format(const att_bundle *bundle, const char *name, att_error *err)
+{
+    char quoted[ATT_QUOTED_SIZE];
+    const char *format;
+    ATT_TRY(require_metadata(&format, bundle, KEY_FORMAT, name, err));
+    if (strcmp(format, ATT_MODEL_FORMAT) == 0)
+        return ATT_OK;
+    if (strcmp(format, "1") == 0)
+        return att_fail(err, ATT_BAD_INPUT, name,
+                        "is a model of attend 0.1 (format 1); attend 0.2 reads format 2: train or "
+                        "import it again");
+    return att_fail(err, ATT_BAD_INPUT, name,
+                    "has format '%s'; attend " ATT_VERSION " reads format " ATT_MODEL_FORMAT,
+                    att_quote(quoted, format, strlen(format)));
+}
+
 static att_status find_architecture(const att_architecture **out, const att_bundle *bundle,
                                     const char *name, att_error *err)
 {
     char quoted[ATT_QUOTED_SIZE];
-    const char *format, *family;
-    ATT_TRY(require_metadata(&format, bundle, KEY_FORMAT, name, err));
-    if (strcmp(format, ATT_MODEL_FORMAT) != 0)
-        return att_fail(err, ATT_BAD_INPUT, name,
-                        "is a model in format %s; attend " ATT_VERSION
-                        " reads format " ATT_MODEL_FORMAT,
-                        att_quote(quoted, format, strlen(format)));
-    ATT_TRY(require_metadata(&family, bundle, KEY_ARCHITECTURE, name, err));
+    const char *architecture;
+    ATT_TRY(att_model_check_format(bundle, name, err));
+    ATT_TRY(require_metadata(&architecture, bundle, KEY_ARCHITECTURE, name, err));
     for (int i = 0; i < ATT_MODEL_TYPES * ATT_ARCHITECTURE_COUNT; i++) {
         *out = att_architectures[i / ATT_ARCHITECTURE_COUNT][i % ATT_ARCHITECTURE_COUNT];
-        if (*out && strcmp((*out)->name, family) == 0)
+        if (*out && strcmp((*out)->name, architecture) == 0)
             return ATT_OK;
     }
-    if (strcmp(family, ATT_IMAGE_ENCODER_ARCHITECTURE) == 0)
-        return att_fail(err, ATT_BAD_INPUT, name,
-                        "is a network that looks at photographs (%s), not a model that answers",
-                        family);
-    return att_fail(err, ATT_BAD_INPUT, name, "is a model of an unknown family '%s'",
-                    att_quote(quoted, family, strlen(family)));
+    if (strcmp(architecture, ATT_IMAGE_ENCODER_ARCHITECTURE) == 0)
+        return att_fail(err, ATT_BAD_INPUT, name, "is an image encoder (%s), expected a model",
+                        architecture);
+    return att_fail(err, ATT_BAD_INPUT, name, "has the unknown architecture '%s'",
+                    att_quote(quoted, architecture, strlen(architecture)));
 }
 
 /* An object of the metadata that may be missing. */
 static att_status read_metadata_json(char **out, att_model *model, const att_bundle *bundle,
                                      const char *key, const char *name, att_error *err)
 {
-    const char *notes = att_bundle_meta_get(bundle, key);
-    if (!notes)
+    const char *json = att_bundle_meta_get(bundle, key);
+    if (!json)
         return ATT_OK;
-    ATT_TRY(att_metadata_check(notes, key, name, err));
-    *out = att_arena_strndup(&model->arena, notes, strlen(notes));
+    ATT_TRY(att_metadata_check(json, key, name, err));
+    *out = att_arena_strndup(&model->arena, json, strlen(json));
     return *out ? ATT_OK : att_fail_memory(err);
 }
 
@@ -263,7 +274,8 @@ static att_status read_settings(att_model *model, const att_bundle *bundle, cons
     if (model->architecture == att_architectures[att_settings_model_type(model->owned_settings)]
                                                 [model->owned_settings->architecture])
         return ATT_OK;
-    return att_fail(err, ATT_BAD_INPUT, name, "is of the family '%s', and its settings say another",
+    return att_fail(err, ATT_BAD_INPUT, name,
+                    "has the architecture '%s', but its settings are of another",
                     model->architecture->name);
 }
 

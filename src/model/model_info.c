@@ -1,12 +1,12 @@
-/* What is inside a model, told to people and to programs. */
+/* A description of a model, as text or as JSON: `attend info`. */
 #include "model/model.h"
 
 #include "base/error.h"
+#include "base/json.h"
 #include "base/string.h"
 #include "model/model_file.h"
 #include "tensor/tensor.h"
 
-#include <inttypes.h>
 #include <string.h>
 
 static size_t value_count(const att_params *params)
@@ -17,7 +17,7 @@ static size_t value_count(const att_params *params)
     return count;
 }
 
-/* How a side's lines are split, as the settings spell it. */
+/* The tokenizer of a vocabulary, as the settings name it. */
 static const char *tokenizer_kind_name(const att_vocab *vocab)
 {
     return att_setting_find("source-tokens")->choices[att_vocab_tokenizer_kind(vocab)];
@@ -25,18 +25,19 @@ static const char *tokenizer_kind_name(const att_vocab *vocab)
 
 /* ---- text */
 
-/* The values of a setting: the key, then the value, in line with the others. */
+/* Prints the key of a setting and its value; nothing for a setting without a value. */
 static att_status setting_line(att_string *out, const att_model *model, const att_setting *setting)
 {
     att_string value = { 0 };
     att_status status = att_settings_get(&value, model->settings, setting->key, NULL);
     if (status == ATT_OK && value.length > 0)
-        status = att_string_printf(out, "  %-18s %s\n", setting->key, value.data);
+        status =
+            att_string_printf(out, "  %-*s %s\n", ATT_INFO_KEY_WIDTH, setting->key, value.data);
     att_string_free(&value);
     return status;
 }
 
-/* Whether a group of settings tells what a model is, or how one was trained. */
+/* Whether a group of settings describes a model, not its training. */
 static bool is_model_group(const char *group)
 {
     static const char *const groups[] = { "task", "tokens", "model", "rnn", "transformer" };
@@ -53,8 +54,8 @@ static bool is_shown(const att_model *model, const att_setting *setting)
            (!model->import_json || is_model_group(setting->group));
 }
 
-/* The settings that concern the task and the family, by group. What this run wrote where is not
- * kept, and how others have trained is not known. */
+/* Prints the settings that apply to the task and the architecture, by group. Output files of the
+ * run are not saved in a model, and how an imported model was trained is not known. */
 static att_status settings_lines(att_string *out, const att_model *model)
 {
     att_status status = ATT_OK;
@@ -86,13 +87,13 @@ static att_status parameter_lines(att_string *out, const att_params *params)
 
 static att_status vocabulary_line(att_string *out, const char *name, const att_vocab *vocab)
 {
-    return att_string_printf(out, "  %-18s %d, tokens: %s\n", name, att_vocab_size(vocab),
-                             tokenizer_kind_name(vocab));
+    return att_string_printf(out, "  %-*s %d, tokens: %s\n", ATT_INFO_KEY_WIDTH, name,
+                             att_vocab_size(vocab), tokenizer_kind_name(vocab));
 }
 
 static att_status info_text(att_string *out, const att_model *model)
 {
-    ATT_TRY(att_string_printf(out, "a %s model with %zu parameters in %d tensors\n",
+    ATT_TRY(att_string_printf(out, "%s model with %zu parameters in %d tensors\n",
                               model->architecture->name, value_count(&model->params),
                               model->params.count));
     const char *target = model->source_vocab ? "target vocabulary" : "vocabulary";
@@ -113,41 +114,72 @@ static att_status info_text(att_string *out, const att_model *model)
 
 /* ---- JSON */
 
-static att_status vocabulary_json(att_string *out, const char *key, const att_vocab *vocab)
+static void put_vocabulary(att_json_writer *out, const char *key, const att_vocab *vocab)
 {
-    return att_string_printf(out, "\"%s\":{\"tokens\":\"%s\",\"size\":%d},", key,
-                             tokenizer_kind_name(vocab), att_vocab_size(vocab));
+    att_json_begin_object(out, key);
+    att_json_put_string(out, "tokens", tokenizer_kind_name(vocab));
+    att_json_put_integer(out, "size", att_vocab_size(vocab));
+    att_json_end(out);
 }
 
-static att_status tensors_json(att_string *out, const att_params *params)
+static void put_tensors(att_json_writer *out, const att_params *params)
 {
+    att_json_begin_array(out, "tensors");
     for (int i = 0; i < params->count; i++) {
         const att_param *param = &params->items[i];
-        ATT_TRY(att_string_printf(out, "%s{\"name\":\"%s\",\"shape\":[", i > 0 ? "," : "",
-                                  param->name));
+        att_json_begin_object(out, NULL);
+        att_json_put_string(out, "name", param->name);
+        att_json_begin_array(out, "shape");
         for (int d = 0; d < param->rank; d++)
-            ATT_TRY(att_string_printf(out, "%s%" PRId64, d > 0 ? "," : "", param->shape[d]));
-        ATT_TRY(att_string_puts(out, "]}"));
+            att_json_put_integer(out, NULL, param->shape[d]);
+        att_json_end(out);
+        att_json_end(out);
     }
-    return ATT_OK;
+    att_json_end(out);
+}
+
+/* Writes JSON that was checked when the model was loaded, or null. */
+static void put_json(att_json_writer *out, const char *key, const char *json)
+{
+    if (json)
+        att_json_put_raw(out, key, json, strlen(json));
+    else
+        att_json_put_null(out, key);
+}
+
+static void put_kind(att_json_writer *out, const att_model *model)
+{
+    static const char *const architectures[] = { [ATT_ARCHITECTURE_RNN] = "rnn",
+                                                 [ATT_ARCHITECTURE_TRANSFORMER] = "transformer",
+                                                 [ATT_ARCHITECTURE_CNN] = "cnn" };
+    static const char *const types[] = { [ATT_MODEL_SEQ2SEQ] = "seq2seq",
+                                         [ATT_MODEL_LM] = "lm",
+                                         [ATT_MODEL_CLASSIFIER] = "classifier",
+                                         [ATT_MODEL_CAPTION] = "caption" };
+    att_json_put_string(out, "architecture", architectures[model->settings->architecture]);
+    att_json_put_string(out, "type", types[att_settings_model_type(model->settings)]);
 }
 
 static att_status info_json(att_string *out, const att_model *model, att_error *err)
 {
-    ATT_TRY(att_string_printf(out, "{\"format\":%s,\"family\":\"%s\",", ATT_MODEL_FORMAT,
-                              model->architecture->name));
+    att_string settings = { 0 };
+    ATT_TRY(att_settings_to_json(&settings, model->settings, err));
+    att_json_writer json = att_json_begin(out, ATT_JSON_EXACT);
+    att_json_begin_object(&json, NULL);
+    att_json_put_raw(&json, "format", ATT_MODEL_FORMAT, strlen(ATT_MODEL_FORMAT));
+    put_kind(&json, model);
     if (model->source_vocab)
-        ATT_TRY(vocabulary_json(out, "source", model->source_vocab));
-    ATT_TRY(vocabulary_json(out, "target", model->target_vocab));
-    ATT_TRY(
-        att_string_printf(out, "\"parameters\":%zu,\"tensors\":[", value_count(&model->params)));
-    ATT_TRY(tensors_json(out, &model->params));
-    ATT_TRY(att_string_puts(out, "],\"settings\":"));
-    ATT_TRY(att_settings_to_json(out, model->settings, err));
-    ATT_TRY(att_string_printf(out, ",\"training\":%s,\"imported\":%s}\n",
-                              model->training_json ? model->training_json : "null",
-                              model->import_json ? model->import_json : "null"));
-    return ATT_OK;
+        put_vocabulary(&json, "source_vocab", model->source_vocab);
+    put_vocabulary(&json, "target_vocab", model->target_vocab);
+    att_json_put_integer(&json, "parameters", (int64_t)value_count(&model->params));
+    put_tensors(&json, &model->params);
+    put_json(&json, "settings", settings.data);
+    put_json(&json, "training", model->training_json);
+    put_json(&json, "import", model->import_json);
+    att_json_end(&json);
+    att_string_free(&settings);
+    ATT_TRY(att_json_finish(&json, NULL, err));
+    return att_string_puts(out, "\n");
 }
 
 att_status att_model_info(att_string *out, const att_model *model, bool json, att_error *err)

@@ -134,6 +134,6 @@ att_status att_model_tensor_set(att_model *model, const char *name, const att_te
     ATT_TRY(att_tensor_copy(&copy, values, ATT_F32, err));
     memcpy(model->params.value + param->offset, copy.data, param->count * sizeof(float));
     att_tensor_free(&copy);
-    att_params_mark_changed(&model->params);
-    return ATT_OK;
+    att_param_mark_changed(&model->params, index);
+    return att_params_pack(&model->params, err);
 }

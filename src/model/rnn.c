@@ -32,7 +32,9 @@ static void build_output(att_rnn_network *parts, att_param_builder *builder, boo
     else if (parts->readout_size != parts->hidden_size)
         parts->projection_w =
             att_build_matrix(builder, parts->hidden_size, parts->readout_size, "output", "project");
-    if (!tie)
+    if (tie)
+        att_param_add_packing(builder->params, parts->target_embedding.table, ATT_PACK_TRANSPOSED);
+    else
         parts->output_w = att_build_matrix(builder, parts->readout_size, vocabulary, "output", "w");
     parts->output_b = att_build_zeros(builder, vocabulary, "output", "bias");
 }
@@ -118,9 +120,11 @@ static att_status check_lm(const att_settings *settings, att_error *err)
 {
     if (settings->positions != ATT_POSITIONS_NONE)
         return att_fail(err, ATT_BAD_INPUT, NULL,
-                        "positions needs family transformer: a text has no end to count up to");
+                        "positions needs architecture transformer: an RNN language model has no "
+                        "maximum length");
     if (settings->tie_embeddings == ATT_TIE_ALL)
-        return att_fail(err, ATT_BAD_INPUT, NULL, "tie all needs a source: take output");
+        return att_fail(err, ATT_BAD_INPUT, NULL,
+                        "tie-embeddings all needs a source vocabulary: use output");
     if (settings->layers > ATT_MAX_RNN_LAYERS)
         return att_fail(err, ATT_BAD_INPUT, NULL, "layers is %lld, at most %d",
                         (long long)settings->layers, ATT_MAX_RNN_LAYERS);
@@ -153,7 +157,7 @@ static int64_t max_source_length(const att_model *model)
 }
 
 const att_architecture att_rnn_architecture = {
-    .name = "recurrent",
+    .name = "rnn",
     .build = build,
     .loss = att_rnn_network_loss,
     .open = att_rnn_decoder_open,
@@ -164,7 +168,7 @@ const att_architecture att_rnn_architecture = {
 };
 
 const att_architecture att_rnn_lm_architecture = {
-    .name = "recurrent-text",
+    .name = "rnn-lm",
     .build = build_lm,
     .loss = att_rnn_network_loss,
     .open = att_rnn_decoder_open,
@@ -175,7 +179,7 @@ const att_architecture att_rnn_lm_architecture = {
 };
 
 const att_architecture att_rnn_caption_architecture = {
-    .name = "recurrent-picture",
+    .name = "rnn-caption",
     .build = build,
     .loss = att_rnn_network_loss,
     .open = att_rnn_decoder_open,

@@ -40,4 +40,4 @@ static att_status build(att_model *model, att_error *err)
 }
 
 const att_architecture att_rnn_classifier_architecture =
-    ATT_CLASSIFIER_ARCHITECTURE("recurrent-label", build);
+    ATT_CLASSIFIER_ARCHITECTURE("rnn-classifier", build);

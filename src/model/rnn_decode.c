@@ -161,11 +161,13 @@ static att_memory restore_memory(const rnn_decoder_state *s, att_tape *tape, int
     const int64_t shape[] = { s->sources, s->length, s->values.width / s->length };
     att_node *values = att_tape_input_view(tape, 3, shape, s->values.data);
     att_node *keys = s->keys.width > 0 ? att_tape_input_view(tape, 3, shape, s->keys.data) : values;
+    const att_rows_by_source *grouped =
+        att_rows_by_source_make(tape, s->sources, rows, s->source_of);
+    bool identity = !grouped || att_rows_by_source_is_identity(grouped);
     return (att_memory){ .values = values,
                          .keys = keys,
                          .lengths = s->source_lengths,
-                         .shared_source =
-                             att_shared_source_make(tape, s->sources, rows, s->source_of) };
+                         .rows_by_source = identity ? NULL : grouped };
 }
 
 /* A walk that stands where the rows `from` of the step before stood. */

@@ -26,7 +26,7 @@ static att_node *add_alignment_loss(const att_rnn_decoder *walk, const att_batch
         return loss;
     att_node *aligned = att_guided_alignment_loss(walk->tape, walk->attention, batch->alignment);
     return att_add(walk->tape, loss,
-                   att_color_scale(walk->tape, aligned, walk->network->guided_alignment_weight));
+                   att_scale(walk->tape, aligned, walk->network->guided_alignment_weight));
 }
 
 /* ---- a text: states carried from batch to batch */

@@ -199,6 +199,8 @@ static void build_output(att_transformer_network *parts, att_param_builder *buil
 {
     if (settings->tie_embeddings == ATT_TIE_NO)
         parts->output_w = att_build_matrix(builder, parts->hidden_size, vocabulary, "output", "w");
+    else
+        att_param_add_packing(builder->params, parts->target_embedding.table, ATT_PACK_TRANSPOSED);
     if (settings->biases)
         parts->output_b = att_build_zeros(builder, vocabulary, "output", "bias");
 }
@@ -232,7 +234,8 @@ static att_status build_lm(att_model *model, att_error *err)
     const att_settings *settings = model->settings;
     ATT_TRY(att_transformer_check(settings, err));
     if (settings->tie_embeddings == ATT_TIE_ALL)
-        return att_fail(err, ATT_BAD_INPUT, NULL, "tie all needs a source: take output");
+        return att_fail(err, ATT_BAD_INPUT, NULL,
+                        "tie-embeddings all needs a source vocabulary: use output");
     att_transformer_network *parts = att_arena_alloc(&model->arena, 1, sizeof *parts);
     if (!parts)
         return att_fail_memory(err);
@@ -265,7 +268,7 @@ const att_architecture att_transformer_architecture = {
 };
 
 const att_architecture att_transformer_lm_architecture = {
-    .name = "transformer-text",
+    .name = "transformer-lm",
     .build = build_lm,
     .loss = att_transformer_loss,
     .open = att_transformer_open,
@@ -275,7 +278,7 @@ const att_architecture att_transformer_lm_architecture = {
 };
 
 const att_architecture att_transformer_caption_architecture = {
-    .name = "transformer-picture",
+    .name = "transformer-caption",
     .build = build,
     .loss = att_transformer_loss,
     .open = att_transformer_open,

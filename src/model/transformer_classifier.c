@@ -35,4 +35,4 @@ static att_status build(att_model *model, att_error *err)
 }
 
 const att_architecture att_transformer_classifier_architecture =
-    ATT_CLASSIFIER_ARCHITECTURE("transformer-label", build);
+    ATT_CLASSIFIER_ARCHITECTURE("transformer-classifier", build);

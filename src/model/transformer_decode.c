@@ -7,6 +7,7 @@
  * than two, however long the text, and stands where the model has learned to see it. */
 #include "model/log_softmax.h"
 #include "model/transformer.h"
+#include "nn/rows_by_source.h"
 
 #include "base/alloc.h"
 #include "base/error.h"
@@ -148,32 +149,16 @@ static void reorder_rows(transformer_decoder_state *s, int64_t rows, const int64
     }
 }
 
-/* Counts the rows of each source; where rows are not in the order of their sources, says how to
- * bring them into it. So the rows of a source are the queries of one attention to it. */
+/* Groups the rows by source: the rows of a source are the queries of one cross attention. */
 static void group_rows_by_source(const transformer_decoder_state *s, att_transformer_pass *run)
 {
-    int64_t *ends = att_tape_alloc(run->tape, s->sources + 1, sizeof *ends);
-    int32_t *by_source = att_tape_alloc(run->tape, s->rows, sizeof *by_source);
-    int32_t *back = att_tape_alloc(run->tape, s->rows, sizeof *back);
-    if (!back)
+    const att_rows_by_source *grouped =
+        att_rows_by_source_make(run->tape, s->sources, s->rows, s->source_of);
+    if (!grouped)
         return;
-    memset(ends, 0, ((size_t)s->sources + 1) * sizeof *ends);
-    for (int64_t r = 0; r < s->rows; r++)
-        ends[s->source_of[r] + 1]++;
-    for (int64_t i = 0; i < s->sources; i++)
-        ends[i + 1] += ends[i];
-    bool sorted = true;
-    for (int64_t r = 0; r < s->rows; r++) { /* ends[i] goes from the start of i to its end */
-        int64_t place = ends[s->source_of[r]]++;
-        by_source[place] = (int32_t)r;
-        back[r] = (int32_t)place;
-        sorted = sorted && place == r;
-    }
-    memmove(ends + 1, ends, (size_t)s->sources * sizeof *ends);
-    ends[0] = 0;
-    run->query_offsets = ends;
-    run->row_order = sorted ? NULL : by_source;
-    run->row_restore = sorted ? NULL : back;
+    run->query_offsets = grouped->offsets;
+    run->row_order = grouped->in_order ? NULL : grouped->order;
+    run->row_restore = grouped->in_order ? NULL : grouped->place;
 }
 
 /* One token a row, all at the same position. */

@@ -1,17 +1,17 @@
-/* A decoder's look at the source; see glimpse.h. */
+/* The attention of an RNN decoder: mechanisms, parameters and their run on a tape. */
 #include "nn/decoder_attention.h"
 
 #include "base/error.h"
 
 #define PREFIX "attention"
 
-/* What each mechanism is made of. */
+/* What each mechanism consists of. */
 static const struct {
     att_score score;
-    bool key;   /* keys are values times a matrix, worked out once: qᵀ W k is the dot product of q
-                   and W k */
-    bool layer; /* w, u, b and v of the additive score; keys are u times values, worked out once
-                   too, and queries w times states, plus b */
+    bool projects_keys; /* general: qᵀ W k is the dot product of q and W k, so that keys = W values
+                           are computed once */
+    bool additive;      /* w, u, b and v of the additive score: keys = u values are computed once,
+                           queries = w states + b */
 } mechanisms[] = {
     [ATT_MECHANISM_DOT] = { ATT_SCORE_DOT, false, false },
     [ATT_MECHANISM_SCALED] = { ATT_SCORE_SCALED, false, false },
@@ -25,8 +25,9 @@ static const struct {
 
 static void build_additive(att_decoder_attention *out, att_param_builder *builder)
 {
-    out->w = att_build_matrix(builder, out->hidden_size, out->hidden_size, PREFIX, "w");
-    out->u = att_build_matrix(builder, out->hidden_size, out->hidden_size, PREFIX, "u");
+    int64_t n = out->hidden_size;
+    out->w = att_build_matrix_packed(builder, n, n, ATT_PACK_TRANSPOSED, PREFIX, "w");
+    out->u = att_build_matrix_packed(builder, n, n, ATT_PACK_TRANSPOSED, PREFIX, "u");
     out->b = att_build_zeros(builder, out->hidden_size, PREFIX, "b");
     out->v = att_build_vector(builder, out->hidden_size, PREFIX, "v");
 }
@@ -40,7 +41,8 @@ static void build_window(att_decoder_attention *out, att_param_builder *builder)
 
 static void build_location(att_decoder_attention *out, att_param_builder *builder)
 {
-    out->w = att_build_matrix(builder, out->max_source_length, out->hidden_size, PREFIX, "w");
+    out->w = att_build_matrix_packed(builder, out->max_source_length, out->hidden_size, 0, PREFIX,
+                                     "w"); /* the attention itself multiplies by it */
     out->b = att_build_zeros(builder, out->max_source_length, PREFIX, "b");
 }
 
@@ -52,8 +54,7 @@ void att_decoder_attention_build(att_decoder_attention *out, att_param_builder *
         .mechanism = (att_attention_mechanism)settings->attention,
         .normalizer = (att_normalizer)settings->normalizer,
         .hidden_size = settings->hidden_size,
-        .window =
-            (float)(settings->attention_window / 2), /* Luong et al. 2015: half of its reach */
+        .window = (float)(settings->attention_window / 2), /* half the width: Luong et al. 2015 */
         .max_source_length =
             settings->attention == ATT_MECHANISM_LOCATION ? settings->max_length : 0,
         .guided_alignment = settings->guided_alignment != NULL,
@@ -68,10 +69,10 @@ void att_decoder_attention_build(att_decoder_attention *out, att_param_builder *
     };
     if (out->mechanism == ATT_MECHANISM_NONE || out->mechanism == ATT_MECHANISM_FIXED)
         return;
-    if (mechanisms[out->mechanism].key)
+    if (mechanisms[out->mechanism].projects_keys)
         out->key_projection =
             att_build_matrix(builder, out->hidden_size, out->hidden_size, PREFIX, "key");
-    if (mechanisms[out->mechanism].layer)
+    if (mechanisms[out->mechanism].additive)
         build_additive(out, builder);
     if (out->mechanism == ATT_MECHANISM_CONCAT)
         out->v = att_build_vector(builder, 2 * out->hidden_size, PREFIX, "v");
@@ -91,21 +92,21 @@ static att_node *param(att_tape *tape, int index)
 att_node *att_decoder_attention_keys(const att_decoder_attention *attention, att_tape *tape,
                                      att_node *values)
 {
-    if (mechanisms[attention->mechanism].layer)
+    if (mechanisms[attention->mechanism].additive)
         return att_linear(tape, values, param(tape, attention->u), NULL, ATT_ACTIVATION_NONE, true);
-    if (mechanisms[attention->mechanism].key)
+    if (mechanisms[attention->mechanism].projects_keys)
         return att_linear(tape, values, param(tape, attention->key_projection), NULL,
                           ATT_ACTIVATION_NONE, false);
     return values;
 }
 
-/* What goes into the score: of the additive one, the query is projected as the keys are. */
+/* The inputs of the score; the additive score's query is projected here, as its keys were. */
 static att_attention_op_inputs score_inputs(const att_decoder_attention *attention, att_tape *tape,
                                             att_node *query)
 {
     att_attention_op_inputs in = { .query = query, .v = param(tape, attention->v) };
     att_node *w = param(tape, attention->w), *b = param(tape, attention->b);
-    if (mechanisms[attention->mechanism].layer) {
+    if (mechanisms[attention->mechanism].additive) {
         in.query = att_linear(tape, query, w, b, ATT_ACTIVATION_NONE, true);
     } else {
         in.w = w;
@@ -114,7 +115,7 @@ static att_attention_op_inputs score_inputs(const att_decoder_attention *attenti
     return in;
 }
 
-/* The bias of a window around the place that each query points at. */
+/* The bias of a window around the center that each query predicts. */
 static att_node *window_bias(const att_decoder_attention *attention, att_tape *tape,
                              const att_memory *memory, att_node *query)
 {
@@ -128,40 +129,41 @@ static att_node *window_bias(const att_decoder_attention *attention, att_tape *t
                                  attention->window);
 }
 
-/* The bias of what was attended before, [B,1,q,S] for q queries of an item. */
+/* The bias by accumulated attention, [B,1,q,S] for q queries per source. */
 static att_node *coverage_bias(const att_decoder_attention *attention, att_tape *tape,
-                               const att_memory *memory, att_node *covered)
+                               const att_memory *memory, att_node *coverage)
 {
-    if (!covered)
+    if (!coverage)
         return NULL;
-    int64_t items = memory->values->shape[0], keys = memory->values->shape[1];
-    int64_t queries = memory->shared_source ? memory->shared_source->max_rows_per_source : 1;
-    att_node *seated = att_shared_source_group(tape, memory->shared_source, covered);
-    att_node *each = att_reshape(tape, seated, 3, (int64_t[]){ items, queries * keys, 1 });
-    att_node *bias = att_multiply(tape, each, param(tape, attention->coverage_weight));
-    return att_reshape(tape, bias, 4, (int64_t[]){ items, 1, queries, keys });
+    int64_t sources = memory->values->shape[0], keys = memory->values->shape[1];
+    int64_t queries = memory->rows_by_source ? memory->rows_by_source->max_rows : 1;
+    att_node *padded = att_rows_by_source_pad(tape, memory->rows_by_source, coverage);
+    att_node *column = att_reshape(tape, padded, 3, (int64_t[]){ sources, queries * keys, 1 });
+    att_node *bias = att_multiply(tape, column, param(tape, attention->coverage_weight));
+    return att_reshape(tape, bias, 4, (int64_t[]){ sources, 1, queries, keys });
 }
 
-/* One attention for all queries [B,T,N]. Weights that something is learnt through are a node;
- * others are worked out again from the result where they are asked for. */
+/* One attention for all queries [B,T,N]. Where gradients flow through the weights, they are a node
+ * and the context is a product with them; elsewhere they are computed again if wanted. */
 static void run_attention(const att_decoder_attention *attention, att_tape *tape,
                           const att_memory *memory, att_node *query, att_node *bias,
                           att_decoder_attention_step *step)
 {
-    bool open = attention->guided_alignment || attention->mechanism == ATT_MECHANISM_COVERAGE;
+    bool weights_are_node =
+        attention->guided_alignment || attention->mechanism == ATT_MECHANISM_COVERAGE;
     const att_attention_options options = { .score = mechanisms[attention->mechanism].score,
                                             .normalizer = attention->normalizer,
-                                            .query_lengths = memory->shared_source
-                                                                 ? memory->shared_source->row_counts
+                                            .query_lengths = memory->rows_by_source
+                                                                 ? memory->rows_by_source->counts
                                                                  : NULL,
                                             .key_lengths = memory->lengths };
     att_attention_op_inputs in = score_inputs(attention, tape, query);
     in.key = memory->keys;
-    in.value = open ? NULL : memory->values;
+    in.value = weights_are_node ? NULL : memory->values;
     in.bias = bias;
     att_node *result = att_attention_op(tape, &in, 1, 1, &options);
     step->weights = NULL;
-    if (open) {
+    if (weights_are_node) {
         step->weights = result;
         step->context = att_bmm(tape, result, memory->values);
         return;
@@ -173,23 +175,23 @@ static void run_attention(const att_decoder_attention *attention, att_tape *tape
                         (int64_t[]){ query->shape[0], query->shape[1], memory->values->shape[1] });
 }
 
-/* The same, and what it gives taken back from seats to rows. */
-static void run_shared_attention(const att_decoder_attention *attention, att_tape *tape,
+/* The same on padded queries; the results are brought back to rows. */
+static void run_padded_attention(const att_decoder_attention *attention, att_tape *tape,
                                  const att_memory *memory, att_node *query, att_node *bias,
                                  att_decoder_attention_step *step)
 {
     run_attention(attention, tape, memory, query, bias, step);
-    step->context = att_shared_source_ungroup(tape, memory->shared_source, step->context);
-    step->weights = att_shared_source_ungroup(tape, memory->shared_source, step->weights);
+    step->context = att_rows_by_source_unpad(tape, memory->rows_by_source, step->context);
+    step->weights = att_rows_by_source_unpad(tape, memory->rows_by_source, step->weights);
 }
 
-/* One step of coverage: what it looks at is covered afterwards. */
+/* One step of coverage: its weights are added to the coverage. */
 static void coverage_step(const att_decoder_attention *attention, att_tape *tape,
                           const att_memory *memory, att_node *query,
                           att_decoder_attention_step *step)
 {
     att_node *bias = coverage_bias(attention, tape, memory, step->coverage);
-    run_shared_attention(attention, tape, memory, query, bias, step);
+    run_padded_attention(attention, tape, memory, query, bias, step);
     if (!step->weights)
         return;
     const int64_t flat[] = { step->weights->shape[0], step->weights->shape[2] };
@@ -197,7 +199,7 @@ static void coverage_step(const att_decoder_attention *attention, att_tape *tape
     step->coverage = step->coverage ? att_add(tape, step->coverage, weights) : weights;
 }
 
-/* Coverage goes query by query: each needs the weights of those before it. */
+/* Coverage runs query by query: each needs the weights of those before it. */
 static void coverage_steps(const att_decoder_attention *attention, att_tape *tape,
                            const att_memory *memory, att_node *query,
                            att_decoder_attention_step *step)
@@ -224,15 +226,15 @@ void att_decoder_attention_run(const att_decoder_attention *attention, att_tape 
                                att_decoder_attention_step *step)
 {
     step->context = step->weights = NULL;
-    query = att_shared_source_group(tape, memory->shared_source, query);
+    query = att_rows_by_source_pad(tape, memory->rows_by_source, query);
     if (!query || !memory->values || !memory->keys)
         return;
     if (attention->mechanism == ATT_MECHANISM_COVERAGE)
-        (memory->shared_source ? coverage_step : coverage_steps)(attention, tape, memory, query,
-                                                                 step);
+        (memory->rows_by_source ? coverage_step : coverage_steps)(attention, tape, memory, query,
+                                                                  step);
     else if (attention->mechanism == ATT_MECHANISM_LOCAL)
-        run_shared_attention(attention, tape, memory, query,
+        run_padded_attention(attention, tape, memory, query,
                              window_bias(attention, tape, memory, query), step);
     else
-        run_shared_attention(attention, tape, memory, query, NULL, step);
+        run_padded_attention(attention, tape, memory, query, NULL, step);
 }

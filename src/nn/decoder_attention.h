@@ -1,10 +1,10 @@
-/* A decoder's look at the source: attention with the parameters of its score, its window or its
- * memory of what was looked at before. */
+/* The attention of an RNN decoder to the encoder states: the parameters of its score, of local
+ * attention's window, or of coverage. */
 #ifndef ATT_NN_DECODER_ATTENTION_H
 #define ATT_NN_DECODER_ATTENTION_H
 
 #include "nn/param_builder.h"
-#include "nn/shared_source.h"
+#include "nn/rows_by_source.h"
 #include "settings/settings.h"
 #include "tape/ops.h"
 
@@ -12,43 +12,41 @@ typedef struct att_decoder_attention {
     att_attention_mechanism mechanism;
     att_normalizer normalizer;
     int64_t hidden_size; /* N, of states, keys and values */
-    int key_projection;  /* [N,N] makes keys of values, once; or ATT_NO_PARAM: they are the same */
-    int w, u, b, v;      /* of the score, where it has them */
-    int window_w;        /* [N,N] and */
-    int window_v;        /* [N,1]: where the window is, local attention alone */
-    int coverage_weight; /* [1] weight of what was attended before, coverage alone */
-    float window;        /* deviation of the window, in source tokens */
-    int64_t max_source_length; /* source positions that it knows; 0: any */
-    bool guided_alignment;     /* weights are taught: they are nodes of their own */
+    int key_projection;  /* [N,N] from values to keys; ATT_NO_PARAM: the keys are the values */
+    int w, u, b, v;      /* of the score; ATT_NO_PARAM where it has none */
+    int window_w;        /* [N,N] and window_v [N,1] predict the window's center: local attention */
+    int window_v;
+    int coverage_weight;       /* [1] weight of the accumulated attention: coverage */
+    float window;              /* standard deviation of the window, in source tokens */
+    int64_t max_source_length; /* source positions that the location score has; 0: any number */
+    bool guided_alignment;     /* a loss acts on the weights, so that they are a node of the tape */
 } att_decoder_attention;
 
-/* Adds its parameters, named "attention.…". A mechanism without scores has none. */
+/* Adds its parameters, named "attention.…", by the settings. */
 void att_decoder_attention_build(att_decoder_attention *out, att_param_builder *builder,
                                  const att_settings *settings);
 
-/* What is looked at. */
+/* The encoder states of B sources. */
 typedef struct att_memory {
-    att_node *values;       /* [B,S,N] */
-    att_node *keys;         /* [B,S,N] */
-    const int64_t *lengths; /* [B] */
-    const att_shared_source
-        *shared_source; /* which item each row looks at; NULL: row b at item b */
+    att_node *values;                         /* [B,S,N] */
+    att_node *keys;                           /* [B,S,N] */
+    const int64_t *lengths;                   /* [B] */
+    const att_rows_by_source *rows_by_source; /* the source of each row; NULL: row b has source b */
 } att_memory;
 
-/* The keys for values. */
+/* Keys from values; to be computed once per source. */
 att_node *att_decoder_attention_keys(const att_decoder_attention *attention, att_tape *tape,
                                      att_node *values);
 
-/* What a look gives and takes along. */
 typedef struct att_decoder_attention_step {
     bool want_weights;
-    att_node *coverage; /* in, out: [rows,S] weights so far; coverage alone, NULL: none */
+    att_node *coverage; /* in, out: [rows,S] sum of the weights so far; NULL: none yet */
     att_node *context;  /* out: [rows,T,N] */
-    att_node
-        *weights; /* out: [rows,T,S], with a gradient where they are taught; NULL if unwanted */
+    att_node *weights;  /* out: [rows,T,S], NULL unless wanted; with a gradient under guided
+                           alignment */
 } att_decoder_attention_step;
 
-/* Looks with queries [rows,T,N], one after the other. Rows that share a memory have one each. */
+/* Attends with queries [rows,T,N]. T must be 1 where memory->rows_by_source is given. */
 void att_decoder_attention_run(const att_decoder_attention *attention, att_tape *tape,
                                const att_memory *memory, att_node *query,
                                att_decoder_attention_step *step);

@@ -1,14 +1,15 @@
-/* Tokens as vectors; see embedding.h. */
+/* Token embeddings: parameters, positions, dropout by token. */
 #include "nn/embedding.h"
 
 #include "base/error.h"
+#include "base/minmax.h"
 
 #include <math.h>
 
-/* Rows of deviation 1 set tokens well apart. Convolutions take the largest of what they see: there
- * a word that was hardly met in training, and is still where it started, must not stand out. A
- * table that is the output layer too has to keep scores of about 1 instead. */
-static float init_std(const att_settings *settings)
+/* Standard deviation of the initial rows. With 1, tokens are well apart. A CNN classifier takes
+ * maxima, so a word that is rare in training and still has its initial vector must not dominate:
+ * 0.3. A table that is also the output layer has to yield logits of about 1. */
+static float initial_deviation(const att_settings *settings)
 {
     if (settings->architecture == ATT_ARCHITECTURE_CNN)
         return 0.3f;
@@ -16,35 +17,37 @@ static float init_std(const att_settings *settings)
 }
 
 void att_embedding_add_params(att_embedding *embedding, att_param_builder *builder,
-                              int64_t vocabulary, float spread, const char *prefix)
+                              int64_t vocabulary, float init_std, const char *prefix)
 {
-    int64_t embed = embedding->embedding_size;
-    bool beside = embedding->positions != ATT_POSITIONS_NONE &&
-                  embedding->positions != ATT_POSITIONS_ROTARY &&
-                  embedding->join == ATT_POSITIONS_CONCAT;
-    embedding->output_size = beside ? 2 * embed : embed;
+    int64_t size = embedding->embedding_size;
+    bool concatenated = embedding->positions != ATT_POSITIONS_NONE &&
+                        embedding->positions != ATT_POSITIONS_ROTARY &&
+                        embedding->join == ATT_POSITIONS_CONCAT;
+    embedding->output_size = concatenated ? 2 * size : size;
     if (embedding->table == ATT_NO_PARAM)
-        embedding->table = att_build_embedding(builder, vocabulary, embed, spread, prefix, "embed");
+        embedding->table =
+            att_build_embedding(builder, vocabulary, size, init_std, prefix, "embed");
     embedding->position_table = ATT_NO_PARAM;
     if (embedding->positions == ATT_POSITIONS_LEARNED)
-        embedding->position_table = att_build_embedding(builder, embedding->max_positions, embed,
-                                                        spread, prefix, "positions");
+        embedding->position_table = att_build_embedding(builder, embedding->max_positions, size,
+                                                        init_std, prefix, "positions");
 }
 
 att_status att_embedding_check(const att_settings *settings, att_error *err)
 {
     if (settings->positions == ATT_POSITIONS_ROTARY)
-        return att_fail(err, ATT_BAD_INPUT, NULL,
-                        "positions rotary turns queries and keys: it needs family transformer");
+        return att_fail(
+            err, ATT_BAD_INPUT, NULL,
+            "positions rotary needs architecture transformer, because it rotates queries and keys");
     if (settings->positions == ATT_POSITIONS_LEARNED && settings->max_length < 1)
         return att_fail(err, ATT_BAD_INPUT, NULL,
-                        "positions learned needs a max-length: so many positions are learned");
+                        "positions learned needs a max-length: the number of positions to learn");
     return ATT_OK;
 }
 
 void att_embedding_build(att_embedding *out, att_param_builder *builder,
                          const att_settings *settings, int64_t vocabulary, const char *prefix,
-                         uint64_t drop_place)
+                         uint64_t dropout_id)
 {
     *out = (att_embedding){
         .table = ATT_NO_PARAM,
@@ -54,12 +57,12 @@ void att_embedding_build(att_embedding *out, att_param_builder *builder,
         .max_positions = settings->max_length,
         .scale = 1,
         .dropout = (float)settings->dropout,
-        .dropout_id = drop_place,
+        .dropout_id = dropout_id,
     };
-    att_embedding_add_params(out, builder, vocabulary, init_std(settings), prefix);
+    att_embedding_add_params(out, builder, vocabulary, initial_deviation(settings), prefix);
 }
 
-/* The vectors of positions, [count,E]. */
+/* The vectors of positions first, first+1, …, [count,E]. */
 static att_node *position_rows(const att_embedding *embedding, att_tape *tape, int64_t first,
                                int64_t count)
 {
@@ -69,8 +72,7 @@ static att_node *position_rows(const att_embedding *embedding, att_tape *tape, i
     if (!ids)
         return NULL;
     for (int64_t i = 0; i < count; i++) {
-        int64_t place = first + i;
-        ids[i] = (int32_t)(place < embedding->max_positions ? place : embedding->max_positions - 1);
+        ids[i] = (int32_t)att_min_i64(first + i, embedding->max_positions - 1);
     }
     att_node *rows =
         att_embedding_lookup(tape, att_tape_param(tape, embedding->position_table), 1, count, ids);
@@ -89,11 +91,11 @@ static att_node *add_positions(const att_embedding *embedding, att_tape *tape, a
     return att_concat(tape, (att_node *[]){ x, att_add(tape, zeros, rows) }, 2);
 }
 
-/* While learning, a row of the batch has one of DROP_GROUPS tables, each with its own columns
- * dropped. */
+/* In training, row r of a batch uses copy r mod DROPOUT_GROUPS of the table; each copy has its own
+ * dropout. */
 enum { DROPOUT_GROUPS = 8 };
 
-/* Which row of all tables, one below the other, each token is. */
+/* The row of each token in the stacked copies of the table. */
 static int32_t *dropout_group_ids(att_tape *tape, int64_t vocabulary, int64_t rows, int64_t columns,
                                   const int32_t *ids)
 {
@@ -105,7 +107,7 @@ static int32_t *dropout_group_ids(att_tape *tape, int64_t vocabulary, int64_t ro
     return out;
 }
 
-/* All tables, [DROP_GROUPS V,E]. */
+/* All copies, stacked, with dropout: [DROPOUT_GROUPS V,E]. */
 static att_node *dropout_group_tables(const att_embedding *embedding, att_tape *tape,
                                       att_node *table)
 {
@@ -120,11 +122,11 @@ static att_node *dropout_group_tables(const att_embedding *embedding, att_tape *
     return att_dropout(tape, tables, embedding->dropout, embedding->dropout_id);
 }
 
-/* Dropout takes the same columns from a token wherever in a row of the batch it stands (Gal and
- * Ghahramani 2016), and does so alike in every DROP_GROUPS-th row. So there are only so many
- * different vectors, and a recurrent layer multiplies those instead of every token
- * (tape/rnn_input_table.c). Where there are fewer tokens than such vectors, the tokens' own are
- * dropped: the same bits. */
+/* Dropout removes the same columns of a token wherever it occurs in a row of the batch (Gal and
+ * Ghahramani 2016), and the same in every DROPOUT_GROUPS-th row. So there are at most
+ * DROPOUT_GROUPS V different vectors, and an RNN layer multiplies those instead of every token
+ * (tape/rnn_input_table.c). Where the batch has fewer tokens than that, dropout is applied to the
+ * tokens' vectors, with the same bits. */
 static att_node *token_rows(const att_embedding *embedding, att_tape *tape, int64_t rows,
                             int64_t columns, const int32_t *ids)
 {
@@ -132,14 +134,14 @@ static att_node *token_rows(const att_embedding *embedding, att_tape *tape, int6
     if (!table || embedding->dropout == 0 || !att_tape_is_training(tape))
         return att_embedding_lookup(tape, table, rows, columns, ids);
     int64_t vocabulary = table->shape[0];
-    const int32_t *which = dropout_group_ids(tape, vocabulary, rows, columns, ids);
-    if (!which)
+    const int32_t *group_ids = dropout_group_ids(tape, vocabulary, rows, columns, ids);
+    if (!group_ids)
         return NULL;
     if (DROPOUT_GROUPS * vocabulary <= rows * columns)
         return att_embedding_lookup(tape, dropout_group_tables(embedding, tape, table), rows,
-                                    columns, which);
+                                    columns, group_ids);
     return att_dropout_grouped(tape, att_embedding_lookup(tape, table, rows, columns, ids),
-                               embedding->dropout, embedding->dropout_id, which);
+                               embedding->dropout, embedding->dropout_id, group_ids);
 }
 
 att_node *att_embedding_run(const att_embedding *embedding, att_tape *tape, int64_t rows,
@@ -149,7 +151,7 @@ att_node *att_embedding_run(const att_embedding *embedding, att_tape *tape, int6
     return add_positions(embedding, tape, x, first);
 }
 
-/* The vectors of positions one by one, [1,count,E]. Sinusoids are worked out once for each. */
+/* The vectors of the given positions, [1,count,E]. Sinusoids are computed once per position. */
 static att_node *position_rows_at(const att_embedding *embedding, att_tape *tape, int64_t count,
                                   const int32_t *positions)
 {
@@ -158,16 +160,16 @@ static att_node *position_rows_at(const att_embedding *embedding, att_tape *tape
     if (!ids)
         return NULL;
     for (int64_t i = 0; i < count; i++) {
-        first = positions[i] < first ? positions[i] : first;
-        last = positions[i] > last ? positions[i] : last;
+        first = (int32_t)att_min_i64(first, positions[i]);
+        last = (int32_t)att_max_i64(last, positions[i]);
     }
-    bool waves = embedding->positions == ATT_POSITIONS_SINUSOIDAL;
-    int32_t known = (int32_t)embedding->max_positions - 1;
+    bool sinusoidal = embedding->positions == ATT_POSITIONS_SINUSOIDAL;
     for (int64_t i = 0; i < count; i++)
-        ids[i] = waves ? positions[i] - first : positions[i] < known ? positions[i] : known;
-    att_node *table =
-        waves ? att_sinusoidal_positions(tape, first, last - first + 1, embedding->embedding_size)
-              : att_tape_param(tape, embedding->position_table);
+        ids[i] = sinusoidal ? positions[i] - first
+                            : (int32_t)att_min_i64(positions[i], embedding->max_positions - 1);
+    att_node *table = sinusoidal ? att_sinusoidal_positions(tape, first, last - first + 1,
+                                                            embedding->embedding_size)
+                                 : att_tape_param(tape, embedding->position_table);
     return att_embedding_lookup(tape, table, 1, count, ids);
 }
 
@@ -176,12 +178,13 @@ att_node *att_embedding_run_packed(const att_embedding *embedding, att_tape *tap
 {
     att_node *x = att_embedding_lookup(tape, att_tape_param(tape, embedding->table), 1, count, ids);
     if (embedding->scale != 1)
-        x = att_color_scale(tape, x, embedding->scale);
+        x = att_scale(tape, x, embedding->scale);
     if (embedding->positions == ATT_POSITIONS_SINUSOIDAL ||
         embedding->positions == ATT_POSITIONS_LEARNED) {
-        att_node *places = position_rows_at(embedding, tape, count, positions);
-        x = embedding->join == ATT_POSITIONS_ADD ? att_add(tape, x, places)
-                                                 : att_concat(tape, (att_node *[]){ x, places }, 2);
+        att_node *vectors = position_rows_at(embedding, tape, count, positions);
+        x = embedding->join == ATT_POSITIONS_ADD
+                ? att_add(tape, x, vectors)
+                : att_concat(tape, (att_node *[]){ x, vectors }, 2);
     }
     return att_dropout(tape, x, embedding->dropout, embedding->dropout_id);
 }

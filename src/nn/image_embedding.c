@@ -1,4 +1,4 @@
-/* Pictures seen; see eye.h. */
+/* Image embedding: its parameters and its run on a tape. */
 #include "nn/image_embedding.h"
 
 #include "base/error.h"
@@ -9,8 +9,8 @@
 
 enum { KERNEL = 3, POOL = 2 };
 
-/* Each convolution is followed by the maximum of two cells by two, and the next has twice the
- * channels. Gives the channels of the last. */
+/* Each convolution is followed by 2 x 2 max pooling, and the next has twice the channels. Returns
+ * the channels of the last one. */
 static int64_t build_conv_layers(att_image_embedding *embedding, att_param_builder *builder,
                                  int64_t channels)
 {
@@ -42,14 +42,14 @@ static bool check_size(const att_image_embedding *embedding, att_param_builder *
         return true;
     builder->status =
         att_fail(builder->err, ATT_BAD_INPUT, NULL,
-                 "pictures of %lld × %lld cells of %lld numbers are too small for %d convolutions",
+                 "images of %lld × %lld cells with %lld channels are too small for %d convolutions",
                  (long long)embedding->in_rows, (long long)embedding->in_columns,
                  (long long)embedding->channels, embedding->conv_layers);
     return false;
 }
 
 void att_image_embedding_build(att_image_embedding *out, att_param_builder *builder,
-                               const att_settings *settings, uint64_t drop_place)
+                               const att_settings *settings, uint64_t dropout_id)
 {
     enum { NO = ATT_NO_PARAM };
     *out = (att_image_embedding){ .in_rows = settings->image_rows,
@@ -64,7 +64,7 @@ void att_image_embedding_build(att_image_embedding *out, att_param_builder *buil
                                   .row_positions = NO,
                                   .column_positions = NO,
                                   .dropout = (float)settings->dropout,
-                                  .dropout_id = drop_place };
+                                  .dropout_id = dropout_id };
     if (!check_size(out, builder))
         return;
     int64_t channels = build_conv_layers(out, builder, settings->conv_channels);
@@ -74,11 +74,11 @@ void att_image_embedding_build(att_image_embedding *out, att_param_builder *buil
     out->projection_bias = att_build_zeros(builder, out->hidden_size, PREFIX, "project_bias");
     if (!settings->image_positions)
         return;
-    const float spread = 0.5f; /* as large as what is seen: where it stands tells as much */
+    const float init_std = 0.5f; /* about the size of the projected cells */
     out->row_positions =
-        att_build_embedding(builder, out->rows, out->hidden_size, spread, PREFIX, "rows");
+        att_build_embedding(builder, out->rows, out->hidden_size, init_std, PREFIX, "rows");
     out->column_positions =
-        att_build_embedding(builder, out->columns, out->hidden_size, spread, PREFIX, "columns");
+        att_build_embedding(builder, out->columns, out->hidden_size, init_std, PREFIX, "columns");
 }
 
 int64_t att_image_embedding_cell_count(const att_image_embedding *embedding)
@@ -101,7 +101,7 @@ static att_node *run_conv_layers(const att_image_embedding *embedding, att_tape 
     return x;
 }
 
-/* A vector for every cell, the sum of that of its row and that of its column: [cells,N]. */
+/* Position vectors of the cells, row vector plus column vector: [cells,N]. */
 static att_node *cell_positions(const att_image_embedding *embedding, att_tape *tape)
 {
     int64_t cells = att_image_embedding_cell_count(embedding);
@@ -121,8 +121,8 @@ static att_node *cell_positions(const att_image_embedding *embedding, att_tape *
     return att_reshape(tape, sum, 2, (int64_t[]){ cells, embedding->hidden_size });
 }
 
-/* What is seen and where are bent together, so that even the mean of all cells tells which of two
- * things is on the left. */
+/* The tanh acts on content plus position, so that even the mean of all cells shows which of two
+ * objects is on the left. */
 att_node *att_image_embedding_run(const att_image_embedding *embedding, att_tape *tape,
                                   int64_t count, const float *images)
 {

@@ -1,66 +1,54 @@
-/* Attention with several heads: queries, keys and values made by matrices, the heads' results side
- * by side, multiplied by one more (Vaswani et al. 2017, 3.2.2; handouts 001 and 003).
+/* Multi-head attention (Vaswani et al. 2017, 3.2.2; handouts 001 and 003), with grouped key-value
+ * heads where kv_heads < heads: input projections, attention per head, output projection.
  *
- * Rows are tokens in use, sequences end to end: [1,N,D]. No row is spent on padding. */
+ * Sequences are packed, one after the other without padding: [1,N,D] for N tokens in all. */
 #ifndef ATT_NN_MULTIHEAD_ATTENTION_H
 #define ATT_NN_MULTIHEAD_ATTENTION_H
 
-#include "nn/param_builder.h"
-#include "tape/ops.h"
-
-/* A matrix and, where the model has biases, what is added after it. */
-typedef struct att_linear_layer {
-    int w;    /* [in,out] */
-    int bias; /* [out], or ATT_NO_PARAM */
-} att_linear_layer;
+#include "nn/linear_layer.h"
 
 typedef struct att_multihead_attention {
     int64_t heads, kv_heads; /* H, G */
-    int64_t head_size;       /* K, of one head's query, key and value */
+    int64_t head_size;       /* K, of a query, key and value of one head */
     bool scaled;             /* scores are divided by sqrt(K) */
-    bool rope;               /* queries and keys are turned by their positions */
-    float dropout;           /* of weights */
-    uint64_t dropout_id;     /* tells its draws from those of others */
-    bool is_cross;           /* keys and values come from elsewhere */
-    att_linear_layer qkv;    /* [D, (H + 2 G) K] queries, keys and values; across: queries alone */
-    att_linear_layer kv;     /* [D, 2 G K] keys and values, across */
+    bool rope;               /* queries and keys are rotated by their positions */
+    float dropout;           /* of the attention weights */
+    uint64_t dropout_id;
+    bool is_cross;           /* keys and values come from the encoder */
+    att_linear_layer qkv;    /* [D, (H + 2 G) K]; of cross attention [D, H K], queries alone */
+    att_linear_layer kv;     /* [D, 2 G K] of cross attention */
     att_linear_layer output; /* [H K, D] */
 } att_multihead_attention;
 
-/* `name` of the matrix, and with "_bias" of what is added. */
-void att_linear_layer_build(att_linear_layer *out, att_param_builder *builder, int64_t in,
-                            int64_t width, bool bias, const char *prefix, const char *name);
-att_node *att_linear_layer_run(const att_linear_layer *affine, att_tape *tape, att_node *x,
-                               att_activation activation);
-
-/* Adds the parameters of heads that say all else, for rows of width `in`, named after `prefix`. */
-void att_multihead_attention_build(att_multihead_attention *heads, att_param_builder *builder,
+/* Adds the parameters, named after `prefix`, of an attention whose other members are set, for rows
+ * of width `in`. */
+void att_multihead_attention_build(att_multihead_attention *attention, att_param_builder *builder,
                                    int64_t in, bool biases, const char *prefix);
 
-/* Queries, keys and values of rows x, side by side; across: their queries. */
-att_node *att_multihead_attention_qkv(const att_multihead_attention *heads, att_tape *tape,
+/* Queries, keys and values of rows x side by side, rotated by their positions with RoPE; of cross
+ * attention, the queries alone. */
+att_node *att_multihead_attention_qkv(const att_multihead_attention *attention, att_tape *tape,
                                       att_node *x, const int32_t *positions);
 
-/* Across: keys and values, [1,S,2 G K]. */
-att_node *att_multihead_attention_kv(const att_multihead_attention *heads, att_tape *tape,
+/* Cross attention: keys and values of the encoder states `memory`, [1,S,2 G K]. */
+att_node *att_multihead_attention_kv(const att_multihead_attention *attention, att_tape *tape,
                                      att_node *memory);
 
-/* Which queries see which keys: sequences end to end, each seeing its own. */
+/* Packed sequences: the queries of a sequence attend to the keys of the same sequence. */
 typedef struct att_sequence_offsets {
     int64_t sequences;
     const int64_t *query_offsets, *key_offsets; /* [sequences + 1] */
     bool causal;
 } att_sequence_offsets;
 
-/* The heads' results side by side, [1,N,H K]: an att_attention_op() node. `into` as
- * att_multihead_attention_qkv() gave it; `keys` is NULL where it has keys and values too, else
- * [1,S,2 G K]. */
-att_node *att_multihead_attention_run(const att_multihead_attention *heads, att_tape *tape,
-                                      att_node *into, att_node *keys,
-                                      const att_sequence_offsets *sight);
+/* The outputs of the heads side by side, [1,N,H K]: an att_attention_op() node. `qkv` is the result
+ * of att_multihead_attention_qkv(); `kv` is NULL in self attention, else [1,S,2 G K]. */
+att_node *att_multihead_attention_run(const att_multihead_attention *attention, att_tape *tape,
+                                      att_node *qkv, att_node *kv,
+                                      const att_sequence_offsets *sequences);
 
-/* The last matrix. */
-att_node *att_multihead_attention_output(const att_multihead_attention *heads, att_tape *tape,
-                                         att_node *results);
+/* The output projection. */
+att_node *att_multihead_attention_output(const att_multihead_attention *attention, att_tape *tape,
+                                         att_node *heads_output);
 
 #endif

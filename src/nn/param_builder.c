@@ -1,4 +1,4 @@
-/* Parameters of layers; see build.h. */
+/* Adding the parameters of layers, by kind. */
 #include "nn/param_builder.h"
 
 #include "base/error.h"
@@ -6,8 +6,7 @@
 #include <math.h>
 #include <stdio.h>
 
-/* The longest name; those that layers make are far shorter. */
-enum { NAME_SIZE = 96 };
+enum { NAME_SIZE = 96 }; /* far more than the names that layers make */
 
 int att_build_param(att_param_builder *builder, const att_param *like, const char *prefix,
                     const char *name)
@@ -29,13 +28,21 @@ int att_build_param(att_param_builder *builder, const att_param *like, const cha
     return index;
 }
 
+int att_build_matrix_packed(att_param_builder *builder, int64_t rows, int64_t columns,
+                            unsigned packing, const char *prefix, const char *name)
+{
+    const att_param like = { .rank = 2,
+                             .shape = { rows, columns },
+                             .init = ATT_INIT_GLOROT,
+                             .init_scale = 1,
+                             .packing = packing };
+    return att_build_param(builder, &like, prefix, name);
+}
+
 int att_build_matrix(att_param_builder *builder, int64_t rows, int64_t columns, const char *prefix,
                      const char *name)
 {
-    const att_param like = {
-        .rank = 2, .shape = { rows, columns }, .init = ATT_INIT_GLOROT, .init_scale = 1
-    };
-    return att_build_param(builder, &like, prefix, name);
+    return att_build_matrix_packed(builder, rows, columns, ATT_PACK_PLAIN, prefix, name);
 }
 
 int att_build_vector(att_param_builder *builder, int64_t count, const char *prefix,
@@ -54,11 +61,11 @@ int att_build_zeros(att_param_builder *builder, int64_t count, const char *prefi
     return att_build_param(builder, &like, prefix, name);
 }
 
-int att_build_embedding(att_param_builder *builder, int64_t rows, int64_t columns, float spread,
+int att_build_embedding(att_param_builder *builder, int64_t rows, int64_t columns, float init_std,
                         const char *prefix, const char *name)
 {
     const att_param like = {
-        .rank = 2, .shape = { rows, columns }, .init = ATT_INIT_NORMAL, .init_scale = spread
+        .rank = 2, .shape = { rows, columns }, .init = ATT_INIT_NORMAL, .init_scale = init_std
     };
     return att_build_param(builder, &like, prefix, name);
 }

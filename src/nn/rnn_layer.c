@@ -1,12 +1,10 @@
-/* One recurrent layer; see cell.h. */
+/* One RNN layer: its parameters and its run on a tape. */
 #include "nn/rnn_layer.h"
-
-#include "base/error.h"
 
 #include <math.h>
 
-/* A weight matrix of gates. Each gate is a matrix of its own, so that the spread goes by the width
- * of one gate and not of all. */
+/* A weight matrix of all gates. The initial range depends on the width of one gate, not of all,
+ * because each gate is a matrix of its own. */
 static int gate_matrix(att_param_builder *builder, int64_t rows, const att_rnn_layer *layer,
                        const char *prefix, const char *name)
 {
@@ -14,11 +12,12 @@ static int gate_matrix(att_param_builder *builder, int64_t rows, const att_rnn_l
                              .shape = { rows,
                                         att_rnn_cell_gates(layer->cell) * layer->hidden_size },
                              .init = ATT_INIT_UNIFORM,
-                             .init_scale = 1 / sqrtf((float)layer->hidden_size) };
+                             .init_scale = 1 / sqrtf((float)layer->hidden_size),
+                             .packing = ATT_PACK_PLAIN };
     return att_build_param(builder, &like, prefix, name);
 }
 
-/* An LSTM's forget gate starts open, so that gradients reach far back from the first step on
+/* An LSTM's forget gate starts open, so that gradients flow far back from the start of training
  * (Jozefowicz et al. 2015). */
 static int gate_bias(att_param_builder *builder, const att_rnn_layer *layer, const char *prefix,
                      const char *name)

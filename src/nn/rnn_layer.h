@@ -1,4 +1,4 @@
-/* One recurrent layer in one direction. */
+/* One RNN layer in one direction: vanilla RNN, GRU or LSTM. */
 #ifndef ATT_NN_RNN_LAYER_H
 #define ATT_NN_RNN_LAYER_H
 
@@ -8,14 +8,13 @@
 typedef struct att_rnn_layer {
     att_rnn_cell cell;
     int64_t hidden_size;    /* N */
-    int w, u, bias, bias_u; /* as in att_rnn_inputs; bias_u for the GRU alone */
+    int w, u, bias, bias_u; /* as in att_rnn_inputs; bias_u of the GRU alone */
 } att_rnn_layer;
 
 /* Adds its parameters, named after `prefix`, for inputs of width `in`. */
 void att_rnn_layer_build(att_rnn_layer *out, att_param_builder *builder, att_rnn_cell cell,
                          int64_t in, int64_t width, const char *prefix);
 
-/* Where a layer starts from and how it goes through a sequence. */
 typedef struct att_rnn_layer_input {
     att_node *initial_state; /* [B, states N], or NULL: zeros */
     const int64_t *lengths;  /* [B], or NULL */

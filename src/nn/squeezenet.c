@@ -1,4 +1,4 @@
-/* SqueezeNet; see squeezenet.h. The network is the table below. */
+/* SqueezeNet: a table of layers, from which parameters are built and the network is run. */
 #include "nn/squeezenet.h"
 
 #include "tape/ops.h"
@@ -8,13 +8,13 @@
 
 typedef enum layer_kind { LAYER_CONV2D, LAYER_MAX_POOL, LAYER_FIRE, LAYER_FEATURES } layer_kind;
 
-/* A fire module squeezes to few columns, 1 x 1, and expands these to many, half of them 1 x 1 and
- * half 3 x 3, side by side: convolutions `name`s, `name`a and `name`b. */
+/* A fire module has a 1 x 1 convolution to few channels (squeeze, `name`s), then a 1 x 1 and a 3 x
+ * 3 convolution to half of the output channels each (expand, `name`a and `name`b), concatenated. */
 typedef struct layer {
     layer_kind kind;
     const char *name;
-    int64_t out_channels; /* that it gives */
-    int64_t squeeze;      /* of a fire module */
+    int64_t out_channels;
+    int64_t squeeze; /* channels of a fire module's first convolution */
     int64_t size, stride;
 } layer;
 
@@ -31,8 +31,8 @@ typedef struct layer {
         LAYER_MAX_POOL, NULL, 0, 0, size, stride                                                   \
     }
 
-/* The published file pads the last convolution by 1, which only mixes its biases into the mean;
- * the known answers are without. */
+/* The published file pads the last convolution by 1, which only mixes its biases into the mean; the
+ * published results are without the padding. */
 static const layer layers[] = {
     CONV2D("conv1", 96, 7, 2),
     POOL(3, 2),
@@ -79,7 +79,7 @@ void att_squeezenet_build(att_param_builder *builder)
 
 /* ---------------------------------------------------------------- running */
 
-/* Where the next parameter is: they are used in the order in which they were added. */
+/* Parameters are used in the order in which they were added. */
 typedef struct param_cursor {
     att_tape *tape;
     int next;
@@ -97,12 +97,12 @@ static att_node *conv2d(param_cursor *w, att_node *x, int64_t size, int64_t stri
 static att_node *fire(param_cursor *w, att_node *x)
 {
     att_node *squeezed = conv2d(w, x, 1, 1, 0);
-    att_node *narrow = conv2d(w, squeezed, 1, 1, 0);
-    att_node *wide = conv2d(w, squeezed, 3, 1, 1);
-    return att_concat(w->tape, (att_node *const[]){ narrow, wide }, 2);
+    att_node *expand1 = conv2d(w, squeezed, 1, 1, 0);
+    att_node *expand3 = conv2d(w, squeezed, 3, 1, 1);
+    return att_concat(w->tape, (att_node *const[]){ expand1, expand3 }, 2);
 }
 
-att_node *att_squeezenet_run(att_tape *tape, att_node *x, att_squeezenet_output end)
+att_node *att_squeezenet_run(att_tape *tape, att_node *x, att_squeezenet_output output)
 {
     param_cursor w = { .tape = tape };
     for (const layer *p = layers; p < layers + LAYER_COUNT; p++) {
@@ -112,7 +112,7 @@ att_node *att_squeezenet_run(att_tape *tape, att_node *x, att_squeezenet_output 
             x = fire(&w, x);
         else if (p->kind == LAYER_MAX_POOL)
             x = att_max_pool2d(tape, x, p->size, p->stride, true);
-        else if (end == ATT_SQUEEZENET_FEATURES)
+        else if (output == ATT_SQUEEZENET_FEATURES)
             return att_avg_pool2d(tape, x, p->size, p->size);
     }
     if (!x)

@@ -1,4 +1,4 @@
-/* A layer of a Transformer; see layer.h. */
+/* A Transformer layer: its parameters, norms, residuals and the FFN. */
 #include "nn/transformer_layer.h"
 
 #include <stdio.h>
@@ -42,18 +42,17 @@ static void build_sublayer(att_sublayer *out, att_param_builder *builder,
 }
 
 static void build_attention(att_multihead_attention *out, att_param_builder *builder,
-                            const att_settings *settings, bool across, uint64_t dropout_id,
+                            const att_settings *settings, bool cross, uint64_t dropout_id,
                             const char *prefix)
 {
-    *out =
-        (att_multihead_attention){ .heads = settings->heads,
-                                   .kv_heads = settings->kv_heads,
-                                   .head_size = settings->hidden_size / settings->heads,
-                                   .scaled = settings->attention_scale,
-                                   .rope = settings->positions == ATT_POSITIONS_ROTARY && !across,
-                                   .dropout = (float)settings->attention_dropout,
-                                   .dropout_id = dropout_id,
-                                   .is_cross = across };
+    *out = (att_multihead_attention){ .heads = settings->heads,
+                                      .kv_heads = settings->kv_heads,
+                                      .head_size = settings->hidden_size / settings->heads,
+                                      .scaled = settings->attention_scale,
+                                      .rope = settings->positions == ATT_POSITIONS_ROTARY && !cross,
+                                      .dropout = (float)settings->attention_dropout,
+                                      .dropout_id = dropout_id,
+                                      .is_cross = cross };
     att_multihead_attention_build(out, builder, settings->hidden_size, settings->biases, prefix);
 }
 
@@ -63,13 +62,13 @@ static void build_ffn(att_ffn *out, att_param_builder *builder, const att_settin
     static const att_activation activations[] = { [ATT_FFN_RELU] = ATT_ACTIVATION_RELU,
                                                   [ATT_FFN_GELU] = ATT_ACTIVATION_GELU,
                                                   [ATT_FFN_SWIGLU] = ATT_ACTIVATION_NONE };
-    int64_t width = settings->hidden_size, between = settings->ffn_size;
+    int64_t width = settings->hidden_size, inner = settings->ffn_size;
     out->present = true;
     out->swiglu = settings->activation == ATT_FFN_SWIGLU;
     out->activation = activations[settings->activation];
-    att_linear_layer_build(&out->up, builder, width, out->swiglu ? 2 * between : between,
+    att_linear_layer_build(&out->up, builder, width, out->swiglu ? 2 * inner : inner,
                            settings->biases, prefix, "first");
-    att_linear_layer_build(&out->down, builder, between, width, settings->biases, prefix, "second");
+    att_linear_layer_build(&out->down, builder, inner, width, settings->biases, prefix, "second");
 }
 
 void att_transformer_layer_build(att_transformer_layer *out, att_param_builder *builder,
@@ -93,29 +92,29 @@ void att_transformer_layer_build(att_transformer_layer *out, att_param_builder *
     }
 }
 
-att_node *att_sublayer_begin(const att_sublayer *frame, att_tape *tape, att_node *x)
+att_node *att_sublayer_begin(const att_sublayer *sublayer, att_tape *tape, att_node *x)
 {
-    return att_norm_layer_run(&frame->pre_norm, tape, x);
+    return att_norm_layer_run(&sublayer->pre_norm, tape, x);
 }
 
-att_node *att_sublayer_end(const att_sublayer *frame, att_tape *tape, att_node *x, att_node *y)
+att_node *att_sublayer_end(const att_sublayer *sublayer, att_tape *tape, att_node *x, att_node *y)
 {
-    if (frame->residual)
-        y = att_residual(tape, x, y, frame->dropout, frame->dropout_id);
+    if (sublayer->residual)
+        y = att_residual(tape, x, y, sublayer->dropout, sublayer->dropout_id);
     else
-        y = att_dropout(tape, y, frame->dropout, frame->dropout_id);
-    return att_norm_layer_run(&frame->post_norm, tape, y);
+        y = att_dropout(tape, y, sublayer->dropout, sublayer->dropout_id);
+    return att_norm_layer_run(&sublayer->post_norm, tape, y);
 }
 
 att_node *att_transformer_layer_ffn(const att_transformer_layer *layer, att_tape *tape, att_node *x)
 {
-    const att_ffn *feed = &layer->ffn;
-    if (!feed->present)
+    const att_ffn *ffn = &layer->ffn;
+    if (!ffn->present)
         return x;
     att_node *inner = att_sublayer_begin(&layer->ffn_sublayer, tape, x);
-    inner = att_linear_layer_run(&feed->up, tape, inner, feed->activation);
-    if (feed->swiglu)
+    inner = att_linear_layer_run(&ffn->up, tape, inner, ffn->activation);
+    if (ffn->swiglu)
         inner = att_swiglu(tape, inner);
-    inner = att_linear_layer_run(&feed->down, tape, inner, ATT_ACTIVATION_NONE);
+    inner = att_linear_layer_run(&ffn->down, tape, inner, ATT_ACTIVATION_NONE);
     return att_sublayer_end(&layer->ffn_sublayer, tape, x, inner);
 }

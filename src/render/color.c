@@ -1,5 +1,7 @@
-/* Ramps and their terminal approximations; see colour.h. */
+/* Colormaps and their approximations in 256-color terminals. */
 #include "render/color.h"
+
+#include "base/minmax.h"
 
 static const att_rgb colormaps[][ATT_COLORMAP_ANCHORS] = {
     [ATT_COLORMAP_PAPER] = { { 0xf7, 0xfb, 0xf3 },
@@ -76,7 +78,7 @@ att_rgb att_colormap_color(att_colormap ramp, int level)
 
 bool att_rgb_is_dark(att_rgb c)
 {
-    /* Luma with the weights of ITU-R BT.601, which suit the eye on screens well enough. */
+    /* Luma with the weights of ITU-R BT.601. */
     return 299 * c.red + 587 * c.green + 114 * c.blue < 140 * 1000;
 }
 
@@ -90,7 +92,8 @@ static int distance(att_rgb c, int red, int green, int blue)
     return squared(c.red - red) + squared(c.green - green) + squared(c.blue - blue);
 }
 
-/* The terminal's 6 × 6 × 6 cube has these steps; its grey ramp has 24 from 8 in steps of 10. */
+/* The levels of the terminal's 6 × 6 × 6 color cube; its gray ramp has 24 levels from 8 in steps of
+ * 10. */
 static int cube_step(int value)
 {
     return value < 48 ? 0 : value < 115 ? 1 : (value - 35) / 40;
@@ -110,20 +113,20 @@ static int nearest_256(att_rgb c)
 
 int att_colormap_256(att_colormap ramp, int level)
 {
-    /* The nearest colours would make stripes of the screen's ramps, grey or olive; these were
-     * chosen by eye. */
+    /* The nearest colors of the screen colormaps would alternate with gray and olive; these were
+     * chosen by hand. */
     static const int screen[] = { 17, 54, 60, 61, 31, 37, 36, 42, 78, 113, 149, 185, 227 };
     static const int diverging[] = { 215, 208, 172, 130, 94, 235, 23, 24, 31, 38, 117 };
     static const struct {
-        const int *colours;
+        const int *colors;
         int steps;
     } chosen[] = {
-        [ATT_COLORMAP_SCREEN] = { screen, sizeof screen / sizeof *screen },
-        [ATT_COLORMAP_SCREEN_DIVERGING] = { diverging, sizeof diverging / sizeof *diverging },
+        [ATT_COLORMAP_SCREEN] = { screen, ATT_COUNT(screen) },
+        [ATT_COLORMAP_SCREEN_DIVERGING] = { diverging, ATT_COUNT(diverging) },
     };
     int steps = chosen[ramp].steps;
     if (steps == 0)
         return nearest_256(att_colormap_color(ramp, level));
     return chosen[ramp]
-        .colours[(level * (steps - 1) + ATT_COLOR_LEVELS / 2) / (ATT_COLOR_LEVELS - 1)];
+        .colors[(level * (steps - 1) + ATT_COLOR_LEVELS / 2) / (ATT_COLOR_LEVELS - 1)];
 }

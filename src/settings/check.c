@@ -1,50 +1,54 @@
-/* Which settings contradict each other. What was not given contradicts nothing: defaults follow
- * from what was. */
+/* att_settings_check(): settings that contradict each other. Only what the user gave is checked:
+ * defaults adapt to it (setting_defaults.c). */
 #include "settings/settings.h"
 
 #include "base/error.h"
-#include "base/string.h"
+#include "base/minmax.h"
 #include "settings/setting_specs.h"
+#include "text/pretokenizer.h"
 
 #include <string.h>
 
-/* A key that, when given, needs another to have one of certain words. */
+/* A key that, if given, needs the choice `other` to have one of certain values. */
 typedef struct requirement {
     const char *key;
     const char *other;
     const char *values; /* "adam adamw" */
-    const char *reason; /* what is true otherwise */
+    const char *reason; /* why no other value will do */
 } requirement;
 
 #define ATTENTION_MECHANISMS "dot scaled general additive concat location local coverage"
 
 static const requirement requirements[] = {
-    { "normalizer", "attention", ATTENTION_MECHANISMS, "there are no weights to normalise" },
+    { "normalizer", "attention", ATTENTION_MECHANISMS,
+      "there are no attention weights to normalize" },
     { "attention-context", "attention", "fixed " ATTENTION_MECHANISMS,
-      "there is no context to feed" },
+      "there is no attention context" },
     { "attention-window", "attention", "local", "only local attention has a window" },
     { "init-from-image", "attention", "fixed " ATTENTION_MECHANISMS,
-      "the start is all that the decoder sees" },
-    { "guided-alignment", "attention", ATTENTION_MECHANISMS, "there are no weights to teach" },
-    { "positions-join", "positions", "sinusoidal learned", "there are no positions to join" },
-    { "pool-score", "pool", "attention", "only pool attention has scores" },
-    { "pool-heads", "pool", "attention", "only pool attention has heads" },
+      "without attention the decoder always starts from the image" },
+    { "guided-alignment", "attention", ATTENTION_MECHANISMS,
+      "there are no attention weights to align" },
+    { "positions-join", "positions", "sinusoidal learned",
+      "there are no position embeddings to join" },
+    { "pool-score", "pool", "attention", "only attention pooling has a score function" },
+    { "pool-heads", "pool", "attention", "only attention pooling has heads" },
     { "momentum", "optimizer", "sgd", "only sgd has momentum" },
     { "beta1", "optimizer", "adam adamw", "only adam and adamw have it" },
     { "beta2", "optimizer", "adam adamw", "only adam and adamw have it" },
     { "rho", "optimizer", "adadelta", "only adadelta has it" },
-    { "epsilon", "optimizer", "adam adamw adadelta", "sgd divides by nothing" },
+    { "epsilon", "optimizer", "adam adamw adadelta", "sgd has no denominator" },
     { "min-learning-rate", "schedule", "cosine plateau",
-      "only cosine and plateau have a least rate" },
+      "only cosine and plateau have a minimum learning rate" },
     { "plateau-factor", "schedule", "plateau", "only plateau has it" },
     { "plateau-patience", "schedule", "plateau", "only plateau has it" },
 };
 
-/* Pairs of keys: of some both must be given, of others one at most. */
+/* Two keys of which the first needs the second, or excludes it. */
 typedef struct key_pair {
     const char *key;
     const char *other;
-    bool required; /* the first needs the second; else it excludes it */
+    bool required; /* needs it; else excludes it */
 } key_pair;
 
 static const key_pair key_pairs[] = {
@@ -56,19 +60,19 @@ static const key_pair key_pairs[] = {
     { "valid", "valid-source", false },
     { "valid-fraction", "valid", false },
     { "valid-fraction", "valid-source", false },
-    { "guided-alignment-weight", "align", true },
-    { "scheduled-sampling-start", "own", true },
+    { "guided-alignment-weight", "guided-alignment", true },
+    { "scheduled-sampling-start", "scheduled-sampling", true },
     { "valid-features", "valid", true },
 };
 
-static att_status value_of(att_string *out, const att_settings *settings, const char *key,
-                           att_error *err)
+/* The value of a setting of type ATT_SETTING_CHOICE. */
+static const char *choice_of(const att_settings *settings, const char *key)
 {
-    out->length = 0;
-    ATT_TRY(att_settings_get(out, settings, key, err));
-    return att_string_append(out, "", 0) == ATT_OK ? ATT_OK : att_fail_memory(err);
+    const att_setting_spec *spec = &att_setting_specs[att_setting_spec_find(key)];
+    return spec->info.choices[*(const int *)att_setting_spec_value(spec, settings)];
 }
 
+/* Whether `word` is one of the words, which are separated by single spaces. */
 static bool is_among(const char *word, const char *words)
 {
     size_t length = strlen(word);
@@ -82,15 +86,13 @@ static bool is_among(const char *word, const char *words)
 }
 
 static att_status check_requirement(const att_settings *settings, const requirement *row,
-                                    att_string *scratch, att_error *err)
+                                    att_error *err)
 {
-    if (!att_settings_is_given(settings, row->key))
-        return ATT_OK;
-    ATT_TRY(value_of(scratch, settings, row->other, err));
-    if (is_among(scratch->data, row->values))
+    const char *value = choice_of(settings, row->other);
+    if (!att_settings_is_given(settings, row->key) || is_among(value, row->values))
         return ATT_OK;
     return att_fail(err, ATT_BAD_INPUT, NULL, "%s contradicts %s %s: %s", row->key, row->other,
-                    scratch->data, row->reason);
+                    value, row->reason);
 }
 
 static att_status check_key_pair(const att_settings *settings, const key_pair *row, att_error *err)
@@ -99,25 +101,22 @@ static att_status check_key_pair(const att_settings *settings, const key_pair *r
         att_settings_is_given(settings, row->other) == row->required)
         return ATT_OK;
     if (row->required)
-        return att_fail(err, ATT_BAD_INPUT, NULL, "%s needs %s beside it", row->key, row->other);
-    return att_fail(err, ATT_BAD_INPUT, NULL, "%s and %s exclude each other", row->key, row->other);
+        return att_fail(err, ATT_BAD_INPUT, NULL, "%s also needs %s", row->key, row->other);
+    return att_fail(err, ATT_BAD_INPUT, NULL, "%s and %s cannot be used together", row->key,
+                    row->other);
 }
 
-static const char *value_name(const char *key, int value)
+static const char *first_architecture(unsigned architectures)
 {
-    return att_setting_specs[att_setting_spec_find(key)].info.choices[value];
+    const char *const *names = att_setting_find("architecture")->choices;
+    while (!(architectures & 1)) {
+        architectures >>= 1;
+        names++;
+    }
+    return *names;
 }
 
-/* The first family of several. */
-static int first_architecture(unsigned families)
-{
-    int family = 0;
-    while (!(families >> family & 1))
-        family++;
-    return family;
-}
-
-/* Refuses what was given for another task or another family. */
+/* Refuses settings that another task or another architecture has. */
 static att_status check_scope(const att_settings *settings, att_error *err)
 {
     for (size_t i = 0; i < att_setting_spec_count; i++) {
@@ -126,99 +125,96 @@ static att_status check_scope(const att_settings *settings, att_error *err)
             continue;
         if (!(row->scope.tasks >> settings->task & 1))
             return att_fail(err, ATT_BAD_INPUT, NULL, "%s contradicts task %s: %s", row->info.key,
-                            value_name("task", settings->task),
+                            choice_of(settings, "task"),
                             att_task_specs[settings->task].data_source);
         if (!(row->scope.architectures >> settings->architecture & 1))
-            return att_fail(
-                err, ATT_BAD_INPUT, NULL, "%s contradicts family %s: it belongs to %s",
-                row->info.key, value_name("architecture", settings->architecture),
-                value_name("architecture", first_architecture(row->scope.architectures)));
+            return att_fail(err, ATT_BAD_INPUT, NULL,
+                            "%s contradicts architecture %s: it belongs to %s", row->info.key,
+                            choice_of(settings, "architecture"),
+                            first_architecture(row->scope.architectures));
     }
     return ATT_OK;
+}
+
+static bool any_tokens_are(const att_settings *settings, att_tokenizer_kind kind)
+{
+    if (att_settings_model_type(settings) == ATT_MODEL_LM)
+        return settings->tokens == (int)kind;
+    return settings->source_tokens == (int)kind || settings->target_tokens == (int)kind;
 }
 
 static att_status check_vocabularies(const att_settings *settings, att_error *err)
 {
     if (settings->joint && settings->source_tokens != settings->target_tokens)
         return att_fail(err, ATT_BAD_INPUT, NULL,
-                        "joint needs source-tokens and target-tokens to be the same");
-    bool text = att_settings_model_type(settings) == ATT_MODEL_LM;
+                        "joint needs the same source-tokens and target-tokens");
+    bool lm = att_settings_model_type(settings) == ATT_MODEL_LM;
     if (att_settings_is_given(settings, "bpe-merges") &&
-        settings->source_tokens != ATT_TOKENIZER_BPE &&
-        settings->target_tokens != ATT_TOKENIZER_BPE && settings->tokens != ATT_TOKENIZER_BPE)
-        return att_fail(err, ATT_BAD_INPUT, NULL, "subwords needs %s to be subword",
-                        text ? "tokens" : "source-tokens or target-tokens");
-    bool bytes = text ? settings->tokens == ATT_TOKENIZER_BYTE
-                      : settings->source_tokens == ATT_TOKENIZER_BYTE ||
-                            settings->target_tokens == ATT_TOKENIZER_BYTE;
-    if (bytes && settings->lowercase)
+        !any_tokens_are(settings, ATT_TOKENIZER_BPE))
+        return att_fail(err, ATT_BAD_INPUT, NULL, "bpe-merges needs %s",
+                        lm ? "tokens bpe" : "source-tokens bpe or target-tokens bpe");
+    if (settings->lowercase && any_tokens_are(settings, ATT_TOKENIZER_BYTE))
         return att_fail(err, ATT_BAD_INPUT, NULL,
-                        "lower contradicts bytes, which have no capitals");
+                        "lowercase contradicts byte tokens: bytes have no case");
     return ATT_OK;
 }
 
-static att_status check_image(const att_settings *settings, att_error *err)
+static att_status check_architecture(const att_settings *settings, att_error *err)
 {
-    if (settings->task == ATT_TASK_CAPTION && !settings->features && !settings->resume)
-        return att_fail(err, ATT_BAD_INPUT, NULL, "task caption needs %s",
-                        att_task_specs[settings->task].required);
-    if (att_settings_is_given(settings, "channels") && settings->conv_layers == 0)
-        return att_fail(err, ATT_BAD_INPUT, NULL,
-                        "channels contradicts convolutions 0: there is nothing to have them");
-    return ATT_OK;
-}
-
-static att_status check_numbers(const att_settings *settings, att_error *err)
-{
+    bool classifies = att_settings_model_type(settings) == ATT_MODEL_CLASSIFIER;
     if (att_settings_is_given(settings, "activation") && settings->ffn_size == 0)
         return att_fail(err, ATT_BAD_INPUT, NULL,
-                        "activation contradicts feed-forward 0: there is nothing to activate");
-    if (settings->best_metric == ATT_BEST_METRIC_BLEU &&
-        att_settings_model_type(settings) == ATT_MODEL_CLASSIFIER)
+                        "activation contradicts ffn-size 0: there is no feed-forward network");
+    if (settings->best_metric == ATT_BEST_METRIC_BLEU && classifies)
         return att_fail(err, ATT_BAD_INPUT, NULL,
-                        "best-by bleu contradicts task %s: labels are no text to compare",
-                        value_name("task", settings->task));
-    if (settings->architecture == ATT_ARCHITECTURE_CNN &&
-        att_settings_model_type(settings) != ATT_MODEL_CLASSIFIER)
+                        "best-metric bleu contradicts task %s: a classifier generates no text",
+                        choice_of(settings, "task"));
+    if (settings->architecture == ATT_ARCHITECTURE_CNN && !classifies)
         return att_fail(err, ATT_BAD_INPUT, NULL,
-                        "family convolution contradicts task %s: it sorts sentences, and nothing "
-                        "else",
-                        value_name("task", settings->task));
-    if (settings->min_window > settings->max_window)
-        return att_fail(err, ATT_BAD_INPUT, NULL, "least-window %lld exceeds most-window %lld",
-                        (long long)settings->min_window, (long long)settings->max_window);
-    if (settings->min_string_length > settings->max_string_length)
-        return att_fail(err, ATT_BAD_INPUT, NULL, "least-length %lld exceeds most-length %lld",
-                        (long long)settings->min_string_length,
-                        (long long)settings->max_string_length);
-    if (settings->min_learning_rate > settings->learning_rate)
-        return att_fail(err, ATT_BAD_INPUT, NULL, "least-rate %g exceeds rate %g",
-                        settings->min_learning_rate, settings->learning_rate);
-    const char *lacks = att_task_specs[settings->task].required;
-    if (lacks && !settings->train && !settings->source && !settings->resume)
-        return att_fail(err, ATT_BAD_INPUT, NULL, "task %s needs %s",
-                        value_name("task", settings->task), lacks);
-    return check_image(settings, err);
+                        "architecture cnn contradicts task %s: it is for task classify only",
+                        choice_of(settings, "task"));
+    if (att_settings_is_given(settings, "conv-channels") && settings->conv_layers == 0)
+        return att_fail(err, ATT_BAD_INPUT, NULL,
+                        "conv-channels contradicts conv-layers 0: there are no convolution layers");
+    return ATT_OK;
 }
 
-static att_status check_dependencies(const att_settings *settings, att_string *scratch,
-                                     att_error *err)
+static att_status check_ranges(const att_settings *settings, att_error *err)
 {
-    for (size_t i = 0; i < sizeof requirements / sizeof *requirements; i++)
-        ATT_TRY(check_requirement(settings, &requirements[i], scratch, err));
-    for (size_t i = 0; i < sizeof key_pairs / sizeof *key_pairs; i++)
-        ATT_TRY(check_key_pair(settings, &key_pairs[i], err));
+    if (settings->min_window > settings->max_window)
+        return att_fail(err, ATT_BAD_INPUT, NULL, "min-window %lld exceeds max-window %lld",
+                        (long long)settings->min_window, (long long)settings->max_window);
+    if (settings->min_string_length > settings->max_string_length)
+        return att_fail(
+            err, ATT_BAD_INPUT, NULL, "min-string-length %lld exceeds max-string-length %lld",
+            (long long)settings->min_string_length, (long long)settings->max_string_length);
+    if (settings->min_learning_rate > settings->learning_rate)
+        return att_fail(err, ATT_BAD_INPUT, NULL, "min-learning-rate %g exceeds learning-rate %g",
+                        settings->min_learning_rate, settings->learning_rate);
     return ATT_OK;
+}
+
+/* A run that resumes takes the files from its checkpoint. */
+static att_status check_files(const att_settings *settings, att_error *err)
+{
+    const char *required = att_task_specs[settings->task].required;
+    bool has_text = settings->train || settings->source;
+    bool has_features = settings->task != ATT_TASK_CAPTION || settings->features;
+    if (!required || settings->resume || (has_text && has_features))
+        return ATT_OK;
+    return att_fail(err, ATT_BAD_INPUT, NULL, "task %s needs %s", choice_of(settings, "task"),
+                    required);
 }
 
 att_status att_settings_check(const att_settings *settings, att_error *err)
 {
-    att_string scratch = { 0 };
-    att_status status = check_scope(settings, err);
-    if (status == ATT_OK)
-        status = check_dependencies(settings, &scratch, err);
-    att_string_free(&scratch);
-    if (status == ATT_OK)
-        status = check_vocabularies(settings, err);
-    return status == ATT_OK ? check_numbers(settings, err) : status;
+    ATT_TRY(check_scope(settings, err));
+    for (size_t i = 0; i < ATT_COUNT(requirements); i++)
+        ATT_TRY(check_requirement(settings, &requirements[i], err));
+    for (size_t i = 0; i < ATT_COUNT(key_pairs); i++)
+        ATT_TRY(check_key_pair(settings, &key_pairs[i], err));
+    ATT_TRY(check_vocabularies(settings, err));
+    ATT_TRY(check_architecture(settings, err));
+    ATT_TRY(check_ranges(settings, err));
+    return check_files(settings, err);
 }

@@ -133,8 +133,7 @@ static att_status read_lines(config_parser *in, const char *text, size_t length)
         const char *newline = memchr(text, '\n', length);
         size_t size = newline ? (size_t)(newline - text) : length;
         if (memchr(text, '\0', size) || !att_utf8_valid(text, size))
-            return at_line(in, att_fail(in->err, ATT_BAD_INPUT, NULL,
-                                        "is not UTF-8 text, which a config file is"));
+            return at_line(in, att_fail(in->err, ATT_BAD_INPUT, NULL, "is not UTF-8 text"));
         ATT_TRY(read_line(in, text, size));
         size += newline != NULL;
         text += size;

@@ -3,6 +3,8 @@
  * know it from then on. */
 #include "settings/setting_specs.h"
 
+#include "text/pretokenizer.h"
+
 #include <stddef.h>
 
 /* Whom a row concerns: tasks and families. LINES: pairs of lines from files; ENCODER: those that
@@ -72,8 +74,6 @@
 
 static const char *const tasks[] = { "pairs",    "translate", "reverse", "copy",   "sort",
                                      "classify", "lm",        "caption", "shapes", NULL };
-static const char *const tokens[] = { "char", "word", "bpe", "byte", "space", "line", NULL };
-static const char *const text_tokens[] = { "char", "word", "bpe", "byte", NULL };
 static const char *const rnn_cells[] = { "vanilla", "gru", "lstm", NULL };
 static const char *const mechanisms[] = { "none",    "fixed",    "dot",    "scaled",
                                           "general", "additive", "concat", "location",
@@ -177,12 +177,13 @@ const att_setting_spec att_setting_specs[] = {
             "number of synthetic validation examples; none of them is in the training data"),
 
     CHOICE(
-        "tokens", "source-tokens", source_tokens, TSV_FILES, "char", tokens, "HOW",
+        "tokens", "source-tokens", source_tokens, TSV_FILES, "char", att_tokenizer_kind_names,
+        "HOW",
         "tokenization of the source: characters, words, BPE, bytes, whitespace-separated, or the "
         "whole line"),
-    CHOICE("tokens", "target-tokens", target_tokens, TARGET_TOKENS, "char", tokens, "HOW",
-           "tokenization of the target, as --source-tokens"),
-    CHOICE("tokens", "tokens", tokens, LM, "char", text_tokens, "HOW",
+    CHOICE("tokens", "target-tokens", target_tokens, TARGET_TOKENS, "char",
+           att_tokenizer_kind_names, "HOW", "tokenization of the target, as --source-tokens"),
+    CHOICE("tokens", "tokens", tokens, LM, "char", att_document_tokenizer_names, "HOW",
            "tokenization of the text: characters, words, BPE or bytes"),
     INTEGER("tokens", "bpe-merges", bpe_merges, FROM_FILES, "8000", 0, 1e6, "N",
             "number of BPE merges to learn; characters and bytes are added to the vocabulary"),

@@ -12,7 +12,7 @@
 typedef struct att_task_spec {
     att_model_type model_type;
     const char *data_source; /* why a setting of other tasks means nothing to it */
-    const char *required; /* what it cannot do without: "--train: a text file"; or NULL */
+    const char *required;    /* what it cannot do without: "--train: a text file"; or NULL */
 } att_task_spec;
 
 extern const att_task_spec att_task_specs[ATT_TASK_COUNT];
@@ -70,8 +70,9 @@ extern const size_t att_conditional_default_count;
 /* The place of a key in the table, or -1. */
 int att_setting_spec_find(const char *key);
 
-/* A row's member. */
+/* The member of *settings that a row describes, to be written or read. */
 void *att_setting_spec_member(const att_setting_spec *row, att_settings *settings);
+const void *att_setting_spec_value(const att_setting_spec *row, const att_settings *settings);
 
 /* Reads `value` into the row's member; a text is copied. What the row does not take is
  * ATT_BAD_INPUT, in a message that begins with the key. */

@@ -24,7 +24,7 @@ void *att_setting_spec_member(const att_setting_spec *row, att_settings *setting
     return (char *)settings + row->offset;
 }
 
-static const void *member_of(const att_setting_spec *row, const att_settings *settings)
+const void *att_setting_spec_value(const att_setting_spec *row, const att_settings *settings)
 {
     return (const char *)settings + row->offset;
 }
@@ -174,5 +174,5 @@ att_status att_setting_spec_set(const att_setting_spec *row, att_settings *setti
 att_status att_setting_spec_write(att_string *out, const att_setting_spec *row,
                                   const att_settings *settings)
 {
-    return value_types[row->info.type].write(out, row, member_of(row, settings));
+    return value_types[row->info.type].write(out, row, att_setting_spec_value(row, settings));
 }

@@ -59,8 +59,8 @@ static void set_default(att_settings *settings, const att_setting_spec *row, con
 static bool has_value(const att_settings *settings, const char *key, const char *word)
 {
     const att_setting_spec *row = &att_setting_specs[att_setting_spec_find(key)];
-    return strcmp(row->info.choices[*(int *)att_setting_spec_member(row, (att_settings *)settings)],
-                  word) == 0;
+    return strcmp(row->info.choices[*(const int *)att_setting_spec_value(row, settings)], word) ==
+           0;
 }
 
 static bool copies_other_default(const att_setting_spec *row)

@@ -23,16 +23,6 @@ typedef enum att_task {
 
 enum { ATT_TASK_COUNT = ATT_TASK_SHAPES + 1 };
 
-/* Those that a text may be split into come first: they keep its spaces and ends of lines. */
-typedef enum att_tokenizer_kind {
-    ATT_TOKENIZER_CHAR, /* grapheme clusters */
-    ATT_TOKENIZER_WORD, /* words and punctuation marks */
-    ATT_TOKENIZER_BPE,  /* parts of words, learned */
-    ATT_TOKENIZER_BYTE,
-    ATT_TOKENIZER_SPACE, /* whatever stands between spaces */
-    ATT_TOKENIZER_LINE,  /* all of a line, as where it is a label */
-} att_tokenizer_kind;
-
 /* The columns of att_architectures; its rows are kinds. */
 typedef enum att_architecture_kind {
     ATT_ARCHITECTURE_RNN,

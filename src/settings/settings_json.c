@@ -1,144 +1,111 @@
-/* Settings in the metadata of a model: a JSON object with every key. */
+/* Settings as JSON, for the metadata of a model: an object with a member for every key. */
 #include "settings/settings.h"
 
 #include "base/error.h"
+#include "base/json.h"
 #include "base/number.h"
 #include "base/quote.h"
-#include "base/string.h"
 #include "settings/setting_specs.h"
 
+#include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 
-#ifdef ATT_HAVE_JANSSON
-#include <jansson.h>
+/* ---- writing */
 
 static bool is_saved(const att_setting_spec *row)
 {
     return strcmp(row->info.group, ATT_GROUP_OUTPUT) != 0;
 }
 
-/* ---- writing. Numbers go out as users write them: the fewest digits that read back the same. */
-
-static att_status write_string(att_string *out, const char *text)
-{
-    json_t *string = text ? json_string(text) : json_null();
-    bool good =
-        string && json_dump_callback(string, att_string_write_callback, out, JSON_ENCODE_ANY) == 0;
-    json_decref(string);
-    return good ? ATT_OK : ATT_NO_MEMORY;
-}
-
-static att_status write_value(att_string *out, const att_setting_spec *row,
-                              const att_settings *settings)
+static void put_setting(att_json_writer *out, const att_setting_spec *row,
+                        const att_settings *settings)
 {
     const void *member = (const char *)settings + row->offset;
+    const char *key = row->info.key;
     switch (row->info.type) {
-    case ATT_SETTING_FLAG:
-        return att_string_puts(out, *(const bool *)member ? "true" : "false");
+    case ATT_SETTING_INTEGER:
+        att_json_put_integer(out, key, *(const int64_t *)member);
+        break;
+    case ATT_SETTING_REAL:
+        att_json_put_number(out, key, *(const double *)member);
+        break;
     case ATT_SETTING_CHOICE:
-        return write_string(out, row->info.choices[*(const int *)member]);
+        att_json_put_string(out, key, row->info.choices[*(const int *)member]);
+        break;
     case ATT_SETTING_TEXT:
-        return write_string(out, *(const char *const *)member);
-    default:
-        return att_setting_spec_write(out, row, settings);
+        att_json_put_string(out, key, *(const char *const *)member);
+        break;
+    case ATT_SETTING_FLAG:
+        att_json_put_bool(out, key, *(const bool *)member);
+        break;
     }
-}
-
-static att_status write_settings(att_string *out, const att_settings *settings)
-{
-    const char *before = "{";
-    for (size_t i = 0; i < att_setting_spec_count; i++) {
-        if (!is_saved(&att_setting_specs[i]))
-            continue;
-        ATT_TRY(att_string_printf(out, "%s\"%s\":", before, att_setting_specs[i].info.key));
-        ATT_TRY(write_value(out, &att_setting_specs[i], settings));
-        before = ",";
-    }
-    return att_string_puts(out, "}");
 }
 
 att_status att_settings_to_json(att_string *out, const att_settings *settings, att_error *err)
 {
-    size_t before = out->length;
-    if (write_settings(out, settings) == ATT_OK)
-        return ATT_OK;
-    out->length = before;
-    return att_fail_memory(err);
+    att_json_writer json = att_json_begin(out, ATT_JSON_EXACT);
+    att_json_begin_object(&json, NULL);
+    for (size_t i = 0; i < att_setting_spec_count; i++)
+        if (is_saved(&att_setting_specs[i]))
+            put_setting(&json, &att_setting_specs[i], settings);
+    att_json_end(&json);
+    return att_json_finish(&json, "the settings", err);
 }
 
 /* ---- reading */
 
-/* The value as a user would write it; NULL for one that no setting can have. */
-static const char *format_value(const json_t *value, char room[ATT_DOUBLE_STRING_SIZE])
+/* Formats a scalar as a user would write it in a config file; NULL for arrays and objects. */
+static const char *format_value(char room[ATT_DOUBLE_STRING_SIZE], const att_json *value)
 {
-    if (json_is_string(value))
-        return json_string_value(value);
-    if (json_is_boolean(value))
-        return json_is_true(value) ? "yes" : "no";
-    if (json_is_real(value))
-        return att_double_format(room, json_real_value(value));
-    if (!json_is_integer(value))
+    switch (value->type) {
+    case ATT_JSON_STRING:
+        return value->string;
+    case ATT_JSON_BOOL:
+        return value->boolean ? "yes" : "no";
+    case ATT_JSON_INTEGER:
+        snprintf(room, ATT_DOUBLE_STRING_SIZE, "%" PRId64, value->integer);
+        return room;
+    case ATT_JSON_NUMBER:
+        return att_double_format(room, value->number);
+    default:
         return NULL;
-    snprintf(room, ATT_DOUBLE_STRING_SIZE, "%lld", (long long)json_integer_value(value));
-    return room;
+    }
 }
 
-static att_status set_from_json(att_settings *settings, const char *key, const json_t *value,
-                                const char *name, att_error *err)
+static att_status set_from_json(att_settings *settings, const att_json *value, att_error *err)
 {
     char room[ATT_DOUBLE_STRING_SIZE], quoted[ATT_QUOTED_SIZE];
-    if (json_is_null(value))
+    if (value->type == ATT_JSON_NULL) /* a setting that has no value */
         return ATT_OK;
-    const char *written = format_value(value, room);
-    if (!written)
-        return att_fail(err, ATT_BAD_INPUT, name, "the setting '%s' is no plain value",
-                        att_quote(quoted, key, strlen(key)));
-    att_error inner = { 0 };
-    att_status status = att_settings_set_deferred(settings, key, written, ATT_FROM_MODEL, &inner);
+    const char *text = format_value(room, value);
+    if (!text)
+        return att_fail(err, ATT_BAD_INPUT, NULL,
+                        "expected a string, a number, true or false for "
+                        "'%s', found an %s",
+                        att_quote(quoted, value->key, strlen(value->key)),
+                        value->type == ATT_JSON_ARRAY ? "array" : "object");
+    return att_settings_set_deferred(settings, value->key, text, ATT_FROM_MODEL, err);
+}
+
+static att_status set_all_from_json(att_settings *settings, const att_json *root, const char *name,
+                                    att_error *err)
+{
+    ATT_TRY(att_json_expect(root, ATT_JSON_OBJECT, name, err));
+    for (size_t i = 0; i < root->count; i++)
+        ATT_TRY(set_from_json(settings, &root->items[i], err));
+    return ATT_OK;
+}
+
+att_status att_settings_from_json(att_settings *settings, const char *json, const char *name,
+                                  att_error *err)
+{
+    att_json_doc doc;
+    att_error cause = { 0 };
+    att_status status = att_json_read(&doc, json, strlen(json), name, NULL, &cause);
     if (status == ATT_OK)
-        return ATT_OK;
-    return att_fail(err, status, name, "%s", inner.message);
-}
-
-att_status att_settings_from_json(att_settings *settings, const char *json, const char *name,
-                                  att_error *err)
-{
-    json_error_t why;
-    json_t *root = json_loads(json, JSON_REJECT_DUPLICATES, &why);
-    if (!json_is_object(root)) {
-        json_decref(root);
-        return att_fail(err, ATT_BAD_INPUT, name, "its settings are no JSON object");
-    }
-    att_status status = ATT_OK;
-    const char *key;
-    json_t *value;
-    json_object_foreach(root, key, value)
-    {
-        status = set_from_json(settings, key, value, name, err);
-        if (status != ATT_OK)
-            break;
-    }
-    json_decref(root);
+        status = set_all_from_json(settings, doc.root, name, &cause);
+    att_json_free(&doc);
     att_settings_apply_defaults(settings);
-    return status;
+    return status == ATT_OK ? ATT_OK : att_json_fail_in(err, &cause, "the settings", name);
 }
-
-#else
-
-att_status att_settings_to_json(att_string *out, const att_settings *settings, att_error *err)
-{
-    (void)out;
-    (void)settings;
-    return att_fail(err, ATT_UNSUPPORTED, NULL, "this build cannot write models: it lacks jansson");
-}
-
-att_status att_settings_from_json(att_settings *settings, const char *json, const char *name,
-                                  att_error *err)
-{
-    (void)settings;
-    (void)json;
-    return att_fail(err, ATT_UNSUPPORTED, name, "this build cannot read models: it lacks jansson");
-}
-
-#endif

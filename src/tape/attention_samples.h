@@ -1,4 +1,4 @@
-/* The settings of the attention operation, and the cases it is checked on (op_attend.c). */
+/* Options of the attention operation and the samples of its gradient check (op_attention.c). */
 #ifndef ATT_TAPE_ATTENTION_SAMPLES_H
 #define ATT_TAPE_ATTENTION_SAMPLES_H
 
@@ -8,15 +8,15 @@
 typedef struct attention_op {
     att_attention_options options;
     int64_t heads, kv_heads;
-    att_column_range columns[3]; /* of query, key and value */
+    att_column_range columns[3]; /* query, key, value */
 } attention_op;
 
-enum { ATTENTION_SAMPLE_MAX_KEYS = 20 }; /* most keys of a sample without values */
+enum { ATTENTION_SAMPLE_MAX_KEYS = 20 }; /* of a sample without values */
 
 static const int64_t some_keys[] = { 3, 0 }, some_queries[] = { 1, 2 };
 static const int64_t two_sequences[] = { 0, 2, 5 };
 
-/* B = 2, T = 2 or as given, S = 4; query, key, value, then w, u, b, v and the bias. */
+/* B = 2, T = 2 and S = 4 where not stated. Inputs: query, key, value, w, u, b, v, bias. */
 #define NONE                                                                                       \
     {                                                                                              \
         ATT_NOT_GIVEN,                                                                             \
@@ -82,13 +82,13 @@ static const att_op_sample attention_samples[] = {
       OPTIONS(.score = ATT_SCORE_ADDITIVE, .key_lengths = some_keys),
       0,
       0 },
-    { "additive, projected already",
+    { "additive, query and keys already projected",
       8,
       { QUERY, KEY, VALUE, NONE, NONE, { 1, { 4 } }, { 1, { 4 } }, NONE },
       OPTIONS(.score = ATT_SCORE_ADDITIVE, .key_lengths = some_keys),
       0,
       0 },
-    { "additive, keys projected already",
+    { "additive, keys already projected",
       8,
       { QUERY, { 3, { 2, 4, 6 } }, VALUE, { 2, { 6, 4 } }, NONE, NONE, { 1, { 6 } }, NONE },
       OPTIONS(.score = ATT_SCORE_ADDITIVE),
@@ -101,7 +101,7 @@ static const att_op_sample attention_samples[] = {
       0,
       0 },
     { "gaussian", 8, PLAIN, OPTIONS(.score = ATT_SCORE_GAUSSIAN), 0, 0 },
-    { "gaussian over its sum", 8, PLAIN,
+    { "gaussian, divided by the sum", 8, PLAIN,
       OPTIONS(.score = ATT_SCORE_GAUSSIAN, .normalizer = ATT_NORMALIZE_SUM), 0, 0 },
     { "cosine", 8, PLAIN, OPTIONS(.score = ATT_SCORE_COSINE, .scale = 3), 0, 0 },
     { "location",
@@ -111,7 +111,7 @@ static const att_op_sample attention_samples[] = {
       0,
       0 },
 
-    /* normalisers */
+    /* normalizers */
     { "mean", 8, PLAIN, OPTIONS(.normalizer = ATT_NORMALIZE_MEAN, .key_lengths = some_keys), 0, 0 },
     { "sparsemax", 8, PLAIN, OPTIONS(.normalizer = ATT_NORMALIZE_SPARSEMAX), 0, 0 },
     { "entmax", 8, PLAIN, OPTIONS(.normalizer = ATT_NORMALIZE_ENTMAX15), 0, 0 },
@@ -134,14 +134,14 @@ static const att_op_sample attention_samples[] = {
       0,
       0 },
 
-    /* heads, biases, the rest */
+    /* heads, biases and others */
     { "grouped heads, lengths",
       8,
       { { 3, { 2, 3, 8 } }, { 3, { 2, 4, 4 } }, { 3, { 2, 4, 6 } }, NONE, NONE, NONE, NONE, NONE },
       HEADS(4, 2, .score = ATT_SCORE_SCALED, .key_lengths = some_keys),
       0,
       0 },
-    { "some columns of each, two sequences end to end",
+    { "column ranges, two packed sequences",
       8,
       { { 3, { 1, 5, 9 } }, { 3, { 1, 5, 7 } }, { 3, { 1, 5, 8 } }, NONE, NONE, NONE, NONE, NONE },
       (&(const attention_op){ .options = { .score = ATT_SCORE_SCALED,
@@ -167,7 +167,7 @@ static const att_op_sample attention_samples[] = {
       HEADS(2, 2, .score = ATT_SCORE_SCALED),
       0,
       0 },
-    { "bias of its own",
+    { "full bias",
       8,
       { { 3, { 2, 2, 4 } },
         KEY,
@@ -180,7 +180,7 @@ static const att_op_sample attention_samples[] = {
       HEADS(2, 2, .score = ATT_SCORE_DOT),
       0,
       0 },
-    { "shared bias",
+    { "broadcast bias",
       8,
       { QUERY, KEY, VALUE, NONE, NONE, NONE, NONE, { 4, { 1, 1, 1, 4 } } },
       OPTIONS(.key_lengths = some_keys),
@@ -188,13 +188,13 @@ static const att_op_sample attention_samples[] = {
       0 },
     { "soft cap", 8, PLAIN, OPTIONS(.soft_cap = 2, .scale = 2), 0, 0 },
     { "dropout", 8, PLAIN, OPTIONS(.dropout = 0.4, .dropout_seed = 5), 0, 0 },
-    { "the weights",
+    { "weights",
       8,
       { QUERY, KEY, NONE, NONE, NONE, NONE, NONE, NONE },
       OPTIONS(.score = ATT_SCORE_SCALED, .key_lengths = some_keys),
       0,
       0 },
-    { "the weights of two heads, additive",
+    { "weights of two heads, additive",
       8,
       { { 3, { 1, 2, 4 } },
         { 3, { 1, 3, 2 } },
@@ -226,7 +226,7 @@ static const att_op_sample attention_samples[] = {
 #undef KEY
 #undef VALUE
 #undef PLAIN
-#undef HOW
+#undef OPTIONS
 #undef HEADS
 
 #endif

@@ -1,9 +1,10 @@
-/* The gradient check; see gradcheck.h.
+/* The gradient check: every operation's forward against its reference formula, its backward against
+ * central differences of that formula. `attend gradcheck` and the tests run it.
  *
- * The loss is the sum of the results, each times a random number. Errors are relative to the
- * largest entry of the array they are in, or to 1 where that is larger: inputs are drawn around 1,
- * so a small entry is a difference of terms of that size. */
-#include "tape/gradcheck.h"
+ * The loss is the sum of the results, each times a random weight. Errors are relative to the
+ * largest entry of their array, or to 1 where that is larger: inputs are of size about 1, so a
+ * small entry is a difference of terms of that size. */
+#include "tape/op.h"
 
 #include "base/error.h"
 #include "base/random.h"
@@ -13,20 +14,21 @@
 
 static const double HALF_ULP = 0x1p-24;      /* half a unit in the last place of a float near 1 */
 static const double STEP = 1e-5;             /* of central differences */
-static const double DIFFERENCE_ERROR = 1e-8; /* their own error: STEP^2 by a third derivative, and
-                                           2^-53 of the loss over STEP; both near 1e-10 */
-static const float PRESET_GRAD = 0.25f;      /* a gradient that is there before the backward */
+static const double DIFFERENCE_ERROR = 1e-8; /* of central differences: STEP² times the third
+                                                derivative, and 2^-53 of the loss over STEP; both
+                                                are about 1e-10 */
+static const float PRESET_GRAD = 0.25f;      /* gradient of the inputs before backward */
 
 enum { STREAM_VALUES, STREAM_WEIGHTS };
 
-/* One sample, in double. */
+/* The check of one sample. */
 typedef struct check {
     const att_op *op;
     const att_op_sample *sample;
     att_tape *tape;
     att_memory_pool pool;
-    float *input_values[ATT_SAMPLE_MAX_INPUTS];   /* values of the inputs */
-    double *in[ATT_SAMPLE_MAX_INPUTS];            /* the same, NULL where not given */
+    float *input_values[ATT_SAMPLE_MAX_INPUTS];   /* NULL where an input is not given */
+    double *in[ATT_SAMPLE_MAX_INPUTS];            /* the same values in double */
     double *numeric_grads[ATT_SAMPLE_MAX_INPUTS]; /* gradients by central differences */
     int64_t count[ATT_SAMPLE_MAX_INPUTS];
     double *result, *weights;
@@ -62,7 +64,7 @@ static bool alloc_inputs(check *c)
     return true;
 }
 
-/* Runs the operation on leaves; those in `learning`, a bit each, want a gradient. */
+/* Runs the operation on leaves; bit n of `learning` says whether input n requires a gradient. */
 static att_node *run(check *c, unsigned learning, att_node *leaves[ATT_SAMPLE_MAX_INPUTS])
 {
     att_tape_begin(c->tape, learning != 0, 1, 1);
@@ -100,7 +102,7 @@ static void find_numeric_grads(const check *c, const att_node *node)
         }
 }
 
-/* The largest difference of `got - offset` and `want`; NaN where either has one. */
+/* The largest difference between `got - offset` and `want`; NaN where either has a NaN. */
 static double error_of(const float *got, float offset, const double *want, int64_t count)
 {
     double max = 0, scale = 1;
@@ -120,14 +122,14 @@ static void note_error(att_gradcheck *out, double error, int input)
     }
 }
 
-/* One forward and backward. `before`: the inputs have a gradient already, which must be added to.
- */
-static att_status check_backward(check *c, att_gradcheck *out, unsigned learning, bool before,
+/* One forward and backward. `preset`: the inputs have a gradient already, to which backward must
+ * add. */
+static att_status check_backward(check *c, att_gradcheck *out, unsigned learning, bool preset,
                                  att_error *err)
 {
     att_node *leaves[ATT_SAMPLE_MAX_INPUTS], *node = run(c, learning, leaves);
     ATT_TRY(att_tape_status(c->tape, err));
-    for (int n = 0; before && n < ATT_SAMPLE_MAX_INPUTS; n++) {
+    for (int n = 0; preset && n < ATT_SAMPLE_MAX_INPUTS; n++) {
         float *own = att_node_grad(c->tape, leaves[n]);
         for (int64_t i = 0; own && i < c->count[n]; i++)
             own[i] = PRESET_GRAD;
@@ -140,7 +142,7 @@ static att_status check_backward(check *c, att_gradcheck *out, unsigned learning
         const float *own = att_node_grad(c->tape, leaves[n]);
         if (own)
             note_error(
-                out, error_of(own, before ? PRESET_GRAD : 0, c->numeric_grads[n], c->count[n]), n);
+                out, error_of(own, preset ? PRESET_GRAD : 0, c->numeric_grads[n], c->count[n]), n);
     }
     return att_tape_status(c->tape, err);
 }
@@ -174,7 +176,7 @@ static att_status check_all(check *c, att_gradcheck *out, att_error *err)
         all |= c->in[n] ? 1u << n : 0;
     ATT_TRY(check_backward(c, out, all, false, err));
     ATT_TRY(check_backward(c, out, all, true, err));
-    for (int n = 0; n < ATT_SAMPLE_MAX_INPUTS; n++) /* each alone: the others want no gradient */
+    for (int n = 0; n < ATT_SAMPLE_MAX_INPUTS; n++) /* each input alone requires a gradient */
         if (c->in[n])
             ATT_TRY(check_backward(c, out, 1u << n, false, err));
     out->passed =
@@ -216,7 +218,10 @@ int att_gradcheck_samples(int op)
 att_status att_gradcheck_run(att_gradcheck *out, int op, int sample, att_error *err)
 {
     if (op < 0 || op >= att_op_count || sample < 0 || sample >= att_ops[op]->sample_count)
-        return att_fail(err, ATT_BAD_INPUT, "gradcheck", "there is no sample %d of operation %d",
-                        sample, op);
+        return att_fail(
+            err, ATT_BAD_INPUT, "gradcheck",
+            "expected an operation from 0 to %d and one of its samples, found operation %d, "
+            "sample %d",
+            att_op_count - 1, op, sample);
     return att_gradcheck_sample(out, att_ops[op], sample, err);
 }

@@ -1,7 +1,8 @@
-/* The memory of a tape; see pool.h. */
+/* The memory of a tape: blocks from which pieces are cut. */
 #include "tape/memory_pool.h"
 
 #include "base/alloc.h"
+#include "base/minmax.h"
 
 #include <stdint.h>
 
@@ -14,18 +15,14 @@ typedef struct att_memory_pool_block {
 } att_memory_pool_block;
 
 _Static_assert(sizeof(att_memory_pool_block) <= ALIGNMENT,
-               "the header must leave what follows aligned");
+               "the header must keep the data after it aligned");
 
-static size_t max_size(size_t a, size_t b)
-{
-    return a > b ? a : b;
-}
-
-/* The first block is as large as all there ever was; later ones grow with what is in use. */
+/* The first block has the size of the peak so far; later ones grow with what is in use. */
 static att_memory_pool_block *add_block(att_memory_pool *pool, size_t bytes)
 {
-    size_t size = max_size(bytes, MIN_BLOCK_SIZE);
-    size = max_size(size, pool->last ? pool->allocated / 2 / ALIGNMENT * ALIGNMENT : pool->peak);
+    size_t size = att_max_size(bytes, MIN_BLOCK_SIZE);
+    size =
+        att_max_size(size, pool->last ? pool->allocated / 2 / ALIGNMENT * ALIGNMENT : pool->peak);
     if (size > SIZE_MAX - ALIGNMENT)
         return NULL;
     att_memory_pool_block *block = att_alloc(1, size + ALIGNMENT);
@@ -41,7 +38,7 @@ void *att_memory_pool_alloc(att_memory_pool *pool, size_t count, size_t size)
     size_t bytes;
     if (__builtin_mul_overflow(count, size, &bytes) || bytes > SIZE_MAX / 2)
         return NULL;
-    bytes = (max_size(bytes, 1) + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
+    bytes = att_round_up(att_max_size(bytes, 1), ALIGNMENT);
     att_memory_pool_block *block = pool->last;
     if (!block || block->size - block->used < bytes) {
         block = add_block(pool, bytes);
@@ -51,7 +48,7 @@ void *att_memory_pool_alloc(att_memory_pool *pool, size_t count, size_t size)
     void *out = (char *)block + ALIGNMENT + block->used;
     block->used += bytes;
     pool->allocated += bytes;
-    pool->peak = max_size(pool->peak, pool->allocated);
+    pool->peak = att_max_size(pool->peak, pool->allocated);
     return out;
 }
 
@@ -71,7 +68,7 @@ void att_memory_pool_release_to(att_memory_pool *pool, att_memory_pool_mark mark
 {
     while (pool->last && pool->last != mark.block) {
         if (!pool->last->prev && !mark.block)
-            break; /* nothing had been taken: the first block stays for the next */
+            break; /* a mark of the empty pool: keep the first block for reuse */
         free_last_block(pool);
     }
     if (pool->last)

@@ -1,4 +1,5 @@
 /* Attention as an operation, on att_attention_forward() and _backward(). */
+#include "base/minmax.h"
 #include "tape/op_util.h"
 #include "tape/ops.h"
 #include "tape/attention_samples.h"
@@ -19,10 +20,10 @@ enum {
     ATTENTION_INPUT_COUNT
 };
 
-/* What a backward needs besides inputs and value. */
+/* What backward needs besides inputs and value. */
 typedef struct attention_saved {
     float *log_sum_exp; /* [B,H,T] */
-    void *identity;     /* [S,S], where the weights themselves are the result; else NULL */
+    void *identity;     /* [S,S] where the result is the weights; else NULL */
 } attention_saved;
 
 /* ---------------------------------------------------------------- tensors of a node */
@@ -46,14 +47,14 @@ static att_tensor by_heads(const att_node *node, const void *data, att_dtype dty
     return att_tensor_view(data, dtype, 4, shape);
 }
 
-/* The columns of query, key or value that are meant. */
+/* The columns of an input that hold the query, key or value. */
 static att_column_range columns_of(const att_node *node, int input)
 {
     att_column_range columns = ((const attention_op *)node->options)->columns[input];
     return columns.count > 0 ? columns : (att_column_range){ 0, node->in[input]->shape[2] };
 }
 
-/* The heads in some columns of an input. */
+/* The heads of a query, key or value, as [B,rows,heads,width]. */
 static att_tensor head_view(const att_node *node, int input, const void *data, att_dtype dtype,
                             int64_t heads)
 {
@@ -75,7 +76,7 @@ static att_tensor for_all_heads(const att_node *node, const void *data, att_dtyp
     return att_tensor_view(data, dtype, node->rank + 1, shape);
 }
 
-/* Values that turn attention into its own weights: key s has the s-th unit vector. */
+/* Values that make the attention output equal its weights: key s has the s-th unit vector. */
 static att_tensor identity_values(const att_node *node, const void *identity, att_dtype dtype)
 {
     const attention_op *options = node->options;
@@ -145,11 +146,13 @@ static bool check_heads(att_tape *tape, const att_node *node, const char *name, 
         return false;
     att_column_range columns = columns_of(node, index);
     if (columns.first + columns.count > input->shape[2])
-        att_tape_fail(tape, "attend", "%s is in columns up to %lld, but there are %lld", name,
-                      (long long)(columns.first + columns.count), (long long)input->shape[2]);
+        att_tape_fail(tape, node->op->name,
+                      "expected %s within %lld columns, found columns up to %lld", name,
+                      (long long)input->shape[2], (long long)(columns.first + columns.count));
     else if (heads < 1 || columns.count % heads != 0)
-        att_tape_fail(tape, "attend", "%s has %lld columns, no multiple of its %lld heads", name,
-                      (long long)columns.count, (long long)heads);
+        att_tape_fail(tape, node->op->name,
+                      "expected the columns of %s to be a multiple of %lld heads, found %lld", name,
+                      (long long)heads, (long long)columns.count);
     else
         return true;
     return false;
@@ -180,15 +183,15 @@ static void *make_identity(att_tape *tape, int64_t n)
     return out;
 }
 
-static bool run_forward(att_tape *tape, att_node *node, const attention_saved *kept)
+static bool run_forward(att_tape *tape, att_node *node, const attention_saved *saved)
 {
     const attention_op *options = node->options;
     views v;
-    view_values(&v, node, kept->identity);
+    view_values(&v, node, saved->identity);
     att_attention_inputs in = inputs_of(&v);
-    att_tensor lse = log_sums(node, kept->log_sum_exp);
+    att_tensor lse = log_sums(node, saved->log_sum_exp);
     att_attention_outputs out = { .output = &v.output,
-                                  .log_sum_exp = kept->log_sum_exp ? &lse : NULL };
+                                  .log_sum_exp = saved->log_sum_exp ? &lse : NULL };
     att_memory_pool_mark mark = att_tape_mark(tape);
     size_t room = att_attention_workspace(&options->options, &in, false);
     void *workspace = room ? att_tape_alloc(tape, (int64_t)room, 1) : NULL;
@@ -203,23 +206,23 @@ static bool run_forward(att_tape *tape, att_node *node, const attention_saved *k
 static bool attention_forward(att_tape *tape, att_node *node)
 {
     const attention_op *options = node->options;
-    attention_saved *kept = att_tape_alloc(tape, 1, sizeof *kept);
-    if (!kept)
+    attention_saved *saved = att_tape_alloc(tape, 1, sizeof *saved);
+    if (!saved)
         return false;
-    *kept = (attention_saved){ 0 };
-    node->saved = kept;
+    *saved = (attention_saved){ 0 };
+    node->saved = saved;
     if (node->requires_grad) {
         int64_t count = node->shape[0] * node->shape[1] * options->heads;
-        kept->log_sum_exp = att_tape_alloc(tape, count, sizeof(float));
-        if (!kept->log_sum_exp)
+        saved->log_sum_exp = att_tape_alloc(tape, count, sizeof(float));
+        if (!saved->log_sum_exp)
             return false;
     }
     if (!node->in[ATTENTION_VALUE]) {
-        kept->identity = make_identity(tape, keys_of(node));
-        if (!kept->identity)
+        saved->identity = make_identity(tape, keys_of(node));
+        if (!saved->identity)
             return false;
     }
-    return run_forward(tape, node, kept);
+    return run_forward(tape, node, saved);
 }
 
 /* Gradients of the inputs that learn, as tensors; false when memory is out. */
@@ -246,13 +249,13 @@ static att_tensor *grad_at(views *grads, int input)
 static bool attention_backward(att_tape *tape, att_node *node)
 {
     const attention_op *options = node->options;
-    const attention_saved *kept = node->saved;
+    const attention_saved *saved = node->saved;
     views v, g;
     if (!alloc_grads(tape, node, &g))
         return false;
-    view_values(&v, node, kept->identity);
+    view_values(&v, node, saved->identity);
     att_attention_inputs in = inputs_of(&v);
-    att_tensor lse = log_sums(node, kept->log_sum_exp);
+    att_tensor lse = log_sums(node, saved->log_sum_exp);
     att_attention_outputs forward = { .output = &v.output, .log_sum_exp = &lse };
     att_attention_grads grads = { .query = grad_at(&g, ATTENTION_QUERY),
                                   .key = grad_at(&g, ATTENTION_KEY),
@@ -273,7 +276,7 @@ static bool attention_backward(att_tape *tape, att_node *node)
     return done;
 }
 
-/* The reference; where it fails, NaN, which no check passes over. */
+/* Where the reference fails, the result is NaN, which fails every check. */
 static void attention_truth(double *value, const att_node *node, const double *const *in)
 {
     const attention_op *options = node->options;
@@ -298,7 +301,7 @@ static void attention_truth(double *value, const att_node *node, const double *c
 }
 
 const att_op att_op_attention = {
-    .name = "attend",
+    .name = "attention",
     .options_size = sizeof(attention_op),
     .shape = attention_shape,
     .forward = attention_forward,
@@ -306,10 +309,10 @@ const att_op att_op_attention = {
     .truth = attention_truth,
     .rounding_steps = 150,
     .samples = attention_samples,
-    .sample_count = sizeof attention_samples / sizeof *attention_samples,
+    .sample_count = ATT_COUNT(attention_samples),
 };
 
-/* The choices with what they point to, and dropout drawn under the tape. */
+/* The options with the arrays they point to, and dropout by the tape's seed and step. */
 static attention_op copy_options(att_tape *tape, const att_attention_options *options,
                                  int64_t batch)
 {
@@ -329,13 +332,13 @@ static attention_op copy_options(att_tape *tape, const att_attention_options *op
 }
 
 att_node *att_attention_op(att_tape *tape, const att_attention_op_inputs *in, int64_t heads,
-                           int64_t key_heads, const att_attention_options *options)
+                           int64_t kv_heads, const att_attention_options *options)
 {
     if (!in->query)
         return NULL;
     attention_op copy = copy_options(tape, options, in->query->shape[0]);
     copy.heads = heads;
-    copy.kv_heads = key_heads;
+    copy.kv_heads = kv_heads;
     copy.columns[ATTENTION_QUERY] = in->query_columns;
     copy.columns[ATTENTION_KEY] = in->key_columns;
     copy.columns[ATTENTION_VALUE] = in->value_columns;
@@ -358,7 +361,7 @@ att_node *att_attention_op_weights(att_tape *tape, att_node *node)
         return NULL;
     views v;
     view_values(&v, node, NULL);
-    /* Values of no width: of the result only the weights are wanted. */
+    /* Values of width 0: only the weights of the result are needed. */
     float nothing;
     const int64_t no_values[4] = { shape[0], shape[3], options->kv_heads, 0 };
     const int64_t no_output[4] = { shape[0], shape[2], shape[1], 0 };

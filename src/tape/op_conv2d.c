@@ -1,6 +1,8 @@
-/* Convolution of pictures, on kern/conv2d.h. */
+/* Two-dimensional convolution of images, on kern/conv2d.h. */
+#include "base/minmax.h"
 #include "kern/conv2d.h"
 
+#include "reference/conv.h"
 #include "tape/op_util.h"
 #include "tape/ops.h"
 
@@ -13,7 +15,12 @@ static bool conv2d_shape(att_tape *tape, att_node *node)
     const int64_t any[4] = { -1, -1, -1, -1 };
     if (options->kernel_height < 1 || options->kernel_width < 1 || options->stride < 1 ||
         options->padding < 0)
-        return att_tape_fail(tape, "convolve", "the kernel and the stride must be at least 1");
+        return att_tape_fail(
+            tape, node->op->name,
+            "expected a kernel and a stride of at least 1 and no negative padding, "
+            "found kernel %lld x %lld, stride %lld, padding %lld",
+            (long long)options->kernel_height, (long long)options->kernel_width,
+            (long long)options->stride, (long long)options->padding);
     if (!att_node_check_shape(tape, node, "x", x, 4, any))
         return false;
     const int64_t weights[2] = { options->kernel_height * options->kernel_width * x->shape[3], -1 };
@@ -22,20 +29,20 @@ static bool conv2d_shape(att_tape *tape, att_node *node)
     if (node->in[CONV2D_BIAS] &&
         !att_node_check_shape(tape, node, "bias", node->in[CONV2D_BIAS], 1, &w->shape[1]))
         return false;
-    int64_t tall = x->shape[1] + 2 * options->padding - options->kernel_height;
-    int64_t wide = x->shape[2] + 2 * options->padding - options->kernel_width;
-    if (tall < 0 || wide < 0)
-        return att_tape_fail(tape, "convolve",
-                             "a kernel of %lld x %lld does not fit a picture of %lld x %lld",
+    int64_t free_rows = x->shape[1] + 2 * options->padding - options->kernel_height;
+    int64_t free_columns = x->shape[2] + 2 * options->padding - options->kernel_width;
+    if (free_rows < 0 || free_columns < 0)
+        return att_tape_fail(tape, node->op->name,
+                             "a kernel of %lld x %lld does not fit an image of %lld x %lld",
                              (long long)options->kernel_height, (long long)options->kernel_width,
                              (long long)x->shape[1], (long long)x->shape[2]);
     att_node_set_shape(node, 4,
-                       (const int64_t[]){ x->shape[0], tall / options->stride + 1,
-                                          wide / options->stride + 1, w->shape[1] });
+                       (const int64_t[]){ x->shape[0], free_rows / options->stride + 1,
+                                          free_columns / options->stride + 1, w->shape[1] });
     return true;
 }
 
-static att_conv2d_shape sizes_of(const att_node *node)
+static att_conv2d_shape shape_of(const att_node *node)
 {
     const att_conv2d_options *options = node->options;
     const int64_t *in = node->in[CONV2D_X]->shape, *out = node->shape;
@@ -56,8 +63,8 @@ static bool conv2d_forward(att_tape *tape, att_node *node)
 {
     const att_conv2d_options *options = node->options;
     const att_node *bias = node->in[CONV2D_BIAS];
-    att_activation_kernels maps = att_activation_kernels_get(options->activation);
-    bool keep = node->requires_grad && maps.saves_input;
+    att_activation_kernels kernels = att_activation_kernels_get(options->activation);
+    bool keep = node->requires_grad && kernels.saves_input;
     float *sums = keep ? att_tape_alloc(tape, node->count, sizeof(float)) : node->value;
     if (!sums)
         return false;
@@ -66,7 +73,7 @@ static bool conv2d_forward(att_tape *tape, att_node *node)
     if (!panels)
         return false;
     att_conv2d_run(
-        &(att_conv2d_call){ .shape = sizes_of(node),
+        &(att_conv2d_call){ .shape = shape_of(node),
                             .x = node->in[CONV2D_X]->value,
                             .panels = panels,
                             .bias = bias ? bias->value : NULL,
@@ -75,7 +82,7 @@ static bool conv2d_forward(att_tape *tape, att_node *node)
     att_tape_release_to_mark(tape, mark);
     if (keep) {
         node->saved = sums;
-        maps.forward(node->value, sums, (size_t)node->count);
+        kernels.forward(node->value, sums, (size_t)node->count);
     }
     return true;
 }
@@ -90,7 +97,7 @@ static bool backward_weights(att_tape *tape, const att_node *node, const float *
     if (!panels)
         return false;
     att_matmul_pack(panels, dz, columns, false, rows, columns);
-    att_conv2d_backward_weights(&(att_conv2d_weight_grad_call){ .shape = sizes_of(node),
+    att_conv2d_backward_weights(&(att_conv2d_weight_grad_call){ .shape = shape_of(node),
                                                                 .x = node->in[CONV2D_X]->value,
                                                                 .panels = panels,
                                                                 .dw = dw,
@@ -104,7 +111,7 @@ static bool backward_input(att_tape *tape, const att_node *node, const float *dz
     const float *panels = att_node_packed_weights(tape, node->in[CONV2D_W], true);
     if (panels)
         att_conv2d_backward_input(&(att_conv2d_input_grad_call){
-            .shape = sizes_of(node), .dz = dz, .panels = panels, .dx = dx });
+            .shape = shape_of(node), .dz = dz, .panels = panels, .dx = dx });
     return panels;
 }
 
@@ -125,41 +132,23 @@ static bool conv2d_backward(att_tape *tape, att_node *node)
     return done;
 }
 
-/* ---------------------------------------------------------------- the formula */
-
-/* Number (y, x, c) of picture b, 0 beyond its borders. */
-static double pixel(const double *x, const int64_t *shape, int64_t b, int64_t y, int64_t column,
-                    int64_t c)
-{
-    if (y < 0 || y >= shape[1] || column < 0 || column >= shape[2])
-        return 0;
-    return x[((b * shape[1] + y) * shape[2] + column) * shape[3] + c];
-}
-
-static double conv2d_at(const att_node *node, const double *const *in, int64_t b, int64_t oy,
-                        int64_t ox, int64_t n)
-{
-    const att_conv2d_options *options = node->options;
-    const int64_t *shape = node->in[CONV2D_X]->shape;
-    double sum = in[CONV2D_BIAS] ? in[CONV2D_BIAS][n] : 0;
-    for (int64_t ky = 0; ky < options->kernel_height; ky++)
-        for (int64_t kx = 0; kx < options->kernel_width; kx++)
-            for (int64_t c = 0; c < shape[3]; c++)
-                sum += pixel(in[CONV2D_X], shape, b, oy * options->stride - options->padding + ky,
-                             ox * options->stride - options->padding + kx, c) *
-                       in[CONV2D_W]
-                         [((ky * options->kernel_width + kx) * shape[3] + c) * node->shape[3] + n];
-    return att_reference_activation(options->activation, sum);
-}
-
 static void conv2d_truth(double *value, const att_node *node, const double *const *in)
 {
-    const int64_t *out = node->shape;
-    for (int64_t i = 0; i < node->count; i++) {
-        int64_t n = i % out[3], place = i / out[3];
-        int64_t ox = place % out[2], line = place / out[2];
-        value[i] = conv2d_at(node, in, line / out[1], line % out[1], ox, n);
-    }
+    const att_conv2d_options *options = node->options;
+    const int64_t *x = node->in[CONV2D_X]->shape, *out = node->shape;
+    const att_reference_conv2d_shape shape = { .batch = x[0],
+                                               .height = x[1],
+                                               .width = x[2],
+                                               .channels = x[3],
+                                               .out_height = out[1],
+                                               .out_width = out[2],
+                                               .out_channels = out[3],
+                                               .kernel_height = options->kernel_height,
+                                               .kernel_width = options->kernel_width,
+                                               .stride = options->stride,
+                                               .padding = options->padding };
+    att_reference_conv2d(value, &shape, in[CONV2D_X], in[CONV2D_W], in[CONV2D_BIAS],
+                         options->activation);
 }
 
 #define CONV2D(height, width, stride, padding, activation)                                         \
@@ -172,7 +161,7 @@ static const att_op_sample conv2d_samples[] = {
       CONV2D(3, 3, 1, 1, NONE),
       0,
       0 },
-    { "stride 2 that leaves a line over, no bias",
+    { "stride 2 with one line left over, no bias",
       3,
       { { 4, { 1, 8, 7, 2 } }, { 2, { 18, 5 } }, { -1, { 0 } } },
       CONV2D(3, 3, 2, 0, RELU),
@@ -190,7 +179,7 @@ static const att_op_sample conv2d_samples[] = {
       CONV2D(3, 2, 1, 4, TANH),
       0,
       0 },
-    { "the kernel is the picture",
+    { "the kernel as large as the image",
       3,
       { { 4, { 3, 4, 3, 2 } }, { 2, { 24, 2 } }, { 1, { 2 } } },
       CONV2D(4, 3, 1, 0, GELU),
@@ -202,7 +191,7 @@ static const att_op_sample conv2d_samples[] = {
       CONV2D(3, 3, 1, 1, NONE),
       0,
       0 },
-    { "a line of more patches than are gathered at once",
+    { "a line of more patches than one gather",
       3,
       { { 4, { 1, 2, 61, 1 } }, { 2, { 4, 2 } }, { 1, { 2 } } },
       CONV2D(2, 2, 1, 1, SILU),
@@ -214,7 +203,7 @@ static const att_op_sample conv2d_samples[] = {
       CONV2D(1, 1, 1, 0, SIGMOID),
       0,
       0 },
-    { "no pictures",
+    { "no images",
       3,
       { { 4, { 0, 4, 4, 2 } }, { 2, { 18, 2 } }, { 1, { 2 } } },
       CONV2D(3, 3, 1, 0, NONE),
@@ -229,7 +218,7 @@ static const att_op_sample conv2d_samples[] = {
 };
 
 const att_op att_op_conv2d = {
-    .name = "convolve",
+    .name = "conv2d",
     .options_size = sizeof(att_conv2d_options),
     .shape = conv2d_shape,
     .forward = conv2d_forward,
@@ -237,7 +226,7 @@ const att_op att_op_conv2d = {
     .truth = conv2d_truth,
     .rounding_steps = 290,
     .samples = conv2d_samples,
-    .sample_count = sizeof conv2d_samples / sizeof *conv2d_samples,
+    .sample_count = ATT_COUNT(conv2d_samples),
 };
 
 att_node *att_conv2d(att_tape *tape, att_node *x, att_node *w, att_node *bias,
@@ -245,7 +234,7 @@ att_node *att_conv2d(att_tape *tape, att_node *x, att_node *w, att_node *bias,
 {
     bool pointwise = options->kernel_height == 1 && options->kernel_width == 1 &&
                      options->stride == 1 && options->padding == 0;
-    if (pointwise && x && x->rank == 4) /* patches that lie there already */
+    if (pointwise && x && x->rank == 4) /* its patches are the pixels of x themselves */
         return att_linear(tape, x, w, bias, options->activation, false);
     att_node *const in[] = { x, w, bias };
     return att_op_apply(tape, &att_op_conv2d, in, 3, options);

@@ -1,13 +1,15 @@
-/* Dropout, drawn row by row; alone, and where its result is added to what went around it. */
+/* Dropout, drawn row by row; alone, and within a residual connection. */
+#include "base/minmax.h"
 #include "base/parallel.h"
 #include "base/random.h"
+#include "reference/feedforward.h"
 #include "tape/op_util.h"
 #include "tape/ops.h"
 
 typedef struct dropout {
-    uint64_t seed; /* of this use in this step */
+    uint64_t seed; /* of this dropout_id in this step */
     float probability;
-    const int32_t *groups; /* [rows] whose draws a row takes, or NULL: each has its own */
+    const int32_t *groups; /* [rows] the row whose draws a row takes, or NULL: its own */
 } dropout;
 
 static uint64_t stream_of(const dropout *options, int64_t row)
@@ -15,10 +17,10 @@ static uint64_t stream_of(const dropout *options, int64_t row)
     return options->groups ? (uint64_t)options->groups[row] : (uint64_t)row;
 }
 
-/* A loop over rows of x and y, forward or backward. */
+/* A loop over rows, forward or backward. */
 typedef struct dropout_rows_context {
     att_kern_dropout *kernel;
-    const dropout *how;
+    const dropout *options;
     float *y;
     const float *x;
     size_t width;
@@ -28,7 +30,8 @@ static void dropout_rows(void *context, int64_t begin, int64_t end)
 {
     const dropout_rows_context *d = context;
     for (int64_t i = begin; i < end; i++) {
-        att_dropout_options drop = { d->how->seed, stream_of(d->how, i), d->how->probability };
+        att_dropout_options drop = { d->options->seed, stream_of(d->options, i),
+                                     d->options->probability };
         d->kernel(d->y + (size_t)i * d->width, d->x + (size_t)i * d->width, d->width, &drop);
     }
 }
@@ -65,20 +68,17 @@ static void dropout_truth(double *value, const att_node *node, const double *con
 {
     const dropout *options = node->options;
     int64_t width = att_node_last_dim(node);
-    double keep = 1 / (1 - (double)options->probability);
-    for (int64_t i = 0; i < node->count; i++) {
-        float draw =
-            att_random_float(options->seed, stream_of(options, i / width), (uint64_t)(i % width));
-        value[i] = draw < options->probability ? 0 : in[0][i] * keep;
-    }
+    for (int64_t i = 0; i < att_node_rows(node); i++)
+        att_reference_dropout(value + i * width, in[0] + i * width, width, options->seed,
+                              stream_of(options, i), options->probability);
 }
 
 static const int32_t some_groups[] = { 3, 0, 3, -1, 0 };
 
 static const att_op_sample dropout_samples[] = {
     { "a third", 1, { { 2, { 5, 17 } } }, &(const dropout){ 7, 0.3f, NULL }, 0, 0 },
-    { "most", 1, { { 3, { 2, 2, 5 } } }, &(const dropout){ 8, 0.9f, NULL }, 0, 0 },
-    { "rows alike", 1, { { 2, { 5, 70 } } }, &(const dropout){ 7, 0.4f, some_groups }, 0, 0 },
+    { "nine tenths", 1, { { 3, { 2, 2, 5 } } }, &(const dropout){ 8, 0.9f, NULL }, 0, 0 },
+    { "groups of rows", 1, { { 2, { 5, 70 } } }, &(const dropout){ 7, 0.4f, some_groups }, 0, 0 },
     { "no rows", 1, { { 2, { 0, 5 } } }, &(const dropout){ 9, 0.5f, NULL }, 0, 0 },
 };
 
@@ -91,10 +91,10 @@ const att_op att_op_dropout = {
     .truth = dropout_truth,
     .rounding_steps = 4,
     .samples = dropout_samples,
-    .sample_count = sizeof dropout_samples / sizeof *dropout_samples,
+    .sample_count = ATT_COUNT(dropout_samples),
 };
 
-/* A seed that belongs to one use in one step, by enciphering both. */
+/* The seed of one dropout_id in one step: both are mixed by Philox. */
 static uint64_t seed_of(uint64_t seed, uint64_t step, uint64_t dropout_id)
 {
     const uint32_t counter[4] = { (uint32_t)step, (uint32_t)(step >> 32), (uint32_t)dropout_id,
@@ -105,25 +105,25 @@ static uint64_t seed_of(uint64_t seed, uint64_t step, uint64_t dropout_id)
     return (uint64_t)out[0] << 32 | out[1];
 }
 
-static bool is_probability(att_tape *tape, float probability)
+static bool check_probability(att_tape *tape, float probability)
 {
     if (probability >= 0 && probability < 1)
         return true;
-    att_tape_fail(tape, "dropout", "the probability is %g, expected 0 or more, below 1",
+    att_tape_fail(tape, "dropout", "expected a probability of at least 0 and below 1, found %g",
                   (double)probability);
     return false;
 }
 
 att_node *att_dropout_grouped(att_tape *tape, att_node *x, float probability, uint64_t dropout_id,
-                              const int32_t *kinds)
+                              const int32_t *groups)
 {
     if (!att_tape_is_training(tape) || probability == 0 || !x)
         return x;
-    if (!is_probability(tape, probability))
+    if (!check_probability(tape, probability))
         return NULL;
     dropout options = { .seed = seed_of(att_tape_seed(tape), att_tape_step(tape), dropout_id),
                         .probability = probability,
-                        .groups = att_tape_copy(tape, kinds, att_node_rows(x), sizeof *kinds) };
+                        .groups = att_tape_copy(tape, groups, att_node_rows(x), sizeof *groups) };
     return att_op_apply(tape, &att_op_dropout, &x, 1, &options);
 }
 
@@ -140,7 +140,7 @@ static bool residual_shape(att_tape *tape, att_node *node)
     return att_node_check_shape(tape, node, "y", node->in[1], node->rank, node->shape);
 }
 
-/* value = x + dropped y, or dy += dropped gradient. */
+/* to += dropout(from): the value of y, or its gradient. */
 static void add_dropout(float *to, const float *from, const att_node *node)
 {
     int64_t width = att_node_last_dim(node);
@@ -202,7 +202,7 @@ const att_op att_op_residual = {
     .truth = residual_truth,
     .rounding_steps = 6,
     .samples = residual_samples,
-    .sample_count = sizeof residual_samples / sizeof *residual_samples,
+    .sample_count = ATT_COUNT(residual_samples),
 };
 
 att_node *att_residual(att_tape *tape, att_node *x, att_node *y, float probability,
@@ -210,7 +210,7 @@ att_node *att_residual(att_tape *tape, att_node *x, att_node *y, float probabili
 {
     if (!att_tape_is_training(tape) || probability == 0)
         return att_add(tape, x, y);
-    if (!is_probability(tape, probability))
+    if (!check_probability(tape, probability))
         return NULL;
     const dropout options = { .seed = seed_of(att_tape_seed(tape), att_tape_step(tape), dropout_id),
                               .probability = probability };

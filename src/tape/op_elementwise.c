@@ -1,16 +1,16 @@
-/* Element by element: sum, product, scale, activation; and the sum of everything. */
+/* Elementwise operations (add, multiply, scale, activation) and the sum of all elements. */
+#include "base/minmax.h"
 #include "base/parallel.h"
+#include "reference/activation.h"
 #include "tape/op_util.h"
 #include "tape/ops.h"
 #include "tensor/tensor.h"
 
 #include <string.h>
 
-#define COUNT(array) (int)(sizeof(array) / sizeof *(array))
+/* ---------------------------------------------------------------- add and multiply */
 
-/* ---------------------------------------------------------------- sum and product of two */
-
-/* b's shape must end a's; the result is like a. */
+/* The last dimensions of a must be the shape of b; the result has the shape of a. */
 static bool pair_shape(att_tape *tape, att_node *node)
 {
     const att_node *a = node->in[0], *b = node->in[1];
@@ -19,14 +19,14 @@ static bool pair_shape(att_tape *tape, att_node *node)
         fits = b->shape[b->rank - 1 - d] == a->shape[a->rank - 1 - d];
     char first[ATT_SHAPE_STRING_SIZE], second[ATT_SHAPE_STRING_SIZE];
     if (!fits)
-        att_tape_fail(tape, node->op->name, "%s does not end in %s",
+        att_tape_fail(tape, node->op->name, "expected the last dimensions of %s to be %s",
                       att_shape_to_string(first, a->rank, a->shape),
                       att_shape_to_string(second, b->rank, b->shape));
     att_node_shape_like(node, a);
     return fits;
 }
 
-/* Rows of the length of b. */
+/* a as rows of `width` elements, the size of b. */
 typedef struct operands {
     float *out;
     const float *a, *b;
@@ -80,10 +80,10 @@ static void add_truth(double *value, const att_node *node, const double *const *
 }
 
 static const att_op_sample pair_samples[] = {
-    { "alike", 2, { { 2, { 3, 5 } }, { 2, { 3, 5 } } }, NULL, 0, 0 },
-    { "repeated row", 2, { { 3, { 2, 3, 17 } }, { 1, { 17 } } }, NULL, 0, 0 },
-    { "repeated matrix", 2, { { 3, { 4, 3, 2 } }, { 2, { 3, 2 } } }, NULL, 0, 0 },
-    { "repeated number", 2, { { 2, { 4, 3 } }, { 0, { 0 } } }, NULL, 0, 0 },
+    { "same shape", 2, { { 2, { 3, 5 } }, { 2, { 3, 5 } } }, NULL, 0, 0 },
+    { "broadcast row", 2, { { 3, { 2, 3, 17 } }, { 1, { 17 } } }, NULL, 0, 0 },
+    { "broadcast matrix", 2, { { 3, { 4, 3, 2 } }, { 2, { 3, 2 } } }, NULL, 0, 0 },
+    { "broadcast scalar", 2, { { 2, { 4, 3 } }, { 0, { 0 } } }, NULL, 0, 0 },
     { "nothing", 2, { { 2, { 4, 0 } }, { 1, { 0 } } }, NULL, 0, 0 },
     { "no rows", 2, { { 2, { 0, 4 } }, { 1, { 4 } } }, NULL, 0, 0 },
 };
@@ -96,7 +96,7 @@ const att_op att_op_add = {
     .truth = add_truth,
     .rounding_steps = 16,
     .samples = pair_samples,
-    .sample_count = COUNT(pair_samples),
+    .sample_count = ATT_COUNT(pair_samples),
 };
 
 att_node *att_add(att_tape *tape, att_node *a, att_node *b)
@@ -144,7 +144,7 @@ static bool multiply_backward(att_tape *tape, att_node *node)
         operands back = { da, node->grad, p.b, p.width };
         att_parallel_for(rows, att_row_grain(p.width), multiply_add_pairs, &back);
     }
-    for (int64_t i = 0; db && i < rows; i++) /* in order: all rows add to the same numbers */
+    for (int64_t i = 0; db && i < rows; i++) /* in order: all rows add to one */
         for (int64_t j = 0; j < p.width; j++)
             db[j] += node->grad[i * p.width + j] * p.a[i * p.width + j];
     return true;
@@ -164,7 +164,7 @@ const att_op att_op_multiply = {
     .truth = multiply_truth,
     .rounding_steps = 20,
     .samples = pair_samples,
-    .sample_count = COUNT(pair_samples),
+    .sample_count = ATT_COUNT(pair_samples),
 };
 
 att_node *att_multiply(att_tape *tape, att_node *a, att_node *b)
@@ -220,15 +220,15 @@ const att_op att_op_scale = {
     .truth = scale_truth,
     .rounding_steps = 2,
     .samples = scale_samples,
-    .sample_count = COUNT(scale_samples),
+    .sample_count = ATT_COUNT(scale_samples),
 };
 
-att_node *att_color_scale(att_tape *tape, att_node *a, float factor)
+att_node *att_scale(att_tape *tape, att_node *a, float factor)
 {
     return att_op_apply(tape, &att_op_scale, &a, 1, &factor);
 }
 
-/* ---------------------------------------------------------------- the sum of everything */
+/* ---------------------------------------------------------------- sum */
 
 static bool sum_shape(att_tape *tape, att_node *node)
 {
@@ -264,7 +264,7 @@ static void sum_truth(double *value, const att_node *node, const double *const *
 
 static const att_op_sample sum_samples[] = {
     { "a matrix", 1, { { 2, { 3, 17 } } }, NULL, 0, 0 },
-    { "a number", 1, { { 0, { 0 } } }, NULL, 0, 0 },
+    { "a scalar", 1, { { 0, { 0 } } }, NULL, 0, 0 },
     { "nothing", 1, { { 1, { 0 } } }, NULL, 0, 0 },
 };
 
@@ -276,7 +276,7 @@ const att_op att_op_sum = {
     .truth = sum_truth,
     .rounding_steps = 2,
     .samples = sum_samples,
-    .sample_count = COUNT(sum_samples),
+    .sample_count = ATT_COUNT(sum_samples),
 };
 
 att_node *att_sum(att_tape *tape, att_node *a)
@@ -289,45 +289,45 @@ att_node *att_sum(att_tape *tape, att_node *a)
 typedef struct activation_range {
     float *out;
     const float *x, *saved;
-    att_activation_kernels maps;
+    att_activation_kernels kernels;
 } activation_range;
 
 static void activation_forward_range(void *context, int64_t begin, int64_t end)
 {
     const activation_range *m = context;
-    m->maps.forward(m->out + begin, m->x + begin, (size_t)(end - begin));
+    m->kernels.forward(m->out + begin, m->x + begin, (size_t)(end - begin));
 }
 
 static void activation_backward_range(void *context, int64_t begin, int64_t end)
 {
     const activation_range *m = context;
-    m->maps.backward(m->out + begin, m->x + begin, m->saved + begin, (size_t)(end - begin));
+    m->kernels.backward(m->out + begin, m->x + begin, m->saved + begin, (size_t)(end - begin));
 }
 
-static bool activate_forward(att_tape *tape, att_node *node)
+static bool activation_forward(att_tape *tape, att_node *node)
 {
     (void)tape;
     activation_range m = { .out = node->value,
                            .x = node->in[0]->value,
-                           .maps =
+                           .kernels =
                                att_activation_kernels_get(*(const att_activation *)node->options) };
     att_parallel_for(node->count, att_row_grain(4), activation_forward_range, &m);
     return true;
 }
 
-static bool activate_backward(att_tape *tape, att_node *node)
+static bool activation_backward(att_tape *tape, att_node *node)
 {
     activation_range m = { .out = att_node_grad(tape, node->in[0]),
                            .x = node->grad,
-                           .maps =
+                           .kernels =
                                att_activation_kernels_get(*(const att_activation *)node->options) };
-    m.saved = m.maps.saves_input ? node->in[0]->value : node->value;
+    m.saved = m.kernels.saves_input ? node->in[0]->value : node->value;
     if (m.out)
         att_parallel_for(node->count, att_row_grain(4), activation_backward_range, &m);
     return true;
 }
 
-static void activate_truth(double *value, const att_node *node, const double *const *in)
+static void activation_truth(double *value, const att_node *node, const double *const *in)
 {
     for (int64_t i = 0; i < node->count; i++)
         value[i] = att_reference_activation(*(const att_activation *)node->options, in[0][i]);
@@ -339,7 +339,7 @@ static void activate_truth(double *value, const att_node *node, const double *co
         ATT_ACTIVATION_##name                                                                      \
     }
 
-static const att_op_sample activate_samples[] = {
+static const att_op_sample activation_samples[] = {
     { "relu", 1, { { 2, { 3, 17 } } }, ACTIVATION(RELU), -3, 3 },
     { "gelu", 1, { { 2, { 3, 17 } } }, ACTIVATION(GELU), -3, 3 },
     { "silu", 1, { { 2, { 3, 17 } } }, ACTIVATION(SILU), -3, 3 },
@@ -348,21 +348,21 @@ static const att_op_sample activate_samples[] = {
     { "nothing", 1, { { 2, { 0, 17 } } }, ACTIVATION(TANH), 0, 0 },
 };
 
-const att_op att_op_activate = {
-    .name = "activate",
+const att_op att_op_activation = {
+    .name = "activation",
     .options_size = sizeof(att_activation),
     .shape = same_shape,
-    .forward = activate_forward,
-    .backward = activate_backward,
-    .truth = activate_truth,
+    .forward = activation_forward,
+    .backward = activation_backward,
+    .truth = activation_truth,
     .rounding_steps = 20,
-    .samples = activate_samples,
-    .sample_count = COUNT(activate_samples),
+    .samples = activation_samples,
+    .sample_count = ATT_COUNT(activation_samples),
 };
 
 att_node *att_activate(att_tape *tape, att_node *x, att_activation activation)
 {
     if (activation == ATT_ACTIVATION_NONE)
         return x;
-    return att_op_apply(tape, &att_op_activate, &x, 1, &activation);
+    return att_op_apply(tape, &att_op_activation, &x, 1, &activation);
 }

@@ -1,6 +1,7 @@
-/* Embedding: rows of a table. And the sinusoids that tell positions apart. */
-#include "base/math.h"
+/* Embedding lookup (rows of a table) and sinusoidal position vectors. */
+#include "base/minmax.h"
 #include "base/parallel.h"
+#include "reference/positions.h"
 #include "tape/op_embedding.h"
 #include "tape/op_util.h"
 #include "tape/ops.h"
@@ -18,8 +19,8 @@ static bool embedding_shape(att_tape *tape, att_node *node)
         return false;
     for (int64_t i = 0; i < options->rows * options->columns; i++)
         if (options->ids[i] >= table->shape[0]) {
-            att_tape_fail(tape, "embed", "token %lld is %ld, but the table has %lld rows",
-                          (long long)i, (long)options->ids[i], (long long)table->shape[0]);
+            att_tape_fail(tape, node->op->name, "expected ids below %lld, found %ld at index %lld",
+                          (long long)table->shape[0], (long)options->ids[i], (long long)i);
             return false;
         }
     att_node_set_shape(node, 3,
@@ -50,7 +51,7 @@ static bool embedding_forward(att_tape *tape, att_node *node)
 
 /* ---------------------------------------------------------------- backward */
 
-/* Threads share the columns: whatever adds to one number of the table does so in one order. */
+/* Threads share the columns, so that every element of the table is summed in one fixed order. */
 typedef struct scatter_job {
     float *sums;
     const float *x;
@@ -74,9 +75,9 @@ void att_scatter_add_rows(float *sums, const float *x, const int32_t *ids, int64
     enum { COLUMNS_IN_RANGE = 64 };
     scatter_job t = { sums, x, ids, count, width };
     bool alone = count * width <= att_row_grain(1);
-    int64_t shares = att_threads_get(), each = (width + shares - 1) / shares;
-    each = (each + COLUMNS_IN_RANGE - 1) / COLUMNS_IN_RANGE * COLUMNS_IN_RANGE;
-    att_parallel_for(width, alone ? width : each, add_columns, &t);
+    size_t share = att_ceil_div((size_t)width, (size_t)att_threads_get());
+    int64_t grain = (int64_t)att_round_up(share, COLUMNS_IN_RANGE);
+    att_parallel_for(width, alone ? width : grain, add_columns, &t);
 }
 
 static bool embedding_backward(att_tape *tape, att_node *node)
@@ -114,7 +115,7 @@ static const att_op_sample embedding_samples[] = {
 };
 
 const att_op att_op_embedding = {
-    .name = "embed",
+    .name = "embedding",
     .options_size = sizeof(embedding),
     .shape = embedding_shape,
     .forward = embedding_forward,
@@ -122,7 +123,7 @@ const att_op att_op_embedding = {
     .truth = embedding_truth,
     .rounding_steps = 6,
     .samples = embedding_samples,
-    .sample_count = sizeof embedding_samples / sizeof *embedding_samples,
+    .sample_count = ATT_COUNT(embedding_samples),
 };
 
 att_node *att_embedding_lookup(att_tape *tape, att_node *table, int64_t rows, int64_t columns,
@@ -132,17 +133,14 @@ att_node *att_embedding_lookup(att_tape *tape, att_node *table, int64_t rows, in
     return att_op_apply(tape, &att_op_embedding, &table, 1, &options);
 }
 
-/* Position p has sin(p / 10000^(2i/D)) in column 2i and the cosine of the same in column 2i + 1
- * (Vaswani et al. 2017, 3.5). */
+/* The reference table, rounded to float. */
 att_node *att_sinusoidal_positions(att_tape *tape, int64_t first, int64_t count, int64_t width)
 {
     att_node *node = att_tape_input(tape, 2, (const int64_t[]){ count, width }, NULL);
-    for (int64_t i = 0; node && i < width; i++) {
-        double wave = att_pow(10000, (double)(i / 2 * 2) / (double)width);
-        for (int64_t t = 0; t < count; t++) {
-            double angle = (double)(first + t) / wave;
-            node->value[t * width + i] = (float)(i % 2 ? att_cos(angle) : att_sin(angle));
-        }
+    for (int64_t j = 0; node && j < width; j++) {
+        double divisor = att_reference_sinusoid_divisor(j, width, ATT_POSITION_BASE);
+        for (int64_t t = 0; t < count; t++)
+            node->value[t * width + j] = (float)att_reference_sinusoid(first + t, j, divisor);
     }
     return node;
 }

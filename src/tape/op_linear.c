@@ -1,4 +1,6 @@
-/* Matrix products: the linear layer, and products item by item. */
+/* Matrix products: the linear layer and the batched product. */
+#include "base/minmax.h"
+#include "reference/linear.h"
 #include "tape/op_util.h"
 #include "tape/ops.h"
 
@@ -34,9 +36,9 @@ static bool linear_forward(att_tape *tape, att_node *node)
 {
     const linear *options = node->options;
     const att_node *x = node->in[LINEAR_X], *bias = node->in[LINEAR_BIAS];
-    att_activation_kernels maps = att_activation_kernels_get(options->activation);
+    att_activation_kernels kernels = att_activation_kernels_get(options->activation);
     size_t depth = (size_t)att_node_last_dim(x), columns = (size_t)att_node_last_dim(node);
-    bool keep = node->requires_grad && maps.saves_input;
+    bool keep = node->requires_grad && kernels.saves_input;
     float *sums = keep ? att_tape_alloc(tape, node->count, sizeof(float)) : node->value;
     if (!sums)
         return false;
@@ -59,7 +61,7 @@ static bool linear_forward(att_tape *tape, att_node *node)
     att_tape_release_to_mark(tape, mark);
     if (keep) {
         node->saved = sums;
-        maps.forward(node->value, sums, (size_t)node->count);
+        kernels.forward(node->value, sums, (size_t)node->count);
     }
     return true;
 }
@@ -129,16 +131,14 @@ static bool linear_backward(att_tape *tape, att_node *node)
 static void linear_truth(double *value, const att_node *node, const double *const *in)
 {
     const linear *options = node->options;
-    int64_t rows = att_node_rows(node), columns = att_node_last_dim(node);
-    int64_t depth = node->in[LINEAR_W]->shape[options->transposed];
-    for (int64_t i = 0; i < rows; i++)
-        for (int64_t j = 0; j < columns; j++) {
-            double sum = in[LINEAR_BIAS] ? in[LINEAR_BIAS][j] : 0;
-            for (int64_t k = 0; k < depth; k++)
-                sum += in[LINEAR_X][i * depth + k] *
-                       in[LINEAR_W][options->transposed ? j * depth + k : k * columns + j];
-            value[i * columns + j] = att_reference_activation(options->activation, sum);
-        }
+    const att_reference_linear_weights weights = {
+        .w = in[LINEAR_W],
+        .bias = in[LINEAR_BIAS],
+        .depth = node->in[LINEAR_W]->shape[options->transposed],
+        .columns = att_node_last_dim(node),
+        .transposed = options->transposed
+    };
+    att_reference_linear(value, in[LINEAR_X], att_node_rows(node), &weights, options->activation);
 }
 
 #define LINEAR(activation, transposed) (&(const linear){ ATT_ACTIVATION_##activation, transposed })
@@ -190,7 +190,7 @@ const att_op att_op_linear = {
     .truth = linear_truth,
     .rounding_steps = 310,
     .samples = linear_samples,
-    .sample_count = sizeof linear_samples / sizeof *linear_samples,
+    .sample_count = ATT_COUNT(linear_samples),
 };
 
 att_node *att_linear(att_tape *tape, att_node *x, att_node *w, att_node *bias,
@@ -200,7 +200,7 @@ att_node *att_linear(att_tape *tape, att_node *x, att_node *w, att_node *bias,
     return att_op_apply(tape, &att_op_linear, in, 3, &(linear){ activation, transposed });
 }
 
-/* ---------------------------------------------------------------- item by item */
+/* ---------------------------------------------------------------- batched product */
 
 static bool bmm_shape(att_tape *tape, att_node *node)
 {
@@ -215,14 +215,14 @@ static bool bmm_shape(att_tape *tape, att_node *node)
     return true;
 }
 
-/* One matrix of a batch, [rows, columns] in memory, or its transpose. */
+/* Matrices [rows, columns] of a batch, one after the other; used as they are or transposed. */
 typedef struct batch_matrix {
     const float *at;
     size_t rows, columns;
     bool transposed;
 } batch_matrix;
 
-/* c = a b for each of `count` items. */
+/* c (+)= a b for each of `count` items. */
 static bool matmul_batch(att_tape *tape, size_t count, batch_matrix a, batch_matrix b, float *c,
                          bool add)
 {
@@ -271,15 +271,8 @@ static bool bmm_backward(att_tape *tape, att_node *node)
 
 static void bmm_truth(double *value, const att_node *node, const double *const *in)
 {
-    int64_t T = node->shape[1], N = node->shape[2], S = node->in[0]->shape[2];
-    for (int64_t b = 0; b < node->shape[0]; b++)
-        for (int64_t t = 0; t < T; t++)
-            for (int64_t n = 0; n < N; n++) {
-                double sum = 0;
-                for (int64_t s = 0; s < S; s++)
-                    sum += in[0][(b * T + t) * S + s] * in[1][(b * S + s) * N + n];
-                value[(b * T + t) * N + n] = sum;
-            }
+    att_reference_bmm(value, in[0], in[1], node->shape[0], node->shape[1], node->in[0]->shape[2],
+                      node->shape[2]);
 }
 
 static const att_op_sample bmm_samples[] = {
@@ -290,14 +283,14 @@ static const att_op_sample bmm_samples[] = {
 };
 
 const att_op att_op_bmm = {
-    .name = "multiply-each",
+    .name = "bmm",
     .shape = bmm_shape,
     .forward = bmm_forward,
     .backward = bmm_backward,
     .truth = bmm_truth,
     .rounding_steps = 40,
     .samples = bmm_samples,
-    .sample_count = sizeof bmm_samples / sizeof *bmm_samples,
+    .sample_count = ATT_COUNT(bmm_samples),
 };
 
 att_node *att_bmm(att_tape *tape, att_node *a, att_node *b)

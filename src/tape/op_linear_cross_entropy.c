@@ -1,18 +1,21 @@
-/* The loss of an output layer: a linear layer to one score per class, and cross-entropy, as one
- * operation. Scores are worked out for some rows at a time and never kept: with large vocabularies
- * they would be most of what a training step needs of memory. What backward needs is worked out at
- * once, while they are there: the gradient of a sum is known but for its factor. */
+/* The output layer and its loss in one operation: a linear layer to one logit per class, then
+ * cross-entropy. Logits are computed for a block of rows at a time and never stored: with large
+ * vocabularies they would take most of the memory of a training step. Forward therefore computes
+ * the gradients too, while the logits are there; the loss is a sum, so that they are known up to
+ * the factor that backward receives. */
+#include "base/minmax.h"
 #include "base/parallel.h"
-#include "base/math.h"
+#include "reference/linear.h"
+#include "reference/loss.h"
 #include "tape/op_util.h"
 #include "tape/ops.h"
 
-#include <math.h>
+#include <assert.h>
 #include <string.h>
 
 enum { LINEAR_CE_X, LINEAR_CE_W, LINEAR_CE_BIAS, LINEAR_CE_INPUT_COUNT };
 
-enum { MAX_LOGITS = 1 << 22 };
+enum { MAX_LOGITS = 1 << 22 }; /* in a block of rows: 16 MB */
 
 typedef struct linear_ce {
     bool transposed;
@@ -21,7 +24,7 @@ typedef struct linear_ce {
     att_token_loss *losses; /* [rows] or NULL */
 } linear_ce;
 
-/* Gradients of the sum of losses, by input; NULL where none is wanted. */
+/* Gradients of the sum of losses, by input; NULL where an input requires none. */
 typedef struct linear_ce_saved {
     float *grad[LINEAR_CE_INPUT_COUNT];
 } linear_ce_saved;
@@ -47,8 +50,9 @@ static bool linear_ce_shape(att_tape *tape, att_node *node)
         return false;
     for (int64_t i = 0; i < att_node_rows(x); i++)
         if (options->targets[i] < 0 || options->targets[i] >= classes) {
-            att_tape_fail(tape, node->op->name, "target %lld is %ld, but there are %lld classes",
-                          (long long)i, (long)options->targets[i], (long long)classes);
+            att_tape_fail(tape, node->op->name,
+                          "expected targets from 0 to %lld, found %ld in row %lld",
+                          (long long)classes - 1, (long)options->targets[i], (long long)i);
             return false;
         }
     att_node_set_shape(node, 0, NULL);
@@ -57,16 +61,16 @@ static bool linear_ce_shape(att_tape *tape, att_node *node)
 
 /* ---------------------------------------------------------------- rows */
 
-/* Some rows under way. */
+/* A block of rows. */
 typedef struct row_block {
     const att_node *node;
     int64_t first, rows;
     float *logits;      /* [rows, classes] */
-    float *logit_grads; /* the same, of the scores; NULL where none are wanted */
-    double *sums;       /* [rows] losses, smoothed */
+    float *logit_grads; /* [rows, classes]; NULL where no gradient is required */
+    double *sums;       /* [rows] losses with label smoothing */
 } row_block;
 
-/* Whether no score is larger than the target's, nor as large and before it. */
+/* Whether the target has the largest logit, and is the first class that has it. */
 static bool is_predicted(const float *x, size_t n, size_t target)
 {
     if (att_kernels_get()->max(x, n) != x[target])
@@ -77,11 +81,11 @@ static bool is_predicted(const float *x, size_t n, size_t target)
     return true;
 }
 
-/* With the part s spread over n classes the loss is (1 - s) of the plain one, and s of what it
- * would be on average over the classes. */
-static double smoothed_loss(float plain, float lse, float total, size_t n, float smoothing)
+/* With smoothing s over n classes: (1 - s) times the plain loss, plus s times the mean over all
+ * classes j of lse - logit_j. `total` is the sum of the logits. */
+static double smoothed_loss(float plain, float lse, float total, size_t n, float label_smoothing)
 {
-    double s = (double)smoothing;
+    double s = (double)label_smoothing;
     return (1 - s) * (double)plain + s * ((double)lse - (double)total / (double)n);
 }
 
@@ -128,7 +132,7 @@ static bool compute_logits(att_tape *tape, const row_block *b, const float *pane
                                                      .bias = bias ? bias->value : NULL });
 }
 
-/* dx = ds wᵀ */
+/* dx = dlogits wᵀ */
 static bool backward_x(att_tape *tape, const row_block *b, float *dx)
 {
     const linear_ce *options = b->node->options;
@@ -148,7 +152,7 @@ static bool backward_x(att_tape *tape, const row_block *b, float *dx)
                                                                .c_row_stride = depth });
 }
 
-/* dw += xᵀ ds, or dsᵀ x where w is transposed */
+/* dw += xᵀ dlogits, or dlogitsᵀ x where w is transposed */
 static bool backward_w(att_tape *tape, const row_block *b, float *dw)
 {
     const linear_ce *options = b->node->options;
@@ -171,9 +175,9 @@ static bool backward_w(att_tape *tape, const row_block *b, float *dw)
                                                      .accumulate = b->first > 0 });
 }
 
-static bool backward_rows(att_tape *tape, const row_block *b, const linear_ce_saved *kept)
+static bool backward_rows(att_tape *tape, const row_block *b, const linear_ce_saved *saved)
 {
-    float *const *grad = kept->grad;
+    float *const *grad = saved->grad;
     return (!grad[LINEAR_CE_X] || backward_x(tape, b, grad[LINEAR_CE_X])) &&
            (!grad[LINEAR_CE_W] || backward_w(tape, b, grad[LINEAR_CE_W])) &&
            (!grad[LINEAR_CE_BIAS] ||
@@ -182,19 +186,20 @@ static bool backward_rows(att_tape *tape, const row_block *b, const linear_ce_sa
 
 /* ---------------------------------------------------------------- the operation */
 
-/* Room for the gradients that will be wanted; those of no rows, and of biases, start from zero. */
-static bool alloc_grads(att_tape *tape, const att_node *node, linear_ce_saved *kept)
+/* Memory for the required gradients. Those of biases are sums over blocks and start from zero; so
+ * do all where there are no rows. */
+static bool alloc_grads(att_tape *tape, const att_node *node, linear_ce_saved *saved)
 {
     for (int i = 0; i < LINEAR_CE_INPUT_COUNT; i++) {
         const att_node *in = node->in[i];
-        kept->grad[i] = NULL;
+        saved->grad[i] = NULL;
         if (!in || !in->requires_grad)
             continue;
-        kept->grad[i] = att_tape_alloc(tape, in->count, sizeof(float));
-        if (!kept->grad[i])
+        saved->grad[i] = att_tape_alloc(tape, in->count, sizeof(float));
+        if (!saved->grad[i])
             return false;
         if (i == LINEAR_CE_BIAS || att_node_rows(node->in[LINEAR_CE_X]) == 0)
-            memset(kept->grad[i], 0, (size_t)in->count * sizeof(float));
+            memset(saved->grad[i], 0, (size_t)in->count * sizeof(float));
     }
     return true;
 }
@@ -204,7 +209,7 @@ static bool run_rows(att_tape *tape, att_node *node, row_block *b, double *total
     const linear_ce *options = node->options;
     int64_t rows = att_node_rows(node->in[LINEAR_CE_X]), classes = classes_of(node);
     int64_t max = MAX_LOGITS / classes > 64 ? MAX_LOGITS / classes / 64 * 64 : 64;
-    max = rows < max ? rows : max;
+    max = att_min_i64(max, rows);
     const float *panels = att_node_packed_weights(tape, node->in[LINEAR_CE_W], options->transposed);
     b->logits = att_tape_alloc(tape, max * classes, sizeof(float));
     b->logit_grads =
@@ -213,7 +218,7 @@ static bool run_rows(att_tape *tape, att_node *node, row_block *b, double *total
     if (!panels || !b->sums)
         return false;
     for (; b->first < rows; b->first += b->rows) {
-        b->rows = rows - b->first < max ? rows - b->first : max;
+        b->rows = att_min_i64(rows - b->first, max);
         if (!compute_logits(tape, b, panels))
             return false;
         att_parallel_for(b->rows, att_row_grain(8 * classes), row_losses, b);
@@ -256,9 +261,9 @@ static void axpy_range(void *context, int64_t begin, int64_t end)
 
 static bool linear_ce_backward(att_tape *tape, att_node *node)
 {
-    const linear_ce_saved *kept = node->saved;
+    const linear_ce_saved *saved = node->saved;
     for (int i = 0; i < LINEAR_CE_INPUT_COUNT; i++) {
-        axpy_job s = { .from = kept->grad[i], .factor = node->grad[0] };
+        axpy_job s = { .from = saved->grad[i], .factor = node->grad[0] };
         if (s.from)
             s.to = att_node_grad(tape, node->in[i]);
         if (s.to)
@@ -269,21 +274,22 @@ static bool linear_ce_backward(att_tape *tape, att_node *node)
 
 static void linear_ce_truth(double *value, const att_node *node, const double *const *in)
 {
+    enum { MAX_CLASSES = 32 }; /* of a sample */
     const linear_ce *options = node->options;
-    int64_t depth = att_node_last_dim(node->in[LINEAR_CE_X]), classes = classes_of(node);
-    double s = (double)options->label_smoothing;
+    double logits[MAX_CLASSES];
+    const att_reference_linear_weights weights = { .w = in[LINEAR_CE_W],
+                                                   .bias = in[LINEAR_CE_BIAS],
+                                                   .depth =
+                                                       att_node_last_dim(node->in[LINEAR_CE_X]),
+                                                   .columns = classes_of(node),
+                                                   .transposed = options->transposed };
+    assert(weights.columns <= MAX_CLASSES);
     value[0] = 0;
     for (int64_t i = 0; i < att_node_rows(node->in[LINEAR_CE_X]); i++) {
-        double total = 0, along = 0;
-        for (int64_t j = 0; j < classes; j++) {
-            double score = in[LINEAR_CE_BIAS] ? in[LINEAR_CE_BIAS][j] : 0;
-            for (int64_t k = 0; k < depth; k++)
-                score += in[LINEAR_CE_X][i * depth + k] *
-                         in[LINEAR_CE_W][options->transposed ? j * depth + k : k * classes + j];
-            total += att_exp(score);
-            along += (s / (double)classes + (j == options->targets[i] ? 1 - s : 0)) * score;
-        }
-        value[0] += att_log(total) - along;
+        att_reference_linear(logits, in[LINEAR_CE_X] + i * weights.depth, 1, &weights,
+                             ATT_ACTIVATION_NONE);
+        value[0] += att_reference_cross_entropy(logits, weights.columns, options->targets[i],
+                                                (double)options->label_smoothing);
     }
 }
 
@@ -311,7 +317,7 @@ static const att_op_sample linear_ce_samples[] = {
 };
 
 const att_op att_op_linear_cross_entropy = {
-    .name = "output-loss",
+    .name = "linear-cross-entropy",
     .options_size = sizeof(linear_ce),
     .shape = linear_ce_shape,
     .forward = linear_ce_forward,
@@ -319,18 +325,19 @@ const att_op att_op_linear_cross_entropy = {
     .truth = linear_ce_truth,
     .rounding_steps = 60,
     .samples = linear_ce_samples,
-    .sample_count = sizeof linear_ce_samples / sizeof *linear_ce_samples,
+    .sample_count = ATT_COUNT(linear_ce_samples),
 };
 
 att_node *att_linear_cross_entropy(att_tape *tape, const att_linear_cross_entropy_inputs *in,
-                                   const int32_t *targets, float smoothing, att_token_loss *losses)
+                                   const int32_t *targets, float label_smoothing,
+                                   att_token_loss *losses)
 {
     if (!in->x)
         return NULL;
     att_node *const inputs[LINEAR_CE_INPUT_COUNT] = { in->x, in->w, in->bias };
     const linear_ce options = { in->transposed,
                                 att_tape_copy(tape, targets, att_node_rows(in->x), sizeof *targets),
-                                smoothing, losses };
+                                label_smoothing, losses };
     return att_op_apply(tape, &att_op_linear_cross_entropy, inputs, LINEAR_CE_INPUT_COUNT,
                         &options);
 }

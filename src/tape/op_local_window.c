@@ -1,12 +1,14 @@
-/* The window that a model places itself: local attention with a predicted centre (Luong et al.
- * 2015, 3.2), as a bias on the scores. */
+/* Local attention with a predicted center (Luong et al. 2015, 3.2): a Gaussian window as a bias on
+ * the attention scores. */
+#include "base/minmax.h"
+#include "reference/local_window.h"
 #include "tape/op_util.h"
 #include "tape/ops.h"
 
 typedef struct local_window {
     int64_t keys;
     const int64_t *lengths; /* [B] or NULL: all keys */
-    float width;
+    float width;            /* standard deviation of the window, in keys */
 } local_window;
 
 static bool local_window_shape(att_tape *tape, att_node *node)
@@ -35,8 +37,8 @@ static bool local_window_forward(att_tape *tape, att_node *node)
     for (int64_t row = 0; row < B * T; row++) {
         float center = length_of(options, row / T) * node->in[0]->value[row];
         for (int64_t s = 0; s < S; s++) {
-            float away = (float)s - center;
-            node->value[row * S + s] = factor * away * away;
+            float distance = (float)s - center;
+            node->value[row * S + s] = factor * distance * distance;
         }
     }
     return true;
@@ -62,12 +64,10 @@ static void local_window_truth(double *value, const att_node *node, const double
 {
     const local_window *options = node->options;
     int64_t T = node->shape[2], S = node->shape[3];
-    for (int64_t i = 0; i < node->count; i++) {
-        int64_t row = i / S;
-        double length = (double)(options->lengths ? options->lengths[row / T] : options->keys);
-        double away = (double)(i % S) - length * in[0][row];
-        value[i] = -away * away / (2 * (double)options->width * (double)options->width);
-    }
+    for (int64_t row = 0; row < node->shape[0] * T; row++)
+        att_reference_local_window(value + row * S, S, in[0][row],
+                                   options->lengths ? options->lengths[row / T] : options->keys,
+                                   (double)options->width);
 }
 
 static const int64_t some_lengths[] = { 3, 0 };
@@ -85,7 +85,7 @@ static const att_op_sample local_window_samples[] = {
 };
 
 const att_op att_op_local_window = {
-    .name = "window",
+    .name = "local-window",
     .options_size = sizeof(local_window),
     .shape = local_window_shape,
     .forward = local_window_forward,
@@ -93,7 +93,7 @@ const att_op att_op_local_window = {
     .truth = local_window_truth,
     .rounding_steps = 40,
     .samples = local_window_samples,
-    .sample_count = sizeof local_window_samples / sizeof *local_window_samples,
+    .sample_count = ATT_COUNT(local_window_samples),
 };
 
 att_node *att_local_window_bias(att_tape *tape, att_node *place, int64_t keys,

@@ -1,13 +1,14 @@
-/* Losses: single numbers, summed over rows in a fixed order in double precision. */
-#include "base/math.h"
+/* Losses: scalars, summed over rows in a fixed order in double precision. */
+#include "base/minmax.h"
 #include "base/parallel.h"
+#include "reference/loss.h"
 #include "tape/op_util.h"
 #include "tape/ops.h"
 
 #include <math.h>
 #include <string.h>
 
-static bool number_shape(att_tape *tape, att_node *node)
+static bool scalar_shape(att_tape *tape, att_node *node)
 {
     (void)tape;
     att_node_set_shape(node, 0, NULL);
@@ -22,14 +23,14 @@ typedef struct cross_entropy_options {
     float *losses; /* [rows] or NULL */
 } cross_entropy_options;
 
-/* What each row comes to. */
+/* The result of each row. */
 typedef struct cross_entropy_rows {
     float *loss; /* [rows] */
-    float *lse;  /* [rows] log(sum(exp(scores))) */
+    float *lse;  /* [rows] log-sum-exp of the logits */
 } cross_entropy_rows;
 
-/* The loss of row i without smoothing. Not log-sum-exp less score, which loses the digits of a
- * small loss: by the kernel, and so the very bits of the negative log-softmax. */
+/* The loss of row i without label smoothing. By the kernel, which has the bits of the negative
+ * log-softmax: log-sum-exp minus logit would lose the digits of a small loss. */
 static float unsmoothed_loss(const cross_entropy_rows *rows, int64_t i, const float *x,
                              size_t width, att_cross_entropy_target target)
 {
@@ -66,29 +67,30 @@ static bool cross_entropy_shape(att_tape *tape, att_node *node)
     int64_t rows = att_node_rows(node->in[0]), width = att_node_last_dim(node->in[0]);
     for (int64_t i = 0; i < rows; i++)
         if (options->targets[i] >= width) {
-            att_tape_fail(tape, node->op->name, "target %lld is %ld, but there are %lld classes",
-                          (long long)i, (long)options->targets[i], (long long)width);
+            att_tape_fail(tape, node->op->name,
+                          "expected targets below %lld, found %ld in row %lld", (long long)width,
+                          (long)options->targets[i], (long long)i);
             return false;
         }
-    return number_shape(tape, node);
+    return scalar_shape(tape, node);
 }
 
 static bool cross_entropy_forward(att_tape *tape, att_node *node)
 {
     int64_t rows = att_node_rows(node->in[0]);
-    cross_entropy_rows *kept = att_tape_alloc(tape, 1, sizeof *kept);
-    if (!kept)
+    cross_entropy_rows *saved = att_tape_alloc(tape, 1, sizeof *saved);
+    if (!saved)
         return false;
-    kept->loss = att_tape_alloc(tape, rows, sizeof(float));
-    kept->lse = att_tape_alloc(tape, rows, sizeof(float));
-    if (!kept->loss || !kept->lse)
+    saved->loss = att_tape_alloc(tape, rows, sizeof(float));
+    saved->lse = att_tape_alloc(tape, rows, sizeof(float));
+    if (!saved->loss || !saved->lse)
         return false;
-    node->saved = kept;
+    node->saved = saved;
     int64_t width = att_node_last_dim(node->in[0]);
     att_parallel_for(rows, att_row_grain(4 * width), cross_entropy_range, node);
     double sum = 0;
     for (int64_t i = 0; i < rows; i++)
-        sum += (double)kept->loss[i];
+        sum += (double)saved->loss[i];
     node->value[0] = (float)sum;
     return true;
 }
@@ -128,25 +130,16 @@ static bool cross_entropy_backward(att_tape *tape, att_node *node)
     return true;
 }
 
-/* -sum(t log softmax(x)), t the target with `smoothing` of its mass spread over all classes. */
 static void cross_entropy_truth(double *value, const att_node *node, const double *const *in)
 {
     const cross_entropy_options *options = node->options;
-    int64_t width = att_node_last_dim(node->in[0]);
-    double smoothing = (double)options->label_smoothing;
+    int64_t classes = att_node_last_dim(node->in[0]);
     value[0] = 0;
-    for (int64_t i = 0; i < att_node_rows(node->in[0]); i++) {
-        if (options->targets[i] < 0)
-            continue;
-        const double *x = in[0] + i * width;
-        double total = 0;
-        for (int64_t j = 0; j < width; j++)
-            total += att_exp(x[j]);
-        for (int64_t j = 0; j < width; j++) {
-            double t = smoothing / (double)width + (j == options->targets[i] ? 1 - smoothing : 0);
-            value[0] -= t * (x[j] - att_log(total));
-        }
-    }
+    for (int64_t i = 0; i < att_node_rows(node->in[0]); i++)
+        if (options->targets[i] >= 0)
+            value[0] +=
+                att_reference_cross_entropy(in[0] + i * classes, classes, options->targets[i],
+                                            (double)options->label_smoothing);
 }
 
 static const int32_t some_targets[] = { 2, -1, 0, 4, 4 };
@@ -188,27 +181,26 @@ const att_op att_op_cross_entropy = {
     .truth = cross_entropy_truth,
     .rounding_steps = 40,
     .samples = cross_entropy_samples,
-    .sample_count = sizeof cross_entropy_samples / sizeof *cross_entropy_samples,
+    .sample_count = ATT_COUNT(cross_entropy_samples),
 };
 
-att_node *att_cross_entropy(att_tape *tape, att_node *scores, const int32_t *targets,
-                            float smoothing, float *losses)
+att_node *att_cross_entropy(att_tape *tape, att_node *logits, const int32_t *targets,
+                            float label_smoothing, float *losses)
 {
-    if (!scores)
+    if (!logits)
         return NULL;
-    const int32_t *copy = att_tape_copy(tape, targets, att_node_rows(scores), sizeof *targets);
-    return att_op_apply(tape, &att_op_cross_entropy, &scores, 1,
-                        &(cross_entropy_options){ copy, smoothing, losses });
+    const int32_t *copy = att_tape_copy(tape, targets, att_node_rows(logits), sizeof *targets);
+    return att_op_apply(tape, &att_op_cross_entropy, &logits, 1,
+                        &(cross_entropy_options){ copy, label_smoothing, losses });
 }
 
-/* ---------------------------------------------------------------- alignments */
+/* ---------------------------------------------------------------- guided alignment */
 
 typedef struct alignment {
     const int32_t *keys; /* [B,T] */
 } alignment;
 
-/* A weight of 0, as sparsemax gives, costs no more than this one, and pulls no harder. */
-static const float MIN_WEIGHT = 1e-6f;
+static const float MIN_WEIGHT = (float)ATT_GUIDED_ALIGNMENT_MIN_WEIGHT;
 
 static bool alignment_shape(att_tape *tape, att_node *node)
 {
@@ -219,11 +211,12 @@ static bool alignment_shape(att_tape *tape, att_node *node)
         return false;
     for (int64_t i = 0; i < att_node_rows(weights); i++)
         if (options->keys[i] >= weights->shape[2]) {
-            att_tape_fail(tape, node->op->name, "query %lld is aligned to key %ld of %lld",
-                          (long long)i, (long)options->keys[i], (long long)weights->shape[2]);
+            att_tape_fail(tape, node->op->name,
+                          "expected keys below %lld, found %ld for query %lld",
+                          (long long)weights->shape[2], (long)options->keys[i], (long long)i);
             return false;
         }
-    return number_shape(tape, node);
+    return scalar_shape(tape, node);
 }
 
 static bool alignment_forward(att_tape *tape, att_node *node)
@@ -263,7 +256,7 @@ static void alignment_truth(double *value, const att_node *node, const double *c
     value[0] = 0;
     for (int64_t i = 0; i < att_node_rows(node->in[0]); i++)
         if (options->keys[i] >= 0)
-            value[0] -= att_log(in[0][i * width + options->keys[i]]);
+            value[0] += att_reference_guided_alignment(in[0] + i * width, options->keys[i]);
 }
 
 static const att_op_sample alignment_samples[] = {
@@ -273,7 +266,7 @@ static const att_op_sample alignment_samples[] = {
 };
 
 const att_op att_op_guided_alignment_loss = {
-    .name = "alignment-loss",
+    .name = "guided-alignment-loss",
     .options_size = sizeof(alignment),
     .shape = alignment_shape,
     .forward = alignment_forward,
@@ -281,7 +274,7 @@ const att_op att_op_guided_alignment_loss = {
     .truth = alignment_truth,
     .rounding_steps = 12,
     .samples = alignment_samples,
-    .sample_count = sizeof alignment_samples / sizeof *alignment_samples,
+    .sample_count = ATT_COUNT(alignment_samples),
 };
 
 att_node *att_guided_alignment_loss(att_tape *tape, att_node *weights, const int32_t *keys)

@@ -1,12 +1,11 @@
-/* Layer norm and RMS norm: row by row. */
+/* Layer norm and RMS norm. */
+#include "base/minmax.h"
 #include "base/parallel.h"
+#include "reference/norm.h"
 #include "tape/op_util.h"
 #include "tape/ops.h"
 
-#include <math.h>
 #include <string.h>
-
-#define COUNT(array) (int)(sizeof(array) / sizeof *(array))
 
 enum { NORM_X, NORM_GAIN, NORM_BIAS };
 
@@ -21,13 +20,13 @@ static bool norm_shape(att_tape *tape, att_node *node)
             att_node_check_shape(tape, node, "bias", node->in[NORM_BIAS], 1, &width));
 }
 
-/* A loop over rows. */
+/* A loop over rows, forward or backward. */
 typedef struct norm_rows_context {
     const att_node *node;
     att_kern_norm *forward;
     att_kern_norm_backward *backward;
     float *dx;           /* like x */
-    float *partial_sums; /* [ranges, 2, width] gradients of gain and bias, by range of rows */
+    float *partial_sums; /* [ranges, 2, width] gradients of gain and bias, one per range of rows */
     int64_t grain;
 } norm_rows_context;
 
@@ -69,20 +68,20 @@ static void norm_rows_backward(void *context, int64_t begin, int64_t end)
     }
 }
 
-/* Each range of rows sums into its own share; the shares are added in order. Ranges depend on the
- * shapes alone, so the sums do not depend on threads. */
+/* Each range of rows has its own partial sums, which are added in order. The ranges depend on the
+ * shape alone, so that the sums do not depend on the number of threads. */
 static bool norm_backward(att_tape *tape, att_node *node, att_kern_norm_backward *kernel)
 {
     int64_t rows = att_node_rows(node), width = att_node_last_dim(node);
     norm_rows_context n = { .node = node, .backward = kernel, .grain = att_row_grain(width) };
-    int64_t ranges = (rows + n.grain - 1) / n.grain;
+    int64_t ranges = att_ceil_div_i64(rows, n.grain);
     float *dgain = att_node_grad(tape, node->in[NORM_GAIN]);
     float *dbias = node->input_count > NORM_BIAS ? att_node_grad(tape, node->in[NORM_BIAS]) : NULL;
     n.dx = att_node_grad(tape, node->in[NORM_X]);
     att_memory_pool_mark mark = att_tape_mark(tape);
     if (!n.dx && node->in[NORM_X]->requires_grad)
         return false;
-    if (!n.dx) { /* the kernel wants a place for it */
+    if (!n.dx) { /* the kernel always writes dx */
         n.dx = att_tape_alloc(tape, node->count, sizeof(float));
         if (!n.dx)
             return false;
@@ -93,32 +92,14 @@ static bool norm_backward(att_tape *tape, att_node *node, att_kern_norm_backward
         return false;
     att_parallel_for(rows, n.grain, norm_rows_backward, &n);
     for (int64_t r = 0; r < ranges; r++) {
-        const float *share = n.partial_sums + r * 2 * width;
+        const float *partial = n.partial_sums + r * 2 * width;
         if (dgain)
-            att_kernels_get()->axpy(dgain, 1, share, (size_t)width);
+            att_kernels_get()->axpy(dgain, 1, partial, (size_t)width);
         if (dbias)
-            att_kernels_get()->axpy(dbias, 1, share + width, (size_t)width);
+            att_kernels_get()->axpy(dbias, 1, partial + width, (size_t)width);
     }
     att_tape_release_to_mark(tape, mark);
     return true;
-}
-
-/* (x - mean) / sqrt(mean of squares + epsilon) gain + bias; the RMS norm takes no mean off. */
-static void norm_truth(double *value, const att_node *node, const double *const *in, bool centered)
-{
-    int64_t width = att_node_last_dim(node);
-    for (int64_t i = 0; i < att_node_rows(node); i++) {
-        const double *x = in[NORM_X] + i * width;
-        double mean = 0, squares = 0;
-        for (int64_t j = 0; centered && j < width; j++)
-            mean += x[j] / (double)width;
-        for (int64_t j = 0; j < width; j++)
-            squares += (x[j] - mean) * (x[j] - mean) / (double)width;
-        for (int64_t j = 0; j < width; j++)
-            value[i * width + j] =
-                (x[j] - mean) / sqrt(squares + (double)EPSILON) * in[NORM_GAIN][j] +
-                (centered ? in[NORM_BIAS][j] : 0);
-    }
 }
 
 static bool layer_norm_forward(att_tape *tape, att_node *node)
@@ -133,7 +114,10 @@ static bool layer_norm_backward(att_tape *tape, att_node *node)
 
 static void layer_norm_truth(double *value, const att_node *node, const double *const *in)
 {
-    norm_truth(value, node, in, true);
+    int64_t width = att_node_last_dim(node);
+    for (int64_t i = 0; i < att_node_rows(node); i++)
+        att_reference_layer_norm(value + i * width, in[NORM_X] + i * width, width, (double)EPSILON,
+                                 in[NORM_GAIN], in[NORM_BIAS]);
 }
 
 static const att_op_sample layer_norm_samples[] = {
@@ -150,7 +134,7 @@ const att_op att_op_layer_norm = {
     .truth = layer_norm_truth,
     .rounding_steps = 80,
     .samples = layer_norm_samples,
-    .sample_count = COUNT(layer_norm_samples),
+    .sample_count = ATT_COUNT(layer_norm_samples),
 };
 
 att_node *att_layer_norm(att_tape *tape, att_node *x, att_node *gain, att_node *bias)
@@ -171,7 +155,10 @@ static bool rms_norm_backward(att_tape *tape, att_node *node)
 
 static void rms_norm_truth(double *value, const att_node *node, const double *const *in)
 {
-    norm_truth(value, node, in, false);
+    int64_t width = att_node_last_dim(node);
+    for (int64_t i = 0; i < att_node_rows(node); i++)
+        att_reference_rms_norm(value + i * width, in[NORM_X] + i * width, width, (double)EPSILON,
+                               in[NORM_GAIN]);
 }
 
 static const att_op_sample rms_norm_samples[] = {
@@ -188,7 +175,7 @@ const att_op att_op_rms_norm = {
     .truth = rms_norm_truth,
     .rounding_steps = 80,
     .samples = rms_norm_samples,
-    .sample_count = COUNT(rms_norm_samples),
+    .sample_count = ATT_COUNT(rms_norm_samples),
 };
 
 att_node *att_rms_norm(att_tape *tape, att_node *x, att_node *gain)

@@ -1,17 +1,18 @@
-/* Grids made smaller: the maximum of windows, and means over cells. */
+/* Pooling of images: maxima and means of windows. */
+#include "base/minmax.h"
 #include "base/parallel.h"
+#include "reference/pool.h"
 #include "tape/op_util.h"
 #include "tape/ops.h"
 
-#include <math.h>
 #include <string.h>
 
-/* The lines, or the columns, that one result is made of. */
+/* A range of rows or columns of the image. */
 typedef struct span {
     int64_t begin, end;
 } span;
 
-/* What both operations know: which lines and columns result (oy, ox) is made of. */
+/* The pixels of one result. */
 typedef struct pool_window {
     span y, x;
 } pool_window;
@@ -22,7 +23,7 @@ static bool check_image(att_tape *tape, const att_node *node)
     return att_node_check_shape(tape, node, "x", node->in[0], 4, any);
 }
 
-/* Where (y, x) of picture b begins. */
+/* The index of channel 0 of pixel (y, x) of image b. */
 static int64_t pixel_offset(const int64_t *shape, int64_t b, int64_t y, int64_t x)
 {
     return ((b * shape[1] + y) * shape[2] + x) * shape[3];
@@ -35,7 +36,7 @@ typedef struct max_pool2d {
     bool ceil;
 } max_pool2d;
 
-/* Windows along a side of `size` numbers; 0: none fits. */
+/* The number of windows along a side of `size` pixels; 0: none fits. */
 static int64_t window_count(const max_pool2d *options, int64_t size)
 {
     int64_t rest = size - options->size;
@@ -51,24 +52,24 @@ static bool max_pool2d_shape(att_tape *tape, att_node *node)
     if (!check_image(tape, node))
         return false;
     if (options->stride < 1 || options->stride > options->size)
-        return att_tape_fail(tape, "grid-max",
-                             "the stride must be between 1 and the window's size");
-    int64_t tall = window_count(options, in[1]), wide = window_count(options, in[2]);
-    if (tall == 0 || wide == 0)
-        return att_tape_fail(tape, "grid-max",
-                             "a window of %lld does not fit a picture of %lld x %lld",
+        return att_tape_fail(tape, node->op->name, "expected a stride from 1 to %lld, found %lld",
+                             (long long)options->size, (long long)options->stride);
+    int64_t rows = window_count(options, in[1]), columns = window_count(options, in[2]);
+    if (rows == 0 || columns == 0)
+        return att_tape_fail(tape, node->op->name,
+                             "a window of %lld does not fit an image of %lld x %lld",
                              (long long)options->size, (long long)in[1], (long long)in[2]);
-    att_node_set_shape(node, 4, (const int64_t[]){ in[0], tall, wide, in[3] });
+    att_node_set_shape(node, 4, (const int64_t[]){ in[0], rows, columns, in[3] });
     return true;
 }
 
 static span window_span(const max_pool2d *options, int64_t index, int64_t size)
 {
-    int64_t begin = index * options->stride, end = begin + options->size;
-    return (span){ begin, end < size ? end : size };
+    int64_t begin = index * options->stride;
+    return (span){ begin, att_min_i64(begin + options->size, size) };
 }
 
-/* The window of the result's line (counted through the batch) and column. */
+/* The window of output column ox in output row `line`, counted through the batch. */
 static pool_window window_of(const att_node *node, int64_t line, int64_t ox)
 {
     const int64_t *in = node->in[0]->shape;
@@ -76,7 +77,7 @@ static pool_window window_of(const att_node *node, int64_t line, int64_t ox)
                           window_span(node->options, ox, in[2]) };
 }
 
-/* NaN is larger than everything: it shows. */
+/* A NaN counts as the largest value, so that it is not hidden. */
 static void max_into(float *y, const float *x, int64_t count)
 {
     for (int64_t c = 0; c < count; c++)
@@ -108,7 +109,7 @@ static bool max_pool2d_forward(att_tape *tape, att_node *node)
     return true;
 }
 
-/* The first of a window's numbers that is its maximum gets the gradient. */
+/* The first element of a window that equals the maximum receives the gradient. */
 static void max_pool2d_backward_element(const att_node *node, float *dx, pool_window w, int64_t b,
                                         int64_t result)
 {
@@ -125,7 +126,7 @@ static void max_pool2d_backward_element(const att_node *node, float *dx, pool_wi
         }
 }
 
-/* Windows overlap, pictures do not: each is one thread's. */
+/* Windows overlap, images do not: a thread takes whole images. */
 static void max_pool2d_backward_images(void *context, int64_t begin, int64_t end)
 {
     const att_node *node = context;
@@ -146,24 +147,32 @@ static bool max_pool2d_backward(att_tape *tape, att_node *node)
     return true;
 }
 
+/* Sizes for the reference formulas; windows and strides are set by the caller. */
+static att_reference_pool2d_shape reference_shape(const att_node *node)
+{
+    const int64_t *in = node->in[0]->shape;
+    return (att_reference_pool2d_shape){ .batch = in[0],
+                                         .height = in[1],
+                                         .width = in[2],
+                                         .channels = in[3],
+                                         .out_height = node->shape[1],
+                                         .out_width = node->shape[2] };
+}
+
 static void max_pool2d_truth(double *value, const att_node *node, const double *const *in)
 {
-    const int64_t *from = node->in[0]->shape, *out = node->shape;
-    for (int64_t i = 0; i < node->count; i++) {
-        int64_t c = i % out[3], ox = i / out[3] % out[2], line = i / out[3] / out[2];
-        pool_window w = window_of(node, line, ox);
-        value[i] = -INFINITY;
-        for (int64_t iy = w.y.begin; iy < w.y.end; iy++)
-            for (int64_t ix = w.x.begin; ix < w.x.end; ix++)
-                value[i] = fmax(value[i], in[0][pixel_offset(from, line / out[1], iy, ix) + c]);
-    }
+    const max_pool2d *options = node->options;
+    att_reference_pool2d_shape shape = reference_shape(node);
+    shape.window_height = shape.window_width = options->size;
+    shape.stride_y = shape.stride_x = options->stride;
+    att_reference_max_pool2d(value, &shape, in[0]);
 }
 
 #define MAX_POOL2D(size, stride, ceil) (&(const max_pool2d){ size, stride, ceil })
 
 static const att_op_sample max_pool2d_samples[] = {
     { "2 x 2", 1, { { 4, { 2, 4, 6, 3 } } }, MAX_POOL2D(2, 2, false), 0, 0 },
-    { "overlapping, a line left over",
+    { "overlapping, one line left over",
       1,
       { { 4, { 1, 6, 7, 2 } } },
       MAX_POOL2D(3, 2, false),
@@ -175,17 +184,17 @@ static const att_op_sample max_pool2d_samples[] = {
       MAX_POOL2D(3, 2, true),
       0,
       0 },
-    { "a window larger than the picture",
+    { "a window larger than the image",
       1,
       { { 4, { 1, 2, 3, 2 } } },
       MAX_POOL2D(5, 1, true),
       0,
       0 },
-    { "no pictures", 1, { { 4, { 0, 2, 3, 2 } } }, MAX_POOL2D(2, 1, false), 0, 0 },
+    { "no images", 1, { { 4, { 0, 2, 3, 2 } } }, MAX_POOL2D(2, 1, false), 0, 0 },
 };
 
 const att_op att_op_max_pool2d = {
-    .name = "grid-max",
+    .name = "max-pool2d",
     .options_size = sizeof(max_pool2d),
     .shape = max_pool2d_shape,
     .forward = max_pool2d_forward,
@@ -193,7 +202,7 @@ const att_op att_op_max_pool2d = {
     .truth = max_pool2d_truth,
     .rounding_steps = 8,
     .samples = max_pool2d_samples,
-    .sample_count = sizeof max_pool2d_samples / sizeof *max_pool2d_samples,
+    .sample_count = ATT_COUNT(max_pool2d_samples),
 };
 
 att_node *att_max_pool2d(att_tape *tape, att_node *x, int64_t size, int64_t stride, bool ceil)
@@ -204,7 +213,7 @@ att_node *att_max_pool2d(att_tape *tape, att_node *x, int64_t size, int64_t stri
 /* ---------------------------------------------------------------- mean */
 
 typedef struct avg_pool2d {
-    int64_t height, width; /* of one */
+    int64_t height, width; /* of a window */
 } avg_pool2d;
 
 static bool avg_pool2d_shape(att_tape *tape, att_node *node)
@@ -214,17 +223,18 @@ static bool avg_pool2d_shape(att_tape *tape, att_node *node)
     if (!check_image(tape, node))
         return false;
     if (options->height < 1 || options->width < 1)
-        return att_tape_fail(tape, "grid-mean", "a cell must have a height and a width");
+        return att_tape_fail(tape, node->op->name,
+                             "expected a window of at least 1 x 1, found %lld x %lld",
+                             (long long)options->height, (long long)options->width);
     att_node_set_shape(node, 4,
-                       (const int64_t[]){ in[0], (in[1] + options->height - 1) / options->height,
-                                          (in[2] + options->width - 1) / options->width, in[3] });
+                       (const int64_t[]){ in[0], att_ceil_div_i64(in[1], options->height),
+                                          att_ceil_div_i64(in[2], options->width), in[3] });
     return true;
 }
 
 static span avg_window_span(int64_t index, int64_t length, int64_t size)
 {
-    int64_t end = (index + 1) * length;
-    return (span){ index * length, end < size ? end : size };
+    return (span){ index * length, att_min_i64((index + 1) * length, size) };
 }
 
 static pool_window avg_window_of(const att_node *node, int64_t line, int64_t ox)
@@ -290,29 +300,24 @@ static bool avg_pool2d_backward(att_tape *tape, att_node *node)
 
 static void avg_pool2d_truth(double *value, const att_node *node, const double *const *in)
 {
-    const int64_t *from = node->in[0]->shape, *out = node->shape;
-    for (int64_t i = 0; i < node->count; i++) {
-        int64_t c = i % out[3], ox = i / out[3] % out[2], line = i / out[3] / out[2];
-        pool_window r = avg_window_of(node, line, ox);
-        double sum = 0;
-        for (int64_t iy = r.y.begin; iy < r.y.end; iy++)
-            for (int64_t ix = r.x.begin; ix < r.x.end; ix++)
-                sum += in[0][pixel_offset(from, line / out[1], iy, ix) + c];
-        value[i] = sum / (double)((r.y.end - r.y.begin) * (r.x.end - r.x.begin));
-    }
+    const avg_pool2d *options = node->options;
+    att_reference_pool2d_shape shape = reference_shape(node);
+    shape.window_height = shape.stride_y = options->height;
+    shape.window_width = shape.stride_x = options->width;
+    att_reference_avg_pool2d(value, &shape, in[0]);
 }
 
 #define AVG_POOL2D(height, width) (&(const avg_pool2d){ height, width })
 
 static const att_op_sample avg_pool2d_samples[] = {
-    { "one cell", 1, { { 4, { 2, 3, 5, 4 } } }, AVG_POOL2D(3, 5), 0, 0 },
-    { "cells cut at the border", 1, { { 4, { 1, 13, 7, 3 } } }, AVG_POOL2D(2, 3), 0, 0 },
-    { "a cell beyond the picture", 1, { { 4, { 1, 2, 3, 17 } } }, AVG_POOL2D(4, 1), 0, 0 },
-    { "no pictures", 1, { { 4, { 0, 3, 5, 4 } } }, AVG_POOL2D(2, 2), 0, 0 },
+    { "one window", 1, { { 4, { 2, 3, 5, 4 } } }, AVG_POOL2D(3, 5), 0, 0 },
+    { "windows cut at the border", 1, { { 4, { 1, 13, 7, 3 } } }, AVG_POOL2D(2, 3), 0, 0 },
+    { "a window beyond the image", 1, { { 4, { 1, 2, 3, 17 } } }, AVG_POOL2D(4, 1), 0, 0 },
+    { "no images", 1, { { 4, { 0, 3, 5, 4 } } }, AVG_POOL2D(2, 2), 0, 0 },
 };
 
 const att_op att_op_avg_pool2d = {
-    .name = "grid-mean",
+    .name = "avg-pool2d",
     .options_size = sizeof(avg_pool2d),
     .shape = avg_pool2d_shape,
     .forward = avg_pool2d_forward,
@@ -320,7 +325,7 @@ const att_op att_op_avg_pool2d = {
     .truth = avg_pool2d_truth,
     .rounding_steps = 40,
     .samples = avg_pool2d_samples,
-    .sample_count = sizeof avg_pool2d_samples / sizeof *avg_pool2d_samples,
+    .sample_count = ATT_COUNT(avg_pool2d_samples),
 };
 
 att_node *att_avg_pool2d(att_tape *tape, att_node *x, int64_t height, int64_t width)

@@ -1,7 +1,10 @@
-/* A whole recurrent layer as one operation: the products of all inputs at once, then threads share
- * the sequences, and each takes its sequences through all their steps. */
+/* A whole RNN layer as one operation: one product of all inputs with w, then threads share the
+ * sequences, and each takes its sequences through all their steps. */
 #include "tape/rnn.h"
 
+#include "base/minmax.h"
+
+#include <assert.h>
 #include <string.h>
 
 static bool check_lengths(att_tape *tape, const att_node *node)
@@ -10,8 +13,9 @@ static bool check_lengths(att_tape *tape, const att_node *node)
     const att_node *x = node->in[RNN_X];
     for (int64_t b = 0; options->lengths && b < x->shape[0]; b++)
         if (options->lengths[b] < 0 || options->lengths[b] > x->shape[1]) {
-            att_tape_fail(tape, "recur", "sequence %lld has length %lld, but x has %lld steps",
-                          (long long)b, (long long)options->lengths[b], (long long)x->shape[1]);
+            att_tape_fail(tape, node->op->name,
+                          "expected lengths from 0 to %lld, found %lld for sequence %lld",
+                          (long long)x->shape[1], (long long)options->lengths[b], (long long)b);
             return false;
         }
     return true;
@@ -35,7 +39,7 @@ static bool rnn_shape(att_tape *tape, att_node *node)
         [RNN_U] = { "u", 2, { n, wide } },
         [RNN_BIAS] = { "bias", 1, { wide } },
         [RNN_BIAS_U] = { "bias_u", 1, { wide } },
-        [RNN_INITIAL_STATE] = { "start",
+        [RNN_INITIAL_STATE] = { "initial_state",
                                 2,
                                 { x->shape[0], att_rnn_cell_states(options->cell) * n } },
     };
@@ -49,17 +53,17 @@ static bool rnn_shape(att_tape *tape, att_node *node)
 
 /* ---------------------------------------------------------------- forward */
 
-/* What the steps need besides what is kept. */
+/* What the steps need besides the saved arrays. */
 typedef struct rnn_forward_context {
-    const att_rnn_saved *kept;
+    const att_rnn_saved *saved;
     att_rnn_input_table table;
     const float *panels;         /* of u */
-    const float *bias_u;         /* of a kind that keeps h u apart, or NULL */
+    const float *bias_u;         /* with separate_hidden_gates, else NULL */
     float *value;                /* [B,T,N] */
-    bool accumulates_into_gates; /* h u is added to gates that have x w already */
+    bool accumulates_into_gates; /* the product h u is added to gates that hold x w */
 } rnn_forward_context;
 
-/* Hands a hidden state on to the sequence's next step, if it has one. */
+/* Copies a hidden state to the sequence's next step, if it has one. */
 static void pass_hidden(const att_rnn_saved *saved, int64_t s, int64_t rank, const float *hidden)
 {
     int64_t n = saved->hidden_size;
@@ -68,10 +72,10 @@ static void pass_hidden(const att_rnn_saved *saved, int64_t s, int64_t rank, con
                (size_t)n * sizeof(float));
 }
 
-/* Puts rows of the table into the gates at step s. */
+/* Copies rows of the input table into the gates at step s. */
 static void load_table_rows(const rnn_forward_context *run, int64_t s, int64_t first, int64_t past)
 {
-    const att_rnn_saved *saved = run->kept;
+    const att_rnn_saved *saved = run->saved;
     int64_t wide = saved->cell->gates * saved->hidden_size, begin = saved->sequence.step_offset[s];
     for (int64_t at = begin + first; at < begin + past; at++)
         memcpy(saved->gates + at * wide, att_rnn_input_table_row(&run->table, at, wide),
@@ -81,14 +85,14 @@ static void load_table_rows(const rnn_forward_context *run, int64_t s, int64_t f
 static void run_step(const rnn_forward_context *run, const att_kernels *kernels, int64_t s,
                      int64_t first, int64_t past)
 {
-    const att_rnn_saved *saved = run->kept;
-    const att_rnn_cell_impl *kind = saved->cell;
+    const att_rnn_saved *saved = run->saved;
+    const att_rnn_cell_impl *cell = saved->cell;
     att_rnn_step at = att_rnn_saved_step(saved, s, first);
-    int64_t wide = kind->gates * saved->hidden_size;
+    int64_t wide = cell->gates * saved->hidden_size;
     if (run->table.ids && run->accumulates_into_gates)
         load_table_rows(run, s, first, past);
     att_panel_matmul_run(
-        kernels, &(att_panel_matmul){ .c = kind->separate_hidden_gates ? at.hidden_gates : at.gates,
+        kernels, &(att_panel_matmul){ .c = cell->separate_hidden_gates ? at.hidden_gates : at.gates,
                                       .a = at.prev_hidden,
                                       .panels = run->panels,
                                       .bias = run->bias_u,
@@ -103,7 +107,7 @@ static void run_step(const rnn_forward_context *run, const att_kernels *kernels,
         if (run->table.ids && !run->accumulates_into_gates)
             at.input_gates =
                 att_rnn_input_table_row(&run->table, saved->sequence.step_offset[s] + r, wide);
-        kind->forward(kernels, &at, hidden);
+        cell->forward(kernels, &at, hidden);
         pass_hidden(saved, s, r, hidden);
     }
 }
@@ -112,24 +116,24 @@ static void run_sequences(void *context, int64_t first, int64_t past)
 {
     const rnn_forward_context *run = context;
     const att_kernels *kernels = att_kernels_get();
-    const att_packed_sequence *steps = &run->kept->sequence;
-    int64_t max = att_rnn_rows_per_block(run->kept);
-    for (int64_t s = 0; s < steps->steps && first < past; s++) {
-        int64_t alive = att_packed_sequence_batch_size(steps, s);
-        past = alive < past ? alive : past;
+    const att_packed_sequence *sequence = &run->saved->sequence;
+    int64_t max = att_rnn_rows_per_block(run->saved);
+    for (int64_t s = 0; s < sequence->steps && first < past; s++) {
+        past = att_min_i64(past, att_packed_sequence_batch_size(sequence, s));
         for (int64_t r = first; r < past; r += max)
-            run_step(run, kernels, s, r, past - r > max ? r + max : past);
+            run_step(run, kernels, s, r, att_min_i64(r + max, past));
     }
 }
 
-/* Where the sequences start: hidden states before step 0, and cells. */
-static void set_initial_state(const att_rnn_saved *saved, const att_node *start)
+/* Hidden states before step 0, and cells. `initial` NULL: zeros. */
+static void set_initial_state(const att_rnn_saved *saved, const att_node *initial)
 {
-    const att_packed_sequence *steps = &saved->sequence;
+    const att_packed_sequence *sequence = &saved->sequence;
     size_t n = (size_t)saved->hidden_size, states = (size_t)saved->cell->states;
-    for (int64_t r = 0; r < steps->batch; r++) {
-        const float *from = start ? start->value + (size_t)steps->batch_row[r] * states * n : NULL;
-        float *to[2] = { r < att_packed_sequence_batch_size(steps, 0)
+    for (int64_t r = 0; r < sequence->batch; r++) {
+        const float *from =
+            initial ? initial->value + (size_t)sequence->batch_row[r] * states * n : NULL;
+        float *to[2] = { r < att_packed_sequence_batch_size(sequence, 0)
                              ? saved->hidden + (size_t)r * n
                              : NULL,
                          saved->cells ? saved->cells + (size_t)r * n : NULL };
@@ -141,13 +145,13 @@ static void set_initial_state(const att_rnn_saved *saved, const att_node *start)
     }
 }
 
-/* The bias of the gates: both added up, unless the cell keeps h u apart. */
-static bool input_bias(att_tape *tape, const att_node *node, const att_rnn_cell_impl *kind,
+/* The bias of the input product: bias + bias_u, unless the hidden gates are separate. */
+static bool input_bias(att_tape *tape, const att_node *node, const att_rnn_cell_impl *cell,
                        const float **out)
 {
     const att_node *bias = node->in[RNN_BIAS], *bias_u = node->in[RNN_BIAS_U];
     *out = bias ? bias->value : NULL;
-    if (kind->separate_hidden_gates || !bias_u)
+    if (cell->separate_hidden_gates || !bias_u)
         return true;
     float *both = att_tape_copy(tape, bias_u->value, bias_u->count, sizeof(float));
     if (both && bias)
@@ -156,7 +160,7 @@ static bool input_bias(att_tape *tape, const att_node *node, const att_rnn_cell_
     return both != NULL;
 }
 
-/* gates = x w + bias, for all steps of all sequences. */
+/* gates = x w + bias for all packed rows. */
 static bool multiply_inputs(att_tape *tape, const att_node *node, const att_rnn_saved *saved,
                             const float *panels, const float *bias)
 {
@@ -180,9 +184,9 @@ static bool multiply_inputs(att_tape *tape, const att_node *node, const att_rnn_
                                                      .bias = bias });
 }
 
-/* What the inputs give to the gates: put there, or a table for the steps to take it from. */
-static bool add_inputs(att_tape *tape, const att_node *node, const att_rnn_saved *saved,
-                       att_rnn_input_table *table)
+/* x w + bias: into the gates, or as a table from which the steps take their rows. */
+static bool multiply_inputs_or_table(att_tape *tape, const att_node *node,
+                                     const att_rnn_saved *saved, att_rnn_input_table *table)
 {
     const float *panels = att_node_packed_weights(tape, node->in[RNN_W], false), *bias;
     if (!panels || !input_bias(tape, node, saved->cell, &bias))
@@ -206,16 +210,16 @@ static bool alloc_saved(att_tape *tape, att_rnn_saved *saved)
 static bool run_all(att_tape *tape, att_node *node, const att_rnn_saved *saved)
 {
     const att_node *bias_u = node->in[RNN_BIAS_U];
-    rnn_forward_context run = { .kept = saved,
+    rnn_forward_context run = { .saved = saved,
                                 .panels = att_node_packed_weights(tape, node->in[RNN_U], false),
                                 .bias_u = saved->cell->separate_hidden_gates && bias_u
                                               ? bias_u->value
                                               : NULL,
                                 .value = node->value };
-    if (!run.panels || !add_inputs(tape, node, saved, &run.table))
+    if (!run.panels || !multiply_inputs_or_table(tape, node, saved, &run.table))
         return false;
-    /* A row of a table need not be copied into the gates where the sum of h u has one block only:
-     * adding it before that or after is the same. */
+    /* Where the product h u has a single depth block, adding the table's row after the product has
+     * the same bits as adding the product to the row, so the row need not be copied. */
     run.accumulates_into_gates = !saved->cell->separate_hidden_gates &&
                                  (!run.table.ids || saved->hidden_size > ATT_DEPTH_BLOCK);
     set_initial_state(saved, node->in[RNN_INITIAL_STATE]);
@@ -223,13 +227,14 @@ static bool run_all(att_tape *tape, att_node *node, const att_rnn_saved *saved)
     return att_packed_sequence_parallel_for(tape, &saved->sequence, work, run_sequences, &run);
 }
 
-/* Steps beyond a sequence's length give zeros. */
-static void clear_unused(const att_node *node, const att_packed_sequence *steps)
+/* Steps beyond a sequence's length yield zeros. */
+static void clear_unused(const att_node *node, const att_packed_sequence *sequence)
 {
     int64_t n = att_node_last_dim(node);
-    for (int64_t r = 0; r < steps->batch; r++)
-        memset(node->value + (steps->batch_row[r] * steps->max_time + steps->length[r]) * n, 0,
-               (size_t)((steps->max_time - steps->length[r]) * n) * sizeof(float));
+    for (int64_t r = 0; r < sequence->batch; r++)
+        memset(node->value +
+                   (sequence->batch_row[r] * sequence->max_time + sequence->length[r]) * n,
+               0, (size_t)((sequence->max_time - sequence->length[r]) * n) * sizeof(float));
 }
 
 static bool rnn_forward(att_tape *tape, att_node *node)
@@ -241,7 +246,8 @@ static bool rnn_forward(att_tape *tape, att_node *node)
     *saved = (att_rnn_saved){ .cell = att_rnn_cell_get(options->cell),
                               .hidden_size = att_node_last_dim(node) };
     node->saved = saved;
-    if (!att_packed_sequence_make(tape, &saved->sequence, node->in[RNN_X], options))
+    if (!att_packed_sequence_make(tape, &saved->sequence, node->in[RNN_X], options->lengths,
+                                  options->reverse))
         return false;
     int64_t states = saved->sequence.batch + att_packed_sequence_total(&saved->sequence);
     if (saved->cell->states > 1) {
@@ -253,7 +259,7 @@ static bool rnn_forward(att_tape *tape, att_node *node)
     if (!alloc_saved(tape, saved))
         return false;
     if (node->requires_grad)
-        mark = att_tape_mark(tape); /* what was taken so far stays */
+        mark = att_tape_mark(tape); /* keep what was allocated so far */
     clear_unused(node, &saved->sequence);
     bool done = run_all(tape, node, saved);
     att_tape_release_to_mark(tape, mark);
@@ -262,15 +268,18 @@ static bool rnn_forward(att_tape *tape, att_node *node)
 
 /* ---------------------------------------------------------------- the operation */
 
+/* The reference also yields the final state; samples are small enough for the stack. */
 static void rnn_truth(double *value, const att_node *node, const double *const *in)
 {
-    const att_node *x = node->in[RNN_X];
-    const int64_t sizes[] = { x->shape[0], x->shape[1], x->shape[2], att_node_last_dim(node) };
-    att_reference_rnn(value, NULL, node->options, sizes, in);
+    enum { MAX_STATE = 256 };
+    double final_state[MAX_STATE];
+    const att_reference_rnn_inputs inputs = att_rnn_truth_inputs(node, in);
+    assert(inputs.batch * inputs.units * att_rnn_cell_states(inputs.cell) <= MAX_STATE);
+    att_reference_rnn(value, final_state, &inputs);
 }
 
 const att_op att_op_rnn = {
-    .name = "recur",
+    .name = "rnn",
     .options_size = sizeof(att_rnn_options),
     .shape = rnn_shape,
     .forward = rnn_forward,

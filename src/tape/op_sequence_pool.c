@@ -1,6 +1,8 @@
-/* A sequence of rows as one row: their mean, the largest of each column, or the last row. What a
- * classifier makes of a sentence. */
+/* Pools a sequence of rows into one row: column means, column maxima, or the last row. Classifiers
+ * make one vector of a sentence this way. */
+#include "base/minmax.h"
 #include "base/parallel.h"
+#include "reference/pool.h"
 #include "tape/op_util.h"
 #include "tape/ops.h"
 
@@ -10,7 +12,7 @@
 typedef struct sequence_pool {
     att_pool_mode mode;
     int64_t sequences;
-    const int64_t *offsets; /* [sequences] row of x where each begins */
+    const int64_t *offsets; /* [sequences] first row of each in x */
     const int64_t *lengths; /* [sequences] */
 } sequence_pool;
 
@@ -20,113 +22,94 @@ static bool sequence_pool_shape(att_tape *tape, att_node *node)
     const att_node *x = node->in[0];
     int64_t rows = att_node_rows(x);
     if (x->rank == 0) {
-        att_tape_fail(tape, "summarise", "a single number has no rows");
+        att_tape_fail(tape, node->op->name, "expected rows of x, found a scalar");
         return false;
     }
     for (int64_t b = 0; b < options->sequences; b++) {
         int64_t first = options->offsets[b], length = options->lengths[b];
         if (first >= 0 && length >= 0 && first <= rows - length)
             continue;
-        att_tape_fail(tape, "summarise", "%lld rows from %lld on, but there are %lld",
-                      (long long)length, (long long)first, (long long)rows);
+        att_tape_fail(
+            tape, node->op->name,
+            "expected sequences within the %lld rows of x, found %lld rows from row %lld on",
+            (long long)rows, (long long)length, (long long)first);
         return false;
     }
     att_node_set_shape(node, 2, (const int64_t[]){ options->sequences, att_node_last_dim(x) });
     return true;
 }
 
-/* ---- one sequence each: `y` is its summary, which starts as zeros, `x` its first row */
+/* ---- one sequence of at least one row: y [width] starts as zeros, x is the first row */
 
-static void mean_forward(float *y, int32_t *places, const float *x, int64_t length, int64_t width)
+static void mean_forward(float *y, int32_t *argmax, const float *x, int64_t length, int64_t width)
 {
-    (void)places;
+    (void)argmax;
     for (int64_t t = 0; t < length; t++)
         att_kernels_get()->axpy(y, 1, x + t * width, (size_t)width);
     for (int64_t j = 0; j < width; j++)
         y[j] *= 1 / (float)length;
 }
 
-static void mean_backward(float *dx, const int32_t *places, const float *dy, int64_t length,
+static void mean_backward(float *dx, const int32_t *argmax, const float *dy, int64_t length,
                           int64_t width)
 {
-    (void)places;
+    (void)argmax;
     for (int64_t t = 0; t < length; t++)
         att_kernels_get()->axpy(dx + t * width, 1 / (float)length, dy, (size_t)width);
 }
 
-/* The first of equals; a NaN is larger than anything, so that it shows. */
-static void max_forward(float *y, int32_t *places, const float *x, int64_t length, int64_t width)
+/* The first of equal maxima. A NaN counts as the largest value, so that it is not hidden. */
+static void max_forward(float *y, int32_t *argmax, const float *x, int64_t length, int64_t width)
 {
     memcpy(y, x, (size_t)width * sizeof *y);
-    memset(places, 0, (size_t)width * sizeof *places);
+    memset(argmax, 0, (size_t)width * sizeof *argmax);
     for (int64_t t = 1; t < length; t++)
         for (int64_t j = 0; j < width; j++)
             if (x[t * width + j] > y[j] || (isnan(x[t * width + j]) && !isnan(y[j]))) {
                 y[j] = x[t * width + j];
-                places[j] = (int32_t)t;
+                argmax[j] = (int32_t)t;
             }
 }
 
-static void max_backward(float *dx, const int32_t *places, const float *dy, int64_t length,
+static void max_backward(float *dx, const int32_t *argmax, const float *dy, int64_t length,
                          int64_t width)
 {
     (void)length;
     for (int64_t j = 0; j < width; j++)
-        dx[places[j] * width + j] += dy[j];
+        dx[argmax[j] * width + j] += dy[j];
 }
 
-static void last_forward(float *y, int32_t *places, const float *x, int64_t length, int64_t width)
+static void last_forward(float *y, int32_t *argmax, const float *x, int64_t length, int64_t width)
 {
-    (void)places;
+    (void)argmax;
     memcpy(y, x + (length - 1) * width, (size_t)width * sizeof *y);
 }
 
-static void last_backward(float *dx, const int32_t *places, const float *dy, int64_t length,
+static void last_backward(float *dx, const int32_t *argmax, const float *dy, int64_t length,
                           int64_t width)
 {
-    (void)places;
+    (void)argmax;
     att_kernels_get()->axpy(dx + (length - 1) * width, 1, dy, (size_t)width);
-}
-
-static double mean_truth(const double *x, int64_t length, int64_t width)
-{
-    double sum = 0;
-    for (int64_t t = 0; t < length; t++)
-        sum += x[t * width];
-    return sum / (double)length;
-}
-
-static double max_truth(const double *x, int64_t length, int64_t width)
-{
-    double max = x[0];
-    for (int64_t t = 1; t < length; t++)
-        max = fmax(max, x[t * width]);
-    return max;
-}
-
-static double last_truth(const double *x, int64_t length, int64_t width)
-{
-    return x[(length - 1) * width];
 }
 
 /* In the order of att_pool_mode. */
 static const struct {
-    void (*forward)(float *y, int32_t *places, const float *x, int64_t length, int64_t width);
-    void (*backward)(float *dx, const int32_t *places, const float *dy, int64_t length,
+    void (*forward)(float *y, int32_t *argmax, const float *x, int64_t length, int64_t width);
+    void (*backward)(float *dx, const int32_t *argmax, const float *dy, int64_t length,
                      int64_t width);
-    double (*truth)(const double *x, int64_t length, int64_t width); /* of one column */
-    bool keeps_places; /* which row each column came from */
+    void (*truth)(double *y, const double *x, int64_t length, int64_t width);
+    bool saves_argmax; /* the row of each column's maximum */
 } pool_modes[] = {
-    { mean_forward, mean_backward, mean_truth, false },
-    { max_forward, max_backward, max_truth, true },
-    { last_forward, last_backward, last_truth, false },
+    { mean_forward, mean_backward, att_reference_sequence_mean, false },
+    { max_forward, max_backward, att_reference_sequence_max, true },
+    { last_forward, last_backward, att_reference_sequence_last, false },
 };
 
-/* ---- all of them */
+/* ---- all sequences */
 
 typedef struct sequence_pool_job {
     att_node *node;
-    float *dx; /* backward alone */
+    float *dx; /* NULL in forward */
 } sequence_pool_job;
 
 static void pool_range_forward(void *context, int64_t begin, int64_t end)
@@ -134,12 +117,12 @@ static void pool_range_forward(void *context, int64_t begin, int64_t end)
     const att_node *node = ((const sequence_pool_job *)context)->node;
     const sequence_pool *options = node->options;
     int64_t width = node->shape[1];
-    int32_t *places = node->saved;
+    int32_t *argmax = node->saved;
     for (int64_t b = begin; b < end; b++) {
         float *y = node->value + b * width;
         memset(y, 0, (size_t)width * sizeof *y);
         if (options->lengths[b] > 0)
-            pool_modes[options->mode].forward(y, places ? places + b * width : NULL,
+            pool_modes[options->mode].forward(y, argmax ? argmax + b * width : NULL,
                                               node->in[0]->value + options->offsets[b] * width,
                                               options->lengths[b], width);
     }
@@ -150,15 +133,15 @@ static void pool_range_backward(void *context, int64_t begin, int64_t end)
     const sequence_pool_job *s = context;
     const sequence_pool *options = s->node->options;
     int64_t width = s->node->shape[1];
-    const int32_t *places = s->node->saved;
+    const int32_t *argmax = s->node->saved;
     for (int64_t b = begin; b < end; b++)
         if (options->lengths[b] > 0)
             pool_modes[options->mode].backward(
-                s->dx + options->offsets[b] * width, places ? places + b * width : NULL,
+                s->dx + options->offsets[b] * width, argmax ? argmax + b * width : NULL,
                 s->node->grad + b * width, options->lengths[b], width);
 }
 
-/* Sequences in a range that is worth a thread. */
+/* Sequences that make a range worth a thread. */
 static int64_t grain_of(const att_node *node)
 {
     int64_t rows = att_node_rows(node->in[0]), sequences = node->shape[0];
@@ -168,7 +151,7 @@ static int64_t grain_of(const att_node *node)
 static bool sequence_pool_forward(att_tape *tape, att_node *node)
 {
     const sequence_pool *options = node->options;
-    if (pool_modes[options->mode].keeps_places) {
+    if (pool_modes[options->mode].saves_argmax) {
         node->saved = att_tape_alloc(tape, node->count, sizeof(int32_t));
         if (!node->saved)
             return false;
@@ -178,7 +161,7 @@ static bool sequence_pool_forward(att_tape *tape, att_node *node)
     return true;
 }
 
-/* Whether no two share a row. Where some do, they add to its gradient one after the other. */
+/* Whether no two sequences share a row. Where some do, one thread adds their gradients in order. */
 static bool do_not_overlap(const sequence_pool *options)
 {
     for (int64_t b = 1; b < options->sequences; b++)
@@ -202,40 +185,39 @@ static void sequence_pool_truth(double *value, const att_node *node, const doubl
 {
     const sequence_pool *options = node->options;
     int64_t width = node->shape[1];
-    for (int64_t i = 0; i < node->count; i++) {
-        int64_t b = i / width, length = options->lengths[b];
-        const double *x = in[0] + options->offsets[b] * width + i % width;
-        value[i] = length > 0 ? pool_modes[options->mode].truth(x, length, width) : 0;
-    }
+    for (int64_t b = 0; b < options->sequences; b++)
+        pool_modes[options->mode].truth(value + b * width, in[0] + options->offsets[b] * width,
+                                        options->lengths[b], width);
 }
 
-/* [3,4,…] with padding, and 9 rows end to end; an empty sequence in each. */
+/* Sequences of [3,4,…] with padding, 9 packed rows, and shared rows; an empty sequence in the first
+ * two. */
 static const int64_t row_first[] = { 0, 4, 8 }, row_lengths[] = { 4, 0, 2 };
 static const int64_t packed_first[] = { 0, 5, 5, 8 }, packed_lengths[] = { 5, 0, 3, 1 };
 static const int64_t shared_first[] = { 0, 1 }, shared_lengths[] = { 3, 3 };
 
-#define SAMPLES(KIND, NAME)                                                                        \
+#define SAMPLES(MODE, NAME)                                                                        \
     { NAME " of rows with padding",                                                                \
       1,                                                                                           \
       { { 3, { 3, 4, 17 } } },                                                                     \
-      &(const sequence_pool){ KIND, 3, row_first, row_lengths },                                   \
+      &(const sequence_pool){ MODE, 3, row_first, row_lengths },                                   \
       0,                                                                                           \
       0 },                                                                                         \
-        { NAME " of sequences end to end",                                                         \
+        { NAME " of packed sequences",                                                             \
           1,                                                                                       \
           { { 3, { 1, 9, 5 } } },                                                                  \
-          &(const sequence_pool){ KIND, 4, packed_first, packed_lengths },                         \
+          &(const sequence_pool){ MODE, 4, packed_first, packed_lengths },                         \
           0,                                                                                       \
           0 },                                                                                     \
         { NAME " of shared rows",                                                                  \
           1,                                                                                       \
           { { 2, { 4, 3 } } },                                                                     \
-          &(const sequence_pool){ KIND, 2, shared_first, shared_lengths },                         \
+          &(const sequence_pool){ MODE, 2, shared_first, shared_lengths },                         \
           0,                                                                                       \
           0 },                                                                                     \
     {                                                                                              \
         NAME " of no sequences", 1, { { 3, { 0, 4, 5 } } },                                        \
-            &(const sequence_pool){ KIND, 0, row_first, row_lengths }, 0, 0                        \
+            &(const sequence_pool){ MODE, 0, row_first, row_lengths }, 0, 0                        \
     }
 
 static const att_op_sample sequence_pool_samples[] = {
@@ -245,7 +227,7 @@ static const att_op_sample sequence_pool_samples[] = {
 };
 
 const att_op att_op_sequence_pool = {
-    .name = "summarise",
+    .name = "sequence-pool",
     .options_size = sizeof(sequence_pool),
     .shape = sequence_pool_shape,
     .forward = sequence_pool_forward,
@@ -253,16 +235,16 @@ const att_op att_op_sequence_pool = {
     .truth = sequence_pool_truth,
     .rounding_steps = 8,
     .samples = sequence_pool_samples,
-    .sample_count = sizeof sequence_pool_samples / sizeof *sequence_pool_samples,
+    .sample_count = ATT_COUNT(sequence_pool_samples),
 };
 
-att_node *att_sequence_pool(att_tape *tape, att_node *x, att_pool_mode kind, int64_t sequences,
-                            const int64_t *first, const int64_t *lengths)
+att_node *att_sequence_pool(att_tape *tape, att_node *x, att_pool_mode mode, int64_t sequences,
+                            const int64_t *offsets, const int64_t *lengths)
 {
     if (!x)
         return NULL;
-    const sequence_pool options = { kind, sequences,
-                                    att_tape_copy(tape, first, sequences, sizeof *first),
+    const sequence_pool options = { mode, sequences,
+                                    att_tape_copy(tape, offsets, sequences, sizeof *offsets),
                                     att_tape_copy(tape, lengths, sequences, sizeof *lengths) };
     return att_op_apply(tape, &att_op_sequence_pool, &x, 1, &options);
 }

@@ -1,5 +1,7 @@
-/* Operations that only move numbers. But for the first, they are copies of runs of numbers from the
- * inputs to the result, listed by a function each; backward goes the same way round. */
+/* Operations that only move elements: reshape, concat, slice, stack, select, expand. Concat to
+ * select are strided copies from the inputs to the result, each described by a function; backward
+ * runs the same copies in the other direction. */
+#include "base/minmax.h"
 #include "base/parallel.h"
 #include "tape/op_util.h"
 #include "tape/ops.h"
@@ -7,9 +9,7 @@
 
 #include <string.h>
 
-#define COUNT(array) (int)(sizeof(array) / sizeof *(array))
-
-/* ---------------------------------------------------------------- another shape */
+/* ---------------------------------------------------------------- reshape */
 
 typedef struct reshape {
     int rank;
@@ -24,7 +24,7 @@ static bool reshape_shape(att_tape *tape, att_node *node)
     att_node_set_shape(node, options->rank, options->shape);
     if (att_shape_count(options->rank, options->shape, INT64_MAX) == x->count)
         return true;
-    att_tape_fail(tape, "reshape", "%s cannot become %s",
+    att_tape_fail(tape, "reshape", "cannot reshape %s to %s",
                   att_shape_to_string(from, x->rank, x->shape),
                   att_shape_to_string(to, options->rank, options->shape));
     return false;
@@ -37,8 +37,8 @@ static void reshape_truth(double *value, const att_node *node, const double *con
 }
 
 static const att_op_sample reshape_samples[] = {
-    { "apart", 1, { { 2, { 3, 8 } } }, &(const reshape){ 4, { 3, 2, 2, 2 } }, 0, 0 },
-    { "together", 1, { { 3, { 3, 2, 4 } } }, &(const reshape){ 1, { 24 } }, 0, 0 },
+    { "split", 1, { { 2, { 3, 8 } } }, &(const reshape){ 4, { 3, 2, 2, 2 } }, 0, 0 },
+    { "flatten", 1, { { 3, { 3, 2, 4 } } }, &(const reshape){ 1, { 24 } }, 0, 0 },
     { "nothing", 1, { { 2, { 0, 8 } } }, &(const reshape){ 3, { 5, 0, 2 } }, 0, 0 },
 };
 
@@ -49,7 +49,7 @@ const att_op att_op_reshape = {
     .truth = reshape_truth,
     .rounding_steps = 2,
     .samples = reshape_samples,
-    .sample_count = COUNT(reshape_samples),
+    .sample_count = ATT_COUNT(reshape_samples),
 };
 
 att_node *att_reshape(att_tape *tape, att_node *x, int rank, const int64_t *shape)
@@ -60,9 +60,10 @@ att_node *att_reshape(att_tape *tape, att_node *x, int rank, const int64_t *shap
     return att_op_apply(tape, &att_op_reshape, &x, 1, &options);
 }
 
-/* ---------------------------------------------------------------- runs */
+/* ---------------------------------------------------------------- strided copies */
 
-/* For one input: `rows` runs of `length` numbers, so far apart in the input and in the result. */
+/* For one input: `count` runs of `length` elements, with their strides in the input (source) and in
+ * the result (target). */
 typedef struct strided_copy {
     int64_t count, length;
     int64_t source_offset, source_stride;
@@ -71,12 +72,12 @@ typedef struct strided_copy {
 
 typedef strided_copy strided_copy_function(const att_node *node, int input);
 
-/* One input's runs on their way. */
+/* The copy of one input. */
 typedef struct strided_copy_job {
     strided_copy copy;
     float *to;
     const float *from;
-    bool add; /* to what is there */
+    bool add;
 } strided_copy_job;
 
 static void copy_forward_range(void *context, int64_t begin, int64_t end)
@@ -88,7 +89,7 @@ static void copy_forward_range(void *context, int64_t begin, int64_t end)
                (size_t)m->copy.length * sizeof(float));
 }
 
-/* From the result's gradient (`from`) to the input's (`to`). No two runs meet in either. */
+/* From the result's gradient (`from`) to the input's (`to`). Runs do not overlap in either. */
 static void copy_backward_range(void *context, int64_t begin, int64_t end)
 {
     const strided_copy_job *m = context;
@@ -102,10 +103,10 @@ static void copy_backward_range(void *context, int64_t begin, int64_t end)
     }
 }
 
-static bool strided_forward(att_node *node, strided_copy_function *runs_of)
+static bool strided_forward(att_node *node, strided_copy_function *copies_of)
 {
     for (int i = 0; i < node->input_count; i++) {
-        strided_copy_job m = { .copy = runs_of(node, i),
+        strided_copy_job m = { .copy = copies_of(node, i),
                                .to = node->value,
                                .from = node->in[i]->value };
         att_parallel_for(m.copy.count, att_row_grain(m.copy.length), copy_forward_range, &m);
@@ -113,10 +114,10 @@ static bool strided_forward(att_node *node, strided_copy_function *runs_of)
     return true;
 }
 
-static bool strided_backward(att_tape *tape, att_node *node, strided_copy_function *runs_of)
+static bool strided_backward(att_tape *tape, att_node *node, strided_copy_function *copies_of)
 {
     for (int i = 0; i < node->input_count; i++) {
-        strided_copy_job m = { .copy = runs_of(node, i), .from = node->grad, .add = true };
+        strided_copy_job m = { .copy = copies_of(node, i), .from = node->grad, .add = true };
         if (m.copy.count * m.copy.length == node->in[i]->count)
             m.to = att_node_grad_overwrite(tape, node->in[i], &m.add);
         else
@@ -128,10 +129,10 @@ static bool strided_backward(att_tape *tape, att_node *node, strided_copy_functi
 }
 
 static void strided_truth(double *value, const att_node *node, const double *const *in,
-                          strided_copy_function *runs_of)
+                          strided_copy_function *copies_of)
 {
     for (int i = 0; i < node->input_count; i++) {
-        strided_copy r = runs_of(node, i);
+        strided_copy r = copies_of(node, i);
         for (int64_t n = 0; n < r.count; n++)
             for (int64_t j = 0; j < r.length; j++)
                 value[r.target_offset + n * r.target_stride + j] =
@@ -139,7 +140,7 @@ static void strided_truth(double *value, const att_node *node, const double *con
     }
 }
 
-/* An operation that is given by its runs. */
+/* An operation given by its strided copies, op##_copies. */
 #define STRIDED_COPY_OP(op)                                                                        \
     static bool op##_forward(att_tape *tape, att_node *node)                                       \
     {                                                                                              \
@@ -163,10 +164,10 @@ static void strided_truth(double *value, const att_node *node, const double *con
         .truth = op##_truth,                                                                       \
         .rounding_steps = 6,                                                                       \
         .samples = op##_samples,                                                                   \
-        .sample_count = COUNT(op##_samples),                                                       \
+        .sample_count = ATT_COUNT(op##_samples),                                                   \
     };
 
-/* ---------------------------------------------------------------- join */
+/* ---------------------------------------------------------------- concat */
 
 static bool concat_shape(att_tape *tape, att_node *node)
 {
@@ -175,12 +176,13 @@ static bool concat_shape(att_tape *tape, att_node *node)
     for (int d = 0; d + 1 < first->rank; d++)
         want[d] = first->shape[d];
     if (first->rank == 0) {
-        att_tape_fail(tape, "join", "single numbers have no last dimension to join");
+        att_tape_fail(tape, node->op->name,
+                      "expected inputs with at least one dimension, found a scalar");
         return false;
     }
     want[first->rank - 1] = -1;
     for (int i = 0; i < node->input_count; i++) {
-        if (!att_node_check_shape(tape, node, "a part", node->in[i], first->rank, want))
+        if (!att_node_check_shape(tape, node, "an input", node->in[i], first->rank, want))
             return false;
         width += att_node_last_dim(node->in[i]);
     }
@@ -213,7 +215,7 @@ att_node *att_concat(att_tape *tape, att_node *const *parts, int count)
     return att_op_apply(tape, &att_op_concat, parts, count, NULL);
 }
 
-/* ---------------------------------------------------------------- part */
+/* ---------------------------------------------------------------- slice */
 
 typedef struct slice {
     int64_t first, count;
@@ -224,8 +226,9 @@ static bool slice_shape(att_tape *tape, att_node *node)
     const slice *options = node->options;
     int64_t width = att_node_last_dim(node->in[0]);
     if (options->first < 0 || options->count < 0 || options->first > width - options->count) {
-        att_tape_fail(tape, "part", "%lld columns from %lld on, but there are %lld",
-                      (long long)options->count, (long long)options->first, (long long)width);
+        att_tape_fail(tape, node->op->name,
+                      "expected columns within the %lld of x, found %lld columns from %lld on",
+                      (long long)width, (long long)options->count, (long long)options->first);
         return false;
     }
     att_node_shape_like(node, node->in[0]);
@@ -264,7 +267,7 @@ static bool stack_shape(att_tape *tape, att_node *node)
     const att_node *first = node->in[0];
     int64_t want[2] = { -1, -1 };
     for (int i = 0; i < node->input_count; i++) {
-        if (!att_node_check_shape(tape, node, "a step", node->in[i], 2, want))
+        if (!att_node_check_shape(tape, node, "an input", node->in[i], 2, want))
             return false;
         memcpy(want, first->shape, sizeof want);
     }
@@ -292,7 +295,7 @@ att_node *att_stack(att_tape *tape, att_node *const *steps, int64_t count)
     return att_op_apply(tape, &att_op_stack, steps, (int)count, NULL);
 }
 
-/* ---------------------------------------------------------------- step */
+/* ---------------------------------------------------------------- select */
 
 static bool select_shape(att_tape *tape, att_node *node)
 {
@@ -301,7 +304,8 @@ static bool select_shape(att_tape *tape, att_node *node)
     if (!att_node_check_shape(tape, node, "x", x, 3, any))
         return false;
     if (t < 0 || t >= x->shape[1]) {
-        att_tape_fail(tape, "step", "step %lld of %lld", (long long)t, (long long)x->shape[1]);
+        att_tape_fail(tape, node->op->name, "expected a step below %lld, found %lld",
+                      (long long)x->shape[1], (long long)t);
         return false;
     }
     att_node_set_shape(node, 2, (const int64_t[]){ x->shape[0], x->shape[2] });
@@ -329,9 +333,9 @@ att_node *att_select(att_tape *tape, att_node *x, int64_t t)
     return att_op_apply(tape, &att_op_select, &x, 1, &t);
 }
 
-/* ---------------------------------------------------------------- spread */
+/* ---------------------------------------------------------------- expand */
 
-/* [B,N] to [B,count,N]; not given by runs, because its input is used many times. */
+/* [B,N] to [B,count,N]; not a strided copy, because every input element is copied several times. */
 static bool expand_shape(att_tape *tape, att_node *node)
 {
     const att_node *x = node->in[0];
@@ -371,12 +375,12 @@ static void expand_truth(double *value, const att_node *node, const double *cons
 
 static const att_op_sample expand_samples[] = {
     { "four times", 1, { { 2, { 3, 17 } } }, &(const int64_t){ 4 }, 0, 0 },
-    { "not at all", 1, { { 2, { 3, 5 } } }, &(const int64_t){ 0 }, 0, 0 },
+    { "zero times", 1, { { 2, { 3, 5 } } }, &(const int64_t){ 0 }, 0, 0 },
     { "no sequences", 1, { { 2, { 0, 5 } } }, &(const int64_t){ 3 }, 0, 0 },
 };
 
 const att_op att_op_expand = {
-    .name = "spread",
+    .name = "expand",
     .options_size = sizeof(int64_t),
     .shape = expand_shape,
     .forward = expand_forward,
@@ -384,7 +388,7 @@ const att_op att_op_expand = {
     .truth = expand_truth,
     .rounding_steps = 6,
     .samples = expand_samples,
-    .sample_count = COUNT(expand_samples),
+    .sample_count = ATT_COUNT(expand_samples),
 };
 
 att_node *att_expand(att_tape *tape, att_node *x, int64_t count)

@@ -1,16 +1,15 @@
-/* What operations share; see help.h. */
+/* Helpers that operations share. */
 #include "tape/op_util.h"
 
-#include "base/math.h"
+#include "base/minmax.h"
 #include "base/parallel.h"
 
-#include <math.h>
 #include <string.h>
 
 int64_t att_row_grain(int64_t width)
 {
-    enum { NUMBERS_IN_RANGE = 1 << 14 }; /* a few microseconds: what waking a thread costs */
-    return width >= NUMBERS_IN_RANGE ? 1 : NUMBERS_IN_RANGE / (width > 0 ? width : 1);
+    enum { NUMBERS_IN_RANGE = 1 << 14 }; /* a few microseconds: the cost of waking a thread */
+    return att_max_i64(1, NUMBERS_IN_RANGE / att_max_i64(width, 1));
 }
 
 /* ---------------------------------------------------------------- sums */
@@ -37,7 +36,7 @@ void att_add_arrays(float *y, const float *x, int64_t count, bool add)
     att_parallel_for(count, att_row_grain(1), add_range, &a);
 }
 
-/* A product with a row of ones, all of them the same number. */
+/* A matrix product with a row of ones; strides of 0 make one number serve for all. */
 bool att_sum_rows(att_tape *tape, float *sums, const float *x, int64_t rows, int64_t width)
 {
     static const float one = 1;
@@ -54,12 +53,14 @@ bool att_sum_rows(att_tape *tape, float *sums, const float *x, int64_t rows, int
 
 /* ---------------------------------------------------------------- products */
 
-enum { MAX_ROWS_UNPACKED = 256 }; /* up to so many rows, a B of whole panels is used as it is */
+/* Up to this many rows of A, packing a B whose columns fill whole panels costs more than it saves.
+ */
+enum { MAX_ROWS_UNPACKED = 256 };
 
 bool att_tape_matmul(att_tape *tape, const att_matmul_call *product)
 {
     att_matmul_call call = *product;
-    if (att_tape_status(tape, NULL) != ATT_OK) /* a gradient could not be had */
+    if (att_tape_status(tape, NULL) != ATT_OK) /* an allocation failed before */
         return false;
     if (call.batch == 0 || call.rows == 0 || call.columns == 0)
         return true;
@@ -81,12 +82,9 @@ bool att_tape_matmul(att_tape *tape, const att_matmul_call *product)
 
 const float *att_node_packed_weights(att_tape *tape, const att_node *w, bool transposed)
 {
-    if (w->param >= 0) {
-        const float *panels = att_param_packed(att_tape_params(tape), w->param, transposed);
-        if (!panels)
-            (void)att_tape_alloc(tape, -1, 1); /* out of memory, as if the tape's were */
-        return panels;
-    }
+    const float *shared = w->param >= 0 ? att_tape_param_packed(tape, w->param, transposed) : NULL;
+    if (shared)
+        return shared;
     size_t depth = (size_t)w->shape[transposed], columns = (size_t)w->shape[!transposed];
     float *panels =
         att_tape_alloc(tape, (int64_t)att_matmul_packed_size(depth, columns), sizeof(float));
@@ -95,64 +93,69 @@ const float *att_node_packed_weights(att_tape *tape, const att_node *w, bool tra
     return panels;
 }
 
+void att_panel_matmul_run(const att_kernels *kernels, const att_panel_matmul *product)
+{
+    const att_panel_matmul *p = product;
+    int64_t k = 0;
+    do {
+        int64_t depth = att_min_i64(p->depth - k, ATT_DEPTH_BLOCK);
+        kernels->matmul(&(att_matmul_block){ .rows = (size_t)p->rows,
+                                             .columns = (size_t)p->columns,
+                                             .depth = (size_t)depth,
+                                             .a = p->a + k,
+                                             .a_row_stride = (size_t)p->depth,
+                                             .a_column_stride = 1,
+                                             .b = p->panels + k * ATT_PANEL_COLUMNS,
+                                             .b_panel_stride = (size_t)p->depth * ATT_PANEL_COLUMNS,
+                                             .b_row_stride = ATT_PANEL_COLUMNS,
+                                             .c = p->c,
+                                             .c_row_stride = (size_t)p->columns,
+                                             .accumulate = p->accumulate || k > 0,
+                                             .is_last = k + depth == p->depth,
+                                             .bias = p->bias });
+        k += depth;
+    } while (k < p->depth);
+}
+
 /* ---------------------------------------------------------------- activations */
 
 att_activation_kernels att_activation_kernels_get(att_activation activation)
 {
     const att_kernels *k = att_kernels_get();
-    const att_activation_kernels maps[ATT_ACTIVATION_COUNT] = {
+    const att_activation_kernels kernels[ATT_ACTIVATION_COUNT] = {
         [ATT_ACTIVATION_RELU] = { k->relu, k->relu_backward, false },
         [ATT_ACTIVATION_GELU] = { k->gelu, k->gelu_backward, true },
         [ATT_ACTIVATION_SILU] = { k->silu, k->silu_backward, true },
         [ATT_ACTIVATION_TANH] = { k->tanh, k->tanh_backward, false },
         [ATT_ACTIVATION_SIGMOID] = { k->sigmoid, k->sigmoid_backward, false },
     };
-    return maps[activation];
+    return kernels[activation];
 }
 
 typedef struct activation_grad {
     float *out;
     const float *dy, *saved;
-    att_kern_elementwise_backward *map;
+    att_kern_elementwise_backward *kernel;
 } activation_grad;
 
 static void activation_grad_range(void *context, int64_t begin, int64_t end)
 {
     const activation_grad *b = context;
     memset(b->out + begin, 0, (size_t)(end - begin) * sizeof(float));
-    b->map(b->out + begin, b->dy + begin, b->saved + begin, (size_t)(end - begin));
+    b->kernel(b->out + begin, b->dy + begin, b->saved + begin, (size_t)(end - begin));
 }
 
 const float *att_activation_backward(att_tape *tape, const att_node *node,
                                      att_activation activation)
 {
-    att_activation_kernels maps = att_activation_kernels_get(activation);
-    if (!maps.backward)
+    att_activation_kernels kernels = att_activation_kernels_get(activation);
+    if (!kernels.backward)
         return node->grad;
     activation_grad b = { .out = att_tape_alloc(tape, node->count, sizeof(float)),
                           .dy = node->grad,
-                          .saved = maps.saves_input ? node->saved : node->value,
-                          .map = maps.backward };
+                          .saved = kernels.saves_input ? node->saved : node->value,
+                          .kernel = kernels.backward };
     if (b.out)
         att_parallel_for(node->count, att_row_grain(1), activation_grad_range, &b);
     return b.out;
-}
-
-double att_reference_activation(att_activation activation, double x)
-{
-    switch (activation) {
-    case ATT_ACTIVATION_NONE:
-        return x;
-    case ATT_ACTIVATION_RELU:
-        return x > 0 ? x : 0;
-    case ATT_ACTIVATION_GELU:
-        return x * 0.5 * att_erfc(-x / sqrt(2.0));
-    case ATT_ACTIVATION_SILU:
-        return x / (1 + att_exp(-x));
-    case ATT_ACTIVATION_TANH:
-        return att_tanh(x);
-    case ATT_ACTIVATION_SIGMOID:
-        return 1 / (1 + att_exp(-x));
-    }
-    return NAN;
 }

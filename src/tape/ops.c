@@ -1,4 +1,4 @@
-/* The table of operations. The list here is all there is: the gradient check goes through it. */
+/* The table of all operations, over which the gradient check runs. */
 #include "tape/ops.h"
 
 #include "tape/op.h"
@@ -8,7 +8,7 @@
     OP(multiply)                                                                                   \
     OP(scale)                                                                                      \
     OP(sum)                                                                                        \
-    OP(activate)                                                                                   \
+    OP(activation)                                                                                 \
     OP(linear)                                                                                     \
     OP(bmm)                                                                                        \
     OP(reshape)                                                                                    \

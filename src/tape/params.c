@@ -1,20 +1,21 @@
-/* Parameters; see params.h. */
+/* The table of parameters, their initial values and their packed forms. */
 #include "tape/params.h"
 
 #include "base/alloc.h"
 #include "base/error.h"
+#include "base/minmax.h"
 #include "base/random.h"
 #include "kern/matmul.h"
 
 #include <math.h>
 #include <string.h>
 
-enum { ALIGNED_FLOATS = 16 }; /* a parameter starts at a multiple of 64 bytes */
+enum { ALIGNED_FLOATS = 16 }; /* every parameter starts at a multiple of 64 bytes */
 
-/* A matrix in panels, as of some version of the values. */
+/* A matrix in panels, packed from some version of the values. */
 typedef struct att_packed_weights {
     float *data;
-    uint64_t version; /* 0: never filled */
+    uint64_t version; /* 0: out of date */
 } att_packed_weights;
 
 /* ---------------------------------------------------------------- the table */
@@ -41,7 +42,7 @@ static att_status grow_items(att_params *params, att_error *err)
     return ATT_OK;
 }
 
-/* How many values a row has; false where that is no number of floats that memory could hold. */
+/* The number of values of a row; false where its shape is invalid or too large for memory. */
 static bool count_values(size_t *out, const att_param *row)
 {
     *out = 1;
@@ -58,12 +59,13 @@ att_status att_params_add(att_params *params, const att_param *row, int *index, 
     size_t count, past;
     if (params->value)
         return att_fail(err, ATT_BAD_INPUT, row->name,
-                        "parameters are added before they are built");
+                        "a parameter was added after the parameters were allocated");
     if (att_params_find(params, row->name) >= 0)
-        return att_fail(err, ATT_BAD_INPUT, row->name, "there is a parameter of this name");
+        return att_fail(err, ATT_BAD_INPUT, row->name, "there is already a parameter of this name");
     if (!count_values(&count, row))
-        return att_fail(err, ATT_BAD_INPUT, row->name, "a parameter cannot have this shape");
-    size_t room = (count + ALIGNED_FLOATS - 1) / ALIGNED_FLOATS * ALIGNED_FLOATS;
+        return att_fail(err, ATT_BAD_INPUT, row->name,
+                        "the shape of this parameter is invalid or too large");
+    size_t room = att_round_up(count, ALIGNED_FLOATS);
     if (__builtin_add_overflow(params->size, room, &past) || past > PTRDIFF_MAX / sizeof(float))
         return att_fail_memory(err);
     ATT_TRY(grow_items(params, err));
@@ -80,9 +82,10 @@ att_status att_params_add(att_params *params, const att_param *row, int *index, 
     return ATT_OK;
 }
 
-/* ---------------------------------------------------------------- starting values */
+/* ---------------------------------------------------------------- initial values */
 
-/* A stream of random numbers for each name (FNV-1a). */
+/* The stream of random numbers of a name: FNV-1a, without the folding of base/hash.h. It decides
+ * the initial weights, so its bits must stay. */
 static uint64_t name_hash(const char *name)
 {
     uint64_t hash = UINT64_C(0xcbf29ce484222325);
@@ -127,6 +130,7 @@ static void fill(float *out, const att_param *p, uint64_t seed)
 
 att_status att_params_alloc(att_params *params, att_error *err)
 {
+    params->version = 1;
     params->value = att_alloc_zero(params->size, sizeof(float));
     params->packed_weights =
         att_alloc_zero(2 * (size_t)params->count, sizeof *params->packed_weights);
@@ -174,17 +178,51 @@ void att_params_mark_changed(att_params *params)
     params->version++;
 }
 
-const float *att_param_packed(att_params *params, int index, bool transposed)
+void att_param_mark_changed(att_params *params, int index)
+{
+    for (int form = 0; form < 2; form++)
+        params->packed_weights[2 * index + form].version = 0;
+}
+
+/* ---------------------------------------------------------------- packed forms */
+
+void att_param_add_packing(att_params *params, int index, unsigned packing)
+{
+    if (index >= 0) /* -1: the parameter could not be added */
+        params->items[index].packing |= packing;
+}
+
+const float *att_param_packed(const att_params *params, int index, bool transposed)
+{
+    const att_packed_weights *packed = &params->packed_weights[2 * index + transposed];
+    return packed->version == params->version ? packed->data : NULL;
+}
+
+const float *att_param_pack(att_params *params, int index, bool transposed)
 {
     const att_param *p = &params->items[index];
-    att_packed_weights *panels = &params->packed_weights[2 * index + transposed];
+    att_packed_weights *packed = &params->packed_weights[2 * index + transposed];
     size_t depth = (size_t)p->shape[transposed], columns = (size_t)p->shape[!transposed];
-    if (!panels->data)
-        panels->data = att_alloc(att_matmul_packed_size(depth, columns), sizeof(float));
-    if (panels->data && panels->version != params->version) {
-        att_matmul_pack(panels->data, params->value + p->offset, (size_t)p->shape[1], transposed,
+    if (packed->data && packed->version == params->version)
+        return packed->data;
+    if (!packed->data)
+        packed->data = att_alloc(att_matmul_packed_size(depth, columns), sizeof(float));
+    if (packed->data) {
+        att_matmul_pack(packed->data, params->value + p->offset, (size_t)p->shape[1], transposed,
                         depth, columns);
-        panels->version = params->version;
+        packed->version = params->version;
     }
-    return panels->data;
+    return packed->data;
+}
+
+att_status att_params_pack(att_params *params, att_error *err)
+{
+    for (int i = 0; i < params->count; i++)
+        for (int form = 0; form < 2; form++) {
+            bool declared =
+                params->items[i].packing & (form ? ATT_PACK_TRANSPOSED : ATT_PACK_PLAIN);
+            if (declared && !att_param_pack(params, i, form))
+                return att_fail_memory(err);
+        }
+    return ATT_OK;
 }

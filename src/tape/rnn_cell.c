@@ -1,4 +1,4 @@
-/* The kinds of recurrent cells; see recur.h. Formulas are in kern/kern.h. */
+/* RNN cells: one step forward and backward, on the kernels. Formulas are in reference/rnn.h. */
 #include "tape/rnn.h"
 
 #include <string.h>
@@ -23,8 +23,8 @@ static void vanilla_backward(const att_kernels *kernels, const att_rnn_step *ste
 
 static void gru_forward(const att_kernels *kernels, const att_rnn_step *step, float *hidden)
 {
-    const float *from = step->input_gates ? step->input_gates : step->gates;
-    kernels->gru(hidden, step->gates, from, step->hidden_gates, step->prev_hidden, step->n);
+    const float *input = step->input_gates ? step->input_gates : step->gates;
+    kernels->gru(hidden, step->gates, input, step->hidden_gates, step->prev_hidden, step->n);
 }
 
 static void gru_backward(const att_kernels *kernels, const att_rnn_step *step, float *dhidden,
@@ -48,22 +48,12 @@ static void lstm_backward(const att_kernels *kernels, const att_rnn_step *step, 
 }
 
 static const att_rnn_cell_impl cells[] = {
-    [ATT_RNN_CELL_VANILLA] = { 1, 1, false, vanilla_forward, vanilla_backward },
-    [ATT_RNN_CELL_GRU] = { 3, 1, true, gru_forward, gru_backward },
-    [ATT_RNN_CELL_LSTM] = { 4, 2, false, lstm_forward, lstm_backward },
+    [ATT_RNN_CELL_VANILLA] = { ATT_VANILLA_GATES, 1, false, vanilla_forward, vanilla_backward },
+    [ATT_RNN_CELL_GRU] = { ATT_GRU_GATES, 1, true, gru_forward, gru_backward },
+    [ATT_RNN_CELL_LSTM] = { ATT_LSTM_GATES, 2, false, lstm_forward, lstm_backward },
 };
 
 const att_rnn_cell_impl *att_rnn_cell_get(att_rnn_cell cell)
 {
     return &cells[cell];
-}
-
-int att_rnn_cell_gates(att_rnn_cell cell)
-{
-    return cells[cell].gates;
-}
-
-int att_rnn_cell_states(att_rnn_cell cell)
-{
-    return cells[cell].states;
 }

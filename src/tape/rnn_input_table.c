@@ -1,30 +1,31 @@
-/* The inputs of a recurrent layer where they are rows of a table with fewer rows than there are
- * steps, as with letters: the table is multiplied by w, once, and each step takes its row.
+/* The inputs of an RNN layer where they are rows of an embedding table with fewer rows than there
+ * are steps, as with characters: the table is multiplied by w once, and each step takes its row.
  *
- * A row of a product is the same bits whatever rows are around it, so the forward is the same bits
- * as without this. Backward, the gradients of the gates are added up by token first. */
+ * A row of a product has the same bits whatever rows are around it, so the forward has the same
+ * bits as without this optimization. Backward, the gate gradients are first summed by token. */
 #include "base/parallel.h"
 #include "tape/op_embedding.h"
 #include "tape/rnn.h"
 
 #include <string.h>
 
-/* Adding rows up costs about as much as multiplying them by a few rows of weights. */
-bool att_rnn_input_table_pays(const att_node *x, const att_packed_sequence *steps)
+/* Factor 2: summing the gate gradients by token costs about as much as a small product. */
+bool att_rnn_input_table_pays(const att_node *x, const att_packed_sequence *sequence)
 {
-    return x->op == &att_op_embedding && 2 * x->in[0]->shape[0] <= att_packed_sequence_total(steps);
+    return x->op == &att_op_embedding &&
+           2 * x->in[0]->shape[0] <= att_packed_sequence_total(sequence);
 }
 
-/* The token of each step in the order of the steps; `none` where there is none. */
-static int32_t *gather_ids(att_tape *tape, const att_node *x, const att_packed_sequence *steps,
+/* The token of each packed row; `none` where there is no token. */
+static int32_t *gather_ids(att_tape *tape, const att_node *x, const att_packed_sequence *sequence,
                            int32_t none)
 {
     const att_embedding_options *options = x->options;
-    int32_t *ids = att_tape_alloc(tape, att_packed_sequence_total(steps), sizeof *ids);
-    for (int64_t s = 0; ids && s < steps->steps; s++)
-        for (int64_t r = 0; r < att_packed_sequence_batch_size(steps, s); r++) {
-            int32_t id = options->ids[att_packed_sequence_index(steps, s, r)];
-            ids[steps->step_offset[s] + r] = id < 0 ? none : id;
+    int32_t *ids = att_tape_alloc(tape, att_packed_sequence_total(sequence), sizeof *ids);
+    for (int64_t s = 0; ids && s < sequence->steps; s++)
+        for (int64_t r = 0; r < att_packed_sequence_batch_size(sequence, s); r++) {
+            int32_t id = options->ids[att_packed_sequence_index(sequence, s, r)];
+            ids[sequence->step_offset[s] + r] = id < 0 ? none : id;
         }
     return ids;
 }
@@ -63,7 +64,7 @@ bool att_rnn_input_table_make(att_tape *tape, att_rnn_input_table *out, const at
 
 /* ---------------------------------------------------------------- backward */
 
-/* The gradients of the gates added up by token, [V + 1, gates N]: the last is of no token. */
+/* Gate gradients summed by token, [V + 1, gates N]; the last row is of steps without a token. */
 static const float *sum_by_token(att_tape *tape, const att_node *x, const att_rnn_saved *saved)
 {
     int64_t rows = x->in[0]->shape[0], wide = saved->cell->gates * saved->hidden_size;
@@ -77,7 +78,7 @@ static const float *sum_by_token(att_tape *tape, const att_node *x, const att_rn
     return sums;
 }
 
-/* The embedding is passed over: what it would add to the gradient of its table is added here. */
+/* Bypasses the embedding node: the gradient of its table is added here. */
 bool att_rnn_input_table_backward(att_tape *tape, att_node *node, const att_rnn_saved *saved)
 {
     att_node *x = node->in[RNN_X], *table = x->in[0], *w = node->in[RNN_W];

@@ -1,4 +1,4 @@
-/* Recording operations and playing them back; see tape.h. */
+/* The tape: life, memory, nodes, recording of operations and the backward pass. */
 #include "tape/tape.h"
 
 #include "base/alloc.h"
@@ -11,24 +11,28 @@
 #include <string.h>
 
 struct att_tape {
-    att_params *params;
+    const att_params *params;
+    att_params *trained_params; /* the same; NULL: the tape is for inference and only reads them */
     att_memory_pool pool;
     att_node *last;
-    att_node **leaves; /* [params->count] of the parameters used so far, else NULL */
+    att_node **leaves; /* [params->count] of the parameters in use, else NULL */
     bool training;
     uint64_t seed, step;
-    struct free_grad *free_grads; /* gradients that have been played back */
-    att_error error;              /* the first failure */
+    struct free_grad *free_grads; /* gradients of nodes whose backward is done */
+    int64_t unpacked_uses;
+    att_error error; /* the first one */
 };
 
 /* ---------------------------------------------------------------- life */
 
-att_status att_tape_new(att_tape **out, att_params *params, att_error *err)
+static att_status new_tape(att_tape **out, const att_params *params, att_params *trained_params,
+                           att_error *err)
 {
     *out = att_alloc_zero(1, sizeof **out);
     if (!*out)
         return att_fail_memory(err);
     (*out)->params = params;
+    (*out)->trained_params = trained_params;
     att_tape_begin(*out, false, 0, 0);
     att_status status = att_tape_status(*out, err);
     if (status != ATT_OK) {
@@ -36,6 +40,16 @@ att_status att_tape_new(att_tape **out, att_params *params, att_error *err)
         *out = NULL;
     }
     return status;
+}
+
+att_status att_tape_new(att_tape **out, const att_params *params, att_error *err)
+{
+    return new_tape(out, params, NULL, err);
+}
+
+att_status att_tape_new_training(att_tape **out, att_params *params, att_error *err)
+{
+    return new_tape(out, params, params, err);
 }
 
 void att_tape_free(att_tape *tape)
@@ -90,9 +104,24 @@ size_t att_tape_peak_bytes(const att_tape *tape)
     return tape->pool.peak;
 }
 
-att_params *att_tape_params(const att_tape *tape)
+const float *att_tape_param_packed(att_tape *tape, int param, bool transposed)
 {
-    return tape->params;
+    const float *packed = att_param_packed(tape->params, param, transposed);
+    if (packed || tape->error.status != ATT_OK)
+        return packed;
+    if (!tape->trained_params) {
+        tape->unpacked_uses++;
+        return NULL;
+    }
+    packed = att_param_pack(tape->trained_params, param, transposed);
+    if (!packed)
+        att_fail_memory(&tape->error);
+    return packed;
+}
+
+int64_t att_tape_unpacked_uses(const att_tape *tape)
+{
+    return tape->unpacked_uses;
 }
 
 att_node *att_tape_fail(att_tape *tape, const char *op, const char *format, ...)
@@ -110,7 +139,7 @@ att_node *att_tape_fail(att_tape *tape, const char *op, const char *format, ...)
 
 att_error *att_tape_error(att_tape *tape)
 {
-    assert(tape->error.status == ATT_OK); /* the first failure is the one that counts */
+    assert(tape->error.status == ATT_OK); /* only the first error is kept */
     return &tape->error;
 }
 
@@ -180,7 +209,7 @@ bool att_node_check_shape(att_tape *tape, const att_node *node, const char *name
         fits = shape[d] < 0 || input->shape[d] == shape[d];
     if (fits)
         return true;
-    char want[ATT_SHAPE_STRING_SIZE] = "", is[ATT_SHAPE_STRING_SIZE];
+    char want[ATT_SHAPE_STRING_SIZE] = "", found[ATT_SHAPE_STRING_SIZE];
     size_t length = 0;
     for (int d = 0; d < rank; d++) {
         const char *comma = d ? ", " : "";
@@ -191,11 +220,11 @@ bool att_node_check_shape(att_tape *tape, const att_node *node, const char *name
                                        (long long)shape[d]);
     }
     att_tape_fail(tape, node->op->name, "%s is %s, expected [%s]", name,
-                  att_shape_to_string(is, input->rank, input->shape), want);
+                  att_shape_to_string(found, input->rank, input->shape), want);
     return false;
 }
 
-/* An empty node; it is recorded once it is complete. */
+/* An empty node; it is recorded when it is complete. */
 static att_node *new_node(att_tape *tape)
 {
     att_node *node = att_tape_alloc(tape, 1, sizeof *node);
@@ -204,12 +233,12 @@ static att_node *new_node(att_tape *tape)
     return node;
 }
 
-/* Counts the elements. */
 static bool count_elements(att_tape *tape, att_node *node)
 {
     node->count = att_shape_count(node->rank, node->shape, PTRDIFF_MAX / (int64_t)sizeof(float));
     if (node->count < 0)
-        att_tape_fail(tape, node->op ? node->op->name : "tape", "the shape is too large");
+        att_tape_fail(tape, node->op ? node->op->name : "tape",
+                      "the result is too large to be allocated");
     return node->count >= 0;
 }
 
@@ -220,7 +249,7 @@ static att_node *record(att_tape *tape, att_node *node)
     return node;
 }
 
-/* A leaf without values yet, and not recorded. */
+/* A leaf without values, not yet recorded. */
 static att_node *shaped_leaf(att_tape *tape, int rank, const int64_t *shape)
 {
     att_node *node = new_node(tape);
@@ -230,7 +259,7 @@ static att_node *shaped_leaf(att_tape *tape, int rank, const int64_t *shape)
     return count_elements(tape, node) ? node : NULL;
 }
 
-static att_node *new_leaf(att_tape *tape, int rank, const int64_t *shape, const float *values)
+att_node *att_tape_input(att_tape *tape, int rank, const int64_t *shape, const float *values)
 {
     att_node *node = shaped_leaf(tape, rank, shape);
     if (!node)
@@ -245,23 +274,18 @@ static att_node *new_leaf(att_tape *tape, int rank, const int64_t *shape, const 
     return record(tape, node);
 }
 
-att_node *att_tape_input(att_tape *tape, int rank, const int64_t *shape, const float *values)
-{
-    return new_leaf(tape, rank, shape, values);
-}
-
 att_node *att_tape_input_view(att_tape *tape, int rank, const int64_t *shape, const float *values)
 {
     att_node *node = shaped_leaf(tape, rank, shape);
     if (!node)
         return NULL;
-    node->value = (float *)values; /* operations write to no value but their own node's */
+    node->value = (float *)values; /* never written: an operation writes its own node's value */
     return record(tape, node);
 }
 
 att_node *att_tape_variable(att_tape *tape, int rank, const int64_t *shape, const float *values)
 {
-    att_node *node = new_leaf(tape, rank, shape, values);
+    att_node *node = att_tape_input(tape, rank, shape, values);
     if (node)
         node->requires_grad = tape->training;
     return node;
@@ -282,7 +306,7 @@ att_node *att_tape_param(att_tape *tape, int index)
     node->count = (int64_t)param->count;
     node->param = index;
     node->value = params->value + param->offset;
-    node->requires_grad = tape->training && params->grad;
+    node->requires_grad = tape->training && tape->trained_params && params->grad;
     node->grad = node->requires_grad ? params->grad + param->offset : NULL;
     tape->leaves[index] = node;
     return record(tape, node);
@@ -290,7 +314,7 @@ att_node *att_tape_param(att_tape *tape, int index)
 
 /* ---------------------------------------------------------------- operations */
 
-/* The node itself, or for one in another shape the node whose memory it shares. */
+/* The node that owns the memory: of a view, the node it is a view of. */
 static att_node *storage_node(att_node *node)
 {
     while (node->op && !node->op->forward)
@@ -311,7 +335,7 @@ static bool run(att_tape *tape, att_node *node)
 }
 
 att_node *att_op_apply(att_tape *tape, const att_op *op, att_node *const *in, int count,
-                       const void *how)
+                       const void *options)
 {
     att_node *node = new_node(tape);
     if (!node)
@@ -319,7 +343,7 @@ att_node *att_op_apply(att_tape *tape, const att_op *op, att_node *const *in, in
     node->op = op;
     node->input_count = count;
     node->in = att_tape_copy(tape, in, count, sizeof(att_node *));
-    node->options = att_tape_copy(tape, how, 1, op->options_size);
+    node->options = att_tape_copy(tape, options, 1, op->options_size);
     if (tape->error.status != ATT_OK)
         return NULL;
     for (int i = 0; i < count; i++)
@@ -327,9 +351,9 @@ att_node *att_op_apply(att_tape *tape, const att_op *op, att_node *const *in, in
     return run(tape, node) ? record(tape, node) : NULL;
 }
 
-/* Once a node has been played back nobody asks for its gradient again, and its memory serves for
- * another of the same size: layers are alike, so that a few gradients do for all. The list lies in
- * that memory itself. */
+/* After a node's backward its gradient is not read again, and its memory is reused for a gradient
+ * of the same size. Layers are alike, so that a few gradients suffice for all. The list of free
+ * gradients is kept in that memory itself. */
 typedef struct free_grad {
     struct free_grad *next;
     int64_t count;
@@ -339,9 +363,9 @@ static void recycle_grad(att_tape *tape, att_node *node)
 {
     if (!node->grad || (size_t)node->count * sizeof(float) < sizeof(free_grad))
         return;
-    free_grad *here = (free_grad *)(void *)node->grad; /* as aligned as all that a pool gives */
-    *here = (free_grad){ tape->free_grads, node->count };
-    tape->free_grads = here;
+    free_grad *entry = (free_grad *)(void *)node->grad; /* aligned to 64 bytes by the pool */
+    *entry = (free_grad){ tape->free_grads, node->count };
+    tape->free_grads = entry;
 }
 
 static float *alloc_grad(att_tape *tape, int64_t count)
@@ -390,7 +414,7 @@ float *att_node_grad(att_tape *tape, att_node *node)
 att_status att_tape_backward(att_tape *tape, att_node *loss, float scale, att_error *err)
 {
     if (tape->error.status == ATT_OK && loss->count != 1)
-        att_tape_fail(tape, "backward", "the loss has %lld numbers, expected one",
+        att_tape_fail(tape, "backward", "expected a scalar loss, found one of %lld elements",
                       (long long)loss->count);
     if (tape->error.status != ATT_OK || !loss->requires_grad)
         return att_tape_status(tape, err);

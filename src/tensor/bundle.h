@@ -29,16 +29,20 @@ att_file_format att_file_format_detect(const void *bytes, size_t size);
 /* In words, for "is …": "text", "a .npy file". */
 const char *att_file_format_name(att_file_format kind);
 
-/* Reads a .safetensors file, as att_safetensors_read(), without copying what is stored as tensors
- * are: on success `bytes` belongs to the bundle (*bytes is cleared), and its tensors may be views
- * of them. On failure it stays the caller's. */
+/* The longest header of a .safetensors file in bytes, for reading and writing: the limit of the
+ * reference implementation. The tree that is built from it takes 256 MiB at most (base/json.h). */
+enum { ATT_SAFETENSORS_MAX_HEADER = 100 * 1000 * 1000 };
+
+/* Reads a .safetensors file as att_safetensors_read() does, without copying tensors whose bytes can
+ * be used as they are: on success `bytes` belongs to the bundle (*bytes is cleared), and its
+ * tensors may be views of them. On failure `bytes` stays the caller's. */
 att_status att_safetensors_read_in_place(att_bundle **out, att_string *bytes, const char *name,
                                          att_error *err);
 
 /* Bytes that tensors of the bundle are views of: freed with it (*bytes is cleared). */
 void att_bundle_take_bytes(att_bundle *bundle, att_string *bytes);
 
-/* The bytes of a .safetensors file, added to `out`; `name` stands for the file in errors. */
+/* Appends the bytes of a .safetensors file to `out`; `name` is the file in errors. */
 att_status att_safetensors_write(att_string *out, const att_bundle *bundle, const char *name,
                                  att_error *err);
 

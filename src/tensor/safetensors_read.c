@@ -1,15 +1,17 @@
-/* Reading .safetensors files, to the letter of the format:
+/* Reading .safetensors files, strictly by the format:
  *
- *   the header's length, 8 bytes little-endian; the header, a JSON object; the tensors' bytes.
+ *   8 bytes: the length of the header, little-endian; the header, a JSON object; the tensor data.
  *
  * The header maps names to {"dtype", "shape", "data_offsets": [begin, end]}, offsets counted from
- * the end of the header, and "__metadata__" to an object of strings. The tensors cover the bytes
- * without gap or overlap. Nothing the header says is used before it has been checked against the
- * bytes present. */
+ * the end of the header, and "__metadata__" to an object of strings. The tensors cover the data
+ * without gap or overlap. Every value of the header is checked against the bytes present before it
+ * is used. */
 #include "tensor/bundle.h"
 
 #include "base/alloc.h"
 #include "base/error.h"
+#include "base/json.h"
+#include "base/minmax.h"
 #include "base/quote.h"
 #include "tensor/storage_dtype.h"
 #include "tensor/tensor.h"
@@ -19,12 +21,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#ifdef ATT_HAVE_JANSSON
-#include <jansson.h>
-
-/* The reference implementation has the same limit. The deepest place in a header is inside "shape":
- * the header's object, the tensor's, the array. */
-enum { LENGTH_SIZE = 8, MAX_HEADER_SIZE = 100 * 1000 * 1000, MAX_DEPTH = 3 };
+/* The deepest place of a header is inside "shape": the header's object, the tensor's object, the
+ * array. */
+enum { LENGTH_SIZE = 8, MAX_DEPTH = 3 };
 
 typedef struct entry {
     const char *name;
@@ -43,7 +42,6 @@ typedef struct reader {
     size_t header_size;
     const unsigned char *data;
     size_t data_size;
-    json_t *root;
     entry *entries; /* [entry_count] */
     size_t entry_count;
     bool can_borrow_bytes; /* the bytes outlive the bundle: tensors may be views of them */
@@ -85,9 +83,9 @@ static att_status find_header(reader *in, const unsigned char *bytes, size_t siz
     uint64_t length = 0;
     for (int i = LENGTH_SIZE - 1; i >= 0; i--)
         length = length << 8 | bytes[i];
-    if (length > MAX_HEADER_SIZE)
+    if (length > ATT_SAFETENSORS_MAX_HEADER)
         return fail(in, "states a header of %llu bytes, more than the %d allowed",
-                    (unsigned long long)length, MAX_HEADER_SIZE);
+                    (unsigned long long)length, ATT_SAFETENSORS_MAX_HEADER);
     if (length > size - LENGTH_SIZE)
         return fail(in, "states a header of %llu bytes, but only %zu follow",
                     (unsigned long long)length, size - LENGTH_SIZE);
@@ -98,8 +96,8 @@ static att_status find_header(reader *in, const unsigned char *bytes, size_t siz
     return ATT_OK;
 }
 
-/* Checks what a JSON parser would be too lenient with: the first byte, the padding, the depth. */
-static att_status check_header(const reader *in)
+/* The format is stricter than JSON: no white space in front, and only spaces as padding. */
+static att_status check_padding(const reader *in)
 {
     const char *text = in->header;
     size_t length = in->header_size;
@@ -109,101 +107,87 @@ static att_status check_header(const reader *in)
         length--;
     if (text[length - 1] != '}')
         return fail(in, "the header does not end with '}' and spaces");
-    int depth = 0;
-    bool quoted = false;
-    for (size_t i = 0; i < length; i++) {
-        if (quoted && text[i] == '\\')
-            i++;
-        else if (text[i] == '"')
-            quoted = !quoted;
-        else if (!quoted && (text[i] == '{' || text[i] == '['))
-            depth++;
-        else if (!quoted && (text[i] == '}' || text[i] == ']'))
-            depth--;
-        if (depth > MAX_DEPTH)
-            return fail(in, "the header is nested deeper than %d at its byte %zu", MAX_DEPTH, i);
-    }
     return ATT_OK;
 }
 
-static att_status parse_header(reader *in)
+static att_status parse_header(att_json_doc *out, const reader *in)
 {
-    json_error_t why;
-    char quoted[ATT_QUOTED_SIZE];
-    in->root = json_loadb(in->header, in->header_size, JSON_REJECT_DUPLICATES, &why);
-    if (in->root)
+    const att_json_limits limits = { .size = ATT_SAFETENSORS_MAX_HEADER, .depth = MAX_DEPTH };
+    att_error cause = { 0 };
+    *out = (att_json_doc){ 0 };
+    ATT_TRY(check_padding(in));
+    if (att_json_read(out, in->header, in->header_size, in->file, &limits, &cause) == ATT_OK)
         return ATT_OK;
-    if (why.text[0] == '\0') /* jansson has words for everything but running out of memory */
-        return att_fail_memory(in->err);
-    return fail(in, "the header is no proper JSON at its byte %d: %s", why.position,
-                att_quote(quoted, why.text, strlen(why.text)));
+    return att_json_fail_in(in->err, &cause, "the header", in->file);
 }
 
-/* ---- one tensor's entry */
+/* ---- the entry of one tensor */
 
-static att_status parse_dtype(const reader *in, entry *out, const json_t *value)
+static bool is_size(const att_json *value)
+{
+    return value->type == ATT_JSON_INTEGER && value->integer >= 0;
+}
+
+static att_status parse_dtype(const reader *in, entry *out, const att_json *value)
 {
     char quoted[ATT_QUOTED_SIZE];
-    if (!json_is_string(value))
-        return fail_tensor(in, out->name, "dtype is no string");
-    const char *name = json_string_value(value);
-    out->storage = att_storage_dtype_from_safetensors(name);
+    if (value->type != ATT_JSON_STRING)
+        return fail_tensor(in, out->name, "dtype is not a string");
+    out->storage = att_storage_dtype_from_safetensors(value->string);
     if (!out->storage)
-        return fail_tensor(in, out->name, "dtype '%s' is not one that can be read",
-                           att_quote(quoted, name, strlen(name)));
+        return fail_tensor(in, out->name, "dtype '%s' is not supported",
+                           att_quote(quoted, value->string, value->length));
     return ATT_OK;
 }
 
-static att_status parse_shape(const reader *in, entry *out, const json_t *value)
+static att_status parse_shape(const reader *in, entry *out, const att_json *value)
 {
-    if (!json_is_array(value))
-        return fail_tensor(in, out->name, "shape is no array");
-    size_t rank = json_array_size(value);
-    if (rank > ATT_MAX_RANK)
-        return fail_tensor(in, out->name, "shape has %zu dimensions, at most %d can be read", rank,
-                           ATT_MAX_RANK);
-    out->rank = (int)rank;
-    for (size_t i = 0; i < rank; i++) {
-        const json_t *dimension = json_array_get(value, i);
-        if (!json_is_integer(dimension) || json_integer_value(dimension) < 0)
+    if (value->type != ATT_JSON_ARRAY)
+        return fail_tensor(in, out->name, "shape is not an array");
+    if (value->count > ATT_MAX_RANK)
+        return fail_tensor(in, out->name, "shape has %zu dimensions, at most %d are supported",
+                           value->count, ATT_MAX_RANK);
+    out->rank = (int)value->count;
+    for (size_t i = 0; i < value->count; i++) {
+        if (!is_size(&value->items[i]))
             return fail_tensor(in, out->name,
-                               "dimension %zu of the shape is no whole number from 0 on", i);
-        out->shape[i] = json_integer_value(dimension);
+                               "dimension %zu of the shape is not a whole number from 0 to 2^63-1",
+                               i);
+        out->shape[i] = value->items[i].integer;
     }
     return ATT_OK;
 }
 
-static att_status parse_offsets(const reader *in, entry *out, const json_t *value)
+static att_status parse_offsets(const reader *in, entry *out, const att_json *value)
 {
-    if (!json_is_array(value) || json_array_size(value) != 2)
-        return fail_tensor(in, out->name, "data_offsets is no pair [begin, end]");
-    uint64_t *to[] = { &out->begin, &out->end };
-    for (size_t i = 0; i < 2; i++) {
-        const json_t *offset = json_array_get(value, i);
-        if (!json_is_integer(offset) || json_integer_value(offset) < 0)
-            return fail_tensor(in, out->name, "data_offsets holds no whole numbers from 0 on");
-        *to[i] = (uint64_t)json_integer_value(offset);
-    }
+    if (value->type != ATT_JSON_ARRAY || value->count != 2)
+        return fail_tensor(in, out->name, "data_offsets is not a pair [begin, end]");
+    if (!is_size(&value->items[0]) || !is_size(&value->items[1]))
+        return fail_tensor(in, out->name,
+                           "data_offsets are not two whole numbers from 0 to 2^63-1");
+    out->begin = (uint64_t)value->items[0].integer;
+    out->end = (uint64_t)value->items[1].integer;
     return ATT_OK;
 }
 
-static const struct {
+typedef struct field {
     const char *name;
-    att_status (*parse)(const reader *in, entry *out, const json_t *value);
-} fields[] = {
+    att_status (*parse)(const reader *in, entry *out, const att_json *value);
+} field;
+
+static const field fields[] = {
     { "dtype", parse_dtype },
     { "shape", parse_shape },
     { "data_offsets", parse_offsets },
 };
-enum { FIELD_COUNT = sizeof fields / sizeof *fields };
 
-/* Compares the offsets with the file and with what type and shape need. */
+/* Compares the offsets with the size of the data and with the size that dtype and shape need. */
 static att_status check_offsets(const reader *in, entry *one)
 {
     unsigned long long begin = one->begin, end = one->end;
     char shape[ATT_SHAPE_STRING_SIZE];
     att_shape_to_string(shape, one->rank, one->shape);
-    /* Converted elements may be wider than those in the file: 8 bytes at most. */
+    /* An element may be wider in memory than in the file: 8 bytes at most. */
     one->count = att_shape_count(one->rank, one->shape, INT64_MAX / 8);
     if (one->count < 0)
         return fail_tensor(in, one->name, "shape %s has too many elements", shape);
@@ -221,68 +205,68 @@ static att_status check_offsets(const reader *in, entry *one)
     return ATT_OK;
 }
 
-static att_status parse_entry(const reader *in, entry *out, const char *name, json_t *value)
+static const field *find_field(const char *name)
+{
+    for (size_t i = 0; i < ATT_COUNT(fields); i++)
+        if (strcmp(fields[i].name, name) == 0)
+            return &fields[i];
+    return NULL;
+}
+
+static att_status parse_entry(const reader *in, entry *out, const att_json *value)
 {
     char quoted[ATT_QUOTED_SIZE];
-    *out = (entry){ .name = name };
-    if (!json_is_object(value))
-        return fail_tensor(in, name, "is no object with dtype, shape and data_offsets");
-    for (size_t i = 0; i < FIELD_COUNT; i++) {
-        const json_t *field = json_object_get(value, fields[i].name);
-        if (!field)
-            return fail_tensor(in, name, "lacks %s", fields[i].name);
-        ATT_TRY(fields[i].parse(in, out, field));
+    *out = (entry){ .name = value->key };
+    if (value->type != ATT_JSON_OBJECT)
+        return fail_tensor(in, out->name, "is not an object with dtype, shape and data_offsets");
+    for (size_t i = 0; i < ATT_COUNT(fields); i++) {
+        const att_json *member = att_json_find(value, fields[i].name);
+        if (!member)
+            return fail_tensor(in, out->name, "lacks %s", fields[i].name);
+        ATT_TRY(fields[i].parse(in, out, member));
     }
-    if (json_object_size(value) != FIELD_COUNT) {
-        const char *key = "";
-        json_t *unused;
-        json_object_foreach(value, key, unused)
-        {
-            if (strcmp(key, "dtype") && strcmp(key, "shape") && strcmp(key, "data_offsets"))
-                break;
-        }
-        return fail_tensor(in, name, "unknown field '%s'", att_quote(quoted, key, strlen(key)));
+    for (size_t i = 0; i < value->count; i++) {
+        const char *key = value->items[i].key;
+        if (!find_field(key))
+            return fail_tensor(in, out->name, "unknown field '%s'",
+                               att_quote(quoted, key, strlen(key)));
     }
     return check_offsets(in, out);
 }
 
-/* ---- all of them */
+/* ---- all entries */
 
-static att_status parse_metadata(const reader *in, att_bundle *bundle, json_t *metadata)
+static att_status parse_metadata(const reader *in, att_bundle *bundle, const att_json *metadata)
 {
     char quoted[ATT_QUOTED_SIZE];
-    if (!json_is_object(metadata))
-        return fail(in, "__metadata__ is no object");
-    const char *key;
-    json_t *value;
-    json_object_foreach(metadata, key, value)
-    {
-        if (!json_is_string(value))
-            return fail(in, "__metadata__: the value of '%s' is no string",
-                        att_quote(quoted, key, strlen(key)));
-        ATT_TRY(att_bundle_meta_set(bundle, key, json_string_value(value), in->err));
+    if (metadata->type != ATT_JSON_OBJECT)
+        return fail(in, "__metadata__ is not an object");
+    for (size_t i = 0; i < metadata->count; i++) {
+        const att_json *value = &metadata->items[i];
+        if (value->type != ATT_JSON_STRING)
+            return fail(in, "__metadata__: the value of '%s' is not a string",
+                        att_quote(quoted, value->key, strlen(value->key)));
+        ATT_TRY(att_bundle_meta_set(bundle, value->key, value->string, in->err));
     }
     return ATT_OK;
 }
 
-static att_status parse_entries(reader *in, att_bundle *bundle)
+static att_status parse_entries(reader *in, att_bundle *bundle, const att_json *root)
 {
-    in->entries = att_alloc(json_object_size(in->root), sizeof *in->entries);
+    in->entries = att_alloc(root->count, sizeof *in->entries);
     if (!in->entries)
         return att_fail_memory(in->err);
-    const char *name;
-    json_t *value;
-    json_object_foreach(in->root, name, value)
-    {
-        if (strcmp(name, "__metadata__") == 0)
+    for (size_t i = 0; i < root->count; i++) {
+        const att_json *value = &root->items[i];
+        if (strcmp(value->key, "__metadata__") == 0)
             ATT_TRY(parse_metadata(in, bundle, value));
         else
-            ATT_TRY(parse_entry(in, &in->entries[in->entry_count++], name, value));
+            ATT_TRY(parse_entry(in, &in->entries[in->entry_count++], value));
     }
     return ATT_OK;
 }
 
-/* By place in the file; empty tensors, which share a place with the next, by name. */
+/* By position in the file; empty tensors, which begin where the next one begins, by name. */
 static int compare_entries(const void *a, const void *b)
 {
     const entry *left = a, *right = b;
@@ -313,7 +297,7 @@ static att_status check_coverage(const reader *in)
     return ATT_OK;
 }
 
-/* Whether a tensor may lie where the file has it. */
+/* Whether a tensor can be a view of the bytes of the file. */
 static bool can_alias(const reader *in, const entry *one)
 {
     const att_storage_dtype *element = one->storage;
@@ -343,11 +327,10 @@ static att_status add_tensor(const reader *in, att_bundle *bundle, const entry *
     return status;
 }
 
-static att_status read_all(reader *in, att_bundle *bundle)
+/* The names of the entries belong to the document. */
+static att_status read_tensors(reader *in, att_bundle *bundle, const att_json *root)
 {
-    ATT_TRY(check_header(in));
-    ATT_TRY(parse_header(in));
-    ATT_TRY(parse_entries(in, bundle));
+    ATT_TRY(parse_entries(in, bundle, root));
     ATT_TRY(check_coverage(in));
     for (size_t i = 0; i < in->entry_count; i++)
         ATT_TRY(add_tensor(in, bundle, &in->entries[i]));
@@ -360,8 +343,11 @@ static att_status read_bundle(att_bundle **out, reader *in, const void *bytes, s
     ATT_TRY(find_header(in, bytes, size));
     att_bundle *bundle;
     ATT_TRY(att_bundle_new(&bundle, in->err));
-    att_status status = read_all(in, bundle);
-    json_decref(in->root);
+    att_json_doc header;
+    att_status status = parse_header(&header, in);
+    if (status == ATT_OK)
+        status = read_tensors(in, bundle, header.root);
+    att_json_free(&header);
     att_free(in->entries);
     if (status == ATT_OK)
         *out = bundle;
@@ -384,23 +370,3 @@ att_status att_safetensors_read_in_place(att_bundle **out, att_string *bytes, co
     att_bundle_take_bytes(*out, bytes);
     return ATT_OK;
 }
-
-#else
-
-att_status att_safetensors_read_in_place(att_bundle **out, att_string *bytes, const char *name,
-                                         att_error *err)
-{
-    return att_safetensors_read(out, bytes->data, bytes->length, name, err);
-}
-
-att_status att_safetensors_read(att_bundle **out, const void *bytes, size_t size, const char *name,
-                                att_error *err)
-{
-    (void)bytes;
-    (void)size;
-    *out = NULL;
-    return att_fail(err, ATT_UNSUPPORTED, name,
-                    "this build cannot read .safetensors files: it lacks jansson");
-}
-
-#endif

@@ -1,85 +1,109 @@
-/* Texts as tokens; see spell.h. */
+/* Encoding with offsets; see encoding.h. Subwords cover the normalized text without gaps, so their
+ * offsets are the running sum of their lengths; other tokens are found by splitting it again. */
 #include "text/encoding.h"
 
 #include "base/alloc.h"
 #include "base/error.h"
-#include "text/pretokenizer.h"
 #include "text/utf8.h"
 #include "text/vocab_internal.h"
 
-static att_status add_token(att_encoding *out, size_t *room, int32_t id, size_t end, att_error *err)
+static void set_subword_offsets(att_encoding *out, const att_vocab *vocab)
 {
-    if (out->ids.count == *room) {
-        size_t bigger = *room > 0 ? 2 * *room : 1024;
-        size_t *ends = att_realloc(out->end_offsets, *room * sizeof *ends, bigger, sizeof *ends);
-        if (!ends)
-            return att_fail_memory(err);
-        out->end_offsets = ends;
-        *room = bigger;
-    }
-    out->end_offsets[out->ids.count] = end;
-    return att_ids_add(&out->ids, id) == ATT_OK ? ATT_OK : att_fail_memory(err);
-}
-
-/* Tokens that stand in the text one after the other. */
-static att_status encode_words(att_encoding *out, const att_vocab *words, const char *text,
-                               size_t length, att_error *err)
-{
-    size_t room = 0, bytes;
-    const char *token;
-    ATT_TRY(att_line_validate(text, length, err));
-    ATT_TRY(att_document_normalize(&out->text, words->kind, text, length, words->lowercase, err));
-    att_pretokenizer in = { .text = out->text.data,
-                            .length = out->text.length,
-                            .kind = words->kind,
-                            .whole_text = words->whole_text };
-    while (att_pretokenizer_next(&in, &token, &bytes))
-        ATT_TRY(add_token(out, &room, att_vocab_id(words, token, bytes),
-                          (size_t)(token - out->text.data) + bytes, err));
-    return ATT_OK;
-}
-
-/* Tokens that spell the text: it is what they stand for, one after the other. */
-static att_status encode_subwords(att_encoding *out, const att_vocab *words, const char *text,
-                                  size_t length, att_error *err)
-{
-    ATT_TRY(att_vocab_encode(words, &out->ids, text, length, err));
-    out->end_offsets = att_alloc(out->ids.count, sizeof *out->end_offsets);
-    if (!out->end_offsets)
-        return att_fail_memory(err);
+    size_t end = 0;
     for (size_t i = 0; i < out->ids.count; i++) {
         size_t bytes;
-        const char *part = att_vocab_token_bytes(words, out->ids.items[i], &bytes);
-        if (att_string_append(&out->text, part, bytes) != ATT_OK)
-            return att_fail_memory(err);
-        out->end_offsets[i] = out->text.length;
+        att_vocab_token_bytes(vocab, out->ids.items[i], &bytes);
+        out->start_offsets[i] = end;
+        out->end_offsets[i] = end += bytes;
     }
+}
+
+static void set_word_offsets(att_encoding *out, const att_vocab *vocab)
+{
+    att_pretokenizer splitter = { .text = out->text.data,
+                                  .length = out->text.length,
+                                  .kind = vocab->kind,
+                                  .whole_text = vocab->whole_text };
+    const char *token;
+    size_t bytes, i = vocab->prepend_bos, end = 0;
+    if (vocab->prepend_bos)
+        out->start_offsets[0] = out->end_offsets[0] = 0;
+    for (; i < out->ids.count && att_pretokenizer_next(&splitter, &token, &bytes); i++) {
+        out->start_offsets[i] = (size_t)(token - out->text.data);
+        out->end_offsets[i] = end = out->start_offsets[i] + bytes;
+    }
+    for (; i < out->ids.count; i++) /* the end token */
+        out->start_offsets[i] = out->end_offsets[i] = end;
+}
+
+static att_status encode(att_encoding *out, const att_vocab *vocab, att_tokenizer_state *state,
+                         const char *text, size_t length, att_error *err)
+{
+    ATT_TRY(att_vocab_normalize(vocab, &state->normalized, &out->to_source, text, length, err));
+    ATT_TRY(att_vocab_encode_normalized(vocab, state, SIZE_MAX, &out->ids, err));
+    out->start_offsets = att_alloc(out->ids.count, sizeof *out->start_offsets);
+    out->end_offsets = att_alloc(out->ids.count, sizeof *out->end_offsets);
+    if (!out->start_offsets || !out->end_offsets)
+        return att_fail_memory(err);
+    out->text = state->normalized;
+    state->normalized = (att_string){ 0 };
+    (att_vocab_is_subword(vocab) ? set_subword_offsets : set_word_offsets)(out, vocab);
     return ATT_OK;
 }
 
-att_status att_encoding_new(att_encoding *out, const att_vocab *words, const char *text,
-                            size_t length, att_error *err)
+att_status att_encoding_new(att_encoding *out, const att_vocab *vocab, att_tokenizer_state *state,
+                            const char *text, size_t length, att_error *err)
 {
-    return (att_vocab_is_subword(words) ? encode_subwords : encode_words)(out, words, text, length,
-                                                                          err);
+    att_tokenizer_state own = { 0 };
+    *out = (att_encoding){ 0 };
+    att_status status = encode(out, vocab, state ? state : &own, text, length, err);
+    att_tokenizer_state_free(&own);
+    return status;
 }
 
-void att_encoding_free(att_encoding *spelt)
+void att_encoding_free(att_encoding *encoding)
 {
-    att_string_free(&spelt->text);
-    att_ids_free(&spelt->ids);
-    att_free(spelt->end_offsets);
-    *spelt = (att_encoding){ 0 };
+    att_string_free(&encoding->text);
+    att_ids_free(&encoding->ids);
+    att_free(encoding->start_offsets);
+    att_free(encoding->end_offsets);
+    att_offset_map_free(&encoding->to_source);
+    *encoding = (att_encoding){ 0 };
 }
 
-const char **att_encoding_token_strings(const att_encoding *spelt, int64_t first, int64_t count,
+const char *att_encoding_piece(const att_encoding *encoding, size_t token, size_t *length)
+{
+    *length = encoding->end_offsets[token] - encoding->start_offsets[token];
+    return *length > 0 ? encoding->text.data + encoding->start_offsets[token] : "";
+}
+
+void att_encoding_source_range(const att_encoding *encoding, size_t token, size_t *start,
+                               size_t *end)
+{
+    *start = encoding->start_offsets[token];
+    *end = encoding->end_offsets[token];
+    att_offset_map_to_source(&encoding->to_source, start, end);
+}
+
+att_status att_encoding_decode(att_string *out, const att_vocab *vocab, const int32_t *ids,
+                               size_t count, att_error *err)
+{
+    for (size_t i = 0; i < count; i++)
+        if (ids[i] < 0 || ids[i] >= att_vocab_size(vocab))
+            return att_fail(err, ATT_BAD_INPUT, NULL,
+                            "token id %d is outside the vocabulary, which has ids 0 to %d", ids[i],
+                            att_vocab_size(vocab) - 1);
+    return att_vocab_decode(vocab, out, ids, count) == ATT_OK ? ATT_OK : att_fail_memory(err);
+}
+
+const char **att_encoding_token_strings(const att_encoding *encoding, int64_t first, int64_t count,
                                         att_arena *arena)
 {
     const char **strings = att_arena_alloc(arena, (size_t)count, sizeof *strings);
-    size_t start = att_encoding_token_start(spelt, first);
+    size_t start = att_encoding_token_start(encoding, first);
     for (int64_t i = 0; strings && i < count; i++) {
-        size_t length = spelt->end_offsets[first + i] - start;
-        const char *bytes = spelt->text.data + start;
+        size_t length = encoding->end_offsets[first + i] - start;
+        const char *bytes = encoding->text.data + start;
         bool whole = i == count - 1 || att_utf8_valid_prefix(bytes, length) == length;
         strings[i] = att_arena_strndup(arena, bytes, whole ? length : 0);
         if (!strings[i])

@@ -1,4 +1,4 @@
-/* A binary heap; see heap.h. */
+/* A binary min-heap in an array: the children of item i are items 2i + 1 and 2i + 2. */
 #include "text/heap.h"
 
 #include "base/alloc.h"
@@ -28,11 +28,11 @@ att_status att_heap_push(att_heap *heap, att_heap_item item)
     return ATT_OK;
 }
 
-bool att_heap_pop(att_heap *heap, att_heap_item *least)
+bool att_heap_pop(att_heap *heap, att_heap_item *smallest)
 {
     if (heap->count == 0)
         return false;
-    *least = heap->items[0];
+    *smallest = heap->items[0];
     const att_heap_item last = heap->items[--heap->count];
     size_t at = 0;
     for (size_t below; (below = 2 * at + 1) < heap->count; at = below) {

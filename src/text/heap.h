@@ -1,10 +1,11 @@
-/* A queue that gives the least first: what learning and applying merges of subwords share. */
+/* A priority queue of any size, the smallest item first, for training and applying BPE merges. (The
+ * k best of many are kept by att_topk in decode.) */
 #ifndef ATT_TEXT_HEAP_H
 #define ATT_TEXT_HEAP_H
 
 #include "attend.h"
 
-/* Compared by `rank`, then by `tie`, so that the order is the same in every run. */
+/* Compared by `priority`, then by `tie_breaker`, so that the order is the same in every run. */
 typedef struct att_heap_item {
     uint64_t priority;
     uint64_t tie_breaker;
@@ -18,11 +19,11 @@ typedef struct att_heap {
     size_t capacity;
 } att_heap;
 
-/* ATT_NO_MEMORY leaves the heap as it was. */
+/* ATT_NO_MEMORY leaves the heap unchanged. */
 att_status att_heap_push(att_heap *heap, att_heap_item item);
 
-/* Takes the least out; false where there is none. */
-bool att_heap_pop(att_heap *heap, att_heap_item *least);
+/* Removes the smallest item; false if the heap is empty. */
+bool att_heap_pop(att_heap *heap, att_heap_item *smallest);
 
 void att_heap_free(att_heap *heap);
 

@@ -1,7 +1,8 @@
-/* Lines as tokens; see tokens.h. */
+/* Normalizing, splitting and joining lines; see pretokenizer.h. */
 #include "text/pretokenizer.h"
 
 #include "base/error.h"
+#include "base/minmax.h"
 #include "base/string.h"
 #include "text/unicode.h"
 #include "text/utf8.h"
@@ -9,11 +10,16 @@
 #include <stdio.h>
 #include <string.h>
 
-/* Whether all of it is below U+0100, where every character is composed and a cluster of its own. */
+#define DOCUMENT_TOKENIZERS "char", "word", "bpe", "byte"
+
+const char *const att_tokenizer_kind_names[] = { DOCUMENT_TOKENIZERS, "space", "line", NULL };
+const char *const att_document_tokenizer_names[] = { DOCUMENT_TOKENIZERS, NULL };
+
+/* Whether all code points are below U+0100. There every text is in composed form already. */
 static bool is_latin1(const char *text, size_t length)
 {
     for (size_t i = 0; i < length; i++)
-        if ((unsigned char)text[i] >= 0xC4) /* leads a character beyond U+00FF */
+        if ((unsigned char)text[i] >= 0xC4) /* starts a character beyond U+00FF */
             return false;
     return true;
 }
@@ -35,17 +41,17 @@ att_status att_line_validate(const char *line, size_t length, att_error *err)
             start = i + 1;
             number++;
         }
-    char where[32] = "the line"; /* of a text, which it is */
+    char where[32] = "the line";
     if (memchr(line, '\n', length))
         snprintf(where, sizeof where, "line %zu", number);
     return att_fail(err, ATT_BAD_INPUT, NULL, "byte %zu of %s, 0x%02X, is %s", good - start + 1,
-                    where, (unsigned char)line[good], line[good] ? "not UTF-8" : "no text");
+                    where, (unsigned char)line[good], line[good] ? "not UTF-8" : "not text");
 }
 
-/* ---- composing */
+/* ---- normalizing */
 
-/* Small letters of ASCII and Latin-1, whose capitals lie 32 below: A to Z, and À to Þ but for ×,
- * the second bytes 0x80 to 0x9E after 0xC3. */
+/* Lowercases ASCII and Latin-1 in place. Lower-case letters are 32 above upper-case ones: A to Z,
+ * and À to Þ except ×, which are the bytes 0x80 to 0x9E after 0xC3. */
 static void lowercase_latin1(char *text, size_t length)
 {
     for (size_t i = 0; i < length; i++) {
@@ -57,12 +63,12 @@ static void lowercase_latin1(char *text, size_t length)
     }
 }
 
-att_status att_line_normalize_nfc(att_string *out, const char *line, size_t length, bool lower,
-                                  att_error *err)
+static att_status normalize_nfc(att_string *out, att_offset_map *offsets, const char *line,
+                                size_t length, bool lower, att_error *err)
 {
     out->length = 0;
     if (!is_latin1(line, length))
-        ATT_TRY(att_unicode_compose(out, line, length, lower, err));
+        ATT_TRY(att_unicode_compose(out, offsets, line, length, lower, err));
     else if (att_string_append(out, line, length) != ATT_OK)
         return att_fail_memory(err);
     if (lower)
@@ -70,22 +76,30 @@ att_status att_line_normalize_nfc(att_string *out, const char *line, size_t leng
     return ATT_OK;
 }
 
-att_status att_document_normalize(att_string *out, att_tokenizer_kind tokens, const char *text,
-                                  size_t length, bool lower, att_error *err)
+att_status att_line_normalize_nfc(att_string *out, const char *line, size_t length, bool lower,
+                                  att_error *err)
 {
-    bool exact = tokens == ATT_TOKENIZER_BPE || tokens == ATT_TOKENIZER_BYTE;
+    return normalize_nfc(out, NULL, line, length, lower, err);
+}
+
+att_status att_document_normalize(att_string *out, att_offset_map *offsets, att_tokenizer_kind kind,
+                                  const char *text, size_t length, bool lower, att_error *err)
+{
+    bool exact = kind == ATT_TOKENIZER_BPE || kind == ATT_TOKENIZER_BYTE;
     if (!exact || lower)
-        return att_line_normalize_nfc(out, text, length, lower, err);
+        return normalize_nfc(out, offsets, text, length, lower, err);
     out->length = 0;
     return att_string_append(out, text, length) == ATT_OK ? ATT_OK : att_fail_memory(err);
 }
 
-att_status att_line_normalize(att_string *out, att_tokenizer_kind tokens, const char *line,
-                              size_t length, bool lower, att_error *err)
+att_status att_line_normalize(att_string *out, att_offset_map *offsets, att_tokenizer_kind kind,
+                              const char *line, size_t length, bool lower, att_error *err)
 {
-    ATT_TRY(att_document_normalize(out, tokens, line, length, lower, err));
-    if (tokens != ATT_TOKENIZER_BPE || out->length == 0)
+    ATT_TRY(att_document_normalize(out, offsets, kind, line, length, lower, err));
+    if (kind != ATT_TOKENIZER_BPE || out->length == 0)
         return ATT_OK;
+    if (offsets)
+        offsets->inserted = 1;
     if (att_string_append(out, " ", 1) != ATT_OK)
         return att_fail_memory(err);
     memmove(out->data + 1, out->data, out->length - 1);
@@ -106,7 +120,7 @@ static bool is_space(uint32_t code)
                                        0x202F, 0x205F, 0x3000, 0xFEFF };
     if (is_ascii_space(code) || (code >= 0x2000 && code <= 0x200A))
         return true;
-    for (size_t i = 0; i < sizeof others / sizeof *others; i++)
+    for (size_t i = 0; i < ATT_COUNT(others); i++)
         if (code == others[i])
             return true;
     return false;
@@ -142,7 +156,7 @@ static size_t end_of_cluster(const att_pretokenizer *in, size_t at)
     return at;
 }
 
-/* Letters, marks, digits and what connects them. */
+/* Letters, marks, digits and connector punctuation such as '_'. */
 static bool in_word(uint32_t code)
 {
     att_category category = att_unicode_category(code);
@@ -150,14 +164,14 @@ static bool in_word(uint32_t code)
            category == ATT_CATEGORY_PC;
 }
 
-/* An apostrophe or hyphen between letters and a point or comma between digits are inside a word. */
+/* An apostrophe or hyphen between letters and a period or comma between digits belong to a word. */
 static bool joins_word(uint32_t before, uint32_t mark, uint32_t after)
 {
     static const uint32_t marks[] = { '\'', '-', 0x2010, 0x2011, 0x2019 };
     bool digits = before >= '0' && before <= '9' && after >= '0' && after <= '9';
     if (mark == '.' || mark == ',')
         return digits;
-    for (size_t i = 0; i < sizeof marks / sizeof *marks; i++)
+    for (size_t i = 0; i < ATT_COUNT(marks); i++)
         if (mark == marks[i])
             return in_word(after);
     return false;
@@ -198,7 +212,7 @@ static piece_kind piece_kind_of(uint32_t code)
     return code >= '0' && code <= '9' ? PIECE_DIGIT : PIECE_OTHER;
 }
 
-/* The end of the characters of one kind; *kind receives it. */
+/* The end of the run of characters of one kind; *kind receives the kind. */
 static size_t end_of_kind(const att_pretokenizer *in, size_t at, piece_kind *kind)
 {
     uint32_t code;
@@ -217,7 +231,9 @@ static size_t end_of_piece(const att_pretokenizer *in, size_t at)
     size_t end = end_of_kind(in, at, &kind);
     if (kind != PIECE_SPACE || end == in->length)
         return end;
-    return end - at > 1 ? end - 1 : end_of_kind(in, end, &kind); /* the last leads a word */
+    return end - at > 1
+               ? end - 1
+               : end_of_kind(in, end, &kind); /* the last space belongs to the next piece */
 }
 
 static size_t end_of_line(const att_pretokenizer *in, size_t at)
@@ -248,7 +264,7 @@ bool att_pretokenizer_next(att_pretokenizer *in, const char **token, size_t *len
     static const struct {
         bool (*skip)(uint32_t code); /* between tokens */
         size_t (*end)(const att_pretokenizer *in, size_t at);
-    } ways[] = {
+    } rules[] = {
         [ATT_TOKENIZER_CHAR] = { NULL, end_of_cluster },
         [ATT_TOKENIZER_WORD] = { is_space, end_of_word },
         [ATT_TOKENIZER_SPACE] = { is_ascii_space, end_of_run },
@@ -258,16 +274,16 @@ bool att_pretokenizer_next(att_pretokenizer *in, const char **token, size_t *len
     };
     bool words = in->kind == ATT_TOKENIZER_WORD || in->kind == ATT_TOKENIZER_SPACE;
     bool trims = in->kind == ATT_TOKENIZER_CHAR || in->kind == ATT_TOKENIZER_LINE;
-    att_tokenizer_kind tokens = in->whole_text && words ? ATT_TOKENIZER_BPE : in->kind;
+    att_tokenizer_kind kind = in->whole_text && words ? ATT_TOKENIZER_BPE : in->kind;
     if (in->position == 0 && trims && !in->whole_text) {
         trim_end(in);
         skip_spaces(in, is_space);
-    } else if (ways[tokens].skip) {
-        skip_spaces(in, ways[tokens].skip);
+    } else if (rules[kind].skip) {
+        skip_spaces(in, rules[kind].skip);
     }
     if (in->position >= in->length)
         return false;
-    size_t end = ways[tokens].end(in, in->position);
+    size_t end = rules[kind].end(in, in->position);
     *token = in->text + in->position;
     *length = end - in->position;
     in->position = end;
@@ -276,7 +292,6 @@ bool att_pretokenizer_next(att_pretokenizer *in, const char **token, size_t *len
 
 /* ---- joining */
 
-/* Whether a word ends (or starts) with a mark that leans on what follows (or precedes). */
 static bool is_among_marks(uint32_t code, const char *marks)
 {
     uint32_t mark;
@@ -288,7 +303,7 @@ static bool is_among_marks(uint32_t code, const char *marks)
     return false;
 }
 
-/* The last character of a text that is not empty. */
+/* The last code point of a text that is not empty. */
 static uint32_t last_code(const char *text, size_t length)
 {
     size_t at = length - 1;
@@ -310,8 +325,8 @@ static size_t count_code(const char *text, size_t length, uint32_t wanted)
     return count;
 }
 
-/* Quotation marks that open or close by what is before them: straight ones come in turn, and “
- * closes where „ has opened, as in German. */
+/* Whether a quotation mark after the text closes a quotation: straight quotes alternate, and “
+ * closes after „, as in German. */
 static bool closes_quote(const char *text, size_t length, uint32_t code)
 {
     enum { LOW_QUOTE = 0x201E, LEFT_QUOTE = 0x201C };
@@ -321,7 +336,7 @@ static bool closes_quote(const char *text, size_t length, uint32_t code)
            count_code(text, length, LOW_QUOTE) > count_code(text, length, LEFT_QUOTE);
 }
 
-/* Whether what follows the line stands close to its last character. */
+/* Whether the last character of the line opens a bracket or quotation, so no space follows it. */
 static bool opens_quote(const char *text, size_t length)
 {
     uint32_t last = last_code(text, length);
@@ -332,12 +347,12 @@ static bool opens_quote(const char *text, size_t length)
            !closes_quote(text, length - bytes, last);
 }
 
-static bool needs_space(const att_string *out, size_t start, att_tokenizer_kind tokens,
+static bool needs_space(const att_string *out, size_t start, att_tokenizer_kind kind,
                         const char *token)
 {
-    if (out->length == start || tokens == ATT_TOKENIZER_CHAR || !*token)
+    if (out->length == start || kind == ATT_TOKENIZER_CHAR || !*token)
         return false;
-    if (tokens == ATT_TOKENIZER_SPACE || tokens == ATT_TOKENIZER_LINE)
+    if (kind == ATT_TOKENIZER_SPACE || kind == ATT_TOKENIZER_LINE)
         return true;
     uint32_t first;
     att_utf8_decode_lossy(token, strnlen(token, 4), &first);
@@ -347,10 +362,10 @@ static bool needs_space(const att_string *out, size_t start, att_tokenizer_kind 
            !closes_quote(line, length, first) && !opens_quote(line, length);
 }
 
-att_status att_detokenize_append(att_string *out, size_t start, att_tokenizer_kind tokens,
+att_status att_detokenize_append(att_string *out, size_t start, att_tokenizer_kind kind,
                                  const char *token)
 {
-    if (needs_space(out, start, tokens, token))
+    if (needs_space(out, start, kind, token))
         ATT_TRY(att_string_puts(out, " "));
     return att_string_puts(out, token);
 }

@@ -1,43 +1,64 @@
-/* Lines of text as tokens, and back. A line is first brought to Unicode's composed form (NFC), so
- * that an é is one letter however it was typed; but for subwords, which give every byte back.
- * Unicode's tables are in the source (unicode.h), so a token is the same in every build. */
-#ifndef ATT_TEXT_TOKENS_H
-#define ATT_TEXT_TOKENS_H
+/* Kinds of tokens; the normalization of a line and its splitting into tokens, and the way back.
+ *
+ * A line is first brought into Unicode's composed form (NFC), so that é is one character however it
+ * was typed. BPE and byte tokens skip that: they give every byte back. The Unicode tables are in
+ * the source (unicode.h), so a token is the same in every build. */
+#ifndef ATT_TEXT_PRETOKENIZER_H
+#define ATT_TEXT_PRETOKENIZER_H
 
 #include "attend.h"
-#include "settings/settings.h"
+#include "text/offset_map.h"
 
-/* The offset of the first byte that is zero or no UTF-8; `length` where all is text. */
+/* How a text is split into tokens. The kinds that keep its spaces and line ends come first: only
+ * those split a whole text, for a language model. */
+typedef enum att_tokenizer_kind {
+    ATT_TOKENIZER_CHAR,  /* characters: grapheme clusters */
+    ATT_TOKENIZER_WORD,  /* words and punctuation marks */
+    ATT_TOKENIZER_BPE,   /* subwords, learned by byte-pair encoding */
+    ATT_TOKENIZER_BYTE,  /* bytes */
+    ATT_TOKENIZER_SPACE, /* whitespace-separated tokens */
+    ATT_TOKENIZER_LINE,  /* the whole line is one token: a label */
+} att_tokenizer_kind;
+
+enum { ATT_TOKENIZER_KINDS = ATT_TOKENIZER_LINE + 1 };
+
+/* Their names in settings and model files, in the order of the enum, ended by NULL; and the names
+ * of those that can split a whole text. */
+extern const char *const att_tokenizer_kind_names[ATT_TOKENIZER_KINDS + 1];
+extern const char *const att_document_tokenizer_names[ATT_TOKENIZER_SPACE + 1];
+
+/* The offset of the first byte that is zero or not UTF-8; `length` if there is none. */
 size_t att_line_valid_prefix(const char *line, size_t length);
 
-/* Fails, naming that byte, where not all of a line is text. */
+/* ATT_BAD_INPUT, naming that byte, if a line holds one. */
 att_status att_line_validate(const char *line, size_t length, att_error *err);
 
-/* Replaces *out by the line in composed form and, if `lower`, in small letters. The line must be
- * UTF-8. */
+/* Replaces *out by the line in composed form (NFC), lowercased if `lower`. The line must be UTF-8.
+ */
 att_status att_line_normalize_nfc(att_string *out, const char *line, size_t length, bool lower,
                                   att_error *err);
 
-/* Replaces *out by the line as it is split into tokens of a kind: composed, or for subwords and
- * bytes as it stands; before subwords with a space, so that the first word is spelt like any other.
- * Subwords too are composed where `lower` asks for small letters. */
-att_status att_line_normalize(att_string *out, att_tokenizer_kind tokens, const char *line,
-                              size_t length, bool lower, att_error *err);
+/* Replaces *out by the line as tokens of a kind see it: in composed form, or for BPE and bytes as
+ * it is (composed too if `lower`). BPE puts a space before the line, so that the first word is
+ * encoded like any other. *offsets, if given, must be {0} and receives the way back to the line. */
+att_status att_line_normalize(att_string *out, att_offset_map *offsets, att_tokenizer_kind kind,
+                              const char *line, size_t length, bool lower, att_error *err);
 
-/* The same for a text that is no line, and gets nothing before it. */
-att_status att_document_normalize(att_string *out, att_tokenizer_kind tokens, const char *text,
-                                  size_t length, bool lower, att_error *err);
+/* The same for a whole text, which gets no space before it. */
+att_status att_document_normalize(att_string *out, att_offset_map *offsets, att_tokenizer_kind kind,
+                                  const char *text, size_t length, bool lower, att_error *err);
 
-/* Walks over the tokens of a prepared line; start from { .text, .length, .tokens }. White space at
- * the ends of a line and, but for characters, between tokens is dropped. Where tokens are given by
- * spaces, only those of ASCII count. A line that is one token (a label) keeps what is inside it.
+/* Iterates over the tokens of a normalized line; start from { .text, .length, .kind }.
  *
- * For subwords it gives the pieces that they are parts of, and drops nothing. A piece is a run of
- * letters, of digits, or of others, with the one space before it; spaces beyond that are a piece of
- * their own. What a letter is does not depend on the build.
+ * White space at the ends of a line is dropped, and between tokens too, except for characters.
+ * ATT_TOKENIZER_SPACE splits at ASCII white space only. ATT_TOKENIZER_LINE keeps what is inside.
  *
- * Of a whole text nothing is dropped: words are such pieces too, and ends of lines are tokens or
- * parts of them. */
+ * For BPE it yields the pieces that merges stay within, and drops nothing. A piece is a run of
+ * letters, of digits or of other characters, with the one space before it; further spaces are a
+ * piece of their own. Which characters are letters is fixed (att_utf8_identifier_start).
+ *
+ * Nothing of a whole text is dropped: words are then the same pieces, and line ends are tokens or
+ * parts of tokens. */
 typedef struct att_pretokenizer {
     const char *text;
     size_t length;
@@ -46,13 +67,13 @@ typedef struct att_pretokenizer {
     size_t position;
 } att_pretokenizer;
 
-/* The next token, lent; false at the end. */
+/* The next token, a part of the text; false at the end. */
 bool att_pretokenizer_next(att_pretokenizer *splitter, const char **token, size_t *length);
 
-/* Adds a token to a line under construction, which starts at `start` of *out, with the space before
- * it that it needs: none between characters, one between others, but none where punctuation leans
- * on a word. */
-att_status att_detokenize_append(att_string *out, size_t start, att_tokenizer_kind tokens,
+/* Appends a token to a line that starts at `start` of *out, after a space if it needs one: never
+ * between characters, always between whitespace-separated tokens, and between words unless
+ * punctuation attaches to one of them. */
+att_status att_detokenize_append(att_string *out, size_t start, att_tokenizer_kind kind,
                                  const char *token);
 
 #endif

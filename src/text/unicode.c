@@ -1,15 +1,16 @@
-/* Unicode from tables of its own; see unicode.h. */
+/* Look-ups in the Unicode tables, grapheme clusters and NFC; see unicode.h. */
 #include "text/unicode.h"
 
 #include "base/alloc.h"
 #include "base/error.h"
+#include "base/minmax.h"
 #include "base/string.h"
 #include "base/utf8.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-/* Grapheme_Cluster_Break, and Extended_Pictographic, which no class of the former overlaps. */
+/* Grapheme_Cluster_Break, and Extended_Pictographic, which overlaps none of its classes. */
 typedef enum cluster_class {
     CLUSTER_OTHER,
     CLUSTER_CR,
@@ -30,8 +31,8 @@ typedef enum cluster_class {
 
 typedef struct properties {
     uint8_t category, cluster, combining_class, width;
-    bool not_nfc; /* NFC_QC is No or Maybe: absent from composed text, or composes with a starter */
-    bool decomposes; /* Hangul syllables not counted */
+    bool not_nfc; /* NFC_QC is No or Maybe: not in composed text, or may compose with a starter */
+    bool decomposes; /* except Hangul syllables */
     int32_t to_lower;
 } properties;
 
@@ -50,7 +51,7 @@ enum { CODES = 0x110000, BLOCK_MASK = (1 << BLOCK_BITS) - 1 };
 static const properties *properties_of(uint32_t code)
 {
     if (code >= CODES)
-        code = CODES - 1; /* never assigned either */
+        code = CODES - 1; /* never assigned */
     size_t block = block_of[code >> BLOCK_BITS];
     return &records[record_of[block << BLOCK_BITS | (code & BLOCK_MASK)]];
 }
@@ -86,8 +87,8 @@ int att_unicode_width(uint32_t code)
 #define CONTROLS   (BIT(CR) | BIT(LF) | BIT(CONTROL))
 #define MARKS      (BIT(EXTEND) | BIT(ZWJ) | BIT(SPACING_MARK))
 
-/* The classes that stay with the one before them, whatever came earlier: GB3 to GB9b. */
-static const uint32_t stays[] = {
+/* For each class, the classes that never break after it: rules GB3 to GB9b. */
+static const uint32_t no_break_after[] = {
     [CLUSTER_OTHER] = MARKS,
     [CLUSTER_CR] = BIT(LF),
     [CLUSTER_LF] = 0,
@@ -105,23 +106,23 @@ static const uint32_t stays[] = {
     [CLUSTER_PICTOGRAPHIC] = MARKS,
 };
 
-/* What the code points up to `before` end with, as far as GB11 to GB13 ask. */
+/* How the code points up to `before` end, as far as rules GB11 to GB13 need it. */
 enum {
     ENDS_OTHERWISE,
-    ENDS_IN_PICTURE, /* and perhaps marks that extend it */
-    ENDS_IN_JOINER,  /* after such a picture */
-    ENDS_IN_FLAG,    /* an odd number of regional indicators */
+    ENDS_IN_PICTOGRAPH, /* and perhaps marks that extend it */
+    ENDS_IN_JOINER,     /* zero-width joiner after a pictograph */
+    ENDS_IN_FLAG,       /* an odd number of regional indicators */
 };
 
 static int32_t ending(int32_t state, cluster_class class)
 {
     if (class == CLUSTER_PICTOGRAPHIC)
-        return ENDS_IN_PICTURE;
+        return ENDS_IN_PICTOGRAPH;
     if (class == CLUSTER_REGIONAL_INDICATOR)
         return state == ENDS_IN_FLAG ? ENDS_OTHERWISE : ENDS_IN_FLAG;
-    if (state == ENDS_IN_PICTURE && class == CLUSTER_EXTEND)
-        return ENDS_IN_PICTURE;
-    return state == ENDS_IN_PICTURE && class == CLUSTER_ZWJ ? ENDS_IN_JOINER : ENDS_OTHERWISE;
+    if (state == ENDS_IN_PICTOGRAPH && class == CLUSTER_EXTEND)
+        return ENDS_IN_PICTOGRAPH;
+    return state == ENDS_IN_PICTOGRAPH && class == CLUSTER_ZWJ ? ENDS_IN_JOINER : ENDS_OTHERWISE;
 }
 
 bool att_unicode_breaks(uint32_t before, uint32_t after, int32_t *state)
@@ -129,7 +130,7 @@ bool att_unicode_breaks(uint32_t before, uint32_t after, int32_t *state)
     cluster_class left = (cluster_class)properties_of(before)->cluster;
     cluster_class right = (cluster_class)properties_of(after)->cluster;
     *state = ending(*state, left);
-    if (stays[left] >> right & 1)
+    if (no_break_after[left] >> right & 1)
         return false;
     if (*state == ENDS_IN_JOINER)
         return right != CLUSTER_PICTOGRAPHIC;
@@ -143,7 +144,7 @@ enum {
     S_BASE = 0xAC00,
     L_BASE = 0x1100,
     V_BASE = 0x1161,
-    T_BASE = 0x11A7, /* one before the first trailing consonant: none */
+    T_BASE = 0x11A7, /* one below the first trailing consonant: none */
     L_COUNT = 19,
     V_COUNT = 21,
     T_COUNT = 28,
@@ -165,8 +166,8 @@ static size_t decompose_hangul(uint32_t syllable, uint32_t *out)
     return trailing > 0 ? 3 : 2;
 }
 
-/* Only the first of two parts decomposes further, or the one that replaces a single code point;
- * so the parts are found from the last to the first. */
+/* Only the first of two parts, or a single replacement, decomposes further, so the parts are found
+ * from the last to the first. */
 size_t att_unicode_decompose(uint32_t code, uint32_t out[ATT_DECOMPOSED_MAX])
 {
     if (code - S_BASE < S_COUNT)
@@ -174,9 +175,8 @@ size_t att_unicode_decompose(uint32_t code, uint32_t out[ATT_DECOMPOSED_MAX])
     uint32_t behind[ATT_DECOMPOSED_MAX];
     size_t parts = 0;
     while (properties_of(code)->decomposes) {
-        const decomposition *row =
-            bsearch(&code, decompositions, sizeof decompositions / sizeof *decompositions,
-                    sizeof *decompositions, compare_code);
+        const decomposition *row = bsearch(&code, decompositions, ATT_COUNT(decompositions),
+                                           sizeof *decompositions, compare_code);
         if (row->second)
             behind[parts++] = row->second;
         code = row->first;
@@ -195,7 +195,7 @@ static int compare_pair(const void *pair, const void *row)
     return (a->second > b->second) - (a->second < b->second);
 }
 
-/* The code point that two compose to, or 0. */
+/* The code point that two code points compose to, or 0. */
 static uint32_t compose_pair(uint32_t first, uint32_t second)
 {
     uint32_t leading = first - L_BASE, vowel = second - V_BASE;
@@ -204,17 +204,17 @@ static uint32_t compose_pair(uint32_t first, uint32_t second)
     uint32_t syllable = first - S_BASE, trailing = second - T_BASE;
     if (syllable < S_COUNT && syllable % T_COUNT == 0 && trailing > 0 && trailing < T_COUNT)
         return first + trailing;
-    const composition *row =
-        bsearch(&(composition){ first, second, 0 }, compositions,
-                sizeof compositions / sizeof *compositions, sizeof *compositions, compare_pair);
+    const composition *row = bsearch(&(composition){ first, second, 0 }, compositions,
+                                     ATT_COUNT(compositions), sizeof *compositions, compare_pair);
     return row ? row->composite : 0;
 }
 
 /* ---- normalizing
  *
- * A text falls into segments, each from a starter whose NFC_QC is Yes to the next: nothing composes
- * or is reordered across (scripts/unicode-tables checks it for each such starter). A segment whose
- * code points all have NFC_QC Yes, in canonical order, is composed already and is copied. */
+ * A text consists of segments, each from a starter whose NFC_QC is Yes to the next such starter:
+ * nothing composes or is reordered across segments (scripts/unicode-tables checks this for every
+ * starter). A segment whose code points all have NFC_QC Yes and are in canonical order is composed
+ * already and is copied. */
 
 /* A code point with its combining class in the upper eight bits. */
 typedef uint32_t classed;
@@ -224,13 +224,14 @@ enum { CLASS_SHIFT = 24, CODE_MASK = (1 << CLASS_SHIFT) - 1, INSERTION_MAX = 32 
 typedef struct composer {
     att_string *out;
     const char *text;
-    size_t copied; /* bytes of the text that are dealt with */
+    size_t copied;           /* bytes of the text that were copied or composed */
+    att_offset_map *offsets; /* or NULL */
     bool lower;
-    classed *codes; /* [2 * room]: the segment, and as much to sort in */
+    classed *codes; /* [2 * room]: the segment, and as much again to sort in */
     size_t room;
 } composer;
 
-/* Sorts a run of marks by class; those of one class keep their order. */
+/* Sorts a run of marks by combining class; marks of one class keep their order. */
 static void sort_marks(classed *marks, size_t count, classed *spare)
 {
     if (count <= INSERTION_MAX) {
@@ -243,7 +244,7 @@ static void sort_marks(classed *marks, size_t count, classed *spare)
         }
         return;
     }
-    size_t starts[257] = { 0 }; /* a text may have a run of any length: in linear time */
+    size_t starts[257] = { 0 }; /* a run may have any length: counting sort in linear time */
     for (size_t i = 0; i < count; i++)
         starts[(marks[i] >> CLASS_SHIFT) + 1]++;
     for (size_t i = 1; i < 257; i++)
@@ -264,11 +265,11 @@ static void order_marks(classed *codes, size_t count, classed *spare)
 }
 
 /* Composes decomposed code points in place; returns how many are left. A code point composes with
- * the last starter unless blocked: by one kept between them whose class is not lower. */
+ * the last starter unless a code point kept between them has the same or a higher class. */
 static size_t compose_codes(classed *codes, size_t count)
 {
     size_t kept = 0, starter = SIZE_MAX;
-    uint32_t last_class = 0; /* of what was kept after the starter */
+    uint32_t last_class = 0; /* of the last code point kept after the starter */
     for (size_t i = 0; i < count; i++) {
         uint32_t class = codes[i] >> CLASS_SHIFT, code = codes[i] & CODE_MASK;
         bool adjacent = starter != SIZE_MAX && starter + 1 == kept;
@@ -303,12 +304,13 @@ static att_status make_room(composer *in, size_t room)
     return ATT_OK;
 }
 
-/* The segment from byte `start` to `end`, which is not composed yet or not in lower case. */
+/* Composes the segment from byte `start` to `end`, lowercasing it if asked for. */
 static att_status compose_segment(composer *in, size_t start, size_t end)
 {
     ATT_TRY(att_string_append(in->out, in->text + in->copied, start - in->copied));
     in->copied = end;
-    /* What decomposes, into at most four, has two bytes or more. */
+    size_t before = in->out->length;
+    /* A code point that decomposes, into at most four, has at least two bytes. */
     ATT_TRY(make_room(in, 2 * (end - start)));
     size_t count = 0;
     for (size_t at = start; at < end;) {
@@ -326,12 +328,13 @@ static att_status compose_segment(composer *in, size_t start, size_t end)
         in->out->length +=
             att_utf8_encode(in->out->data + in->out->length, in->codes[i] & CODE_MASK);
     in->out->data[in->out->length] = '\0';
-    return ATT_OK;
+    return att_offset_map_add(in->offsets,
+                              (att_offset_change){ before, in->out->length, start, end });
 }
 
 static att_status compose_text(composer *in, size_t length, att_error *err)
 {
-    bool composed = true; /* the segment, so far */
+    bool composed = true; /* whether the segment is, so far */
     uint8_t last_class = 0;
     size_t start = 0;
     for (size_t at = 0, bytes; at < length; at += bytes) {
@@ -360,10 +363,10 @@ static att_status compose_text(composer *in, size_t length, att_error *err)
     return status == ATT_OK ? ATT_OK : att_fail_memory(err);
 }
 
-att_status att_unicode_compose(att_string *out, const char *text, size_t length, bool lower,
-                               att_error *err)
+att_status att_unicode_compose(att_string *out, att_offset_map *offsets, const char *text,
+                               size_t length, bool lower, att_error *err)
 {
-    composer in = { .out = out, .text = text, .lower = lower };
+    composer in = { .out = out, .text = text, .offsets = offsets, .lower = lower };
     att_status status = compose_text(&in, length, err);
     att_free(in.codes);
     return status;

@@ -1,19 +1,20 @@
-/* Properties and normalization of Unicode, from tables in the source (unicode_tables.inc), so that
- * a token is the same in every build.
+/* Unicode properties and normalization, from tables in the source (unicode_tables.inc), so that a
+ * token is the same in every build.
  *
- * The version of Unicode is part of what a model is trained with: a later one gives characters
- * that are new in it another category, case or cluster, and so other tokens. scripts/unicode-tables
- * writes the tables; a change of version belongs into CHANGELOG.md. */
+ * A model depends on the version of Unicode that it was trained with: a later version gives the
+ * characters that it adds another category, case or cluster, and so other tokens.
+ * scripts/unicode-tables writes the tables; CHANGELOG.md records every change of version. */
 #ifndef ATT_TEXT_UNICODE_H
 #define ATT_TEXT_UNICODE_H
 
 #include "attend.h"
+#include "text/offset_map.h"
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
-/* The version of Unicode that the tables are of, such as "15.0.0". */
+/* The version of the Unicode tables, such as "15.0.0". */
 extern const char att_unicode_version[];
 
 /* General_Category. The order is relied on: letters, marks, numbers, punctuation, symbols,
@@ -56,11 +57,11 @@ att_category att_unicode_category(uint32_t code);
 /* Canonical_Combining_Class: 0 for a starter, 9 for a virama. */
 uint8_t att_unicode_combining_class(uint32_t code);
 
-/* The lower-case letter that a code point maps to by itself (the simple mapping), or the same. */
+/* The simple lower-case mapping of a code point, or the code point itself. */
 uint32_t att_unicode_lower(uint32_t code);
 
-/* Columns in a terminal, by East_Asian_Width: 0, 1 or 2. A nonspacing mark, a control or format
- * character, and a vowel or final of a Hangul syllable have no column; a spacing mark has one. */
+/* Terminal columns, by East_Asian_Width: 0, 1 or 2. Nonspacing marks, control and format
+ * characters, and vowels and finals of Hangul syllables take 0 columns; a spacing mark takes 1. */
 int att_unicode_width(uint32_t code);
 
 enum { ATT_DECOMPOSED_MAX = 4 };
@@ -68,15 +69,16 @@ enum { ATT_DECOMPOSED_MAX = 4 };
 /* Writes the full canonical decomposition and returns its length, at least 1. */
 size_t att_unicode_decompose(uint32_t code, uint32_t out[ATT_DECOMPOSED_MAX]);
 
-/* Whether an extended grapheme cluster (UAX #29) ends between two neighbors in a text. *state is 0
- * at the start of the text or of a cluster, and belongs to the calls from there on, one for each
- * two neighbors in order. */
+/* Whether an extended grapheme cluster (UAX #29) ends between two neighbors in a text. Set *state
+ * to 0 at the start of the text or of a cluster and pass it to the calls from there on, one call
+ * for each two neighbors in order. */
 bool att_unicode_breaks(uint32_t before, uint32_t after, int32_t *state);
 
-/* Appends the composed form (NFC) of a text; if `lower`, each code point first becomes its
- * lower-case letter. On failure, ATT_BAD_INPUT for bytes that are not UTF-8 or ATT_NO_MEMORY, *out
- * may hold a part of it. */
-att_status att_unicode_compose(att_string *out, const char *text, size_t length, bool lower,
-                               att_error *err);
+/* Appends the composed form (NFC) of a text to *out; if `lower`, each code point is first mapped to
+ * lower case. *offsets, if given, receives what was rewritten; then *out must be empty. On failure
+ * (ATT_BAD_INPUT for bytes that are not UTF-8, ATT_NO_MEMORY) *out may hold a part of the result.
+ */
+att_status att_unicode_compose(att_string *out, att_offset_map *offsets, const char *text,
+                               size_t length, bool lower, att_error *err);
 
 #endif

@@ -1,10 +1,13 @@
-/* Vocabularies; see vocab.h. Words are found by open addressing with linear steps. */
+/* Vocabularies: building, look-up, encoding; see vocab.h. Entries are found by open addressing with
+ * linear probing. */
 #include "text/vocab.h"
 
 #include "base/alloc.h"
 #include "base/arena.h"
 #include "base/error.h"
 #include "base/hash.h"
+#include "base/minmax.h"
+#include "base/quote.h"
 #include "base/string.h"
 #include "text/pretokenizer.h"
 #include "text/vocab_internal.h"
@@ -14,7 +17,7 @@
 
 enum { FIRST_CAPACITY = 64, MAX_TOKENS = INT32_MAX / 2 };
 
-/* ---- lists of numbers */
+/* ---- lists of ids */
 
 att_status att_ids_add(att_ids *ids, int32_t id)
 {
@@ -39,7 +42,7 @@ void att_ids_free(att_ids *ids)
 
 /* ---- the table */
 
-/* The slot that holds the token, or the free one where it belongs. */
+/* The slot that holds the token, or the free slot where it belongs. */
 static size_t slot_of(const att_vocab *vocab, const char *token, size_t length)
 {
     size_t mask = vocab->slot_count - 1;
@@ -57,11 +60,12 @@ static void fill_slots(att_vocab *vocab)
     memset(vocab->slots, 0, vocab->slot_count * sizeof *vocab->slots);
     for (size_t i = 0; i < vocab->count; i++) {
         const att_vocab_entry *word = &vocab->entries[i];
-        vocab->slots[slot_of(vocab, word->text, word->length)] = (uint32_t)i + 1;
+        uint32_t *slot = &vocab->slots[slot_of(vocab, word->text, word->length)];
+        *slot = *slot ? *slot : (uint32_t)i + 1; /* names of subwords may be equal */
     }
 }
 
-/* Doubles the room. Both blocks are there before anything changes. */
+/* Doubles the capacity. Both blocks are allocated before anything changes. */
 static bool grow(att_vocab *vocab)
 {
     size_t capacity = vocab->capacity ? vocab->capacity * 2 : FIRST_CAPACITY;
@@ -82,6 +86,21 @@ static bool grow(att_vocab *vocab)
     return true;
 }
 
+att_status att_vocab_index_entries(att_vocab *vocab)
+{
+    size_t slot_count = 2 * FIRST_CAPACITY;
+    while (slot_count < 2 * vocab->count)
+        slot_count *= 2;
+    uint32_t *slots = att_alloc(slot_count, sizeof *slots);
+    if (!slots)
+        return ATT_NO_MEMORY;
+    att_free(vocab->slots);
+    vocab->slots = slots;
+    vocab->slot_count = slot_count;
+    fill_slots(vocab);
+    return ATT_OK;
+}
+
 ptrdiff_t att_vocab_find_entry(const att_vocab *vocab, const char *token, size_t length)
 {
     if (vocab->slot_count == 0)
@@ -92,7 +111,8 @@ ptrdiff_t att_vocab_find_entry(const att_vocab *vocab, const char *token, size_t
 att_status att_vocab_add_entry(att_vocab *vocab, const char *token, size_t length, att_error *err)
 {
     if (vocab->count >= MAX_TOKENS || length > UINT32_MAX)
-        return att_fail(err, ATT_BAD_INPUT, NULL, "more than %d different tokens", MAX_TOKENS);
+        return att_fail(err, ATT_BAD_INPUT, NULL, "there are more than %d different tokens",
+                        MAX_TOKENS);
     if (vocab->count == vocab->capacity && !grow(vocab))
         return att_fail_memory(err);
     const char *copy = att_arena_strndup(&vocab->strings, token, length);
@@ -103,16 +123,16 @@ att_status att_vocab_add_entry(att_vocab *vocab, const char *token, size_t lengt
     return ATT_OK;
 }
 
-/* ---- life */
+/* ---- making */
 
-att_status att_vocab_new(att_vocab **out, att_tokenizer_kind tokens, bool lower, att_error *err)
+att_status att_vocab_new(att_vocab **out, att_tokenizer_kind kind, bool lower, att_error *err)
 {
     *out = att_alloc_zero(1, sizeof **out);
     if (!*out)
         return att_fail_memory(err);
-    (*out)->kind = tokens;
+    (*out)->kind = kind;
     (*out)->lowercase = lower;
-    if (tokens != ATT_TOKENIZER_BYTE)
+    if (kind != ATT_TOKENIZER_BYTE)
         return ATT_OK;
     att_bpe *bytes = NULL;
     att_status status = att_bpe_new(&bytes, NULL, 0, NULL, 0, NULL, err);
@@ -142,100 +162,104 @@ void att_vocab_free(att_vocab *vocab)
     att_free(vocab);
 }
 
-/* ---- building */
-
-static att_status count_token(att_vocab *vocab, att_ids *ids, const char *token, size_t length,
-                              att_error *err)
+static att_status add_all(att_vocab *vocab, const char *const *tokens, size_t count, att_error *err)
 {
-    ptrdiff_t place = att_vocab_find_entry(vocab, token, length);
-    if (place < 0) {
-        place = (ptrdiff_t)vocab->count;
-        ATT_TRY(att_vocab_add_entry(vocab, token, length, err));
+    for (size_t i = 0; i < count; i++) {
+        size_t length = strlen(tokens[i]);
+        char quoted[ATT_QUOTED_SIZE];
+        if (length == 0)
+            return att_fail(err, ATT_BAD_INPUT, NULL, "token %zu of the vocabulary is empty",
+                            i + 1);
+        if (att_vocab_find_entry(vocab, tokens[i], length) >= 0)
+            return att_fail(err, ATT_BAD_INPUT, NULL, "the vocabulary has the token '%s' twice",
+                            att_quote(quoted, tokens[i], length));
+        ATT_TRY(att_vocab_add_entry(vocab, tokens[i], length, err));
     }
-    if (att_ids_add(ids, (int32_t)place) != ATT_OK)
-        return att_fail_memory(err);
-    vocab->entries[place].count++;
     return ATT_OK;
 }
 
-static att_status encode_token(att_vocab *vocab, att_ids *ids, const char *token, size_t length,
-                               att_error *err)
+att_status att_vocab_from_tokens(att_vocab **out, att_tokenizer_kind kind, bool lower,
+                                 const char *const *tokens, size_t count, att_error *err)
 {
-    att_status status;
-    if (vocab->kind == ATT_TOKENIZER_BYTE)
-        status = att_ids_add(ids, ATT_ID_FIRST + (unsigned char)*token);
-    else if (vocab->bpe)
-        status = att_bpe_encode(vocab->bpe, ids, ATT_ID_FIRST, token, length);
-    else
-        status = att_ids_add(ids, att_vocab_id(vocab, token, length));
-    return status == ATT_OK ? ATT_OK : att_fail_memory(err);
-}
-
-static att_status tokenize_normalized(att_vocab *vocab, bool count, size_t most, att_ids *ids,
-                                      const att_string *line, att_error *err)
-{
-    att_pretokenizer splitter = { .text = line->data,
-                                  .length = line->length,
-                                  .kind = vocab->kind,
-                                  .whole_text = vocab->whole_text };
-    const char *token;
-    size_t length, start = ids->count;
-    count = count && !vocab->bpe; /* bytes are numbered from the start */
-    if (vocab->prepend_bos && att_ids_add(ids, ATT_ID_BOS) != ATT_OK)
-        return att_fail_memory(err);
-    if (vocab->sentencepiece && att_sentencepiece_encode(vocab->sentencepiece, ids, ATT_ID_FIRST,
-                                                         line->data, line->length) != ATT_OK)
-        return att_fail_memory(err);
-    while (!vocab->sentencepiece && ids->count - start < most &&
-           att_pretokenizer_next(&splitter, &token, &length))
-        ATT_TRY((count ? count_token : encode_token)(vocab, ids, token, length, err));
-    if (vocab->append_eos && ids->count > start && att_ids_add(ids, ATT_ID_EOS) != ATT_OK)
-        return att_fail_memory(err);
-    if (ids->count - start > most)
-        ids->count = start + most;
-    return ATT_OK;
-}
-
-att_status att_vocab_tokenize(att_vocab *vocab, bool count, size_t most, att_ids *ids,
-                              const char *line, size_t length, att_error *err)
-{
-    if (!vocab->whole_text || vocab->kind != ATT_TOKENIZER_BYTE)
-        ATT_TRY(att_line_validate(line, length, err));
-    att_string prepared = { 0 };
-    att_status status =
-        (vocab->whole_text && !vocab->prepend_bos ? att_document_normalize : att_line_normalize)(
-            &prepared, vocab->kind, line, length, vocab->lowercase, err);
+    *out = NULL;
+    if (kind == ATT_TOKENIZER_BYTE)
+        return att_fail(err, ATT_BAD_INPUT, NULL, "a vocabulary of bytes takes no list of tokens");
+    if (kind == ATT_TOKENIZER_BPE)
+        return att_fail(err, ATT_BAD_INPUT, NULL,
+                        "BPE is learned from text: a list of tokens is not enough");
+    att_vocab *vocab;
+    ATT_TRY(att_vocab_new(&vocab, kind, lower, err));
+    att_status status = add_all(vocab, tokens, count, err);
     if (status == ATT_OK)
-        status = tokenize_normalized(vocab, count, most, ids, &prepared, err);
-    att_string_free(&prepared);
+        *out = vocab;
+    else
+        att_vocab_free(vocab);
     return status;
 }
 
-att_status att_vocab_count_line(att_vocab *vocab, att_ids *ids, const char *line, size_t length,
-                                att_error *err)
+/* ---- counting */
+
+/* Adds the token if it is new. */
+static att_status count_token(att_vocab *vocab, att_ids *ids, const char *token, size_t length,
+                              att_error *err)
 {
-    return att_vocab_tokenize(vocab, true, SIZE_MAX, ids, line, length, err);
+    ptrdiff_t index = att_vocab_find_entry(vocab, token, length);
+    if (index < 0) {
+        index = (ptrdiff_t)vocab->count;
+        ATT_TRY(att_vocab_add_entry(vocab, token, length, err));
+    }
+    if (att_ids_add(ids, (int32_t)index) != ATT_OK)
+        return att_fail_memory(err);
+    vocab->entries[index].count++;
+    return ATT_OK;
+}
+
+static att_pretokenizer split(const att_vocab *vocab, const att_string *normalized)
+{
+    return (att_pretokenizer){ .text = normalized->data,
+                               .length = normalized->length,
+                               .kind = vocab->kind,
+                               .whole_text = vocab->whole_text };
+}
+
+att_status att_vocab_count_line(att_vocab *vocab, size_t max_tokens, att_ids *ids, const char *line,
+                                size_t length, att_error *err)
+{
+    if (att_vocab_is_subword(vocab))
+        return att_vocab_encode_limited(vocab, NULL, max_tokens, ids, line, length, err);
+    att_string normalized = { 0 };
+    att_status status = att_vocab_normalize(vocab, &normalized, NULL, line, length, err);
+    att_pretokenizer splitter = split(vocab, &normalized);
+    const char *token;
+    size_t bytes;
+    for (size_t i = 0; status == ATT_OK && i < max_tokens; i++) {
+        if (!att_pretokenizer_next(&splitter, &token, &bytes))
+            break;
+        status = count_token(vocab, ids, token, bytes, err);
+    }
+    att_string_free(&normalized);
+    return status;
 }
 
 void att_vocab_uncount_tokens(att_vocab *vocab, const int32_t *ids, size_t count)
 {
-    for (size_t i = 0; i < count && !vocab->bpe; i++)
+    for (size_t i = 0; i < count && !att_vocab_is_subword(vocab); i++)
         vocab->entries[ids[i]].count--;
 }
 
-/* The most frequent first; equally frequent ones by their bytes, so that the order of lines in a
+/* The most frequent first; tokens with equal counts by their bytes, so that the order of lines in a
  * file does not matter. */
 static int by_count(const void *left, const void *right)
 {
     const att_vocab_entry *a = left, *b = right;
     if (a->count != b->count)
         return a->count > b->count ? -1 : 1;
-    size_t shorter = a->length < b->length ? a->length : b->length;
+    size_t shorter = att_min_size(a->length, b->length);
     int order = memcmp(a->text, b->text, shorter);
     return order != 0 ? order : (a->length > b->length) - (a->length < b->length);
 }
 
-att_status att_vocab_finalize(att_vocab *vocab, int64_t least, int32_t **final, att_error *err)
+att_status att_vocab_finalize(att_vocab *vocab, int64_t min_count, int32_t **final, att_error *err)
 {
     *final = att_alloc(vocab->count, sizeof **final);
     if (!*final)
@@ -246,10 +270,9 @@ att_status att_vocab_finalize(att_vocab *vocab, int64_t least, int32_t **final, 
     }
     if (vocab->count > 0)
         qsort(vocab->entries, vocab->count, sizeof *vocab->entries, by_count);
-    if (least < 1) /* a token of pairs that were left out again has been counted 0 times */
-        least = 1;
+    min_count = att_max_i64(min_count, 1); /* tokens of skipped pairs have the count 0 */
     size_t kept = 0;
-    while (kept < vocab->count && vocab->entries[kept].count >= least) {
+    while (kept < vocab->count && vocab->entries[kept].count >= min_count) {
         (*final)[vocab->entries[kept].provisional_id] = (int32_t)kept + ATT_ID_FIRST;
         kept++;
     }
@@ -259,7 +282,7 @@ att_status att_vocab_finalize(att_vocab *vocab, int64_t least, int32_t **final, 
     return ATT_OK;
 }
 
-/* ---- using */
+/* ---- tokens */
 
 int32_t att_vocab_size(const att_vocab *vocab)
 {
@@ -311,15 +334,28 @@ att_tokenizer_kind att_vocab_tokenizer_kind(const att_vocab *vocab)
 
 int32_t att_vocab_id(const att_vocab *vocab, const char *token, size_t length)
 {
-    ptrdiff_t place = att_vocab_find_entry(vocab, token, length);
-    return place < 0 ? ATT_ID_UNK : (int32_t)place + ATT_ID_FIRST;
+    ptrdiff_t index = att_vocab_is_subword(vocab) ? -1 : att_vocab_find_entry(vocab, token, length);
+    return index < 0 ? ATT_ID_UNK : (int32_t)index + ATT_ID_FIRST;
+}
+
+static const char *const reserved_tokens[ATT_ID_FIRST] = { "<unknown>", "<start>", "<end>" };
+
+int32_t att_vocab_find(const att_vocab *vocab, const char *token, size_t length)
+{
+    for (int32_t id = 0; id < ATT_ID_FIRST; id++)
+        if (strlen(reserved_tokens[id]) == length &&
+            memcmp(reserved_tokens[id], token, length) == 0)
+            return id;
+    ptrdiff_t index = att_vocab_find_entry(vocab, token, length);
+    return index < 0 ? -1 : (int32_t)index + ATT_ID_FIRST;
 }
 
 const char *att_vocab_token(const att_vocab *vocab, int32_t id)
 {
-    static const char *const always[] = { "<unknown>", "<start>", "<end>" };
     if (id < ATT_ID_FIRST)
-        return id < 0 ? "" : always[id];
+        return id < 0 ? "" : reserved_tokens[id];
+    if (id >= att_vocab_size(vocab))
+        return NULL;
     return vocab->entries[id - ATT_ID_FIRST].text;
 }
 
@@ -347,11 +383,87 @@ int64_t att_vocab_token_count(const att_vocab *vocab, int32_t id)
     return id < ATT_ID_FIRST ? 0 : vocab->entries[id - ATT_ID_FIRST].count;
 }
 
-att_status att_vocab_encode(const att_vocab *vocab, att_ids *ids, const char *line, size_t length,
-                            att_error *err)
+/* ---- encoding and decoding */
+
+void att_tokenizer_state_free(att_tokenizer_state *state)
 {
-    /* Without counting, the vocabulary is only looked at. */
-    return att_vocab_tokenize((att_vocab *)vocab, false, SIZE_MAX, ids, line, length, err);
+    att_string_free(&state->normalized);
+    att_merger_free(&state->merger);
+    att_bpe_cache_free(&state->cache);
+}
+
+att_status att_vocab_normalize(const att_vocab *vocab, att_string *out, att_offset_map *offsets,
+                               const char *line, size_t length, att_error *err)
+{
+    if (!vocab->whole_text || vocab->kind != ATT_TOKENIZER_BYTE)
+        ATT_TRY(att_line_validate(line, length, err));
+    bool is_line = !vocab->whole_text || vocab->prepend_bos;
+    return (is_line ? att_line_normalize : att_document_normalize)(out, offsets, vocab->kind, line,
+                                                                   length, vocab->lowercase, err);
+}
+
+static att_status encode_token(const att_vocab *vocab, att_tokenizer_state *state, att_ids *ids,
+                               const char *token, size_t length)
+{
+    if (vocab->kind == ATT_TOKENIZER_BYTE)
+        return att_ids_add(ids, ATT_ID_FIRST + (unsigned char)*token);
+    if (vocab->bpe)
+        return att_bpe_encode(vocab->bpe, &state->merger, &state->cache, ids, ATT_ID_FIRST, token,
+                              length);
+    return att_ids_add(ids, att_vocab_id(vocab, token, length));
+}
+
+static att_status encode_tokens(const att_vocab *vocab, att_tokenizer_state *state,
+                                size_t max_tokens, att_ids *ids)
+{
+    size_t length, start = ids->count;
+    const char *token;
+    att_pretokenizer splitter = split(vocab, &state->normalized);
+    while (ids->count - start < max_tokens && att_pretokenizer_next(&splitter, &token, &length))
+        ATT_TRY(encode_token(vocab, state, ids, token, length));
+    return ATT_OK;
+}
+
+static att_status encode_sequence(const att_vocab *vocab, att_tokenizer_state *state,
+                                  size_t max_tokens, att_ids *ids)
+{
+    size_t start = ids->count;
+    if (vocab->prepend_bos)
+        ATT_TRY(att_ids_add(ids, ATT_ID_BOS));
+    if (vocab->sentencepiece)
+        ATT_TRY(att_sentencepiece_encode(vocab->sentencepiece, &state->merger, ids, ATT_ID_FIRST,
+                                         state->normalized.data, state->normalized.length));
+    else if (ids->count - start < max_tokens)
+        ATT_TRY(encode_tokens(vocab, state, max_tokens - (ids->count - start), ids));
+    if (vocab->append_eos && ids->count > start)
+        ATT_TRY(att_ids_add(ids, ATT_ID_EOS));
+    ids->count = start + att_min_size(ids->count - start, max_tokens);
+    return ATT_OK;
+}
+
+att_status att_vocab_encode_normalized(const att_vocab *vocab, att_tokenizer_state *state,
+                                       size_t max_tokens, att_ids *ids, att_error *err)
+{
+    return encode_sequence(vocab, state, max_tokens, ids) == ATT_OK ? ATT_OK : att_fail_memory(err);
+}
+
+att_status att_vocab_encode_limited(const att_vocab *vocab, att_tokenizer_state *state,
+                                    size_t max_tokens, att_ids *ids, const char *line,
+                                    size_t length, att_error *err)
+{
+    att_tokenizer_state own = { 0 };
+    att_tokenizer_state *used = state ? state : &own;
+    att_status status = att_vocab_normalize(vocab, &used->normalized, NULL, line, length, err);
+    if (status == ATT_OK)
+        status = att_vocab_encode_normalized(vocab, used, max_tokens, ids, err);
+    att_tokenizer_state_free(&own);
+    return status;
+}
+
+att_status att_vocab_encode(const att_vocab *vocab, att_tokenizer_state *state, att_ids *ids,
+                            const char *line, size_t length, att_error *err)
+{
+    return att_vocab_encode_limited(vocab, state, SIZE_MAX, ids, line, length, err);
 }
 
 att_status att_vocab_decode(const att_vocab *vocab, att_string *out, const int32_t *ids,
@@ -361,7 +473,7 @@ att_status att_vocab_decode(const att_vocab *vocab, att_string *out, const int32
         return att_vocab_decode_subwords(vocab, out, ids, count);
     size_t start = out->length;
     att_tokenizer_kind joined =
-        vocab->whole_text ? ATT_TOKENIZER_CHAR : vocab->kind; /* as they stand */
+        vocab->whole_text ? ATT_TOKENIZER_CHAR : vocab->kind; /* spaces are tokens */
     for (size_t i = 0; i < count; i++)
         if (ids[i] == ATT_ID_UNK || ids[i] >= ATT_ID_FIRST)
             ATT_TRY(att_detokenize_append(out, start, joined, att_vocab_token(vocab, ids[i])));

@@ -1,4 +1,4 @@
-/* A vocabulary of subwords: learned from what was counted, named for people, and spelt out. */
+/* Vocabularies of subwords (BPE, SentencePiece, bytes): training, names for display, decoding. */
 #include "text/vocab.h"
 
 #include "base/alloc.h"
@@ -31,7 +31,7 @@ static att_status write_name(att_string *out, const char *bytes, size_t length)
     return ATT_OK;
 }
 
-/* The bytes of a subword, ours or another's. */
+/* The bytes of a subword of either kind. */
 static const char *token_bytes(const att_vocab *vocab, size_t token, size_t *length)
 {
     return vocab->sentencepiece ? att_sentencepiece_piece(vocab->sentencepiece, token, length)
@@ -59,7 +59,7 @@ static att_status make_display_tokens(att_vocab *vocab, att_string *scratch)
     return ATT_OK;
 }
 
-/* The names of subwords in the place of what was counted. */
+/* Replaces the counted pieces by the names of subwords. */
 static att_status replace_entries(att_vocab *vocab, att_error *err)
 {
     att_free(vocab->entries);
@@ -70,30 +70,32 @@ static att_status replace_entries(att_vocab *vocab, att_error *err)
     vocab->count = vocab->capacity = vocab->slot_count = 0;
     att_string scratch = { 0 };
     att_status status = make_display_tokens(vocab, &scratch);
+    if (status == ATT_OK)
+        status = att_vocab_index_entries(vocab);
     att_string_free(&scratch);
     return status == ATT_OK ? ATT_OK : att_fail_memory(err);
 }
 
-att_status att_vocab_set_bpe(att_vocab *vocab, att_bpe *subwords, att_error *err)
+att_status att_vocab_set_bpe(att_vocab *vocab, att_bpe *bpe, att_error *err)
 {
-    vocab->bpe = subwords;
+    vocab->bpe = bpe;
     return replace_entries(vocab, err);
 }
 
-att_status att_vocab_set_sentencepiece(att_vocab *vocab, att_sentencepiece *parts, att_error *err)
+att_status att_vocab_set_sentencepiece(att_vocab *vocab, att_sentencepiece *pieces, att_error *err)
 {
-    vocab->sentencepiece = parts;
+    vocab->sentencepiece = pieces;
     return replace_entries(vocab, err);
 }
 
-att_status att_vocab_from_sentencepiece(att_vocab **out, att_sentencepiece *parts, att_error *err)
+att_status att_vocab_from_sentencepiece(att_vocab **out, att_sentencepiece *pieces, att_error *err)
 {
     att_status status = att_vocab_new(out, ATT_TOKENIZER_BPE, false, err);
     if (status != ATT_OK) {
-        att_sentencepiece_free(parts);
+        att_sentencepiece_free(pieces);
         return status;
     }
-    status = att_vocab_set_sentencepiece(*out, parts, err);
+    status = att_vocab_set_sentencepiece(*out, pieces, err);
     if (status != ATT_OK) {
         att_vocab_free(*out);
         *out = NULL;
@@ -101,9 +103,9 @@ att_status att_vocab_from_sentencepiece(att_vocab **out, att_sentencepiece *part
     return status;
 }
 
-/* ---- learning */
+/* ---- training */
 
-att_status att_vocab_train_bpe(att_vocab *vocab, int64_t merges, int64_t least, att_error *err)
+att_status att_vocab_train_bpe(att_vocab *vocab, int64_t merges, int64_t min_count, att_error *err)
 {
     att_piece *pieces = att_alloc(vocab->count, sizeof *pieces);
     if (!pieces)
@@ -111,13 +113,13 @@ att_status att_vocab_train_bpe(att_vocab *vocab, int64_t merges, int64_t least, 
     for (size_t i = 0; i < vocab->count; i++)
         pieces[i] = (att_piece){ vocab->entries[i].text, vocab->entries[i].length,
                                  vocab->entries[i].count };
-    att_bpe *subwords;
-    att_status status = att_bpe_train(&subwords, pieces, vocab->count, merges, least, err);
+    att_bpe *bpe;
+    att_status status = att_bpe_train(&bpe, pieces, vocab->count, merges, min_count, err);
     att_free(pieces);
-    return status == ATT_OK ? att_vocab_set_bpe(vocab, subwords, err) : status;
+    return status == ATT_OK ? att_vocab_set_bpe(vocab, bpe, err) : status;
 }
 
-/* ---- spelling out */
+/* ---- decoding */
 
 static att_status concatenate_tokens(const att_vocab *vocab, att_string *out, const int32_t *ids,
                                      size_t count)
@@ -134,7 +136,7 @@ static att_status concatenate_tokens(const att_vocab *vocab, att_string *out, co
     return ATT_OK;
 }
 
-/* Appends a text with U+FFFD for every byte that no line, or no text, can hold. */
+/* Appends a text, with U+FFFD for every byte that a line (or a whole text) cannot hold. */
 static att_status append_valid_utf8(att_string *out, const char *text, size_t length, bool whole)
 {
     for (size_t at = 0, bytes; at < length; at += bytes) {
@@ -149,16 +151,16 @@ static att_status append_valid_utf8(att_string *out, const char *text, size_t le
     return ATT_OK;
 }
 
-/* The space that was put before the line goes again. */
+/* Removes the space that att_line_normalize() put before the line. */
 att_status att_vocab_decode_subwords(const att_vocab *vocab, att_string *out, const int32_t *ids,
                                      size_t count)
 {
-    att_string spelt = { 0 };
-    att_status status = concatenate_tokens(vocab, &spelt, ids, count);
-    bool led = vocab->kind == ATT_TOKENIZER_BPE && (!vocab->whole_text || vocab->prepend_bos);
-    size_t lead = led && spelt.length > 0 && spelt.data[0] == ' ';
-    if (status == ATT_OK && spelt.length > lead)
-        status = append_valid_utf8(out, spelt.data + lead, spelt.length - lead, vocab->whole_text);
-    att_string_free(&spelt);
+    att_string text = { 0 };
+    att_status status = concatenate_tokens(vocab, &text, ids, count);
+    bool has_space = vocab->kind == ATT_TOKENIZER_BPE && (!vocab->whole_text || vocab->prepend_bos);
+    size_t lead = has_space && text.length > 0 && text.data[0] == ' ';
+    if (status == ATT_OK && text.length > lead)
+        status = append_valid_utf8(out, text.data + lead, text.length - lead, vocab->whole_text);
+    att_string_free(&text);
     return status;
 }

@@ -38,7 +38,7 @@ static bool checkpoint_block_get(checkpoint_block *out, const att_training *trai
     int64_t average = training->settings->average_checkpoints;
     if (index >= average || index >= state->history_count)
         return false;
-    snprintf(out->name, sizeof out->name, "snapshot.%lld", (long long)index);
+    snprintf(out->name, sizeof out->name, "checkpoint.%lld", (long long)index);
     out->values = training->snapshots + (size_t)index * training->model->params.size;
     return true;
 }
@@ -60,7 +60,7 @@ static att_status tensor_name(att_string *out, const char *block, const char *pa
 
 /* ---- what is carried from batch to batch: a tensor of its own */
 
-#define CARRIED_STATE ATT_TRAINING_PREFIX "carried"
+#define CARRIED_STATE ATT_TRAINING_PREFIX "rnn_state"
 
 static att_tensor view_carried_state(const att_carried_state *carried)
 {
@@ -157,18 +157,19 @@ att_status att_checkpoint_save(const att_training *training, att_error *err)
     return status;
 }
 
-/* The model is written with its block exchanged for `values`. */
-att_status att_training_save_model(const att_training *training, float *values, att_error *err)
+/* The model's parameter block is exchanged for `values` meanwhile. */
+att_status att_training_model_bundle(att_bundle **out, const att_training *training, float *values,
+                                     att_error *err)
 {
-    att_bundle *bundle;
-    ATT_TRY(att_bundle_new(&bundle, err));
+    ATT_TRY(att_bundle_new(out, err));
     float *own = training->model->params.value;
     training->model->params.value = values;
-    att_status status = add_model(bundle, training, err);
-    if (status == ATT_OK)
-        status = att_safetensors_save(bundle, training->model_path.data, err);
+    att_status status = add_model(*out, training, err);
     training->model->params.value = own;
-    att_bundle_free(bundle);
+    if (status == ATT_OK)
+        return ATT_OK;
+    att_bundle_free(*out);
+    *out = NULL;
     return status;
 }
 

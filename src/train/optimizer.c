@@ -105,9 +105,9 @@ static void adadelta_run(const att_kernels *kernels, const param_slice *at, cons
 
 static const att_optimizer_spec optimizers[] = {
     [ATT_OPTIMIZER_SGD] = { { "velocity" }, sgd_prepare, sgd_run },
-    [ATT_OPTIMIZER_ADAM] = { { "mean", "square" }, adam_prepare, adam_run },
-    [ATT_OPTIMIZER_ADAMW] = { { "mean", "square" }, adam_prepare, adam_run },
-    [ATT_OPTIMIZER_ADADELTA] = { { "square", "change" }, adadelta_prepare, adadelta_run },
+    [ATT_OPTIMIZER_ADAM] = { { "exp_avg", "exp_avg_sq" }, adam_prepare, adam_run },
+    [ATT_OPTIMIZER_ADAMW] = { { "exp_avg", "exp_avg_sq" }, adam_prepare, adam_run },
+    [ATT_OPTIMIZER_ADADELTA] = { { "square_avg", "acc_delta" }, adadelta_prepare, adadelta_run },
 };
 
 /* ---- on whole blocks */

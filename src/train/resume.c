@@ -55,9 +55,10 @@ static att_status check_fixed(const att_settings *given, const att_settings *bef
 att_status att_resume_settings(att_settings *settings, const att_bundle *bundle, const char *name,
                                att_error *err)
 {
+    ATT_TRY(att_model_check_format(bundle, name, err));
     const char *json = att_bundle_meta_get(bundle, "attend.settings");
     if (!json)
-        return att_fail(err, ATT_BAD_INPUT, name, "is no model: it has no settings");
+        return att_fail(err, ATT_BAD_INPUT, name, "is not a model: it has no settings");
     att_settings *before;
     att_string values[2] = { 0 };
     ATT_TRY(att_settings_new(&before, NULL, err));

@@ -1,9 +1,11 @@
-/* The state of a run as a plain struct, and as JSON; see state.h. */
+/* The state of a training run: its history of validations, and how it is written as JSON into
+ * checkpoints and models and read back. */
 #include "train/training_state.h"
 
 #include "base/alloc.h"
 #include "base/error.h"
-#include "base/string.h"
+#include "base/json.h"
+#include "base/minmax.h"
 
 #include <math.h>
 #include <stddef.h>
@@ -37,7 +39,7 @@ static double metric_value(const att_validation *validation, att_best_metric by)
         return validation->token_error_rate;
     case ATT_BEST_METRIC_LINES:
         return 1 - validation->exact_match;
-    case ATT_BEST_METRIC_BLEU: /* what was validated before BLEU was asked for has none */
+    case ATT_BEST_METRIC_BLEU: /* validations before BLEU was chosen have none */
         return isnan(validation->bleu) ? INFINITY : -validation->bleu;
     case ATT_BEST_METRIC_LOSS:
         break;
@@ -45,7 +47,7 @@ static double metric_value(const att_validation *validation, att_best_metric by)
     return validation->loss;
 }
 
-/* Equal scores are common near the end of a simple task; the loss decides then. */
+/* Equal metrics are common near the end of a simple task; the loss decides then. */
 static bool is_better(const att_validation *a, const att_validation *b, att_best_metric by)
 {
     double one = metric_value(a, by), other = metric_value(b, by);
@@ -77,176 +79,133 @@ att_status att_training_state_add_validation(att_training_state *state,
 
 /* ---- JSON */
 
-#ifdef ATT_HAVE_JANSSON
-#include <jansson.h>
-
-/* One member of a struct: an int64_t, a double, or one that is left out where it is no number. */
+/* One member of a struct, and its key. */
 typedef struct field {
     const char *name; /* NULL ends a table */
     size_t offset;
-    enum { FIELD_WHOLE, FIELD_REAL, FIELD_MAYBE } kind;
+    enum { FIELD_INTEGER, FIELD_NUMBER, FIELD_OPTIONAL /* a number; left out if it is NaN */ } type;
 } field;
 
-#define WHOLE(name, member)                                                                        \
+#define FIELD(type, name, of, member)                                                              \
     {                                                                                              \
-        name, offsetof(att_training_state, member), FIELD_WHOLE                                    \
-    }
-#define REAL(name, member)                                                                         \
-    {                                                                                              \
-        name, offsetof(att_training_state, member), FIELD_REAL                                     \
+        name, offsetof(of, member), FIELD_##type                                                   \
     }
 
-/* What a reader of the model wants to know. */
+/* What readers of a model want to know. */
 static const field state_fields[] = {
-    WHOLE("steps", step),
-    WHOLE("tokens", tokens),
-    WHOLE("train-pairs", train_pairs),
-    WHOLE("valid-pairs", valid_pairs),
-    WHOLE("averaged", averaged_checkpoints),
-    WHOLE("best", best_validation),
+    FIELD(INTEGER, "steps", att_training_state, step),
+    FIELD(INTEGER, "tokens", att_training_state, tokens),
+    FIELD(INTEGER, "train_examples", att_training_state, train_pairs),
+    FIELD(INTEGER, "valid_examples", att_training_state, valid_pairs),
+    FIELD(INTEGER, "averaged_checkpoints", att_training_state, averaged_checkpoints),
+    FIELD(INTEGER, "best_validation", att_training_state, best_validation),
     { 0 },
 };
 
-/* What else it takes to go on. */
+/* What resuming needs beyond that. */
 static const field resume_fields[] = {
-    WHOLE("epoch", epoch),
-    WHOLE("position", epoch_batches),
-    WHOLE("batches", batches),
-    REAL("since-loss", interval_loss),
-    WHOLE("since-tokens", interval_tokens),
-    WHOLE("since-right", interval_correct),
-    REAL("plateau-best", plateau.best),
-    WHOLE("plateau-seen", plateau.validations),
-    WHOLE("plateau-waited", plateau.bad_validations),
-    WHOLE("plateau-cuts", plateau.reductions),
-    WHOLE("data", data_hash),
+    FIELD(INTEGER, "epoch", att_training_state, epoch),
+    FIELD(INTEGER, "epoch_batch", att_training_state, epoch_batches),
+    FIELD(INTEGER, "batches", att_training_state, batches),
+    FIELD(NUMBER, "since_loss", att_training_state, interval_loss),
+    FIELD(INTEGER, "since_tokens", att_training_state, interval_tokens),
+    FIELD(INTEGER, "since_correct", att_training_state, interval_correct),
+    FIELD(NUMBER, "plateau_best", att_training_state, plateau.best),
+    FIELD(INTEGER, "plateau_validations", att_training_state, plateau.validations),
+    FIELD(INTEGER, "plateau_bad_validations", att_training_state, plateau.bad_validations),
+    FIELD(INTEGER, "plateau_reductions", att_training_state, plateau.reductions),
+    FIELD(INTEGER, "data_hash", att_training_state, data_hash),
     { 0 },
 };
-
-#undef WHOLE
-#undef REAL
-#define MAYBE(name, member)                                                                        \
-    {                                                                                              \
-        name, offsetof(att_validation, member), FIELD_MAYBE                                        \
-    }
-#define WHOLE(name, member)                                                                        \
-    {                                                                                              \
-        name, offsetof(att_validation, member), FIELD_WHOLE                                        \
-    }
-#define REAL(name, member)                                                                         \
-    {                                                                                              \
-        name, offsetof(att_validation, member), FIELD_REAL                                         \
-    }
 
 static const field validation_fields[] = {
-    WHOLE("step", step),
-    WHOLE("epoch", epoch),
-    REAL("learning-rate", learning_rate),
-    REAL("train-loss", train_loss),
-    REAL("train-accuracy", train_accuracy),
-    REAL("loss", loss),
-    REAL("accuracy", accuracy),
-    REAL("exact", exact_match),
-    REAL("errors", token_error_rate),
-    MAYBE("bleu", bleu),
-    MAYBE("bits", bits_per_character),
+    FIELD(INTEGER, "step", att_validation, step),
+    FIELD(INTEGER, "epoch", att_validation, epoch),
+    FIELD(NUMBER, "learning_rate", att_validation, learning_rate),
+    FIELD(NUMBER, "train_loss", att_validation, train_loss),
+    FIELD(NUMBER, "train_accuracy", att_validation, train_accuracy),
+    FIELD(NUMBER, "loss", att_validation, loss),
+    FIELD(NUMBER, "accuracy", att_validation, accuracy),
+    FIELD(NUMBER, "exact_match", att_validation, exact_match),
+    FIELD(NUMBER, "token_error_rate", att_validation, token_error_rate),
+    FIELD(OPTIONAL, "bleu", att_validation, bleu),
+    FIELD(OPTIONAL, "bits_per_character", att_validation, bits_per_character),
     { 0 },
 };
 
-/* ---- writing: a double is written with 17 digits, which is exact. What runs out of memory gives
- * NULL, which the setters of jansson refuse. */
+/* ---- writing. Numbers keep every bit, so that a resumed run computes the same as one that was
+ * never interrupted. */
 
-static json_t *fields_json(const field *fields, const void *from)
+static void put_fields(att_json_writer *out, const field *fields, const void *from)
 {
-    json_t *object = json_object();
-    bool good = object != NULL;
-    for (; good && fields->name; fields++) {
+    for (; fields->name; fields++) {
         const void *member = (const char *)from + fields->offset;
-        bool whole = fields->kind == FIELD_WHOLE;
-        if (fields->kind == FIELD_MAYBE && isnan(*(const double *)member))
-            continue;
-        json_t *value =
-            whole ? json_integer(*(const int64_t *)member) : json_real(*(const double *)member);
-        good = json_object_set_new(object, fields->name, value) == 0;
+        if (fields->type == FIELD_INTEGER)
+            att_json_put_integer(out, fields->name, *(const int64_t *)member);
+        else if (fields->type == FIELD_NUMBER || !isnan(*(const double *)member))
+            att_json_put_number(out, fields->name, *(const double *)member);
     }
-    if (good)
-        return object;
-    json_decref(object);
-    return NULL;
 }
 
-static json_t *history_json(const att_training_state *state)
+static void put_history(att_json_writer *out, const att_training_state *state)
 {
-    json_t *list = json_array();
-    bool good = list != NULL;
-    for (int64_t i = 0; good && i < state->history_count; i++)
-        good = json_array_append_new(list, fields_json(validation_fields, &state->history[i])) == 0;
-    if (good)
-        return list;
-    json_decref(list);
-    return NULL;
-}
-
-static int add_to_text(const char *bytes, size_t size, void *out)
-{
-    return att_string_append(out, bytes, size) == ATT_OK ? 0 : -1;
+    att_json_begin_array(out, "history");
+    for (int64_t i = 0; i < state->history_count; i++) {
+        att_json_begin_object(out, NULL);
+        put_fields(out, validation_fields, &state->history[i]);
+        att_json_end(out);
+    }
+    att_json_end(out);
 }
 
 att_status att_training_state_to_json(att_string *out, const att_training_state *state,
                                       att_error *err)
 {
-    size_t before = out->length;
-    json_t *root = fields_json(state_fields, state);
-    bool good = root &&
-                json_object_set_new(root, "resume", fields_json(resume_fields, state)) == 0 &&
-                json_object_set_new(root, "history", history_json(state)) == 0 &&
-                json_dump_callback(root, add_to_text, out, JSON_COMPACT) == 0;
-    json_decref(root);
-    if (good)
-        return ATT_OK;
-    out->length = before;
-    return att_fail_memory(err);
+    att_json_writer json = att_json_begin(out, ATT_JSON_EXACT);
+    att_json_begin_object(&json, NULL);
+    put_fields(&json, state_fields, state);
+    att_json_begin_object(&json, "resume");
+    put_fields(&json, resume_fields, state);
+    att_json_end(&json);
+    put_history(&json, state);
+    att_json_end(&json);
+    return att_json_finish(&json, "the training state", err);
 }
 
 /* ---- reading */
 
-static att_status read_fields(void *to, const field *fields, const json_t *object, const char *name,
-                              att_error *err)
+static att_status get_fields(void *to, const field *fields, const att_json *object,
+                             const char *name, att_error *err)
 {
     for (; fields->name; fields++) {
-        const json_t *value = json_object_get(object, fields->name);
         void *member = (char *)to + fields->offset;
-        bool whole = fields->kind == FIELD_WHOLE;
-        if (!value && fields->kind == FIELD_MAYBE)
+        if (fields->type == FIELD_INTEGER)
+            ATT_TRY(att_json_get_integer(member, object, fields->name, name, err));
+        else if (fields->type == FIELD_OPTIONAL && !att_json_find(object, fields->name))
             *(double *)member = NAN;
-        else if (!whole && json_is_number(value))
-            *(double *)member = json_number_value(value);
-        else if (whole && json_is_integer(value))
-            *(int64_t *)member = json_integer_value(value);
         else
-            return att_fail(err, ATT_BAD_INPUT, name,
-                            "its record of training lacks the number '%s'", fields->name);
+            ATT_TRY(att_json_get_number(member, object, fields->name, name, err));
     }
     return ATT_OK;
 }
 
-static att_status read_history(att_training_state *state, const json_t *list, const char *name,
-                               att_error *err)
+static att_status get_history(att_training_state *state, const att_json *root, const char *name,
+                              att_error *err)
 {
-    size_t count = json_array_size(list);
-    if (!json_is_array(list))
-        return att_fail(err, ATT_BAD_INPUT, name, "its record of training has no history");
-    state->history = att_alloc_zero(count, sizeof *state->history);
+    const att_json *list, *row;
+    ATT_TRY(att_json_get(&list, root, "history", ATT_JSON_ARRAY, name, err));
+    state->history = att_alloc_zero(list->count, sizeof *state->history);
     if (!state->history)
         return att_fail_memory(err);
-    state->history_count = state->history_capacity = (int64_t)count;
-    for (size_t i = 0; i < count; i++)
-        ATT_TRY(
-            read_fields(&state->history[i], validation_fields, json_array_get(list, i), name, err));
+    state->history_count = state->history_capacity = (int64_t)list->count;
+    for (size_t i = 0; i < list->count; i++) {
+        ATT_TRY(att_json_get_item(&row, list, i, ATT_JSON_OBJECT, name, err));
+        ATT_TRY(get_fields(&state->history[i], validation_fields, row, name, err));
+    }
     return ATT_OK;
 }
 
-/* Whatever a stranger's file says, counters count and the best is one of the history. */
+/* Refuses negative counters, and a best validation that is not in the history. */
 static att_status check_counters(const att_training_state *state, const char *name, att_error *err)
 {
     const int64_t counters[] = { state->step,
@@ -260,54 +219,39 @@ static att_status check_counters(const att_training_state *state, const char *na
                                  state->plateau.reductions,
                                  state->best_validation,
                                  state->averaged_checkpoints };
-    for (size_t i = 0; i < sizeof counters / sizeof *counters; i++)
+    for (size_t i = 0; i < ATT_COUNT(counters); i++)
         if (counters[i] < 0)
-            return att_fail(err, ATT_BAD_INPUT, name, "its record of training counts below 0");
+            return att_fail(err, ATT_BAD_INPUT, name, "a counter is negative");
     if (state->best_validation > state->history_count)
         return att_fail(err, ATT_BAD_INPUT, name,
-                        "its record of training has %lld validations, of which number %lld is the "
-                        "best",
-                        (long long)state->history_count, (long long)state->best_validation);
+                        "the best validation is number %lld, but there are only %lld",
+                        (long long)state->best_validation, (long long)state->history_count);
     return ATT_OK;
 }
 
-att_status att_training_state_from_json(att_training_state *out, const char *json, const char *name,
-                                        att_error *err)
+static att_status get_state(att_training_state *out, const att_json *root, const char *name,
+                            att_error *err)
 {
-    *out = (att_training_state){ 0 };
-    json_error_t why;
-    json_t *root = json_loads(json, JSON_REJECT_DUPLICATES, &why);
-    att_status status = json_is_object(root) ? read_fields(out, state_fields, root, name, err)
-                                             : att_fail(err, ATT_BAD_INPUT, name,
-                                                        "its record of training is no JSON object");
-    if (status == ATT_OK)
-        status = read_fields(out, resume_fields, json_object_get(root, "resume"), name, err);
-    if (status == ATT_OK)
-        status = read_history(out, json_object_get(root, "history"), name, err);
-    if (status == ATT_OK)
-        status = check_counters(out, name, err);
-    json_decref(root);
-    if (status != ATT_OK)
-        att_training_state_free(out);
-    return status;
-}
-
-#else
-
-att_status att_training_state_to_json(att_string *out, const att_training_state *state,
-                                      att_error *err)
-{
-    (void)out;
-    (void)state;
-    return att_fail(err, ATT_UNSUPPORTED, NULL, "this build cannot write models: it lacks jansson");
+    const att_json *resume;
+    ATT_TRY(get_fields(out, state_fields, root, name, err));
+    ATT_TRY(att_json_get(&resume, root, "resume", ATT_JSON_OBJECT, name, err));
+    ATT_TRY(get_fields(out, resume_fields, resume, name, err));
+    ATT_TRY(get_history(out, root, name, err));
+    return check_counters(out, name, err);
 }
 
 att_status att_training_state_from_json(att_training_state *out, const char *json, const char *name,
                                         att_error *err)
 {
-    (void)json;
     *out = (att_training_state){ 0 };
-    return att_fail(err, ATT_UNSUPPORTED, name, "this build cannot read models: it lacks jansson");
+    att_json_doc doc;
+    att_error cause = { 0 };
+    att_status status = att_json_read(&doc, json, strlen(json), name, NULL, &cause);
+    if (status == ATT_OK)
+        status = get_state(out, doc.root, name, &cause);
+    att_json_free(&doc);
+    if (status == ATT_OK)
+        return ATT_OK;
+    att_training_state_free(out);
+    return att_json_fail_in(err, &cause, "the training state", name);
 }
-
-#endif

@@ -69,6 +69,7 @@ static att_status eval_params(att_training *training, att_validation *out, bool 
     att_corpus_eval_options how = { .decode = kind != ATT_MODEL_CLASSIFIER && kind != ATT_MODEL_LM,
                                     .on_batch = go_on,
                                     .context = context };
+    ATT_TRY(att_params_pack(&training->model->params, err));
     if (training->settings->best_metric != ATT_BEST_METRIC_BLEU)
         return eval_tokens(training, out, &how, err);
     att_output_texts texts = { 0 };
@@ -94,12 +95,13 @@ static void snapshot_params(float *to, const att_params *params)
 static att_status fit_temperature(double *out, att_training *training, att_error *err)
 {
     att_params *params = &training->model->params;
-    att_corpus_predictions judged;
+    att_corpus_predictions judged = { 0 };
     float *own = params->value;
     params->value = training->best_params;
     att_params_mark_changed(params);
-    att_status status =
-        att_corpus_predict(&judged, training->model, NULL, 0, &training->data.valid, err);
+    att_status status = att_params_pack(params, err);
+    if (status == ATT_OK)
+        status = att_corpus_predict(&judged, training->model, NULL, 0, &training->data.valid, err);
     params->value = own;
     att_params_mark_changed(params);
     if (status == ATT_OK)
@@ -108,17 +110,38 @@ static att_status fit_temperature(double *out, att_training *training, att_error
     return status;
 }
 
-/* Writes the best model. Its temperature is none of the run's: it is found again where the run is
- * taken up. */
-static att_status save_best(att_training *training, att_error *err)
+/* The best model as a bundle. Its temperature is not part of the run's state: it is fitted again
+ * when the run is resumed. */
+static att_status bundle_best(att_bundle **out, att_training *training, att_error *err)
 {
     att_model *model = training->model;
     double temperature = 1;
     if (att_model_type_get(model) == ATT_MODEL_CLASSIFIER)
         ATT_TRY(fit_temperature(&temperature, training, err));
     model->temperature = temperature;
-    att_status status = att_training_save_model(training, training->best_params, err);
+    att_status status = att_training_model_bundle(out, training, training->best_params, err);
     model->temperature = 1;
+    return status;
+}
+
+att_status att_training_save_best(att_training *training, att_error *err)
+{
+    att_bundle *bundle;
+    ATT_TRY(bundle_best(&bundle, training, err));
+    att_status status = att_safetensors_save(bundle, training->model_path.data, err);
+    att_bundle_free(bundle);
+    return status;
+}
+
+att_status att_training_model(att_model **out, att_training *training, att_error *err)
+{
+    att_bundle *bundle;
+    *out = NULL;
+    ATT_TRY(training->state.best_validation > 0
+                ? bundle_best(&bundle, training, err)
+                : att_training_model_bundle(&bundle, training, training->model->params.value, err));
+    att_status status = att_model_from_bundle(out, bundle, "the model in training", err);
+    att_bundle_free(bundle);
     return status;
 }
 
@@ -165,7 +188,7 @@ att_status att_training_validate(att_training *training, bool (*go_on)(void *con
     if (!*better)
         return ATT_OK;
     snapshot_params(training->best_params, params);
-    return save_best(training, err);
+    return training->keeps_files ? att_training_save_best(training, err) : ATT_OK;
 }
 
 /* ---- the end */
@@ -226,5 +249,5 @@ att_status att_training_finish(att_training *training, att_error *err)
         if (status != ATT_OK)
             return status;
     }
-    return save_best(training, err);
+    return training->keeps_files ? att_training_save_best(training, err) : ATT_OK;
 }

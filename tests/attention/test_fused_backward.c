@@ -35,14 +35,15 @@ static void limit_add(limits *x, att_slot slot, int64_t a, int64_t b, int64_t c,
 }
 
 /* Position of a key less that of a query that sees it. */
-static int64_t distance_of(const scene *s, int64_t i, int64_t j)
+static int64_t distance_of(const scene *s, int64_t b, int64_t i, int64_t j)
 {
     int64_t n = 0;
     while (s->how.sequences > 0 && s->how.query_offsets[n + 1] <= i)
         n++;
     int64_t first_query = s->how.sequences > 0 ? s->how.query_offsets[n] : 0;
     int64_t first_key = s->how.sequences > 0 ? s->how.key_offsets[n] : 0;
-    return j - first_key - (i - first_query) - s->how.offset;
+    int64_t offset = s->how.offsets ? s->how.offsets[s->how.sequences > 0 ? n : b] : s->how.offset;
+    return j - first_key - (i - first_query) - offset;
 }
 
 /* One pair: what its score's gradient, at most `most` and off by `relative`, adds to every limit.
@@ -64,7 +65,7 @@ static void limit_pair(limits *x, int64_t b, int64_t h, int64_t i, int64_t j, do
     for (int64_t m = 0; m < c->M; m++)
         limit_add(x, ATT_SLOT_VALUE, b, j, g, m,
                   weight * (relative + sums) * fabs(get(&x->l->grad.tensor[0], b, i, h, m)) + tiny);
-    int64_t distance = distance_of(s, i, j);
+    int64_t distance = distance_of(s, b, i, j);
     limit_add(x, ATT_SLOT_BIAS, b, h, i, j, error + tiny);
     limit_add(x, ATT_SLOT_ALIBI, h, 0, 0, 0, error * (double)llabs(distance) + tiny);
     distance = distance < -20 ? -20 : distance > 20 ? 20 : distance;

@@ -1,4 +1,5 @@
 /* Allocation: alignment, overflow, and failing on request. */
+#include "attend.h"
 #include "base/alloc.h"
 
 #include <setjmp.h>
@@ -7,6 +8,20 @@
 #include <string.h>
 
 #include <cmocka.h>
+
+static void *never_allocate(void *user_data, size_t bytes, size_t alignment)
+{
+    (void)user_data;
+    (void)bytes;
+    (void)alignment;
+    return NULL;
+}
+
+static void never_release(void *user_data, void *block)
+{
+    (void)user_data;
+    (void)block;
+}
 
 static void blocks_are_aligned_to_64_bytes_and_counted(void **state)
 {
@@ -98,6 +113,19 @@ static void the_nth_call_and_all_after_it_fail_until_turned_off(void **state)
     att_free(third);
 }
 
+static void an_allocator_comes_too_late_once_memory_is_in_use(void **state)
+{
+    (void)state;
+    att_free(att_alloc(1, 1));
+    att_allocator late = { .size = sizeof late,
+                           .allocate = never_allocate,
+                           .release = never_release };
+    assert_int_equal(att_allocator_set(&late, NULL), ATT_BAD_INPUT);
+    void *block = att_alloc(1, 1);
+    assert_non_null(block);
+    att_free(block);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -106,6 +134,7 @@ int main(void)
         cmocka_unit_test(a_product_that_overflows_is_refused),
         cmocka_unit_test(resizing_keeps_what_was_used),
         cmocka_unit_test(a_failed_resize_leaves_the_old_block),
+        cmocka_unit_test(an_allocator_comes_too_late_once_memory_is_in_use),
         cmocka_unit_test(the_nth_call_and_all_after_it_fail_until_turned_off),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -113,7 +113,7 @@ static void the_environment_is_checked_as_a_whole(void **state)
     setenv("ATTEND_THREADS", "many", 1);
     assert_int_equal(att_cpu_check(&err), ATT_BAD_INPUT);
     assert_string_equal(err.place, "ATTEND_THREADS");
-    assert_string_equal(err.message, "'many' is no number of threads, expected 1 or more");
+    assert_string_equal(err.message, "expected a number of threads, 1 or more, found 'many'");
     unsetenv("ATTEND_CPU");
     unsetenv("ATTEND_THREADS");
 }

@@ -5,6 +5,7 @@
 
 #include <setjmp.h>
 #include <stdarg.h>
+#include <stdio.h>
 #include <string.h>
 
 #include <cmocka.h>
@@ -77,9 +78,11 @@ static void a_text_that_just_fits_is_not_cut(void **state)
 static void every_status_has_a_name(void **state)
 {
     (void)state;
-    static const char *const names[] = { "ok", "bad input", "out of memory", "system error",
-                                         "not supported by this build" };
-    for (int i = ATT_OK; i <= ATT_UNSUPPORTED; i++)
+    static const char *const names[] = {
+        "ok",       "bad input", "out of memory", "system error", "not supported by this build",
+        "cancelled"
+    };
+    for (int i = ATT_OK; i <= ATT_CANCELLED; i++)
         assert_string_equal(att_status_name((att_status)i), names[i]);
     assert_string_equal(att_status_name((att_status)99), "unknown status");
     assert_string_equal(att_status_name((att_status)-1), "unknown status");
@@ -89,6 +92,10 @@ static void the_library_has_the_version_of_the_header(void **state)
 {
     (void)state;
     assert_string_equal(att_version(), ATT_VERSION);
+    char numbers[32];
+    snprintf(numbers, sizeof numbers, "%d.%d.%d", ATT_VERSION_MAJOR, ATT_VERSION_MINOR,
+             ATT_VERSION_PATCH);
+    assert_string_equal(numbers, ATT_VERSION);
 }
 
 int main(void)

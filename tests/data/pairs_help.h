@@ -76,7 +76,8 @@ static inline att_status try_pairs(pairs *out, const att_pair_files *files,
         status = att_vocab_new(&out->target, tokens, false, err);
     how.source_vocab = out->source;
     how.target_vocab = out->target;
-    how.count_tokens = true;
+    how.counted_source = out->source;
+    how.counted_target = out->target;
     if (status == ATT_OK)
         status = att_pair_text_load(&text, files, err);
     if (status == ATT_OK) {

@@ -80,7 +80,7 @@ static void alignments_come_with_the_rows(void **state)
 {
     (void)state;
     put("f", "ab\tx\na\txyz\n");
-    put("guided-alignment", "1-0\n0-2\n");
+    put("align", "1-0\n0-2\n");
     pairs from = read_pairs(&(att_pair_files){ .tsv = "f", .alignment = "align" },
                             ATT_TOKENIZER_CHAR, (att_pair_read_options){ 0 });
     att_batches *batches = batches_of(&from, 100, 1);

@@ -218,7 +218,8 @@ static void rare_tokens_count_as_unknown_in_training(void **state)
     assert_int_equal(att_pair_text_load(&text, &(att_pair_files){ .tsv = "f" }, NULL), ATT_OK);
     const att_pair_read_options how = { .source_vocab = source,
                                         .target_vocab = target,
-                                        .count_tokens = true };
+                                        .counted_source = source,
+                                        .counted_target = target };
     assert_int_equal(att_corpus_read(&corpus, &text, &how, NULL), ATT_OK);
     int32_t *final[2];
     assert_int_equal(att_vocab_finalize(source, 2, &final[0], NULL), ATT_OK);
@@ -280,7 +281,7 @@ static void bad_utf8_is_refused_with_its_offset(void **state)
     REFUSED("a\tb\ncd\te\xFF\n", 2,
             "byte 5 of the line, 0xFF, is not UTF-8 (offset 8 in the file)");
     REFUSED("a\tb\n\xC3(\te\n", 2, "byte 1 of the line, 0xC3, is not UTF-8 (offset 4 in the file)");
-    REFUSED("a\tb\nc\0\te\n", 2, "byte 2 of the line, 0x00, is no text (offset 5 in the file)");
+    REFUSED("a\tb\nc\0\te\n", 2, "byte 2 of the line, 0x00, is not text (offset 5 in the file)");
 }
 
 static void bad_utf8_is_found_even_in_a_line_too_long(void **state)
@@ -332,7 +333,7 @@ static void alignments_go_with_their_targets(void **state)
 {
     (void)state;
     put("f", "a b c\tx y\n\nd\tz w v\n");
-    put("guided-alignment", "0-0 2-1 1-1\n9-9\n0-2\n"); /* that of an empty line does not matter */
+    put("align", "0-0 2-1 1-1\n9-9\n0-2\n"); /* that of an empty line does not matter */
     pairs got = read_pairs(&(att_pair_files){ .tsv = "f", .alignment = "align" },
                            ATT_TOKENIZER_SPACE, (att_pair_read_options){ 0 });
     static const int32_t expected[] = { 0, 1, -1, -1, 0 };
@@ -363,7 +364,7 @@ static void bad_alignments_are_refused_with_their_line(void **state)
         assert_refused(&(att_pair_files){ .tsv = "f", .alignment = "align" }, "align", 2,
                        cases[i].message);
     }
-    put("guided-alignment", "0-0\n");
+    put("align", "0-0\n");
     assert_refused(&(att_pair_files){ .tsv = "f", .alignment = "align" }, "align", 0,
                    "has 1 line and f has 2: they belong together line by line");
 }
@@ -431,7 +432,7 @@ static void every_allocation_may_fail(void **state)
 {
     (void)state;
     put("f", "ab\tx\né\tyz\n\n");
-    put("guided-alignment", "0-0\n0-1\n\n");
+    put("align", "0-0\n0-1\n\n");
     every_allocation_fails(read_aligned, NULL, 100);
 }
 

@@ -106,8 +106,8 @@ static void subwords_are_learned_and_the_pairs_read_by_them(void **state)
 {
     (void)state;
     put("f", "low lower\tein ei\nlowest low\tei eine\n");
-    att_data data = load(GIVEN("pairs", "train", "f", "valid", "f", "source-tokens", "subword",
-                               "target-tokens", "subword", "bpe-merges", "3"));
+    att_data data = load(GIVEN("pairs", "train", "f", "valid", "f", "source-tokens", "bpe",
+                               "target-tokens", "bpe", "bpe-merges", "3"));
     assert_int_equal(att_vocab_size(data.source_vocab), 3 + 256 + 3); /* lo, low, ▁low */
     pairs got = { data.train, data.source_vocab, data.target_vocab };
     assert_pair(&got, 0, "low lower>ein ei");
@@ -124,7 +124,7 @@ static void one_vocabulary_can_serve_both_sides(void **state)
     (void)state;
     put("f", "a b\tb c\nb\tc\n");
     for (int subwords = 0; subwords < 2; subwords++) {
-        const char *kind = subwords ? "subword" : "space";
+        const char *kind = subwords ? "bpe" : "space";
         att_data data = load(GIVEN("pairs", "train", "f", "valid", "f", "source-tokens", kind,
                                    "target-tokens", kind, "joint", "yes"));
         assert_ptr_equal(data.source_vocab, data.target_vocab);
@@ -142,7 +142,7 @@ static void lines_of_too_many_subwords_are_left_out(void **state)
 {
     (void)state;
     put("f", "abcdef\tx\nab\tx\n");
-    att_data data = load(GIVEN("pairs", "train", "f", "valid", "f", "source-tokens", "subword",
+    att_data data = load(GIVEN("pairs", "train", "f", "valid", "f", "source-tokens", "bpe",
                                "bpe-merges", "0", "max-length", "3"));
     assert_int_equal(data.train.pairs, 1);
     assert_int_equal(data.train.stats.skipped[ATT_SKIP_LONG_SOURCE], 1);

@@ -41,7 +41,7 @@ static void append(att_string *out, const att_vocab *words, const att_corpus *co
 static void the_tokens_of_a_text_stand_for_the_text(void **state)
 {
     (void)state;
-    static const char *const kinds[] = { "char", "word", "subword", "byte" };
+    static const char *const kinds[] = { "char", "word", "bpe", "byte" };
     char path[64];
     att_string text = { 0 };
     for (int i = 0; i < 20; i++)
@@ -100,13 +100,13 @@ static void letters_that_only_the_validation_has_are_unknown(void **state)
 static void what_cannot_be_learned_from_is_refused_by_name(void **state)
 {
     (void)state;
-    assert_fails("", 0, NULL, "has 0 tokens to train on, and two are the least");
+    assert_fails("", 0, NULL, "has 0 tokens to train on, expected at least 2");
     assert_fails("a", 1, GIVEN_TEXT("valid-fraction", "0"), "has 1 token to train on");
     assert_fails("abcd", 4, GIVEN_TEXT("valid-fraction", "0"), "has nothing left to validate on");
     assert_fails("ok\nb\xFF"
                  "c and more",
                  15, NULL, "byte 5 of the file, 0xFF, is not UTF-8");
-    assert_fails("ok\nb\0c and more", 15, NULL, "byte 5 of the file, 0x00, is no text");
+    assert_fails("ok\nb\0c and more", 15, NULL, "byte 5 of the file, 0x00, is not text");
 }
 
 static void bytes_take_what_is_no_text(void **state)

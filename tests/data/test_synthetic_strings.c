@@ -109,8 +109,8 @@ static void is_sorted(const char *source, const char *target)
 static void each_task_does_what_it_is_called(void **state)
 {
     (void)state;
-    made got = make(GIVEN("reverse", "min-string-length", "2", "max-string-length", "9", "train-count", "200",
-                          "valid-count", "50"));
+    made got = make(GIVEN("reverse", "min-string-length", "2", "max-string-length", "9",
+                          "train-count", "200", "valid-count", "50"));
     assert_int_equal(for_each(&got.train, is_reversed), 200);
     assert_int_equal(for_each(&got.valid, is_reversed), 50);
     free_made(&got);
@@ -130,7 +130,8 @@ static int by_text(const void *a, const void *b)
 static void all_strings_are_different(void **state)
 {
     (void)state;
-    made got = make(GIVEN("copy", "max-string-length", "6", "train-count", "1500", "valid-count", "500"));
+    made got =
+        make(GIVEN("copy", "max-string-length", "6", "train-count", "1500", "valid-count", "500"));
     char *lines[2000];
     int count = 0;
     for (char *line = strtok(got.train.data, "\n"); line; line = strtok(NULL, "\n"))
@@ -159,8 +160,8 @@ static void count_length(const char *source, const char *target)
 static void short_strings_go_to_both_sides(void **state)
 {
     (void)state;
-    made got =
-        make(GIVEN("copy", "max-string-length", "15", "train-count", "5000", "valid-count", "5000"));
+    made got = make(
+        GIVEN("copy", "max-string-length", "15", "train-count", "5000", "valid-count", "5000"));
     for (int side = 0; side < 2; side++) {
         memset(lengths, 0, sizeof lengths);
         for_each(side ? &got.valid : &got.train, count_length);
@@ -198,8 +199,8 @@ static void a_seed_decides_everything(void **state)
 static void letters_may_be_of_any_script(void **state)
 {
     (void)state;
-    made got = make(GIVEN("reverse", "alphabet", "äß", "min-string-length", "3", "max-string-length", "3",
-                          "train-count", "3", "valid-count", "1"));
+    made got = make(GIVEN("reverse", "alphabet", "äß", "min-string-length", "3",
+                          "max-string-length", "3", "train-count", "3", "valid-count", "1"));
     att_line_reader lines = att_line_reader_start(got.train.data, got.train.length);
     att_line_view line;
     assert_true(att_line_reader_next(&lines, &line));
@@ -222,10 +223,10 @@ static void an_alphabet_must_be_of_letters_that_stay_apart(void **state)
 static void more_strings_than_there_are_are_refused(void **state)
 {
     (void)state;
-    assert_refused(
-        GIVEN("copy", "alphabet", "ab", "max-string-length", "3", "train-count", "6", "valid-count", "2"),
-        "train-count and valid-count ask for 8 different strings, at most half of those "
-        "there are: over 'ab' there are 14 of 1 to 3 letters");
+    assert_refused(GIVEN("copy", "alphabet", "ab", "max-string-length", "3", "train-count", "6",
+                         "valid-count", "2"),
+                   "train-count and valid-count ask for 8 different strings, at most half of those "
+                   "there are: over 'ab' there are 14 of 1 to 3 letters");
     made got = make(GIVEN("copy", "alphabet", "ab", "max-string-length", "3", "train-count", "5",
                           "valid-count", "2"));
     assert_int_equal(for_each(&got.train, is_copied), 5);

@@ -15,8 +15,6 @@
 
 #define MODEL ATTEND_SOURCE_DIR "/tests/decode/golden/shapes.safetensors"
 
-#ifdef ATT_HAVE_JANSSON
-
 enum { SIZE = 32, CELLS = 8, HELD = 300 };
 
 typedef struct gallery {
@@ -120,12 +118,3 @@ int main(void)
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
-
-#else
-
-int main(void)
-{
-    return 0;
-}
-
-#endif

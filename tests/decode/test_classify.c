@@ -1,11 +1,8 @@
 /* Lines sorted by a model: in order, the same alone or among others, by one model or several. */
+#include "json_help.h"
 #include "model/classifier_help.h"
 
 #include <math.h>
-
-#ifdef ATT_HAVE_JANSSON
-#include <jansson.h>
-#endif
 
 /* Two models that have learnt the same sentences, for all tests. */
 static scene trained, other;
@@ -176,14 +173,12 @@ static void models_that_answer_lines_do_not_sort_and_the_other_way_round(void **
     scene_new(&pairs, NULL, 0);
     assert_int_equal(att_model_classify(&verdicts, pairs.model, lines, 1, NULL, &err),
                      ATT_BAD_INPUT);
-    assert_string_equal(err.message, "the model gives no labels: it is a recurrent");
+    assert_string_equal(err.message, "the model gives no labels: it is a rnn");
     assert_int_equal(att_model_label_count(pairs.model), 0);
     assert_int_equal(att_model_generate(&answers, trained.model, lines, 1, NULL, &err),
                      ATT_BAD_INPUT);
     scene_free(&pairs);
 }
-
-#ifdef ATT_HAVE_JANSSON
 
 static void a_verdict_is_one_line_of_json(void **state)
 {
@@ -193,31 +188,24 @@ static void a_verdict_is_one_line_of_json(void **state)
     for (size_t i = 0; i < LINES; i++) {
         const att_prediction *verdict = att_predictions_get(verdicts, i);
         att_string text = { 0 };
-        json_error_t error;
         assert_int_equal(att_prediction_json(&text, verdict, trained.model, NULL), ATT_OK);
         assert_true(strchr(text.data, '\n') == text.data + text.length - 1);
-        json_t *root = json_loads(text.data, JSON_REJECT_DUPLICATES, &error);
-        if (!root)
-            fail_msg("%s: %s", error.text, text.data);
-        json_t *probabilities = json_object_get(root, "probabilities");
-        assert_int_equal(json_object_size(probabilities), verdict->label >= 0 ? 3 : 0);
+        att_json_doc doc = json_of(&text);
+        const att_json *probabilities = att_json_find(doc.root, "probabilities");
+        assert_int_equal(probabilities ? probabilities->count : 0, verdict->label >= 0 ? 3 : 0);
         if (verdict->label >= 0) {
-            const char *label = json_string_value(json_object_get(root, "label"));
+            const char *label = string_of(doc.root, "label");
             assert_string_equal(label, verdict->label_text);
-            assert_true(json_number_value(json_object_get(probabilities, label)) ==
-                        verdict->probabilities[verdict->label]);
-            assert_int_equal(json_array_size(json_object_get(root, "attention")),
-                             verdict->token_count);
+            assert_true(number_of(probabilities, label) == verdict->probabilities[verdict->label]);
+            assert_int_equal(item_count(doc.root, "attention"), verdict->token_count);
         } else {
-            assert_true(json_is_null(json_object_get(root, "label")));
+            assert_int_equal(member(doc.root, "label")->type, ATT_JSON_NULL);
         }
-        json_decref(root);
+        att_json_free(&doc);
         att_string_free(&text);
     }
     att_predictions_free(verdicts);
 }
-
-#endif
 
 int main(void)
 {
@@ -230,9 +218,7 @@ int main(void)
         cmocka_unit_test(a_line_that_is_too_long_is_refused_or_cut),
         cmocka_unit_test(a_line_that_is_no_text_is_named),
         cmocka_unit_test(models_that_answer_lines_do_not_sort_and_the_other_way_round),
-#ifdef ATT_HAVE_JANSSON
         cmocka_unit_test(a_verdict_is_one_line_of_json),
-#endif
     };
     return cmocka_run_group_tests_name("sort", tests, train, forget);
 }

@@ -1,14 +1,11 @@
 /* A model that sorts, measured: the figures are those of its own verdicts, and what cannot be
  * measured is refused by name. */
+#include "json_help.h"
 #include "model/classifier_help.h"
 
 #include "metrics/classification.h"
 
 #include <math.h>
-
-#ifdef ATT_HAVE_JANSSON
-#include <jansson.h>
-#endif
 
 static scene trained;
 static char path[32];
@@ -145,32 +142,25 @@ static void what_is_left_out_is_told(void **state)
     unlink(file_path);
 }
 
-#ifdef ATT_HAVE_JANSSON
-
 static void figures_are_one_line_of_json(void **state)
 {
     (void)state;
     const att_eval_options how = { .metric_options = { .resamples = 50, .seed = 1 } };
     att_classifier_eval *scores = measure(&how);
     att_string text = { 0 };
-    json_error_t error;
     assert_int_equal(att_classifier_eval_json(&text, scores, trained.model, NULL), ATT_OK);
-    json_t *root = json_loads(text.data, JSON_REJECT_DUPLICATES, &error);
-    if (!root)
-        fail_msg("%s: %s", error.text, text.data);
-    assert_true(json_number_value(json_object_get(root, "accuracy")) == scores->accuracy);
-    json_t *labels = json_object_get(root, "labels"), *rows = json_object_get(root, "confusion");
-    assert_int_equal(json_array_size(labels), 3);
-    assert_int_equal(json_array_size(rows), 3);
-    for (size_t i = 0; i < 9; i++)
-        assert_int_equal(json_integer_value(json_array_get(json_array_get(rows, i / 3), i % 3)),
-                         scores->confusion[i]);
-    json_decref(root);
+    att_json_doc doc = json_of(&text);
+    assert_true(number_of(doc.root, "accuracy") == scores->accuracy);
+    assert_int_equal(item_count(doc.root, "labels"), 3);
+    assert_int_equal(item_count(doc.root, "confusion"), 3);
+    for (size_t i = 0; i < 9; i++) {
+        const att_json *row = item(doc.root, "confusion", i / 3);
+        assert_int_equal(row->items[i % 3].integer, scores->confusion[i]);
+    }
+    att_json_free(&doc);
     att_string_free(&text);
     att_classifier_eval_free(scores);
 }
-
-#endif
 
 int main(void)
 {
@@ -180,9 +170,7 @@ int main(void)
         cmocka_unit_test(without_a_file_what_was_held_out_is_measured),
         cmocka_unit_test(what_cannot_be_measured_is_named),
         cmocka_unit_test(what_is_left_out_is_told),
-#ifdef ATT_HAVE_JANSSON
         cmocka_unit_test(figures_are_one_line_of_json),
-#endif
     };
     return cmocka_run_group_tests_name("evaluate labels", tests, train, forget);
 }

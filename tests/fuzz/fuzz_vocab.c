@@ -12,7 +12,7 @@ static void check_line(const att_vocab *vocab)
     att_ids ids = { 0 };
     att_string text = { 0 };
     att_error err = { 0 };
-    att_status status = att_vocab_encode(vocab, &ids, line, strlen(line), &err);
+    att_status status = att_vocab_encode(vocab, NULL, &ids, line, strlen(line), &err);
     if (status == ATT_OK) {
         for (size_t i = 0; i < ids.count; i++)
             PROMISE(ids.items[i] >= 0 && ids.items[i] < att_vocab_size(vocab));

@@ -19,8 +19,6 @@ static att_status convert_words(att_bundle **out, const att_string *bytes, const
     return status;
 }
 
-#ifdef ATT_HAVE_JANSSON /* a model file holds JSON */
-
 static att_bundle *convert(const ct2_how *how)
 {
     att_error err = { 0 };
@@ -127,8 +125,6 @@ static void quantised_weights_become_the_same_floats(void **state)
     att_bundle_free(whole);
 }
 
-#endif
-
 static void what_is_not_understood_is_refused_by_name(void **state)
 {
     (void)state;
@@ -152,10 +148,8 @@ static void what_is_not_understood_is_refused_by_name(void **state)
           "lacks the matrix 'encoder/embeddings/weight'" },
         { { .narrow = "decoder/projection/bias" },
           "what is to become 'output.bias' is [6], and there are 7 tokens" },
-#ifdef ATT_HAVE_JANSSON /* without it, no model file is made that a shape could be wrong in */
         { { .narrow = "encoder/layer_norm/beta" },
           "the tensor 'encoder.norm.bias' is [3], and by its settings the model needs [4]" },
-#endif
         { { .narrow = "encoder/layer_0/self_attention/linear_0/weight" },
           "embeddings are 4 wide, and 'encoder/layer_0/self_attention/linear_0/weight' is [11, "
           "4]" },
@@ -191,7 +185,7 @@ static void vocabularies_that_do_not_fit_are_refused(void **state)
         { "<s>\n</s>\na\n", "source.txt", "has 3 tokens, and the model 6 embeddings", 0 },
         { "<blank>\n<s>\n</s>\na\nb\nc\nd\n", "source.txt",
           "has 7 tokens, and the model 6 embeddings", 0 },
-        { "<blank>\n<s>\n</s>\na\na\n", "source.txt", "a vocabulary has the token 'a' twice", 0 },
+        { "<blank>\n<s>\n</s>\na\na\n", "source.txt", "the vocabulary has the token 'a' twice", 0 },
         { "<blank>\n<s>\nend\na\nb\n", "source.txt", "lacks the token '</s>'", 0 },
         { "<blank>\n<s>\n</s>\n\xff\nb\n", "source.txt", "the token is not UTF-8", 4 },
         { "<blank>\n<s>\n</s>\n\nb\n", "source.txt", "token 2 of a vocabulary is empty", 0 },
@@ -233,7 +227,6 @@ static void a_file_cut_anywhere_is_refused(void **state)
     att_string_free(&file);
 }
 
-#ifdef ATT_HAVE_JANSSON
 static void running_out_of_memory_anywhere_loses_nothing(void **state)
 {
     (void)state;
@@ -253,7 +246,6 @@ static void running_out_of_memory_anywhere_loses_nothing(void **state)
     }
     att_string_free(&file);
 }
-#endif
 
 int main(void)
 {
@@ -261,13 +253,11 @@ int main(void)
         cmocka_unit_test(what_is_not_understood_is_refused_by_name),
         cmocka_unit_test(vocabularies_that_do_not_fit_are_refused),
         cmocka_unit_test(a_file_cut_anywhere_is_refused),
-#ifdef ATT_HAVE_JANSSON
         cmocka_unit_test(each_matrix_is_turned_and_each_vector_kept),
         cmocka_unit_test(rows_of_tokens_follow_our_numbers),
         cmocka_unit_test(positions_are_sines_before_cosines_counted_from_one),
         cmocka_unit_test(quantised_weights_become_the_same_floats),
         cmocka_unit_test(running_out_of_memory_anywhere_loses_nothing),
-#endif
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -16,8 +16,6 @@ static att_status convert(att_bundle **out, const att_string *weights, att_error
     return status;
 }
 
-#ifdef ATT_HAVE_JANSSON /* a model file holds JSON */
-
 static att_bundle *convert_good(const att_string *weights)
 {
     att_bundle *bundle;
@@ -200,8 +198,6 @@ static void running_out_of_memory_anywhere_loses_nothing(void **state)
     att_string_free(&tokens);
 }
 
-#endif
-
 static void assert_refused(const att_string *weights, const char *message)
 {
     att_bundle *bundle;
@@ -249,14 +245,12 @@ static void what_is_not_understood_is_refused(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-#ifdef ATT_HAVE_JANSSON
         cmocka_unit_test(queries_and_keys_are_in_our_order_and_values_in_theirs),
         cmocka_unit_test(other_matrices_are_turned_and_the_gate_stands_first),
         cmocka_unit_test(an_output_layer_of_its_own_is_kept),
         cmocka_unit_test(a_text_ends_where_the_next_begins),
         cmocka_unit_test(a_text_begins_without_the_space_before_its_first_word),
         cmocka_unit_test(running_out_of_memory_anywhere_loses_nothing),
-#endif
         cmocka_unit_test(what_is_not_understood_is_refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -28,7 +28,7 @@ static void numbers_are_those_of_the_file(void **state)
     att_ids ids = { 0 };
     static const int32_t expected[] = { 261, 3 + '{', 259,
                                         262 }; /* a space comes before the line */
-    assert_int_equal(att_vocab_encode(vocab, &ids, "ab{ aa", 6, &err), ATT_OK);
+    assert_int_equal(att_vocab_encode(vocab, NULL, &ids, "ab{ aa", 6, &err), ATT_OK);
     assert_int_equal(ids.count, 4);
     assert_memory_equal(ids.items, expected, sizeof expected);
     att_ids_free(&ids);
@@ -66,7 +66,7 @@ static void what_is_not_understood_is_refused(void **state)
                    "tokenisers are not known");
     att_string_free(&file);
     file = llama_tokeniser("ab", -9);
-    assert_refused(&file, LLAMA_TOKENS, "a vocabulary has the part 'ab' twice");
+    assert_refused(&file, LLAMA_TOKENS, "the vocabulary has the piece 'ab' twice");
     att_string_free(&file);
     file = llama_good_tokeniser();
     size_t at = 0;

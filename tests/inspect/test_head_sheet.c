@@ -5,8 +5,6 @@
 
 #include <unistd.h>
 
-#ifdef ATT_HAVE_JANSSON
-
 /* A model in a file of its own, in the folder that tests run in. */
 typedef struct filed {
     scene scene;
@@ -109,7 +107,7 @@ static void heads_that_there_are_not_are_refused(void **state)
         scene_of(&s, row);
         if (!last)
             assert_refused(s.model, (att_head_selection){ .input = "ab" },
-                           "the model is recurrent: heads can be looked at in a transformer that "
+                           "the model is rnn: heads can be looked at in a transformer that "
                            "answers lines");
         else {
             assert_refused(s.model, (att_head_selection){ .input = "ab", .layer = 2 },
@@ -131,13 +129,3 @@ int main(void)
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
-
-#else
-
-int main(void)
-{
-    puts("skipped: models cannot be kept without jansson");
-    return 0;
-}
-
-#endif

@@ -118,14 +118,9 @@ static void note(void *context, int64_t stretch, int64_t token, const float *uni
 static att_model *lstm(void)
 {
     static const char *const choices[][2] = {
-        { "rnn-cell", "lstm" },
-        { "layers", "2" },
-        { "hidden-size", "3" },
-        { "embedding-size", "4" },
-        { "bidirectional", "no" },
-        { "attention", "none" },
-        { "source-tokens", "char" },
-        { "target-tokens", "char" },
+        { "rnn-cell", "lstm" },      { "layers", "2" },           { "hidden-size", "3" },
+        { "embedding-size", "4" },   { "bidirectional", "no" },   { "attention", "none" },
+        { "source-tokens", "char" }, { "target-tokens", "char" },
     };
     return reader_with(choices, sizeof choices / sizeof *choices);
 }
@@ -160,7 +155,7 @@ static void stretches_warmed_up_from_the_start_see_what_one_reading_sees(void **
     att_encoding spelt = { 0 };
     att_error err = { 0 };
     reader_must(att_model_rnn_stack(&tower, model, &err), &err);
-    reader_must(att_encoding_new(&spelt, tower.vocab, text, TOKENS, &err), &err);
+    reader_must(att_encoding_new(&spelt, tower.vocab, NULL, text, TOKENS, &err), &err);
     assert_int_equal(spelt.ids.count, TOKENS);
     for (att_unit_signal signal = ATT_SIGNAL_HIDDEN; signal <= ATT_SIGNAL_CELL; signal++) {
         read_all(&one, model, &tower, &spelt, &whole, 1, 0, signal);

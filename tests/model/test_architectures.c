@@ -119,7 +119,7 @@ static void alignments_teach_attention(void **state)
         att_model_new(&s.model, s.settings, s.data.source_vocab, s.data.target_vocab, NULL),
         ATT_OK);
     assert_int_equal(att_params_alloc_grad(&s.model->params, NULL), ATT_OK);
-    assert_int_equal(att_tape_new(&s.tape, &s.model->params, NULL), ATT_OK);
+    assert_int_equal(att_tape_new_training(&s.tape, &s.model->params, NULL), ATT_OK);
     att_batch batch = *att_batches_get(s.batches, 0);
     int32_t align[512];
     assert_true(batch.rows * batch.target_length <= 512);
@@ -344,10 +344,12 @@ static void settings_that_no_model_can_have_are_refused(void **state)
     assert_refused((setting_pair[]){ { "attention", "location" }, { "max-length", "0" } }, 2,
                    "attention location needs a max-length: so many positions are learned");
     assert_refused((setting_pair[]){ { "positions", "rotary" } }, 1,
-                   "positions rotary turns queries and keys: it needs family transformer");
-    assert_refused((setting_pair[]){ { "tie-embeddings", "all" } }, 1, "tie all needs family transformer");
+                   "positions rotary needs architecture transformer, because it rotates queries "
+                   "and keys");
+    assert_refused((setting_pair[]){ { "tie-embeddings", "all" } }, 1,
+                   "tie all needs family transformer");
     assert_refused((setting_pair[]){ { "positions", "learned" }, { "max-length", "0" } }, 2,
-                   "positions learned needs a max-length: so many positions are learned");
+                   "positions learned needs a max-length: the number of positions to learn");
 }
 
 static void settings_that_no_transformer_can_have_are_refused(void **state)
@@ -366,7 +368,9 @@ static void settings_that_no_transformer_can_have_are_refused(void **state)
           "4" },
         { { { "hidden-size", "9" }, { "heads", "3" }, { "positions-join", "concat" } },
           "width 9 is odd, and positions-join concat shares it between tokens and positions" },
-        { { { "hidden-size", "12" }, { "tie-embeddings", "output" }, { "positions-join", "concat" } },
+        { { { "hidden-size", "12" },
+            { "tie-embeddings", "output" },
+            { "positions-join", "concat" } },
           "tie contradicts positions-join concat: an embedding of half the width cannot be the "
           "output layer" },
         { { { "hidden-size", "12" }, { "positions", "learned" }, { "max-length", "0" } },

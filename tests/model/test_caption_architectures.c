@@ -29,7 +29,10 @@ static const variant variants[] = {
       { { "attention", "general" }, { "init-from-image", "yes" } } },
     { "fixed, starting from nothing", { { "attention", "fixed" }, { "init-from-image", "no" } } },
     { "additive at both, gru, two layers",
-      { { "attention", "additive" }, { "attention-context", "both" }, { "rnn-cell", "gru" }, { "layers", "2" } } },
+      { { "attention", "additive" },
+        { "attention-context", "both" },
+        { "rnn-cell", "gru" },
+        { "layers", "2" } } },
     { "additive at the state, starting from the picture, gru, two layers",
       { { "attention", "additive" },
         { "attention-context", "state" },
@@ -92,7 +95,7 @@ static void scene_with(scene *s, const variant *row, const char *dropout)
         att_data_load(&s->data, s->settings, &err) != ATT_OK ||
         att_model_new(&s->model, s->settings, NULL, s->data.target_vocab, &err) != ATT_OK ||
         att_params_alloc_grad(&s->model->params, &err) != ATT_OK ||
-        att_tape_new(&s->tape, &s->model->params, &err) != ATT_OK ||
+        att_tape_new_training(&s->tape, &s->model->params, &err) != ATT_OK ||
         att_data_batches(&s->batches, &s->data.train, s->settings, 64, 1, &err) != ATT_OK)
         fail_msg("%s: %s", row->name, err.message);
 }
@@ -329,11 +332,10 @@ static void what_cannot_be_is_refused(void **state)
                                            { "tie-embeddings", "all" },
                                            { NULL, NULL } };
     assert_refused(tied, "tie all needs source tokens: pictures have none");
-    static const char *const tiny[][2] = { { "image-rows", "3" },
-                                           { "image-columns", "9" },
-                                           { "image-depth", "3" },
-                                           { NULL, NULL } };
-    assert_refused(tiny, "pictures of 3 × 9 cells of 3 numbers are too small for 2 convolutions");
+    static const char *const tiny[][2] = {
+        { "image-rows", "3" }, { "image-columns", "9" }, { "image-depth", "3" }, { NULL, NULL }
+    };
+    assert_refused(tiny, "images of 3 × 9 cells with 3 channels are too small for 2 convolutions");
 }
 
 static void pictures_of_another_size_are_refused(void **state)

@@ -367,8 +367,6 @@ static void a_temperature_changes_how_sure_a_model_is_and_no_label(void **state)
     scene_free(&s);
 }
 
-#ifdef ATT_HAVE_JANSSON
-
 static void the_temperature_and_the_labels_are_in_the_model_file(void **state)
 {
     (void)state;
@@ -394,8 +392,6 @@ static void the_temperature_and_the_labels_are_in_the_model_file(void **state)
     scene_free(&s);
 }
 
-#endif
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -410,9 +406,7 @@ int main(void)
         cmocka_unit_test(attention_weighs_the_words_of_a_sentence_and_other_pools_have_no_weights),
         cmocka_unit_test(learning_gives_the_same_bits_on_every_instruction_set_and_at_any_threads),
         cmocka_unit_test(a_temperature_changes_how_sure_a_model_is_and_no_label),
-#ifdef ATT_HAVE_JANSSON
         cmocka_unit_test(the_temperature_and_the_labels_are_in_the_model_file),
-#endif
     };
     return cmocka_run_group_tests_name("label", tests, NULL, NULL);
 }

@@ -179,7 +179,7 @@ static void what_does_not_fit_a_model_made_by_hand_is_named(void **state)
     must(att_settings_new(&settings, "reverse", &err), &err);
     assert_int_equal(att_model_build(&model, settings, &list, &list, &err), ATT_BAD_INPUT);
     assert_null(model);
-    assert_string_equal(err.message, "a vocabulary has the token 'a' twice");
+    assert_string_equal(err.message, "the vocabulary has the token 'a' twice");
     att_settings_free(settings);
 }
 

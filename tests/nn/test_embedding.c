@@ -1,4 +1,4 @@
-/* Tokens as vectors while learning: what dropout takes from them. */
+/* Token embeddings in training: which columns dropout removes. */
 #include "nn/embedding.h"
 
 #include <setjmp.h>
@@ -28,7 +28,7 @@ static void scene_new(scene *s)
     assert_int_equal(builder.status, ATT_OK);
     assert_int_equal(att_params_init(&s->params, 1, NULL), ATT_OK);
     assert_int_equal(att_params_alloc_grad(&s->params, NULL), ATT_OK);
-    assert_int_equal(att_tape_new(&s->tape, &s->params, NULL), ATT_OK);
+    assert_int_equal(att_tape_new_training(&s->tape, &s->params, NULL), ATT_OK);
 }
 
 static void scene_free(scene *s)
@@ -38,8 +38,8 @@ static void scene_free(scene *s)
     att_settings_free(s->settings);
 }
 
-/* The vectors of one row of tokens in some step of learning. */
-static const att_node *learn(scene *s, uint64_t step, int64_t count, const int32_t *ids)
+/* The vectors of one row of tokens in a training step. */
+static const att_node *train(scene *s, uint64_t step, int64_t count, const int32_t *ids)
 {
     att_tape_begin(s->tape, true, 1, step);
     const att_node *x = att_embedding_run(&s->embedding, s->tape, 1, count, ids, 0);
@@ -50,7 +50,7 @@ static const att_node *learn(scene *s, uint64_t step, int64_t count, const int32
 static const int32_t often[] = { 3, 1, 3, 8, 0, 3, 2, 1, 4, 5, 6, 7 };
 enum { OFTEN = sizeof often / sizeof *often };
 
-/* How many columns two vectors lost both, or both kept. */
+/* The number of columns that two vectors both lost or both kept. */
 static int alike(const float *a, const float *b)
 {
     int count = 0;
@@ -59,15 +59,15 @@ static int alike(const float *a, const float *b)
     return count;
 }
 
-static void a_token_loses_the_same_columns_wherever_in_a_row_it_stands(void **state)
+static void a_token_loses_the_same_columns_everywhere_in_a_row(void **state)
 {
     (void)state;
     scene s;
     scene_new(&s);
-    const float *x = learn(&s, 5, OFTEN, often)->value;
+    const float *x = train(&s, 5, OFTEN, often)->value;
     assert_memory_equal(x, x + 2 * E, E * sizeof *x);
     assert_memory_equal(x, x + 5 * E, E * sizeof *x);
-    assert_in_range(alike(x, x + E), 1, E - 1); /* another token lost others */
+    assert_in_range(alike(x, x + E), 1, E - 1); /* another token lost other columns */
     int dropped = 0;
     for (int i = 0; i < E; i++)
         dropped += x[i] == 0;
@@ -75,7 +75,7 @@ static void a_token_loses_the_same_columns_wherever_in_a_row_it_stands(void **st
     scene_free(&s);
 }
 
-static void rows_of_a_batch_lose_others(void **state)
+static void rows_of_a_batch_lose_different_columns(void **state)
 {
     (void)state;
     scene s;
@@ -89,30 +89,30 @@ static void rows_of_a_batch_lose_others(void **state)
     scene_free(&s);
 }
 
-static void every_step_drops_others(void **state)
+static void every_step_drops_different_columns(void **state)
 {
     (void)state;
     scene s;
     scene_new(&s);
     float before[OFTEN * E];
-    memcpy(before, learn(&s, 5, OFTEN, often)->value, sizeof before);
-    const float *x = learn(&s, 6, OFTEN, often)->value;
+    memcpy(before, train(&s, 5, OFTEN, often)->value, sizeof before);
+    const float *x = train(&s, 6, OFTEN, often)->value;
     assert_in_range(alike(before, x), 1, E - 1);
     scene_free(&s);
 }
 
-/* What learning from the sum of squares of the vectors gives the table. */
-static void learn_squares(scene *s, float *grad, int64_t count, const int32_t *ids)
+/* The table's gradient of the sum of squares of the vectors. */
+static void train_squares(scene *s, float *grad, int64_t count, const int32_t *ids)
 {
-    att_node *x = (att_node *)learn(s, 5, count, ids);
+    att_node *x = (att_node *)train(s, 5, count, ids);
     memset(s->params.grad, 0, s->params.size * sizeof *grad);
     att_node *loss = att_sum(s->tape, att_multiply(s->tape, x, x));
     assert_int_equal(att_tape_backward(s->tape, loss, 1, NULL), ATT_OK);
     memcpy(grad, s->params.grad + s->params.items[s->embedding.table].offset, V * E * sizeof *grad);
 }
 
-/* Where there are fewer tokens than vectors that they can have, the tokens' are dropped; else all
- * that there can be. */
+/* With fewer tokens than different vectors, dropout is applied to the tokens' vectors; else to
+ * copies of the table. */
 static void few_tokens_and_many_give_the_same_bits(void **state)
 {
     (void)state;
@@ -124,15 +124,15 @@ static void few_tokens_and_many_give_the_same_bits(void **state)
     for (int i = 0; i < MANY; i++)
         many[i] = i < FEW ? few[i] : -1;
     float alone[FEW * E], grad_alone[V * E], grad[V * E];
-    memcpy(alone, learn(&s, 5, FEW, few)->value, sizeof alone);
-    assert_memory_equal(alone, learn(&s, 5, MANY, many)->value, sizeof alone);
-    learn_squares(&s, grad_alone, FEW, few);
-    learn_squares(&s, grad, MANY, many);
+    memcpy(alone, train(&s, 5, FEW, few)->value, sizeof alone);
+    assert_memory_equal(alone, train(&s, 5, MANY, many)->value, sizeof alone);
+    train_squares(&s, grad_alone, FEW, few);
+    train_squares(&s, grad, MANY, many);
     assert_memory_equal(grad_alone, grad, sizeof grad);
     scene_free(&s);
 }
 
-static void without_learning_nothing_is_dropped(void **state)
+static void without_training_nothing_is_dropped(void **state)
 {
     (void)state;
     scene s;
@@ -148,11 +148,11 @@ static void without_learning_nothing_is_dropped(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_token_loses_the_same_columns_wherever_in_a_row_it_stands),
-        cmocka_unit_test(rows_of_a_batch_lose_others),
-        cmocka_unit_test(every_step_drops_others),
+        cmocka_unit_test(a_token_loses_the_same_columns_everywhere_in_a_row),
+        cmocka_unit_test(rows_of_a_batch_lose_different_columns),
+        cmocka_unit_test(every_step_drops_different_columns),
         cmocka_unit_test(few_tokens_and_many_give_the_same_bits),
-        cmocka_unit_test(without_learning_nothing_is_dropped),
+        cmocka_unit_test(without_training_nothing_is_dropped),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,4 +1,4 @@
-/* Words with their neighbours: each window's own sum, with zeros beyond a sentence's ends. */
+/* The convolution over tokens: the sum of each window, with zeros outside the sentence. */
 #include "nn/text_cnn.h"
 
 #include <math.h>
@@ -10,7 +10,15 @@
 
 #include <cmocka.h>
 
-enum { B = 2, S = 5, D = 3, LEAST = 2, MOST = 4, N = 6, EACH = N / (MOST - LEAST + 1) };
+enum {
+    B = 2,
+    S = 5,
+    D = 3,
+    MIN_WINDOW = 2,
+    MAX_WINDOW = 4,
+    N = 6,
+    EACH = N / (MAX_WINDOW - MIN_WINDOW + 1)
+};
 
 static const int64_t lengths[B] = { 5, 3 };
 
@@ -24,9 +32,10 @@ typedef struct scene {
 /* Every parameter has values, biases too. */
 static void scene_new(scene *s)
 {
-    *s = (scene){
-        .windows = { .min_window = LEAST, .max_window = MOST, .input_size = D, .output_size = N }
-    };
+    *s = (scene){ .windows = { .min_window = MIN_WINDOW,
+                               .max_window = MAX_WINDOW,
+                               .input_size = D,
+                               .output_size = N } };
     att_param_builder builder = { .params = &s->params };
     att_text_cnn_build(&s->windows, &builder, "encoder.0");
     assert_int_equal(builder.status, ATT_OK);
@@ -49,20 +58,20 @@ static const float *run(scene *s)
 {
     att_tape_begin(s->tape, false, 0, 0);
     att_node *x = att_tape_input(s->tape, 3, (int64_t[]){ B, S, D }, s->x);
-    att_node *seen = att_text_cnn_run(&s->windows, s->tape, x, lengths);
+    att_node *out = att_text_cnn_run(&s->windows, s->tape, x, lengths);
     assert_int_equal(att_tape_status(s->tape, NULL), ATT_OK);
     const int64_t shape[] = { B, S, N };
-    assert_int_equal(seen->rank, 3);
-    assert_memory_equal(seen->shape, shape, sizeof shape);
-    return seen->value;
+    assert_int_equal(out->rank, 3);
+    assert_memory_equal(out->shape, shape, sizeof shape);
+    return out->value;
 }
 
-/* Column j of the window of `size` tokens around token t of sentence b. */
+/* Column j of the window of `size` tokens around token t of sentence b, by the formula. */
 static double truth(const scene *s, int size, int j, int b, int t)
 {
-    const att_linear_layer *see = &s->windows.filters[size - LEAST];
-    const float *w = s->params.value + s->params.items[see->w].offset;
-    double sum = (double)s->params.value[s->params.items[see->bias].offset + (size_t)j];
+    const att_linear_layer *filter = &s->windows.filters[size - MIN_WINDOW];
+    const float *w = s->params.value + s->params.items[filter->w].offset;
+    double sum = (double)s->params.value[s->params.items[filter->bias].offset + (size_t)j];
     for (int i = 0; i < size; i++) {
         int at = t - (size - 1) / 2 + i;
         for (int d = 0; d < D && at >= 0 && at < lengths[b]; d++)
@@ -76,23 +85,23 @@ static void a_window_sums_its_tokens_and_nothing_beyond_the_sentence(void **stat
     (void)state;
     scene s;
     scene_new(&s);
-    const float *seen = run(&s);
+    const float *out = run(&s);
     int live = 0;
     for (int b = 0; b < B; b++)
         for (int t = 0; t < lengths[b]; t++)
             for (int c = 0; c < N; c++) {
-                double want = truth(&s, LEAST + c / EACH, c % EACH, b, t);
-                /* at most MOST D products of numbers up to 1, and a bias */
-                assert_true(fabs((double)seen[(b * S + t) * N + c] - want) <=
-                            (MOST * D + 1) * 1.2e-7 * (MOST * D + 1));
+                double want = truth(&s, MIN_WINDOW + c / EACH, c % EACH, b, t);
+                /* at most MAX_WINDOW D products of numbers up to 1, and a bias */
+                assert_true(fabs((double)out[(b * S + t) * N + c] - want) <=
+                            (MAX_WINDOW * D + 1) * 1.2e-7 * (MAX_WINDOW * D + 1));
                 live += want > 0;
             }
-    assert_true(live > 10); /* else all of it would be zeros */
+    assert_true(live > 10); /* not all zeros */
     scene_free(&s);
 }
 
-/* Whatever stands after a sentence's end, even what is no number. */
-static void padding_is_not_looked_at(void **state)
+/* Not even a NaN after a sentence's end. */
+static void padding_is_not_read(void **state)
 {
     (void)state;
     scene s;
@@ -109,7 +118,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_window_sums_its_tokens_and_nothing_beyond_the_sentence),
-        cmocka_unit_test(padding_is_not_looked_at),
+        cmocka_unit_test(padding_is_not_read),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

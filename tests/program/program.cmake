@@ -8,9 +8,6 @@ endif()
 if(NOT ZIP_FOUND) # an example reads .npz
   list(FILTER cases EXCLUDE REGEX examples)
 endif()
-if(NOT JANSSON_FOUND) # models are .safetensors files
-  list(FILTER cases EXCLUDE REGEX "/(train|model|decoding|cells|text|classify|captions|places)")
-endif()
 foreach(file ${cases})
   get_filename_component(name ${file} NAME_WE)
   attend_test(program_${name} ${CMAKE_CURRENT_SOURCE_DIR}/program/run ${PROJECT_BINARY_DIR} ${file})

@@ -2,33 +2,18 @@
  * every allocation failing in turn it ends with exit code 3, has written nothing and lost nothing.
  */
 #include "attend.h"
+#include "base/file.h"
+#include "json_help.h"
 #include "program/in_process.h"
 
-#ifdef ATT_HAVE_JANSSON
-#include <jansson.h>
-
-static json_t *measured(const char *const *words)
+static att_json_doc measured(const char *const *words)
 {
-    json_error_t fault;
+    att_string text = { 0 };
     assert_int_equal(run(words, 0).code, 0);
-    json_t *root = json_load_file(stdout_path, JSON_REJECT_DUPLICATES, &fault);
-    if (!root)
-        fail_msg("line %d: %s", fault.line, fault.text);
-    return root;
-}
-
-static const char *word_of(json_t *object, const char *key)
-{
-    const char *word = json_string_value(json_object_get(object, key));
-    assert_non_null(word);
-    return word;
-}
-
-static double number_of(json_t *object, const char *key)
-{
-    json_t *number = json_object_get(object, key);
-    assert_true(json_is_number(number));
-    return json_number_value(number);
+    assert_int_equal(att_file_read(&text, stdout_path, SIZE_MAX, NULL), ATT_OK);
+    att_json_doc doc = json_of(&text);
+    att_string_free(&text);
+    return doc;
 }
 
 static void json_tells_the_machine_and_the_limits_of_each_configuration(void **state)
@@ -36,25 +21,25 @@ static void json_tells_the_machine_and_the_limits_of_each_configuration(void **s
     (void)state;
     const char *const words[] = { "bench",     "--json", "--time", "0.001", "relu",
                                   "--threads", "1",      "--cpu",  "all",   NULL };
-    json_t *root = measured(words);
-    assert_string_equal(word_of(root, "attend"), att_version());
-    assert_true(json_is_true(json_object_get(root, "complete")));
-    json_t *machine = json_object_get(root, "machine");
-    assert_true(strlen(word_of(machine, "processor")) > 0);
+    att_json_doc doc = measured(words);
+    const att_json *machine = member(doc.root, "machine");
+    bool complete = false;
+    assert_string_equal(string_of(doc.root, "attend"), att_version());
+    assert_int_equal(att_json_get_bool(&complete, doc.root, "complete", "json", NULL), ATT_OK);
+    assert_true(complete);
+    assert_true(strlen(string_of(machine, "processor")) > 0);
     assert_true(number_of(machine, "cores") >= 1);
-    assert_int_equal(json_array_size(json_object_get(machine, "caches")), 3);
-    json_t *configs = json_object_get(root, "configs"), *config;
-    size_t index;
-    json_array_foreach(configs, index, config)
-    {
-        assert_string_equal(word_of(config, "cpu"), att_bench_cpu(index));
+    assert_int_equal(item_count(machine, "caches"), 3);
+    size_t configs = item_count(doc.root, "configs");
+    for (size_t i = 0; i < configs; i++) {
+        const att_json *config = item(doc.root, "configs", i);
+        assert_string_equal(string_of(config, "cpu"), att_bench_cpu(i));
         assert_int_equal(number_of(config, "threads"), 1);
         for (int limit = 0; limit < ATT_LIMITS; limit++)
-            assert_true(number_of(json_object_get(config, "limits"),
-                                  att_limit_name((att_limit)limit)) > 0);
+            assert_true(number_of(member(config, "limits"), att_limit_name((att_limit)limit)) > 0);
     }
-    assert_null(att_bench_cpu(json_array_size(configs)));
-    json_decref(root);
+    assert_null(att_bench_cpu(configs));
+    att_json_free(&doc);
 }
 
 static void json_has_every_benchmark_asked_for_with_its_work_and_times(void **state)
@@ -64,31 +49,29 @@ static void json_has_every_benchmark_asked_for_with_its_work_and_times(void **st
         "bench", "--json",    "--time", "0.001",     "product/packed/32x256x64",
         "e?p",   "--threads", "1,2",    "*/softmax", NULL
     };
-    json_t *root = measured(words);
-    json_t *configs = json_object_get(root, "configs");
-    assert_int_equal(json_array_size(configs), 2);
+    att_json_doc doc = measured(words);
+    assert_int_equal(item_count(doc.root, "configs"), 2);
     static const char *const expected[2][3] = {
         { "product/packed/32x256x64", "kernel/exp", "kernel/softmax" },
         { "product/packed/32x256x64" },
     };
     static const size_t counts[] = { 3, 1 }; /* kernels run on one thread */
     for (size_t s = 0; s < 2; s++) {
-        json_t *results = json_object_get(json_array_get(configs, s), "results");
-        assert_int_equal(json_array_size(results), counts[s]);
+        const att_json *config = item(doc.root, "configs", s);
+        assert_int_equal(item_count(config, "results"), counts[s]);
         for (size_t i = 0; i < counts[s]; i++) {
-            json_t *result = json_array_get(results, i);
-            assert_string_equal(word_of(result, "name"), expected[s][i]);
+            const att_json *result = item(config, "results", i);
+            assert_string_equal(string_of(result, "name"), expected[s][i]);
             assert_true(number_of(result, "best_seconds") > 0);
             assert_true(number_of(result, "median_seconds") >= number_of(result, "best_seconds"));
             assert_true(number_of(result, "fraction_of_limit") > 0);
         }
-        json_t *product = json_array_get(results, 0);
+        const att_json *product = item(config, "results", 0);
         assert_int_equal(number_of(product, "flops"), 2 * 32 * 256 * 64);
-        assert_string_equal(word_of(product, "limit"), "compute");
+        assert_string_equal(string_of(product, "limit"), "compute");
     }
-    json_decref(root);
+    att_json_free(&doc);
 }
-#endif
 
 static void it_fails_cleanly_when_memory_is_out(void **state)
 {
@@ -108,10 +91,8 @@ static void the_list_fails_cleanly_too(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-#ifdef ATT_HAVE_JANSSON
         cmocka_unit_test(json_tells_the_machine_and_the_limits_of_each_configuration),
         cmocka_unit_test(json_has_every_benchmark_asked_for_with_its_work_and_times),
-#endif
         cmocka_unit_test(it_fails_cleanly_when_memory_is_out),
         cmocka_unit_test(the_list_fails_cleanly_too),
     };

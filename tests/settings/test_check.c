@@ -1,7 +1,7 @@
 /* Settings that contradict each other. */
 #include "settings/settings_help.h"
 
-/* Keys and values in turn, ended by NULL; the first is the task. */
+/* `given`: the task, then keys and values in turn, then NULL. */
 static att_settings *made_of(const char *const *given)
 {
     att_settings *settings = settings_of(given[0]);
@@ -42,7 +42,7 @@ static void defaults_agree_with_each_other(void **state)
     assert_good(GIVEN("pairs", "source", "f", "target", "g"));
 }
 
-/* Whatever is chosen of one key alone leaves nothing but defaults beside it. */
+/* If only one key is given, all others keep defaults that agree with it. */
 static void every_word_of_every_key_goes_with_the_defaults(void **state)
 {
     (void)state;
@@ -56,20 +56,26 @@ static void every_word_of_every_key_goes_with_the_defaults(void **state)
 static void what_needs_attention_is_refused_without_it(void **state)
 {
     (void)state;
-    assert_contradicts(GIVEN("reverse", "attention", "none", "normalizer", "sparsemax"),
-                       "normaliser contradicts attention none: there are no weights to normalise");
-    assert_contradicts(GIVEN("reverse", "attention", "fixed", "normalizer", "sparsemax"),
-                       "normaliser contradicts attention fixed: there are no weights to normalise");
-    assert_contradicts(GIVEN("reverse", "attention", "none", "attention-context", "state"),
-                       "feed contradicts attention none: there is no context to feed");
-    assert_contradicts(GIVEN("reverse", "attention-window", "3"),
-                       "window contradicts attention dot: only local attention has a window");
-    assert_contradicts(GIVEN("pairs", "train", "f", "guided-alignment", "g", "attention", "none"),
-                       "align contradicts attention none: there are no weights to teach");
+    assert_contradicts(
+        GIVEN("reverse", "attention", "none", "normalizer", "sparsemax"),
+        "normalizer contradicts attention none: there are no attention weights to normalize");
+    assert_contradicts(
+        GIVEN("reverse", "attention", "fixed", "normalizer", "sparsemax"),
+        "normalizer contradicts attention fixed: there are no attention weights to normalize");
+    assert_contradicts(
+        GIVEN("reverse", "attention", "none", "attention-context", "state"),
+        "attention-context contradicts attention none: there is no attention context");
+    assert_contradicts(
+        GIVEN("reverse", "attention-window", "3"),
+        "attention-window contradicts attention dot: only local attention has a window");
+    assert_contradicts(
+        GIVEN("pairs", "train", "f", "guided-alignment", "g", "attention", "none"),
+        "guided-alignment contradicts attention none: there are no attention weights to align");
     for (int starts = 0; starts < 2; starts++)
         assert_contradicts(
             GIVEN("shapes", "attention", "none", "init-from-image", starts ? "yes" : "no"),
-            "picture-start contradicts attention none: the start is all that the decoder sees");
+            "init-from-image contradicts attention none: without attention the decoder always "
+            "starts from the image");
     assert_good(GIVEN("shapes", "attention", "none"));
     assert_good(GIVEN("shapes", "attention", "fixed", "init-from-image", "no"));
     assert_good(GIVEN("reverse", "attention", "fixed", "attention-context", "state"));
@@ -81,15 +87,16 @@ static void a_parameter_of_another_choice_is_refused(void **state)
 {
     (void)state;
     assert_contradicts(GIVEN("reverse", "momentum", "0.9"),
-                       "momentum contradicts optimiser adam: only sgd has momentum");
+                       "momentum contradicts optimizer adam: only sgd has momentum");
     assert_contradicts(GIVEN("reverse", "optimizer", "sgd", "beta1", "0.8"),
-                       "beta1 contradicts optimiser sgd: only adam and adamw have it");
+                       "beta1 contradicts optimizer sgd: only adam and adamw have it");
     assert_contradicts(GIVEN("reverse", "rho", "0.9"),
-                       "rho contradicts optimiser adam: only adadelta has it");
+                       "rho contradicts optimizer adam: only adadelta has it");
     assert_contradicts(GIVEN("reverse", "plateau-factor", "0.1"),
                        "plateau-factor contradicts schedule constant: only plateau has it");
-    assert_contradicts(GIVEN("reverse", "positions-join", "concat"),
-                       "positions-join contradicts positions none: there are no positions to join");
+    assert_contradicts(
+        GIVEN("reverse", "positions-join", "concat"),
+        "positions-join contradicts positions none: there are no position embeddings to join");
     assert_good(GIVEN("reverse", "momentum", "0.9", "optimizer", "sgd"));
     assert_good(GIVEN("reverse", "rho", "0.9", "optimizer", "adadelta"));
     assert_good(GIVEN("reverse", "plateau-factor", "0.1", "schedule", "plateau"));
@@ -98,25 +105,24 @@ static void a_parameter_of_another_choice_is_refused(void **state)
 static void files_come_as_one_or_as_a_couple(void **state)
 {
     (void)state;
-    assert_contradicts(GIVEN("pairs", "source", "f"), "source needs target beside it");
-    assert_contradicts(GIVEN("pairs", "target", "f"), "target needs source beside it");
+    assert_contradicts(GIVEN("pairs", "source", "f"), "source also needs target");
+    assert_contradicts(GIVEN("pairs", "target", "f"), "target also needs source");
     assert_contradicts(GIVEN("pairs", "train", "f", "valid-source", "g"),
-                       "valid-source needs valid-target beside it");
+                       "valid-source also needs valid-target");
     assert_contradicts(GIVEN("pairs", "train", "f", "source", "g", "target", "h"),
-                       "train and source exclude each other");
+                       "train and source cannot be used together");
     assert_contradicts(GIVEN("pairs", "train", "f", "valid", "g", "valid-fraction", "0.1"),
-                       "hold-out and valid exclude each other");
-    assert_contradicts(GIVEN("pairs"),
-                       "task pairs needs train, or source and target: the files to learn from");
+                       "valid-fraction and valid cannot be used together");
+    assert_contradicts(GIVEN("pairs"), "task pairs needs --train, or --source and --target");
 }
 
 static void vocabularies_must_go_together(void **state)
 {
     (void)state;
-    assert_contradicts(GIVEN("pairs", "train", "f", "joint", "yes", "source-tokens", "subword"),
-                       "joint needs source-tokens and target-tokens to be the same");
+    assert_contradicts(GIVEN("pairs", "train", "f", "joint", "yes", "source-tokens", "bpe"),
+                       "joint needs the same source-tokens and target-tokens");
     assert_contradicts(GIVEN("pairs", "train", "f", "bpe-merges", "9"),
-                       "subwords needs source-tokens or target-tokens to be subword");
+                       "bpe-merges needs source-tokens bpe or target-tokens bpe");
     assert_good(GIVEN("pairs", "train", "f", "bpe-merges", "9", "target-tokens", "bpe"));
     assert_good(GIVEN("pairs", "train", "f", "joint", "yes"));
 }
@@ -125,23 +131,45 @@ static void a_setting_of_another_task_is_refused(void **state)
 {
     (void)state;
     assert_contradicts(GIVEN("pairs", "train", "f", "alphabet", "xyz"),
-                       "alphabet contradicts task pairs: its pairs come from files");
+                       "alphabet contradicts task pairs: it reads sentence pairs from files");
     assert_contradicts(GIVEN("reverse", "train", "f"),
-                       "train contradicts task reverse: its strings are made up");
+                       "train contradicts task reverse: it generates its own strings");
     assert_contradicts(GIVEN("reverse", "word-dropout", "0.1"),
-                       "word-dropout contradicts task reverse: its strings are made up");
+                       "word-dropout contradicts task reverse: it generates its own strings");
+}
+
+static void settings_of_a_missing_part_are_refused(void **state)
+{
+    (void)state;
+    assert_contradicts(
+        GIVEN("reverse", "architecture", "transformer", "ffn-size", "0", "activation", "gelu"),
+        "activation contradicts ffn-size 0: there is no feed-forward network");
+    assert_contradicts(GIVEN("caption", "train", "f", "features", "g", "conv-channels", "8"),
+                       "conv-channels contradicts conv-layers 0: there are no convolution layers");
+    assert_contradicts(GIVEN("reverse", "architecture", "cnn"),
+                       "architecture cnn contradicts task reverse: it is for task classify only");
+    assert_contradicts(GIVEN("lm", "train", "f", "tokens", "byte", "lowercase", "yes"),
+                       "lowercase contradicts byte tokens: bytes have no case");
+    assert_contradicts(GIVEN("lm", "train", "f", "bpe-merges", "9"), "bpe-merges needs tokens bpe");
+    assert_contradicts(GIVEN("caption", "train", "f"),
+                       "task caption needs --train and --features: captions and image features");
+    assert_contradicts(GIVEN("pairs", "train", "f", "guided-alignment-weight", "1"),
+                       "guided-alignment-weight also needs guided-alignment");
+    assert_contradicts(GIVEN("reverse", "scheduled-sampling-start", "2"),
+                       "scheduled-sampling-start also needs scheduled-sampling");
 }
 
 static void numbers_out_of_order_are_refused(void **state)
 {
     (void)state;
     assert_contradicts(GIVEN("reverse", "min-string-length", "20", "max-string-length", "10"),
-                       "least-length 20 exceeds most-length 10");
-    assert_contradicts(GIVEN("reverse", "schedule", "cosine", "learning-rate", "0.1", "min-learning-rate", "0.2"),
-                       "least-rate 0.2 exceeds rate 0.1");
+                       "min-string-length 20 exceeds max-string-length 10");
+    assert_contradicts(
+        GIVEN("reverse", "schedule", "cosine", "learning-rate", "0.1", "min-learning-rate", "0.2"),
+        "min-learning-rate 0.2 exceeds learning-rate 0.1");
 }
 
-/* A model has a value for every key; that says nothing about what a user wanted. */
+/* A model file has a value for every key; the user asked for none of them. */
 static void what_a_model_brought_contradicts_nothing(void **state)
 {
     (void)state;
@@ -163,6 +191,7 @@ int main(void)
         cmocka_unit_test(files_come_as_one_or_as_a_couple),
         cmocka_unit_test(vocabularies_must_go_together),
         cmocka_unit_test(a_setting_of_another_task_is_refused),
+        cmocka_unit_test(settings_of_a_missing_part_are_refused),
         cmocka_unit_test(numbers_out_of_order_are_refused),
         cmocka_unit_test(what_a_model_brought_contradicts_nothing),
     };

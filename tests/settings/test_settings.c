@@ -83,7 +83,7 @@ static void every_default_is_a_good_value(void **state)
     att_settings_free(settings);
 }
 
-static void normalisers_are_spelt_as_attention_spells_them(void **state)
+static void normalizers_have_the_names_that_attention_has(void **state)
 {
     (void)state;
     const char *const *words = att_setting_find("normalizer")->choices;
@@ -135,7 +135,7 @@ static void a_task_set_later_brings_its_defaults_but_keeps_what_was_set(void **s
     att_settings_free(settings);
 }
 
-static void the_rate_follows_the_optimiser_unless_it_was_set(void **state)
+static void the_learning_rate_follows_the_optimizer_unless_it_was_set(void **state)
 {
     (void)state;
     att_settings *settings = settings_of(NULL);
@@ -148,7 +148,7 @@ static void the_rate_follows_the_optimiser_unless_it_was_set(void **state)
     att_settings_free(settings);
 }
 
-static void defaults_follow_the_family_its_preset_and_other_settings(void **state)
+static void defaults_follow_the_architecture_its_preset_and_other_settings(void **state)
 {
     (void)state;
     att_settings *settings = settings_of(NULL);
@@ -171,7 +171,7 @@ static void defaults_follow_the_family_its_preset_and_other_settings(void **stat
     att_settings_free(settings);
 }
 
-static void translation_is_a_transformer_on_subwords_unless_told_otherwise(void **state)
+static void translation_is_a_transformer_on_bpe_by_default(void **state)
 {
     (void)state;
     att_settings *settings = settings_of("translate");
@@ -191,29 +191,24 @@ static void translation_is_a_transformer_on_subwords_unless_told_otherwise(void 
     att_settings_free(settings);
 }
 
-static void what_belongs_to_one_family_is_refused_in_the_other(void **state)
+static void what_belongs_to_one_architecture_is_refused_in_the_other(void **state)
 {
     (void)state;
     static const struct {
-        const char *family, *key, *value, *message;
+        const char *architecture, *key, *value, *message;
     } rows[] = {
         { "transformer", "rnn-cell", "gru",
-          "cell contradicts family transformer: it belongs to "
-          "recurrent" },
+          "rnn-cell contradicts architecture transformer: it belongs to rnn" },
         { "transformer", "scheduled-sampling", "0.5",
-          "own contradicts family transformer: it belongs to "
-          "recurrent" },
-        { "recurrent", "heads", "8",
-          "heads contradicts family recurrent: it belongs to "
-          "transformer" },
-        { "recurrent", "preset", "base",
-          "preset contradicts family recurrent: it belongs to "
-          "transformer" },
+          "scheduled-sampling contradicts architecture transformer: it belongs to rnn" },
+        { "rnn", "heads", "8", "heads contradicts architecture rnn: it belongs to transformer" },
+        { "rnn", "preset", "base",
+          "preset contradicts architecture rnn: it belongs to transformer" },
     };
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         att_settings *settings = settings_of("reverse");
         att_error err = { 0 };
-        set(settings, "architecture", rows[i].family);
+        set(settings, "architecture", rows[i].architecture);
         assert_int_equal(att_settings_check(settings, &err), ATT_OK);
         set(settings, rows[i].key, rows[i].value);
         assert_int_equal(att_settings_check(settings, &err), ATT_BAD_INPUT);
@@ -284,13 +279,16 @@ static void a_value_of_the_wrong_kind_is_refused_by_its_key(void **state)
 {
     (void)state;
     assert_refused("layers", "2.5", "layers expects a whole number from 1 to 64, not '2.5'");
-    assert_refused("learning-rate", "fast", "rate expects a number from 0 to 1000, not 'fast'");
-    assert_refused("learning-rate", "nan", "rate expects a number from 0 to 1000, not 'nan'");
-    assert_refused("lowercase", "true", "lower expects yes or no, not 'true'");
+    assert_refused("learning-rate", "fast",
+                   "learning-rate expects a number from 0 to 1000, not 'fast'");
+    assert_refused("learning-rate", "nan",
+                   "learning-rate expects a number from 0 to 1000, not 'nan'");
+    assert_refused("lowercase", "true", "lowercase expects yes or no, not 'true'");
     assert_refused("train", "", "train expects FILE, but it is empty");
     assert_refused("train", "a\xFF", "train expects UTF-8");
-    assert_refused("rnn-cell", "ltsm", "cell expects rnn, gru or lstm, not 'ltsm'; did you mean lstm?");
-    assert_refused("rnn-cell", "\033[1m", "cell expects rnn, gru or lstm, not '\\x1B[1m'");
+    assert_refused("rnn-cell", "ltsm",
+                   "rnn-cell expects vanilla, gru or lstm, not 'ltsm'; did you mean lstm?");
+    assert_refused("rnn-cell", "\033[1m", "rnn-cell expects vanilla, gru or lstm, not '\\x1B[1m'");
 }
 
 static void a_refused_value_leaves_the_old_one(void **state)
@@ -306,12 +304,12 @@ static void a_refused_value_leaves_the_old_one(void **state)
 static void an_unknown_key_is_refused_with_the_nearest(void **state)
 {
     (void)state;
-    assert_refused("widht", "3", "unknown setting 'widht'; did you mean width?");
+    assert_refused("hiden-size", "3", "unknown setting 'hiden-size'; did you mean hidden-size?");
     assert_refused("train_count", "3", "unknown setting 'train_count'; did you mean train-count?");
     assert_refused("xyzzy", "3", "unknown setting 'xyzzy'");
     att_settings *settings = settings_of(NULL);
     att_string got = { 0 };
-    assert_int_equal(att_settings_get(&got, settings, "widht", NULL), ATT_BAD_INPUT);
+    assert_int_equal(att_settings_get(&got, settings, "hiden-size", NULL), ATT_BAD_INPUT);
     att_settings_free(settings);
 }
 
@@ -351,14 +349,14 @@ int main(void)
         cmocka_unit_test(rows_of_one_group_stand_together),
         cmocka_unit_test(no_two_rows_share_a_member),
         cmocka_unit_test(every_default_is_a_good_value),
-        cmocka_unit_test(normalisers_are_spelt_as_attention_spells_them),
+        cmocka_unit_test(normalizers_have_the_names_that_attention_has),
         cmocka_unit_test(a_setting_concerns_the_tasks_that_use_it),
         cmocka_unit_test(reverse_alone_is_the_handout),
         cmocka_unit_test(a_task_set_later_brings_its_defaults_but_keeps_what_was_set),
-        cmocka_unit_test(the_rate_follows_the_optimiser_unless_it_was_set),
-        cmocka_unit_test(defaults_follow_the_family_its_preset_and_other_settings),
-        cmocka_unit_test(translation_is_a_transformer_on_subwords_unless_told_otherwise),
-        cmocka_unit_test(what_belongs_to_one_family_is_refused_in_the_other),
+        cmocka_unit_test(the_learning_rate_follows_the_optimizer_unless_it_was_set),
+        cmocka_unit_test(defaults_follow_the_architecture_its_preset_and_other_settings),
+        cmocka_unit_test(translation_is_a_transformer_on_bpe_by_default),
+        cmocka_unit_test(what_belongs_to_one_architecture_is_refused_in_the_other),
         cmocka_unit_test(values_of_every_kind_are_set_and_got),
         cmocka_unit_test(every_value_reads_back_as_itself),
         cmocka_unit_test(the_ends_of_a_range_are_in_it),

@@ -1,7 +1,6 @@
 /* Settings in the metadata of a model. */
+#include "failing_memory.h"
 #include "settings/settings_help.h"
-
-#ifdef ATT_HAVE_JANSSON
 
 static void assert_refused(const char *json, const char *message)
 {
@@ -63,11 +62,12 @@ static void what_the_user_set_wins_over_the_model(void **state)
     (void)state;
     att_settings *settings = settings_of(NULL);
     set(settings, "hidden-size", "7");
-    assert_int_equal(att_settings_parse(settings, "embedding-size = 8", 9, "conf", NULL), ATT_OK);
-    assert_int_equal(
-        att_settings_from_json(settings, "{\"width\":1,\"embed\":2,\"layers\":3,\"task\":\"sort\"}",
-                               "m", NULL),
-        ATT_OK);
+    assert_int_equal(att_settings_parse(settings, "embedding-size = 8", 18, "conf", NULL), ATT_OK);
+    assert_int_equal(att_settings_from_json(
+                         settings,
+                         "{\"hidden-size\":1,\"embedding-size\":2,\"layers\":3,\"task\":\"sort\"}",
+                         "m", NULL),
+                     ATT_OK);
     assert_int_equal(settings->hidden_size, 7);
     assert_int_equal(settings->embedding_size, 8);
     assert_int_equal(settings->layers, 3);
@@ -80,14 +80,58 @@ static void what_the_user_set_wins_over_the_model(void **state)
 static void what_is_no_good_is_refused(void **state)
 {
     (void)state;
-    assert_refused("", "its settings are no JSON object");
-    assert_refused("[]", "its settings are no JSON object");
-    assert_refused("{\"width\":1", "its settings are no JSON object");
-    assert_refused("{\"width\":1,\"width\":1}", "its settings are no JSON object");
-    assert_refused("{\"width\":[1]}", "the setting 'width' is no plain value");
-    assert_refused("{\"width\":1.5}", "width expects a whole number from 1 to 65536, not '1.5'");
-    assert_refused("{\"a\\u001bb\":1}", "unknown setting 'a\\x1Bb'");
-    assert_refused("{\"lower\":\"maybe\"}", "lower expects yes or no, not 'maybe'");
+    assert_refused("",
+                   "the settings: line 1, column 1: expected a value, found the end of the text");
+    assert_refused("[]", "the settings: expected an object, found an array");
+    assert_refused(
+<<<<<<< HEAD
+        "{\"hidden-size\":1",
+        "the settings: line 1, column 17: expected ',' or '}', found the end of the text");
+    assert_refused("{\"hidden-size\":1,\"hidden-size\":1}",
+                   "the settings: line 1, column 33: the object that ends here has the key "
+                   "\"hidden-size\" twice");
+    assert_refused("{\"hidden-size\":[1]}", "the settings: expected a string, a number, true or "
+                                            "false for 'hidden-size', found an array");
+    assert_refused("{\"hidden-size\":1.5}",
+                   "the settings: hidden-size expects a whole number from 1 to 65536, not '1.5'");
+=======
+        "{\"width\":1",
+        "the settings: line 1, column 11: expected ',' or '}', found the end of the text");
+    assert_refused(
+        "{\"width\":1,\"width\":1}",
+        "the settings: line 1, column 21: the object that ends here has the key \"width\" twice");
+    assert_refused(
+        "{\"width\":[1]}",
+        "the settings: expected a string, a number, true or false for 'width', found an array");
+    assert_refused("{\"width\":1.5}",
+                   "the settings: width expects a whole number from 1 to 65536, not '1.5'");
+>>>>>>> jsonuse
+    assert_refused("{\"a\\u001bb\":1}", "the settings: unknown setting 'a\\x1Bb'");
+    assert_refused("{\"lowercase\":\"maybe\"}",
+                   "the settings: lowercase expects yes or no, not 'maybe'");
+}
+
+static att_status to_json_and_back(void *context)
+{
+    att_settings *again = NULL;
+    att_string json = { 0 };
+    att_status status = att_settings_to_json(&json, context, NULL);
+    if (status == ATT_OK)
+        status = att_settings_new(&again, NULL, NULL);
+    if (status == ATT_OK)
+        status = att_settings_from_json(again, json.data, "m", NULL);
+    att_settings_free(again);
+    att_string_free(&json);
+    return status;
+}
+
+static void every_allocation_may_fail(void **state)
+{
+    (void)state;
+    att_settings *settings = settings_of("sort");
+    set(settings, "alphabet", "abc");
+    every_allocation_fails(to_json_and_back, settings, 1000);
+    att_settings_free(settings);
 }
 
 int main(void)
@@ -97,26 +141,7 @@ int main(void)
         cmocka_unit_test(the_same_settings_give_the_same_bytes),
         cmocka_unit_test(what_the_user_set_wins_over_the_model),
         cmocka_unit_test(what_is_no_good_is_refused),
+        cmocka_unit_test(every_allocation_may_fail),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
-
-#else
-
-static void a_build_without_jansson_says_so(void **state)
-{
-    (void)state;
-    att_settings *settings = settings_of(NULL);
-    att_string json = { 0 };
-    assert_int_equal(att_settings_to_json(&json, settings, NULL), ATT_UNSUPPORTED);
-    assert_int_equal(att_settings_from_json(settings, "{}", "m", NULL), ATT_UNSUPPORTED);
-    att_settings_free(settings);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = { cmocka_unit_test(a_build_without_jansson_says_so) };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
-
-#endif

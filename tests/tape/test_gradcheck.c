@@ -1,14 +1,15 @@
-/* Every operation of the table against its truth, and the checker itself against operations that
- * are wrong. */
-#include "tape/gradcheck.h"
+/* The gradient check of every operation in the table, and the check itself on operations that are
+ * wrong on purpose. */
+#include "tape/op.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <cmocka.h>
+#include <string.h>
 
-static void every_operation_agrees_with_its_truth(void **state)
+static void every_operation_agrees_with_its_reference(void **state)
 {
     (void)state;
     int wrong = 0;
@@ -30,7 +31,7 @@ static void every_operation_agrees_with_its_truth(void **state)
     assert_int_equal(wrong, 0);
 }
 
-static void every_operation_has_a_truth_and_samples(void **state)
+static void every_operation_has_a_reference_and_samples(void **state)
 {
     (void)state;
     for (int i = 0; i < att_op_count; i++) {
@@ -38,7 +39,7 @@ static void every_operation_has_a_truth_and_samples(void **state)
         assert_non_null(att_ops[i]->truth);
         assert_true(att_ops[i]->rounding_steps >= 1);
         assert_true(att_ops[i]->sample_count >= 2);
-        /* A sample of size 0 is among them. */
+        /* One of the samples has size 0. */
         bool empty = false;
         for (int s = 0; s < att_ops[i]->sample_count; s++)
             for (int n = 0; n < att_ops[i]->samples[s].input_count; n++)
@@ -51,9 +52,39 @@ static void every_operation_has_a_truth_and_samples(void **state)
     }
 }
 
-/* ---------------------------------------------------------------- the checker checked */
+static void operations_are_named_as_in_the_code(void **state)
+{
+    (void)state;
+    static const char *const names[] = { "activation",
+                                         "attention",
+                                         "avg-pool2d",
+                                         "bmm",
+                                         "concat",
+                                         "conv2d",
+                                         "embedding",
+                                         "expand",
+                                         "guided-alignment-loss",
+                                         "linear-cross-entropy",
+                                         "local-window",
+                                         "max-pool2d",
+                                         "rnn",
+                                         "rnn-final-state",
+                                         "rope",
+                                         "select",
+                                         "sequence-pool",
+                                         "slice",
+                                         "swiglu" };
+    for (size_t n = 0; n < sizeof names / sizeof *names; n++) {
+        int found = 0;
+        for (int i = 0; i < att_op_count; i++)
+            found += strcmp(att_ops[i]->name, names[n]) == 0;
+        assert_int_equal(found, 1);
+    }
+}
 
-/* y = a * b, right. What is wrong with a copy of it must be found. */
+/* ---------------------------------------------------------------- the check on wrong operations */
+
+/* y = a * b, correct. The check must find the error in each changed copy of it. */
 static bool pair_shape(att_tape *tape, att_node *node)
 {
     (void)tape;
@@ -81,7 +112,7 @@ static bool backward_with(att_tape *tape, att_node *node, float factor, bool rep
     return true;
 }
 
-static bool right_backward(att_tape *tape, att_node *node)
+static bool correct_backward(att_tape *tape, att_node *node)
 {
     return backward_with(tape, node, 1, false);
 }
@@ -116,16 +147,17 @@ static void pair_truth(double *value, const att_node *node, const double *const 
         value[i] = in[0][i] * in[1][i];
 }
 
-static const att_op_sample pair_sample = { "alike", 2, { { 1, { 9 } }, { 1, { 9 } } }, NULL, 0, 0 };
+static const att_op_sample pair_sample = { "same shape", 2, { { 1, { 9 } }, { 1, { 9 } } },
+                                           NULL,         0, 0 };
 
-static const att_op right = { .name = "pair",
-                              .shape = pair_shape,
-                              .forward = pair_forward,
-                              .backward = right_backward,
-                              .truth = pair_truth,
-                              .rounding_steps = 3,
-                              .samples = &pair_sample,
-                              .sample_count = 1 };
+static const att_op correct = { .name = "pair",
+                                .shape = pair_shape,
+                                .forward = pair_forward,
+                                .backward = correct_backward,
+                                .truth = pair_truth,
+                                .rounding_steps = 3,
+                                .samples = &pair_sample,
+                                .sample_count = 1 };
 
 static att_gradcheck check(const att_op *op)
 {
@@ -134,16 +166,16 @@ static att_gradcheck check(const att_op *op)
     return got;
 }
 
-static void a_right_operation_passes(void **state)
+static void a_correct_operation_passes(void **state)
 {
     (void)state;
-    assert_true(check(&right).passed);
+    assert_true(check(&correct).passed);
 }
 
 static void a_gradient_off_by_a_hundred_thousandth_is_found(void **state)
 {
     (void)state;
-    att_op op = right;
+    att_op op = correct;
     op.backward = slightly_wrong_backward;
     att_gradcheck got = check(&op);
     assert_false(got.passed);
@@ -154,7 +186,7 @@ static void a_gradient_off_by_a_hundred_thousandth_is_found(void **state)
 static void a_gradient_that_replaces_what_was_there_is_found(void **state)
 {
     (void)state;
-    att_op op = right;
+    att_op op = correct;
     op.backward = replacing_backward;
     assert_false(check(&op).passed);
 }
@@ -162,7 +194,7 @@ static void a_gradient_that_replaces_what_was_there_is_found(void **state)
 static void a_missing_gradient_is_found(void **state)
 {
     (void)state;
-    att_op op = right;
+    att_op op = correct;
     op.backward = missing_backward;
     assert_false(check(&op).passed);
 }
@@ -170,14 +202,14 @@ static void a_missing_gradient_is_found(void **state)
 static void a_wrong_forward_is_found(void **state)
 {
     (void)state;
-    att_op op = right;
+    att_op op = correct;
     op.forward = slightly_wrong_forward;
     att_gradcheck got = check(&op);
     assert_false(got.passed);
     assert_true(got.forward_error > got.forward_bound);
 }
 
-static void what_is_not_in_the_table_is_refused(void **state)
+static void operations_and_samples_outside_the_table_are_refused(void **state)
 {
     (void)state;
     att_gradcheck got;
@@ -192,14 +224,15 @@ static void what_is_not_in_the_table_is_refused(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(every_operation_agrees_with_its_truth),
-        cmocka_unit_test(every_operation_has_a_truth_and_samples),
-        cmocka_unit_test(a_right_operation_passes),
+        cmocka_unit_test(every_operation_agrees_with_its_reference),
+        cmocka_unit_test(every_operation_has_a_reference_and_samples),
+        cmocka_unit_test(operations_are_named_as_in_the_code),
+        cmocka_unit_test(a_correct_operation_passes),
         cmocka_unit_test(a_gradient_off_by_a_hundred_thousandth_is_found),
         cmocka_unit_test(a_gradient_that_replaces_what_was_there_is_found),
         cmocka_unit_test(a_missing_gradient_is_found),
         cmocka_unit_test(a_wrong_forward_is_found),
-        cmocka_unit_test(what_is_not_in_the_table_is_refused),
+        cmocka_unit_test(operations_and_samples_outside_the_table_are_refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,4 +1,4 @@
-/* The output layer with its loss as one operation: the same as the two it stands for. */
+/* The output layer and its loss in one operation: the same as the two operations it replaces. */
 #include "base/cpu.h"
 #include "tape/op.h"
 #include "tape/ops.h"
@@ -11,7 +11,7 @@
 #include <cmocka.h>
 #include <string.h>
 
-/* More classes and rows than are worked on at once. */
+/* More classes and rows than one block has. */
 enum { ROWS = 150, DEPTH = 3, CLASSES = 70001 };
 
 typedef struct scene {
@@ -37,15 +37,15 @@ static int make_scene(void **state)
     return 0;
 }
 
-/* What one way of working it out gives. */
+/* The results of one way to compute the loss. */
 typedef struct found {
     double loss;
     float x[ROWS * DEPTH], bias[CLASSES], w[DEPTH * CLASSES]; /* gradients */
-    double losses;                                            /* of the rows, added up */
-    int right;
+    double losses;                                            /* sum over the rows */
+    int predicted;
 } found;
 
-static void work_out(found *out, bool together, bool transposed, float smoothing)
+static void compute(found *out, bool together, bool transposed, float label_smoothing)
 {
     att_tape *tape;
     assert_int_equal(att_tape_new(&tape, NULL, NULL), ATT_OK);
@@ -59,20 +59,20 @@ static void work_out(found *out, bool together, bool transposed, float smoothing
     att_node *loss;
     if (together) {
         const att_linear_cross_entropy_inputs in = { x, w, bias, transposed };
-        loss = att_linear_cross_entropy(tape, &in, made.targets, smoothing, rows);
+        loss = att_linear_cross_entropy(tape, &in, made.targets, label_smoothing, rows);
     } else {
-        att_node *scores = att_linear(tape, x, w, bias, ATT_ACTIVATION_NONE, transposed);
-        loss = att_cross_entropy(tape, scores, made.targets, smoothing, plain);
+        att_node *logits = att_linear(tape, x, w, bias, ATT_ACTIVATION_NONE, transposed);
+        loss = att_cross_entropy(tape, logits, made.targets, label_smoothing, plain);
     }
     att_error err = { 0 };
     if (att_tape_backward(tape, loss, 0.25f, &err) != ATT_OK)
         fail_msg("%s", err.message);
     out->loss = (double)loss->value[0];
     out->losses = 0;
-    out->right = 0;
+    out->predicted = 0;
     for (int i = 0; i < ROWS; i++) {
         out->losses += (double)(together ? rows[i].loss : plain[i]);
-        out->right += together && rows[i].predicted;
+        out->predicted += together && rows[i].predicted;
     }
     memcpy(out->x, x->grad, sizeof out->x);
     memcpy(out->w, w->grad, sizeof out->w);
@@ -92,12 +92,12 @@ static void it_is_a_linear_layer_and_cross_entropy(void **state)
     (void)state;
     static found apart, together;
     for (int way = 0; way < 4; way++) {
-        float smoothing = way / 2 ? 0.1f : 0;
-        work_out(&apart, false, way % 2, smoothing);
-        work_out(&together, true, way % 2, smoothing);
+        float label_smoothing = way / 2 ? 0.1f : 0;
+        compute(&apart, false, way % 2, label_smoothing);
+        compute(&together, true, way % 2, label_smoothing);
         assert_true(fabs(apart.loss - together.loss) <= 4e-7 * apart.loss);
-        assert_true(apart.losses == together.losses); /* the very bits, smoothed or not */
-        /* Sums of at most CLASSES or ROWS terms, none above 1: roundings in the last place. */
+        assert_true(apart.losses == together.losses); /* the same bits, smoothed or not */
+        /* Sums of at most CLASSES or ROWS terms, none above 1: rounding errors. */
         assert_near(apart.x, together.x, ROWS * DEPTH, 1e-5);
         assert_near(apart.w, together.w, DEPTH * CLASSES, 1e-6);
         assert_near(apart.bias, together.bias, CLASSES, 1e-6);
@@ -109,9 +109,9 @@ static void it_has_the_same_bits_at_any_number_of_threads(void **state)
     (void)state;
     static found one, three;
     att_threads_set(1);
-    work_out(&one, true, true, 0.1f);
+    compute(&one, true, true, 0.1f);
     att_threads_set(3);
-    work_out(&three, true, true, 0.1f);
+    compute(&three, true, true, 0.1f);
     att_threads_set(0);
     assert_true(one.loss == three.loss);
     assert_memory_equal(one.x, three.x, sizeof one.x);
@@ -119,10 +119,10 @@ static void it_has_the_same_bits_at_any_number_of_threads(void **state)
     assert_memory_equal(one.bias, three.bias, sizeof one.bias);
 }
 
-static void a_row_is_foreseen_where_no_score_is_larger_nor_as_large_and_before(void **state)
+static void a_row_is_predicted_where_no_logit_is_larger_nor_as_large_and_before(void **state)
 {
     (void)state;
-    static const float scores[] = { 1, 3, 3, 2 };
+    static const float logits[] = { 1, 3, 3, 2 };
     att_tape *tape;
     assert_int_equal(att_tape_new(&tape, NULL, NULL), ATT_OK);
     for (int32_t target = 0; target < 4; target++) {
@@ -130,7 +130,7 @@ static void a_row_is_foreseen_where_no_score_is_larger_nor_as_large_and_before(v
         att_tape_begin(tape, false, 0, 0);
         const att_linear_cross_entropy_inputs in = {
             .x = att_tape_input(tape, 2, (int64_t[]){ 1, 1 }, (float[]){ 1 }),
-            .w = att_tape_input(tape, 2, (int64_t[]){ 1, 4 }, scores),
+            .w = att_tape_input(tape, 2, (int64_t[]){ 1, 4 }, logits),
         };
         assert_non_null(att_linear_cross_entropy(tape, &in, &target, 0, &row));
         assert_int_equal(row.predicted, target == 1);
@@ -138,7 +138,7 @@ static void a_row_is_foreseen_where_no_score_is_larger_nor_as_large_and_before(v
     att_tape_free(tape);
 }
 
-static void a_target_that_there_is_not_is_refused(void **state)
+static void a_target_outside_the_classes_is_refused(void **state)
 {
     (void)state;
     for (int32_t target = -1; target <= 4; target += 5) {
@@ -151,7 +151,7 @@ static void a_target_that_there_is_not_is_refused(void **state)
         };
         assert_null(att_linear_cross_entropy(tape, &in, &target, 0, NULL));
         assert_int_equal(att_tape_status(tape, &err), ATT_BAD_INPUT);
-        assert_non_null(strstr(err.message, "but there are 4 classes"));
+        assert_non_null(strstr(err.message, "expected targets from 0 to 3"));
         att_tape_free(tape);
     }
 }
@@ -161,8 +161,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(it_is_a_linear_layer_and_cross_entropy),
         cmocka_unit_test(it_has_the_same_bits_at_any_number_of_threads),
-        cmocka_unit_test(a_row_is_foreseen_where_no_score_is_larger_nor_as_large_and_before),
-        cmocka_unit_test(a_target_that_there_is_not_is_refused),
+        cmocka_unit_test(a_row_is_predicted_where_no_logit_is_larger_nor_as_large_and_before),
+        cmocka_unit_test(a_target_outside_the_classes_is_refused),
     };
     return cmocka_run_group_tests(tests, make_scene, NULL);
 }

@@ -1,4 +1,4 @@
-/* Parameters: the table, starting values, packed forms. */
+/* Parameters: the table, initial values, packed forms. */
 #include "tape/params.h"
 
 #include "base/alloc.h"
@@ -13,18 +13,18 @@
 #include <stdio.h>
 #include <string.h>
 
-static int add(att_params *params, const char *name, int rank, int64_t a, int64_t b, att_init start,
-               float spread)
+static int add(att_params *params, const char *name, int rank, int64_t a, int64_t b, att_init init,
+               float init_scale)
 {
     int index = -1;
     att_param row = {
-        .name = name, .rank = rank, .shape = { a, b }, .init = start, .init_scale = spread
+        .name = name, .rank = rank, .shape = { a, b }, .init = init, .init_scale = init_scale
     };
     assert_int_equal(att_params_add(params, &row, &index, NULL), ATT_OK);
     return index;
 }
 
-static void parameters_start_as_they_say(void **state)
+static void initial_values_have_the_declared_distribution(void **state)
 {
     (void)state;
     att_params p = { 0 };
@@ -42,14 +42,14 @@ static void parameters_start_as_they_say(void **state)
         assert_true(v[p.items[one].offset + i] == 1);
     for (size_t i = 0; i < 8; i++)
         assert_true(v[p.items[forget].offset + i] == (i == 2 || i == 3));
-    float most = 0, limit = sqrtf(6.0f / 50);
+    float max = 0, limit = sqrtf(6.0f / 50);
     for (size_t i = 0; i < 2000; i++)
-        most = fmaxf(most, fabsf(v[p.items[uniform].offset + i]));
-    assert_true(most <= 0.25f && most > 0.24f);
-    most = 0;
+        max = fmaxf(max, fabsf(v[p.items[uniform].offset + i]));
+    assert_true(max <= 0.25f && max > 0.24f);
+    max = 0;
     for (size_t i = 0; i < 600; i++)
-        most = fmaxf(most, fabsf(v[p.items[glorot].offset + i]));
-    assert_true(most <= limit && most > 0.95f * limit);
+        max = fmaxf(max, fabsf(v[p.items[glorot].offset + i]));
+    assert_true(max <= limit && max > 0.95f * limit);
     double squares = 0;
     for (size_t i = 0; i < 2000; i++)
         squares += pow((double)v[p.items[normal].offset + i], 2) / 2000;
@@ -57,7 +57,7 @@ static void parameters_start_as_they_say(void **state)
     att_params_free(&p);
 }
 
-static void a_start_depends_on_seed_and_name_alone(void **state)
+static void initial_values_depend_on_seed_and_name_alone(void **state)
 {
     (void)state;
     att_params a = { 0 }, b = { 0 }, c = { 0 };
@@ -99,24 +99,88 @@ static void a_name_is_used_once_and_found(void **state)
     att_params_free(&p);
 }
 
-static void a_packed_matrix_follows_its_values(void **state)
+enum { ROWS = 5, COLUMNS = 19 };
+
+/* The panels of a 5 x 19 matrix and of its transpose. */
+typedef struct panels {
+    float plain[32 * ROWS], transposed[16 * COLUMNS];
+} panels;
+
+static panels pack(const float *values)
+{
+    panels out;
+    att_matmul_pack(out.plain, values, COLUMNS, false, ROWS, COLUMNS);
+    att_matmul_pack(out.transposed, values, COLUMNS, true, COLUMNS, ROWS);
+    return out;
+}
+
+static void a_matrix_packed_on_demand_follows_its_values(void **state)
 {
     (void)state;
     att_params p = { 0 };
-    int w = add(&p, "w", 2, 5, 19, ATT_INIT_UNIFORM, 1);
+    int w = add(&p, "w", 2, ROWS, COLUMNS, ATT_INIT_UNIFORM, 1);
     assert_int_equal(att_params_init(&p, 3, NULL), ATT_OK);
-    float want[32 * 5], turned[16 * 19];
-    att_matmul_pack(want, p.value, 19, false, 5, 19);
-    att_matmul_pack(turned, p.value, 19, true, 19, 5);
-    const float *panels = att_param_packed(&p, w, false);
-    assert_memory_equal(panels, want, sizeof want);
-    assert_memory_equal(att_param_packed(&p, w, true), turned, sizeof turned);
+    panels want = pack(p.value);
+    const float *packed = att_param_pack(&p, w, false);
+    assert_memory_equal(packed, want.plain, sizeof want.plain);
+    assert_memory_equal(att_param_pack(&p, w, true), want.transposed, sizeof want.transposed);
     p.value[3] = 42;
-    assert_memory_equal(att_param_packed(&p, w, false), want, sizeof want);
+    assert_memory_equal(att_param_pack(&p, w, false), want.plain, sizeof want.plain);
     att_params_mark_changed(&p);
-    assert_ptr_equal(att_param_packed(&p, w, false), panels);
-    assert_memory_not_equal(panels, want, sizeof want);
-    assert_true(panels[3] == 42);
+    assert_ptr_equal(att_param_pack(&p, w, false), packed);
+    assert_memory_not_equal(packed, want.plain, sizeof want.plain);
+    assert_true(packed[3] == 42);
+    att_params_free(&p);
+}
+
+static void declared_forms_are_packed_at_once_and_others_not(void **state)
+{
+    (void)state;
+    att_params p = { 0 };
+    static const unsigned packing[] = { 0, ATT_PACK_PLAIN, ATT_PACK_TRANSPOSED,
+                                        ATT_PACK_PLAIN | ATT_PACK_TRANSPOSED };
+    for (int i = 0; i < 4; i++) {
+        char name[] = { 'w', (char)('0' + i), 0 };
+        att_param_add_packing(&p, add(&p, name, 2, ROWS, COLUMNS, ATT_INIT_UNIFORM, 1), packing[i]);
+    }
+    assert_int_equal(att_params_init(&p, 3, NULL), ATT_OK);
+    for (int i = 0; i < 4; i++)
+        assert_null(att_param_packed(&p, i, false));
+    assert_int_equal(att_params_pack(&p, NULL), ATT_OK);
+    for (int i = 0; i < 4; i++) {
+        panels want = pack(p.value + p.items[i].offset);
+        const float *plain = att_param_packed(&p, i, false);
+        const float *transposed = att_param_packed(&p, i, true);
+        assert_int_equal(plain != NULL, (packing[i] & ATT_PACK_PLAIN) != 0);
+        assert_int_equal(transposed != NULL, (packing[i] & ATT_PACK_TRANSPOSED) != 0);
+        if (plain)
+            assert_memory_equal(plain, want.plain, sizeof want.plain);
+        if (transposed)
+            assert_memory_equal(transposed, want.transposed, sizeof want.transposed);
+    }
+    att_params_free(&p);
+}
+
+static void a_change_makes_packed_forms_out_of_date_until_they_are_packed_again(void **state)
+{
+    (void)state;
+    att_params p = { 0 };
+    for (int i = 0; i < 2; i++)
+        att_param_add_packing(&p, add(&p, i ? "b" : "a", 2, ROWS, COLUMNS, ATT_INIT_UNIFORM, 1),
+                              ATT_PACK_PLAIN);
+    assert_int_equal(att_params_init(&p, 3, NULL), ATT_OK);
+    assert_int_equal(att_params_pack(&p, NULL), ATT_OK);
+    const float *a = att_param_packed(&p, 0, false), *b = att_param_packed(&p, 1, false);
+    p.value[p.items[1].offset] = 7;
+    att_param_mark_changed(&p, 1); /* of one parameter: the other stays */
+    assert_ptr_equal(att_param_packed(&p, 0, false), a);
+    assert_null(att_param_packed(&p, 1, false));
+    assert_int_equal(att_params_pack(&p, NULL), ATT_OK);
+    assert_ptr_equal(att_param_packed(&p, 1, false), b); /* packed in place */
+    assert_true(b[0] == 7);
+    att_params_mark_changed(&p); /* of all */
+    assert_null(att_param_packed(&p, 0, false));
+    assert_null(att_param_packed(&p, 1, false));
     att_params_free(&p);
 }
 
@@ -127,11 +191,14 @@ static void nothing_is_lost_when_memory_is_out(void **state)
     for (size_t n = 1; n < 12; n++) {
         att_params p = { 0 };
         int index;
-        att_param row = { .name = "w", .rank = 2, .shape = { 3, 4 } };
+        att_param row = {
+            .name = "w", .rank = 2, .shape = { 3, 4 }, .packing = ATT_PACK_TRANSPOSED
+        };
         att_alloc_fail_at(n);
         bool done = att_params_add(&p, &row, &index, NULL) == ATT_OK &&
                     att_params_init(&p, 1, NULL) == ATT_OK &&
-                    att_params_alloc_grad(&p, NULL) == ATT_OK && att_param_packed(&p, 0, true);
+                    att_params_alloc_grad(&p, NULL) == ATT_OK &&
+                    att_params_pack(&p, NULL) == ATT_OK;
         att_alloc_fail_at(0);
         assert_true(done == (n > 6));
         att_params_free(&p);
@@ -142,10 +209,12 @@ static void nothing_is_lost_when_memory_is_out(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(parameters_start_as_they_say),
-        cmocka_unit_test(a_start_depends_on_seed_and_name_alone),
+        cmocka_unit_test(initial_values_have_the_declared_distribution),
+        cmocka_unit_test(initial_values_depend_on_seed_and_name_alone),
         cmocka_unit_test(a_name_is_used_once_and_found),
-        cmocka_unit_test(a_packed_matrix_follows_its_values),
+        cmocka_unit_test(a_matrix_packed_on_demand_follows_its_values),
+        cmocka_unit_test(declared_forms_are_packed_at_once_and_others_not),
+        cmocka_unit_test(a_change_makes_packed_forms_out_of_date_until_they_are_packed_again),
         cmocka_unit_test(nothing_is_lost_when_memory_is_out),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,5 +1,5 @@
-/* The recurrent operation: the same bits step by step, alone or in a batch, backwards, and where
- * its inputs come from a small table. That it is right at all is for test_gradcheck. */
+/* The RNN operation: the same bits step by step, alone or in a batch, in reverse, and where its
+ * inputs come from a small table. Values and gradients are checked in test_gradcheck.c. */
 #include "tape/ops.h"
 
 #include "base/random.h"
@@ -28,7 +28,7 @@ static att_node *random_node(att_tape *tape, uint64_t stream, int rank, const in
     return node;
 }
 
-/* A layer of some units with all its inputs. */
+/* A layer with all its optional inputs. */
 static att_rnn_inputs layer_of(att_tape *tape, att_rnn_cell cell, int64_t units)
 {
     int64_t wide = att_rnn_cell_gates(cell) * units, state = att_rnn_cell_states(cell) * units;
@@ -87,7 +87,7 @@ static void steps_taken_one_by_one_give_the_bits_of_the_whole(void **state)
     att_tape_free(tape);
 }
 
-/* Row b of a batch, cut to its length, as a batch of its own. */
+/* Row b of a batch, cut to its length, as a batch of one. */
 static att_rnn_inputs alone(att_tape *tape, const att_rnn_inputs *layer, int64_t b)
 {
     att_rnn_inputs one = *layer;
@@ -105,14 +105,15 @@ static void a_sequence_is_the_same_alone_as_in_a_batch(void **state)
     att_tape *tape = new_tape();
     static const float zeros[T * N];
     FOR_EACH_CELL(c)
-    for (int backwards = 0; backwards < 2; backwards++) {
+    for (int reverse = 0; reverse < 2; reverse++) {
         att_rnn_inputs layer = new_layer(tape, cells[c]);
-        att_rnn_options how = { cells[c], backwards, lengths };
-        att_node *all = att_rnn(tape, &layer, &how), *end = att_rnn_final_state(tape, all);
-        how.lengths = NULL;
+        att_rnn_options options = { cells[c], reverse, lengths };
+        att_node *all = att_rnn(tape, &layer, &options), *end = att_rnn_final_state(tape, all);
+        options.lengths = NULL;
         for (int64_t b = 0; b < B; b++) {
             att_rnn_inputs one = alone(tape, &layer, b);
-            att_node *own = att_rnn(tape, &one, &how), *own_end = att_rnn_final_state(tape, own);
+            att_node *own = att_rnn(tape, &one, &options),
+                     *own_end = att_rnn_final_state(tape, own);
             const float *in_all = all->value + b * T * N;
             same_bits(own->value, in_all, own->count);
             same_bits(in_all + lengths[b] * N, zeros, (T - lengths[b]) * N);
@@ -122,20 +123,20 @@ static void a_sequence_is_the_same_alone_as_in_a_batch(void **state)
     att_tape_free(tape);
 }
 
-static void backwards_is_forwards_over_the_reversed_sequence(void **state)
+static void reverse_is_forward_over_the_reversed_sequence(void **state)
 {
     (void)state;
     att_tape *tape = new_tape();
     FOR_EACH_CELL(c)
     {
-        att_rnn_inputs layer = new_layer(tape, cells[c]), turned = layer;
-        turned.x = att_tape_variable(tape, 3, layer.x->shape, NULL);
+        att_rnn_inputs layer = new_layer(tape, cells[c]), reversed = layer;
+        reversed.x = att_tape_variable(tape, 3, layer.x->shape, NULL);
         for (int64_t b = 0; b < B; b++)
             for (int64_t t = 0; t < lengths[b]; t++)
-                memcpy(turned.x->value + (b * T + lengths[b] - 1 - t) * D,
+                memcpy(reversed.x->value + (b * T + lengths[b] - 1 - t) * D,
                        layer.x->value + (b * T + t) * D, D * sizeof(float));
         att_node *back = att_rnn(tape, &layer, &(att_rnn_options){ cells[c], true, lengths });
-        att_node *forth = att_rnn(tape, &turned, &(att_rnn_options){ cells[c], false, lengths });
+        att_node *forth = att_rnn(tape, &reversed, &(att_rnn_options){ cells[c], false, lengths });
         for (int64_t b = 0; b < B; b++)
             for (int64_t t = 0; t < lengths[b]; t++)
                 same_bits(back->value + (b * T + t) * N,
@@ -144,7 +145,7 @@ static void backwards_is_forwards_over_the_reversed_sequence(void **state)
     att_tape_free(tape);
 }
 
-static void what_lies_beyond_a_sequence_is_never_read(void **state)
+static void padding_is_never_read(void **state)
 {
     (void)state;
     att_tape *tape = new_tape();
@@ -172,33 +173,34 @@ static void what_lies_beyond_a_sequence_is_never_read(void **state)
     att_tape_free(tape);
 }
 
-/* A layer over embedded tokens; through a scale by 1 it cannot know that they are. */
+/* A layer over embedded tokens. A scale by 1 between them hides the embedding, so that the input
+ * table is not used. */
 typedef struct token_layer {
     att_rnn_cell cell;
     int64_t units;
-    bool bias;   /* whether it has those that a layer need not have */
-    bool hidden; /* that its inputs are tokens */
+    bool bias;   /* whether it has biases */
+    bool hidden; /* whether the embedding is hidden */
 } token_layer;
 
-/* What came of it: the table, and the layer's parameters with their gradients. */
+/* The result: output, embedding table and parameters with their gradients. */
 typedef struct token_result {
     att_node *table, *w, *bias, *out;
 } token_result;
 
-static token_result over_tokens(att_tape *tape, const token_layer *how)
+static token_result over_tokens(att_tape *tape, const token_layer *options)
 {
     static const int32_t ids[B * T] = { 3, 1, 4, 1, 5, 0, 2, 6, 5, 3, -1, 8, 0, 7, 0, 3, 2, 3,
                                         8, 4, 6, 2, 6, 4, 3, 3, 8, 3, 2,  0, 0, 2, 8, 8, 4 };
-    att_rnn_inputs layer = layer_of(tape, how->cell, how->units);
-    if (!how->bias)
+    att_rnn_inputs layer = layer_of(tape, options->cell, options->units);
+    if (!options->bias)
         layer.bias = layer.bias_u = NULL;
     token_result result = { .table = random_node(tape, 9, 2, (const int64_t[]){ V, D }),
                             .w = layer.w,
                             .bias = layer.bias };
     layer.x = att_embedding_lookup(tape, result.table, B, T, ids);
-    if (how->hidden)
-        layer.x = att_color_scale(tape, layer.x, 1);
-    result.out = att_rnn(tape, &layer, &(att_rnn_options){ how->cell, false, lengths });
+    if (options->hidden)
+        layer.x = att_scale(tape, layer.x, 1);
+    result.out = att_rnn(tape, &layer, &(att_rnn_options){ options->cell, false, lengths });
     float *grad = att_node_grad(tape, result.out);
     for (int64_t i = 0; i < result.out->count; i++)
         grad[i] = 2 * att_random_float(2, 1, (uint64_t)i) - 1;
@@ -216,25 +218,25 @@ static void near(const att_node *a, const att_node *b, int64_t units)
     }
 }
 
-static void check_table(token_layer how)
+static void check_table(token_layer options)
 {
     att_tape *plain = new_tape(), *quick = new_tape();
-    how.hidden = true;
-    token_result a = over_tokens(plain, &how);
-    how.hidden = false;
-    token_result b = over_tokens(quick, &how);
+    options.hidden = true;
+    token_result a = over_tokens(plain, &options);
+    options.hidden = false;
+    token_result b = over_tokens(quick, &options);
     same_bits(a.out->value, b.out->value, a.out->count);
-    near(a.table, b.table, how.units);
-    near(a.w, b.w, how.units);
-    if (how.bias)
-        near(a.bias, b.bias, how.units);
-    assert_true(b.out->in[0]->grad == NULL); /* the embedding was passed over indeed */
+    near(a.table, b.table, options.units);
+    near(a.w, b.w, options.units);
+    if (options.bias)
+        near(a.bias, b.bias, options.units);
+    assert_true(b.out->in[0]->grad == NULL); /* the embedding was bypassed */
     assert_true(a.out->in[0]->grad != NULL);
     att_tape_free(plain);
     att_tape_free(quick);
 }
 
-/* Also with more units than one block of a product's depth has. */
+/* Also with more units than one depth block of the product. */
 static void a_small_table_gives_the_same_bits_and_gradients(void **state)
 {
     (void)state;
@@ -250,8 +252,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(steps_taken_one_by_one_give_the_bits_of_the_whole),
         cmocka_unit_test(a_sequence_is_the_same_alone_as_in_a_batch),
-        cmocka_unit_test(backwards_is_forwards_over_the_reversed_sequence),
-        cmocka_unit_test(what_lies_beyond_a_sequence_is_never_read),
+        cmocka_unit_test(reverse_is_forward_over_the_reversed_sequence),
+        cmocka_unit_test(padding_is_never_read),
         cmocka_unit_test(a_small_table_gives_the_same_bits_and_gradients),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,5 +1,5 @@
-/* Sequences as one row each. Values and gradients are checked against the formula with all other
- * operations (test_gradcheck.c); here is what a formula does not say. */
+/* Sequence pooling. Values and gradients are checked against the reference formula in
+ * test_gradcheck.c; these tests are about layouts, threads, ties, NaN and bad input. */
 #include "base/random.h"
 #include "tape/ops.h"
 
@@ -11,7 +11,7 @@
 #include <string.h>
 #include <cmocka.h>
 
-enum { B = 64, T = 40, N = 70, KINDS = ATT_POOL_MODE_LAST + 1 };
+enum { B = 64, T = 40, N = 70, MODES = ATT_POOL_MODE_LAST + 1 };
 
 typedef struct scene {
     att_tape *tape;
@@ -47,15 +47,15 @@ static int end_scene(void **state)
     return 0;
 }
 
-static void sequences_end_to_end_have_the_bits_of_rows_with_padding(void **state)
+static void packed_sequences_have_the_bits_of_padded_ones(void **state)
 {
     scene *s = *state;
-    for (int kind = 0; kind < KINDS; kind++) {
+    for (int mode = 0; mode < MODES; mode++) {
         att_tape_begin(s->tape, false, 0, 0);
         att_node *padded = att_tape_input_view(s->tape, 3, (int64_t[]){ B, T, N }, s->padded);
         att_node *packed = att_tape_input_view(s->tape, 3, (int64_t[]){ 1, s->rows, N }, s->packed);
-        att_node *one = att_sequence_pool(s->tape, padded, kind, B, s->padded_first, s->lengths);
-        att_node *other = att_sequence_pool(s->tape, packed, kind, B, s->packed_first, s->lengths);
+        att_node *one = att_sequence_pool(s->tape, padded, mode, B, s->padded_first, s->lengths);
+        att_node *other = att_sequence_pool(s->tape, packed, mode, B, s->packed_first, s->lengths);
         assert_non_null(other);
         assert_memory_equal(one->value, other->value, B * N * sizeof(float));
     }
@@ -65,12 +65,12 @@ static void threads_change_no_bit_forward_or_backward(void **state)
 {
     scene *s = *state;
     static float value[B * N], grad[B * T * N];
-    for (int kind = 0; kind < KINDS; kind++)
+    for (int mode = 0; mode < MODES; mode++)
         for (int threads = 1; threads <= 3; threads += 2) {
             att_threads_set(threads);
             att_tape_begin(s->tape, true, 0, 0);
             att_node *x = att_tape_variable(s->tape, 3, (int64_t[]){ B, T, N }, s->padded);
-            att_node *y = att_sequence_pool(s->tape, x, kind, B, s->padded_first, s->lengths);
+            att_node *y = att_sequence_pool(s->tape, x, mode, B, s->padded_first, s->lengths);
             att_node *loss = att_sum(s->tape, att_multiply(s->tape, y, y));
             assert_int_equal(att_tape_backward(s->tape, loss, 1, NULL), ATT_OK);
             if (threads == 1) {
@@ -82,7 +82,7 @@ static void threads_change_no_bit_forward_or_backward(void **state)
         }
 }
 
-static void the_maximum_of_equals_learns_in_the_first_alone(void **state)
+static void the_first_of_equal_maxima_receives_the_gradient(void **state)
 {
     scene *s = *state;
     const float values[] = { 1, 2, 2, 2 };
@@ -95,22 +95,22 @@ static void the_maximum_of_equals_learns_in_the_first_alone(void **state)
     assert_memory_equal(x->grad, wanted, sizeof wanted);
 }
 
-static void a_value_that_is_no_number_shows_but_for_padding(void **state)
+static void a_nan_shows_but_for_padding(void **state)
 {
     scene *s = *state;
     const float values[] = { 1, NAN, 3, NAN };
-    for (int kind = 0; kind < KINDS; kind++) {
+    for (int mode = 0; mode < MODES; mode++) {
         att_tape_begin(s->tape, false, 0, 0);
         att_node *x = att_tape_input_view(s->tape, 2, (int64_t[]){ 4, 1 }, values);
         att_node *y =
-            att_sequence_pool(s->tape, x, kind, 3, (int64_t[]){ 0, 0, 2 }, (int64_t[]){ 1, 3, 1 });
+            att_sequence_pool(s->tape, x, mode, 3, (int64_t[]){ 0, 0, 2 }, (int64_t[]){ 1, 3, 1 });
         assert_non_null(y);
         assert_true(y->value[0] == 1 && y->value[2] == 3);
-        assert_true(isnan(y->value[1]) || kind == ATT_POOL_MODE_LAST);
+        assert_true(isnan(y->value[1]) || mode == ATT_POOL_MODE_LAST);
     }
 }
 
-static void rows_that_are_not_there_are_refused(void **state)
+static void sequences_outside_the_rows_are_refused(void **state)
 {
     scene *s = *state;
     const struct {
@@ -123,18 +123,18 @@ static void rows_that_are_not_there_are_refused(void **state)
         assert_null(att_sequence_pool(s->tape, x, ATT_POOL_MODE_MEAN, 1, &wrong[i].first,
                                       &wrong[i].length));
         assert_int_equal(att_tape_status(s->tape, &err), ATT_BAD_INPUT);
-        assert_non_null(strstr(err.message, "but there are 4"));
+        assert_non_null(strstr(err.message, "within the 4 rows of x"));
     }
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(sequences_end_to_end_have_the_bits_of_rows_with_padding),
+        cmocka_unit_test(packed_sequences_have_the_bits_of_padded_ones),
         cmocka_unit_test(threads_change_no_bit_forward_or_backward),
-        cmocka_unit_test(the_maximum_of_equals_learns_in_the_first_alone),
-        cmocka_unit_test(a_value_that_is_no_number_shows_but_for_padding),
-        cmocka_unit_test(rows_that_are_not_there_are_refused),
+        cmocka_unit_test(the_first_of_equal_maxima_receives_the_gradient),
+        cmocka_unit_test(a_nan_shows_but_for_padding),
+        cmocka_unit_test(sequences_outside_the_rows_are_refused),
     };
-    return cmocka_run_group_tests_name("summary", tests, make_scene, end_scene);
+    return cmocka_run_group_tests_name("sequence_pool", tests, make_scene, end_scene);
 }

@@ -1,4 +1,4 @@
-/* The tape: gradients through a graph, failures that stick, memory used again. */
+/* The tape: gradients through a graph, sticky errors, reused memory. */
 #include "tape/ops.h"
 
 #include "base/alloc.h"
@@ -11,11 +11,11 @@
 #include <cmocka.h>
 #include <string.h>
 
-static att_tape *new_tape(att_params *params, bool learn)
+static att_tape *new_tape(att_params *params, bool training)
 {
     att_tape *tape;
-    assert_int_equal(att_tape_new(&tape, params, NULL), ATT_OK);
-    att_tape_begin(tape, learn, 1, 1);
+    assert_int_equal(att_tape_new_training(&tape, params, NULL), ATT_OK);
+    att_tape_begin(tape, training, 1, 1);
     return tape;
 }
 
@@ -48,7 +48,7 @@ static void a_reshaped_node_shares_its_gradient(void **state)
     att_tape_free(tape);
 }
 
-static void without_learning_nothing_gets_a_gradient(void **state)
+static void without_training_nothing_gets_a_gradient(void **state)
 {
     (void)state;
     att_tape *tape = new_tape(NULL, false);
@@ -82,7 +82,54 @@ static void parameters_gather_gradients_over_several_backwards(void **state)
     att_params_free(&params);
 }
 
-static void the_first_failure_sticks_and_is_told(void **state)
+/* A product with a matrix parameter on an inference tape; whether the tape had to pack it. */
+static bool packs_itself(const att_params *params, bool transposed)
+{
+    att_tape *tape;
+    static const float ones[] = { 1, 1 };
+    assert_int_equal(att_tape_new(&tape, params, NULL), ATT_OK);
+    att_tape_begin(tape, true, 1, 1);
+    att_node *x = att_tape_variable(tape, 1, (const int64_t[]){ 2 }, ones);
+    att_node *y =
+        att_linear(tape, x, att_tape_param(tape, 0), NULL, ATT_ACTIVATION_NONE, transposed);
+    assert_int_equal(att_tape_status(tape, NULL), ATT_OK);
+    bool packed = att_tape_unpacked_uses(tape) > 0;
+    assert_true(y->value[0] == params->value[0] + params->value[transposed ? 1 : 2]);
+    assert_int_equal(att_tape_backward(tape, att_sum(tape, y), 1, NULL), ATT_OK);
+    assert_false(att_tape_param(tape, 0)->requires_grad);
+    att_tape_free(tape);
+    return packed;
+}
+
+static void an_inference_tape_only_reads_the_parameters(void **state)
+{
+    (void)state;
+    att_params params = { 0 };
+    int index;
+    att_param row = { .name = "w",
+                      .rank = 2,
+                      .shape = { 2, 2 },
+                      .init = ATT_INIT_UNIFORM,
+                      .init_scale = 1,
+                      .packing = ATT_PACK_TRANSPOSED };
+    assert_int_equal(att_params_add(&params, &row, &index, NULL), ATT_OK);
+    assert_int_equal(att_params_init(&params, 1, NULL), ATT_OK);
+    assert_int_equal(att_params_alloc_grad(&params, NULL), ATT_OK);
+    assert_int_equal(att_params_pack(&params, NULL), ATT_OK);
+    const float *packed = att_param_packed(&params, 0, true);
+    assert_false(packs_itself(&params, true));
+    assert_true(packs_itself(&params, false));
+    assert_null(att_param_packed(&params, 0, false)); /* it kept its own to itself */
+    assert_ptr_equal(att_param_packed(&params, 0, true), packed);
+    for (int i = 0; i < 4; i++)
+        assert_true(params.grad[i] == 0);
+    params.value[0] = 5;
+    att_params_mark_changed(&params);
+    assert_true(packs_itself(&params, true)); /* never the weights of before */
+    att_params_free(&params);
+}
+
+static void the_first_failure_sticks_and_is_reported(void **state)
 {
     (void)state;
     att_tape *tape = new_tape(NULL, true);
@@ -157,14 +204,14 @@ static void a_second_round_allocates_nothing(void **state)
     att_tape *tape = new_tape(NULL, true);
     for (int round = 0; round < 4; round++) {
         if (round == 2)
-            att_alloc_fail_at(1); /* from here on, none is had */
+            att_alloc_fail_at(1); /* from here on, allocation fails */
         att_tape_begin(tape, true, 1, 1);
         att_node *loss = some_graph(tape);
         assert_non_null(loss);
         assert_int_equal(att_tape_backward(tape, loss, 1, NULL), ATT_OK);
     }
     att_alloc_fail_at(0);
-    /* Nine values and the gradient of x stay; the gradients in between take turns. */
+    /* Nine values and the gradient of x stay; the gradients between share memory. */
     assert_true(att_tape_peak_bytes(tape) >= 12 * 60 * 50 * sizeof(float));
     assert_true(att_tape_peak_bytes(tape) < 17 * 60 * 50 * sizeof(float));
     att_tape_free(tape);
@@ -193,7 +240,7 @@ static void running_out_of_memory_is_a_failure_like_others(void **state)
     }
 }
 
-static void dropout_is_drawn_by_seed_step_place_row_and_column(void **state)
+static void dropout_is_drawn_by_seed_step_id_row_and_column(void **state)
 {
     (void)state;
     att_tape *tape = new_tape(NULL, true);
@@ -201,16 +248,16 @@ static void dropout_is_drawn_by_seed_step_place_row_and_column(void **state)
     for (int i = 0; i < 64; i++)
         ones[i] = 1;
     const struct {
-        uint64_t seed, step, place;
+        uint64_t seed, step, id;
         bool same;
     } cases[] = { { 1, 1, 1, true },  { 1, 1, 1, true },  { 2, 1, 1, false },
                   { 1, 2, 1, false }, { 1, 1, 2, false }, { 1, 1, 1, true } };
     for (size_t c = 0; c < sizeof cases / sizeof *cases; c++) {
         att_tape_begin(tape, true, cases[c].seed, cases[c].step);
-        /* With fewer rows, the rows there are keep their draws. */
+        /* With fewer rows, the remaining rows keep their draws. */
         int64_t shape[] = { c == 5 ? 3 : 4, 16 };
         att_node *x = att_tape_input(tape, 2, shape, ones);
-        const float *y = att_dropout(tape, x, 0.5f, cases[c].place)->value;
+        const float *y = att_dropout(tape, x, 0.5f, cases[c].id)->value;
         if (c == 0)
             memcpy(first, y, sizeof first);
         assert_true((memcmp(first, y, 48 * sizeof(float)) == 0) == cases[c].same);
@@ -225,13 +272,14 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(gradients_of_several_uses_are_added),
         cmocka_unit_test(a_reshaped_node_shares_its_gradient),
-        cmocka_unit_test(without_learning_nothing_gets_a_gradient),
+        cmocka_unit_test(without_training_nothing_gets_a_gradient),
         cmocka_unit_test(parameters_gather_gradients_over_several_backwards),
-        cmocka_unit_test(the_first_failure_sticks_and_is_told),
+        cmocka_unit_test(an_inference_tape_only_reads_the_parameters),
+        cmocka_unit_test(the_first_failure_sticks_and_is_reported),
         cmocka_unit_test(misfits_are_refused_by_every_kind_of_operation),
         cmocka_unit_test(a_second_round_allocates_nothing),
         cmocka_unit_test(running_out_of_memory_is_a_failure_like_others),
-        cmocka_unit_test(dropout_is_drawn_by_seed_step_place_row_and_column),
+        cmocka_unit_test(dropout_is_drawn_by_seed_step_id_row_and_column),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

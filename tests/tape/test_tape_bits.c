@@ -1,5 +1,5 @@
-/* A small whole model, forward and backward: the same bits at any number of threads and on every
- * instruction set; and a failure of any allocation is told, with nothing lost. */
+/* A small model, forward and backward: the same bits at any number of threads and on every
+ * instruction set; and the failure of any allocation is reported without a leak. */
 #include "tape/ops.h"
 
 #include "base/alloc.h"
@@ -13,7 +13,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 
-/* Large enough that work is shared: B T (D + N) 4 N is some millions of multiply-adds. */
+/* Large enough for several threads: B T (D + N) 4 N is some millions of multiply-adds. */
 enum { B = 40, S = 9, T = 8, V = 200, D = 33, N = 48 };
 
 enum {
@@ -133,10 +133,10 @@ static att_node *model(att_tape *tape, const int32_t *source, const int32_t *tar
     att_node *query =
         att_linear(tape, states, att_tape_param(tape, SCORE), NULL, ATT_ACTIVATION_NONE, false);
     const att_attention_op_inputs attend = { .query = query, .key = memory, .value = memory };
-    const att_attention_options how = { .score = ATT_SCORE_SCALED,
-                                        .key_lengths = lengths,
-                                        .dropout = 0.1 };
-    att_node *const both[] = { att_attention_op(tape, &attend, 1, 1, &how), states };
+    const att_attention_options options = { .score = ATT_SCORE_SCALED,
+                                            .key_lengths = lengths,
+                                            .dropout = 0.1 };
+    att_node *const both[] = { att_attention_op(tape, &attend, 1, 1, &options), states };
     att_node *joined = att_linear(tape, att_concat(tape, both, 2), att_tape_param(tape, W_JOIN),
                                   NULL, ATT_ACTIVATION_GELU, false);
     att_node *normed =
@@ -181,7 +181,7 @@ static att_status build(att_params *params)
     return status == ATT_OK ? att_params_alloc_grad(params, NULL) : status;
 }
 
-/* Every parameter has some gradient: else what is hashed would say little. */
+/* Every parameter has a non-zero gradient, so that the hash covers all of them. */
 static void expect_gradients(const att_params *params)
 {
     for (int i = 0; i < params->count; i++) {
@@ -193,7 +193,7 @@ static void expect_gradients(const att_params *params)
     }
 }
 
-/* Forward and backward; the loss and every gradient as one number. */
+/* Forward and backward; a hash of the loss and every gradient. */
 static att_status run_model(uint64_t *out)
 {
     batch b = some_batch();
@@ -201,7 +201,7 @@ static att_status run_model(uint64_t *out)
     att_tape *tape = NULL;
     att_status status = build(&params);
     if (status == ATT_OK)
-        status = att_tape_new(&tape, &params, NULL);
+        status = att_tape_new_training(&tape, &params, NULL);
     if (status == ATT_OK) {
         att_tape_begin(tape, true, 7, 3);
         att_node *loss = model(tape, b.source, b.target, b.lengths);
@@ -256,7 +256,7 @@ static void any_allocation_of_a_model_may_fail(void **state)
         assert_true(status == ATT_OK || status == ATT_NO_MEMORY);
         assert_int_equal(att_alloc_live(), live);
     }
-    assert_true(n > PARAMS); /* as many as parameters are packed, at least */
+    assert_true(n > PARAMS); /* at least one for each packed parameter */
     assert_true(h == whole);
 }
 

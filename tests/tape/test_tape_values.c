@@ -1,4 +1,5 @@
-/* What operations give besides their results: weights, single losses, positions. */
+/* Results that the gradient check does not cover: attention weights, losses per row, positions, and
+ * batch invariance of linear layers. */
 #include "tape/ops.h"
 
 #include "base/random.h"
@@ -49,18 +50,18 @@ static double weight_of(const att_node *q, const att_node *k, int64_t b, int64_t
     return own / total;
 }
 
-static void weights_are_told_by_query_and_head(void **state)
+static void weights_are_reported_by_query_and_head(void **state)
 {
     (void)state;
     att_tape *tape = new_tape();
     att_node *q = random_node(tape, 1, (const int64_t[]){ B, T, H * K });
     att_node *k = random_node(tape, 2, (const int64_t[]){ B, S, H * K });
-    const att_attention_options how = { .score = ATT_SCORE_SCALED, .key_lengths = lengths };
+    const att_attention_options options = { .score = ATT_SCORE_SCALED, .key_lengths = lengths };
     att_node *out = att_attention_op(
-        tape, &(att_attention_op_inputs){ .query = q, .key = k, .value = k }, H, H, &how);
-    att_node *told = att_attention_op_weights(tape, out);
-    att_node *given =
-        att_attention_op(tape, &(att_attention_op_inputs){ .query = q, .key = k }, H, H, &how);
+        tape, &(att_attention_op_inputs){ .query = q, .key = k, .value = k }, H, H, &options);
+    att_node *weights = att_attention_op_weights(tape, out);
+    att_node *direct =
+        att_attention_op(tape, &(att_attention_op_inputs){ .query = q, .key = k }, H, H, &options);
     assert_int_equal(att_tape_status(tape, NULL), ATT_OK);
     for (int64_t b = 0; b < B; b++)
         for (int64_t h = 0; h < H; h++)
@@ -68,8 +69,8 @@ static void weights_are_told_by_query_and_head(void **state)
                 for (int64_t s = 0; s < S; s++) {
                     double want = weight_of(q, k, b, t, h, s);
                     double bound = 30 * FLT_EPSILON; /* K + S roundings and an exponential */
-                    float a = told->value[((b * H + h) * T + t) * S + s];
-                    float c = given->value[((b * T + t) * H + h) * S + s];
+                    float a = weights->value[((b * H + h) * T + t) * S + s];
+                    float c = direct->value[((b * T + t) * H + h) * S + s];
                     assert_true(fabs((double)a - want) <= bound);
                     assert_true(fabs((double)c - want) <= bound);
                     assert_true(s < lengths[b] || (a == 0 && c == 0));
@@ -77,7 +78,7 @@ static void weights_are_told_by_query_and_head(void **state)
     att_tape_free(tape);
 }
 
-static void single_losses_are_told_without_smoothing(void **state)
+static void row_losses_are_reported_without_smoothing(void **state)
 {
     (void)state;
     static const int32_t targets[4] = { 2, -1, 0, 4 };
@@ -101,7 +102,7 @@ static void single_losses_are_told_without_smoothing(void **state)
     att_tape_free(tape);
 }
 
-static void positions_are_sinusoids_and_go_on_where_told(void **state)
+static void positions_are_sinusoids_from_any_first_position(void **state)
 {
     (void)state;
     att_tape *tape = new_tape();
@@ -117,8 +118,8 @@ static void positions_are_sinusoids_and_go_on_where_told(void **state)
     att_tape_free(tape);
 }
 
-/* With learning, some activations keep what went in and are worked out apart. */
-static void a_linear_row_is_the_same_alone_and_without_learning(void **state)
+/* In training, some activations save their input and run after the product. */
+static void a_linear_row_is_the_same_alone_and_without_training(void **state)
 {
     (void)state;
     att_tape *tape = new_tape(), *plain = new_tape();
@@ -141,10 +142,10 @@ static void a_linear_row_is_the_same_alone_and_without_learning(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(weights_are_told_by_query_and_head),
-        cmocka_unit_test(single_losses_are_told_without_smoothing),
-        cmocka_unit_test(positions_are_sinusoids_and_go_on_where_told),
-        cmocka_unit_test(a_linear_row_is_the_same_alone_and_without_learning),
+        cmocka_unit_test(weights_are_reported_by_query_and_head),
+        cmocka_unit_test(row_losses_are_reported_without_smoothing),
+        cmocka_unit_test(positions_are_sinusoids_from_any_first_position),
+        cmocka_unit_test(a_linear_row_is_the_same_alone_and_without_training),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

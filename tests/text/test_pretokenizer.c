@@ -113,7 +113,7 @@ static void bytes_that_are_no_text_are_named(void **state)
     assert_int_equal(att_line_validate("a\xC3", 2, &err), ATT_BAD_INPUT);
     assert_string_equal(err.message, "byte 2 of the line, 0xC3, is not UTF-8");
     assert_int_equal(att_line_validate("a\0\xFF", 3, &err), ATT_BAD_INPUT);
-    assert_string_equal(err.message, "byte 2 of the line, 0x00, is no text");
+    assert_string_equal(err.message, "byte 2 of the line, 0x00, is not text");
     assert_int_equal(att_line_validate("ab\nc\nd\xFF\n", 8, &err), ATT_BAD_INPUT);
     assert_string_equal(err.message, "byte 2 of line 3, 0xFF, is not UTF-8");
     assert_int_equal(att_line_validate("\xED\xA0\x80", 3, NULL), ATT_BAD_INPUT); /* a surrogate */

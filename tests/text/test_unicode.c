@@ -187,7 +187,7 @@ static void bytes_that_are_not_utf8_are_refused(void **state)
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
         att_string out = { 0 };
         att_error err = { 0 };
-        assert_int_equal(att_unicode_compose(&out, bad[i], strlen(bad[i]), false, &err),
+        assert_int_equal(att_unicode_compose(&out, NULL, bad[i], strlen(bad[i]), false, &err),
                          ATT_BAD_INPUT);
         assert_string_equal(err.message, "byte 3 is not UTF-8");
         att_string_free(&out);
@@ -197,7 +197,7 @@ static void bytes_that_are_not_utf8_are_refused(void **state)
 static att_status compose(void *text)
 {
     att_string out = { 0 };
-    att_status status = att_unicode_compose(&out, text, strlen(text), true, NULL);
+    att_status status = att_unicode_compose(&out, NULL, text, strlen(text), true, NULL);
     att_string_free(&out);
     return status;
 }

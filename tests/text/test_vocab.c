@@ -2,6 +2,7 @@
 #include "text/vocab.h"
 
 #include "base/alloc.h"
+#include "base/minmax.h"
 #include "base/error.h"
 #include "failing_memory.h"
 
@@ -23,7 +24,7 @@ static att_vocab *open_vocab(att_tokenizer_kind tokens, bool lower)
 static void count(att_vocab *vocab, att_ids *ids, const char *line)
 {
     att_error err = { 0 };
-    if (att_vocab_count_line(vocab, ids, line, strlen(line), &err) != ATT_OK)
+    if (att_vocab_count_line(vocab, SIZE_MAX, ids, line, strlen(line), &err) != ATT_OK)
         fail_msg("%s", err.message);
 }
 
@@ -49,7 +50,7 @@ static void assert_encodes(const att_vocab *vocab, const char *line, const int32
                            size_t length)
 {
     att_ids ids = { 0 };
-    assert_int_equal(att_vocab_encode(vocab, &ids, line, strlen(line), NULL), ATT_OK);
+    assert_int_equal(att_vocab_encode(vocab, NULL, &ids, line, strlen(line), NULL), ATT_OK);
     assert_int_equal(ids.count, length);
     for (size_t i = 0; i < length; i++)
         assert_int_equal(ids.items[i], expected[i]);
@@ -136,7 +137,7 @@ static void text_becomes_numbers_and_text_again(void **state)
     (void)state;
     att_vocab *vocab = vocab_of(ATT_TOKENIZER_WORD, "the cat, the dog", 1);
     att_ids ids = { 0 };
-    assert_int_equal(att_vocab_encode(vocab, &ids, "the dog, the bird", 17, NULL), ATT_OK);
+    assert_int_equal(att_vocab_encode(vocab, NULL, &ids, "the dog, the bird", 17, NULL), ATT_OK);
     att_string text = { 0 };
     assert_int_equal(att_vocab_decode(vocab, &text, ids.items, ids.count), ATT_OK);
     assert_string_equal(text.data, "the dog, the <unknown>");
@@ -242,14 +243,12 @@ static void a_line_that_is_no_text_is_refused(void **state)
     att_vocab *vocab = vocab_of(ATT_TOKENIZER_CHAR, "ab", 1);
     att_ids ids = { 0 };
     att_error err = { 0 };
-    assert_int_equal(att_vocab_encode(vocab, &ids, "a\xC3", 2, &err), ATT_BAD_INPUT);
+    assert_int_equal(att_vocab_encode(vocab, NULL, &ids, "a\xC3", 2, &err), ATT_BAD_INPUT);
     assert_string_equal(err.message, "byte 2 of the line, 0xC3, is not UTF-8");
     assert_int_equal(ids.count, 0);
     att_ids_free(&ids);
     att_vocab_free(vocab);
 }
-
-#ifdef ATT_HAVE_JANSSON
 
 static void a_vocabulary_comes_back_from_a_model(void **state)
 {
@@ -260,8 +259,9 @@ static void a_vocabulary_comes_back_from_a_model(void **state)
     close_vocab(vocab, 1);
     att_string json = { 0 };
     assert_int_equal(att_vocab_to_json(&json, vocab, NULL), ATT_OK);
-    assert_string_equal(json.data, "{\"tokens\":\"space\",\"lower\":true,\"words\":[\"é\",\"\\\"\","
-                                   "\"<end>\",\"\\\\\"]}");
+    assert_string_equal(json.data,
+                        "{\"tokens\":\"space\",\"lowercase\":true,\"words\":[\"é\",\"\\\"\","
+                        "\"<end>\",\"\\\\\"]}");
     assert_int_equal(att_vocab_from_json(&again, json.data, "m", NULL), ATT_OK);
     assert_int_equal(att_vocab_size(again), att_vocab_size(vocab));
     assert_int_equal(att_vocab_tokenizer_kind(again), ATT_TOKENIZER_SPACE);
@@ -279,19 +279,27 @@ static void a_damaged_vocabulary_is_refused(void **state)
     static const struct {
         const char *json, *message;
     } cases[] = {
-        { "", "a vocabulary is not as it should be" },
-        { "[]", "a vocabulary is not as it should be" },
-        { "{\"tokens\":\"char\",\"words\":[]}", "a vocabulary is not as it should be" },
-        { "{\"tokens\":\"phrase\",\"lower\":false,\"words\":[]}",
-          "a vocabulary has no kind of tokens known here" },
-        { "{\"lower\":false,\"words\":[]}", "a vocabulary has no kind of tokens known here" },
-        { "{\"tokens\":\"char\",\"lower\":false}", "a vocabulary has no list of words" },
-        { "{\"tokens\":\"char\",\"lower\":false,\"words\":[\"a\",7]}",
-          "word 2 of a vocabulary is no text" },
-        { "{\"tokens\":\"char\",\"lower\":false,\"words\":[\"\"]}",
-          "word 1 of a vocabulary is no text" },
-        { "{\"tokens\":\"char\",\"lower\":false,\"words\":[\"a\",\"b\",\"a\"]}",
-          "a vocabulary has the word 'a' twice" },
+        { "", "the vocabulary: line 1, column 1: expected a value, found the end of the text" },
+        { "[]", "the vocabulary: expected an object, found an array" },
+        { "{\"tokens\":\"char\",\"words\":[]}",
+          "the vocabulary: expected true or false for \"lowercase\", which is missing" },
+        { "{\"tokens\":\"char\",\"lowercase\":false,\"lowercase\":true,\"words\":[]}",
+          "the vocabulary: line 1, column 63: the object that ends here has the key \"lowercase\" "
+          "twice" },
+        { "{\"tokens\":\"char\",\"lowercase\":false,\"add_eos\":1,\"words\":[]}",
+          "the vocabulary: expected true or false for \"add_eos\", found a whole number" },
+        { "{\"tokens\":\"phrase\",\"lowercase\":false,\"words\":[]}",
+          "the vocabulary: unknown kind of tokens 'phrase'" },
+        { "{\"lowercase\":false,\"words\":[]}",
+          "the vocabulary: expected a string for \"tokens\", which is missing" },
+        { "{\"tokens\":\"char\",\"lowercase\":false}",
+          "the vocabulary: expected an array for \"words\", which is missing" },
+        { "{\"tokens\":\"char\",\"lowercase\":false,\"words\":[\"a\",7]}",
+          "the vocabulary: expected a string for \"words\"[1], found a whole number" },
+        { "{\"tokens\":\"char\",\"lowercase\":false,\"words\":[\"\"]}",
+          "the vocabulary: \"words\"[0] is empty" },
+        { "{\"tokens\":\"char\",\"lowercase\":false,\"words\":[\"a\",\"b\",\"a\"]}",
+          "the vocabulary: \"words\" has 'a' twice" },
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         att_vocab *vocab;
@@ -305,8 +313,6 @@ static void a_damaged_vocabulary_is_refused(void **state)
     }
 }
 
-#endif
-
 static att_status build_one(void *context)
 {
     (void)context;
@@ -315,7 +321,7 @@ static att_status build_one(void *context)
     int32_t *final = NULL;
     att_status status = att_vocab_new(&vocab, ATT_TOKENIZER_CHAR, false, NULL);
     if (status == ATT_OK)
-        status = att_vocab_count_line(vocab, &ids, "abc", 3, NULL);
+        status = att_vocab_count_line(vocab, SIZE_MAX, &ids, "abc", 3, NULL);
     if (status == ATT_OK)
         status = att_vocab_finalize(vocab, 1, &final, NULL);
     att_free(final);
@@ -328,6 +334,43 @@ static void every_allocation_may_fail(void **state)
 {
     (void)state;
     every_allocation_fails(build_one, NULL, 30);
+}
+
+static att_status read_json(void *context)
+{
+    att_vocab *vocab;
+    att_status status = att_vocab_from_json(&vocab, context, "m", NULL);
+    att_vocab_free(vocab);
+    return status;
+}
+
+static att_status write_json(void *context)
+{
+    att_string json = { 0 };
+    att_status status = att_vocab_to_json(&json, context, NULL);
+    att_string_free(&json);
+    return status;
+}
+
+/* Every kind of list: words, merges and characters, pieces. */
+static void every_allocation_of_reading_and_writing_may_fail(void **state)
+{
+    (void)state;
+    static const char *const texts[] = {
+        "{\"tokens\":\"word\",\"lowercase\":false,\"add_eos\":true,\"words\":[\"a\",\"b\"]}",
+        "{\"tokens\":\"bpe\",\"lowercase\":true,\"characters\":\"éö\",\"merges\":[97,98,256,97]}",
+        "{\"tokens\":\"bpe\",\"lowercase\":false,\"pieces\":[\" a\",\"b\"]}",
+        "{\"tokens\":\"byte\",\"lowercase\":false,\"whole_text\":true}",
+    };
+    for (size_t i = 0; i < ATT_COUNT(texts); i++) {
+        char json[128];
+        strcpy(json, texts[i]);
+        every_allocation_fails(read_json, json, 2000);
+        att_vocab *vocab;
+        assert_int_equal(att_vocab_from_json(&vocab, json, "m", NULL), ATT_OK);
+        every_allocation_fails(write_json, vocab, 100);
+        att_vocab_free(vocab);
+    }
 }
 
 int main(void)
@@ -346,11 +389,10 @@ int main(void)
         cmocka_unit_test(many_tokens_are_all_found_again),
         cmocka_unit_test(an_empty_vocabulary_knows_nothing),
         cmocka_unit_test(a_line_that_is_no_text_is_refused),
-#ifdef ATT_HAVE_JANSSON
         cmocka_unit_test(a_vocabulary_comes_back_from_a_model),
         cmocka_unit_test(a_damaged_vocabulary_is_refused),
-#endif
         cmocka_unit_test(every_allocation_may_fail),
+        cmocka_unit_test(every_allocation_of_reading_and_writing_may_fail),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

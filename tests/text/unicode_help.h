@@ -34,7 +34,7 @@ static inline void put_composed(att_string *out, const att_string *text, bool lo
 {
     att_error err = { 0 };
     out->length = 0;
-    if (att_unicode_compose(out, text->data, text->length, lower, &err) != ATT_OK)
+    if (att_unicode_compose(out, NULL, text->data, text->length, lower, &err) != ATT_OK)
         fail_msg("%s", err.message);
 }
 

@@ -6,8 +6,6 @@
 #include "base/random.h"
 #include "thin.h"
 
-#ifdef ATT_HAVE_JANSSON
-
 /* Handout 003's own string, and as many others. */
 static const char word[] = "abacadabacc";
 enum { LONGEST = 12, STRINGS = 100 };
@@ -18,7 +16,7 @@ static att_validation train(const char *folder, const char *attention)
 {
     static const char *const keys[][2] = {
         { "max-string-length", "12" }, { "train-count", "3000" }, { "epochs", "12" },
-        { "learning-rate", "0.002" },     { "batch-tokens", "256" },
+        { "learning-rate", "0.002" },  { "batch-tokens", "256" },
     };
     att_settings *settings;
     att_training *training;
@@ -30,7 +28,7 @@ static att_validation train(const char *folder, const char *attention)
     small_set(settings, "attention", attention);
     snprintf(path, sizeof path, "%s/m.safetensors", folder);
     small_set(settings, "out", path);
-    assert_int_equal(att_training_new(&training, settings, NULL), ATT_OK);
+    assert_int_equal(att_training_new(&training, settings, NULL, NULL), ATT_OK);
     assert_int_equal(att_training_run(training, NULL, NULL, NULL), ATT_OK);
     att_training_history(training, &rows);
     att_validation best = rows[att_training_best(training) - 1];
@@ -136,21 +134,3 @@ int main(void)
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
-
-#else
-
-static void a_build_without_jansson_has_no_models(void **state)
-{
-    (void)state;
-    att_model *model = NULL;
-    assert_int_equal(att_model_load(&model, "none.safetensors", NULL), ATT_BAD_INPUT);
-    assert_null(model);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = { cmocka_unit_test(a_build_without_jansson_has_no_models) };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
-
-#endif

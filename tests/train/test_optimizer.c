@@ -119,8 +119,13 @@ static void moments_have_names_until_they_end(void **state)
     assert_null(att_optimizer_moment_name(&made, 1));
     att_optimizer_free(&made);
     assert_int_equal(att_optimizer_new(&made, ATT_OPTIMIZER_ADAMW, 16, NULL), ATT_OK);
-    assert_string_equal(att_optimizer_moment_name(&made, 1), "square");
+    assert_string_equal(att_optimizer_moment_name(&made, 0), "exp_avg");
+    assert_string_equal(att_optimizer_moment_name(&made, 1), "exp_avg_sq");
     assert_null(att_optimizer_moment_name(&made, 2));
+    att_optimizer_free(&made);
+    assert_int_equal(att_optimizer_new(&made, ATT_OPTIMIZER_ADADELTA, 16, NULL), ATT_OK);
+    assert_string_equal(att_optimizer_moment_name(&made, 0), "square_avg");
+    assert_string_equal(att_optimizer_moment_name(&made, 1), "acc_delta");
     att_optimizer_free(&made);
 }
 

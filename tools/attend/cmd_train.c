@@ -38,6 +38,14 @@ const option train_options[] = {
 
 /* ---- the run */
 
+/* Cancels long steps of the run, such as reading the data, after a signal. */
+static bool on_callback(void *context, const att_progress *progress)
+{
+    (void)context;
+    (void)progress;
+    return !signals_caught();
+}
+
 static bool on_progress(void *context, const att_training_progress *progress)
 {
     train_progress *show = context;
@@ -81,6 +89,8 @@ static att_status run(att_training *training, train_progress *show, att_error *e
             return status;
     }
     att_status status = att_training_run(training, on_progress, show, err);
+    if (status == ATT_CANCELLED) /* by a signal; the checkpoint is saved */
+        status = ATT_OK;
     if (status == ATT_OK && show->status != ATT_OK) {
         *err = show->err;
         status = show->status;
@@ -100,7 +110,11 @@ static exit_code train(const train_request *request)
                             .quiet = request->quiet,
                             .log_name = "log" };
     signals_catch();
-    att_status status = att_training_new(&training, request->settings, &err);
+    att_training_options options = ATT_TRAINING_OPTIONS_INIT;
+    options.callback = on_callback;
+    att_status status = att_training_new(&training, request->settings, &options, &err);
+    if (status == ATT_CANCELLED) /* nothing to save yet */
+        signals_raise();
     if (status == ATT_OK)
         show.model_type = att_training_model_type(training);
     if (status == ATT_OK)

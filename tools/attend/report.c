@@ -12,6 +12,7 @@ static exit_code exit_code_of(att_status status)
         [ATT_NO_MEMORY] = EXIT_SYSTEM,
         [ATT_SYSTEM] = EXIT_SYSTEM,
         [ATT_UNSUPPORTED] = EXIT_BAD_INPUT,
+        [ATT_CANCELLED] = EXIT_SYSTEM,
     };
     return codes[status];
 }

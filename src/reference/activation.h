@@ -1,0 +1,16 @@
+/* Activations in double precision: the definition that worksheets show and that kernels and tape
+ * operations are tested against. All folders state these formulas by calling this one. */
+#ifndef ATT_REFERENCE_ACTIVATION_H
+#define ATT_REFERENCE_ACTIVATION_H
+
+#include "attend.h"
+
+double att_reference_relu(double x);    /* max(x, 0); NaN stays NaN */
+double att_reference_sigmoid(double x); /* 1 / (1 + e^-x) */
+double att_reference_gelu(double x);    /* x Φ(x), by erf, not by the tanh approximation */
+double att_reference_silu(double x);    /* x sigmoid(x) */
+
+/* Any of them by its name in attend.h; ATT_ACTIVATION_NONE returns x. */
+double att_reference_activation(att_activation activation, double x);
+
+#endif

@@ -11,7 +11,14 @@ if(ATTEND_WERROR)
   add_compile_options(-Werror)
 endif()
 
-# -UNDEBUG: asserts are for programmers' mistakes, and this is the build that looks for them.
+# -UNDEBUG: asserts are for programmers' mistakes, and these are the builds that look for them.
+if(ATTEND_SANITIZE AND ATTEND_TSAN)
+  message(FATAL_ERROR "ATTEND_SANITIZE and ATTEND_TSAN cannot be combined")
+endif()
+if(ATTEND_TSAN)
+  add_compile_options(-fsanitize=thread -fno-omit-frame-pointer -O1 -UNDEBUG)
+  add_link_options(-fsanitize=thread)
+endif()
 if(ATTEND_SANITIZE)
   add_compile_options(-fsanitize=address,undefined -fno-sanitize-recover=all
     -fno-omit-frame-pointer -O1 -UNDEBUG)

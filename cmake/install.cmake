@@ -15,6 +15,7 @@ set(package_dir ${CMAKE_INSTALL_LIBDIR}/cmake/attend)
 install(EXPORT attend-targets NAMESPACE attend:: DESTINATION ${package_dir})
 configure_package_config_file(cmake/attend-config.cmake.in attend-config.cmake
   INSTALL_DESTINATION ${package_dir})
+# SameMinorVersion: a minor version may break the API while the major version is 0.
 write_basic_package_version_file(attend-config-version.cmake COMPATIBILITY SameMinorVersion)
 install(FILES ${CMAKE_CURRENT_BINARY_DIR}/attend-config.cmake
   ${CMAKE_CURRENT_BINARY_DIR}/attend-config-version.cmake DESTINATION ${package_dir})

@@ -5,7 +5,7 @@
  *
  *   1. Status and errors      what every call gives back
  *   2. Text                   a growing string, what renderers write into; saving a file
- *   3. Machine                threads and instruction sets
+ *   3. Memory and machine     the allocator, threads and instruction sets
  *   4. Tensors                shapes and views
  *   5. Files                  .npy, .npz and .safetensors
  *   6. Matrix product         in float, with weights packed once
@@ -22,8 +22,6 @@
  *  17. Training               a model from settings and data
  *  18. Importing              weights of other programs
  *  19. Pictures               photographs from JPEG and PNG files; what a network sees in them
- *  20. Measuring              how fast all of this is here, and how fast it could be
- *  21. Gradient check         every operation of the models against its formula
  *
  * Conventions. The library never prints, exits or aborts. A call that can fail returns an
  * att_status and, where an att_error is given, says in it what was wrong and what was expected.
@@ -51,7 +49,13 @@ extern "C" {
 #define ATT_API
 #endif
 
-#define ATT_VERSION "0.1.0"
+/* Versions and stability. While the major version is 0, a new minor version may break the API and
+ * the ABI, and a new patch version breaks neither; the soname is libattend.so.0.MINOR. From 1.0 on
+ * only a new major version breaks them, and the soname is libattend.so.MAJOR. */
+#define ATT_VERSION       "0.2.0"
+#define ATT_VERSION_MAJOR 0
+#define ATT_VERSION_MINOR 2
+#define ATT_VERSION_PATCH 0
 
 /* The version of the library in use, which may be newer than the header compiled against. */
 ATT_API const char *att_version(void);
@@ -120,7 +124,28 @@ ATT_API void att_string_free(att_string *text);
  * /dev/stdout is written to directly. */
 ATT_API att_status att_file_save(const char *path, const void *bytes, size_t size, att_error *err);
 
-/* ---------------------------------------------------------------- 3. Machine */
+/* ---------------------------------------------------------------- 3. Memory and machine */
+
+/* An allocator for all memory that the library itself allocates. (Optional libraries that decode
+ * images and .npz files use malloc().) Threads call both functions at the same time. */
+typedef struct att_allocator {
+    size_t size; /* sizeof(att_allocator), so that later versions can add members */
+
+    /* Returns `bytes` (> 0) bytes aligned to `alignment`, a power of two of 64 or more, or NULL
+     * where there is no memory; the library then returns ATT_NO_MEMORY. */
+    void *(*allocate)(void *user_data, size_t bytes, size_t alignment);
+
+    /* Releases a block that allocate() returned; never called with NULL. */
+    void (*release)(void *user_data, void *block);
+
+    void *user_data; /* passed to both */
+} att_allocator;
+
+/* Replaces the allocator of the process, which otherwise is posix_memalign() and free() with huge
+ * pages for large blocks. The struct is copied. It can be set once, before the library has
+ * allocated anything and while no other thread calls the library; otherwise, or where a function is
+ * missing, the call returns ATT_BAD_INPUT and changes nothing. */
+ATT_API att_status att_allocator_set(const att_allocator *allocator, att_error *err);
 
 /* Threads used by calls from now on; 0 means as many as the process may use. The environment
  * variable ATTEND_THREADS sets the start value. Results do not depend on it. Any number of threads
@@ -139,7 +164,14 @@ ATT_API att_status att_cpu_check(att_error *err);
 
 #define ATT_MAX_RANK 8
 
-typedef enum att_dtype { ATT_F32 = 1, ATT_F64 = 2 } att_dtype;
+/* Element types. The 16-bit ones are storage: att_tensor_* functions and attention's query, key,
+ * value and biases take them; every other call refuses them. */
+typedef enum att_dtype {
+    ATT_F32 = 1, /* float */
+    ATT_F64 = 2, /* double */
+    ATT_F16 = 3, /* uint16_t: IEEE binary16, "float16" */
+    ATT_BF16 = 4 /* uint16_t: the upper half of a float, "bfloat16" */
+} att_dtype;
 
 /* An array of up to 8 dimensions. Element [i0, i1, …] is at data[i0*stride[0] + i1*stride[1] + …];
  * strides count elements and may be 0 (broadcasting) or negative. A tensor that owns its block has
@@ -318,9 +350,10 @@ typedef struct att_block {
  *
  * Masks combine: a query sees a key only if every mask given allows it. Lengths, blocks, the dense
  * mask and the bias go by index. Causal masks, windows, ALiBi, relative tables and the location
- * score go by position: a key's is its index, a query's its index + `offset`, which is never
- * implied by shapes; in packed sequences (B = 1) indices for this count from the start of the
- * sequence, and queries and keys of one sequence see only each other.
+ * score go by position: a key's is its index, a query's its index + `offset` (or its sequence's
+ * entry in `offsets`), which is never implied by shapes; in packed sequences (B = 1) indices for
+ * this count from the start of the sequence, and queries and keys of one sequence see only each
+ * other.
  *
  * Whether dropout keeps a weight depends on seed, step, layer, b, h, i and j alone. */
 typedef struct att_attention_options {
@@ -329,8 +362,11 @@ typedef struct att_attention_options {
     double scale;    /* multiplies the score; 0: 1/sqrt(Kq) for the scaled score, else 1 */
     double soft_cap; /* score becomes cap*tanh(score/cap), cap from 1e-30 to 1e30; 0: none */
 
-    bool causal;          /* query i sees keys ≤ i + offset */
-    int64_t offset;       /* position of query 0, counted in keys */
+    bool causal;            /* query i sees keys ≤ i + offset */
+    int64_t offset;         /* position of query 0, counted in keys */
+    const int64_t *offsets; /* [B], or [sequences] where packed: position of query 0 of each
+                               sequence, for KV caches of different lengths; NULL: `offset` for
+                               all. With offsets, `offset` must be 0 */
     bool window;          /* query i sees keys from i+offset-window_left to i+offset+window_right */
     int64_t window_left;  /* negative: unlimited */
     int64_t window_right; /* negative: unlimited */
@@ -354,8 +390,10 @@ typedef struct att_attention_options {
 
 /* What goes in. query [B,T,H,Kq], key [B,S,G,Kk], value [B,S,G,M]; H is a multiple of G, and query
  * head h uses head h/(H/G) of keys and values. Kq = Kk but for the general, additive, concat and
- * location scores. Any strides, so that column vectors are a transposed view; float or double; B,
- * T, S, K and M may be 0. NULL where not used. */
+ * location scores. Any strides, so that column vectors are a transposed view; float or double, and
+ * query, key, value and biases also ATT_F16 or ATT_BF16: the results are those of the same values
+ * in float, which are converted a few rows at a time. Results and gradients are float or double.
+ * B, T, S, K and M may be 0. NULL where not used. */
 typedef struct att_attention_inputs {
     const att_tensor *query;
     const att_tensor *key;
@@ -1418,15 +1456,50 @@ ATT_API att_curve att_gradient_flow_get(const att_gradient_flow *flow, size_t la
 
 /* ---------------------------------------------------------------- 17. Training */
 
-/* A run: data, a model and where its training stands. */
+/* A training run: dataset, model, optimizer and how far the run is. */
 typedef struct att_training att_training;
 
-/* Reads or makes the data, makes the model, and measures what the largest batch needs; or takes up
- * the run of the checkpoint that the setting `resume` names, which gives exactly what the run would
- * have given without a break. The settings are lent; those that were not given are then taken from
- * the checkpoint, and those that cannot change in the middle of a run are refused. Release with
+/* One training example. All strings are UTF-8 and are copied. */
+typedef struct att_example {
+    const char *source; /* source sentence, without a line end; NULL for captions and text */
+    const char *target; /* target sentence, label or caption, without a line end; for a language
+                           model the next piece of the text, line ends included */
+    int64_t image;      /* captions: index of the image in `features`, from 0 */
+} att_example;
+
+/* Gets the next example into *out, whose strings stay valid until the next call; false at the end
+ * of the dataset. */
+typedef bool att_example_iterator(void *context, att_example *out);
+
+/* Where a run's data come from, if not from files, and who is told about its progress. Start from
+ * ATT_TRAINING_OPTIONS_INIT. */
+typedef struct att_training_options {
+    size_t size;                 /* sizeof(att_training_options) */
+    att_example_iterator *train; /* training examples; NULL: the files that the settings name */
+    void *train_context;
+    att_example_iterator *valid; /* validation examples; NULL: a part of the training examples, by
+                                    the setting valid-fraction */
+    void *valid_context;
+    const att_tensor *features;       /* captions: [images,cells,channels] or
+                                         [images,height,width,channels]; copied */
+    const att_tensor *valid_features; /* the same for `valid`; NULL: `features` */
+    att_callback *callback;           /* progress and cancel, while data are read and in every
+                                         later call on the run; NULL: none */
+    void *callback_context;
+} att_training_options;
+#define ATT_TRAINING_OPTIONS_INIT                                                                  \
+    {                                                                                              \
+        .size = sizeof(att_training_options)                                                       \
+    }
+
+/* Reads, generates or copies the dataset, builds the vocabularies and the model, and measures the
+ * memory of the largest batch; or resumes the run of the checkpoint that the setting `resume`
+ * names, which ends in exactly the bits that the run would have had without a break. The settings
+ * are borrowed; those that were not given are then taken from the checkpoint, and those that cannot
+ * change in the middle of a run are refused. `options` may be NULL. Release with
  * att_training_free(). */
-ATT_API att_status att_training_new(att_training **out, att_settings *settings, att_error *err);
+ATT_API att_status att_training_new(att_training **out, att_settings *settings,
+                                    const att_training_options *options, att_error *err);
 ATT_API void att_training_free(att_training *training);
 
 /* Adds to *out what was found in the data, the size of the model and the memory that the run needs:
@@ -1475,14 +1548,29 @@ typedef struct att_training_progress {
 /* Called after each event; false stops the run. */
 typedef bool att_training_callback(void *context, const att_training_progress *progress);
 
-/* Trains until the run is over or `watch` (may be NULL) stops it; either way a checkpoint is saved,
- * and after each validation that is the best so far, and at the end, the model. Files are written
- * beside their place and renamed. Where the loss or the gradient is no longer a number, the run
- * fails at that step and the files of before stay. */
-ATT_API att_status att_training_run(att_training *training, att_training_callback *watch,
+/* Trains until the run is finished or `on_event` (may be NULL) stops it; either way a checkpoint is
+ * saved, and after each validation that is the best so far, and at the end, the model. Files are
+ * written to a temporary name and renamed. If the run's att_callback cancels, the checkpoint is
+ * saved and ATT_CANCELLED returned; calling again continues. If the loss or the gradient is not
+ * finite, the run fails at that step and the files written before stay. */
+ATT_API att_status att_training_run(att_training *training, att_training_callback *on_event,
                                     void *context, att_error *err);
 
-/* The kind of the model that it trains. */
+/* Makes up to `steps` optimizer steps, with the validations that fall due, and returns; nothing is
+ * saved. For callers that cannot be called back, such as a browser's Worker. Slices of any size add
+ * up to the bits of att_training_run(). */
+ATT_API att_status att_training_advance(att_training *training, int64_t steps,
+                                        att_training_callback *on_event, void *context,
+                                        att_error *err);
+
+/* Saves the checkpoint, from which `resume` continues, and the best model so far. */
+ATT_API att_status att_training_save(att_training *training, att_error *err);
+
+/* A new model with the best parameters so far (the current ones before the first validation).
+ * Release with att_model_free(). */
+ATT_API att_status att_training_model(att_model **out, att_training *training, att_error *err);
+
+/* The type of the model that it trains. */
 ATT_API att_model_type att_training_model_type(const att_training *training);
 
 /* Whether the run is over (att_training_run() would have nothing left to do). */
@@ -1594,91 +1682,6 @@ ATT_API att_status att_image_encoder_features(att_tensor *out, const att_image_e
 ATT_API att_status att_image_encoder_fit(att_image_encoder **out, const att_image_encoder *encoder,
                                          const att_tensor *features, const att_tensor *targets,
                                          double ridge, double *residual, att_error *err);
-
-/* ---------------------------------------------------------------- 20. Measuring */
-
-/* The machine, as far as it tells. */
-typedef struct att_machine_info {
-    char processor[64]; /* its own name */
-    int cores;          /* that this process may use */
-    int64_t cache[3];   /* bytes of the first, second and third cache of data; 0: not known */
-    int64_t memory;     /* bytes; 0: not known */
-} att_machine_info;
-
-ATT_API void att_machine_get(att_machine_info *out);
-
-/* What the machine can do at best, which a benchmark is held against. */
-typedef enum att_limit {
-    ATT_LIMIT_COMPUTE, /* fused multiply-adds on registers alone, in operations per second */
-    ATT_LIMIT_MEMORY,  /* reading an array far larger than the caches, in bytes per second */
-    ATT_LIMIT_CACHE,   /* y += a x in the first cache, in bytes per second read and written */
-} att_limit;
-enum { ATT_LIMITS = ATT_LIMIT_CACHE + 1 };
-
-/* "compute", "memory", "cache"; NULL past the last. */
-ATT_API const char *att_limit_name(att_limit limit);
-
-/* The instruction sets that can be measured here, plainest first; NULL past the last. */
-ATT_API const char *att_bench_cpu(size_t index);
-
-/* A benchmark, and what one call of it does. */
-typedef struct att_bench {
-    const char *name; /* "attention/forward/1024", "kernel/exp" */
-    const char *help; /* the shape in words */
-    att_limit limit;  /* the one that applies */
-    double flops;     /* multiplications and additions; 0 where they are not counted */
-    double bytes;     /* read and written */
-    double elements;  /* results */
-    bool one_thread;  /* it never uses more */
-} att_bench;
-
-ATT_API size_t att_bench_count(void);
-
-/* Benchmark `index`, from 0; its strings are lent for good. */
-ATT_API void att_bench_get(att_bench *out, size_t index);
-
-typedef struct att_bench_options {
-    const char *cpu; /* "ref", "avx2" or "avx512"; NULL: the one in use */
-    int threads;     /* 0: as many as in use */
-    double seconds;  /* to go on measuring for; 0: a tenth. At least one call is made */
-} att_bench_options;
-
-/* Seconds that one call takes. */
-typedef struct att_bench_times {
-    double best;
-    double median;
-    int64_t calls; /* that these come from */
-} att_bench_times;
-
-/* Measures one benchmark, or one limit. While it runs, the instruction set and the number of
- * threads are those of `how` for the whole process; afterwards they are as they were. */
-ATT_API att_status att_bench_run(att_bench_times *out, size_t index, const att_bench_options *how,
-                                 att_error *err);
-ATT_API att_status att_limit_measure(double *out, att_limit limit, const att_bench_options *how,
-                                     att_error *err);
-
-/* ---------------------------------------------------------------- 21. Gradient check */
-
-/* Models are built from operations, each with a forward and a backward of its own. Every one of
- * them states its formula in double precision as well, and samples: shapes and settings to try, odd
- * ones among them. A check compares, on one sample, the forward with the formula and the backward
- * with central differences of it. */
-typedef struct att_gradcheck {
-    const char *op;
-    const char *sample;
-    bool passed;
-    double forward_error, forward_bound;   /* relative to the largest entry, or to 1 if larger */
-    double backward_error, backward_bound; /* the largest over all inputs */
-    int input;                             /* which input's gradient that is of, from 0 */
-} att_gradcheck;
-
-/* Operations are numbered from 0; a name is NULL past the last. */
-ATT_API int att_gradcheck_count(void);
-ATT_API const char *att_gradcheck_name(int op);
-ATT_API int att_gradcheck_samples(int op);
-
-/* Checks an operation on one of its samples. */
-ATT_API att_status att_gradcheck_run(att_gradcheck *out, int op, int sample, att_error *err);
 
 #ifdef __cplusplus
 }

@@ -5,7 +5,7 @@
 #define TESTS_THIN_H
 
 /* One in THIN of the repetitions is done. */
-#if defined(__SANITIZE_ADDRESS__) || defined(ATTEND_TEST_MINIMAL)
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__) || defined(ATTEND_TEST_MINIMAL)
 enum { THIN = 4 };
 #else
 enum { THIN = 1 };

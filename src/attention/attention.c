@@ -1,125 +1,161 @@
-/* Attention whose score is folded first (fold.h). Dot products under softmax then go through the
- * tiles of fused attention, everything else by rows. */
-#include "attention/score_transform.h"
-#include "attention/fused_backward.h"
+/* The door to attention: every public call checks the whole problem once, picks the path from one
+ * table and runs it. Single queries (decoding over a KV cache) are not a path of their own but a
+ * tile shape inside "fused", so that the bits of a result cannot depend on the choice. */
+#include "attention/paths.h"
+
 #include "attention/score.h"
-#include "base/alloc.h"
 #include "base/error.h"
+#include "base/minmax.h"
 
-/* The problem that is left after folding, where that is one of dot products. */
-typedef struct dot_problem {
+#include <string.h>
+
+/* The first row that supports a problem runs it. */
+static const att_attention_path paths[] = {
+    { "fused", true, att_fused_supports, att_fused_workspace, att_fused_forward,
+      att_fused_backward },
+    { "projected-fused", true, att_projected_fused_supports, att_projected_fused_workspace,
+      att_projected_fused_forward, att_projected_fused_backward },
+    { "rowwise", true, att_rowwise_supports, att_rowwise_workspace, att_rowwise_forward,
+      att_rowwise_backward },
+    { "reference", false, att_reference_supports, att_reference_workspace, att_reference_forward,
+      att_reference_backward },
+};
+
+static bool path_supports(const att_attention_path *path, const att_problem *p, bool float32)
+{
+    return (float32 || !path->float32) && path->supports(p);
+}
+
+static const att_attention_path *choose_path(const att_problem *p, bool float32)
+{
+    const att_attention_path *path = paths;
+    while (!path_supports(path, p, float32))
+        path++; /* the last row supports everything */
+    return path;
+}
+
+const att_attention_path *att_attention_path_get(const char *name)
+{
+    for (size_t n = 0; n < ATT_COUNT(paths); n++)
+        if (strcmp(paths[n].name, name) == 0)
+            return &paths[n];
+    return NULL;
+}
+
+/* Runs the given path, or with NULL the one that the table picks. */
+static att_status run_forward(const att_attention_path *path, const att_attention_options *options,
+                              const att_attention_inputs *in, const att_attention_outputs *out,
+                              void *workspace, att_error *err)
+{
     att_problem problem;
-    att_attention_options options;
-    att_attention_inputs in;
-} dot_problem;
-
-static bool uses_fused(const att_problem *p)
-{
-    return att_score_transform_is_dot(p) && p->options->normalizer == ATT_NORMALIZE_SOFTMAX;
+    ATT_TRY(att_problem_new(&problem, options, in, err));
+    ATT_TRY(att_problem_check_outputs(&problem, out, err));
+    bool float32 = att_problem_inputs_are_float32(&problem) && att_outputs_are_float32(out);
+    if (!path)
+        path = choose_path(&problem, float32);
+    if (!path_supports(path, &problem, float32))
+        return att_fail(err, ATT_BAD_INPUT, "attention",
+                        "the path %s does not support this problem", path->name);
+    return path->forward(&problem, out, workspace, err);
 }
 
-static void dot_problem_new(dot_problem *d, const att_problem *p,
-                            const att_score_transform *transform)
+static att_status run_backward(const att_attention_path *path, const att_attention_options *options,
+                               const att_attention_inputs *in, const att_attention_outputs *forward,
+                               const att_tensor *output_grad, const att_attention_grads *grads,
+                               void *workspace, att_error *err)
 {
-    d->options = *p->options;
-    d->options.score = ATT_SCORE_DOT;
-    d->options.scale = p->scale;
-    d->in = *p->in;
-    d->in.query = &transform->operands.query;
-    d->in.key = &transform->operands.key;
-    d->in.score_w = NULL;
-    d->problem = *p;
-    d->problem.options = &d->options;
-    d->problem.in = &d->in;
-    d->problem.score = att_score_get(ATT_SCORE_DOT);
-    d->problem.Kq = d->problem.Kk = att_score_transform_width(p);
+    att_problem problem;
+    ATT_TRY(att_problem_new(&problem, options, in, err));
+    ATT_TRY(att_problem_check_grads(&problem, output_grad, grads, err));
+    if (forward && forward->output && forward->log_sum_exp)
+        ATT_TRY(att_problem_check_outputs(&problem, forward, err));
+    if (!att_grads_wanted(grads))
+        return ATT_OK;
+    bool float32 = att_problem_inputs_are_float32(&problem) && output_grad->dtype == ATT_F32 &&
+                   att_grads_are_float32(grads);
+    if (!path)
+        path = choose_path(&problem, float32);
+    if (!path_supports(path, &problem, float32))
+        return att_fail(err, ATT_BAD_INPUT, "attention",
+                        "the path %s does not support this problem", path->name);
+    return path->backward(&problem, forward, output_grad, grads, workspace, err);
 }
 
-/* A broadcast view may claim any size at no cost; a product of such sizes overflows. */
-static bool too_large(const att_problem *p)
+/* ---- the public calls */
+
+att_status att_attention_forward(const att_attention_options *options,
+                                 const att_attention_inputs *in, const att_attention_outputs *out,
+                                 void *workspace, att_error *err)
 {
-    const int64_t widths[] = { p->Kq, p->Kk, p->M, p->A, p->P, ATT_ROWWISE_QUERIES };
-    int64_t max_width = 0, max_length = p->T > p->S ? p->T : p->S;
-    for (size_t n = 0; n < sizeof widths / sizeof *widths; n++)
-        max_width = widths[n] > max_width ? widths[n] : max_width;
-    double rows =
-        ((double)p->B + (double)p->options->sequences) * (double)p->H * (double)max_length;
-    return (rows + (double)max_width + 1) * ((double)max_width + 1) > 0x1p58;
+    return run_forward(NULL, options, in, out, workspace, err);
 }
 
-/* Lays out the fold at the start of a workspace; gives where the rest begins. */
-static void *layout_transform(att_score_transform *transform, const att_problem *p, bool backward,
-                              const att_attention_grads *grads, void *workspace)
+att_status att_attention_backward(const att_attention_options *options,
+                                  const att_attention_inputs *in,
+                                  const att_attention_outputs *forward,
+                                  const att_tensor *output_grad, const att_attention_grads *grads,
+                                  void *workspace, att_error *err)
 {
-    att_workspace carver = { .base = workspace };
-    att_score_transform_layout(transform, &carver, p, backward, grads);
-    return (char *)workspace + carver.used;
+    return run_backward(NULL, options, in, forward, output_grad, grads, workspace, err);
 }
 
-size_t att_transformed_attention_workspace(const att_problem *p, bool backward)
+/* The outputs are not known here: where one of them turns out to be float64, the reference runs and
+ * the bytes counted here are more than it needs. */
+size_t att_attention_workspace(const att_attention_options *options, const att_attention_inputs *in,
+                               bool backward)
 {
-    att_score_transform transform;
-    att_workspace counting = { 0 };
-    if (too_large(p))
+    att_problem problem;
+    if (att_problem_new(&problem, options, in, NULL) != ATT_OK)
         return 0;
-    att_score_transform_layout(&transform, &counting, p, backward, NULL);
-    if (!uses_fused(p))
-        return counting.used + att_rowwise_workspace(p, backward) + ATT_WORKSPACE_ALIGNMENT;
-    dot_problem dot;
-    transform.operands.query = transform.query;
-    transform.operands.key = transform.key.rank ? transform.key : *p->in->key;
-    dot_problem_new(&dot, p, &transform);
-    return counting.used + ATT_WORKSPACE_ALIGNMENT +
-           (backward ? att_fused_backward_workspace(&dot.problem)
-                     : att_fused_forward_workspace(&dot.problem));
+    const att_attention_path *path =
+        choose_path(&problem, att_problem_inputs_are_float32(&problem));
+    return path->workspace(&problem, backward);
 }
 
-att_status att_transformed_attention_forward(const att_problem *p, const att_attention_outputs *out,
-                                             void *workspace, att_error *err)
+att_status att_attention_forward_reference(const att_attention_options *options,
+                                           const att_attention_inputs *in,
+                                           const att_attention_outputs *out, att_error *err)
 {
-    size_t size = att_transformed_attention_workspace(p, false);
-    void *own = NULL, *room = size ? att_workspace_get(workspace, size, &own) : NULL;
-    if (!room)
-        return att_fail_memory(err);
-    att_score_transform transform;
-    dot_problem dot;
-    void *rest = layout_transform(&transform, p, false, NULL, room);
-    att_status status = att_score_transform_forward(&transform, err);
-    if (status == ATT_OK && uses_fused(p)) {
-        dot_problem_new(&dot, p, &transform);
-        status = att_fused_forward(&dot.problem, out, rest, err);
-    } else if (status == ATT_OK) {
-        status = att_rowwise_forward(p, &transform.operands, out, rest, err);
-    }
-    att_free(own);
-    return status;
+    return run_forward(att_attention_path_get("reference"), options, in, out, NULL, err);
 }
 
-att_status att_transformed_attention_backward(const att_problem *p,
-                                              const att_attention_outputs *forward,
-                                              const att_tensor *output_grad,
-                                              const att_attention_grads *grads, void *workspace,
-                                              att_error *err)
+att_status att_attention_backward_reference(const att_attention_options *options,
+                                            const att_attention_inputs *in,
+                                            const att_tensor *output_grad,
+                                            const att_attention_grads *grads, att_error *err)
 {
-    size_t size = att_transformed_attention_workspace(p, true);
-    void *own = NULL, *room = size ? att_workspace_get(workspace, size, &own) : NULL;
-    if (!room)
-        return att_fail_memory(err);
-    att_score_transform transform;
-    dot_problem dot;
-    void *rest = layout_transform(&transform, p, true, grads, room);
-    att_status status = att_score_transform_forward(&transform, err);
-    if (status == ATT_OK && uses_fused(p)) {
-        att_attention_grads to = *grads;
-        to.query = transform.operands.query_grad.data ? &transform.operands.query_grad : NULL;
-        to.key = transform.operands.key_grad.data ? &transform.operands.key_grad : NULL;
-        dot_problem_new(&dot, p, &transform);
-        status = att_fused_backward(&dot.problem, forward, output_grad, &to, rest, err);
-    } else if (status == ATT_OK) {
-        status = att_rowwise_backward(p, &transform.operands, output_grad, grads, rest, err);
-    }
-    if (status == ATT_OK)
-        status = att_score_transform_backward(&transform, grads, err);
-    att_free(own);
-    return status;
+    return run_backward(att_attention_path_get("reference"), options, in, NULL, output_grad, grads,
+                        NULL, err);
+}
+
+att_status att_attention_forward_matrix(const att_attention_options *options,
+                                        const att_attention_inputs *in,
+                                        const att_attention_outputs *out, att_error *err)
+{
+    att_problem problem;
+    ATT_TRY(att_problem_new(&problem, options, in, err));
+    ATT_TRY(att_problem_check_outputs(&problem, out, err));
+    if (!att_matrix_supports(&problem))
+        return att_fail(err, ATT_BAD_INPUT, "attention",
+                        "the %s score is not a matrix product: expected dot, scaled or general",
+                        problem.score->name);
+    return att_matrix_forward(&problem, out, NULL, err);
+}
+
+/* ---- for tests */
+
+att_status att_attention_forward_on(const att_attention_path *path,
+                                    const att_attention_options *options,
+                                    const att_attention_inputs *in,
+                                    const att_attention_outputs *out, att_error *err)
+{
+    return run_forward(path, options, in, out, NULL, err);
+}
+
+att_status att_attention_backward_on(const att_attention_path *path,
+                                     const att_attention_options *options,
+                                     const att_attention_inputs *in, const att_tensor *output_grad,
+                                     const att_attention_grads *grads, att_error *err)
+{
+    return run_backward(path, options, in, NULL, output_grad, grads, NULL, err);
 }

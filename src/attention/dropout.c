@@ -1,6 +1,6 @@
-/* Dropout; see dropout.h. Seed, step and layer are enciphered into one key; the counter under it is
- * (j/4, i, h, b), and j mod 4 picks one of the four words, so that a kernel draws four neighbouring
- * keys at once. The comparison is of integers: no rounding can make two machines differ. */
+/* Dropout; see dropout.h. Philox mixes seed, step and layer into one key. The counter under it is
+ * (j/4, i, h, b), and j mod 4 picks one of the four words, so that a kernel draws four adjacent
+ * keys at once. The comparison is between integers: no rounding can make two machines differ. */
 #include "attention/dropout.h"
 
 #include "base/random.h"
@@ -31,4 +31,15 @@ double att_attention_dropout_factor(const att_attention_dropout *drop, int64_t b
     uint32_t block[4];
     att_philox(block, counter, drop->key);
     return block[j % 4] < drop->threshold ? 0 : drop->keep_scale;
+}
+
+att_tile_dropout att_attention_dropout_draw(const att_attention_dropout *drop, int64_t b, int64_t h,
+                                            int64_t i, int64_t j)
+{
+    return (att_tile_dropout){ .key = (uint64_t)drop->key[1] << 32 | drop->key[0],
+                               .threshold = drop->threshold,
+                               .b = (uint32_t)b,
+                               .h = (uint32_t)h,
+                               .i = (uint32_t)i,
+                               .j = (uint32_t)j };
 }

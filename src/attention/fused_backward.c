@@ -1,20 +1,21 @@
-/* Attention backward in float: sharing the work; see fused_back.h. */
-#include "attention/score_transform.h"
+/* Fused attention, backward: splitting the work among threads; see fused_backward.h. */
 #include "attention/fused_backward.h"
+#include "attention/paths.h"
 #include "base/alloc.h"
 #include "base/error.h"
+#include "base/minmax.h"
 #include "base/parallel.h"
 #include "tensor/tensor.h"
 
-/* Bytes of queries' gradients that are kept apart, by each worker and by all. With heads of 64 a
- * worker's hold 4096 queries: some milliseconds of work before all must wait for one another. */
+/* Bytes of buffered query gradients, per worker and in total. With heads of 64 a worker buffers
+ * 4096 queries: some milliseconds of work between barriers. */
 enum { MAX_WORKER_PART_BYTES = 1 << 20, MAX_TOTAL_PART_BYTES = 1 << 24 };
 
 static att_backward_buffers alloc_buffers(att_workspace *c, const att_backward_pass *back)
 {
     const att_problem *p = back->fused.problem;
     size_t lanes = ATT_TILE_LANES, block = ATT_BACKWARD_KEYS,
-           wide = (size_t)(p->Kk > p->M ? p->Kk : p->M);
+           wide = (size_t)att_max_i64(p->Kk, p->M);
     att_fused_buffers common = { .tile = att_workspace_alloc(c, 1, sizeof(att_query_tile)),
                                  .scores = att_workspace_alloc(c, block * lanes, sizeof(float)),
                                  .bias = att_workspace_alloc(c, block * lanes, sizeof(float)),
@@ -25,11 +26,9 @@ static att_backward_buffers alloc_buffers(att_workspace *c, const att_backward_p
                                  .gathered = att_workspace_alloc(c, block * wide, sizeof(float)),
                                  .cap_derivative =
                                      att_workspace_alloc(c, block * lanes, sizeof(float)) };
-    float *query = att_workspace_alloc(c, lanes * (size_t)p->Kk, sizeof(float));
-    if (c->base)
-        common.tile[0] = (att_query_tile){ .query = query };
     att_backward_buffers s = {
         .common = common,
+        .tile_query = att_workspace_alloc(c, lanes * (size_t)p->Kk, sizeof(float)),
         .query_buffer = att_workspace_alloc(c, lanes * (size_t)p->Kk, sizeof(float)),
         .grad_buffer = att_workspace_alloc(c, lanes * (size_t)p->M, sizeof(float)),
         .grads = att_workspace_alloc(c, block * lanes, sizeof(float)),
@@ -46,39 +45,43 @@ static att_backward_buffers alloc_buffers(att_workspace *c, const att_backward_p
 
 static att_backward_buffers worker_buffers(const att_backward_pass *back, int64_t worker)
 {
-    att_workspace mine = { .base = back->buffers + (size_t)worker * back->buffers_size };
+    att_workspace mine = att_workspace_part(back->buffers, back->buffers_size, worker);
     return alloc_buffers(&mine, back);
+}
+
+/* The buffers as the worker itself uses them; other threads only read its query gradients. */
+static att_backward_buffers start_worker(const att_backward_pass *back, int64_t worker)
+{
+    att_backward_buffers s = worker_buffers(back, worker);
+    s.common.tile[0] = (att_query_tile){ .query = s.tile_query };
+    return s;
 }
 
 static int64_t choose_tiles_per_round(const att_backward_pass *back)
 {
     if (!back->by_chunk)
         return 1;
-    int64_t room = MAX_TOTAL_PART_BYTES / back->workers < MAX_WORKER_PART_BYTES
-                       ? MAX_TOTAL_PART_BYTES / back->workers
-                       : MAX_WORKER_PART_BYTES;
+    int64_t room = att_min_i64(MAX_TOTAL_PART_BYTES / back->workers, MAX_WORKER_PART_BYTES);
     int64_t width = back->key_stride > 0 ? (int64_t)back->key_stride : 1; /* K may be 0 */
     int64_t fit = room / (ATT_TILE_LANES * width * (int64_t)sizeof(float));
     int64_t all = back->heads_per_kv_head * att_fused_max_tile_count(back->fused.problem->T);
-    int64_t tiles = fit < all ? fit : all;
-    return tiles > 1 ? tiles : 1;
+    return att_max_i64(att_min_i64(fit, all), 1);
 }
 
-/* By chunk or not; the bytes of workspace that takes. */
+/* Plans the split by chunk or by head and returns the bytes of workspace. */
 static size_t plan(att_backward_pass *back, bool by_chunk)
 {
     const att_problem *p = back->fused.problem;
     int64_t units = back->fused.sequences * p->G;
     if (by_chunk)
         units = p->S / ATT_CHUNK_KEYS + 1;
-    int64_t threads = att_threads_get();
     back->by_chunk = by_chunk;
-    back->workers = (int)(threads < units ? threads : units);
+    back->workers = (int)att_min_i64(att_threads_get(), units);
     back->tiles_per_round = choose_tiles_per_round(back);
     att_workspace counting = { 0 };
     (void)alloc_buffers(&counting, back);
     back->buffers_size = counting.used;
-    return (size_t)back->workers * back->buffers_size + 63;
+    return (size_t)back->workers * back->buffers_size + ATT_WORKSPACE_ALIGNMENT - 1;
 }
 
 static void start(att_backward_pass *back, const att_problem *p, const att_attention_grads *grads)
@@ -90,7 +93,7 @@ static void start(att_backward_pass *back, const att_problem *p, const att_atten
     (void)att_fused_plan(&back->fused, p, NULL);
 }
 
-/* One head of keys per worker as long as there are enough of them. */
+/* One key/value head per worker as long as there are enough of them. */
 static bool splits_by_chunk(const att_backward_pass *back)
 {
     const att_problem *p = back->fused.problem;
@@ -102,49 +105,49 @@ static void run_heads(void *context, int64_t worker, int64_t end)
 {
     (void)end;
     att_backward_pass *back = context;
-    att_backward_buffers scratch = worker_buffers(back, worker);
+    att_backward_buffers buffers = start_worker(back, worker);
     int64_t G = back->fused.problem->G, unit;
     while ((unit = atomic_fetch_add(&back->fused.next_unit, 1)) < back->fused.sequences * G) {
-        att_sequence_head head =
-            att_fused_sequence_head(&back->fused, unit / G, unit % G * back->heads_per_kv_head);
+        att_sequence_head head = att_sequence_head_get(back->fused.problem, unit / G,
+                                                       unit % G * back->heads_per_kv_head);
         for (int64_t n = 0; n < att_backward_chunk_count(&head); n++) {
             att_key_chunk chunk = att_backward_chunk(back, unit / G, unit % G, n);
-            att_backward_tiles(back, &chunk, 0, chunk.tiles, &scratch);
+            att_backward_tiles(back, &chunk, 0, chunk.tiles, &buffers);
         }
     }
 }
 
-/* The tiles that all workers go through now, as far as there are any. */
+/* The end of the tiles of this round. */
 static int64_t tiles_end(const att_backward_pass *back, int64_t tiles)
 {
-    int64_t end = back->tile + back->tiles_per_round;
-    return end < tiles ? end : tiles;
+    return att_min_i64(back->tile + back->tiles_per_round, tiles);
 }
 
 static void run_chunk(void *context, int64_t worker, int64_t end)
 {
     (void)end;
     const att_backward_pass *back = context;
-    att_backward_buffers scratch = worker_buffers(back, worker);
+    att_backward_buffers buffers = start_worker(back, worker);
     att_key_chunk chunk = att_backward_chunk(back, back->sequence, back->g, back->chunk + worker);
-    att_backward_tiles(back, &chunk, back->tile, tiles_end(back, chunk.tiles), &scratch);
+    att_backward_tiles(back, &chunk, back->tile, tiles_end(back, chunk.tiles), &buffers);
 }
 
-/* What the chunks of one round hold for tiles begin … end-1 of those at hand, chunk by chunk. */
+/* Adds the contributions of the chunks of this round to tiles begin … end-1 of it, chunk by chunk.
+ */
 static void add_query_grad_parts(void *context, int64_t begin, int64_t end)
 {
     const att_backward_pass *back = context;
-    att_sequence_head head =
-        att_fused_sequence_head(&back->fused, back->sequence, back->g * back->heads_per_kv_head);
+    att_sequence_head head = att_sequence_head_get(back->fused.problem, back->sequence,
+                                                   back->g * back->heads_per_kv_head);
     int64_t left = att_backward_chunk_count(&head) - back->chunk;
     for (int64_t worker = 0; worker < back->workers && worker < left; worker++) {
-        att_backward_buffers scratch = worker_buffers(back, worker);
+        att_backward_buffers buffers = worker_buffers(back, worker);
         for (int64_t tile = begin; tile < end; tile++)
-            att_backward_add_query_grads(back, head.b, &scratch, back->tile + tile);
+            att_backward_add_query_grads(back, head.b, &buffers, back->tile + tile);
     }
 }
 
-/* `round` chunks from back->chunk on, one per worker. */
+/* Processes `round` chunks from back->chunk on, one per worker. */
 static void run_chunk_round(att_backward_pass *back, int64_t round, int64_t tiles)
 {
     back->tile = 0;
@@ -158,16 +161,16 @@ static void run_chunk_round(att_backward_pass *back, int64_t round, int64_t tile
 
 static void run_chunks(att_backward_pass *back)
 {
-    att_sequence_head head =
-        att_fused_sequence_head(&back->fused, back->sequence, back->g * back->heads_per_kv_head);
+    att_sequence_head head = att_sequence_head_get(back->fused.problem, back->sequence,
+                                                   back->g * back->heads_per_kv_head);
     int64_t chunks = att_backward_chunk_count(&head),
             tiles = back->heads_per_kv_head * att_fused_tile_count(&head);
     for (back->chunk = 0; back->chunk < chunks; back->chunk += back->workers) {
-        int64_t round = chunks - back->chunk < back->workers ? chunks - back->chunk : back->workers;
+        int64_t round = att_min_i64(chunks - back->chunk, back->workers);
         run_chunk_round(back, round, tiles);
         for (int64_t worker = 0; worker < round; worker++) {
-            att_backward_buffers scratch = worker_buffers(back, worker);
-            att_bias_grad_flush(back, &head, &scratch);
+            att_backward_buffers buffers = worker_buffers(back, worker);
+            att_bias_grad_flush(back, &head, &buffers);
         }
     }
 }
@@ -187,19 +190,8 @@ size_t att_fused_backward_workspace(const att_problem *problem)
 {
     att_backward_pass back;
     start(&back, problem, NULL);
-    size_t heads = plan(&back, false), chunks = plan(&back, true);
-    return heads > chunks ? heads : chunks;
-}
-
-static bool grads_are_float32(const att_problem *problem, const att_tensor *output_grad,
-                              const att_attention_grads *grads)
-{
-    bool floats = att_all_float32(problem, NULL) && output_grad->dtype == ATT_F32;
-    for (int s = 0; s < ATT_SLOT_COUNT; s++) {
-        const att_tensor *grad = att_problem_grad(grads, (att_slot)s);
-        floats &= !grad || grad->dtype == ATT_F32;
-    }
-    return floats;
+    size_t heads = plan(&back, false);
+    return att_max_size(heads, plan(&back, true));
 }
 
 static att_status run(const att_problem *problem, const att_attention_outputs *forward,
@@ -224,7 +216,7 @@ static att_status run(const att_problem *problem, const att_attention_outputs *f
     return status;
 }
 
-/* Without the forward's results: works them out first. */
+/* Where the results of the forward are not given: computes them first. */
 static att_status run_forward_then_backward(const att_problem *p, const att_tensor *output_grad,
                                             const att_attention_grads *grads, void *workspace,
                                             att_error *err)
@@ -250,28 +242,7 @@ att_status att_fused_backward(const att_problem *problem, const att_attention_ou
                               void *workspace, att_error *err)
 {
     bool given = forward && forward->output && forward->log_sum_exp;
-    if (!given || !att_all_float32(problem, forward))
+    if (!given || !att_outputs_are_float32(forward))
         return run_forward_then_backward(problem, output_grad, grads, workspace, err);
     return run(problem, forward, output_grad, grads, workspace, err);
-}
-
-att_status att_attention_backward(const att_attention_options *options,
-                                  const att_attention_inputs *in,
-                                  const att_attention_outputs *forward,
-                                  const att_tensor *output_grad, const att_attention_grads *grads,
-                                  void *workspace, att_error *err)
-{
-    att_problem problem;
-    ATT_TRY(att_problem_new(&problem, options, in, err));
-    ATT_TRY(att_problem_check_grads(&problem, output_grad, grads, err));
-    if (forward && forward->output && forward->log_sum_exp)
-        ATT_TRY(att_problem_check_outputs(&problem, forward, err));
-    if (!att_problem_wants_grads(grads))
-        return ATT_OK;
-    if (!grads_are_float32(&problem, output_grad, grads))
-        return att_attention_backward_reference(options, in, output_grad, grads, err);
-    if (!att_fused_supports(&problem))
-        return att_transformed_attention_backward(&problem, forward, output_grad, grads, workspace,
-                                                  err);
-    return att_fused_backward(&problem, forward, output_grad, grads, workspace, err);
 }

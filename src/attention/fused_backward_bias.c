@@ -1,16 +1,17 @@
-/* Gradients of what is added to scores, reduced to the shape of each; see fused_back.h. A bias has
- * its sums where its dimensions are shared:
- *     by none of queries and keys   straight into the gradient
- *     by all queries                per key of the chunk, into the gradient at the chunk's end
- *     by all keys, or all pairs     per query, or one; kept apart until the chunk's turn
- * Heads and members of the batch come one after the other whenever any sum is shared. */
-#include "attention/tensor_element.h"
+/* Gradients of the biases, reduced to the shape of each; see fused_backward.h. Where the sums of a
+ * dense bias are kept depends on the dimensions in which it is broadcast:
+ *     neither queries nor keys    added directly to the gradient
+ *     over all queries            one sum per key of the chunk, added at the end of the chunk
+ *     over all keys, or both      one sum per query, or one; buffered until the chunk's turn
+ * Heads and sequences are processed one after the other whenever any sum is shared by them. */
+#include "attention/bias.h"
 #include "attention/fused_backward.h"
+#include "attention/tensor_element.h"
 
 #include <string.h>
 
 typedef struct bias_sharing {
-    bool any, queries, keys; /* is there a dense bias at all; who shares it */
+    bool any, queries, keys; /* a gradient is requested; broadcast over queries, over keys */
 } bias_sharing;
 
 static bias_sharing bias_sharing_of(const att_problem *p, const att_attention_grads *grads)
@@ -57,36 +58,33 @@ static void clear(double *numbers, int64_t count)
         memset(numbers, 0, (size_t)count * sizeof(double));
 }
 
-void att_bias_grad_clear(const att_backward_pass *back, const att_sequence_head *head,
-                         att_backward_buffers *s)
+void att_bias_grad_clear(const att_backward_pass *back, att_backward_buffers *s)
 {
     const att_problem *p = back->fused.problem;
-    (void)head;
     clear(s->bias.alibi, back->heads_per_kv_head);
     clear(s->bias.relative, back->heads_per_kv_head * (2 * p->R + 1));
     clear(s->bias.rows, back->heads_per_kv_head * row_count(back, bias_sharing_of(p, back->grads)));
     clear(s->bias.keys, back->heads_per_kv_head * ATT_CHUNK_KEYS);
 }
 
-/* ALiBi adds -slope · |distance|, the table its entry for the distance. */
+/* ALiBi adds -slope · |distance| to a score, the table its entry for the distance. */
 static void add_distance_bias_grads(const att_backward_pass *back, const att_query_tile *tile,
                                     att_backward_buffers *s, int64_t n, int64_t from, size_t count)
 {
-    int64_t reach = back->fused.problem->R;
+    int64_t R = back->fused.problem->R;
     for (size_t j = 0; j < count; j++)
         for (size_t q = 0; q < tile->queries; q++) {
             double grad = (double)s->grads[j * tile->lanes + q];
             int64_t distance = from + (int64_t)j - tile->key_range[q].key_start -
                                tile->key_range[q].query_position;
-            int64_t place = distance < -reach ? -reach : distance > reach ? reach : distance;
             if (s->bias.alibi)
                 s->bias.alibi[n] -= (double)(distance < 0 ? -distance : distance) * grad;
             if (s->bias.relative)
-                s->bias.relative[n * (2 * reach + 1) + place + reach] += grad;
+                s->bias.relative[n * (2 * R + 1) + att_relative_index(R, distance)] += grad;
         }
 }
 
-/* Where the gradient of a dense bias has the element of a query and a key. */
+/* The element of the gradient of a dense bias for query i and key j. */
 static float *bias_element(const att_tensor *grad, const att_sequence_head *head, int64_t i,
                            int64_t j)
 {

@@ -1,36 +1,21 @@
-/* Backward of one chunk of keys; see fused_back.h. With P the weights and dP the gradients of them,
+/* Backward of one chunk of keys; see fused_backward.h. With P the weights and dP their gradients,
  *     dP = dO Vᵀ,  dS = P ∘ (dP - D),  D_i = dO_i · O_i = Σ_j P_ij dP_ij,
  *     dV = Pᵀ dO,  dK = dSᵀ Q,  dQ = dS K,
- * the last two times the scale. Dropout multiplies by 1/(1-p) or 0: the first is put into dO where
- * it meets V and into dV at its end, the second is a mask of P and dP. */
-#include "attention/tensor_element.h"
+ * the last two times the scale. Dropout multiplies by 1/(1-p) or 0: the factor is applied to dO
+ * before it is multiplied with V and to the final dV; the zeros are a mask on P and dP. */
 #include "attention/fused_backward.h"
+#include "attention/tensor_element.h"
+#include "base/minmax.h"
 
 #include <math.h>
 #include <string.h>
-
-static int64_t min_int64(int64_t a, int64_t b)
-{
-    return a < b ? a : b;
-}
-
-/* row += factor * from, element by element fused; `row` has any stride. */
-static void add_row(const att_backward_pass *back, float *row, int64_t step, float factor,
-                    const float *from, int64_t width)
-{
-    if (step == 1)
-        back->fused.kernels->axpy(row, factor, from, (size_t)width);
-    else
-        for (int64_t c = 0; c < width; c++)
-            back->fused.kernels->axpy(row + c * step, factor, from + c, 1);
-}
 
 static bool all_active(const att_query_tile *tile)
 {
     return tile->active == (uint32_t)(((uint64_t)1 << tile->queries) - 1);
 }
 
-/* The rows of a tile; those of queries that may attend nothing are zeros, whatever they hold. */
+/* The rows of a tile; those of queries that may attend no key become zeros, whatever they hold. */
 static att_matrix_view active_rows(const att_tensor *tensor, const att_sequence_head *head,
                                    const att_query_tile *tile, float *room)
 {
@@ -39,16 +24,16 @@ static att_matrix_view active_rows(const att_tensor *tensor, const att_sequence_
     if (all_active(tile))
         return rows;
     for (size_t q = 0; q < tile->queries; q++) {
-        bool live = tile->active >> q & 1;
+        bool active = tile->active >> q & 1;
         for (size_t c = 0; c < rows.columns; c++)
             room[q * rows.columns + c] =
-                live ? rows.data[(ptrdiff_t)q * rows.stride + (ptrdiff_t)c] : 0.0f;
+                active ? rows.data[(ptrdiff_t)q * rows.stride + (ptrdiff_t)c] : 0.0f;
     }
     return (att_matrix_view){ room, (ptrdiff_t)rows.columns, rows.rows, rows.columns };
 }
 
-/* A query that met no key has the log-sum-exp -inf; with +inf in its place all its weights become
- * 0. If it does meet one after all, its scores were all -inf and its weights NaN. */
+/* A query without keys has the log-sum-exp -inf; replacing it by +inf makes all its weights 0. If
+ * the query turns out to attend a key, its scores were all -inf and its weights are NaN. */
 static float shift_of(float log_sum_exp)
 {
     if (log_sum_exp == -INFINITY)
@@ -72,10 +57,10 @@ static void start_tile(const att_backward_pass *back, const att_sequence_head *h
                                                    tile->queries, s->common.gathered);
     const att_tensor *sums = back->log_sum_exp;
     for (size_t q = 0; q < tile->lanes; q++) {
-        bool live = q < tile->queries && tile->active >> q & 1;
+        bool active = q < tile->queries && tile->active >> q & 1;
         s->shift[q] = INFINITY;
         s->delta[q] = 0;
-        if (!live)
+        if (!active)
             continue;
         int64_t i = tile->first + (int64_t)q;
         s->shift[q] = shift_of(
@@ -87,7 +72,7 @@ static void start_tile(const att_backward_pass *back, const att_sequence_head *h
     memset(s->query_sums, 0, tile->queries * back->key_stride * sizeof(float));
 }
 
-/* Rows without an answer: dropout multiplies by 0, and 0 · NaN is NaN. */
+/* Rows whose weights are NaN: dropout multiplies by 0, and 0 · NaN must stay NaN. */
 static void restore_nan(const att_query_tile *tile, att_backward_buffers *s, size_t count,
                         att_block_mask allowed)
 {
@@ -97,8 +82,8 @@ static void restore_nan(const att_query_tile *tile, att_backward_buffers *s, siz
                 s->common.scores[j * tile->lanes + q] = NAN;
 }
 
-/* Scores become weights, s->grads those of the scores. Pairs that are not allowed get zeros,
- * exactly; so do lanes of queries that may attend nothing. */
+/* Turns scores into weights and s->grads into the gradients of the scores. Masked pairs and
+ * inactive lanes get exact zeros. */
 static att_block_mask recompute_weights(const att_backward_pass *back,
                                         const att_sequence_head *head, att_query_tile *tile,
                                         att_backward_buffers *s, int64_t from, size_t count)
@@ -137,13 +122,13 @@ static att_block_mask recompute_weights(const att_backward_pass *back,
     return allowed;
 }
 
-/* Adds Σ_q tile[j][q] rows[q] to the sums of each key; `careful`: of allowed pairs alone. */
+/* Adds Σ_q tile[j][q] rows[q] to the sums of each key; `masked`: over the allowed pairs alone. */
 static void accumulate_key_grads(const att_backward_pass *back, const att_query_tile *tile,
                                  const att_backward_buffers *s, float *sums, size_t stride,
                                  size_t count, const float *numbers, att_matrix_view rows,
-                                 bool careful)
+                                 bool masked)
 {
-    if (careful)
+    if (masked)
         back->fused.kernels->tile_combine_transposed_masked(sums, stride, count, numbers,
                                                             tile->lanes, rows, s->common.mask_bits);
     else
@@ -156,21 +141,19 @@ static void accumulate_query_grads(const att_backward_pass *back, const att_sequ
                                    const att_query_tile *tile, att_backward_buffers *s,
                                    int64_t from, size_t count, bool some)
 {
-    static const float ones[ATT_TILE_LANES] = { 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1,
-                                                1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1 };
     const att_kernels *kern = back->fused.kernels;
     att_matrix_view keys = att_tensor_head_rows(back->fused.problem->in->key, head->b, from,
                                                 head->g, count, s->common.gathered);
     if (some && !(kern->all_finite(keys) > 0))
-        kern->tile_combine_masked(s->query_sums, back->key_stride, tile->queries, ones, s->grads,
-                                  tile->lanes, keys, s->common.mask_bits);
+        kern->tile_combine_masked(s->query_sums, back->key_stride, tile->queries, att_tile_ones,
+                                  s->grads, tile->lanes, keys, s->common.mask_bits);
     else
-        kern->tile_combine(s->query_sums, back->key_stride, tile->queries, ones, s->grads,
+        kern->tile_combine(s->query_sums, back->key_stride, tile->queries, att_tile_ones, s->grads,
                            tile->lanes, keys);
 }
 
-/* From scores to what the soft cap was given. A slope can be NaN where nothing may be attended: its
- * pairs get their zeros again. */
+/* Backward through the soft cap. The derivative can be NaN at a masked pair, so masked pairs are
+ * set to zero again. */
 static void soft_cap_backward(const att_backward_pass *back, const att_query_tile *tile,
                               att_backward_buffers *s, size_t count, bool some)
 {
@@ -180,7 +163,7 @@ static void soft_cap_backward(const att_backward_pass *back, const att_query_til
         back->fused.kernels->tile_mask(s->grads, tile->lanes, count, s->common.mask_bits, 0);
 }
 
-/* One tile and up to ATT_BACKWARD_KEYS keys: all five products. */
+/* One tile and up to ATT_BACKWARD_KEYS keys: all five matrix products. */
 static void backward_block(const att_backward_pass *back, const att_sequence_head *head,
                            att_query_tile *tile, att_backward_buffers *s, int64_t chunk_start,
                            int64_t from, size_t count)
@@ -220,12 +203,12 @@ void att_backward_add_query_grads(const att_backward_pass *back, int64_t b,
     const float *sums = query_grad_sums_of(back, s, tile);
     for (size_t q = 0; q < part->queries; q++) {
         int64_t at = att_element_offset(grad, b, part->first + (int64_t)q, part->h, 0);
-        add_row(back, (float *)grad->data + at, grad->stride[3], (float)back->fused.problem->scale,
-                sums + q * back->key_stride, back->fused.problem->Kq);
+        att_tensor_row_axpy(back->fused.kernels, grad, at, (float)back->fused.problem->scale,
+                            sums + q * back->key_stride);
     }
 }
 
-/* Queries' sums are left in the part for tile `number` of the chunk. */
+/* Leaves the contributions to the queries in the part for tile `number` of the chunk. */
 static void backward_tile(const att_backward_pass *back, const att_key_chunk *chunk,
                           const att_sequence_head *head, int64_t number, att_backward_buffers *s)
 {
@@ -242,7 +225,7 @@ static void backward_tile(const att_backward_pass *back, const att_key_chunk *ch
     start_tile(back, head, tile, s);
     for (int64_t start = 0; start < chunk->count; start += ATT_BACKWARD_KEYS)
         if (att_tile_key_range(tile, chunk->start + start,
-                               min_int64(ATT_BACKWARD_KEYS, chunk->count - start), &from, &count))
+                               att_min_i64(ATT_BACKWARD_KEYS, chunk->count - start), &from, &count))
             backward_block(back, head, tile, s, chunk->start, from, count);
 }
 
@@ -253,20 +236,19 @@ static void finish_rows(const att_backward_pass *back, const att_sequence_head *
 {
     for (int64_t j = 0; grad && j < count; j++) {
         int64_t at = att_element_offset(grad, head->b, start + j, head->g, 0);
-        add_row(back, (float *)grad->data + at, grad->stride[3], factor, sums + (size_t)j * stride,
-                grad->shape[3]);
+        att_tensor_row_axpy(back->fused.kernels, grad, at, factor, sums + (size_t)j * stride);
     }
 }
 
-/* Asks for what the next tile of a head will read, while this one is at work. */
+/* Prefetches what the next tile of a head will read. */
 static void prefetch_tile(const att_backward_pass *back, const att_sequence_head *head,
                           int64_t index)
 {
     const att_tensor *const tensors[] = { back->fused.problem->in->query, back->output_grad,
                                           back->output, back->grads->query };
     int64_t first = index * ATT_TILE_LANES,
-            count = min_int64(head->queries - first, ATT_TILE_LANES);
-    for (size_t n = 0; n < sizeof tensors / sizeof *tensors; n++)
+            count = att_min_i64(head->queries - first, ATT_TILE_LANES);
+    for (size_t n = 0; n < ATT_COUNT(tensors); n++)
         if (tensors[n])
             att_tensor_prefetch_rows(tensors[n], head->b, head->query_start + first, head->h,
                                      count);
@@ -274,18 +256,18 @@ static void prefetch_tile(const att_backward_pass *back, const att_sequence_head
 
 int64_t att_backward_chunk_count(const att_sequence_head *head)
 {
-    return head->keys / ATT_CHUNK_KEYS + (head->keys % ATT_CHUNK_KEYS != 0);
+    return att_ceil_div_i64(head->keys, ATT_CHUNK_KEYS);
 }
 
 att_key_chunk att_backward_chunk(const att_backward_pass *back, int64_t sequence, int64_t g,
                                  int64_t number)
 {
     att_sequence_head head =
-        att_fused_sequence_head(&back->fused, sequence, g * back->heads_per_kv_head);
+        att_sequence_head_get(back->fused.problem, sequence, g * back->heads_per_kv_head);
     int64_t start = number * ATT_CHUNK_KEYS;
     return (att_key_chunk){ .head = head,
                             .start = head.key_start + start,
-                            .count = min_int64(ATT_CHUNK_KEYS, head.keys - start),
+                            .count = att_min_i64(ATT_CHUNK_KEYS, head.keys - start),
                             .tiles = back->heads_per_kv_head * att_fused_tile_count(&head) };
 }
 
@@ -294,7 +276,7 @@ static void start_chunk(const att_backward_pass *back, const att_key_chunk *chun
 {
     memset(s->key_sums, 0, (size_t)chunk->count * back->key_stride * sizeof(float));
     memset(s->value_sums, 0, (size_t)chunk->count * back->value_stride * sizeof(float));
-    att_bias_grad_clear(back, &chunk->head, s);
+    att_bias_grad_clear(back, s);
 }
 
 static void finish_chunk(const att_backward_pass *back, const att_key_chunk *chunk,

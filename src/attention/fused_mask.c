@@ -1,45 +1,35 @@
-/* Masks of tiles: which pairs of some queries and some keys are allowed, as one bit per pair, or
- * better, none at all where all or no pairs are. Spans and lists of blocks come from mask.c. */
+/* Masks of tiles: one bit per pair of query and key, or no bits at all where all pairs or none are
+ * allowed. Key ranges and block lists come from mask.c. */
 #include "attention/fused.h"
+#include "base/minmax.h"
 
-static int64_t min_int64(int64_t a, int64_t b)
-{
-    return a < b ? a : b;
-}
-
-static int64_t max_int64(int64_t a, int64_t b)
-{
-    return a > b ? a : b;
-}
-
-/* Whether the span of a query depends on which one it is. */
+/* Whether queries of one tile can have different key ranges. */
 static bool key_ranges_differ(const att_attention_options *options)
 {
     return options->causal || options->window || options->query_lengths;
 }
 
-/* All queries see the same keys. */
-static void set_shared_key_range(att_query_tile *tile, att_key_range span)
+static void set_shared_key_range(att_query_tile *tile, att_key_range range)
 {
-    for (size_t q = 0; q < tile->queries; q++, span.query_position++)
-        tile->key_range[q] = span;
-    if (span.begin >= span.end)
+    for (size_t q = 0; q < tile->queries; q++, range.query_position++)
+        tile->key_range[q] = range;
+    if (range.begin >= range.end)
         return;
     tile->active = (uint32_t)(((uint64_t)1 << tile->queries) - 1);
-    tile->key_begin = tile->common_key_begin = span.begin;
-    tile->key_end = tile->common_key_end = span.end;
+    tile->key_begin = tile->common_key_begin = range.begin;
+    tile->key_end = tile->common_key_end = range.end;
 }
 
-static void add_key_range(att_query_tile *tile, size_t q, att_key_range span)
+static void add_key_range(att_query_tile *tile, size_t q, att_key_range range)
 {
-    tile->key_range[q] = span;
-    if (span.begin >= span.end)
+    tile->key_range[q] = range;
+    if (range.begin >= range.end)
         return;
     tile->active |= (uint32_t)1 << q;
-    tile->key_begin = min_int64(tile->key_begin, span.begin);
-    tile->key_end = max_int64(tile->key_end, span.end);
-    tile->common_key_begin = max_int64(tile->common_key_begin, span.begin);
-    tile->common_key_end = min_int64(tile->common_key_end, span.end);
+    tile->key_begin = att_min_i64(tile->key_begin, range.begin);
+    tile->key_end = att_max_i64(tile->key_end, range.end);
+    tile->common_key_begin = att_max_i64(tile->common_key_begin, range.begin);
+    tile->common_key_end = att_min_i64(tile->common_key_end, range.end);
 }
 
 void att_tile_set_key_ranges(const att_fused_attention *fused, const att_sequence_head *head,
@@ -56,16 +46,15 @@ void att_tile_set_key_ranges(const att_fused_attention *fused, const att_sequenc
             add_key_range(tile, q, att_mask_key_range(p, head->b, tile->first + (int64_t)q));
 }
 
-/* Each span flips its bit where it begins and where it ends; summing the flips up gives the bits.
- */
+/* Each range toggles its bit at its begin and at its end; the running XOR gives the bits. */
 static void mask_from_key_ranges(const att_query_tile *tile, int64_t from, size_t count,
                                  uint32_t *allow)
 {
     for (size_t j = 0; j < count; j++)
         allow[j] = 0;
     for (size_t q = 0; q < tile->queries; q++) {
-        int64_t begin = max_int64(tile->key_range[q].begin, from) - from;
-        int64_t end = min_int64(tile->key_range[q].end - from, (int64_t)count);
+        int64_t begin = att_max_i64(tile->key_range[q].begin, from) - from;
+        int64_t end = att_min_i64(tile->key_range[q].end - from, (int64_t)count);
         if (begin >= end)
             continue;
         allow[begin] ^= (uint32_t)1 << q;
@@ -76,18 +65,18 @@ static void mask_from_key_ranges(const att_query_tile *tile, int64_t from, size_
         allow[j] ^= allow[j - 1];
 }
 
-/* Keeps what the list of blocks allows. Queries of one row of blocks share it: it is asked for once
- * for all of them. */
+/* Clears the bits of pairs outside the block list. The queries of one row of blocks share one
+ * lookup. */
 static void apply_block_list(const att_fused_attention *fused, const att_sequence_head *head,
                              const att_query_tile *tile, int64_t from, size_t count,
                              uint32_t *allow)
 {
     int64_t keys[ATT_BLOCK_KEYS], tall = fused->problem->options->block_queries;
     uint32_t listed[ATT_BLOCK_KEYS] = { 0 };
-    att_key_range span = { .begin = from, .end = from + (int64_t)count };
+    att_key_range range = { .begin = from, .end = from + (int64_t)count };
     for (int64_t i = tile->first, last = i + (int64_t)tile->queries, next; i < last; i = next) {
-        next = min_int64(i - i % tall + tall, last);
-        int64_t found = att_mask_keys(&fused->block_list_mask, span, head->b, head->h, i, keys);
+        next = att_min_i64(i - i % tall + tall, last);
+        int64_t found = att_mask_keys(&fused->block_list_mask, range, head->b, head->h, i, keys);
         uint32_t queries =
             (uint32_t)(((uint64_t)1 << (next - tile->first)) - ((uint64_t)1 << (i - tile->first)));
         for (int64_t n = 0; n < found; n++)

@@ -1,49 +1,16 @@
-/* How fused attention is cut into units and laid out in memory; see fused.h. */
+/* Splits fused attention into units and lays out its buffers; see fused.h. */
 #include "attention/fused.h"
 
-#include "base/alloc.h"
+#include "base/minmax.h"
 #include "base/parallel.h"
 
 #include <math.h>
 
-/* With so few queries left, each goes through the keys alone: that costs less than a tile. */
+/* A remainder of at most this many queries becomes single-query tiles, which cost less than a
+ * mostly empty tile. */
 enum { MAX_SINGLE_QUERIES = 4 };
 
-static bool is_float(const att_tensor *tensor)
-{
-    return !tensor || tensor->dtype == ATT_F32;
-}
-
-bool att_all_float32(const att_problem *p, const att_attention_outputs *out)
-{
-    bool floats = true;
-    for (int s = 0; s < ATT_SLOT_COUNT; s++)
-        floats &= is_float(att_problem_input(p->in, (att_slot)s));
-    if (out)
-        floats &= is_float(out->output) && is_float(out->scores) && is_float(out->weights) &&
-                  is_float(out->log_sum_exp) && is_float(out->key_totals) && is_float(out->entropy);
-    return floats;
-}
-
-bool att_fused_supports(const att_problem *p)
-{
-    return (p->options->score == ATT_SCORE_DOT || p->options->score == ATT_SCORE_SCALED) &&
-           p->options->normalizer == ATT_NORMALIZE_SOFTMAX;
-}
-
-static int64_t ceil_div(int64_t a, int64_t b)
-{
-    return a / b + (a % b != 0);
-}
-
-static int64_t sequence_queries(const att_problem *p, int64_t s)
-{
-    return p->options->sequences > 0
-               ? p->options->query_offsets[s + 1] - p->options->query_offsets[s]
-               : p->T;
-}
-
-/* Whole tiles, then for the rest one tile, or one per query where they are few. */
+/* Whole tiles, then for the remainder one tile, or single-query tiles where it is small. */
 static int64_t tile_count(int64_t queries)
 {
     int64_t rest = queries % ATT_TILE_LANES;
@@ -75,55 +42,37 @@ void att_fused_tile_init(const att_fused_attention *fused, const att_sequence_he
 void att_fused_tile_at(const att_fused_attention *fused, int64_t sequence, int64_t number,
                        att_query_tile *tile)
 {
-    int64_t of_head = tile_count(sequence_queries(fused->problem, sequence));
-    att_sequence_head head = att_fused_sequence_head(fused, sequence, number / of_head);
+    int64_t of_head = tile_count(att_sequence_queries(fused->problem, sequence));
+    att_sequence_head head = att_sequence_head_get(fused->problem, sequence, number / of_head);
     att_fused_tile_init(fused, &head, number % of_head, tile);
 }
 
-/* Tiles that share a pass over the keys save fetching them again, but there must be enough units to
- * keep all workers busy: four each, or one where every tile is a single query and all cost the
- * same. The keys' totals are sums over all queries, in order: one unit per head. */
+/* Tiles that share a pass over the keys load them once, but there must be enough units to keep all
+ * workers busy: four each, or one where every tile is a single query and all cost the same.
+ * key_totals are sums over all queries, in order: one unit per head (0). */
 static int64_t choose_tiles_per_unit(const att_fused_attention *fused, int64_t tiles)
 {
     if (fused->out && fused->out->key_totals)
         return 0;
     int64_t each = fused->problem->T == 1 ? 1 : 4, threads = att_threads_get();
-    int64_t group = ceil_div(tiles, each * threads);
-    return group < 1 ? 1 : group > ATT_MAX_TILES ? ATT_MAX_TILES : group;
+    return att_clamp_i64(att_ceil_div_i64(tiles, each * threads), 1, ATT_MAX_TILES);
 }
 
 static int64_t units_of_sequence(const att_fused_attention *fused, int64_t s)
 {
-    int64_t tiles = tile_count(sequence_queries(fused->problem, s)), heads = fused->problem->H;
-    return fused->tiles_per_unit > 0 ? ceil_div(tiles * heads, fused->tiles_per_unit)
+    int64_t tiles = tile_count(att_sequence_queries(fused->problem, s)), heads = fused->problem->H;
+    return fused->tiles_per_unit > 0 ? att_ceil_div_i64(tiles * heads, fused->tiles_per_unit)
            : tiles > 0               ? heads
                                      : 0;
 }
 
-void *att_workspace_alloc(att_workspace *c, size_t count, size_t size)
-{
-    char *piece = c->base ? c->base + c->used : NULL;
-    c->used += (count * size + ATT_WORKSPACE_ALIGNMENT - 1) / ATT_WORKSPACE_ALIGNMENT *
-               ATT_WORKSPACE_ALIGNMENT;
-    return piece;
-}
-
-size_t att_padded_stride(int64_t width)
-{
-    return (size_t)ceil_div(width, ATT_LANES) * ATT_LANES;
-}
-
-static bool needs_gather(const att_tensor *tensor)
-{
-    return tensor->stride[3] != 1 && tensor->shape[3] > 1;
-}
-
+/* Floats of the buffer for rows that cannot be used in place: a block of keys or values, or a tile
+ * of queries. */
 static size_t gather_size(const att_problem *p)
 {
-    int64_t max_width = p->M;
-    bool any = needs_gather(p->in->query) || needs_gather(p->in->key) || needs_gather(p->in->value);
-    max_width = p->Kk > max_width ? p->Kk : max_width;
-    return any ? (size_t)max_width * ATT_BLOCK_KEYS : 0;
+    bool in_place = att_tensor_rows_in_place(p->in->query) &&
+                    att_tensor_rows_in_place(p->in->key) && att_tensor_rows_in_place(p->in->value);
+    return in_place ? 0 : (size_t)att_max_i64(p->Kk, p->M) * ATT_BLOCK_KEYS;
 }
 
 static att_fused_buffers alloc_buffers(att_workspace *c, const att_fused_attention *fused)
@@ -164,16 +113,14 @@ size_t att_fused_plan(att_fused_attention *fused, const att_problem *p,
                                     .dropout = att_attention_dropout_new(p->options),
                                     .scale = (float)(p->scale * M_LOG2E),
                                     .sum_stride = att_padded_stride(p->M),
-                                    .sequences =
-                                        p->options->sequences > 0 ? p->options->sequences : p->B };
+                                    .sequences = att_sequence_count(p) };
     int64_t tiles = 0;
     for (int64_t s = 0; s < fused->sequences; s++)
-        tiles += tile_count(sequence_queries(p, s));
+        tiles += tile_count(att_sequence_queries(p, s));
     fused->tiles_per_unit = choose_tiles_per_unit(fused, tiles * p->H);
     for (int64_t s = 0; s < fused->sequences; s++)
         fused->units += units_of_sequence(fused, s);
-    int64_t threads = att_threads_get();
-    fused->workers = (int)(threads < fused->units ? threads : fused->units);
+    fused->workers = (int)att_min_i64(att_threads_get(), fused->units);
     att_workspace counting = { 0 };
     (void)alloc_buffers(&counting, fused);
     fused->buffers_size = counting.used;
@@ -196,14 +143,6 @@ void att_fused_free(att_fused_attention *fused)
     att_mask_free(&fused->block_list_mask);
 }
 
-void *att_workspace_get(void *workspace, size_t size, void **own)
-{
-    *own = workspace ? NULL : att_alloc(size, 1);
-    uintptr_t start = (uintptr_t)(workspace ? workspace : *own);
-    return (void *)((start + ATT_WORKSPACE_ALIGNMENT - 1) / ATT_WORKSPACE_ALIGNMENT *
-                    ATT_WORKSPACE_ALIGNMENT);
-}
-
 void att_fused_set_workspace(att_fused_attention *fused, void *workspace)
 {
     att_workspace all = { .base = workspace };
@@ -216,38 +155,8 @@ void att_fused_set_workspace(att_fused_attention *fused, void *workspace)
 
 att_fused_buffers att_fused_worker_buffers(const att_fused_attention *fused, int worker)
 {
-    att_workspace mine = { .base = fused->buffers + (size_t)worker * fused->buffers_size };
+    att_workspace mine = att_workspace_part(fused->buffers, fused->buffers_size, worker);
     return alloc_buffers(&mine, fused);
-}
-
-/* The last sequence that begins at or before `unit`. */
-static int64_t find_sequence(const att_fused_attention *fused, int64_t unit)
-{
-    int64_t low = 0, high = fused->sequences - 1;
-    while (low < high) {
-        int64_t middle = low + (high - low + 1) / 2;
-        if (fused->unit_offsets[middle] <= unit)
-            low = middle;
-        else
-            high = middle - 1;
-    }
-    return low;
-}
-
-att_sequence_head att_fused_sequence_head(const att_fused_attention *fused, int64_t sequence,
-                                          int64_t h)
-{
-    const att_problem *p = fused->problem;
-    att_sequence_head head = { .h = h, .g = h / (p->H / p->G), .queries = p->T, .keys = p->S };
-    if (p->options->sequences == 0) {
-        head.b = sequence;
-        return head;
-    }
-    head.query_start = p->options->query_offsets[sequence];
-    head.queries = sequence_queries(p, sequence);
-    head.key_start = p->options->key_offsets[sequence];
-    head.keys = p->options->key_offsets[sequence + 1] - head.key_start;
-    return head;
 }
 
 int64_t att_fused_tile_count(const att_sequence_head *head)
@@ -255,14 +164,14 @@ int64_t att_fused_tile_count(const att_sequence_head *head)
     return tile_count(head->queries);
 }
 
-/* The last units of a causal head cost the most, so they are taken first. */
+/* The last units of a causal head cost the most, so they run first. */
 att_work_unit att_fused_unit(const att_fused_attention *fused, int64_t number)
 {
     number = fused->units - 1 - number;
-    int64_t s = find_sequence(fused, number);
-    int64_t tiles = tile_count(sequence_queries(fused->problem, s));
+    int64_t s = att_sequence_find(fused->unit_offsets, fused->sequences, number);
+    int64_t tiles = tile_count(att_sequence_queries(fused->problem, s));
     int64_t group = fused->tiles_per_unit > 0 ? fused->tiles_per_unit : tiles,
             all = tiles * fused->problem->H;
     int64_t first = (number - fused->unit_offsets[s]) * group;
-    return (att_work_unit){ s, first, all - first < group ? all : first + group };
+    return (att_work_unit){ s, first, att_min_i64(all, first + group) };
 }

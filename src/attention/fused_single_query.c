@@ -1,53 +1,53 @@
-/* Queries that go through the keys alone: one new token of each sequence, over a cache. There is
- * one multiply-add for each number of the cache, so this takes as long as reading it does, if it is
- * read as memory likes it: once, nearly in order, and asked for early.
+/* Tiles of one query: decoding one new token of each sequence over a KV cache. There is one
+ * multiply-add per element of the cache, so the time is that of reading it, provided that it is
+ * read once, nearly in order, and prefetched early.
  *
- * In [B,S,G,K] the heads of a key lie side by side. So all heads meet a few keys before any meets
- * the next ones, then likewise the values of the block; and each asks for its own rows of what it
- * will meet a few steps later (docs/kernels.md, "One query"). */
+ * In [B,S,G,K] the heads of a key are adjacent. So all heads process a few keys before any of them
+ * processes the next ones, then likewise the values of the block; and each head prefetches its own
+ * rows of a few steps ahead (docs/kernels.md, "One query"). */
 #include "attention/fused.h"
+#include "base/minmax.h"
 
 #include <string.h>
 
 enum {
-    STEP_KEYS = 16, /* keys that each query meets in turn: those of a vector */
-    PREFETCH_KEYS =
-        3 * STEP_KEYS, /* what is asked for is so many keys away: 96 KB with 8 heads of 64 */
-    VALUES_OFFSET = ATT_BLOCK_KEYS, /* A block is read in this order: its keys, its values, */
-    NEXT_BLOCK_OFFSET = 2 * ATT_BLOCK_KEYS /* and then the keys of what comes next. */
+    STEP_KEYS = 16,                        /* keys that each query processes in turn: one vector */
+    PREFETCH_KEYS = 3 * STEP_KEYS,         /* prefetch distance in keys: 96 KB with 8 heads of 64 */
+    VALUES_OFFSET = ATT_BLOCK_KEYS,        /* reading order of a block: its keys, its values, */
+    NEXT_BLOCK_OFFSET = 2 * ATT_BLOCK_KEYS /* then the keys of the next block or unit */
 };
 
 _Static_assert((int)ATT_MAX_TILES <= (int)ATT_TILE_LANES,
-               "scores of all queries fit into a tile's");
+               "the scores of all single queries fit in one tile buffer");
 
-/* A query and the block that it meets. */
+/* A single-query tile and the current block. */
 typedef struct single_query {
     att_query_tile *tile;
-    att_fused_buffers buffers; /* with scores and pairs allowed of its own */
-    int64_t from;              /* the keys that it could see */
+    att_fused_buffers buffers; /* with its own scores and mask bits */
+    int64_t from;              /* keys of the block inside its key range */
     size_t count;
-    int64_t begin, end; /* the same, counted from the block's start */
+    int64_t begin, end; /* the same, counted from the start of the block */
     att_block_mask block_mask;
-    bool values_are_safe; /* values that it must not see do no harm */
-    bool does_prefetch;   /* it is the first on its head */
-    att_matrix_view keys, values,
-        next;    /* from the block's start to the head's end, and what comes next */
-    float *sums; /* of the block at hand */
+    bool values_are_safe;         /* masked values may be multiplied by weight 0 */
+    bool does_prefetch;           /* it is the first tile of its key/value head */
+    att_matrix_view keys, values; /* from the start of the block to the end of the sequence */
+    att_matrix_view next;         /* keys that are read after this block */
+    float *sums;                  /* of the current block */
 } single_query;
 
-/* Rows of a head from its key `first` on; none where they are at an end, or not next to each other.
+/* Rows of a head from its key `first` on; none past the end, or where they cannot be used in place.
  */
 static att_matrix_view rows_from(const att_tensor *tensor, const att_sequence_head *head,
                                  int64_t first)
 {
-    if (first >= head->keys || tensor->stride[3] != 1)
+    if (first >= head->keys || !att_tensor_rows_in_place(tensor))
         return (att_matrix_view){ 0 };
     return att_tensor_head_rows(tensor, head->b, head->key_start + first, head->g,
                                 (size_t)(head->keys - first), NULL);
 }
 
-/* The keys of the next block, or those that this query's place in the next unit is likely to meet.
- */
+/* The keys of the next block, or after the last block those that the tile in the same place of the
+ * next unit will probably read. */
 static att_matrix_view rows_after(const att_fused_attention *fused, const att_query_tile *tile,
                                   const att_query_tile *first, int64_t block, bool last)
 {
@@ -70,7 +70,7 @@ static void begin_block(const att_fused_attention *fused, single_query *s, att_f
     *s = (single_query){ .tile = tile, .buffers = *all };
     s->buffers.scores += t * ATT_BLOCK_KEYS;
     s->buffers.mask_bits += t * ATT_BLOCK_KEYS;
-    s->sums = tile->sums + fused->sum_stride; /* a tile has room for many queries */
+    s->sums = tile->sums + fused->sum_stride; /* the buffer has rows for 32 queries */
     if (!att_tile_key_range(tile, start, ATT_BLOCK_KEYS, &s->from, &s->count))
         return;
     s->block_mask =
@@ -89,23 +89,32 @@ static void begin_block(const att_fused_attention *fused, single_query *s, att_f
 static att_matrix_view step_of(att_matrix_view rows, int64_t at, int64_t end)
 {
     rows.data += at * rows.stride;
-    rows.rows = (size_t)(end - at < STEP_KEYS ? end - at : STEP_KEYS);
+    rows.rows = (size_t)att_min_i64(end - at, STEP_KEYS);
     return rows;
 }
 
-/* The rows of a step that the query could see. */
+/* Rows that must be converted, as of a float16 KV cache, a few steps ahead. */
+static void prefetch_copied(const att_tensor *tensor, const att_sequence_head *head, int64_t first)
+{
+    int64_t left = head->key_start + head->keys - first;
+    att_tensor_prefetch_rows(tensor, head->b, first, head->g, att_clamp_i64(left, 0, STEP_KEYS));
+}
+
+/* The rows of a step inside the query's key range. */
 static att_matrix_view rows_of_step(const att_tensor *tensor, att_matrix_view rows,
                                     const single_query *s, int64_t at)
 {
     const att_sequence_head *head = &s->tile->head;
     rows = step_of(rows, at, s->end);
-    if (tensor->stride[3] == 1)
+    if (att_tensor_rows_in_place(tensor))
         return rows;
+    if (s->does_prefetch) /* copied rows: those in place are prefetched by the kernels */
+        prefetch_copied(tensor, head, s->from - s->begin + at + PREFETCH_KEYS);
     return att_tensor_head_rows(tensor, head->b, s->from - s->begin + at, head->g, rows.rows,
                                 s->buffers.gathered);
 }
 
-/* What lies AHEAD of a place in the order of reading. */
+/* The rows PREFETCH_KEYS ahead of a place in the reading order. */
 static att_matrix_view rows_to_prefetch(const single_query *s, int64_t place)
 {
     place += PREFETCH_KEYS;
@@ -142,7 +151,6 @@ static att_matrix_view all_values(const att_fused_attention *fused, const single
                                 s->buffers.gathered);
 }
 
-/* Scores become weights. */
 static void softmax_block(const att_fused_attention *fused, single_query *s)
 {
     att_query_tile *tile = s->tile;
@@ -159,7 +167,7 @@ static void softmax_block(const att_fused_attention *fused, single_query *s)
     memset(s->sums, 0, fused->sum_stride * sizeof(float));
 }
 
-/* The block's sums join those of the blocks before. */
+/* Adds the block's sums to those of the preceding blocks. */
 static void add_block_sums(const att_fused_attention *fused, const single_query *s)
 {
     att_query_tile *tile = s->tile;
@@ -179,12 +187,12 @@ static void add_block_sums(const att_fused_attention *fused, const single_query 
     memcpy(tile->sums, s->sums, width * sizeof(float));
 }
 
-void att_single_query_block(const att_fused_attention *fused, att_fused_buffers *scratch,
+void att_single_query_block(const att_fused_attention *fused, att_fused_buffers *buffers,
                             int64_t count, int64_t block, bool last)
 {
     single_query each[ATT_MAX_TILES];
     for (int64_t t = 0; t < count; t++)
-        begin_block(fused, &each[t], scratch, t, block, last);
+        begin_block(fused, &each[t], buffers, t, block, last);
     for (int64_t at = 0; at < ATT_BLOCK_KEYS; at += STEP_KEYS)
         for (int64_t t = 0; t < count; t++)
             score_step(fused, &each[t], at);

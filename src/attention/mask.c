@@ -1,21 +1,24 @@
-/* Masks: checking their options, and the keys they leave to a query; see mask.h. */
+/* Checks of the mask options, and the keys that masks leave to a query; see mask.h. */
 #include "attention/mask.h"
 
+#include "attention/sequence.h"
 #include "base/alloc.h"
 #include "base/error.h"
+#include "base/minmax.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-/* Positions far beyond any tensor, yet safe to add to one another. */
+/* Far larger than any tensor, yet sums of a few cannot overflow. */
 #define MAX_OFFSET ((int64_t)1 << 53)
 
-static int64_t ceil_div(int64_t length, int64_t block)
+/* The number of blocks that cover `length` ≤ 2^32 queries or keys; a block may be of any size. */
+static int64_t block_total(int64_t length, int64_t block)
 {
-    return length / block + (length % block != 0);
+    return att_ceil_div_i64(length, att_min_i64(block, MAX_OFFSET));
 }
 
-/* One array of lengths: each between 0 and the size it cuts. */
+/* Lengths: each from 0 to the size of its dimension. */
 static att_status check_lengths(const char *name, const int64_t *lengths, int64_t count,
                                 const char *size_name, int64_t size, att_error *err)
 {
@@ -27,21 +30,21 @@ static att_status check_lengths(const char *name, const int64_t *lengths, int64_
     return ATT_OK;
 }
 
-/* One array of packing offsets: from 0, never falling, to the size they divide. */
+/* Starts of packed sequences: from 0, not decreasing, to the size of the dimension. */
 static att_status check_offsets(const char *name, const int64_t *offsets, int64_t sequences,
                                 const char *size_name, int64_t size, att_error *err)
 {
     if (!offsets)
         return att_fail(err, ATT_BAD_INPUT, "attention",
-                        "%s is missing: packed sequences need sequences + 1 of them", name);
+                        "%s is missing: packed sequences need sequences + 1 entries", name);
     if (offsets[0] != 0)
         return att_fail(err, ATT_BAD_INPUT, "attention", "%s[0] is %lld, expected 0", name,
                         (long long)offsets[0]);
     for (int64_t s = 0; s < sequences; s++)
         if (offsets[s + 1] < offsets[s])
-            return att_fail(err, ATT_BAD_INPUT, "attention", "%s falls from %lld to %lld at %lld",
-                            name, (long long)offsets[s], (long long)offsets[s + 1],
-                            (long long)(s + 1));
+            return att_fail(err, ATT_BAD_INPUT, "attention",
+                            "%s decreases from %lld to %lld at index %lld", name,
+                            (long long)offsets[s], (long long)offsets[s + 1], (long long)(s + 1));
     if (offsets[sequences] != size)
         return att_fail(err, ATT_BAD_INPUT, "attention", "%s ends at %lld, expected %s = %lld",
                         name, (long long)offsets[sequences], size_name, (long long)size);
@@ -68,6 +71,26 @@ static att_status check_packing(const att_problem *p, att_error *err)
     return check_offsets("key_offsets", options->key_offsets, options->sequences, "S", p->S, err);
 }
 
+/* Positions of query 0: at most 2^53 in magnitude, given once for all sequences or once for each.
+ */
+static att_status check_positions(const att_problem *p, att_error *err)
+{
+    const att_attention_options *options = p->options;
+    if (options->offset < -MAX_OFFSET || options->offset > MAX_OFFSET)
+        return att_fail(err, ATT_BAD_INPUT, "attention", "offset is %lld, expected -2^53 to 2^53",
+                        (long long)options->offset);
+    if (options->offsets && options->offset != 0)
+        return att_fail(err, ATT_BAD_INPUT, "attention",
+                        "offset is %lld and offsets is given, expected one of them",
+                        (long long)options->offset);
+    for (int64_t s = 0; options->offsets && s < att_sequence_count(p); s++)
+        if (options->offsets[s] < -MAX_OFFSET || options->offsets[s] > MAX_OFFSET)
+            return att_fail(err, ATT_BAD_INPUT, "attention",
+                            "offsets[%lld] is %lld, expected -2^53 to 2^53", (long long)s,
+                            (long long)options->offsets[s]);
+    return ATT_OK;
+}
+
 static att_status check_blocks(const att_problem *p, att_error *err)
 {
     const att_attention_options *options = p->options;
@@ -80,8 +103,8 @@ static att_status check_blocks(const att_problem *p, att_error *err)
         return att_fail(err, ATT_BAD_INPUT, "attention",
                         "blocks of %lld queries and %lld keys: both must be at least 1",
                         (long long)options->block_queries, (long long)options->block_keys);
-    int64_t rows = ceil_div(p->T, options->block_queries);
-    int64_t cols = ceil_div(p->S, options->block_keys);
+    int64_t rows = block_total(p->T, options->block_queries);
+    int64_t cols = block_total(p->S, options->block_keys);
     for (int64_t n = 0; n < options->block_count; n++) {
         att_block block = options->blocks[n];
         if (block.query < 0 || block.query >= rows || block.key < 0 || block.key >= cols)
@@ -96,13 +119,10 @@ static att_status check_blocks(const att_problem *p, att_error *err)
 att_status att_mask_check(const att_problem *p, att_error *err)
 {
     const att_attention_options *options = p->options;
-    if (options->offset < -MAX_OFFSET || options->offset > MAX_OFFSET)
-        return att_fail(err, ATT_BAD_INPUT, "attention",
-                        "offset is %lld, expected at most 2^53 either way",
-                        (long long)options->offset);
     ATT_TRY(check_lengths("query_lengths", options->query_lengths, p->B, "T", p->T, err));
     ATT_TRY(check_lengths("key_lengths", options->key_lengths, p->B, "S", p->S, err));
     ATT_TRY(check_packing(p, err));
+    ATT_TRY(check_positions(p, err));
     return check_blocks(p, err);
 }
 
@@ -113,7 +133,7 @@ int64_t att_mask_positions(const att_problem *p)
     int64_t max_length = 0;
     for (int64_t s = 0; s < p->options->sequences; s++) {
         int64_t length = p->options->key_offsets[s + 1] - p->options->key_offsets[s];
-        max_length = length > max_length ? length : max_length;
+        max_length = att_max_i64(max_length, length);
     }
     return max_length;
 }
@@ -149,54 +169,31 @@ void att_mask_free(att_mask *mask)
     mask->blocks = NULL;
 }
 
-/* The packed sequence that query i belongs to; empty sequences hold no query. */
-static int64_t find_sequence(const att_attention_options *options, int64_t i)
-{
-    int64_t low = 0;
-    int64_t high = options->sequences - 1;
-    while (low < high) {
-        int64_t middle = low + (high - low) / 2;
-        if (options->query_offsets[middle + 1] <= i)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low;
-}
-
-static int64_t min_int64(int64_t a, int64_t b)
-{
-    return a < b ? a : b;
-}
-
-static int64_t max_int64(int64_t a, int64_t b)
-{
-    return a > b ? a : b;
-}
-
 att_key_range att_mask_key_range(const att_problem *p, int64_t b, int64_t i)
 {
     const att_attention_options *options = p->options;
-    att_key_range span = { .end = p->S, .query_position = i };
+    att_key_range range = { .end = p->S, .query_position = i };
+    int64_t s = b;
     if (options->sequences > 0) {
-        int64_t s = find_sequence(options, i);
-        span.query_position = i - options->query_offsets[s];
-        span.key_start = span.begin = options->key_offsets[s];
-        span.end = options->key_offsets[s + 1];
+        s = att_sequence_find(options->query_offsets, options->sequences, i);
+        range.query_position = i - options->query_offsets[s];
+        range.key_start = range.begin = options->key_offsets[s];
+        range.end = options->key_offsets[s + 1];
     }
-    span.query_position += options->offset;
-    int64_t own = span.key_start + span.query_position; /* the key where the query stands */
+    range.query_position += options->offsets ? options->offsets[s] : options->offset;
+    int64_t own = range.key_start + range.query_position; /* the key at the query's position */
     if (options->query_lengths && i >= options->query_lengths[b])
-        span.end = span.begin;
+        range.end = range.begin;
     if (options->key_lengths)
-        span.end = min_int64(span.end, options->key_lengths[b]);
+        range.end = att_min_i64(range.end, options->key_lengths[b]);
     if (options->causal)
-        span.end = min_int64(span.end, own + 1);
+        range.end = att_min_i64(range.end, own + 1);
     if (options->window && options->window_left >= 0)
-        span.begin = max_int64(span.begin, own - min_int64(options->window_left, MAX_OFFSET));
+        range.begin = att_max_i64(range.begin, own - att_min_i64(options->window_left, MAX_OFFSET));
     if (options->window && options->window_right >= 0)
-        span.end = min_int64(span.end, own + min_int64(options->window_right, MAX_OFFSET) + 1);
-    return span;
+        range.end =
+            att_min_i64(range.end, own + att_min_i64(options->window_right, MAX_OFFSET) + 1);
+    return range;
 }
 
 /* The first block of the sorted list that is not before (query, key). */
@@ -214,7 +211,7 @@ static int64_t find_block(const att_mask *mask, att_block wanted)
     return low;
 }
 
-/* Keeps of keys begin … end-1 those that the dense mask allows. */
+/* Writes those of keys begin … end-1 that the dense mask allows. */
 static int64_t apply_dense_mask(const att_attention_options *options, int64_t b, int64_t h,
                                 int64_t i, int64_t begin, int64_t end, int64_t *keys)
 {
@@ -228,26 +225,27 @@ static int64_t apply_dense_mask(const att_attention_options *options, int64_t b,
     return count;
 }
 
-int64_t att_mask_keys(const att_mask *mask, att_key_range span, int64_t b, int64_t h, int64_t i,
+int64_t att_mask_keys(const att_mask *mask, att_key_range range, int64_t b, int64_t h, int64_t i,
                       int64_t *keys)
 {
     const att_attention_options *options = mask->problem->options;
-    if (span.end <= span.begin)
+    if (range.end <= range.begin)
         return 0;
     if (!mask->blocks)
-        return apply_dense_mask(options, b, h, i, span.begin, span.end, keys);
+        return apply_dense_mask(options, b, h, i, range.begin, range.end, keys);
     int64_t count = 0;
-    int64_t done = span.begin; /* keys before it are decided: a block listed twice counts once */
-    att_block first = { i / options->block_queries, span.begin / options->block_keys };
+    int64_t done = range.begin; /* keys before it are handled: a block listed twice counts once */
+    att_block first = { i / options->block_queries, range.begin / options->block_keys };
     for (int64_t n = find_block(mask, first); n < options->block_count; n++) {
         att_block block = mask->blocks[n];
-        int64_t begin = max_int64(done, block.key * options->block_keys);
-        if (block.query != first.query || begin >= span.end)
+        int64_t begin = att_max_i64(done, block.key * options->block_keys);
+        if (block.query != first.query || begin >= range.end)
             break;
-        int64_t size = min_int64(options->block_keys, span.end - block.key * options->block_keys);
+        int64_t size =
+            att_min_i64(options->block_keys, range.end - block.key * options->block_keys);
         int64_t end = block.key * options->block_keys + size;
         count += apply_dense_mask(options, b, h, i, begin, end, keys + count);
-        done = max_int64(done, end);
+        done = att_max_i64(done, end);
     }
     return count;
 }

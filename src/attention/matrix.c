@@ -1,16 +1,17 @@
-/* Attention as the textbooks write it, softmax(Q Kᵀ) V: whole matrices and plain products, in
- * double. It stands beside the reference to be compared with it, and differs from it in two ways
- * that are the form's own: it needs room for T·S numbers, and a masked key has the weight 0, so
- * that NaN or infinity in its value shows. */
-#include "attention/tensor_element.h"
+/* Attention in the textbook form softmax(Q Kᵀ) V: whole matrices and plain matrix products, in
+ * double, for comparison with the reference. It differs from the reference in two ways: it needs
+ * memory for T·S numbers, and a masked key has weight 0, so that NaN or infinity in its value
+ * reaches the output. */
 #include "attention/normalize.h"
+#include "attention/paths.h"
 #include "attention/reference_row.h"
+#include "attention/tensor_element.h"
 #include "base/error.h"
 #include "base/math.h"
 
 #include <math.h>
 
-/* One head's matrices, all row-major. */
+/* The matrices of one head, row-major. */
 typedef struct head_matrices {
     double *query;           /* [T,Kq] */
     double *key;             /* [S,Kk] */
@@ -64,7 +65,7 @@ static void get_weights(double *to, const att_tensor *tensor, int64_t h)
         att_row_get(to + r * tensor->shape[2], tensor, att_element_offset(tensor, head, r, 0, 0));
 }
 
-/* Q Kᵀ or Q W Kᵀ, scaled and capped, not yet biased or masked. */
+/* Q Kᵀ or Q W Kᵀ with scale and soft cap, before biases and mask. */
 static void make_scores(const att_problem *p, const head_matrices *m, int64_t h)
 {
     const double *left = m->query;
@@ -82,7 +83,7 @@ static void make_scores(const att_problem *p, const head_matrices *m, int64_t h)
     }
 }
 
-/* Adds the biases, sets masked scores to -inf and normalises row i; gives its log-sum-exp. */
+/* Adds the biases, sets masked scores to -inf and normalizes row i; returns its log-sum-exp. */
 static double finish_row(const att_mask *mask, const head_matrices *m, int64_t b, int64_t h,
                          int64_t i)
 {
@@ -91,11 +92,11 @@ static double finish_row(const att_mask *mask, const head_matrices *m, int64_t b
     double *weights = m->weights + i * p->S;
     double *own_scores = m->row;
     double *own_weights = m->row + p->S;
-    att_key_range span = att_mask_key_range(p, b, i);
-    int64_t count = att_mask_keys(mask, span, b, h, i, m->keys);
+    att_key_range range = att_mask_key_range(p, b, i);
+    int64_t count = att_mask_keys(mask, range, b, h, i, m->keys);
     for (int64_t n = 0; n < count; n++) {
         int64_t j = m->keys[n];
-        att_qk_pair pair = { b, h, i, j, j - span.key_start - span.query_position };
+        att_qk_pair pair = { b, h, i, j, j - range.key_start - range.query_position };
         own_scores[n] = scores[j] + att_bias_get(p->in, &pair);
     }
     for (int64_t j = 0; j < p->S; j++) {
@@ -111,7 +112,7 @@ static double finish_row(const att_mask *mask, const head_matrices *m, int64_t b
     return att_log_sum_exp(own_scores, count);
 }
 
-/* What is asked for besides the output; dropout has not touched the weights yet. */
+/* Writes the requested outputs besides `output`; the weights are still without dropout. */
 static void write_maps(const att_problem *p, const head_matrices *m,
                        const att_attention_outputs *out, int64_t b, int64_t h)
 {
@@ -120,11 +121,10 @@ static void write_maps(const att_problem *p, const head_matrices *m,
     for (int64_t i = 0; i < p->T; i++) {
         const double *weights = m->weights + i * p->S;
         if (out->scores)
-            att_setting_spec_set(out->scores, att_element_offset(out->scores, b, h, i, 0),
-                                 m->scores + i * p->S);
+            att_row_set(out->scores, att_element_offset(out->scores, b, h, i, 0),
+                        m->scores + i * p->S);
         if (out->weights)
-            att_setting_spec_set(out->weights, att_element_offset(out->weights, b, h, i, 0),
-                                 weights);
+            att_row_set(out->weights, att_element_offset(out->weights, b, h, i, 0), weights);
         if (out->entropy)
             att_element_set(out->entropy, att_element_offset(out->entropy, b, h, i, 0),
                             att_entropy(weights, p->S));
@@ -132,8 +132,7 @@ static void write_maps(const att_problem *p, const head_matrices *m,
             m->totals[j] += weights[j];
     }
     if (out->key_totals)
-        att_setting_spec_set(out->key_totals, att_element_offset(out->key_totals, b, h, 0, 0),
-                             m->totals);
+        att_row_set(out->key_totals, att_element_offset(out->key_totals, b, h, 0, 0), m->totals);
 }
 
 static void apply_dropout(const att_problem *p, const att_attention_dropout *drop,
@@ -164,11 +163,10 @@ static void forward_head(const att_mask *mask, const att_attention_dropout *drop
     apply_dropout(p, drop, m, b, h);
     matmul(m->output, m->weights, m->value, p->T, p->S, p->M);
     for (int64_t i = 0; i < p->T; i++)
-        att_setting_spec_set(out->output, att_element_offset(out->output, b, i, h, 0),
-                             m->output + i * p->M);
+        att_row_set(out->output, att_element_offset(out->output, b, i, h, 0), m->output + i * p->M);
 }
 
-/* Stops at the first refusal: what follows may be far too large. */
+/* Stops at the first failure: the later arrays may be far too large. */
 static bool alloc_matrices(head_matrices *m, att_arena *arena, const att_problem *p)
 {
     bool general = p->options->score == ATT_SCORE_GENERAL;
@@ -185,8 +183,15 @@ static bool alloc_matrices(head_matrices *m, att_arena *arena, const att_problem
            (m->keys = att_arena_alloc(arena, (size_t)p->S, sizeof *m->keys));
 }
 
-static att_status forward(const att_problem *p, const att_attention_outputs *out, att_error *err)
+bool att_matrix_supports(const att_problem *p)
 {
+    return p->options->score <= ATT_SCORE_GENERAL;
+}
+
+att_status att_matrix_forward(const att_problem *p, const att_attention_outputs *out,
+                              void *workspace, att_error *err)
+{
+    (void)workspace;
     att_mask mask;
     att_arena arena = { 0 };
     head_matrices m;
@@ -204,18 +209,4 @@ done:
     att_arena_free(&arena);
     att_mask_free(&mask);
     return status;
-}
-
-att_status att_attention_forward_matrix(const att_attention_options *options,
-                                        const att_attention_inputs *in,
-                                        const att_attention_outputs *out, att_error *err)
-{
-    att_problem problem;
-    ATT_TRY(att_problem_new(&problem, options, in, err));
-    ATT_TRY(att_problem_check_outputs(&problem, out, err));
-    if (options->score > ATT_SCORE_GENERAL)
-        return att_fail(err, ATT_BAD_INPUT, "attention",
-                        "the %s score is no matrix product: dot, scaled and general are",
-                        problem.score->name);
-    return forward(&problem, out, err);
 }

@@ -1,14 +1,15 @@
-/* The normalisers; see normalise.h. Softmax, sparsemax and 1.5-entmax map onto the simplex and do
- * not change when all scores are shifted, so each first subtracts the largest score. A row with NaN
- * or +inf, or with -inf alone, has no such point: all its weights are NaN (docs/attention.md). */
+/* The normalizers in double; see normalize.h. Softmax, sparsemax and 1.5-entmax map onto the
+ * simplex and are invariant to shifting all scores, so each first subtracts the largest score. For
+ * a row with NaN or +inf, or of -inf only, all weights are NaN (docs/attention.md). */
 #include "attention/normalize.h"
 
 #include "base/math.h"
+#include "base/minmax.h"
 
 #include <math.h>
 #include <stdlib.h>
 
-/* Writes scores minus the largest; NaN, +inf and all -inf leave a NaN in the row. */
+/* Writes scores minus the largest; returns false where the result contains NaN. */
 static bool subtract_max(double *shifted, const double *scores, int64_t count)
 {
     double top = -INFINITY;
@@ -115,7 +116,7 @@ static void sparsemax(double *weights, const double *scores, int64_t count, doub
         weights[j] = weights[j] > threshold ? weights[j] - threshold : 0;
 }
 
-/* Inside the support the map is a projection: it takes the mean off. */
+/* Inside the support the Jacobian subtracts the mean. */
 static void sparsemax_backward(double *score_grads, const double *weight_grads,
                                const double *scores, const double *weights, int64_t count)
 {
@@ -137,9 +138,9 @@ static void sparsemax_backward(double *score_grads, const double *weight_grads,
 }
 
 /* Peters, Niculae and Martins 2019, algorithm 2, on half scores z: weights are (z - τ)² above the
- * threshold τ. With mean and sum of squared deviations of the k largest kept up by Welford's
- * update, τ_k = mean - sqrt((1 - squares)/k); the support ends where z_k falls below τ_k. The
- * largest z is 0 and weighs at most 1, so τ ≥ -1 and what is not above -1 cannot be in it. */
+ * threshold τ. With mean and sum of squared deviations of the k largest updated by Welford's
+ * method, τ_k = mean - sqrt((1 - squares)/k); the support ends where z_k falls below τ_k. The
+ * largest z is 0 and its weight is at most 1, so τ ≥ -1 and values ≤ -1 are outside the support. */
 static void entmax15(double *weights, const double *scores, int64_t count, double *scratch)
 {
     if (!subtract_max(weights, scores, count)) {
@@ -185,7 +186,7 @@ static void entmax15_backward(double *score_grads, const double *weight_grads, c
             score_grads[j] *= weight_grads[j] - sum / roots;
 }
 
-/* Below -709 exp() overflows and the result is 0, off by less than 1e-308. */
+/* For x < -709 exp(-x) overflows and the result is 0; the error is below 1e-308. */
 static double logistic(double x)
 {
     return 1 / (1 + att_exp(-x));
@@ -198,7 +199,7 @@ static void sigmoid(double *weights, const double *scores, int64_t count, double
         weights[j] = logistic(scores[j]);
 }
 
-/* σ(-x) stands for 1 - σ(x), which would lose all digits where σ(x) is near 1. */
+/* σ(-x) = 1 - σ(x) without the cancellation where σ(x) is near 1. */
 static void sigmoid_backward(double *score_grads, const double *weight_grads, const double *scores,
                              const double *weights, int64_t count)
 {
@@ -214,7 +215,7 @@ static double total(const double *scores, int64_t count)
     return sum;
 }
 
-/* Division as IEEE has it: scores that sum to 0 give infinities or NaN. */
+/* IEEE division: scores that sum to 0 give infinities or NaN. */
 static void sum_forward(double *weights, const double *scores, int64_t count, double *scratch)
 {
     (void)scratch;
@@ -261,13 +262,13 @@ static const att_normalizer_impl normalizers[] = {
 const att_normalizer_impl *att_normalizer_get(att_normalizer normalizer)
 {
     size_t row = (size_t)normalizer;
-    return row < sizeof normalizers / sizeof *normalizers ? &normalizers[row] : NULL;
+    return row < ATT_COUNT(normalizers) ? &normalizers[row] : NULL;
 }
 
 const char *att_normalizer_name(att_normalizer normalizer)
 {
-    const att_normalizer_impl *kind = att_normalizer_get(normalizer);
-    return kind ? kind->name : NULL;
+    const att_normalizer_impl *row = att_normalizer_get(normalizer);
+    return row ? row->name : NULL;
 }
 
 double att_log_sum_exp(const double *scores, int64_t count)

@@ -1,5 +1,5 @@
-/* Checking an attention computation before any of it runs; see problem.h. Shapes are rows of
- * tables, matched by shape.c; masks check their own options in mask.c. */
+/* Checks an attention problem before any of it runs; see problem.h. Expected shapes are rows of
+ * tables, matched by shape.c; mask.c checks the mask options. */
 #include "attention/problem.h"
 
 #include "attention/mask.h"
@@ -7,6 +7,7 @@
 #include "attention/score.h"
 #include "attention/shape.h"
 #include "base/error.h"
+#include "base/minmax.h"
 #include "tensor/tensor.h"
 
 #include <math.h>
@@ -28,7 +29,7 @@ static const struct slot_row {
 #undef SLOT
 };
 
-/* Shapes that do not depend on the score, in the order of checking. */
+/* Shapes of the biases, in the order of checking. */
 static const struct {
     att_slot slot;
     const char *shape;
@@ -61,7 +62,7 @@ att_tensor *att_problem_grad(const att_attention_grads *grads, att_slot slot)
     return *(att_tensor *const *)((const char *)grads + slots[slot].grad);
 }
 
-/* query, key and value: they fix the sizes that all else is measured by. */
+/* query, key and value: they define the sizes that every other tensor must match. */
 static att_status check_core(att_shape_bindings *shapes, const att_problem *p, att_error *err)
 {
     const struct {
@@ -72,11 +73,12 @@ static att_status check_core(att_shape_bindings *shapes, const att_problem *p, a
         { ATT_SLOT_KEY, p->score->same_width ? "B,S,G,Kq" : "B,S,G,Kk" },
         { ATT_SLOT_VALUE, "B,S,G,M" },
     };
-    for (size_t c = 0; c < sizeof core / sizeof *core; c++) {
+    for (size_t c = 0; c < ATT_COUNT(core); c++) {
         const char *name = slots[core[c].slot].name;
         const att_tensor *tensor = att_problem_input(p->in, core[c].slot);
         if (!tensor)
             return att_fail(err, ATT_BAD_INPUT, "attention", "%s is missing", name);
+        ATT_TRY(att_shape_check_dtype(name, tensor, true, err));
         ATT_TRY(att_shape_match(shapes, name, tensor, core[c].shape, p->score->name, err));
     }
     int64_t heads = shapes->dim[ATT_DIM_H].size;
@@ -93,7 +95,7 @@ static att_status check_core(att_shape_bindings *shapes, const att_problem *p, a
     return ATT_OK;
 }
 
-/* The score's own parameters: those its row lists, no others. */
+/* The parameters of the score: exactly those that its table row lists. */
 static att_status check_parameters(att_shape_bindings *shapes, const att_problem *p, att_error *err)
 {
     bool listed[ATT_SLOT_COUNT] = { false };
@@ -105,8 +107,10 @@ static att_status check_parameters(att_shape_bindings *shapes, const att_problem
             return att_fail(err, ATT_BAD_INPUT, "attention",
                             "%s is missing: the %s score needs %s [%s]", name, p->score->name, name,
                             want->shape);
-        if (tensor)
-            ATT_TRY(att_shape_match(shapes, name, tensor, want->shape, p->score->name, err));
+        if (!tensor)
+            continue;
+        ATT_TRY(att_shape_check_dtype(name, tensor, false, err));
+        ATT_TRY(att_shape_match(shapes, name, tensor, want->shape, p->score->name, err));
     }
     for (int s = ATT_SLOT_SCORE_W; s <= ATT_SLOT_SCORE_V; s++)
         if (!listed[s] && att_problem_input(p->in, (att_slot)s))
@@ -116,7 +120,8 @@ static att_status check_parameters(att_shape_bindings *shapes, const att_problem
     return ATT_OK;
 }
 
-/* A query or key whose matrix is not given is its product already, and so as wide as v. */
+/* Additive score: where the projection matrix of the query or the key is not given, that input is
+ * projected already and must have the width of score_v. */
 static att_status check_projected(const att_problem *p, att_error *err)
 {
     char first[ATT_SHAPE_STRING_SIZE];
@@ -138,11 +143,13 @@ static att_status check_projected(const att_problem *p, att_error *err)
 
 static att_status check_biases(att_shape_bindings *shapes, const att_problem *p, att_error *err)
 {
-    for (size_t r = 0; r < sizeof bias_shapes / sizeof *bias_shapes; r++) {
+    for (size_t r = 0; r < ATT_COUNT(bias_shapes); r++) {
+        const char *name = slots[bias_shapes[r].slot].name;
         const att_tensor *tensor = att_problem_input(p->in, bias_shapes[r].slot);
-        if (tensor)
-            ATT_TRY(att_shape_match(shapes, slots[bias_shapes[r].slot].name, tensor,
-                                    bias_shapes[r].shape, p->score->name, err));
+        if (!tensor)
+            continue;
+        ATT_TRY(att_shape_check_dtype(name, tensor, true, err));
+        ATT_TRY(att_shape_match(shapes, name, tensor, bias_shapes[r].shape, p->score->name, err));
     }
     char text[ATT_SHAPE_STRING_SIZE];
     if (p->in->relative && p->in->relative->shape[1] % 2 == 0)
@@ -158,7 +165,7 @@ static att_status check_numbers(const att_attention_options *options, att_error 
     if (!isfinite(options->scale))
         return att_fail(err, ATT_BAD_INPUT, "attention", "scale is %g, expected a finite number",
                         options->scale);
-    /* Its inverse, and it times log2(e), must be floats. */
+    /* 1 / soft_cap and soft_cap * log2(e) must be normal floats. */
     if (options->soft_cap != 0 && !(options->soft_cap >= 1e-30 && options->soft_cap <= 1e30))
         return att_fail(err, ATT_BAD_INPUT, "attention",
                         "soft_cap is %g, expected a number from 1e-30 to 1e30, or 0 for none",
@@ -170,16 +177,16 @@ static att_status check_numbers(const att_attention_options *options, att_error 
     return ATT_OK;
 }
 
-/* The kinds chosen must be rows of their tables. */
 static att_status check_score_and_normalizer(att_problem *p, att_error *err)
 {
     p->score = att_score_get(p->options->score);
     if (!p->score)
-        return att_fail(err, ATT_BAD_INPUT, "attention", "there is no score number %d",
+        return att_fail(err, ATT_BAD_INPUT, "attention", "score is %d, which is not an att_score",
                         (int)p->options->score);
     p->normalizer = att_normalizer_get(p->options->normalizer);
     if (!p->normalizer)
-        return att_fail(err, ATT_BAD_INPUT, "attention", "there is no normaliser number %d",
+        return att_fail(err, ATT_BAD_INPUT, "attention",
+                        "normalizer is %d, which is not an att_normalizer",
                         (int)p->options->normalizer);
     return ATT_OK;
 }
@@ -198,8 +205,8 @@ static void set_sizes(att_problem *p, const att_shape_bindings *shapes)
     p->R = p->in->relative ? p->in->relative->shape[1] / 2 : 0;
 }
 
-/* 1/sqrt(K) for the scaled score, where no scale is given. With K = 0 every product is the empty
- * sum 0, which no scale may turn into NaN. */
+/* The default is 1/sqrt(K) for the scaled score, else 1. With K = 0 every product is the empty sum
+ * 0, and 1/sqrt(0) would turn it into NaN. */
 static double choose_scale(const att_problem *p)
 {
     if (p->options->scale != 0)
@@ -228,7 +235,7 @@ att_status att_problem_new(att_problem *out, const att_attention_options *option
     return ATT_OK;
 }
 
-/* The sizes of a checked problem, to match results against. */
+/* The sizes of a checked problem, to match outputs and gradients against. */
 static att_shape_bindings known_shapes(const att_problem *p)
 {
     att_shape_bindings shapes = { 0 };
@@ -240,16 +247,22 @@ static att_shape_bindings known_shapes(const att_problem *p)
     return shapes;
 }
 
+static const att_tensor *output_at(const att_attention_outputs *out, size_t row)
+{
+    return *(att_tensor *const *)((const char *)out + outputs[row].field);
+}
+
 att_status att_problem_check_outputs(const att_problem *p, const att_attention_outputs *out,
                                      att_error *err)
 {
     att_shape_bindings shapes = known_shapes(p);
     if (!out || !out->output)
         return att_fail(err, ATT_BAD_INPUT, "attention", "output is missing");
-    for (size_t r = 0; r < sizeof outputs / sizeof *outputs; r++) {
-        const att_tensor *tensor = *(att_tensor *const *)((const char *)out + outputs[r].field);
+    for (size_t r = 0; r < ATT_COUNT(outputs); r++) {
+        const att_tensor *tensor = output_at(out, r);
         if (!tensor)
             continue;
+        ATT_TRY(att_shape_check_dtype(outputs[r].name, tensor, false, err));
         ATT_TRY(att_shape_match(&shapes, outputs[r].name, tensor, outputs[r].shape, p->score->name,
                                 err));
         ATT_TRY(att_shape_writable(outputs[r].name, tensor, err));
@@ -257,7 +270,7 @@ att_status att_problem_check_outputs(const att_problem *p, const att_attention_o
     return ATT_OK;
 }
 
-bool att_problem_wants_grads(const att_attention_grads *grads)
+bool att_grads_wanted(const att_attention_grads *grads)
 {
     for (int s = 0; s < ATT_SLOT_COUNT; s++)
         if (att_problem_grad(grads, (att_slot)s))
@@ -273,6 +286,7 @@ att_status att_problem_check_grads(const att_problem *p, const att_tensor *outpu
         return att_fail(err, ATT_BAD_INPUT, "attention", "output_grad is missing");
     if (!grads)
         return att_fail(err, ATT_BAD_INPUT, "attention", "grads is missing");
+    ATT_TRY(att_shape_check_dtype("output_grad", output_grad, false, err));
     ATT_TRY(att_shape_match(&shapes, "output_grad", output_grad, "B,T,H,M", p->score->name, err));
     for (int s = 0; s < ATT_SLOT_COUNT; s++) {
         const att_tensor *grad = att_problem_grad(grads, (att_slot)s);
@@ -281,10 +295,45 @@ att_status att_problem_check_grads(const att_problem *p, const att_tensor *outpu
             continue;
         if (!input)
             return att_fail(err, ATT_BAD_INPUT, "attention",
-                            "the %s is asked for, but there is no %s", slots[s].grad_name,
+                            "the %s is requested, but there is no %s", slots[s].grad_name,
                             slots[s].name);
         ATT_TRY(att_shape_same(slots[s].grad_name, grad, slots[s].name, input, err));
         ATT_TRY(att_shape_writable(slots[s].grad_name, grad, err));
     }
     return ATT_OK;
+}
+
+static bool is_float32(const att_tensor *tensor)
+{
+    return !tensor || tensor->dtype == ATT_F32;
+}
+
+/* float16 and bfloat16 are converted where they are read (head_rows.h). */
+static bool converts_to_float32(const att_tensor *tensor)
+{
+    return !tensor || tensor->dtype != ATT_F64;
+}
+
+bool att_problem_inputs_are_float32(const att_problem *p)
+{
+    for (int s = 0; s < ATT_SLOT_COUNT; s++)
+        if (!converts_to_float32(att_problem_input(p->in, (att_slot)s)))
+            return false;
+    return true;
+}
+
+bool att_outputs_are_float32(const att_attention_outputs *out)
+{
+    for (size_t r = 0; r < ATT_COUNT(outputs); r++)
+        if (!is_float32(output_at(out, r)))
+            return false;
+    return true;
+}
+
+bool att_grads_are_float32(const att_attention_grads *grads)
+{
+    for (int s = 0; s < ATT_SLOT_COUNT; s++)
+        if (!is_float32(att_problem_grad(grads, (att_slot)s)))
+            return false;
+    return true;
 }

@@ -1,6 +1,6 @@
-/* The reference's working area: one head's keys, values and parameters in double, and one query's
- * row as it is worked out. Forward and backward both go through it, head by head, row by row.
- * Room grows with S, never with T·S. */
+/* State of the reference: one head's keys, values and parameters in double, and the row of the
+ * current query. Forward and backward both use it, head by head and row by row. Memory grows with
+ * S, never with T·S. */
 #ifndef ATT_ATTENTION_REFERENCE_ROW_H
 #define ATT_ATTENTION_REFERENCE_ROW_H
 
@@ -13,10 +13,10 @@
 typedef struct att_reference_row {
     int64_t count;
     int64_t *keys;
-    double *scaled;          /* scores with the scale */
-    double *scores;          /* then soft cap and biases added */
-    double *weights;         /* normalised */
-    double *dropout_factors; /* of dropout */
+    double *scaled;          /* scores after the scale */
+    double *scores;          /* after soft cap and biases */
+    double *weights;         /* after the normalizer */
+    double *dropout_factors; /* 0 or 1/(1-p) */
     double *scratch;
 } att_reference_row;
 
@@ -28,25 +28,25 @@ typedef struct att_reference_state {
     att_score_vars score_vars;
     double *values; /* [S,M] */
     att_reference_row row;
-    att_key_range key_range; /* of the query at hand */
+    att_key_range key_range; /* of the current query */
     int64_t b, g, h, i;
 } att_reference_state;
 
 /* Release with att_reference_state_free(), also after a failure. */
-att_status att_reference_state_new(att_reference_state *work, const att_problem *problem,
+att_status att_reference_state_new(att_reference_state *state, const att_problem *problem,
                                    att_error *err);
-void att_reference_state_free(att_reference_state *work);
+void att_reference_state_free(att_reference_state *state);
 
-/* a * b zeros from an arena; NULL when the product overflows or memory is out. */
+/* a * b zeros from an arena; NULL when the product overflows or out of memory. */
 double *att_arena_alloc_doubles(att_arena *arena, int64_t a, int64_t b);
 
-/* Turn to keys and values of group (b, g); then to head h of that group; then to query i, whose
- * row is worked out up to its weights. A row of count 0 has nothing else in it. */
-void att_reference_load_group(att_reference_state *work, int64_t b, int64_t g);
-void att_reference_load_head(att_reference_state *work, int64_t h);
-void att_reference_compute_row(att_reference_state *work, int64_t i);
+/* Load keys and values of group (b, g); then head h of that group; then compute the row of query i
+ * up to its weights. Only `count` is set in an empty row. */
+void att_reference_load_group(att_reference_state *state, int64_t b, int64_t g);
+void att_reference_load_head(att_reference_state *state, int64_t h);
+void att_reference_compute_row(att_reference_state *state, int64_t i);
 
-/* The pair of the query at hand and the n-th key of its row. */
-att_qk_pair att_reference_qk_pair(const att_reference_state *work, int64_t n);
+/* The pair of the current query and the n-th key of its row. */
+att_qk_pair att_reference_qk_pair(const att_reference_state *state, int64_t n);
 
 #endif

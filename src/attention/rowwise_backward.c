@@ -1,6 +1,8 @@
-/* Attention by rows, backward; see rows.h. Rows are worked out again from queries and keys. */
-#include "attention/tensor_element.h"
+/* Row-wise attention, backward; see rowwise.h. Rows are recomputed from queries and keys. */
+#include "attention/paths.h"
 #include "attention/rowwise.h"
+#include "attention/tensor_element.h"
+#include "base/alloc.h"
 #include "base/error.h"
 #include "base/parallel.h"
 
@@ -31,16 +33,16 @@ static void backward_queries(const att_rowwise_attention *work, const att_sequen
     work->score->backward(work, head, s);
 }
 
-/* Adds what each key has summed up to its gradient, and clears it. */
+/* Adds the sums of each key to its gradient and clears them. */
 static void flush_key_grads(const att_rowwise_attention *work, const att_sequence_head *head,
                             const att_tensor *grad, int64_t grad_head, bool by_position,
                             float *sums, size_t stride)
 {
     int64_t first = by_position ? 0 : head->key_start;
     for (int64_t j = 0; grad && grad->data && j < head->keys; j++)
-        att_row_accumulate(work->kernels, grad,
-                           att_element_offset(grad, head->b, first + j, grad_head, 0),
-                           sums + (size_t)j * stride);
+        att_tensor_row_axpy(work->kernels, grad,
+                            att_element_offset(grad, head->b, first + j, grad_head, 0), 1,
+                            sums + (size_t)j * stride);
     memset(sums, 0, (size_t)head->keys * stride * sizeof(float));
 }
 
@@ -58,7 +60,7 @@ static void flush_shift_grads(const att_rowwise_attention *work, const att_seque
 static void backward_head(const att_rowwise_attention *work, const att_sequence_head *head,
                           int64_t sequence, att_rowwise_buffers *s)
 {
-    const att_rowwise_operands *x = &work->operands;
+    const att_score_operands *x = &work->operands;
     int64_t last = head->query_start + head->queries;
     if (x->v_sums)
         s->v_sums = x->v_sums + (sequence * work->problem->H + head->h) * x->query.shape[3];
@@ -75,7 +77,7 @@ static void backward_group(const att_rowwise_attention *work, int64_t sequence, 
 {
     const att_problem *p = work->problem;
     int64_t heads = p->H / p->G;
-    att_sequence_head head = att_rowwise_sequence_head(p, sequence, g * heads);
+    att_sequence_head head = att_sequence_head_get(p, sequence, g * heads);
     memset(s->key_sums, 0, (size_t)head.keys * work->x_stride * sizeof(float));
     memset(s->value_sums, 0, (size_t)head.keys * work->m_stride * sizeof(float));
     memset(s->shift_sums, 0, (size_t)head.keys * sizeof(float));
@@ -97,7 +99,7 @@ static void run_groups(void *context, int64_t worker, int64_t end)
         backward_group(work, unit / G, unit % G, &scratch);
 }
 
-/* Biases are summed up in double, in their own shape, as far as their gradients are wanted. */
+/* Gradients of biases are summed in double, in the shape of the bias, where requested. */
 static att_status new_totals(att_rowwise_attention *work, att_error *err)
 {
     for (int slot = ATT_SLOT_BIAS; slot < ATT_SLOT_COUNT; slot++) {
@@ -117,9 +119,9 @@ static void add_totals(const att_rowwise_attention *work)
                                 &work->bias_grad_totals[slot]);
 }
 
-att_status att_rowwise_backward(const att_problem *problem, const att_rowwise_operands *operands,
-                                const att_tensor *output_grad, const att_attention_grads *grads,
-                                void *workspace, att_error *err)
+static att_status backward(const att_problem *problem, const att_score_operands *operands,
+                           const att_tensor *output_grad, const att_attention_grads *grads,
+                           void *workspace, att_error *err)
 {
     att_rowwise_attention work;
     (void)att_rowwise_plan(&work, problem, NULL, grads);
@@ -136,5 +138,27 @@ att_status att_rowwise_backward(const att_problem *problem, const att_rowwise_op
     for (int slot = ATT_SLOT_BIAS; slot < ATT_SLOT_COUNT; slot++)
         att_tensor_free(&work.bias_grad_totals[slot]);
     att_mask_free(&work.mask);
+    return status;
+}
+
+att_status att_rowwise_backward(const att_problem *problem, const att_attention_outputs *forward,
+                                const att_tensor *output_grad, const att_attention_grads *grads,
+                                void *workspace, att_error *err)
+{
+    (void)forward; /* rows are recomputed */
+    size_t size = att_rowwise_workspace(problem, true);
+    void *own = NULL, *room = size ? att_workspace_get(workspace, size, &own) : NULL;
+    if (!room)
+        return att_fail_memory(err);
+    att_score_transform transform;
+    att_workspace layout = { .base = room };
+    att_score_transform_layout(&transform, &layout, problem, true, grads);
+    att_status status = att_score_transform_forward(&transform, err);
+    if (status == ATT_OK)
+        status = backward(problem, &transform.operands, output_grad, grads,
+                          (char *)room + layout.used, err);
+    if (status == ATT_OK)
+        status = att_score_transform_backward(&transform, grads, err);
+    att_free(own);
     return status;
 }

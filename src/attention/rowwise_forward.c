@@ -1,38 +1,41 @@
-/* Attention by rows, forward; see rows.h. */
-#include "attention/tensor_element.h"
+/* Row-wise attention, forward; see rowwise.h. */
+#include "attention/paths.h"
 #include "attention/rowwise.h"
+#include "attention/tensor_element.h"
+#include "base/alloc.h"
+#include "base/error.h"
+#include "base/minmax.h"
 #include "base/parallel.h"
 
 #include <math.h>
 #include <string.h>
 
-/* Writes one row of a [B,H,T,S] result: `masked` everywhere but at the keys of the line. */
+/* Writes one row of a [B,H,T,S] output: `masked` everywhere but at the keys of the row. */
 static void write_map(const att_tensor *map, const att_sequence_head *head, int64_t i,
-                      const att_query_scores *line, const float *numbers, float masked)
+                      const att_query_scores *row, const float *numbers, float masked)
 {
     if (!map)
         return;
     int64_t at = att_element_offset(map, head->b, head->h, i, 0);
     att_row_fill(map, at, (double)masked);
-    float *row = (float *)map->data + at;
-    for (int64_t n = 0; n < line->count; n++)
-        row[line->keys[n] * map->stride[3]] = numbers[n];
+    for (int64_t n = 0; n < row->count; n++)
+        att_element_set(map, at + row->keys[n] * map->stride[3], (double)numbers[n]);
 }
 
-static void write_number(const att_tensor *tensor, const att_sequence_head *head, int64_t i,
+static void write_number(const att_tensor *tensor, const att_sequence_head *head, int64_t n,
                          float number)
 {
-    ((float *)tensor->data)[att_element_offset(tensor, head->b, head->h, i, 0)] = number;
+    att_element_set(tensor, att_element_offset(tensor, head->b, head->h, n, 0), (double)number);
 }
 
 /* -Σ w ln w, summed in double in the order of keys. */
-static float entropy_of(const att_kernels *kern, const att_query_scores *line)
+static float entropy_of(const att_kernels *kern, const att_query_scores *row)
 {
     double entropy = 0;
-    kern->log(line->scratch, line->weights, (size_t)line->count);
-    for (int64_t n = 0; n < line->count; n++)
-        if (line->weights[n] != 0)
-            entropy -= (double)line->weights[n] * (double)line->scratch[n];
+    kern->log(row->scratch, row->weights, (size_t)row->count);
+    for (int64_t n = 0; n < row->count; n++)
+        if (row->weights[n] != 0)
+            entropy -= (double)row->weights[n] * (double)row->scratch[n];
     return (float)entropy;
 }
 
@@ -40,18 +43,18 @@ static void write_row_outputs(const att_rowwise_attention *work, const att_seque
                               const att_rowwise_buffers *s, int64_t i)
 {
     const att_attention_outputs *out = work->out;
-    const att_query_scores *line = &s->row;
-    write_map(out->scores, head, i, line, line->scores, -INFINITY);
-    write_map(out->weights, head, i, line, line->weights, 0);
+    const att_query_scores *row = &s->row;
+    write_map(out->scores, head, i, row, row->scores, -INFINITY);
+    write_map(out->weights, head, i, row, row->weights, 0);
     if (out->log_sum_exp)
-        write_number(out->log_sum_exp, head, i, att_query_scores_log_sum_exp(work->kernels, line));
+        write_number(out->log_sum_exp, head, i, att_query_scores_log_sum_exp(work->kernels, row));
     if (out->entropy)
-        write_number(out->entropy, head, i, entropy_of(work->kernels, line));
-    for (int64_t n = 0; s->key_totals && n < line->count; n++)
-        s->key_totals[line->keys[n] - head->key_start] += (double)line->weights[n];
+        write_number(out->entropy, head, i, entropy_of(work->kernels, row));
+    for (int64_t n = 0; s->key_totals && n < row->count; n++)
+        s->key_totals[row->keys[n] - head->key_start] += (double)row->weights[n];
 }
 
-/* Never -0, which differs from 0 where a key that adds nothing is skipped. */
+/* Adding 0.0f turns -0 into 0: whether a masked key is skipped or multiplied by 0 must not show. */
 static void write_output(const att_rowwise_attention *work, const att_sequence_head *head,
                          const att_rowwise_buffers *s)
 {
@@ -115,8 +118,8 @@ static void run_units(void *context, int64_t worker, int64_t end)
     }
 }
 
-att_status att_rowwise_forward(const att_problem *problem, const att_rowwise_operands *operands,
-                               const att_attention_outputs *out, void *workspace, att_error *err)
+static att_status forward(const att_problem *problem, const att_score_operands *operands,
+                          const att_attention_outputs *out, void *workspace, att_error *err)
 {
     att_rowwise_attention work;
     (void)att_rowwise_plan(&work, problem, out, NULL);
@@ -129,15 +132,48 @@ att_status att_rowwise_forward(const att_problem *problem, const att_rowwise_ope
     return status;
 }
 
-size_t att_rowwise_workspace(const att_problem *problem, bool backward)
+bool att_rowwise_supports(const att_problem *problem)
+{
+    (void)problem;
+    return true;
+}
+
+/* Bytes for any choice of outputs or gradients, without the score transform. */
+static size_t rows_workspace(const att_problem *problem, bool backward)
 {
     att_tensor some = { 0 };
-    const att_attention_outputs all = { .key_totals = &some }, none = { 0 };
+    const att_attention_outputs totals = { .key_totals = &some }, none = { 0 };
     const att_attention_grads unordered = { 0 };
     att_rowwise_attention work;
     if (backward)
         return att_rowwise_plan(&work, problem, NULL, &unordered);
-    size_t max = att_rowwise_plan(&work, problem, &all, NULL);
-    size_t min = att_rowwise_plan(&work, problem, &none, NULL);
-    return max > min ? max : min;
+    size_t with_totals = att_rowwise_plan(&work, problem, &totals, NULL);
+    return att_max_size(with_totals, att_rowwise_plan(&work, problem, &none, NULL));
+}
+
+size_t att_rowwise_workspace(const att_problem *problem, bool backward)
+{
+    att_score_transform transform;
+    att_workspace counting = { 0 };
+    if (att_score_transform_overflows(problem))
+        return 0;
+    att_score_transform_layout(&transform, &counting, problem, backward, NULL);
+    return counting.used + rows_workspace(problem, backward) + ATT_WORKSPACE_ALIGNMENT;
+}
+
+att_status att_rowwise_forward(const att_problem *problem, const att_attention_outputs *out,
+                               void *workspace, att_error *err)
+{
+    size_t size = att_rowwise_workspace(problem, false);
+    void *own = NULL, *room = size ? att_workspace_get(workspace, size, &own) : NULL;
+    if (!room)
+        return att_fail_memory(err);
+    att_score_transform transform;
+    att_workspace layout = { .base = room };
+    att_score_transform_layout(&transform, &layout, problem, false, NULL);
+    att_status status = att_score_transform_forward(&transform, err);
+    if (status == ATT_OK)
+        status = forward(problem, &transform.operands, out, (char *)room + layout.used, err);
+    att_free(own);
+    return status;
 }

@@ -1,5 +1,5 @@
-/* Normalisers in float, over a line of at least one key; see rows.h and, for what they are,
- * normalise.c. */
+/* The normalizers in float32, over a row of at least one key; see rowwise.h, and normalize.c for
+ * the definitions in double. */
 #include "attention/rowwise.h"
 
 #include <math.h>
@@ -10,117 +10,117 @@ static void fill(float *to, float value, int64_t count)
         to[n] = value;
 }
 
-/* A line of -inf alone has no point on the simplex. */
-static void softmax(const att_kernels *kern, att_query_scores *line)
+/* A row of -inf only has no softmax: NaN, as in the reference. */
+static void softmax(const att_kernels *kern, att_query_scores *row)
 {
-    if (kern->softmax(line->weights, line->scores, (size_t)line->count) == -INFINITY)
-        fill(line->weights, NAN, line->count);
+    if (kern->softmax(row->weights, row->scores, (size_t)row->count) == -INFINITY)
+        fill(row->weights, NAN, row->count);
 }
 
-static void softmax_backward(const att_kernels *kern, att_query_scores *line)
+static void softmax_backward(const att_kernels *kern, att_query_scores *row)
 {
-    fill(line->scratch, 0, line->count);
-    kern->softmax_backward(line->scratch, line->grads, line->weights, (size_t)line->count);
-    for (int64_t n = 0; n < line->count; n++)
-        line->grads[n] = line->scratch[n];
+    fill(row->scratch, 0, row->count);
+    kern->softmax_backward(row->scratch, row->grads, row->weights, (size_t)row->count);
+    for (int64_t n = 0; n < row->count; n++)
+        row->grads[n] = row->scratch[n];
 }
 
-static void mean_forward(const att_kernels *kern, att_query_scores *line)
+static void mean_forward(const att_kernels *kern, att_query_scores *row)
 {
     (void)kern;
-    for (int64_t n = 0; n < line->count; n++)
-        line->weights[n] = line->scores[n] / (float)line->count;
+    for (int64_t n = 0; n < row->count; n++)
+        row->weights[n] = row->scores[n] / (float)row->count;
 }
 
-static void mean_backward(const att_kernels *kern, att_query_scores *line)
+static void mean_backward(const att_kernels *kern, att_query_scores *row)
 {
     (void)kern;
-    for (int64_t n = 0; n < line->count; n++)
-        line->grads[n] /= (float)line->count;
+    for (int64_t n = 0; n < row->count; n++)
+        row->grads[n] /= (float)row->count;
 }
 
-static void sparsemax(const att_kernels *kern, att_query_scores *line)
+static void sparsemax(const att_kernels *kern, att_query_scores *row)
 {
-    kern->sparsemax(line->weights, line->scores, (size_t)line->count);
+    kern->sparsemax(row->weights, row->scores, (size_t)row->count);
 }
 
-/* Inside the support the map is a projection: it takes the mean off. What is outside is skipped,
- * whatever its gradient. */
-static void sparsemax_backward(const att_kernels *kern, att_query_scores *line)
+/* Inside the support the Jacobian subtracts the mean. Entries outside are skipped, whatever their
+ * gradient. */
+static void sparsemax_backward(const att_kernels *kern, att_query_scores *row)
 {
-    float *inside = line->scratch, support = 0;
-    for (int64_t n = 0; n < line->count; n++) {
-        bool in = line->weights[n] != 0;
-        inside[n] = in ? line->grads[n] : 0;
+    float *inside = row->scratch, support = 0;
+    for (int64_t n = 0; n < row->count; n++) {
+        bool in = row->weights[n] != 0;
+        inside[n] = in ? row->grads[n] : 0;
         support += in;
     }
-    float mean = kern->sum(inside, (size_t)line->count) / support;
-    for (int64_t n = 0; n < line->count; n++) {
-        float weight = line->weights[n];
-        line->grads[n] = weight == 0 ? 0 : isnan(weight) ? weight : inside[n] - mean;
+    float mean = kern->sum(inside, (size_t)row->count) / support;
+    for (int64_t n = 0; n < row->count; n++) {
+        float weight = row->weights[n];
+        row->grads[n] = weight == 0 ? 0 : isnan(weight) ? weight : inside[n] - mean;
     }
 }
 
-static void entmax15(const att_kernels *kern, att_query_scores *line)
+static void entmax15(const att_kernels *kern, att_query_scores *row)
 {
-    kern->entmax15(line->weights, line->scores, (size_t)line->count);
+    kern->entmax15(row->weights, row->scores, (size_t)row->count);
 }
 
-static void entmax15_backward(const att_kernels *kern, att_query_scores *line)
+static void entmax15_backward(const att_kernels *kern, att_query_scores *row)
 {
-    float *root = line->scratch, *inside = line->scratch + line->count;
-    for (int64_t n = 0; n < line->count; n++) {
-        root[n] = sqrtf(line->weights[n]);
-        inside[n] = root[n] != 0 ? root[n] * line->grads[n] : 0;
+    float *root = row->scratch, *inside = row->scratch + row->count;
+    for (int64_t n = 0; n < row->count; n++) {
+        root[n] = sqrtf(row->weights[n]);
+        inside[n] = root[n] != 0 ? root[n] * row->grads[n] : 0;
     }
-    size_t count = (size_t)line->count;
+    size_t count = (size_t)row->count;
     float mean = kern->sum(inside, count) / kern->sum(root, count);
-    for (int64_t n = 0; n < line->count; n++)
-        line->grads[n] = root[n] != 0 ? root[n] * (line->grads[n] - mean) : 0;
+    for (int64_t n = 0; n < row->count; n++)
+        row->grads[n] = root[n] != 0 ? root[n] * (row->grads[n] - mean) : 0;
 }
 
-static void sigmoid(const att_kernels *kern, att_query_scores *line)
+static void sigmoid(const att_kernels *kern, att_query_scores *row)
 {
-    kern->sigmoid(line->weights, line->scores, (size_t)line->count);
+    kern->sigmoid(row->weights, row->scores, (size_t)row->count);
 }
 
-/* σ(-x) stands for 1 - σ(x), which would lose all digits where σ(x) is near 1. */
-static void sigmoid_backward(const att_kernels *kern, att_query_scores *line)
+/* σ(-x) = 1 - σ(x) without the cancellation where σ(x) is near 1. */
+static void sigmoid_backward(const att_kernels *kern, att_query_scores *row)
 {
-    float *other = line->scratch;
-    for (int64_t n = 0; n < line->count; n++)
-        other[n] = -line->scores[n];
-    kern->sigmoid(other, other, (size_t)line->count);
-    for (int64_t n = 0; n < line->count; n++)
-        line->grads[n] *= line->weights[n] * other[n];
+    float *other = row->scratch;
+    for (int64_t n = 0; n < row->count; n++)
+        other[n] = -row->scores[n];
+    kern->sigmoid(other, other, (size_t)row->count);
+    for (int64_t n = 0; n < row->count; n++)
+        row->grads[n] *= row->weights[n] * other[n];
 }
 
-static void sum_forward(const att_kernels *kern, att_query_scores *line)
+static void sum_forward(const att_kernels *kern, att_query_scores *row)
 {
-    float all = kern->sum(line->scores, (size_t)line->count);
-    for (int64_t n = 0; n < line->count; n++)
-        line->weights[n] = line->scores[n] / all;
+    float all = kern->sum(row->scores, (size_t)row->count);
+    for (int64_t n = 0; n < row->count; n++)
+        row->weights[n] = row->scores[n] / all;
 }
 
-static void sum_backward(const att_kernels *kern, att_query_scores *line)
+static void sum_backward(const att_kernels *kern, att_query_scores *row)
 {
-    float all = kern->sum(line->scores, (size_t)line->count);
-    float mean = kern->dot(line->weights, line->grads, (size_t)line->count);
-    for (int64_t n = 0; n < line->count; n++)
-        line->grads[n] = (line->grads[n] - mean) / all;
+    float all = kern->sum(row->scores, (size_t)row->count);
+    float mean = kern->dot(row->weights, row->grads, (size_t)row->count);
+    for (int64_t n = 0; n < row->count; n++)
+        row->grads[n] = (row->grads[n] - mean) / all;
 }
 
-static void identity_forward(const att_kernels *kern, att_query_scores *line)
-{
-    (void)kern;
-    for (int64_t n = 0; n < line->count; n++)
-        line->weights[n] = line->scores[n];
-}
-
-static void identity_backward(const att_kernels *kern, att_query_scores *line)
+static void identity_forward(const att_kernels *kern, att_query_scores *row)
 {
     (void)kern;
-    (void)line;
+    for (int64_t n = 0; n < row->count; n++)
+        row->weights[n] = row->scores[n];
+}
+
+static void identity_backward(const att_kernels *kern, att_query_scores *row)
+{
+    (void)kern;
+    (void)row;
 }
 
 static const att_rowwise_normalizer normalizers[] = {
@@ -138,13 +138,13 @@ const att_rowwise_normalizer *att_rowwise_normalizer_get(att_normalizer normaliz
     return &normalizers[normalizer];
 }
 
-float att_query_scores_log_sum_exp(const att_kernels *kern, const att_query_scores *line)
+float att_query_scores_log_sum_exp(const att_kernels *kern, const att_query_scores *row)
 {
-    float sum = kern->softmax(line->scratch, line->scores, (size_t)line->count);
+    float sum = kern->softmax(row->scratch, row->scores, (size_t)row->count);
     if (!isnan(sum))
         return sum;
-    for (int64_t n = 0; n < line->count; n++)
-        if (isnan(line->scores[n]))
+    for (int64_t n = 0; n < row->count; n++)
+        if (isnan(row->scores[n]))
             return NAN;
     return INFINITY;
 }

@@ -1,45 +1,44 @@
-/* One query's row, from plain scores to weights and back; see rows.h. */
-#include "attention/tensor_element.h"
+/* One query's row, from raw scores to weights, and its backward; see rowwise.h. */
 #include "attention/rowwise.h"
+#include "attention/tensor_element.h"
 
 #include <string.h>
 
-/* Bit q of allow, for what the query may attend; the line's keys and their plain scores. Where
- * masks leave gaps, the line closes them. */
+/* Collects the keys that query q may attend and their raw scores, and sets bit q of mask_bits. */
 static void gather_row(const att_rowwise_attention *work, const att_sequence_head *head,
                        att_rowwise_buffers *s, size_t q)
 {
     const att_attention_options *options = work->problem->options;
     att_key_range span = s->queries.key_range[q];
-    att_query_scores *line = &s->row;
-    const float *row = s->scores + q * work->key_stride;
+    att_query_scores *row = &s->row;
+    const float *all = s->scores + q * work->key_stride;
     uint32_t bit = (uint32_t)1 << q;
     if (options->blocks || options->mask) {
-        line->count = att_mask_keys(&work->mask, span, head->b, head->h,
-                                    s->queries.first + (int64_t)q, line->keys);
+        row->count = att_mask_keys(&work->mask, span, head->b, head->h,
+                                   s->queries.first + (int64_t)q, row->keys);
     } else {
-        line->count = span.end > span.begin ? span.end - span.begin : 0;
-        for (int64_t n = 0; n < line->count; n++)
-            line->keys[n] = span.begin + n;
+        row->count = span.end > span.begin ? span.end - span.begin : 0;
+        for (int64_t n = 0; n < row->count; n++)
+            row->keys[n] = span.begin + n;
     }
-    for (int64_t n = 0; n < line->count; n++) {
-        int64_t at = line->keys[n] - head->key_start;
-        line->raw[n] = row[at];
+    for (int64_t n = 0; n < row->count; n++) {
+        int64_t at = row->keys[n] - head->key_start;
+        row->raw[n] = all[at];
         s->mask_bits[at] |= bit;
     }
 }
 
-/* Location: (W q + b) at the key's position. */
+/* Location score: adds b at the key's position. */
 static void add_shift(const att_rowwise_attention *work, const att_sequence_head *head,
-                      att_query_scores *line)
+                      att_query_scores *row)
 {
     const att_tensor *shift = &work->operands.shift;
     if (!shift->data)
         return;
     int64_t h = shift->shape[0] == 1 ? 0 : head->h;
     const float *at = (const float *)shift->data + h * shift->stride[0];
-    for (int64_t n = 0; n < line->count; n++)
-        line->raw[n] += at[(line->keys[n] - head->key_start) * shift->stride[1]];
+    for (int64_t n = 0; n < row->count; n++)
+        row->raw[n] += at[(row->keys[n] - head->key_start) * shift->stride[1]];
 }
 
 static att_qk_pair pair_of(const att_sequence_head *head, const att_rowwise_buffers *s, size_t q,
@@ -64,39 +63,33 @@ static void finish_scores(const att_rowwise_attention *work, const att_sequence_
                           att_rowwise_buffers *s, size_t q)
 {
     const att_problem *p = work->problem;
-    att_query_scores *line = &s->row;
+    att_query_scores *row = &s->row;
     float scale = (float)p->scale;
     double cap = p->options->soft_cap;
-    for (int64_t n = 0; n < line->count; n++)
-        line->capped[n] = line->raw[n] * scale;
+    for (int64_t n = 0; n < row->count; n++)
+        row->capped[n] = row->raw[n] * scale;
     if (cap > 0)
-        work->kernels->tile_soft_cap(line->capped, (size_t)line->count, (float)cap,
-                                     (float)(1 / cap));
-    for (int64_t n = 0; n < line->count; n++)
-        line->scores[n] = line->capped[n];
-    for (int64_t n = 0; has_bias(p->in) && n < line->count; n++) {
+        work->kernels->tile_soft_cap(row->capped, (size_t)row->count, (float)cap, (float)(1 / cap));
+    for (int64_t n = 0; n < row->count; n++)
+        row->scores[n] = row->capped[n];
+    for (int64_t n = 0; has_bias(p->in) && n < row->count; n++) {
         att_qk_pair pair = pair_of(head, s, q, n);
-        line->scores[n] += (float)att_bias_get(p->in, &pair);
+        row->scores[n] += (float)att_bias_get(p->in, &pair);
     }
 }
 
-/* Which keys of the block's reach dropout leaves to query q. */
+/* Draws which keys of its range dropout keeps for query q. */
 static void draw_dropout(const att_rowwise_attention *work, const att_sequence_head *head,
                          att_rowwise_buffers *s, size_t q)
 {
-    const att_attention_dropout *drop = &work->dropout;
     att_key_range span = s->queries.key_range[q];
-    att_tile_dropout draw_dropout = { .key = (uint64_t)drop->key[1] << 32 | drop->key[0],
-                                      .threshold = drop->threshold,
-                                      .b = (uint32_t)head->b,
-                                      .h = (uint32_t)head->h,
-                                      .i = (uint32_t)(s->queries.first + (int64_t)q),
-                                      .j = (uint32_t)span.begin };
+    att_tile_dropout draw = att_attention_dropout_draw(&work->dropout, head->b, head->h,
+                                                       s->queries.first + (int64_t)q, span.begin);
     work->kernels->tile_dropout_mask(s->dropout_bits + (span.begin - head->key_start), 1,
-                                     (size_t)(span.end - span.begin), &draw_dropout);
+                                     (size_t)(span.end - span.begin), &draw);
 }
 
-/* Dropout's factor of the line's n-th weight, once drawn. */
+/* The dropout factor of entry n of the row, after draw_dropout(). */
 static float dropout_factor(const att_rowwise_attention *work, const att_sequence_head *head,
                             const att_rowwise_buffers *s, int64_t n)
 {
@@ -105,33 +98,33 @@ static float dropout_factor(const att_rowwise_attention *work, const att_sequenc
     return s->dropout_bits[s->row.keys[n] - head->key_start] ? (float)work->dropout.keep_scale : 0;
 }
 
-/* The block's reach of a row, emptied. */
+/* Row q of an array [queries][key_stride], set to 0 over the key range of the block. */
 static float *clear_key_range(const att_rowwise_attention *work, const att_sequence_head *head,
                               const att_rowwise_buffers *s, float *rows, size_t q)
 {
-    float *row = rows + q * work->key_stride;
-    memset(row + (s->queries.key_begin - head->key_start), 0,
+    float *to = rows + q * work->key_stride;
+    memset(to + (s->queries.key_begin - head->key_start), 0,
            (size_t)(s->queries.key_end - s->queries.key_begin) * sizeof(float));
-    return row;
+    return to;
 }
 
 void att_query_scores_forward(const att_rowwise_attention *work, const att_sequence_head *head,
                               att_rowwise_buffers *s, size_t q)
 {
-    att_query_scores *line = &s->row;
+    att_query_scores *row = &s->row;
     gather_row(work, head, s, q);
-    float *row = clear_key_range(work, head, s, s->weights, q);
-    if (line->count == 0)
+    float *to = clear_key_range(work, head, s, s->weights, q);
+    if (row->count == 0)
         return;
-    add_shift(work, head, line);
+    add_shift(work, head, row);
     if (work->score->activation)
-        work->score->activation(work->kernels, line->raw, line->count);
+        work->score->activation(work->kernels, row->raw, row->count);
     finish_scores(work, head, s, q);
-    work->normalizer->forward(work->kernels, line);
+    work->normalizer->forward(work->kernels, row);
     if (work->dropout.threshold > 0)
         draw_dropout(work, head, s, q);
-    for (int64_t n = 0; n < line->count; n++)
-        row[line->keys[n] - head->key_start] = line->weights[n] * dropout_factor(work, head, s, n);
+    for (int64_t n = 0; n < row->count; n++)
+        to[row->keys[n] - head->key_start] = row->weights[n] * dropout_factor(work, head, s, n);
 }
 
 static void add_bias_grads(const att_rowwise_attention *work, const att_sequence_head *head,
@@ -147,40 +140,40 @@ static void add_bias_grads(const att_rowwise_attention *work, const att_sequence
     }
 }
 
-/* biases ← soft cap ← scale ← what the plain score goes through */
-static void scores_backward(const att_rowwise_attention *work, att_query_scores *line)
+/* Backward of scale, soft cap and activation: from gradients of scores to those of raw scores. */
+static void scores_backward(const att_rowwise_attention *work, att_query_scores *row)
 {
     float scale = (float)work->problem->scale;
     double cap = work->problem->options->soft_cap;
     if (cap > 0) {
-        work->kernels->tile_soft_cap_derivative(line->scratch, line->capped, (size_t)line->count,
+        work->kernels->tile_soft_cap_derivative(row->scratch, row->capped, (size_t)row->count,
                                                 (float)(1 / cap));
-        for (int64_t n = 0; n < line->count; n++)
-            line->grads[n] *= line->scratch[n];
+        for (int64_t n = 0; n < row->count; n++)
+            row->grads[n] *= row->scratch[n];
     }
-    for (int64_t n = 0; n < line->count; n++)
-        line->grads[n] *= scale;
+    for (int64_t n = 0; n < row->count; n++)
+        row->grads[n] *= scale;
     if (work->score->activation_backward)
-        work->score->activation_backward(line->grads, line->raw, line->count);
+        work->score->activation_backward(row->grads, row->raw, row->count);
 }
 
 void att_query_scores_backward(const att_rowwise_attention *work, const att_sequence_head *head,
                                att_rowwise_buffers *s, size_t q)
 {
-    att_query_scores *line = &s->row;
+    att_query_scores *row = &s->row;
     const float *of_weights = s->grads + q * work->key_stride;
-    float *row = clear_key_range(work, head, s, s->scores, q);
-    if (line->count == 0)
+    float *to = clear_key_range(work, head, s, s->scores, q);
+    if (row->count == 0)
         return;
-    for (int64_t n = 0; n < line->count; n++)
-        line->grads[n] =
-            of_weights[line->keys[n] - head->key_start] * dropout_factor(work, head, s, n);
-    work->normalizer->backward(work->kernels, line);
+    for (int64_t n = 0; n < row->count; n++)
+        row->grads[n] =
+            of_weights[row->keys[n] - head->key_start] * dropout_factor(work, head, s, n);
+    work->normalizer->backward(work->kernels, row);
     add_bias_grads(work, head, s, q);
-    scores_backward(work, line);
-    for (int64_t n = 0; n < line->count; n++) {
-        int64_t at = line->keys[n] - head->key_start;
-        row[at] = line->grads[n];
-        s->shift_sums[at] += line->grads[n];
+    scores_backward(work, row);
+    for (int64_t n = 0; n < row->count; n++) {
+        int64_t at = row->keys[n] - head->key_start;
+        to[at] = row->grads[n];
+        s->shift_sums[at] += row->grads[n];
     }
 }

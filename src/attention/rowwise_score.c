@@ -1,29 +1,26 @@
-/* Rows of plain scores of a block of queries, and back; see rows.h. Products run on the tiles of
- * fused attention (kern/attention.h), blocks of keys being counted from the sequence's start. */
-#include "attention/tensor_element.h"
+/* Rows of raw scores of a block of queries, and their backward; see rowwise.h. Matrix products use
+ * the tile kernels of fused attention (kern/attention.h); blocks of keys count from the start of
+ * the sequence. */
 #include "attention/rowwise.h"
+#include "attention/tensor_element.h"
+#include "base/minmax.h"
 
 #include <string.h>
 
-static int64_t min_int64(int64_t a, int64_t b)
-{
-    return a < b ? a : b;
-}
+/* ---------------------------------------------------------------- matrix products on tiles */
 
-/* ---------------------------------------------------------------- products on tiles */
-
-/* A piece of the keys that the block of queries could see, within one block of keys. */
+/* A piece of the key range of the block of queries, within one block of keys. */
 typedef struct key_piece {
-    int64_t at; /* from the sequence's start */
+    int64_t at; /* counted from the start of the sequence */
     size_t count;
 } key_piece;
 
-/* The piece that begins at or after `at`; of no keys where there is none left. */
+/* The piece that begins at or after `at`; empty at the end. */
 static key_piece next_piece(const att_sequence_head *head, const att_query_block *q, int64_t at)
 {
     int64_t begin = q->key_begin - head->key_start, end = q->key_end - head->key_start;
-    at = at > begin ? at : begin;
-    int64_t next = min_int64(at / ATT_BLOCK_KEYS * ATT_BLOCK_KEYS + ATT_BLOCK_KEYS, end);
+    at = att_max_i64(at, begin);
+    int64_t next = att_min_i64(at / ATT_BLOCK_KEYS * ATT_BLOCK_KEYS + ATT_BLOCK_KEYS, end);
     return (key_piece){ at, next > at ? (size_t)(next - at) : 0 };
 }
 
@@ -72,10 +69,6 @@ void att_rowwise_combine(const att_rowwise_attention *work, const att_sequence_h
                          att_rowwise_buffers *s, const float *weights, const att_tensor *right,
                          int64_t right_head, bool by_position, size_t stride)
 {
-    static const float ones[ATT_ROWWISE_QUERIES] = {
-        1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1,
-        1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1
-    };
     const att_kernels *kern = work->kernels;
     size_t lanes = s->queries.lanes, count = s->queries.count;
     memset(s->sums, 0, count * stride * sizeof(float));
@@ -84,10 +77,10 @@ void att_rowwise_combine(const att_rowwise_attention *work, const att_sequence_h
         att_matrix_view rows = right_rows(head, s, right, right_head, by_position, p);
         pack_piece(work, s, weights, p);
         if (!all_allowed(s, p) && !(kern->all_finite(rows) > 0))
-            kern->tile_combine_masked(s->sums, stride, count, ones, s->tile, lanes, rows,
+            kern->tile_combine_masked(s->sums, stride, count, att_tile_ones, s->tile, lanes, rows,
                                       s->mask_bits + p.at);
         else
-            kern->tile_combine(s->sums, stride, count, ones, s->tile, lanes, rows);
+            kern->tile_combine(s->sums, stride, count, att_tile_ones, s->tile, lanes, rows);
     }
 }
 
@@ -110,18 +103,6 @@ void att_rowwise_combine_transposed(const att_rowwise_attention *work,
     }
 }
 
-void att_row_accumulate(const att_kernels *kern, const att_tensor *to, int64_t at,
-                        const float *from)
-{
-    int64_t width = to->shape[to->rank - 1], step = to->stride[to->rank - 1];
-    float *row = (float *)to->data + at;
-    if (step == 1)
-        kern->axpy(row, 1.0f, from, (size_t)width);
-    else
-        for (int64_t n = 0; n < width; n++)
-            row[n * step] += from[n];
-}
-
 /* ---------------------------------------------------------------- dot products */
 
 static int64_t key_head(const att_rowwise_attention *work, const att_sequence_head *head)
@@ -136,15 +117,15 @@ static att_matrix_view query_rows(const att_rowwise_attention *work, const att_s
                                 s->queries.count, s->row_buffer);
 }
 
-/* The sums of each query, once complete, go to its gradient. */
+/* Adds the complete sums of each query to its gradient. */
 static void add_query_grads(const att_rowwise_attention *work, const att_sequence_head *head,
                             const att_rowwise_buffers *s)
 {
     const att_tensor *grad = &work->operands.query_grad;
     for (size_t q = 0; grad->data && q < s->queries.count; q++)
-        att_row_accumulate(
+        att_tensor_row_axpy(
             work->kernels, grad,
-            att_element_offset(grad, head->b, s->queries.first + (int64_t)q, head->h, 0),
+            att_element_offset(grad, head->b, s->queries.first + (int64_t)q, head->h, 0), 1,
             s->sums + q * work->x_stride);
 }
 
@@ -171,7 +152,7 @@ static void dot_backward(const att_rowwise_attention *work, const att_sequence_h
 
 /* ---------------------------------------------------------------- additive */
 
-/* Folded rows lie without gaps. */
+/* Transformed rows are contiguous. */
 static const float *query_row(const att_rowwise_attention *work, const att_sequence_head *head,
                               const att_rowwise_buffers *s, size_t q)
 {
@@ -180,12 +161,17 @@ static const float *query_row(const att_rowwise_attention *work, const att_seque
            att_element_offset(query, head->b, s->queries.first + (int64_t)q, head->h, 0);
 }
 
+/* Rows of keys of the range from `begin` on: all of them where they can be used in place, else a
+ * block of them, copied. None at the end of the range. */
 static att_matrix_view key_rows(const att_rowwise_attention *work, const att_sequence_head *head,
-                                att_key_range span)
+                                const att_rowwise_buffers *s, int64_t begin, int64_t end)
 {
     const att_tensor *key = &work->operands.key;
-    size_t count = span.end > span.begin ? (size_t)(span.end - span.begin) : 0;
-    return att_tensor_head_rows(key, head->b, span.begin, key_head(work, head), count, NULL);
+    int64_t count = att_max_i64(end - begin, 0);
+    if (!att_tensor_rows_in_place(key))
+        count = att_min_i64(count, ATT_BLOCK_KEYS);
+    return att_tensor_head_rows(key, head->b, begin, key_head(work, head), (size_t)count,
+                                s->gathered);
 }
 
 static void additive_scores(const att_rowwise_attention *work, const att_sequence_head *head,
@@ -193,11 +179,14 @@ static void additive_scores(const att_rowwise_attention *work, const att_sequenc
 {
     const float *v = work->operands.v + head->h * work->operands.v_stride;
     for (size_t q = 0; q < s->queries.count; q++) {
-        att_matrix_view keys = key_rows(work, head, s->queries.key_range[q]);
+        att_key_range range = s->queries.key_range[q];
         float *row = s->scores + q * work->key_stride;
-        if (keys.rows > 0)
-            work->kernels->additive(row + (s->queries.key_range[q].begin - head->key_start),
-                                    query_row(work, head, s, q), v, keys);
+        for (int64_t j = range.begin; j < range.end;) {
+            att_matrix_view keys = key_rows(work, head, s, j, range.end);
+            work->kernels->additive(row + (j - head->key_start), query_row(work, head, s, q), v,
+                                    keys);
+            j += (int64_t)keys.rows;
+        }
     }
 }
 
@@ -207,42 +196,45 @@ static void additive_backward(const att_rowwise_attention *work, const att_seque
     const float *v = work->operands.v + head->h * work->operands.v_stride;
     memset(s->sums, 0, s->queries.count * work->x_stride * sizeof(float));
     for (size_t q = 0; q < s->queries.count; q++) {
-        att_matrix_view keys = key_rows(work, head, s->queries.key_range[q]);
-        int64_t at = s->queries.key_range[q].begin - head->key_start;
-        if (keys.rows == 0)
-            continue;
-        att_additive_grads grads = { .query = s->sums + q * work->x_stride,
-                                     .v = s->v_sums,
-                                     .keys = s->key_sums + (size_t)at * work->x_stride,
-                                     .key_stride = work->x_stride,
-                                     .scores = s->scores + q * work->key_stride + at };
-        work->kernels->additive_backward(&grads, query_row(work, head, s, q), v, keys);
+        att_key_range range = s->queries.key_range[q];
+        for (int64_t j = range.begin; j < range.end;) {
+            att_matrix_view keys = key_rows(work, head, s, j, range.end);
+            int64_t at = j - head->key_start;
+            att_additive_grads grads = { .query = s->sums + q * work->x_stride,
+                                         .v = s->v_sums,
+                                         .keys = s->key_sums + (size_t)at * work->x_stride,
+                                         .key_stride = work->x_stride,
+                                         .scores = s->scores + q * work->key_stride + at };
+            work->kernels->additive_backward(&grads, query_row(work, head, s, q), v, keys);
+            j += (int64_t)keys.rows;
+        }
     }
     add_query_grads(work, head, s);
 }
 
-/* ---------------------------------------------------------------- sums: concatenation */
+/* ---------------------------------------------------------------- concat */
 
 static void concat_scores(const att_rowwise_attention *work, const att_sequence_head *head,
                           att_rowwise_buffers *s)
 {
     for (size_t q = 0; q < s->queries.count; q++) {
-        att_key_range span = s->queries.key_range[q];
-        att_matrix_view keys = key_rows(work, head, span);
+        att_key_range range = s->queries.key_range[q];
+        att_matrix_view keys = key_rows(work, head, s, range.begin, range.end);
         float query = *query_row(work, head, s, q);
-        float *row = s->scores + q * work->key_stride + (span.begin - head->key_start);
+        float *row = s->scores + q * work->key_stride + (range.begin - head->key_start);
         for (size_t j = 0; j < keys.rows; j++)
             row[j] = query + keys.data[(ptrdiff_t)j * keys.stride];
     }
 }
 
-/* Each query sums up its own reach, so that its partial sums do not depend on the other queries. */
+/* Each query sums over its own key range, so that its partial sums do not depend on other queries.
+ */
 static void concat_backward(const att_rowwise_attention *work, const att_sequence_head *head,
                             att_rowwise_buffers *s)
 {
     for (size_t q = 0; q < s->queries.count; q++) {
-        att_key_range span = s->queries.key_range[q];
-        int64_t begin = span.begin - head->key_start, end = span.end - head->key_start;
+        att_key_range range = s->queries.key_range[q];
+        int64_t begin = range.begin - head->key_start, end = range.end - head->key_start;
         const float *row = s->scores + q * work->key_stride;
         for (int64_t at = begin; at < end; at++)
             s->key_sums[(size_t)at * work->x_stride] += row[at];
@@ -252,7 +244,7 @@ static void concat_backward(const att_rowwise_attention *work, const att_sequenc
     add_query_grads(work, head, s);
 }
 
-/* ---------------------------------------------------------------- what scores go through */
+/* ---------------------------------------------------------------- activations */
 
 static void exp_forward(const att_kernels *kern, float *scores, int64_t count)
 {

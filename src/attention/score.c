@@ -1,8 +1,9 @@
-/* The scores; see score.h. Forward and backward of each stand together. A NaN always passes: no
- * comparison here may swallow it. */
+/* The scores in double; see score.h. Forward and backward of each are together. NaN in an input
+ * must reach the result: no comparison here may drop it. */
 #include "attention/score.h"
 
 #include "base/math.h"
+#include "base/minmax.h"
 
 #include <math.h>
 
@@ -37,7 +38,7 @@ static int64_t size_key(const att_problem *p)
     return p->Kk;
 }
 
-/* A unit vector, then the length it was divided by. */
+/* A unit vector, then the length that it was divided by. */
 static int64_t size_unit_vector(const att_problem *p)
 {
     return p->Kk + 1;
@@ -96,8 +97,7 @@ static void general_query_backward(const att_problem *p, const att_score_vars *x
 
 /* ---- additive: vᵀ tanh((W q + b) + U k) */
 
-/* Element `a` of the product of a matrix and a vector; where there is no matrix, the vector is that
- * product already. */
+/* Element `a` of matrix times vector; without a matrix the vector is projected already. */
 static double projected(const double *matrix, const double *vector, int64_t width, int64_t a)
 {
     return matrix ? dot(matrix + a * width, vector, width) : vector[a];
@@ -141,7 +141,7 @@ static void additive_score_backward(const att_problem *p, const att_score_vars *
     }
 }
 
-/* Carries the gradient of element `a` on to the vector and the matrix. */
+/* Propagates the gradient of element `a` to the vector and the matrix. */
 static void projected_backward(double *matrix_grad, double *vector_grad, const double *matrix,
                                const double *vector, int64_t width, int64_t a, double grad)
 {
@@ -171,7 +171,8 @@ static void additive_key_backward(const att_problem *p, const att_score_vars *x,
                            g->projected_keys[j * p->A + a]);
 }
 
-/* ---- concat: relu(vᵀ [q;k]), the first Kq of v for the query, the rest for the key */
+/* ---- concat: relu(vᵀ [q;k]); the first Kq elements of v are for the query, the rest for the key
+ */
 
 static void concat_query(const att_problem *p, const att_score_vars *x)
 {
@@ -234,8 +235,8 @@ static void gaussian_score_backward(const att_problem *p, const att_score_vars *
 
 /* ---- cosine: the dot product of unit vectors; a zero vector stays zero */
 
-/* Writes the unit vector and, after it, the length. Dividing by the largest element first keeps
- * the squares from overflowing or vanishing. */
+/* Writes the unit vector and, after it, the length. Dividing by the largest element first avoids
+ * overflow and underflow of the squares. */
 static void make_unit_vector(double *unit, const double *from, int64_t count)
 {
     double largest = 0;
@@ -256,7 +257,8 @@ static void make_unit_vector(double *unit, const double *from, int64_t count)
     unit[count] = largest * length;
 }
 
-/* Carries the gradient of a unit vector on to the vector: the part across it, over its length. */
+/* From the gradient of a unit vector to that of the vector: the component orthogonal to it, divided
+ * by its length. */
 static void unit_vector_backward(double *grad, const double *unit_grad, const double *unit,
                                  int64_t count)
 {
@@ -284,8 +286,8 @@ static double cosine_score(const att_problem *p, const att_score_vars *x, int64_
     return dot(x->projected_query, x->projected_keys + j * (p->Kk + 1), p->Kk);
 }
 
-/* The unit of a zero vector is zero, so the other side gets no gradient from it; unit_back() gives
- * it none itself. */
+/* The unit vector of a zero vector is zero, so the other side gets no gradient;
+ * unit_vector_backward() gives the zero vector itself none. */
 static void cosine_score_backward(const att_problem *p, const att_score_vars *x,
                                   const att_score_vars *g, int64_t j, int64_t position, double grad)
 {
@@ -307,7 +309,7 @@ static void cosine_key_backward(const att_problem *p, const att_score_vars *x,
                          x->projected_keys + j * (p->Kk + 1), p->Kk);
 }
 
-/* ---- location: (W q + b) at the key's position; what the key holds does not matter */
+/* ---- location: (W q + b) at the key's position; the content of the key is not used */
 
 static double location_score(const att_problem *p, const att_score_vars *x, int64_t j,
                              int64_t position)
@@ -394,7 +396,7 @@ static const att_score_impl scores[] = {
 const att_score_impl *att_score_get(att_score score)
 {
     size_t row = (size_t)score;
-    return row < sizeof scores / sizeof *scores ? &scores[row] : NULL;
+    return row < ATT_COUNT(scores) ? &scores[row] : NULL;
 }
 
 int64_t att_score_projected_query_size(const att_problem *p)
@@ -409,6 +411,6 @@ int64_t att_score_projected_key_size(const att_problem *p)
 
 const char *att_score_name(att_score score)
 {
-    const att_score_impl *kind = att_score_get(score);
-    return kind ? kind->name : NULL;
+    const att_score_impl *row = att_score_get(score);
+    return row ? row->name : NULL;
 }

@@ -1,49 +1,50 @@
-/* Scores: how alike a query and a key are. Each is a row of one table.
+/* Scores in double: the similarity of a query and a key. Each is a row of one table.
  *
- * Several scores transform the query or the key before the two meet (W q, U k, unit vectors). That
- * is done once per query and once per key, never once per pair: `query` and `key` of a row write
- * it into of_query and of_keys. The backward pass mirrors it: `pair_back` adds to the gradients of
- * of_query and of_keys, `query_back` and `key_back` carry those on to q, k and the parameters. */
+ * Several scores transform the query or the key first (W q, U k, unit vectors). That is done once
+ * per query and once per key, never once per pair: `project_query` and `project_key` write it into
+ * projected_query and projected_keys. The backward mirrors this: `score_backward` adds to the
+ * gradients of both, `project_query_backward` and `project_key_backward` propagate these to q, k
+ * and the parameters. */
 #ifndef ATT_ATTENTION_SCORE_H
 #define ATT_ATTENTION_SCORE_H
 
 #include "attention/problem.h"
 
-/* What one head's score depends on, or the gradients of the same, in double and row-major. */
+/* The variables of one head's score, or their gradients, in double and row-major. */
 typedef struct att_score_vars {
     double *w;
     double *u;
-    double *b; /* NULL where an optional one is not given */
+    double *b; /* optional parameters that are not given are NULL */
     double *v;
-    double *q;               /* [Kq] the query at hand */
+    double *q;               /* [Kq] the current query */
     double *k;               /* [S,Kk] */
-    double *projected_query; /* [query_room] */
-    double *projected_keys;  /* [S,key_room] */
+    double *projected_query; /* [projected_query_size] */
+    double *projected_keys;  /* [S,projected_key_size] */
 } att_score_vars;
 
-/* One parameter: where it comes in and its shape rule (shape.h). */
+/* One parameter: its slot and its shape rule (shape.h). */
 typedef struct att_score_parameter {
     att_slot slot;
     const char *shape;
     bool optional;
-    bool projects; /* where it is not given, `input` is its product already and so A wide */
+    bool projects; /* optional: without it, `input` is projected already and has width A */
     att_slot input;
 } att_score_parameter;
 
 typedef struct att_score_impl {
     const char *name;
-    bool same_width;                   /* needs Kq = Kk */
+    bool same_width;                   /* requires Kq = Kk */
     att_score_parameter parameters[5]; /* ends with a NULL shape */
 
-    /* Numbers kept per query and per key; NULL: none. */
+    /* Doubles stored per projected query and key; NULL: none. */
     int64_t (*projected_query_size)(const att_problem *p);
     int64_t (*projected_key_size)(const att_problem *p);
 
-    /* Transform the query at hand, or key j; NULL: nothing to do. */
+    /* Project the current query, or key j; NULL: not needed. */
     void (*project_query)(const att_problem *p, const att_score_vars *x);
     void (*project_key)(const att_problem *p, const att_score_vars *x, int64_t j);
 
-    /* The score of the query at hand and key j, which stands at `position` in its sequence. */
+    /* The score of the current query and key j, whose position in its sequence is `position`. */
     double (*score)(const att_problem *p, const att_score_vars *x, int64_t j, int64_t position);
 
     /* Adds `grad` times the derivatives of the score to the gradients `g`. */
@@ -55,10 +56,10 @@ typedef struct att_score_impl {
                                  const att_score_vars *g, int64_t j);
 } att_score_impl;
 
-/* The row of a score, or NULL where there is none. */
+/* The table row of a score, or NULL for an invalid value. */
 const att_score_impl *att_score_get(att_score score);
 
-/* Numbers that a problem's score keeps per query and per key; 0 where none. */
+/* Doubles that the problem's score stores per projected query and key. */
 int64_t att_score_projected_query_size(const att_problem *problem);
 int64_t att_score_projected_key_size(const att_problem *problem);
 

@@ -1,4 +1,4 @@
-/* What forward and backward of a fold have in common; see fold_parts.h. */
+/* What forward and backward of the score transform share; see score_projection.h. */
 #include "attention/score_projection.h"
 
 #include "attention/tensor_element.h"
@@ -27,11 +27,14 @@ const att_tensor *att_projection_bias(const att_problem *p, att_qk_side side)
                                                                                 : NULL;
 }
 
-/* What has been projected already stays where it is, if the kernels can use it there. */
+/* Rows that the caller has projected already are used in place if the kernels can. */
 static att_projection projected_form(const att_problem *p, att_qk_side side)
 {
-    bool together = att_projection_input(p, side)->stride[3] == 1;
-    return together && !att_projection_bias(p, side) ? ATT_PROJECTION_NONE : ATT_PROJECTION_COPY;
+    const att_tensor *input = att_projection_input(p, side);
+    bool in_place = input->stride[3] == 1 && input->dtype == ATT_F32;
+    bool by_pieces = side == ATT_QK_SIDE_KEY && input->dtype != ATT_F32; /* rowwise_score.c */
+    return (in_place || by_pieces) && !att_projection_bias(p, side) ? ATT_PROJECTION_NONE
+                                                                    : ATT_PROJECTION_COPY;
 }
 
 att_projection att_projection_kind(const att_problem *p, att_qk_side side)
@@ -63,14 +66,13 @@ const att_tensor *att_projection_param(const att_problem *p, att_qk_side side)
     return att_problem_input(p->in, att_projection_slot(p, side));
 }
 
-/* Heads of folded rows: those of the input, or more where each head has its own parameter. */
 int64_t att_projection_heads(const att_problem *p, att_qk_side side)
 {
-    bool own = att_projection_has_matrix(p, side) && att_projection_param(p, side)->shape[0] != 1;
-    return side == ATT_QK_SIDE_QUERY || own ? p->H : p->G;
+    bool per_head =
+        att_projection_has_matrix(p, side) && att_projection_param(p, side)->shape[0] != 1;
+    return side == ATT_QK_SIDE_QUERY || per_head ? p->H : p->G;
 }
 
-/* Which of the input's heads a folded one comes from. */
 int64_t att_projection_input_head(const att_problem *p, att_qk_side side, int64_t n)
 {
     int64_t heads = att_projection_input(p, side)->shape[2];
@@ -94,41 +96,38 @@ att_tensor att_tensor_matrix_transpose(att_tensor t)
     return att_tensor_matrix(t.data, t.shape[1], t.shape[0], t.stride[1], t.stride[0]);
 }
 
-/* Rows of one head, copied together. */
 att_tensor att_head_matrix_copy(const att_tensor *t, int64_t head, float *to)
 {
     int64_t N = t->shape[1], K = t->shape[3];
     for (int64_t b = 0; b < t->shape[0]; b++)
         for (int64_t n = 0; n < N; n++) {
-            const float *from = (const float *)t->data + att_element_offset(t, b, n, head, 0);
+            int64_t from = att_element_offset(t, b, n, head, 0);
             float *row = to + (b * N + n) * K;
-            if (t->stride[3] == 1)
-                memcpy(row, from, (size_t)K * sizeof *row);
+            if (t->stride[3] == 1 && t->dtype == ATT_F32)
+                memcpy(row, (const float *)t->data + from, (size_t)K * sizeof *row);
             else
-                for (int64_t k = 0; k < K; k++)
-                    row[k] = from[k * t->stride[3]];
+                att_floats_get(att_kernels_get(), row, t, from, t->stride[3], (size_t)K);
         }
     return att_tensor_matrix(to, t->shape[0] * N, K, K, 1);
 }
 
-/* Rows of one head where they lie, if they lie evenly; else copied. */
-att_tensor att_head_matrix(const att_tensor *t, int64_t head, float *room)
+att_tensor att_head_matrix(const att_tensor *t, int64_t head, float *buffer)
 {
     int64_t B = t->shape[0], N = t->shape[1], step = N == 1 ? t->stride[0] : t->stride[1];
     bool even = B == 1 || N == 1 || t->stride[0] == N * t->stride[1];
-    if (!even || t->stride[3] != 1 || step < t->shape[3] || B * N == 0)
-        return att_head_matrix_copy(t, head, room);
+    if (!even || t->dtype != ATT_F32 || t->stride[3] != 1 || step < t->shape[3] || B * N == 0)
+        return att_head_matrix_copy(t, head, buffer);
     return att_tensor_matrix((const float *)t->data + att_element_offset(t, 0, 0, head, 0), B * N,
                              t->shape[3], step, 1);
 }
 
-att_tensor att_transformed_head_matrix(const att_tensor *folded, int64_t n)
+att_tensor att_transformed_head_matrix(const att_tensor *transformed, int64_t n)
 {
-    int64_t rows = folded->shape[0] * folded->shape[1], X = folded->shape[3];
-    return att_tensor_matrix((const float *)folded->data + n * folded->stride[2], rows, X, X, 1);
+    int64_t rows = transformed->shape[0] * transformed->shape[1], X = transformed->shape[3];
+    return att_tensor_matrix((const float *)transformed->data + n * transformed->stride[2], rows, X,
+                             X, 1);
 }
 
-/* The matrix [K, X] in head n of a parameter, or of its gradient. */
 att_tensor att_projection_matrix(const att_problem *p, att_qk_side side, const att_tensor *t,
                                  int64_t n)
 {
@@ -146,7 +145,6 @@ att_tensor att_projection_matrix(const att_problem *p, att_qk_side side, const a
     }
 }
 
-/* c = a b, whatever the strides of b. */
 att_status att_matmul_any_stride(att_tensor c, att_tensor a, att_tensor b,
                                  const att_matmul_options *options, att_error *err)
 {
@@ -161,7 +159,7 @@ att_status att_matmul_any_stride(att_tensor c, att_tensor a, att_tensor b,
     return status;
 }
 
-/* Squares of floats neither overflow nor vanish in double. */
+/* Squares of floats neither overflow nor underflow in double. */
 double att_row_l2_norm(const float *row, int64_t count)
 {
     double sum = 0;

@@ -1,9 +1,10 @@
-/* Folding what a score does to each query and key; see fold.h. Rows of a head are brought together
- * as one matrix [B*T, K] or [B*S, K], so that a batch of short sequences is one product. */
+/* The score transform, forward; see score_transform.h. The rows of a head form one matrix [B*T, K]
+ * or [B*S, K], so that a batch of short sequences is one matrix product. */
 #include "attention/score_projection.h"
 
 #include "attention/tensor_element.h"
 #include "base/error.h"
+#include "base/minmax.h"
 
 #include <math.h>
 #include <string.h>
@@ -22,6 +23,18 @@ bool att_score_transform_is_dot(const att_problem *p)
     return p->options->score == ATT_SCORE_GENERAL || p->options->score == ATT_SCORE_COSINE;
 }
 
+/* Products of a number of rows and a width stay below 2^63 bytes. */
+bool att_score_transform_overflows(const att_problem *p)
+{
+    const int64_t widths[] = { p->Kq, p->Kk, p->M, p->A, p->P, ATT_TILE_LANES };
+    int64_t max_width = 0, max_length = att_max_i64(p->T, p->S);
+    for (size_t n = 0; n < ATT_COUNT(widths); n++)
+        max_width = att_max_i64(widths[n], max_width);
+    double rows =
+        ((double)p->B + (double)p->options->sequences) * (double)p->H * (double)max_length;
+    return (rows + (double)max_width + 1) * ((double)max_width + 1) > 0x1p58;
+}
+
 /* ---------------------------------------------------------------- memory */
 
 /* [B,N,heads,X], in memory [heads][B][N][X]. */
@@ -37,24 +50,19 @@ static att_tensor alloc_transformed(att_workspace *c, const att_problem *p, att_
     return t;
 }
 
-static int64_t max_int64(int64_t a, int64_t b)
-{
-    return a > b ? a : b;
-}
-
-/* The most that rows of one head take, on either side that is folded. */
+/* Floats of the rows of one head, the larger of the sides that are transformed. */
 static size_t row_buffer_size(const att_problem *p)
 {
     int64_t room = 0;
     for (int side = 0; side < ATT_QK_SIDE_COUNT; side++) {
         const att_tensor *in = att_projection_input(p, (att_qk_side)side);
         if (att_projection_kind(p, (att_qk_side)side) != ATT_PROJECTION_NONE)
-            room = max_int64(room, in->shape[0] * in->shape[1] * in->shape[3]);
+            room = att_max_i64(room, in->shape[0] * in->shape[1] * in->shape[3]);
     }
     return (size_t)room;
 }
 
-/* Location: the parameter's rows are the keys, wherever the sequence begins. */
+/* Location score: the rows of the parameter take the place of the keys, by position. */
 static att_tensor by_position(const att_problem *p, const att_tensor *w)
 {
     att_tensor t = { 0 };
@@ -77,7 +85,7 @@ static att_tensor tensor_or_empty(const att_tensor *tensor)
 static void set_operands(att_score_transform *transform, const att_attention_grads *grads)
 {
     const att_problem *p = transform->problem;
-    att_rowwise_operands *x = &transform->operands;
+    att_score_operands *x = &transform->operands;
     bool location = p->options->score == ATT_SCORE_LOCATION;
     bool of_query = att_projection_kind(p, ATT_QK_SIDE_QUERY) != ATT_PROJECTION_NONE,
          of_key = att_projection_kind(p, ATT_QK_SIDE_KEY) != ATT_PROJECTION_NONE;
@@ -101,8 +109,7 @@ void att_score_transform_layout(att_score_transform *transform, att_workspace *c
                                 const att_problem *p, bool backward,
                                 const att_attention_grads *grads)
 {
-    int64_t X = att_score_transform_width(p),
-            sequences = p->options->sequences > 0 ? p->options->sequences : p->B;
+    int64_t X = att_score_transform_width(p), sequences = att_sequence_count(p);
     bool of_query = att_projection_kind(p, ATT_QK_SIDE_QUERY) != ATT_PROJECTION_NONE,
          of_key = att_projection_kind(p, ATT_QK_SIDE_KEY) != ATT_PROJECTION_NONE;
     *transform = (att_score_transform){ .problem = p };
@@ -120,7 +127,7 @@ void att_score_transform_layout(att_score_transform *transform, att_workspace *c
             transform->key_grad = alloc_transformed(c, p, ATT_QK_SIDE_KEY);
         transform->row_grad_buffer = att_workspace_alloc(c, row_buffer_size(p), sizeof(float));
         transform->param_grad =
-            att_workspace_alloc(c, (size_t)(max_int64(p->Kq, p->Kk) * X), sizeof(float));
+            att_workspace_alloc(c, (size_t)(att_max_i64(p->Kq, p->Kk) * X), sizeof(float));
         transform->column_sums = att_workspace_alloc(c, (size_t)X, sizeof(double));
         if (p->options->score == ATT_SCORE_ADDITIVE) {
             transform->v_sums_size = (size_t)(sequences * p->H * X) * sizeof(float);
@@ -144,7 +151,7 @@ static void normalize_rows(att_tensor to, att_tensor from)
     }
 }
 
-/* The additive score's b of head n, which the product wants without gaps. */
+/* score_b of head n of the additive score, contiguous as the matrix product requires. */
 static att_status bias_row(att_tensor *row, att_tensor *own, const att_problem *p, att_qk_side side,
                            int64_t n, att_error *err)
 {
@@ -164,7 +171,7 @@ static att_status bias_row(att_tensor *row, att_tensor *own, const att_problem *
     return ATT_OK;
 }
 
-/* Rows that have been projected already: what is left is the bias. */
+/* Rows that the caller has projected already: only the bias is added. */
 static void copy_head(const att_score_transform *transform, att_qk_side side, att_tensor to,
                       int64_t n)
 {
@@ -181,10 +188,10 @@ static void copy_head(const att_score_transform *transform, att_qk_side side, at
 }
 
 static att_status transform_head(const att_score_transform *transform, att_qk_side side,
-                                 att_tensor *folded, int64_t n, att_error *err)
+                                 att_tensor *transformed, int64_t n, att_error *err)
 {
     const att_problem *p = transform->problem;
-    att_tensor to = att_transformed_head_matrix(folded, n), bias, own;
+    att_tensor to = att_transformed_head_matrix(transformed, n), bias, own;
     if (att_projection_kind(p, side) == ATT_PROJECTION_COPY) {
         copy_head(transform, side, to, n);
         return ATT_OK;
@@ -215,10 +222,10 @@ att_status att_score_transform_forward(att_score_transform *transform, att_error
     const att_tensor *v = p->in->score_v;
     for (int n = 0; n < ATT_QK_SIDE_COUNT; n++) {
         att_qk_side side = (att_qk_side)n;
-        att_tensor *folded = side == ATT_QK_SIDE_QUERY ? &transform->query : &transform->key;
+        att_tensor *transformed = side == ATT_QK_SIDE_QUERY ? &transform->query : &transform->key;
         for (int64_t h = 0;
-             att_projection_kind(p, side) != ATT_PROJECTION_NONE && h < folded->shape[2]; h++)
-            ATT_TRY(transform_head(transform, side, folded, h, err));
+             att_projection_kind(p, side) != ATT_PROJECTION_NONE && h < transformed->shape[2]; h++)
+            ATT_TRY(transform_head(transform, side, transformed, h, err));
     }
     clear_grad(&transform->query_grad);
     clear_grad(&transform->key_grad);

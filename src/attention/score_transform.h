@@ -1,57 +1,64 @@
-/* What a score does to each query and key before they meet, done once for each by matrix products:
- * general q W; additive W q + b and U k; concatenation v_q·q and v_k·k; cosine's unit vectors. What
- * is left is a dot product, a sum, or the additive score's tanh, between folded rows.
+/* The score transform: the part of a score that is computed once per query and once per key, by
+ * matrix products, instead of once per pair. General: q W; additive: W q + b and U k; concat: v_q·q
+ * and v_k·k; cosine: unit vectors. What is left per pair is a dot product, a sum, or the tanh of
+ * the additive score, between transformed rows of width X.
  *
- * The backward carries the gradients of folded rows on to queries, keys and parameters. */
+ * The backward propagates gradients of transformed rows to queries, keys and parameters. */
 #ifndef ATT_ATTENTION_SCORE_TRANSFORM_H
 #define ATT_ATTENTION_SCORE_TRANSFORM_H
 
-#include "attention/rowwise.h"
+#include "attention/bias.h"
+#include "attention/head_rows.h"
+#include "attention/score.h"
+#include "attention/sequence.h"
+#include "attention/workspace.h"
+
+/* What the scores of pairs are computed from, and where their gradients go. */
+typedef struct att_score_operands {
+    att_tensor query;      /* [B,T,H,X] */
+    att_tensor key;        /* [B,S,N,X], N = G or H; location score: [B,P,H,X], by position */
+    att_tensor shift;      /* location score: [H|1,P], added to the scores; else no data */
+    const float *v;        /* additive: [H|1][X] */
+    int64_t v_stride;      /* 0 where heads share it */
+    att_tensor query_grad; /* of the same shapes; no data where not requested */
+    att_tensor key_grad;
+    att_tensor shift_grad;
+    float *v_sums; /* [sequences][H][X], one part for each; NULL where not requested */
+} att_score_operands;
 
 typedef struct att_score_transform {
     const att_problem *problem;
-    att_rowwise_operands operands; /* what scores are worked out from */
-    att_tensor query, key;         /* folded; no data where these stay as they are */
+    att_score_operands operands;
+    att_tensor query, key; /* transformed; no data where an input is used as it is */
     att_tensor query_grad, key_grad;
-    float *v;               /* additive: the parameter, without gaps */
-    float *row_buffer;      /* of one head of queries or keys, brought together */
+    float *v;               /* additive: score_v, contiguous */
+    float *row_buffer;      /* the rows of one head of queries or keys, contiguous */
     float *row_grad_buffer; /* their gradient */
     float *param_grad;      /* gradient of one parameter of one head */
-    double *column_sums;    /* [X] sums of columns */
-    size_t v_sums_size;     /* bytes of x.v_sums */
+    double *column_sums;    /* [X] */
+    size_t v_sums_size;     /* bytes of operands.v_sums */
 } att_score_transform;
 
-/* Width of a folded query or key. */
+/* The width X of a transformed query or key. */
 int64_t att_score_transform_width(const att_problem *problem);
 
-/* Whether folding leaves a dot product of other queries and keys. */
+/* Whether the transform leaves a dot product of transformed queries and keys. */
 bool att_score_transform_is_dot(const att_problem *problem);
 
-/* Lays out the memory of a fold, or only counts it; `grads` may be NULL in the forward. */
-void att_score_transform_layout(att_score_transform *transform, att_workspace *carver,
+/* Whether sizes are so large that products of them overflow. A broadcast view may have any shape
+ * without needing memory; such a problem fails as out of memory. */
+bool att_score_transform_overflows(const att_problem *problem);
+
+/* Lays out the memory of a transform, or counts it; `grads` may be NULL in the forward. */
+void att_score_transform_layout(att_score_transform *transform, att_workspace *workspace,
                                 const att_problem *problem, bool backward,
                                 const att_attention_grads *grads);
 
-/* Folds the queries and keys, and clears the gradients of what is folded. */
+/* Transforms queries and keys, and clears the gradients of transformed rows. */
 att_status att_score_transform_forward(att_score_transform *transform, att_error *err);
 
-/* The gradients of folded queries and keys, carried on to `grads`. */
+/* Adds the gradients of transformed queries and keys, propagated to the inputs, to `grads`. */
 att_status att_score_transform_backward(att_score_transform *transform,
                                         const att_attention_grads *grads, att_error *err);
-
-/* ---- folded.c: attention by way of a fold, and then fused or by rows */
-
-/* Bytes of workspace; 0 where sizes are beyond all memory. */
-size_t att_transformed_attention_workspace(const att_problem *problem, bool backward);
-
-att_status att_transformed_attention_forward(const att_problem *problem,
-                                             const att_attention_outputs *out, void *workspace,
-                                             att_error *err);
-
-att_status att_transformed_attention_backward(const att_problem *problem,
-                                              const att_attention_outputs *forward,
-                                              const att_tensor *output_grad,
-                                              const att_attention_grads *grads, void *workspace,
-                                              att_error *err);
 
 #endif

@@ -1,5 +1,5 @@
-/* Folding, backward: gradients of folded rows are carried on to queries, keys and parameters; see
- * fold.h. */
+/* The score transform, backward: gradients of transformed rows are propagated to queries, keys and
+ * parameters; see score_transform.h. */
 #include "attention/tensor_element.h"
 #include "attention/score_projection.h"
 #include "base/alloc.h"
@@ -7,8 +7,8 @@
 
 #include <string.h>
 
-/* Which rows of folded head n take part: keys that some query may attend, queries that may attend
- * some key. */
+/* Which rows of transformed head n take part: keys that some query may attend, queries that may
+ * attend some key. */
 static void find_attended_rows(bool *used, int64_t *keys, const att_mask *mask, att_qk_side side,
                                int64_t n)
 {
@@ -27,7 +27,7 @@ static void find_attended_rows(bool *used, int64_t *keys, const att_mask *mask, 
             }
 }
 
-/* Rows that take no part become 0: what they hold must not leak. */
+/* Sets rows that take no part to 0, so that NaN or infinity there cannot leak. */
 static att_status clear_masked_rows(const att_score_transform *transform, att_qk_side side,
                                     int64_t n, att_tensor rows, att_error *err)
 {
@@ -49,7 +49,8 @@ static att_status clear_masked_rows(const att_score_transform *transform, att_qk
     return status;
 }
 
-/* Rows of folded head n as they came, but for those that take no part, if one is not finite. */
+/* The input rows of transformed head n; if one is not finite, rows that take no part are zeroed in
+ * a copy. */
 static att_status rows_without_masked(att_tensor *rows, const att_score_transform *transform,
                                       att_qk_side side, int64_t n, att_error *err)
 {
@@ -64,7 +65,8 @@ static att_status rows_without_masked(att_tensor *rows, const att_score_transfor
     return clear_masked_rows(transform, side, n, *rows, err);
 }
 
-/* The part of the gradient across the vector, over its length. A zero vector gets none. */
+/* The component of the gradient orthogonal to the vector, divided by its length; 0 for a zero
+ * vector. */
 static void normalize_rows_backward(float *to, att_tensor unit, att_tensor grad, att_tensor from)
 {
     int64_t K = from.shape[1];
@@ -90,7 +92,7 @@ static void add_matrix(att_tensor to, att_tensor from)
     }
 }
 
-/* Heads that share a parameter add up their gradients before they reach the caller's. */
+/* Heads that share a parameter sum their gradients before these are added to the caller's. */
 static att_status param_backward(const att_score_transform *transform, att_qk_side side,
                                  const att_attention_grads *grads, int64_t n, att_tensor rows,
                                  att_tensor grad, att_error *err)
@@ -100,25 +102,26 @@ static att_status param_backward(const att_score_transform *transform, att_qk_si
     if (!to)
         return ATT_OK;
     bool shared = to->shape[0] == 1;
-    bool is_turned = att_projection_kind(p, side) == ATT_PROJECTION_TRANSPOSED;
-    att_tensor a = att_tensor_matrix_transpose(is_turned ? grad : rows),
-               b = is_turned ? rows : grad;
+    bool is_transposed = att_projection_kind(p, side) == ATT_PROJECTION_TRANSPOSED;
+    att_tensor a = att_tensor_matrix_transpose(is_transposed ? grad : rows),
+               b = is_transposed ? rows : grad;
     att_tensor sums =
         att_tensor_matrix(transform->param_grad, a.shape[0], b.shape[1], b.shape[1], 1);
     ATT_TRY(
         att_matmul_any_stride(sums, a, b, &(att_matmul_options){ .add = shared && n > 0 }, err));
     att_tensor view = att_projection_matrix(p, side, to, n);
     if (!shared || n == att_projection_heads(p, side) - 1)
-        add_matrix(is_turned ? att_tensor_matrix_transpose(view) : view, sums);
+        add_matrix(is_transposed ? att_tensor_matrix_transpose(view) : view, sums);
     return ATT_OK;
 }
 
-/* Adds rows [B*N, K], which lie without gaps, to a head of a gradient. */
+/* Adds contiguous rows [B*N, K] to a head of a gradient. */
 static void add_rows(const att_tensor *to, int64_t head, const float *rows)
 {
     for (int64_t b = 0; b < to->shape[0]; b++)
         for (int64_t n = 0; n < to->shape[1]; n++, rows += to->shape[3])
-            att_row_accumulate(att_kernels_get(), to, att_element_offset(to, b, n, head, 0), rows);
+            att_tensor_row_axpy(att_kernels_get(), to, att_element_offset(to, b, n, head, 0), 1,
+                                rows);
 }
 
 static att_status input_backward(const att_score_transform *transform, att_qk_side side,
@@ -130,9 +133,10 @@ static att_status input_backward(const att_score_transform *transform, att_qk_si
     if (!to)
         return ATT_OK;
     if (att_projection_kind(p, side) == ATT_PROJECTION_UNIT_NORM) {
-        const att_tensor *folded = side == ATT_QK_SIDE_QUERY ? &transform->query : &transform->key;
-        normalize_rows_backward(transform->row_grad_buffer, att_transformed_head_matrix(folded, n),
-                                grad, rows);
+        const att_tensor *transformed =
+            side == ATT_QK_SIDE_QUERY ? &transform->query : &transform->key;
+        normalize_rows_backward(transform->row_grad_buffer,
+                                att_transformed_head_matrix(transformed, n), grad, rows);
     } else {
         att_tensor by = att_tensor_matrix_transpose(
             att_projection_matrix(p, side, att_projection_param(p, side), n));
@@ -147,11 +151,11 @@ static att_status input_backward(const att_score_transform *transform, att_qk_si
 static att_status side_backward(const att_score_transform *transform, att_qk_side side,
                                 const att_attention_grads *grads, att_error *err)
 {
-    const att_tensor *folded =
+    const att_tensor *transformed =
         side == ATT_QK_SIDE_QUERY ? &transform->query_grad : &transform->key_grad;
     const att_tensor *to = side == ATT_QK_SIDE_QUERY ? grads->query : grads->key;
-    for (int64_t n = 0; n < folded->shape[2]; n++) {
-        att_tensor grad = att_transformed_head_matrix(folded, n), rows;
+    for (int64_t n = 0; n < transformed->shape[2]; n++) {
+        att_tensor grad = att_transformed_head_matrix(transformed, n), rows;
         if (att_projection_kind(transform->problem, side) == ATT_PROJECTION_COPY) {
             if (to)
                 add_rows(to, att_projection_input_head(transform->problem, side, n), grad.data);
@@ -188,8 +192,7 @@ att_status att_score_transform_backward(att_score_transform *transform,
                                         const att_attention_grads *grads, att_error *err)
 {
     const att_problem *p = transform->problem;
-    int64_t X = att_score_transform_width(p),
-            sequences = p->options->sequences > 0 ? p->options->sequences : p->B;
+    int64_t X = att_score_transform_width(p);
     for (int side = 0; side < ATT_QK_SIDE_COUNT; side++)
         if (att_projection_kind(p, (att_qk_side)side) != ATT_PROJECTION_NONE)
             ATT_TRY(side_backward(transform, (att_qk_side)side, grads, err));
@@ -198,6 +201,7 @@ att_status att_score_transform_backward(att_score_transform *transform,
     if (p->in->score_b)
         add_columns(transform, grads->score_b, transform->query_grad.data, p->B * p->T, X,
                     p->B * p->T * X);
-    add_columns(transform, grads->score_v, transform->operands.v_sums, sequences, p->H * X, X);
+    add_columns(transform, grads->score_v, transform->operands.v_sums, att_sequence_count(p),
+                p->H * X, X);
     return ATT_OK;
 }

@@ -2,12 +2,13 @@
 #include "attention/shape.h"
 
 #include "base/error.h"
+#include "base/minmax.h"
 #include "tensor/tensor.h"
 
 #include <stdio.h>
 #include <string.h>
 
-/* The letters as rules and messages write them; a longer name comes before its own beginning. */
+/* The dimension letters in rules and messages; a name stands before its own prefixes. */
 static const struct {
     const char *text;
     att_dim dim;
@@ -17,7 +18,7 @@ static const struct {
     { "G", ATT_DIM_G },     { "M", ATT_DIM_M },   { "A", ATT_DIM_A },   { "P", ATT_DIM_P },
 };
 
-/* Mismatches that have a rule of their own in the textbooks; all others are told by the letter. */
+/* Mismatches with a well-known rule; all others are described by the letter. */
 static const struct {
     const char *name;
     att_dim dim;
@@ -25,22 +26,23 @@ static const struct {
 } named_rules[] = {
     { "key", ATT_DIM_KQ, "the %s score needs d_q = d_k" },
     { "key", ATT_DIM_B, "query and key need the same batch size" },
-    { "value", ATT_DIM_S, "n_k = n_v is needed" },
+    { "value", ATT_DIM_S, "n_k = n_v is required" },
     { "value", ATT_DIM_B, "query and value need the same batch size" },
     { "value", ATT_DIM_G, "key and value need the same number of heads" },
 };
 
-/* An index fits a word of the dropout counter, and sums of sizes and positions cannot overflow. */
+/* Indices fit in 32 bits of the dropout counter, and sums of sizes and positions cannot overflow.
+ */
 #define MAX_DIMENSION ((int64_t)1 << 32)
 
-/* One dimension of a rule. */
 typedef struct term {
-    int name_index; /* index into letters */
+    int name_index; /* index into dimension_names */
     bool or_one;
     bool at_least;
 } term;
 
-/* Reads one term and moves *rule past it and its comma. The rules are ours, so they are valid. */
+/* Reads one term and moves *rule past it and its comma. Rules are constants of this folder, so they
+ * are valid. */
 static term next_term(const char **rule)
 {
     term found = { 0 };
@@ -69,7 +71,7 @@ static int rule_rank(const char *rule)
     return rank;
 }
 
-/* Whether a size is 0. (The count of a view may overflow: one number repeats without end.) */
+/* Whether a size is 0. (att_tensor_count() of a broadcast view may overflow.) */
 static bool is_empty(const att_tensor *tensor)
 {
     for (int d = 0; d < tensor->rank; d++)
@@ -78,21 +80,18 @@ static bool is_empty(const att_tensor *tensor)
     return false;
 }
 
-/* Things that must hold before any size is looked at. */
+/* Checks that do not depend on other tensors. */
 static att_status check_tensor(const char *name, const att_tensor *tensor, const char *rule,
                                att_error *err)
 {
     char text[ATT_SHAPE_STRING_SIZE];
-    if (tensor->dtype != ATT_F32 && tensor->dtype != ATT_F64)
-        return att_fail(err, ATT_BAD_INPUT, "attention", "%s is neither float nor double", name);
     if (tensor->rank != rule_rank(rule))
-        return att_fail(err, ATT_BAD_INPUT, "attention",
-                        "%s has %d dimensions, expected the %d of [%s]", name, tensor->rank,
-                        rule_rank(rule), rule);
+        return att_fail(err, ATT_BAD_INPUT, "attention", "%s has %d dimensions, expected %d: [%s]",
+                        name, tensor->rank, rule_rank(rule), rule);
     for (int d = 0; d < tensor->rank; d++)
         if (tensor->shape[d] < 0 || tensor->shape[d] > MAX_DIMENSION)
             return att_fail(err, ATT_BAD_INPUT, "attention",
-                            "%s %s has a size out of range (0 to 2^32)", name,
+                            "%s %s has a size out of range, expected 0 to 2^32", name,
                             att_shape_to_string(text, tensor->rank, tensor->shape));
     if (!tensor->data && !is_empty(tensor))
         return att_fail(err, ATT_BAD_INPUT, "attention", "%s %s has no data", name,
@@ -109,7 +108,7 @@ static att_status mismatch(const att_shape_bindings *shapes, const char *name,
     snprintf(sentence, sizeof sentence, "dimension %d of %s [%s] must be %s%s%s", d, name, rule,
              want.at_least ? "at least " : "", dimension_names[want.name_index].text,
              want.or_one ? " or 1" : "");
-    for (size_t r = 0; r < sizeof named_rules / sizeof *named_rules; r++)
+    for (size_t r = 0; r < ATT_COUNT(named_rules); r++)
         if (named_rules[r].dim == dim && strcmp(named_rules[r].name, name) == 0)
             snprintf(sentence, sizeof sentence, named_rules[r].rule, score);
     char first[ATT_SHAPE_STRING_SIZE];
@@ -141,6 +140,18 @@ att_status att_shape_match(att_shape_bindings *shapes, const char *name, const a
     return ATT_OK;
 }
 
+att_status att_shape_check_dtype(const char *name, const att_tensor *tensor, bool half,
+                                 att_error *err)
+{
+    if (!half)
+        return att_tensor_check_float("attention", name, tensor, err);
+    if (att_dtype_size(tensor->dtype) > 0)
+        return ATT_OK;
+    return att_fail(err, ATT_BAD_INPUT, "attention",
+                    "%s: expected float32, float64, float16 or bfloat16, found %s", name,
+                    att_dtype_name(tensor->dtype));
+}
+
 void att_shape_set(att_shape_bindings *shapes, att_dim dim, int64_t size, const char *name,
                    const att_tensor *tensor)
 {
@@ -159,7 +170,7 @@ att_status att_shape_writable(const char *name, const att_tensor *tensor, att_er
         if (tensor->stride[d] == 0 && tensor->shape[d] > 1)
             return att_fail(err, ATT_BAD_INPUT, "attention",
                             "%s %s is a broadcast view (stride 0 in dimension %d): "
-                            "results need a place each",
+                            "expected one memory location per element",
                             name, att_shape_to_string(text, tensor->rank, tensor->shape), d);
     return ATT_OK;
 }
@@ -177,8 +188,7 @@ att_status att_shape_same(const char *name, const att_tensor *tensor, const char
                         "%s %s and %s %s: a gradient has the shape of its input", like_name,
                         att_shape_to_string(first, like->rank, like->shape), name,
                         att_shape_to_string(second, tensor->rank, tensor->shape));
-    if (tensor->dtype != ATT_F32 && tensor->dtype != ATT_F64)
-        return att_fail(err, ATT_BAD_INPUT, "attention", "%s is neither float nor double", name);
+    ATT_TRY(att_shape_check_dtype(name, tensor, false, err));
     if (!tensor->data && !is_empty(tensor))
         return att_fail(err, ATT_BAD_INPUT, "attention", "%s %s has no data", name,
                         att_shape_to_string(second, tensor->rank, tensor->shape));

@@ -1,5 +1,5 @@
 /* Shape rules as text. A rule such as "H|1,A,Kq" is matched against a tensor; the first tensor that
- * uses a letter fixes its size, every later one must agree. The same text stands in the error. */
+ * uses a letter defines its size, every later one must agree. Error messages quote the rule. */
 #ifndef ATT_ATTENTION_SHAPE_H
 #define ATT_ATTENTION_SHAPE_H
 
@@ -9,19 +9,19 @@ typedef enum att_dim {
     ATT_DIM_B,  /* batch */
     ATT_DIM_T,  /* queries */
     ATT_DIM_S,  /* keys */
-    ATT_DIM_H,  /* heads of the query */
-    ATT_DIM_G,  /* heads of keys and values */
+    ATT_DIM_H,  /* query heads */
+    ATT_DIM_G,  /* key/value heads */
     ATT_DIM_KQ, /* width of a query */
     ATT_DIM_KK, /* width of a key */
     ATT_DIM_M,  /* width of a value */
     ATT_DIM_A,  /* hidden width of the additive score */
     ATT_DIM_C,  /* Kq + Kk */
-    ATT_DIM_P,  /* positions a key can have: S, or the longest packed sequence */
+    ATT_DIM_P,  /* positions a key can have: S, or the length of the longest packed sequence */
     ATT_DIM_R,  /* width of the relative table, 2R+1 */
     ATT_DIM_COUNT
 } att_dim;
 
-/* What is known so far. `from` is the tensor that fixed the size, for messages. */
+/* The sizes known so far, and for messages the tensor that defined each. */
 typedef struct att_shape_bindings {
     struct {
         bool known;
@@ -31,16 +31,20 @@ typedef struct att_shape_bindings {
     } dim[ATT_DIM_COUNT];
 } att_shape_bindings;
 
-/* Matches `tensor` against `rule`: letters separated by commas; "X|1" also takes 1, ">=X" takes
- * more. `score` names the score in messages about it. */
+/* Matches `tensor` against `rule`: letters separated by commas; "X|1" also accepts 1, ">=X" accepts
+ * larger sizes. `score` is the name of the score, for messages. */
 att_status att_shape_match(att_shape_bindings *shapes, const char *name, const att_tensor *tensor,
                            const char *rule, const char *score, att_error *err);
 
-/* Fixes the size of a letter that no tensor carries itself; messages point at `tensor`. */
+/* Defines the size of a letter; messages name `tensor` as its source. */
 void att_shape_set(att_shape_bindings *shapes, att_dim dim, int64_t size, const char *name,
                    const att_tensor *tensor);
 
-/* A tensor that results are written to: no element may stand for two. */
+/* The dtype must be float32 or float64, with `half` also float16 or bfloat16. */
+att_status att_shape_check_dtype(const char *name, const att_tensor *tensor, bool half,
+                                 att_error *err);
+
+/* A tensor that results are written to must not be a broadcast view. */
 att_status att_shape_writable(const char *name, const att_tensor *tensor, att_error *err);
 
 /* `tensor` must have exactly the shape of `like`. */

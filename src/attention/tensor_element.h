@@ -1,10 +1,10 @@
-/* Rows of float or double tensors, read and written as double. */
+/* Elements and rows of tensors, read and written as double whatever their dtype. */
 #ifndef ATT_ATTENTION_TENSOR_ELEMENT_H
 #define ATT_ATTENTION_TENSOR_ELEMENT_H
 
-#include "attend.h"
+#include "tensor/tensor.h"
 
-/* Where element [a,b,c,d] of a tensor of rank 4 is; pass 0 for what the rank does not have. */
+/* The offset of element [a,b,c,d] in elements; pass 0 for dimensions beyond the rank. */
 static inline int64_t att_element_offset(const att_tensor *tensor, int64_t a, int64_t b, int64_t c,
                                          int64_t d)
 {
@@ -15,26 +15,12 @@ static inline int64_t att_element_offset(const att_tensor *tensor, int64_t a, in
     return at;
 }
 
-static inline double att_element_get(const att_tensor *tensor, int64_t at)
-{
-    return tensor->dtype == ATT_F32 ? (double)((const float *)tensor->data)[at]
-                                    : ((const double *)tensor->data)[at];
-}
-
-static inline void att_element_set(const att_tensor *tensor, int64_t at, double value)
-{
-    if (tensor->dtype == ATT_F32)
-        ((float *)tensor->data)[at] = (float)value;
-    else
-        ((double *)tensor->data)[at] = value;
-}
-
 static inline void att_element_add(const att_tensor *tensor, int64_t at, double value)
 {
     att_element_set(tensor, at, att_element_get(tensor, at) + value);
 }
 
-/* The last dimension's row that starts at `at`. */
+/* The row along the last dimension that starts at offset `at`. */
 static inline void att_row_get(double *to, const att_tensor *tensor, int64_t at)
 {
     int last = tensor->rank - 1;
@@ -42,7 +28,7 @@ static inline void att_row_get(double *to, const att_tensor *tensor, int64_t at)
         to[n] = att_element_get(tensor, at + n * tensor->stride[last]);
 }
 
-static inline void att_setting_spec_set(const att_tensor *tensor, int64_t at, const double *from)
+static inline void att_row_set(const att_tensor *tensor, int64_t at, const double *from)
 {
     int last = tensor->rank - 1;
     for (int64_t n = 0; n < tensor->shape[last]; n++)

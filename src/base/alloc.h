@@ -1,28 +1,34 @@
-/* The one door to the heap. Blocks are 64-byte aligned; sizes are checked for overflow; tests can
- * make the n-th call fail and count what is still alive. */
+/* The only way to the heap. Blocks are aligned to 64 bytes; sizes are checked for overflow; the
+ * allocator beneath can be replaced (att_allocator_set in attend.h); tests can make the n-th call
+ * fail and count the blocks that are still allocated. */
 #ifndef ATT_BASE_ALLOC_H
 #define ATT_BASE_ALLOC_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 /* `count` items of `size` bytes, or NULL when the product overflows or memory is out. A request for
- * nothing gives a valid block. Release with att_free(). */
+ * 0 bytes returns a valid block. Release with att_free(). */
 void *att_alloc(size_t count, size_t size);
 
 /* The same, filled with zero bytes. */
 void *att_alloc_zero(size_t count, size_t size);
 
-/* Resizes a block, which may be NULL, keeping its first `used` bytes; the old block stays valid
- * when NULL comes back. */
+/* Resizes a block, which may be NULL, keeping its first `used` bytes; returns NULL on failure, and
+ * the old block stays valid. */
 void *att_realloc(void *block, size_t used, size_t count, size_t size);
 
-/* Releases a block; NULL is fine. */
+/* Ensures capacity for one more item in a growing array of `count` items of `size` bytes; the
+ * capacity doubles. Returns false, and changes nothing, when memory is out. */
+bool att_array_grow(void **items, size_t *capacity, size_t count, size_t size);
+
+/* Releases a block; does nothing for NULL. */
 void att_free(void *block);
 
 /* For tests. The n-th allocation from now on fails, and every one after it; 0 turns it off. */
 void att_alloc_fail_at(size_t n);
 
-/* Allocations asked for since att_alloc_fail_at(), and blocks now alive. */
+/* Allocations requested since att_alloc_fail_at(), and blocks now allocated. */
 size_t att_alloc_calls(void);
 size_t att_alloc_live(void);
 

@@ -1,8 +1,9 @@
-/* The parallel loop on the team of threads; see parallel.h. */
+/* The parallel loop, on the thread pool, and the number of threads. */
 #define _GNU_SOURCE /* sched_getaffinity */
 #include "base/parallel.h"
 
 #include "base/error.h"
+#include "base/minmax.h"
 #include "base/progress.h"
 #include "base/thread_pool.h"
 
@@ -11,15 +12,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-static atomic_int threads; /* 0: not yet decided */
+static atomic_int threads; /* 0: not set yet */
 
 static int clamp_threads(int count)
 {
-    return count < 1 ? 1 : count > ATT_MAX_THREADS ? ATT_MAX_THREADS : count;
+    return (int)att_clamp_i64(count, 1, ATT_MAX_THREADS);
 }
 
-/* The processors that this process may use. */
-static int available_cpus(void)
+int att_usable_cores(void)
 {
     cpu_set_t set;
     return sched_getaffinity(0, sizeof set, &set) == 0 ? CPU_COUNT(&set) : 1;
@@ -33,14 +33,14 @@ att_status att_threads_parse(int *out, const char *requested, att_error *err)
     size_t digits = strspn(requested, "0123456789");
     if (requested[digits] != '\0' || strspn(requested, "0") == digits)
         return att_fail(err, ATT_BAD_INPUT, "ATTEND_THREADS",
-                        "'%s' is no number of threads, expected 1 or more", requested);
+                        "expected a number of threads, 1 or more, found '%s'", requested);
     *out = digits > 4 ? ATT_MAX_THREADS : clamp_threads(atoi(requested));
     return ATT_OK;
 }
 
 void att_threads_set(int count)
 {
-    atomic_store(&threads, clamp_threads(count > 0 ? count : available_cpus()));
+    atomic_store(&threads, clamp_threads(count > 0 ? count : att_usable_cores()));
 }
 
 int att_threads_get(void)
@@ -53,21 +53,21 @@ int att_threads_get(void)
     return atomic_load(&threads);
 }
 
-/* A loop to share out: `count` things, `grain` at a time. */
+/* A loop over [0, count) in ranges of `grain`. */
 typedef struct parallel_loop {
     int64_t count, grain;
     void (*body)(void *context, int64_t begin, int64_t end);
     void *context;
 } parallel_loop;
 
-/* Ranges are handed out one by one, because they seldom cost the same: the last rows of a causal
- * mask see the most keys. */
+/* Threads claim ranges one by one, because the costs of ranges differ: under a causal mask the last
+ * rows attend to the most keys. */
 static void run_range(void *context, int64_t index)
 {
-    const parallel_loop *w = context;
-    int64_t begin = index * w->grain;
-    w->body(w->context, begin, w->count - begin > w->grain ? begin + w->grain : w->count);
-    att_progress_poll(); /* does something on the calling thread alone */
+    const parallel_loop *loop = context;
+    int64_t begin = index * loop->grain;
+    loop->body(loop->context, begin, begin + att_min_i64(loop->grain, loop->count - begin));
+    att_progress_poll(); /* has an effect on the calling thread only */
 }
 
 void att_parallel_for(int64_t count, int64_t grain,
@@ -75,13 +75,10 @@ void att_parallel_for(int64_t count, int64_t grain,
 {
     if (count <= 0)
         return;
-    parallel_loop w = { count, grain < 1 ? 1 : grain, body, context };
-    int64_t ranges = (count - 1) / w.grain + 1;
-    int threads_wanted = att_threads_get();
-    if (threads_wanted > ranges)
-        threads_wanted = (int)ranges;
-    if (threads_wanted > 1 && att_thread_pool_run(ranges, threads_wanted, run_range, &w))
+    parallel_loop loop = { count, att_max_i64(grain, 1), body, context };
+    int64_t ranges = (count - 1) / loop.grain + 1;
+    if (ranges > 1 && att_thread_pool_run(ranges, att_threads_get(), run_range, &loop))
         return;
     for (int64_t i = 0; i < ranges; i++)
-        run_range(&w, i);
+        run_range(&loop, i);
 }

@@ -1,21 +1,25 @@
-/* Work shared among threads: the only place where threads start. */
+/* The parallel loop: the only place where threads start. */
 #ifndef ATT_BASE_PARALLEL_H
 #define ATT_BASE_PARALLEL_H
 
 #include "attend.h"
 
-/* More threads than this are never started, whatever was asked for. */
+/* Upper limit of the number of threads, whatever was asked for. */
 enum { ATT_MAX_THREADS = 1024 };
 
 /* Calls body(context, begin, end) for [0,grain), [grain,2*grain), … up to `count`, each range once,
  * in any order and possibly at the same time. The ranges depend on `count` and `grain` alone, so a
- * body that writes only what belongs to its range gives the same bits at any number of threads.
- * Called from inside a body, it works through its ranges in order on the thread it is on. */
+ * body that writes only what belongs to its range produces the same bits at any number of threads.
+ * Any number of threads may call this at once; their loops share the workers. Called from inside a
+ * body, it runs its ranges in order on the calling thread. */
 void att_parallel_for(int64_t count, int64_t grain,
                       void (*body)(void *context, int64_t begin, int64_t end), void *context);
 
-/* What ATTEND_THREADS (may be NULL) asks for; 0 where it asks for nothing. What is no number from 1
- * on gives 0, and *err, if given, says so. */
+/* Parses the value of ATTEND_THREADS (may be NULL) into *out; 0 where it is not set or empty.
+ * Fails, with *out 0, where it is not a positive integer. */
 att_status att_threads_parse(int *out, const char *requested, att_error *err);
+
+/* The number of cores that this process may run on. */
+int att_usable_cores(void);
 
 #endif

@@ -3,6 +3,8 @@
 
 #include "base/error.h"
 #include "base/file.h"
+#include "base/string.h"
+#include "data/memory_files.h"
 #include "text/lines.h"
 
 #include <string.h>
@@ -42,6 +44,13 @@ att_status att_text_file_load(struct att_text_file *out, const char *path, att_e
     *out = (struct att_text_file){ 0 };
     if (!path)
         return ATT_OK;
+    const att_memory_file *mounted = att_memory_file_find(path);
+    if (mounted && mounted->text) {
+        out->name = mounted->name;
+        return att_string_append(&out->text, mounted->text, mounted->length) == ATT_OK
+                   ? ATT_OK
+                   : att_fail_memory(err);
+    }
     out->name = att_file_display_name(path);
     ATT_TRY(att_file_read_stream(&out->text, path, MAX_FILE_SIZE, err));
     return refuse_unsupported(out, err);

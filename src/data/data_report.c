@@ -10,7 +10,7 @@ static const char *const token_names[] = {
     [ATT_TOKENIZER_CHAR] = "characters",
     [ATT_TOKENIZER_WORD] = "words",
     [ATT_TOKENIZER_SPACE] = "given by spaces",
-    [ATT_TOKENIZER_BPE] = "bpe-merges",
+    [ATT_TOKENIZER_BPE] = "BPE",
     [ATT_TOKENIZER_LINE] = "lines",
     [ATT_TOKENIZER_BYTE] = "bytes",
 };

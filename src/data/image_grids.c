@@ -1,5 +1,6 @@
 /* Grids of vectors from files; see grids.h. */
 #include "data/image_grids.h"
+#include "data/memory_files.h"
 
 #include "base/error.h"
 #include "base/number.h"
@@ -141,7 +142,11 @@ att_status att_image_grids_load(att_image_grids *out, const char *path, int64_t 
 {
     *out = (att_image_grids){ 0 };
     att_tensor loaded, floats;
-    ATT_TRY(att_npy_load(&loaded, path, err));
+    const att_memory_file *mounted = att_memory_file_find(path);
+    if (mounted && mounted->tensor)
+        ATT_TRY(att_tensor_copy(&loaded, mounted->tensor, ATT_F32, err));
+    else
+        ATT_TRY(att_npy_load(&loaded, path, err));
     if (loaded.dtype == ATT_F32) {
         floats = loaded;
     } else {

@@ -55,7 +55,7 @@ static const tensor_mapping layer_mappings[] = {
     NORM("self_attention", "self"),
     AFFINE("self_attention/linear_0", "self.query_key_value"),
     AFFINE("self_attention/linear_1", "self.out"),
-    NORM("ffn", "attention-context"),
+    NORM("ffn", "feed"),
     AFFINE("ffn/linear_0", "feed.first"),
     AFFINE("ffn/linear_1", "feed.second"),
 };

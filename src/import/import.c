@@ -24,7 +24,8 @@ static const att_importer importers[] = {
       att_import_llama2c },
     { { .name = "squeezenet",
         .file = "squeezenet_v1.0.f32",
-        .help = "SqueezeNet v1.0 image encoder, with its manifest and label list in the same folder" },
+        .help =
+            "SqueezeNet v1.0 image encoder, with its manifest and label list in the same folder" },
       att_import_squeezenet },
 };
 

@@ -1,7 +1,7 @@
 /* What a search for units found, as a page: a table, and below it for each property a passage of
  * the text coloured by its best unit. */
 #include "render/highlight.h"
-#include "render/html_head.h"
+#include "render/html_page.h"
 #include "render/number.h"
 
 #include <inttypes.h>

@@ -9,7 +9,7 @@
 
 #include "base/arena.h"
 #include "base/math.h"
-#include "render/html_head.h"
+#include "render/html_page.h"
 #include "render/map.h"
 #include "render/number.h"
 

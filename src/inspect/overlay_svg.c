@@ -4,7 +4,7 @@
 #include "inspect/overlay.h"
 
 #include "base/math.h"
-#include "render/html_head.h"
+#include "render/html_page.h"
 #include "render/number.h"
 #include "text/display_width.h"
 

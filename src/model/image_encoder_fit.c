@@ -155,6 +155,8 @@ static att_status check(const att_image_encoder *encoder, const att_tensor *feat
     if (encoder->projection >= 0)
         return att_fail(err, ATT_BAD_INPUT, "features",
                         "expected an image encoder without a projection, found a fitted one");
+    ATT_TRY(att_tensor_check_float("features", "features", features, err));
+    ATT_TRY(att_tensor_check_float("features", "targets", targets, err));
     if (features->rank == 2 && targets->rank == 2 && features->shape[0] == targets->shape[0] &&
         features->shape[0] > 0 && features->shape[1] == ATT_SQUEEZENET_CHANNELS &&
         targets->shape[1] > 0)

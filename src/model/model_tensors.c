@@ -125,6 +125,7 @@ static att_status check_replacements(const att_model *model, const att_bundle *t
         const char *name = att_bundle_name(tensors, i);
         const att_tensor *values = att_bundle_at(tensors, i);
         ATT_TRY(find_tensor(&index, model, name, err));
+        ATT_TRY(att_tensor_check_float("tensor", name, values, err));
         const att_param *param = &model->params.items[index];
         if (values->rank == param->rank &&
             memcmp(values->shape, param->shape, (size_t)param->rank * sizeof *param->shape) == 0)

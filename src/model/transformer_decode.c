@@ -149,8 +149,7 @@ static void reorder_rows(transformer_decoder_state *s, int64_t rows, const int64
     }
 }
 
-/* Groups the rows by source, so that the rows of a source are the queries of one cross attention.
- */
+/* Groups the rows by source: the rows of a source are the queries of one cross attention. */
 static void group_rows_by_source(const transformer_decoder_state *s, att_transformer_pass *run)
 {
     const att_rows_by_source *grouped =

@@ -1,5 +1,7 @@
-/* Ramps and their terminal approximations; see colour.h. */
+/* Colormaps and their approximations in 256-color terminals. */
 #include "render/color.h"
+
+#include "base/minmax.h"
 
 static const att_rgb colormaps[][ATT_COLORMAP_ANCHORS] = {
     [ATT_COLORMAP_PAPER] = { { 0xf7, 0xfb, 0xf3 },
@@ -50,9 +52,9 @@ int att_color_scale_level(const att_color_scale *scale, double value)
     return (int)(t * (ATT_COLOR_LEVELS - 1) + 0.5);
 }
 
-att_rgb att_colormap_anchor(att_colormap ramp, int index)
+att_rgb att_colormap_anchor(att_colormap colormap, int index)
 {
-    return colormaps[ramp][index];
+    return colormaps[colormap][index];
 }
 
 static uint8_t blend(uint8_t from, uint8_t to, int part, int whole)
@@ -60,15 +62,15 @@ static uint8_t blend(uint8_t from, uint8_t to, int part, int whole)
     return (uint8_t)((from * (whole - part) + to * part + whole / 2) / whole);
 }
 
-att_rgb att_colormap_color(att_colormap ramp, int level)
+att_rgb att_colormap_color(att_colormap colormap, int level)
 {
     int whole = ATT_COLOR_LEVELS - 1;
     int scaled = level * (ATT_COLORMAP_ANCHORS - 1);
     int index = scaled / whole;
     if (index >= ATT_COLORMAP_ANCHORS - 1)
-        return colormaps[ramp][ATT_COLORMAP_ANCHORS - 1];
-    att_rgb a = colormaps[ramp][index];
-    att_rgb b = colormaps[ramp][index + 1];
+        return colormaps[colormap][ATT_COLORMAP_ANCHORS - 1];
+    att_rgb a = colormaps[colormap][index];
+    att_rgb b = colormaps[colormap][index + 1];
     int part = scaled - index * whole;
     return (att_rgb){ blend(a.red, b.red, part, whole), blend(a.green, b.green, part, whole),
                       blend(a.blue, b.blue, part, whole) };
@@ -76,7 +78,7 @@ att_rgb att_colormap_color(att_colormap ramp, int level)
 
 bool att_rgb_is_dark(att_rgb c)
 {
-    /* Luma with the weights of ITU-R BT.601, which suit the eye on screens well enough. */
+    /* Luma with the weights of ITU-R BT.601. */
     return 299 * c.red + 587 * c.green + 114 * c.blue < 140 * 1000;
 }
 
@@ -90,7 +92,8 @@ static int distance(att_rgb c, int red, int green, int blue)
     return squared(c.red - red) + squared(c.green - green) + squared(c.blue - blue);
 }
 
-/* The terminal's 6 × 6 × 6 cube has these steps; its grey ramp has 24 from 8 in steps of 10. */
+/* The levels of the terminal's 6 × 6 × 6 color cube; its gray ramp has 24 levels from 8 in steps of
+ * 10. */
 static int cube_step(int value)
 {
     return value < 48 ? 0 : value < 115 ? 1 : (value - 35) / 40;
@@ -108,22 +111,22 @@ static int nearest_256(att_rgb c)
     return 16 + 36 * r + 6 * g + b;
 }
 
-int att_colormap_256(att_colormap ramp, int level)
+int att_colormap_256(att_colormap colormap, int level)
 {
-    /* The nearest colours would make stripes of the screen's ramps, grey or olive; these were
-     * chosen by eye. */
+    /* The nearest colors of the screen colormaps would alternate with gray and olive; these were
+     * chosen by hand. */
     static const int screen[] = { 17, 54, 60, 61, 31, 37, 36, 42, 78, 113, 149, 185, 227 };
     static const int diverging[] = { 215, 208, 172, 130, 94, 235, 23, 24, 31, 38, 117 };
     static const struct {
-        const int *colours;
+        const int *colors;
         int steps;
     } chosen[] = {
-        [ATT_COLORMAP_SCREEN] = { screen, sizeof screen / sizeof *screen },
-        [ATT_COLORMAP_SCREEN_DIVERGING] = { diverging, sizeof diverging / sizeof *diverging },
+        [ATT_COLORMAP_SCREEN] = { screen, ATT_COUNT(screen) },
+        [ATT_COLORMAP_SCREEN_DIVERGING] = { diverging, ATT_COUNT(diverging) },
     };
-    int steps = chosen[ramp].steps;
+    int steps = chosen[colormap].steps;
     if (steps == 0)
-        return nearest_256(att_colormap_color(ramp, level));
-    return chosen[ramp]
-        .colours[(level * (steps - 1) + ATT_COLOR_LEVELS / 2) / (ATT_COLOR_LEVELS - 1)];
+        return nearest_256(att_colormap_color(colormap, level));
+    return chosen[colormap]
+        .colors[(level * (steps - 1) + ATT_COLOR_LEVELS / 2) / (ATT_COLOR_LEVELS - 1)];
 }

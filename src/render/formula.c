@@ -1,12 +1,14 @@
-/* The walk over an expression; see formula.h. */
+/* The walk over an expression that all notations share: precedence, parentheses, products and
+ * abbreviation of long lists. */
 #include "render/formula.h"
 
+#include "base/minmax.h"
 #include "render/number.h"
 
 #include <math.h>
 #include <string.h>
 
-/* How tightly things bind, loosest first. */
+/* Precedence of operators, lowest first. */
 enum precedence {
     PRECEDENCE_NONE,
     PRECEDENCE_SUM,
@@ -36,7 +38,7 @@ static const struct operator_row operators[] = {
     [ATT_OP_DIVIDE_ELEMENTWISE] = { ATT_CONSTRUCT_DIVIDE_ELEMENTWISE, PRECEDENCE_PRODUCT, false },
 };
 
-/* Functions that have a sign of their own. */
+/* Functions with a mathematical notation of their own, such as roots and norms. */
 static const struct function_notation {
     const char *name;
     att_construct construct;
@@ -52,7 +54,7 @@ struct formula_printer {
     int digits;
 };
 
-static void put(const struct formula_printer *w, const att_expr *e, enum precedence least,
+static void put(const struct formula_printer *w, const att_expr *e, enum precedence lowest,
                 bool leading);
 
 static const att_affixes *construct(const struct formula_printer *w, att_construct which)
@@ -64,7 +66,7 @@ static const struct function_notation *function_notation_of(const att_expr *e)
 {
     if (e->kind != ATT_EXPR_CALL || e->children != 1 || e->child[0]->kind == ATT_EXPR_OPTION)
         return NULL;
-    for (size_t i = 0; i < sizeof function_notations / sizeof *function_notations; i++)
+    for (size_t i = 0; i < ATT_COUNT(function_notations); i++)
         if (strcmp(function_notations[i].name, e->text) == 0)
             return &function_notations[i];
     return NULL;
@@ -97,7 +99,7 @@ static enum precedence precedence_of(const struct formula_printer *w, const att_
     }
 }
 
-/* Whether the expression begins, or is, something written in digits. */
+/* Whether the expression is a number or begins with one. */
 static bool begins_with_number(const att_expr *e)
 {
     while (e->kind == ATT_EXPR_BINARY || e->kind == ATT_EXPR_TRANSPOSE)
@@ -123,7 +125,7 @@ static void put_binary(const struct formula_printer *w, const att_expr *e, bool 
     att_put(w->out, a->after);
 }
 
-/* Whether the expression is higher than a line where fractions and matrices are drawn. */
+/* Whether the expression is taller than a line in notations that draw fractions and matrices. */
 static bool is_tall(const att_expr *e)
 {
     bool fraction = e->kind == ATT_EXPR_BINARY && e->op == ATT_OP_DIVIDE;
@@ -135,13 +137,13 @@ static bool is_tall(const att_expr *e)
     return false;
 }
 
-/* before operand after, for one operand that must bind at least so tightly. */
+/* Prefix, operand, suffix; the operand gets parentheses if its precedence is below `lowest`. */
 static void put_around(const struct formula_printer *w, att_construct which, const att_expr *e,
-                       enum precedence least)
+                       enum precedence lowest)
 {
     const att_affixes *a = construct(w, which);
     att_put(w->out, a->before);
-    put(w, e, a->encloses_left ? PRECEDENCE_NONE : least, a->encloses_left);
+    put(w, e, a->encloses_left ? PRECEDENCE_NONE : lowest, a->encloses_left);
     att_put(w->out, a->after);
 }
 
@@ -150,7 +152,7 @@ static bool is_omitted(size_t i, size_t count)
     return count > MAX_ELEMENTS && i >= FIRST_ELEMENTS && i < count - LAST_ELEMENTS;
 }
 
-/* Children from `first` on, with a look's affixes; very many are abbreviated. */
+/* Children from `first` on, with the separators of a construct; long lists are abbreviated. */
 static void put_list(const struct formula_printer *w, const att_expr *e, size_t first,
                      att_construct which)
 {
@@ -195,7 +197,7 @@ static void put_call(const struct formula_printer *w, const att_expr *e, bool le
     put_around(w, which, e->child[0], PRECEDENCE_ATOM);
 }
 
-/* Words of the language are in small letters and have at least three: dot, causal, columns. */
+/* Option words are lowercase and have at least three characters: dot, causal, columns. */
 static bool is_word(const char *text)
 {
     size_t length = strlen(text);
@@ -253,8 +255,8 @@ static void put_value(const struct formula_printer *w, double value, att_number_
     put_number(w, digits);
 }
 
-static void put_constant_row(const struct formula_printer *w, const att_tensor_matrix *m,
-                             int64_t row, att_number_format format)
+static void put_constant_row(const struct formula_printer *w, const att_matrix *m, int64_t row,
+                             att_number_format format)
 {
     const att_affixes *a = construct(w, ATT_CONSTRUCT_NUMBER_ROW);
     size_t count = (size_t)m->cols;
@@ -270,7 +272,7 @@ static void put_constant_row(const struct formula_printer *w, const att_tensor_m
     att_put(w->out, a->after);
 }
 
-static void put_constant(const struct formula_printer *w, const att_tensor_matrix *m)
+static void put_constant(const struct formula_printer *w, const att_matrix *m)
 {
     att_number_format format =
         att_number_choose(m->data, m->allowed, m->rows * m->cols, digits_of(w));
@@ -302,7 +304,7 @@ static void put_index(const struct formula_printer *w, const att_expr *e, bool l
     att_put(w->out, a->after);
 }
 
-/* Whether every index is a single digit, so that they can stand beside each other. */
+/* Whether every index is a single digit, so that no separator is needed. */
 static bool has_short_indices(const att_expr *e)
 {
     for (size_t i = 0; i < e->children; i++) {
@@ -407,7 +409,7 @@ static void put_range(const struct formula_printer *w, const att_expr *e, bool l
     put_list(w, e, 0, ATT_CONSTRUCT_RANGE);
 }
 
-/* How each kind of expression is written; `leading` says that nothing stands before it. */
+/* The function for each kind of expression; `leading`: nothing is printed before the expression. */
 static void (*const writers[])(const struct formula_printer *w, const att_expr *e, bool leading) = {
     [ATT_EXPR_NUMBER] = put_number_node,
     [ATT_EXPR_CONSTANT] = put_constant_node,
@@ -429,13 +431,13 @@ static void (*const writers[])(const struct formula_printer *w, const att_expr *
     [ATT_EXPR_INDEXED] = put_subscripted,
 };
 
-/* A sign in the middle of an expression needs parentheses even where it binds tightly enough:
+/* A sign in the middle of an expression needs parentheses even if its precedence is high enough:
  * 0.4 · (-0.2). */
-static void put(const struct formula_printer *w, const att_expr *e, enum precedence least,
+static void put(const struct formula_printer *w, const att_expr *e, enum precedence lowest,
                 bool leading)
 {
     enum precedence own = precedence_of(w, e);
-    if (own >= least && (own != PRECEDENCE_SIGN || leading)) {
+    if (own >= lowest && (own != PRECEDENCE_SIGN || leading)) {
         writers[e->kind](w, e, leading);
         return;
     }
@@ -458,8 +460,8 @@ void att_put_formula_number(att_writer *out, double value, const att_notation *n
     put_value(&w, value, att_number_choose_one(value, digits_of(&w)));
 }
 
-void att_put_formula_matrix(att_writer *out, const att_tensor_matrix *matrix,
-                            const att_notation *notation, int digits)
+void att_put_formula_matrix(att_writer *out, const att_matrix *matrix, const att_notation *notation,
+                            int digits)
 {
     put_constant(&(struct formula_printer){ out, notation, digits }, matrix);
 }

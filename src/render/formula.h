@@ -1,6 +1,6 @@
 /* Formulas as plain text, LaTeX and MathML. One walk over the expression decides where parentheses
- * and products go; a notation says what each construct looks like and how names, numbers and words
- * are set. A new notation is one more table. */
+ * and products go; a notation is a table of how each construct, name, number and word is written. A
+ * new notation is one more table. */
 #ifndef ATT_RENDER_FORMULA_H
 #define ATT_RENDER_FORMULA_H
 
@@ -10,8 +10,8 @@
 typedef enum att_construct {
     ATT_CONSTRUCT_ADD,
     ATT_CONSTRUCT_SUBTRACT,
-    ATT_CONSTRUCT_PRODUCT,        /* of named things */
-    ATT_CONSTRUCT_NUMBER_PRODUCT, /* of numbers: the sign must show */
+    ATT_CONSTRUCT_PRODUCT,        /* of names */
+    ATT_CONSTRUCT_NUMBER_PRODUCT, /* of numbers: the product sign is always printed */
     ATT_CONSTRUCT_DIVIDE,
     ATT_CONSTRUCT_MULTIPLY_ELEMENTWISE,
     ATT_CONSTRUCT_DIVIDE_ELEMENTWISE,
@@ -19,20 +19,20 @@ typedef enum att_construct {
     ATT_CONSTRUCT_NEGATE,
     ATT_CONSTRUCT_TRANSPOSE,
     ATT_CONSTRUCT_GROUP,      /* parentheses */
-    ATT_CONSTRUCT_GROUP_TALL, /* around fractions and matrices */
-    ATT_CONSTRUCT_CALL,       /* the parentheses of a call and what stands between arguments */
+    ATT_CONSTRUCT_GROUP_TALL, /* parentheses around fractions and matrices */
+    ATT_CONSTRUCT_CALL,       /* the parentheses of a call and the separator of its arguments */
     ATT_CONSTRUCT_CALL_TALL,
     ATT_CONSTRUCT_SQRT,
-    ATT_CONSTRUCT_SQRT_SIMPLE, /* of a single name or number */
+    ATT_CONSTRUCT_SQRT_SIMPLE, /* a single name or number as base or exponent */
     ATT_CONSTRUCT_EXP,
     ATT_CONSTRUCT_ABS,
-    ATT_CONSTRUCT_MATRIX,     /* brackets, and what stands between rows */
-    ATT_CONSTRUCT_ROW,        /* what stands between elements */
-    ATT_CONSTRUCT_NUMBER_ROW, /* the same where all are numbers */
+    ATT_CONSTRUCT_MATRIX,     /* brackets, and the separator of rows */
+    ATT_CONSTRUCT_ROW,        /* the separator of elements */
+    ATT_CONSTRUCT_NUMBER_ROW, /* the separator of elements that are all numbers */
     ATT_CONSTRUCT_LIST,
-    ATT_CONSTRUCT_INDEX, /* between the indexed and its indices */
+    ATT_CONSTRUCT_INDEX, /* between a matrix and its indices */
     ATT_CONSTRUCT_INDICES,
-    ATT_CONSTRUCT_SUBSCRIPT, /* an element's name in a sum written out */
+    ATT_CONSTRUCT_SUBSCRIPT, /* the name of an element in a calculation */
     ATT_CONSTRUCT_FIELD,
     ATT_CONSTRUCT_OPTION,
     ATT_CONSTRUCT_RANGE,
@@ -50,11 +50,12 @@ typedef struct att_affixes {
 
 typedef struct att_notation {
     att_affixes constructs[ATT_CONSTRUCTS];
-    const char *ellipsis;          /* in place of elements left out */
-    const char *all;               /* `:` as an index */
-    const char *const *subscripts; /* the ten digits set low, or NULL: use the indices' look */
-    bool exp_as_power;             /* exp(x) is drawn as a power, and needs parentheses as one */
-    bool raw_unicode;              /* characters beyond ASCII may stand as they are */
+    const char *ellipsis; /* for omitted elements */
+    const char *all;      /* `:` as an index */
+    const char *const
+        *subscripts;   /* the ten subscript digits; NULL: use the construct of indices */
+    bool exp_as_power; /* exp(x) is written as a power, and gets the parentheses of a power */
+    bool raw_unicode;  /* characters beyond ASCII are written unchanged */
     void (*name)(att_writer *out, const char *name, const struct att_notation *notation);
     void (*word)(att_writer *out, const char *word, const struct att_notation *notation);
     void (*function)(att_writer *out, const char *name, const struct att_notation *notation);
@@ -65,28 +66,29 @@ typedef struct att_notation {
 extern const att_notation att_notation_unicode;
 extern const att_notation att_notation_ascii;
 extern const att_notation att_notation_tex;     /* for LaTeX documents: ASCII only */
-extern const att_notation att_notation_mathjax; /* for Markdown: the same with raw Unicode */
+extern const att_notation att_notation_mathjax; /* for Markdown: LaTeX with raw Unicode */
 extern const att_notation att_notation_mathml;
 
-/* Numbers in the formula that were not written by the user are rounded to `digits`;
- * ATT_DIGITS_EXACT keeps them whole. */
+/* Numbers that the user did not write are rounded to `digits`; ATT_DIGITS_EXACT prints them
+ * exactly. */
 enum { ATT_DIGITS_EXACT = -1 };
 void att_put_formula(att_writer *out, const att_expr *expr, const att_notation *notation,
                      int digits);
 
-/* One number, rounded alone. */
+/* A single number with its own rounding. */
 void att_put_formula_number(att_writer *out, double value, const att_notation *notation,
                             int digits);
 
-/* A matrix in place, in brackets. */
-void att_put_formula_matrix(att_writer *out, const att_tensor_matrix *matrix,
-                            const att_notation *notation, int digits);
+/* A matrix inside a formula, in brackets. */
+void att_put_formula_matrix(att_writer *out, const att_matrix *matrix, const att_notation *notation,
+                            int digits);
 
-/* Whether the expression is only numbers as written, so that showing its value shows it. */
+/* Whether the expression consists of number literals, so that its value says as much as its
+ * formula. */
 bool att_expr_is_literal(const att_expr *expr);
 
-/* A name taken apart for setting: "W_Q" is W with index Q, "h1" is h with index 1, "alpha" is a
- * Greek letter. The parts point into the name. */
+/* A name split for mathematical typesetting: "W_Q" is W with index Q, "h1" is h with index 1,
+ * "alpha" is a Greek letter. The parts point into the name. */
 typedef struct att_name_parts {
     const char *base;
     size_t base_length;

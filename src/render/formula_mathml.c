@@ -1,5 +1,5 @@
-/* Formulas in MathML Core, for HTML. Every operand of a construct that takes a fixed number of
- * children is wrapped in an mrow. */
+/* Formulas in MathML Core, for HTML. Each operand of a construct with a fixed number of children is
+ * wrapped in an mrow. */
 #include "render/formula.h"
 
 #include <string.h>
@@ -93,7 +93,8 @@ static void put_number(att_writer *out, const char *digits, const att_notation *
     }
 }
 
-/* Brackets that may stretch carry wide margins in common fonts, so only those that must, do. */
+/* Stretchy brackets have wide margins in common fonts, so only brackets around tall operands
+ * stretch. */
 #define OPEN_ROUND  "<mrow><mo stretchy=\"false\">(</mo>"
 #define CLOSE_ROUND "<mo stretchy=\"false\">)</mo></mrow>"
 #define OPEN_TALL   "<mrow><mo>(</mo>"

@@ -1,10 +1,67 @@
-/* Formulas in LaTeX's mathematics. Everything is written in math mode, words included, because
- * that is what pdflatex, MathJax and KaTeX agree on. */
+/* Formulas in LaTeX. Everything is in math mode, words included, because pdflatex, MathJax and
+ * KaTeX agree on that. */
 #include "render/formula.h"
 
-#include "render/tex.h"
+#include "base/minmax.h"
 
+#include <ctype.h>
 #include <string.h>
+
+/* ---- Names: base, index and Greek letters, for MathML too */
+
+static const att_greek greek[] = {
+    { "alpha", "α", "\\alpha" }, { "beta", "β", "\\beta" },       { "gamma", "γ", "\\gamma" },
+    { "delta", "δ", "\\delta" }, { "epsilon", "ε", "\\epsilon" }, { "eps", "ε", "\\epsilon" },
+    { "zeta", "ζ", "\\zeta" },   { "eta", "η", "\\eta" },         { "theta", "θ", "\\theta" },
+    { "kappa", "κ", "\\kappa" }, { "lambda", "λ", "\\lambda" },   { "mu", "μ", "\\mu" },
+    { "nu", "ν", "\\nu" },       { "xi", "ξ", "\\xi" },           { "pi", "π", "\\pi" },
+    { "rho", "ρ", "\\rho" },     { "sigma", "σ", "\\sigma" },     { "tau", "τ", "\\tau" },
+    { "phi", "φ", "\\phi" },     { "chi", "χ", "\\chi" },         { "psi", "ψ", "\\psi" },
+    { "omega", "ω", "\\omega" }, { "Gamma", "Γ", "\\Gamma" },     { "Delta", "Δ", "\\Delta" },
+    { "Theta", "Θ", "\\Theta" }, { "Lambda", "Λ", "\\Lambda" },   { "Sigma", "Σ", "\\Sigma" },
+    { "Phi", "Φ", "\\Phi" },     { "Psi", "Ψ", "\\Psi" },         { "Omega", "Ω", "\\Omega" },
+};
+
+static bool is(const char *text, size_t length, const char *word)
+{
+    return strlen(word) == length && memcmp(text, word, length) == 0;
+}
+
+/* Whether the text behind the underscore is an index: d_model, W_q_1, head_2, but not
+ * from_cut_weights, which is a phrase. */
+static bool is_index(const char *name, const char *underscore)
+{
+    size_t base = (size_t)(underscore - name);
+    size_t index = strlen(underscore + 1);
+    if (base == 0 || index == 0)
+        return false;
+    return base <= 2 || (unsigned char)name[0] >= 0x80 || index <= 2;
+}
+
+att_name_parts att_name_split(const char *name)
+{
+    att_name_parts parts = { .base = name, .base_length = strlen(name) };
+    const char *underscore = strchr(name, '_');
+    if (underscore && is_index(name, underscore)) {
+        parts.base_length = (size_t)(underscore - name);
+        parts.index = underscore + 1;
+    } else {
+        size_t digits = parts.base_length;
+        while (digits > 0 && isdigit((unsigned char)name[digits - 1]))
+            digits--;
+        if (digits > 0 && digits < parts.base_length && !underscore) {
+            parts.base_length = digits;
+            parts.index = name + digits;
+        }
+    }
+    for (size_t i = 0; i < ATT_COUNT(greek); i++)
+        if (is(name, parts.base_length, greek[i].word) ||
+            is(name, parts.base_length, greek[i].letter))
+            parts.greek = &greek[i];
+    return parts;
+}
+
+/* ---- The notation */
 
 static void put_length(att_writer *out, const char *style, const char *text, size_t length,
                        const att_notation *notation)
@@ -45,11 +102,11 @@ static void put_word(att_writer *out, const char *word, const att_notation *nota
     put_length(out, "\\mathrm{", word, strlen(word), notation);
 }
 
-/* Functions that TeX knows; the others are set upright as operators. */
+/* Functions with a TeX command; the others are set upright as operators. */
 static void put_function(att_writer *out, const char *name, const att_notation *notation)
 {
     static const char *const known[] = { "tanh", "log", "max", "min", "sin", "cos" };
-    for (size_t i = 0; i < sizeof known / sizeof *known; i++) {
+    for (size_t i = 0; i < ATT_COUNT(known); i++) {
         if (strcmp(known[i], name) == 0) {
             att_put(out, "\\");
             att_put(out, name);

@@ -1,4 +1,4 @@
-/* Formulas as plain text: with Unicode's signs, or in ASCII as the user would type them. */
+/* Formulas as plain text: with Unicode operators, or in ASCII as in a worksheet. */
 #include "render/formula.h"
 
 static void put_plain(att_writer *out, const char *text, const att_notation *notation)

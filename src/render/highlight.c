@@ -1,4 +1,4 @@
-/* Coloured text as glyphs and lines; see coloured.h. */
+/* Highlighted text as grapheme clusters and lines, for the text, SVG and HTML renderings. */
 #include "render/highlight.h"
 
 #include "text/display_width.h"
@@ -20,8 +20,7 @@ static att_glyph_kind kind_of(char first)
     }
 }
 
-/* The cluster at *cursor, which moves past it. The end of a line of DOS is one, whatever the build
- * knows of Unicode. */
+/* The grapheme cluster at *cursor, which moves past it; "\r\n" is one cluster. */
 static att_glyph take_glyph(const char **cursor, int64_t token)
 {
     const char *start = *cursor;
@@ -37,23 +36,23 @@ static att_glyph take_glyph(const char **cursor, int64_t token)
                         .kind = (uint8_t)(dos ? ATT_GLYPH_NEWLINE : kind_of(*start)) };
 }
 
-static bool split(att_glyphs *out, const att_highlight *coloured, att_arena *arena)
+static bool split(att_glyphs *out, const att_highlight *highlight, att_arena *arena)
 {
     size_t room = 1;
-    for (int64_t i = 0; i < coloured->count; i++)
-        room += strlen(coloured->tokens[i]);
+    for (int64_t i = 0; i < highlight->count; i++)
+        room += strlen(highlight->tokens[i]);
     out->all = att_arena_alloc(arena, room, sizeof *out->all);
-    out->lines = att_arena_alloc(arena, room, sizeof *out->lines); /* none is without a glyph */
+    out->lines = att_arena_alloc(arena, room, sizeof *out->lines); /* every token has a glyph */
     if (!out->all || !out->lines)
         return false;
-    for (int64_t i = 0; i < coloured->count; i++)
-        for (const char *at = coloured->tokens[i]; *at;)
+    for (int64_t i = 0; i < highlight->count; i++)
+        for (const char *at = highlight->tokens[i]; *at;)
             out->all[out->count++] = take_glyph(&at, i);
     return true;
 }
 
-/* Where a line that is full before glyph `at` ends: after its last blank, or right here where the
- * rest of it would be more than a third of the line. */
+/* Where a line that is full before glyph `at` ends: behind its last blank, or here if the rest
+ * would be more than a third of the line. */
 static int64_t break_before(const att_glyphs *glyphs, int64_t first, int64_t at, int columns)
 {
     for (int64_t i = at; i > first; i--) {
@@ -82,7 +81,7 @@ static void break_lines(att_glyphs *out, int columns)
         if (i > first && glyph->kind != ATT_GLYPH_NEWLINE && column + glyph->columns > columns) {
             int64_t end = break_before(out, first, i, columns);
             end_line(out, first, end);
-            i = end - 1; /* what was taken back is laid out again, on the next line */
+            i = end - 1; /* the glyphs behind the break are laid out again on the next line */
             first = end;
             column = 0;
             continue;
@@ -99,11 +98,11 @@ static void break_lines(att_glyphs *out, int columns)
         end_line(out, first, out->count);
 }
 
-bool att_glyphs_lay_out(att_glyphs *out, const att_highlight *coloured, int columns,
+bool att_glyphs_lay_out(att_glyphs *out, const att_highlight *highlight, int columns,
                         att_arena *arena)
 {
     *out = (att_glyphs){ 0 };
-    if (!split(out, coloured, arena))
+    if (!split(out, highlight, arena))
         return false;
     break_lines(out, columns);
     return true;
@@ -119,7 +118,7 @@ void att_glyph_put_xml(att_writer *out, const att_glyph *glyph)
 {
     char cluster[64];
     if (glyph->bytes >= sizeof cluster) {
-        att_put(out, "\xEF\xBF\xBD"); /* a heap of marks, not a letter of any script */
+        att_put(out, "\xEF\xBF\xBD"); /* too many combining marks for one character of any script */
         return;
     }
     memcpy(cluster, glyph->text, glyph->bytes);
@@ -127,27 +126,27 @@ void att_glyph_put_xml(att_writer *out, const att_glyph *glyph)
     att_put_xml(out, cluster);
 }
 
-att_color_scale att_highlight_scale(const att_highlight *coloured)
+att_color_scale att_highlight_scale(const att_highlight *highlight)
 {
-    double most = 0;
+    double max = 0;
     bool negative = false;
-    for (int64_t i = 0; i < coloured->count; i++) {
-        double value = coloured->values[i];
+    for (int64_t i = 0; i < highlight->count; i++) {
+        double value = highlight->values[i];
         if (!isfinite(value))
             continue;
         negative = negative || value < 0;
-        most = fmax(most, fabs(value));
+        max = fmax(max, fabs(value));
     }
-    if (coloured->max_value > 0)
-        most = coloured->max_value;
-    if (most == 0)
-        most = 1;
-    return (att_color_scale){ .low = negative ? -most : 0, .high = most, .diverging = negative };
+    if (highlight->max_value > 0)
+        max = highlight->max_value;
+    if (max == 0)
+        max = 1;
+    return (att_color_scale){ .low = negative ? -max : 0, .high = max, .diverging = negative };
 }
 
-int att_glyph_level(const att_highlight *coloured, const att_color_scale *scale,
+int att_glyph_level(const att_highlight *highlight, const att_color_scale *scale,
                     const att_glyph *glyph)
 {
-    double value = coloured->values[glyph->token];
+    double value = highlight->values[glyph->token];
     return isnan(value) ? -1 : att_color_scale_level(scale, value);
 }

@@ -1,5 +1,5 @@
-/* What the renderings of coloured text share: the text as glyphs, each with the token whose value
- * it shows, broken into lines; and the range of the colours. */
+/* Shared by the renderings of highlighted text: the text as glyphs, each with the token whose value
+ * it shows, broken into lines; and the color scale. */
 #ifndef ATT_RENDER_HIGHLIGHT_H
 #define ATT_RENDER_HIGHLIGHT_H
 
@@ -13,14 +13,14 @@ typedef enum att_glyph_kind {
     ATT_GLYPH_PLAIN,
     ATT_GLYPH_SPACE,
     ATT_GLYPH_TAB,     /* reaches to the next multiple of ATT_TAB_COLUMNS */
-    ATT_GLYPH_NEWLINE, /* ends its line and hangs over the edge where that is full */
+    ATT_GLYPH_NEWLINE, /* ends its line, and may stand beyond the last column */
 } att_glyph_kind;
 
 /* One grapheme cluster. */
 typedef struct att_glyph {
     const char *text;
     int64_t token;
-    int column; /* where it begins */
+    int column; /* first column */
     int columns;
     uint16_t bytes;
     uint8_t kind;
@@ -38,31 +38,31 @@ typedef struct att_glyphs {
     int64_t line_count;
 } att_glyphs;
 
-/* Lays the text out in lines of `columns`, broken after a blank where one is near the end. In the
- * arena; false when memory is out. */
-bool att_glyphs_lay_out(att_glyphs *out, const att_highlight *coloured, int columns,
+/* Lays the text out in lines of `columns`, broken behind a blank if one is near the end. Allocates
+ * in the arena; false when memory is out. */
+bool att_glyphs_lay_out(att_glyphs *out, const att_highlight *highlight, int columns,
                         att_arena *arena);
 
-/* The cluster as text, newlines and tabs excepted. */
+/* The cluster as text; empty for newlines and tabs. */
 void att_glyph_put(att_writer *out, const att_glyph *glyph);
 void att_glyph_put_xml(att_writer *out, const att_glyph *glyph);
 
-/* The range that the colours spread over. */
-att_color_scale att_highlight_scale(const att_highlight *coloured);
+/* The range that the colors cover. */
+att_color_scale att_highlight_scale(const att_highlight *highlight);
 
-/* The level of a glyph's colour; below 0: it has none. */
-int att_glyph_level(const att_highlight *coloured, const att_color_scale *scale,
+/* The color level of a glyph; below 0: no color. */
+int att_glyph_level(const att_highlight *highlight, const att_color_scale *scale,
                     const att_glyph *glyph);
 
 /* Whether a glyph is underlined. */
-static inline bool att_glyph_marked(const att_highlight *coloured, const att_glyph *glyph)
+static inline bool att_glyph_marked(const att_highlight *highlight, const att_glyph *glyph)
 {
-    return coloured->underlined && coloured->underlined[glyph->token];
+    return highlight->underlined && highlight->underlined[glyph->token];
 }
 
-/* The text inside a page: rules of style that it needs once, and the text. */
+/* Highlighted text inside a page: its style rules, needed once, and the text. */
 extern const char att_highlight_style[];
-void att_put_highlight_rules(att_writer *out); /* one for each colour */
-void att_put_highlight_html(att_writer *out, const att_highlight *coloured);
+void att_put_highlight_rules(att_writer *out); /* one rule for each color */
+void att_put_highlight_html(att_writer *out, const att_highlight *highlight);
 
 #endif

@@ -1,6 +1,6 @@
-/* Coloured text as SVG. Glyphs stand in a grid of whole pixels: backgrounds are rects, one for a
- * run of one colour, and letters above them. Letters are placed word by word, so that a font whose
- * letters are a little wider or narrower than a column is never off by more than within a word. */
+/* Highlighted text as SVG. Glyphs are in a grid of whole pixels: backgrounds are rects, one for a
+ * run of one color, with the characters above them. Characters are placed word by word, so that a
+ * font that is slightly wider or narrower than a column is misplaced only within a word. */
 #include "render/highlight.h"
 
 #include "render/number.h"
@@ -12,9 +12,9 @@ enum {
     MARGIN = 16,
     TITLE_ROOM = 30,
     LEGEND_ROOM = 44,
-    COLUMN = 9, /* the width of a letter of FONT pixels in the usual fonts of one width */
+    COLUMN = 9, /* width of a character of FONT pixels in common monospace fonts */
     LINE = 20,
-    BASELINE = 15, /* from the top of a line to the foot of its letters */
+    BASELINE = 15, /* from the top of a line to its baseline */
     FONT = 15,
     BAR_WIDTH = 160,
     BAR_HEIGHT = 12,
@@ -28,7 +28,7 @@ typedef struct drawing {
     att_colormap colormap;
 } drawing;
 
-/* The first glyph after a run from `first` on that `like` holds for, compared with the first. */
+/* The end of the run of glyphs from `first` on that are `like` the first. */
 typedef bool alike(const drawing *d, const att_glyph *a, const att_glyph *b);
 
 static int64_t run_end(const drawing *d, int64_t first, int64_t end, alike *like)
@@ -55,22 +55,22 @@ static bool on_dark(const drawing *d, const att_glyph *glyph)
     return level >= 0 && att_rgb_is_dark(att_colormap_color(d->colormap, level));
 }
 
-/* A mark has the colour of the letters above it. */
+/* An underline has the color of the characters above it. */
 static bool same_mark(const drawing *d, const att_glyph *a, const att_glyph *b)
 {
     return att_glyph_marked(d->highlight, a) == att_glyph_marked(d->highlight, b) &&
            on_dark(d, a) == on_dark(d, b);
 }
 
-/* Letters of ASCII that share their colour are one piece of text; others stand alone, since nobody
- * knows how wide a font draws them. */
+/* ASCII characters of one color are one text element; other characters get one each, because their
+ * width depends on the font. */
 static bool same_word(const drawing *d, const att_glyph *a, const att_glyph *b)
 {
     return a->kind == ATT_GLYPH_PLAIN && b->kind == ATT_GLYPH_PLAIN && a->bytes == 1 &&
            b->bytes == 1 && on_dark(d, a) == on_dark(d, b);
 }
 
-/* Pixels from the first glyph of a run to the end of its last. */
+/* Width of a run of glyphs in pixels. */
 static int run_width(const drawing *d, int64_t first, int64_t end)
 {
     const att_glyph *last = &d->glyphs->all[end - 1];
@@ -151,12 +151,12 @@ static void put_legend(const drawing *d, int64_t y)
 
 static int widest(const att_glyphs *glyphs)
 {
-    int most = 2 * BAR_WIDTH / COLUMN;
+    int max = 2 * BAR_WIDTH / COLUMN;
     for (int64_t i = 0; i < glyphs->count; i++) {
         int end = glyphs->all[i].column + glyphs->all[i].columns;
-        most = end > most ? end : most;
+        max = end > max ? end : max;
     }
-    return most;
+    return max;
 }
 
 static void put_document(const drawing *d)
@@ -166,7 +166,8 @@ static void put_document(const drawing *d)
     int64_t foot = top + d->glyphs->line_count * LINE;
     int width = 2 * MARGIN + widest(d->glyphs) * COLUMN;
     att_put(d->out, "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n");
-    att_put_svg_begin(d->out, width, foot + LEGEND_ROOM + MARGIN, title ? title : "Coloured text");
+    att_put_svg_begin(d->out, width, foot + LEGEND_ROOM + MARGIN,
+                      title ? title : "Highlighted text");
     if (title) {
         att_putf(d->out, "<text x=\"%d\" y=\"%d\" font-size=\"16\" font-weight=\"bold\">", MARGIN,
                  MARGIN + 16);
@@ -187,16 +188,16 @@ static void put_document(const drawing *d)
     att_put(d->out, "</svg>\n");
 }
 
-att_status att_highlight_svg(att_string *text, const att_highlight *coloured, int columns,
+att_status att_highlight_svg(att_string *text, const att_highlight *highlight, int columns,
                              att_error *err)
 {
     att_arena arena = { 0 };
     att_glyphs glyphs;
     att_writer out = att_writer_on(text);
-    if (att_glyphs_lay_out(&glyphs, coloured, columns > 0 ? columns : ATT_HIGHLIGHT_COLUMNS,
+    if (att_glyphs_lay_out(&glyphs, highlight, columns > 0 ? columns : ATT_HIGHLIGHT_COLUMNS,
                            &arena)) {
-        att_color_scale scale = att_highlight_scale(coloured);
-        put_document(&(drawing){ &out, coloured, &glyphs, scale,
+        att_color_scale scale = att_highlight_scale(highlight);
+        put_document(&(drawing){ &out, highlight, &glyphs, scale,
                                  scale.diverging ? ATT_COLORMAP_DIVERGING : ATT_COLORMAP_PAPER });
     } else {
         out.status = ATT_NO_MEMORY;

@@ -1,7 +1,8 @@
-/* Coloured text for a terminal. With colours, glyphs stand on a background of theirs. Without, a
- * second line beneath each line of text tells the values by blocks of different height. */
+/* Highlighted text for a terminal: glyphs on colored backgrounds, or without colors a second line
+ * below each line of text that shows the values as blocks of different height. */
 #include "render/highlight.h"
 
+#include "base/minmax.h"
 #include "render/number.h"
 #include "render/terminal.h"
 
@@ -12,7 +13,7 @@ typedef struct drawing {
     att_color_scale scale;
 } drawing;
 
-/* A glyph in its columns. What cannot be seen by itself has a mark, which is not of ASCII. */
+/* A glyph in its columns. Invisible characters get a mark, except in ASCII mode. */
 static void put_glyph(const drawing *d, const att_glyph *glyph)
 {
     att_writer *out = d->terminal->out;
@@ -30,12 +31,12 @@ static void put_glyph(const drawing *d, const att_glyph *glyph)
     }
 }
 
-/* One line on its backgrounds. A change of colour is told to the terminal only where there is one.
- */
+/* One line with its backgrounds; escape sequences are written only where the color changes. */
 static void put_colored(const drawing *d, const att_glyph_line *line)
 {
-    const att_terminal *paint = d->terminal;
-    att_colormap ramp = d->scale.diverging ? ATT_COLORMAP_SCREEN_DIVERGING : ATT_COLORMAP_SCREEN;
+    const att_terminal *terminal = d->terminal;
+    att_colormap colormap =
+        d->scale.diverging ? ATT_COLORMAP_SCREEN_DIVERGING : ATT_COLORMAP_SCREEN;
     enum { NONE = -2 };
     int painted = NONE;
     bool underlined = false;
@@ -45,25 +46,25 @@ static void put_colored(const drawing *d, const att_glyph_line *line)
         bool marked = att_glyph_marked(d->highlight, glyph);
         if (level != painted || marked != underlined) {
             if (painted != NONE)
-                att_terminal_style(paint, ATT_STYLE_NONE);
+                att_terminal_style(terminal, ATT_STYLE_NONE);
             if (level >= 0)
-                att_terminal_level(paint, ramp, level);
+                att_terminal_level(terminal, colormap, level);
             if (marked)
-                att_put(paint->out, "\033[4m");
+                att_put(terminal->out, "\033[4m");
             painted = level;
             underlined = marked;
         }
         put_glyph(d, glyph);
     }
-    att_terminal_style(paint, ATT_STYLE_NONE);
-    att_put(paint->out, "\n");
+    att_terminal_style(terminal, ATT_STYLE_NONE);
+    att_put(terminal->out, "\n");
 }
 
-/* A block as high as the level, or a character as dark. */
+/* A block as high as the level, or in ASCII a character as dark as the level. */
 static const char *height(const drawing *d, int level)
 {
     static const char *const blocks[] = { "▁", "▂", "▃", "▄", "▅", "▆", "▇", "█" };
-    enum { HEIGHTS = sizeof blocks / sizeof *blocks };
+    enum { HEIGHTS = ATT_COUNT(blocks) };
     if (level < 0)
         return " ";
     if (d->terminal->ascii)
@@ -73,16 +74,16 @@ static const char *height(const drawing *d, int level)
 
 static void put_plain(const drawing *d, const att_glyph_line *line)
 {
-    const att_terminal *paint = d->terminal;
+    const att_terminal *terminal = d->terminal;
     for (int64_t i = line->first; i < line->end; i++)
         put_glyph(d, &d->glyphs->all[i]);
-    att_terminal_end_line(paint);
+    att_terminal_end_line(terminal);
     for (int64_t i = line->first; i < line->end; i++) {
         const att_glyph *glyph = &d->glyphs->all[i];
-        att_put_repeat(paint->out, height(d, att_glyph_level(d->highlight, &d->scale, glyph)),
+        att_put_repeat(terminal->out, height(d, att_glyph_level(d->highlight, &d->scale, glyph)),
                        glyph->columns);
     }
-    att_terminal_end_line(paint);
+    att_terminal_end_line(terminal);
 }
 
 static void put_bound(const drawing *d, double value)
@@ -92,40 +93,41 @@ static void put_bound(const drawing *d, double value)
     att_put(d->terminal->out, text);
 }
 
-/* What the colours mean, from the lowest value to the highest. */
+/* The legend of the colors, from the lowest to the highest value. */
 static void put_legend(const drawing *d)
 {
     enum { STEPS = 16 };
-    const att_terminal *paint = d->terminal;
-    att_colormap ramp = d->scale.diverging ? ATT_COLORMAP_SCREEN_DIVERGING : ATT_COLORMAP_SCREEN;
+    const att_terminal *terminal = d->terminal;
+    att_colormap colormap =
+        d->scale.diverging ? ATT_COLORMAP_SCREEN_DIVERGING : ATT_COLORMAP_SCREEN;
     put_bound(d, d->scale.low);
-    att_put(paint->out, " ");
+    att_put(terminal->out, " ");
     for (int i = 0; i < STEPS; i++) {
         int level = i * (ATT_COLOR_LEVELS - 1) / (STEPS - 1);
-        if (paint->color == ATT_COLOR_NONE) {
-            att_put(paint->out, height(d, level));
+        if (terminal->color == ATT_COLOR_NONE) {
+            att_put(terminal->out, height(d, level));
         } else {
-            att_terminal_level(paint, ramp, level);
-            att_put(paint->out, " ");
+            att_terminal_level(terminal, colormap, level);
+            att_put(terminal->out, " ");
         }
     }
-    att_terminal_style(paint, ATT_STYLE_NONE);
-    att_put(paint->out, " ");
+    att_terminal_style(terminal, ATT_STYLE_NONE);
+    att_put(terminal->out, " ");
     put_bound(d, d->scale.high);
-    att_put(paint->out, "\n");
+    att_put(terminal->out, "\n");
 }
 
 static void put_all(const drawing *d)
 {
-    const att_terminal *paint = d->terminal;
+    const att_terminal *terminal = d->terminal;
     if (d->highlight->title) {
-        att_terminal_style(paint, ATT_STYLE_BOLD);
-        att_put_plain(paint->out, d->highlight->title);
-        att_terminal_style(paint, ATT_STYLE_NONE);
-        att_put(paint->out, "\n");
+        att_terminal_style(terminal, ATT_STYLE_BOLD);
+        att_put_plain(terminal->out, d->highlight->title);
+        att_terminal_style(terminal, ATT_STYLE_NONE);
+        att_put(terminal->out, "\n");
     }
-    for (int64_t i = 0; i < d->glyphs->line_count && paint->out->status == ATT_OK; i++) {
-        if (paint->color == ATT_COLOR_NONE)
+    for (int64_t i = 0; i < d->glyphs->line_count && terminal->out->status == ATT_OK; i++) {
+        if (terminal->color == ATT_COLOR_NONE)
             put_plain(d, &d->glyphs->lines[i]);
         else
             put_colored(d, &d->glyphs->lines[i]);
@@ -133,15 +135,15 @@ static void put_all(const drawing *d)
     put_legend(d);
 }
 
-att_status att_highlight_text(att_string *text, const att_highlight *coloured,
+att_status att_highlight_text(att_string *text, const att_highlight *highlight,
                               const att_render_options *options, att_error *err)
 {
     att_arena arena = { 0 };
     att_glyphs glyphs;
     att_writer out = att_writer_on(text);
-    const att_terminal paint = att_terminal_for(&out, options);
-    if (att_glyphs_lay_out(&glyphs, coloured, paint.width, &arena))
-        put_all(&(drawing){ &paint, coloured, &glyphs, att_highlight_scale(coloured) });
+    const att_terminal terminal = att_terminal_for(&out, options);
+    if (att_glyphs_lay_out(&glyphs, highlight, terminal.width, &arena))
+        put_all(&(drawing){ &terminal, highlight, &glyphs, att_highlight_scale(highlight) });
     else
         out.status = ATT_NO_MEMORY;
     att_arena_free(&arena);

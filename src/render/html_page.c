@@ -1,6 +1,6 @@
-/* The head of a page; see html_head.h. A page is one file that needs nothing else: no network, no
- * scripts. It follows the reader's choice of light or dark, and prints well. */
-#include "render/html_head.h"
+/* The frame of an HTML page. A page is one self-contained file: no network, no scripts. It follows
+ * the light or dark mode of the reader and prints well. */
+#include "render/html_page.h"
 
 static const char shared_style[] =
     ":root{color-scheme:light dark;--ink:#1b1f24;--soft:#5b6470;--paper:#ffffff;--line:#dfe3e8;"

@@ -1,6 +1,7 @@
-/* Cells, ranges and reduction of maps; see map.h. */
+/* Cells, color scales and reduction of attention maps. */
 #include "render/map.h"
 
+#include "base/minmax.h"
 #include "render/number.h"
 
 #include <inttypes.h>
@@ -42,8 +43,9 @@ bool att_map_has(const att_map *map, att_map_cell_kind kind)
 
 att_color_scale att_map_color_scale(const att_map *map)
 {
-    const double rounding = 1e-9;     /* weights may pass 1 by rounding */
-    const double least_visible = 0.2; /* a largest weight below this would look like zero */
+    const double rounding = 1e-9; /* weights may exceed 1 by rounding */
+    const double least_visible =
+        0.2; /* a map whose largest weight is below this would look empty on a scale from 0 to 1 */
     double low = INFINITY, high = -INFINITY;
     int64_t count = map->panels * map->queries * map->keys;
     for (int64_t i = 0; i < count; i++) {
@@ -65,7 +67,7 @@ att_color_scale att_map_color_scale(const att_map *map)
 size_t att_map_number(char *buffer, double value, const att_color_scale *scale, int digits,
                       int room)
 {
-    const double least_reach = 0.05; /* below it 0.00 would stand in too many cells */
+    const double least_reach = 0.05; /* below it too many cells would show 0.00 */
     const att_number_format fixed = { .decimals = digits < 2 ? digits : 2 };
     size_t length = att_number_print(buffer, value, fixed);
     if (att_number_rounds_to_zero(value, fixed.decimals) && scale->high >= least_reach)
@@ -85,13 +87,13 @@ const char *att_map_label(const char *const *labels, int64_t index, char buffer[
     return buffer;
 }
 
-/* Where block `index` of `blocks` begins when `count` things are shared out evenly. */
+/* The start of block `index` when `count` items are divided evenly into `blocks`. */
 static int64_t block_start(int64_t index, int64_t blocks, int64_t count)
 {
     return index * (count / blocks) + index * (count % blocks) / blocks;
 }
 
-/* The mean over one block of cells; false where all of them are masked. */
+/* The mean over one block of cells; false if all of them are masked. */
 static bool block_mean(const att_map *map, int64_t panel, const int64_t query[2],
                        const int64_t key[2], double *mean)
 {
@@ -144,8 +146,8 @@ bool att_map_shrink(att_map *out, const att_map *map, int64_t max_queries, int64
     *out = *map;
     if (map->queries <= max_queries && map->keys <= max_keys)
         return true;
-    out->queries = map->queries < max_queries ? map->queries : max_queries;
-    out->keys = map->keys < max_keys ? map->keys : max_keys;
+    out->queries = att_min_i64(map->queries, max_queries);
+    out->keys = att_min_i64(map->keys, max_keys);
     size_t count = (size_t)(out->panels * out->queries * out->keys);
     double *weights = att_arena_alloc(arena, count, sizeof *weights);
     uint8_t *allowed = att_arena_alloc(arena, count, 1);

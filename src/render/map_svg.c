@@ -1,9 +1,9 @@
-/* Attention maps as SVG. One rect per cell carries its query, key and value, as data attributes
- * and, up to TITLES_UP_TO cells, as a title that viewers show under the pointer. All coordinates
- * are whole numbers, so that edges are crisp and the bytes depend on nothing but the map.
+/* Attention maps as SVG. One rect per cell carries its query, key and value as data attributes and,
+ * up to TITLES_UP_TO cells, as a title that viewers show under the pointer. All coordinates are
+ * whole numbers, so that edges are crisp and the bytes depend only on the map.
  *
- * The flat form is the same picture for rasterisers: cells of one colour are one path. A million
- * rects take librsvg 2.4 GB and it refuses one more; as paths they take 0.1 GB. */
+ * The flat form is the same image for rasterizers: cells of one color are one path. A million rects
+ * take 2.4 GB in librsvg, which rejects larger documents; as paths they take 0.1 GB. */
 #include "render/svg_layout.h"
 
 #include "base/alloc.h"
@@ -19,7 +19,7 @@ enum {
     FONT_VALUE = 12,
     MIN_CELL_FOR_VALUES = 30, /* cells at least this large show their value */
     CELL_COLUMNS = 6,         /* of a value in its cell */
-    LEVEL_MASKED = 253,       /* beside the ATT_COLOR_LEVELS colours, in the flat form */
+    LEVEL_MASKED = 253,       /* in addition to the ATT_COLOR_LEVELS colors, in the flat form */
     LEVEL_NAN = 254,
     LEVEL_INFINITE = 255,
 };
@@ -40,7 +40,7 @@ static void put_attribute(att_writer *out, const char *name, int64_t value)
     att_put(out, "\"");
 }
 
-/* A label, cut where it is very long. */
+/* A label, truncated if it is very long. */
 static void put_label(att_writer *out, const char *label)
 {
     if (att_display_width(label) <= ATT_SVG_LABEL_COLUMNS) {
@@ -130,7 +130,8 @@ static void put_cells(struct drawing *d, int64_t panel)
             put_cell(d, panel, i, j, titled);
 }
 
-/* The part of a path that covers cells `first` to `last` of a row; they touch unless set apart. */
+/* The part of a path that covers cells `first` to `last` of a row; cells touch unless there is a
+ * gap. */
 static void put_run(struct drawing *d, int64_t query, int64_t first, int64_t last)
 {
     int64_t width = (last - first + 1) * d->layout.cell_width - d->layout.cell_gap;
@@ -179,7 +180,7 @@ static void put_cells_flat(struct drawing *d, int64_t panel)
     att_free(levels);
 }
 
-/* The number of one cell, in white or black, whichever can be read; an infinite one as its sign. */
+/* The number of one cell, in white or black for contrast; infinity as a symbol. */
 static void put_cell_number(struct drawing *d, int64_t panel, int64_t query, int64_t key)
 {
     char text[ATT_NUMBER_SIZE];
@@ -201,7 +202,7 @@ static void put_cell_number(struct drawing *d, int64_t panel, int64_t query, int
     att_put(d->out, "</text>\n");
 }
 
-/* Numbers in the cells, where there is room for them. */
+/* Numbers in the cells, if there is room. */
 static void put_numbers(struct drawing *d, int64_t panel)
 {
     if (d->layout.cell_height < MIN_CELL_FOR_VALUES)
@@ -249,7 +250,7 @@ static void put_key_labels(struct drawing *d)
     att_put(d->out, "</g>\n");
 }
 
-/* What queries and keys are, and the panel's own name above them. */
+/* The titles of both axes, and the title of the panel. */
 static void put_axes(struct drawing *d, int64_t panel)
 {
     const att_map *map = d->map;
@@ -332,7 +333,7 @@ static void put_swatch(struct drawing *d, int64_t *x, int64_t y, const char *id,
     *x += 24 + att_svg_text_length(word) + 16;
 }
 
-/* The colour bar with its ends, and what the hatched cells mean. */
+/* The color bar with its ends, and the legend of hatched cells. */
 static void put_legend(struct drawing *d)
 {
     char low[ATT_NUMBER_SIZE], high[ATT_NUMBER_SIZE];

@@ -1,6 +1,6 @@
-/* Attention maps as lines of a terminal: coloured cells, shades or characters, with the value in
- * each cell where there is room. Panels stand side by side as far as the width allows; a map with
- * more cells than the terminal has room for is averaged down, and says so. */
+/* Attention maps in a terminal: cells as colors, shades or characters, with the value in each cell
+ * if there is room. Panels are side by side as far as the width allows; a map with more cells than
+ * the terminal has room for is averaged down, and a line states both sizes. */
 #include "render/map.h"
 
 #include "render/number.h"
@@ -11,11 +11,11 @@
 #include <string.h>
 
 enum {
-    COMPACT_CELL = 2,    /* two columns are about as wide as a line is high */
+    COMPACT_CELL = 2,    /* two columns are about as wide as a line is tall */
     ROOMY_CELL = 7,      /* " 0.26 " and a column apart */
-    MAX_CELL_WIDTH = 14, /* as far as labels stretch it */
-    LABEL_COLUMNS = 20,  /* longer query labels are cut */
-    MAX_LINES = 60,      /* cells down before averaging */
+    MAX_CELL_WIDTH = 14, /* maximum with long labels */
+    LABEL_COLUMNS = 20,  /* longer query labels are truncated */
+    MAX_LINES = 60,      /* maximum of rows before averaging */
     PANEL_GAP = 4,
     SCALE_COLUMNS = 24,
 };
@@ -31,7 +31,7 @@ struct grid {
     int label_width; /* of the query labels */
     int cell;
     bool values;            /* values in the cells */
-    bool numbered;          /* keys are numbered along the top, with a legend beneath */
+    bool numbered;          /* keys are numbered along the top, with a legend below */
     int64_t panels_per_row; /* panels side by side */
     int64_t panel_width;    /* columns of one */
 };
@@ -39,12 +39,12 @@ struct grid {
 static int longest(const char *const *labels, int64_t count)
 {
     char number[ATT_LABEL_SIZE];
-    int most = 0;
+    int max = 0;
     for (int64_t i = 0; i < count; i++) {
         int width = att_display_width(att_map_label(labels, i, number));
-        most = width > most ? width : most;
+        max = width > max ? width : max;
     }
-    return most;
+    return max;
 }
 
 static int digits_of(int64_t number)
@@ -61,15 +61,15 @@ static int64_t cells_that_fit(const struct grid *g, int cell)
     return room / cell > 1 ? room / cell : 1;
 }
 
-/* Decides the size of cells: roomy with values if that fits the terminal, compact otherwise. */
+/* Chooses the size of cells: wide with values if that fits the terminal, compact otherwise. */
 static void size_cells(struct grid *g, const att_map *map)
 {
     g->label_width = longest(map->query_labels, map->queries);
-    if (map->queries > MAX_LINES) /* which will be averaged, and named 991-1000 */
+    if (map->queries > MAX_LINES) /* these will be averaged and labeled 991-1000 */
         g->label_width = digits_of(map->queries) * 2 + 1;
     if (g->label_width > LABEL_COLUMNS)
         g->label_width = LABEL_COLUMNS;
-    int name = att_display_width(att_map_query_name(map)); /* which stands above the labels */
+    int name = att_display_width(att_map_query_name(map)); /* printed above the labels */
     if (g->label_width < name)
         g->label_width = name;
     int key_width = longest(map->key_labels, map->keys);
@@ -101,7 +101,8 @@ static void put_masked(const struct grid *g, int columns)
     att_terminal_style(g->terminal, ATT_STYLE_NONE);
 }
 
-/* What has no place on the scale: in words or signs where there is room, else in two columns. */
+/* A cell that is not on the scale (masked, NaN, infinite): as a word or symbol if there is room,
+ * else in two columns. */
 static void put_special(const struct grid *g, double value, int columns)
 {
     static const char *const marks[2][2][3] = { { { "nan", "∞", "-∞" }, { "??", "+∞", "-∞" } },
@@ -113,7 +114,7 @@ static void put_special(const struct grid *g, double value, int columns)
     att_terminal_style(g->terminal, ATT_STYLE_NONE);
 }
 
-/* A cell without colour: its shade, and its value where there is room. */
+/* A cell without color: its shade, and its value if there is room. */
 static void put_plain_cell(const struct grid *g, double value, int columns)
 {
     const char *shade = att_terminal_shade(g->terminal, att_color_scale_level(&g->scale, value));
@@ -138,7 +139,7 @@ static void put_colored_cell(const struct grid *g, double value, int columns)
 
 static void put_cell(const struct grid *g, int64_t panel, int64_t query, int64_t key)
 {
-    int apart = g->values ? 1 : 0; /* roomy cells do not touch */
+    int apart = g->values ? 1 : 0; /* wide cells do not touch */
     int columns = g->cell - apart;
     double value = att_map_value(g->map, panel, query, key);
     switch (att_map_cell(g->map, panel, query, key)) {
@@ -159,7 +160,7 @@ static void put_cell(const struct grid *g, int64_t panel, int64_t query, int64_t
     att_put_repeat(g->terminal->out, " ", apart);
 }
 
-/* The keys along the top: labels, or numbers as often as they fit beside each other. */
+/* The keys along the top: labels, or as many numbers as fit. */
 static void put_key_line(const struct grid *g)
 {
     char number[ATT_LABEL_SIZE];
@@ -189,7 +190,7 @@ static void put_query_label(const struct grid *g, int64_t query)
     att_put(g->terminal->out, " ");
 }
 
-/* Line `line` of a panel: its name, what the keys are, the keys, then the queries. */
+/* Line `line` of a panel: its title, the title of the keys, the keys, then the queries. */
 static void put_panel_line(const struct grid *g, int64_t panel, int64_t line)
 {
     static const char *const empty = "";
@@ -229,7 +230,7 @@ static void put_panels(const struct grid *g, int64_t first, int64_t count)
     }
 }
 
-/* The ends of the colours with the ramp between, and the marks in use. */
+/* The legend: the ends of the scale with the colors between, and the marks in use. */
 static void put_scale(const struct grid *g)
 {
     char low[ATT_NUMBER_SIZE], high[ATT_NUMBER_SIZE];
@@ -259,7 +260,7 @@ static void put_scale(const struct grid *g)
     att_terminal_end_line(g->terminal);
 }
 
-/* Which key each number stands for. */
+/* The legend of numbered keys. */
 static void put_legend(const struct grid *g)
 {
     if (!g->numbered)
@@ -306,8 +307,8 @@ static void put_title(const struct grid *g, const att_map *full)
 void att_map_put_text(att_writer *out, const att_map *map, const att_render_options *options,
                       int indent, att_arena *scratch)
 {
-    att_terminal paint = att_terminal_for(out, options);
-    struct grid g = { .terminal = &paint, .indent = indent, .width = paint.width };
+    att_terminal terminal = att_terminal_for(out, options);
+    struct grid g = { .terminal = &terminal, .indent = indent, .width = terminal.width };
     g.digits = options->digits < 0 ? ATT_DIGITS_DEFAULT : options->digits;
     size_cells(&g, map);
     att_map shown;
@@ -317,7 +318,7 @@ void att_map_put_text(att_writer *out, const att_map *map, const att_render_opti
     }
     g.map = &shown;
     if (shown.keys != map->keys)
-        g.numbered = false; /* its labels say which keys each cell stands for */
+        g.numbered = false; /* its labels give the range of keys of each cell */
     g.scale = att_map_color_scale(&shown);
     g.colormap = g.scale.diverging ? ATT_COLORMAP_DIVERGING : ATT_COLORMAP_SCREEN;
     g.panel_width = g.label_width + 1 + shown.keys * g.cell;
@@ -340,7 +341,7 @@ att_status att_map_text(att_string *text, const att_map *map, const att_render_o
     att_map shown = *map;
     if (options->head > map->panels || options->head < 0)
         return att_fail(err, ATT_BAD_INPUT, "map",
-                        "there is no head %" PRId64 ": the map has %" PRId64, options->head,
+                        "head %" PRId64 " is out of range: the map has %" PRId64, options->head,
                         map->panels);
     if (options->head > 0)
         shown = att_map_panel(map, options->head - 1);

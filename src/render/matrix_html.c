@@ -1,5 +1,5 @@
-/* Matrices in HTML; see matrix_html.h. */
-#include "render/matrix_html.h"
+/* Matrices as HTML tables with brackets and labels. */
+#include "render/matrix.h"
 
 #include <inttypes.h>
 
@@ -15,7 +15,7 @@ static void put_header(att_writer *out, const char *label, const char *scope)
     att_put(out, "</th>");
 }
 
-/* Half of the brackets: one empty cell over all rows, written with the first of them. */
+/* One bracket: an empty cell that spans all rows, written in the first row. */
 static void put_bracket(att_writer *out, const char *side, int64_t row, int64_t rows)
 {
     if (row == 0)
@@ -67,7 +67,7 @@ static void put_gap_row(att_writer *out, const att_view *view)
 
 void att_matrix_put_html(att_writer *out, const att_view *view)
 {
-    const att_tensor_matrix *m = view->matrix;
+    const att_matrix *m = view->matrix;
     bool empty = m->rows == 0 || m->cols == 0;
     if (empty || att_axis_shown(&view->rows) == 0) {
         att_putf(out, "<span class=\"note\">%" PRId64 " × %" PRId64 "%s</span>\n", m->rows, m->cols,

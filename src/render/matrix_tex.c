@@ -1,7 +1,5 @@
-/* Matrices in LaTeX; see matrix_tex.h. */
-#include "render/matrix_tex.h"
-
-#include "render/tex.h"
+/* Matrices in LaTeX and, with MathJax, in Markdown. */
+#include "render/matrix.h"
 
 #include <inttypes.h>
 
@@ -16,7 +14,7 @@ static void put_cell(att_writer *out, const att_view *view, int64_t i, int64_t j
         att_put(out, "\\cdot");
 }
 
-/* MathJax knows no escapes in \text, so a label is a word of mathematics there. */
+/* MathJax supports no escapes in \text, so a label is written in math mode there. */
 static void put_label(att_writer *out, const char *label, const att_notation *notation)
 {
     if (!label)
@@ -53,7 +51,7 @@ static void put_gap_row(att_writer *out, const att_view *view)
 
 static void put_column_labels(att_writer *out, const att_view *view, const att_notation *notation)
 {
-    const att_tensor_matrix *m = view->matrix;
+    const att_matrix *m = view->matrix;
     att_put(out, m->row_labels ? " & " : "");
     for (int64_t k = 0; k < att_axis_shown(&view->cols); k++) {
         att_put(out, k > 0 ? " & " : "");
@@ -64,7 +62,7 @@ static void put_column_labels(att_writer *out, const att_view *view, const att_n
     att_put(out, " \\\\ \\hline\n");
 }
 
-/* The rows; with labels in a column of their own, or only the labels, or only the cells. */
+/* The rows: labels and cells, only labels, or only cells. */
 static void put_rows(att_writer *out, const att_view *view, const att_notation *notation,
                      bool labels, bool cells)
 {
@@ -92,7 +90,7 @@ static void put_columns(att_writer *out, const att_view *view)
     att_put(out, "}\n");
 }
 
-/* Row labels stand before the bracket. */
+/* Row labels are left of the bracket. */
 static void put_bracketed(att_writer *out, const att_view *view, const att_notation *notation)
 {
     if (view->matrix->row_labels) {
@@ -106,7 +104,7 @@ static void put_bracketed(att_writer *out, const att_view *view, const att_notat
     att_put(out, "\\end{array}\\right]");
 }
 
-/* Labels above the columns need a table. */
+/* Column labels need a table. */
 static void put_table(att_writer *out, const att_view *view, const att_notation *notation)
 {
     bool labels = view->matrix->row_labels != NULL;
@@ -119,7 +117,7 @@ static void put_table(att_writer *out, const att_view *view, const att_notation 
 
 void att_matrix_put_tex(att_writer *out, const att_view *view, const att_notation *notation)
 {
-    const att_tensor_matrix *m = view->matrix;
+    const att_matrix *m = view->matrix;
     if (m->rows == 1 && m->cols == 1)
         put_cell(out, view, 0, 0, notation);
     else if (att_axis_shown(&view->rows) == 0 || m->cols == 0)

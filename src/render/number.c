@@ -1,4 +1,4 @@
-/* Rounding for the eye and exact text; see number.h. */
+/* Formatting of numbers: rounded for display, or exact. */
 #include "render/number.h"
 
 #include <math.h>
@@ -6,13 +6,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* From here on a fixed number has too many digits before the point to be read at a glance. */
-static const double SMALL = 1e-4; /* and below, too many zeros behind it */
+/* Outside [SMALL, LARGE) fixed notation has too many digits or leading zeros to be readable. */
+static const double SMALL = 1e-4;
 static const double LARGE = 1e7;
 static const double LARGE_INTEGER = 1e12;
 
-/* snprintf writes the locale's decimal point, which may be any bytes: whatever is neither a digit
- * nor a sign nor an exponent is the point. */
+/* snprintf writes the decimal point of the locale, which may be any bytes: every byte that is not a
+ * digit, a sign or an exponent belongs to the point. */
 static size_t use_decimal_point(char *text)
 {
     char *to = text;
@@ -41,27 +41,27 @@ static double power_of_ten(int exponent)
     return exponent < 0 ? 1 / power : power;
 }
 
-/* Whether `value` >= 0 is `d` decimals long as far as `most` decimals can tell: it is the double
- * nearest to them, or what is left is rounding of a sum, too little to show. */
-static bool ends_after(double value, int d, int most)
+/* Whether `value` >= 0 has `d` decimals when at most `max` are shown: it is the double nearest to
+ * that decimal, or the rest is the rounding error of a sum, too small to show. */
+static bool ends_after(double value, int d, int max)
 {
     double power = power_of_ten(d);
     double whole = round(value * power);
     double left = fabs(value * power - whole);
-    double slack = fmin(1e-12 * fmax(whole, 1), 0.5 * power_of_ten(d - most));
+    double slack = fmin(1e-12 * fmax(whole, 1), 0.5 * power_of_ten(d - max));
     return whole / power == value || left <= slack;
 }
 
-/* Decimals after which `value` is exact to the eye. */
-static int decimals_needed(double value, int most)
+/* The number of decimals that `value` needs, at most `max`. */
+static int decimals_needed(double value, int max)
 {
     double magnitude = fabs(value);
     if (magnitude == 0)
         return 0;
-    for (int d = 0; d < most; d++)
-        if (ends_after(magnitude, d, most) && round(magnitude * power_of_ten(d)) >= 1)
+    for (int d = 0; d < max; d++)
+        if (ends_after(magnitude, d, max) && round(magnitude * power_of_ten(d)) >= 1)
             return d;
-    return most;
+    return max;
 }
 
 att_number_format att_number_choose(const double *values, const uint8_t *allowed, int64_t count,
@@ -93,7 +93,7 @@ bool att_number_rounds_to_zero(double value, int decimals)
     return value != 0 && fabs(value) <= 0.5 * power_of_ten(-decimals);
 }
 
-/* As many decimals as the first digit that is not zero takes. */
+/* The number of decimals up to the first nonzero digit. */
 static int decimals_to_first(double value)
 {
     int decimals = 0;
@@ -107,7 +107,7 @@ size_t att_number_print(char *buffer, double value, att_number_format format)
     if (!isfinite(value))
         return put_special(buffer, value);
     if (value == 0)
-        value = 0; /* no minus before a zero */
+        value = 0; /* no minus sign before zero */
     bool vanishes = !format.scientific && att_number_rounds_to_zero(value, format.decimals);
     if (vanishes && fabs(value) >= SMALL)
         format.decimals = decimals_to_first(value);

@@ -1,32 +1,34 @@
-/* Numbers as shown: rounded for the eye, or exact for another program. One format serves a whole
- * matrix, so that its columns align. The decimal point is a point in every locale. */
+/* Number formatting: rounded for display, or exact for another program. All numbers of a matrix
+ * share one format, so that its columns align. The decimal point is a point in every locale. */
 #ifndef ATT_RENDER_NUMBER_H
 #define ATT_RENDER_NUMBER_H
 
-#include "sheet/trace.h"
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
 
 enum { ATT_NUMBER_SIZE = 400, ATT_DIGITS_MAX = 17, ATT_DIGITS_DEFAULT = 4 };
 
-/* How the numbers of one matrix are written. In fixed notation a number that would round to zero
- * without being zero still shows itself: its first digit, as 0.003, or 4.8e-05. */
+/* The format of the numbers of one matrix. In fixed notation a nonzero number that would round to
+ * zero is printed with its first digit, as 0.003 or 4.8e-05. */
 typedef struct att_number_format {
     int decimals;
     bool scientific;
 } att_number_format;
 
-/* A format for `count` numbers, of which those with allowed[i] == 0 do not count (`allowed` may be
- * NULL): `digits` decimals, fewer where all numbers need fewer, and powers of ten where the
- * largest is too large or too small to read otherwise. */
+/* Chooses a format for `count` numbers, without those that have allowed[i] == 0 (`allowed` may be
+ * NULL): `digits` decimals, fewer if all numbers need fewer, and scientific notation if the largest
+ * is too large or too small to read otherwise. */
 att_number_format att_number_choose(const double *values, const uint8_t *allowed, int64_t count,
                                     int digits);
 
-/* The format for a number that stands alone. */
+/* The format for a single number. */
 att_number_format att_number_choose_one(double value, int digits);
 
-/* Whether so many decimals would show zero for a number that is not. */
+/* Whether a nonzero number would be shown as zero with that many decimals. */
 bool att_number_rounds_to_zero(double value, int decimals);
 
-/* Writes `value` into `buffer` of ATT_NUMBER_SIZE bytes and gives the length. */
+/* Writes `value` into `buffer` of ATT_NUMBER_SIZE bytes and returns the length. */
 size_t att_number_print(char *buffer, double value, att_number_format format);
 
 /* The shortest text that reads back as the same double: "0.1", "1e-300", "nan", "inf", "-inf". */

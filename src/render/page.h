@@ -1,5 +1,5 @@
-/* A document being rendered. A format is a row of functions, one per kind of step and one for each
- * end of the document and of a sheet; render.c walks the trace and calls them. */
+/* A document during rendering. A format is a table of functions, one per kind of step and one for
+ * the begin and end of the document and of a sheet; render.c walks the trace and calls them. */
 #ifndef ATT_RENDER_PAGE_H
 #define ATT_RENDER_PAGE_H
 
@@ -16,16 +16,33 @@ typedef struct att_page {
     att_arena *scratch;                /* for the whole document */
     const att_sheet *const *sheets;
     size_t sheet_count;
-    const att_sheet *sheet; /* the one being written, */
-    size_t sheet_number;    /* from 1, */
-    size_t step_number;     /* and its step, from 1 */
-    size_t shown;           /* steps of it written so far */
+    const struct att_format_spec *format;
+    const att_sheet *sheet; /* the current sheet, */
+    size_t sheet_number;    /* its number, from 1, */
+    size_t step_number;     /* and the current step, from 1 */
+    size_t shown;           /* steps of the sheet written so far */
 } att_page;
 
+/* What a format writes around the calculations of a part. NULL: nothing. */
+typedef struct att_calculation_markup {
+    const char *begin;
+    const char *between;    /* two calculations */
+    const char *after_last; /* calculation */
+    const char *more_begin; /* the words "N more like these", where some are left out */
+    const char *more_end;
+    const char *end;
+} att_calculation_markup;
+
+/* The functions that write one format; NULL where the format needs none. `before` of a part is the
+ * part of the same step that was shown before it, or NULL. */
 typedef struct att_format_spec {
     void (*begin)(att_page *page);
     void (*begin_sheet)(att_page *page);
-    void (*step[ATT_STEP_KINDS])(att_page *page, const att_select *step);
+    void (*step[ATT_STEP_KINDS])(att_page *page, const att_trace_step *step);
+    void (*head)(att_page *page, int64_t number);
+    void (*part)(att_page *page, const att_trace_part *part, const att_trace_part *before);
+    void (*calculation)(att_page *page, const att_calculation *calculation);
+    att_calculation_markup calculations;
     void (*end_sheet)(att_page *page);
     void (*end)(att_page *page);
 } att_format_spec;
@@ -39,26 +56,39 @@ extern const att_format_spec att_format_json;
 /* The sentence that states the rounding: "Shown to 4 decimals; computed in double precision." */
 void att_put_rounding(att_page *page);
 
-/* "3 checks passed", "1 of 3 checks failed"; nothing where the sheet has none. */
+/* "3 checks passed", "1 of 3 checks failed"; nothing if the sheet has no checks. */
 void att_put_summary(att_page *page);
 
-/* A map as the options want it: one head, one query, at most so many cells. The result lives in
- * the page's scratch arena or is the step's own. False when memory is out. */
-bool att_page_map(att_page *page, const att_map *map, int64_t most_queries, int64_t most_keys,
+/* The map as the options select it: one head, one query, at most max_queries × max_keys cells. The
+ * result is in the page's scratch arena or is the step's map. False when memory is out. */
+bool att_page_map(att_page *page, const att_map *map, int64_t max_queries, int64_t max_keys,
                   att_map *out);
 
-/* What a check claims: a.weights = [0.26 0.33 0.41] within 0.005. */
+/* Whether `map`, made by att_page_map() from the step's map, has fewer cells than it: the document
+ * then states both sizes. */
+bool att_map_is_reduced(const att_page *page, const att_trace_step *step, const att_map *map);
+
+/* Writes the claim of a check: a.weights = [0.26 0.33 0.41] within 0.005. */
 void att_put_check(att_writer *out, const att_check *check, const att_notation *notation,
                    int digits);
 
-/* Columns that the formula takes as plain text: how documents judge whether it is long. */
+/* The width of the formula as plain text in columns, by which documents choose their layout. */
 int att_formula_width(att_page *page, const att_expr *formula);
 
-/* Whether the step's value is one of its parts, so that it need not be shown again. */
-bool att_value_is_part(const att_select *step);
+/* Writes the parts of a step that the options select, with a heading wherever a head begins. */
+void att_put_parts(att_page *page, const att_trace_step *step);
 
-/* Sums written out of a part: how many are shown, and how many the options let through. */
+/* Writes the calculations of a part: at most ATT_MAX_CALCULATIONS of those that the options select,
+ * then how many are left out. */
 enum { ATT_MAX_CALCULATIONS = 9 };
-size_t att_calculations_selected(const att_slice *part, const att_render_options *options);
+void att_put_calculations(att_page *page, const att_trace_part *part);
+
+/* Writes left = right = value; `equals` stands for the first equals sign, `then` for the second. */
+void att_put_calculation(att_writer *out, const att_calculation *calculation,
+                         const att_notation *notation, int digits, const char *equals,
+                         const char *then);
+
+/* Whether the step's value is one of its parts, so that it is not shown twice. */
+bool att_value_is_part(const att_trace_step *step);
 
 #endif

@@ -1,6 +1,7 @@
-/* Plots as SVG: a line for each curve, thinned to the pixels there are. */
+/* Plots as SVG: a line for each curve, with at most one point per pixel. */
 #include "render/plot.h"
 
+#include "base/minmax.h"
 #include "render/svg.h"
 
 #include <inttypes.h>
@@ -17,7 +18,7 @@ enum {
     LEGEND_ROW_HEIGHT = 18
 };
 
-/* The colours of Okabe and Ito, the lighter ones darkened for white paper. */
+/* The colors of Okabe and Ito, the lighter ones darkened for white paper. */
 static const att_rgb colors[ATT_PLOT_CURVES] = { { 0xd5, 0x5e, 0x00 }, { 0x00, 0x72, 0xb2 },
                                                  { 0x00, 0x9e, 0x73 }, { 0xcc, 0x79, 0xa7 },
                                                  { 0xb8, 0x8a, 0x00 }, { 0x3d, 0x4f, 0x9e },
@@ -41,11 +42,11 @@ static int column_of(const drawing *d, int64_t place)
     return LEFT_MARGIN + (int)(place * PLOT_WIDTH / last);
 }
 
-/* At most one place to a pixel; a place that is not in the plot breaks the line. */
+/* At most one point per pixel; a value that is not in the plot interrupts the line. */
 static void put_curve(const drawing *d, size_t curve)
 {
     const att_curve *line = &d->plot->curves[curve];
-    int64_t points = d->plot->count < PLOT_WIDTH ? d->plot->count : PLOT_WIDTH;
+    int64_t points = att_min_i64(d->plot->count, PLOT_WIDTH);
     bool under_way = false;
     att_put(d->out, "<path fill=\"none\" stroke-width=\"1.8\" stroke-linejoin=\"round\" stroke=\"");
     att_put_color(d->out, colors[curve]);
@@ -61,7 +62,7 @@ static void put_curve(const drawing *d, size_t curve)
     att_put(d->out, "\"/>\n");
 }
 
-/* A line at each power of ten, named by it. */
+/* Grid lines at powers of ten, with labels. */
 static void put_lines(const drawing *d)
 {
     const att_decades *scale = &d->decades;

@@ -1,6 +1,5 @@
-/* Plots for a terminal: curves of dots, eight to a character (braille), each in its colour. Where
- * there are no colours to tell several apart, or nothing but ASCII, a curve is drawn with a
- * character of its own. */
+/* Plots for a terminal: curves of braille dots, eight per character, each in its color. Without
+ * colors to distinguish several curves, or in ASCII mode, each curve has its own character. */
 #include "render/plot.h"
 
 #include "base/arena.h"
@@ -9,15 +8,60 @@
 #include <math.h>
 #include <stdio.h>
 
+/* ---- The logarithmic scale, which plot_svg.c uses too */
+
+enum { MAX_DECADES = 40, MAX_GRID_LINES = 8 };
+
+static bool is_plottable(double value)
+{
+    return value > 0 && isfinite(value);
+}
+
+att_decades att_plot_decades(const att_plot *plot)
+{
+    double smallest = INFINITY, largest = 0;
+    for (size_t c = 0; c < plot->curve_count; c++)
+        for (int64_t i = 0; i < plot->count; i++) {
+            double value = plot->curves[c].values[i];
+            if (!is_plottable(value))
+                continue;
+            smallest = fmin(smallest, value);
+            largest = fmax(largest, value);
+        }
+    if (largest == 0)
+        return (att_decades){ .low = 0, .high = 1, .step = 1 };
+    att_decades out = { .low = (int)floor(log10(smallest)), .high = (int)ceil(log10(largest)) };
+    if (out.high == out.low)
+        out.high++;
+    if (out.high - out.low > MAX_DECADES)
+        out.low = out.high - MAX_DECADES;
+    out.step = (out.high - out.low + MAX_GRID_LINES - 1) / MAX_GRID_LINES;
+    return out;
+}
+
+double att_plot_height(const att_decades *decades, double value)
+{
+    if (!is_plottable(value))
+        return -1;
+    return (log10(value) - decades->low) / (decades->high - decades->low);
+}
+
+int64_t att_plot_index(const att_plot *plot, double part)
+{
+    return plot->count > 1 ? (int64_t)(part * (double)(plot->count - 1) + 0.5) : 0;
+}
+
+/* ---- Text */
+
 enum { ROWS = 14, GUTTER = 8, BRAILLE = 0x2800, MAX_COLUMNS = 120 };
 
-/* Colours that stay apart for colour-blind eyes (Okabe and Ito), nearest of 256. */
+/* Colors that color-blind readers can distinguish (Okabe and Ito), nearest of 256. */
 static const int colors[ATT_PLOT_CURVES] = { 208, 39, 36, 175, 227, 25, 166, 250 };
 static const char curve_characters[ATT_PLOT_CURVES + 1] = "*o+x#%@&";
 
 typedef struct canvas_cell {
-    uint8_t dots;  /* of braille */
-    uint8_t curve; /* that it belongs to, from 1; 0: none */
+    uint8_t dots;  /* bits of the braille pattern */
+    uint8_t curve; /* number of its curve, from 1; 0: empty */
 } canvas_cell;
 
 typedef struct canvas {
@@ -26,7 +70,7 @@ typedef struct canvas {
     att_decades decades;
     bool braille;
     int columns;
-    int dots_across, dots_down; /* dots to a cell */
+    int dots_across, dots_down; /* dots per cell */
     canvas_cell *cells;         /* [ROWS, columns] */
 } canvas;
 
@@ -50,7 +94,7 @@ static int dot_row(const canvas *at, double height)
     return last - (int)lround(height * last);
 }
 
-/* A column of dots from the row before to this one, so that steep curves have no gaps. */
+/* A column of dots from the previous row to this one, so that steep curves have no gaps. */
 static void draw_column(canvas *at, int x, int before, int row, size_t curve)
 {
     int step = row > before ? 1 : -1;
@@ -97,7 +141,7 @@ static void put_cell(const canvas *at, const canvas_cell *here)
     att_terminal_style(at->terminal, ATT_STYLE_NONE);
 }
 
-/* "1e-03" beside the rows where a power of ten is. */
+/* "1e-03" beside the rows of powers of ten. */
 static void put_gutter(const canvas *at, int row)
 {
     const att_decades *scale = &at->decades;
@@ -151,22 +195,22 @@ static void put_legend(const canvas *at)
 
 static void put_all(canvas *at)
 {
-    const att_terminal *paint = at->terminal;
+    const att_terminal *terminal = at->terminal;
     for (size_t c = 0; c < at->plot->curve_count; c++)
         draw_curve(at, c);
     if (at->plot->title) {
-        att_terminal_style(paint, ATT_STYLE_BOLD);
-        att_put_plain(paint->out, at->plot->title);
-        att_terminal_style(paint, ATT_STYLE_NONE);
-        att_put(paint->out, "\n");
+        att_terminal_style(terminal, ATT_STYLE_BOLD);
+        att_put_plain(terminal->out, at->plot->title);
+        att_terminal_style(terminal, ATT_STYLE_NONE);
+        att_put(terminal->out, "\n");
     }
-    att_put_plain(paint->out, at->plot->y_label);
-    att_put(paint->out, "\n");
+    att_put_plain(terminal->out, at->plot->y_label);
+    att_put(terminal->out, "\n");
     for (int row = 0; row < ROWS; row++) {
         put_gutter(at, row);
         for (int c = 0; c < at->columns; c++)
             put_cell(at, &at->cells[row * at->columns + c]);
-        att_terminal_end_line(paint);
+        att_terminal_end_line(terminal);
     }
     put_axis(at);
     put_legend(at);
@@ -177,10 +221,10 @@ att_status att_plot_text(att_string *text, const att_plot *plot, const att_rende
 {
     att_arena arena = { 0 };
     att_writer out = att_writer_on(text);
-    const att_terminal paint = att_terminal_for(&out, options);
-    int columns = (paint.width < MAX_COLUMNS ? paint.width : MAX_COLUMNS) - GUTTER;
-    bool braille = !paint.ascii && (plot->curve_count == 1 || paint.color != ATT_COLOR_NONE);
-    canvas at = { .terminal = &paint,
+    const att_terminal terminal = att_terminal_for(&out, options);
+    int columns = (terminal.width < MAX_COLUMNS ? terminal.width : MAX_COLUMNS) - GUTTER;
+    bool braille = !terminal.ascii && (plot->curve_count == 1 || terminal.color != ATT_COLOR_NONE);
+    canvas at = { .terminal = &terminal,
                   .plot = plot,
                   .decades = att_plot_decades(plot),
                   .braille = braille,

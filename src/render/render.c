@@ -1,7 +1,8 @@
-/* Rendering: the table of formats and the walk over the trace that serves them all. */
+/* Rendering of sheets: the table of formats and the walk over the trace that all formats share. */
 #include "render/page.h"
 
 #include "base/arena.h"
+#include "base/minmax.h"
 #include "render/formula.h"
 #include "render/view.h"
 #include "text/display_width.h"
@@ -15,12 +16,13 @@ static const att_format_spec *const formats[] = {
     [ATT_FORMAT_JSON] = &att_format_json,
 };
 
-static void render_sheet(const att_format_spec *format, att_page *page)
+static void render_sheet(att_page *page)
 {
+    const att_format_spec *format = page->format;
     page->shown = 0;
     format->begin_sheet(page);
     for (size_t i = 0; i < page->sheet->step_count && page->out->status == ATT_OK; i++) {
-        const att_select *step = &page->sheet->steps[i];
+        const att_trace_step *step = &page->sheet->steps[i];
         page->step_number = i + 1;
         if (!att_step_is_shown(step, page->options))
             continue;
@@ -36,8 +38,8 @@ att_status att_sheets_render(att_string *out, const att_sheet *const *sheets, si
     att_render_options resolved = *options;
     if (resolved.digits < 0)
         resolved.digits = ATT_DIGITS_DEFAULT;
-    if ((size_t)resolved.format >= sizeof formats / sizeof *formats)
-        return att_fail(err, ATT_BAD_INPUT, "format", "there is no format number %d",
+    if ((size_t)resolved.format >= ATT_COUNT(formats))
+        return att_fail(err, ATT_BAD_INPUT, "format", "unknown format number %d",
                         (int)resolved.format);
     ATT_TRY(att_render_options_check(sheets, count, &resolved, err));
     resolved.head = att_render_head(&resolved);
@@ -47,15 +49,15 @@ att_status att_sheets_render(att_string *out, const att_sheet *const *sheets, si
                       .options = &resolved,
                       .scratch = &scratch,
                       .sheets = sheets,
-                      .sheet_count = count };
-    const att_format_spec *format = formats[resolved.format];
-    format->begin(&page);
+                      .sheet_count = count,
+                      .format = formats[resolved.format] };
+    page.format->begin(&page);
     for (size_t i = 0; i < count && writer.status == ATT_OK; i++) {
         page.sheet = sheets[i];
         page.sheet_number = i + 1;
-        render_sheet(format, &page);
+        render_sheet(&page);
     }
-    format->end(&page);
+    page.format->end(&page);
     att_arena_free(&scratch);
     return att_writer_finish(&writer, err);
 }
@@ -82,7 +84,7 @@ void att_put_summary(att_page *page)
         att_putf(page->out, "%zu check%s passed", checks, plural);
 }
 
-/* One panel, which keeps its name though it now stands alone. */
+/* Selects one panel, which keeps its title. */
 static bool pick_head(att_page *page, const att_map *map, att_map *out)
 {
     int64_t head = page->options->head;
@@ -96,7 +98,7 @@ static bool pick_head(att_page *page, const att_map *map, att_map *out)
     return label && label[0];
 }
 
-bool att_page_map(att_page *page, const att_map *map, int64_t most_queries, int64_t most_keys,
+bool att_page_map(att_page *page, const att_map *map, int64_t max_queries, int64_t max_keys,
                   att_map *out)
 {
     const att_render_options *options = page->options;
@@ -108,7 +110,7 @@ bool att_page_map(att_page *page, const att_map *map, int64_t most_queries, int6
     if (options->row > 0 && options->row <= map->queries)
         ok = ok && att_map_query(out, &whole, options->row - 1, page->scratch);
     whole = *out;
-    ok = ok && att_map_shrink(out, &whole, most_queries, most_keys, page->scratch);
+    ok = ok && att_map_shrink(out, &whole, max_queries, max_keys, page->scratch);
     if (!ok)
         page->out->status = ATT_NO_MEMORY;
     return ok;
@@ -136,7 +138,7 @@ static void put_rule(att_writer *out, const att_check *check, const att_notation
     notation->word(out, text, notation);
 }
 
-/* "error A · B saying "inner sizes"": an expression that should have been refused. */
+/* "error A · B saying "inner sizes"": an expression that must fail. */
 static void put_expected_error(att_writer *out, const att_check *check,
                                const att_notation *notation, int digits)
 {
@@ -197,7 +199,7 @@ int att_formula_width(att_page *page, const att_expr *formula)
     return width;
 }
 
-bool att_value_is_part(const att_select *step)
+bool att_value_is_part(const att_trace_step *step)
 {
     for (size_t i = 0; i < step->part_count; i++)
         if (step->parts[i].value == step->value)
@@ -205,10 +207,65 @@ bool att_value_is_part(const att_select *step)
     return false;
 }
 
-size_t att_calculations_selected(const att_slice *part, const att_render_options *options)
+bool att_map_is_reduced(const att_page *page, const att_trace_step *step, const att_map *map)
 {
-    size_t count = 0;
-    for (size_t i = 0; i < part->calculation_count; i++)
-        count += att_calculation_is_shown(&part->calculations[i], options);
-    return count;
+    return map->keys < step->map->keys ||
+           (page->options->row == 0 && map->queries < step->map->queries);
+}
+
+void att_put_parts(att_page *page, const att_trace_step *step)
+{
+    const att_trace_part *before = NULL;
+    for (size_t i = 0; i < step->part_count && page->out->status == ATT_OK; i++) {
+        const att_trace_part *part = &step->parts[i];
+        if (!att_part_is_shown(part, page->options))
+            continue;
+        if (part->head > 0 && (!before || part->head != before->head))
+            page->format->head(page, part->head);
+        page->format->part(page, part, before);
+        before = part;
+    }
+}
+
+static void put_if_any(att_writer *out, const char *text)
+{
+    if (text)
+        att_put(out, text);
+}
+
+void att_put_calculations(att_page *page, const att_trace_part *part)
+{
+    const att_calculation_markup *markup = &page->format->calculations;
+    size_t selected = 0;
+    for (size_t i = 0; i < part->calculation_count; i++) {
+        if (!att_calculation_is_shown(&part->calculations[i], page->options) ||
+            selected++ >= ATT_MAX_CALCULATIONS)
+            continue;
+        put_if_any(page->out, selected == 1 ? markup->begin : markup->between);
+        page->format->calculation(page, &part->calculations[i]);
+    }
+    if (selected == 0)
+        return;
+    put_if_any(page->out, markup->after_last);
+    if (selected > ATT_MAX_CALCULATIONS) {
+        put_if_any(page->out, markup->more_begin);
+        att_putf(page->out, "%zu more like these", selected - ATT_MAX_CALCULATIONS);
+        put_if_any(page->out, markup->more_end);
+    }
+    put_if_any(page->out, markup->end);
+}
+
+void att_put_calculation(att_writer *out, const att_calculation *calculation,
+                         const att_notation *notation, int digits, const char *equals,
+                         const char *then)
+{
+    att_put_formula(out, calculation->left, notation, digits);
+    if (calculation->right) {
+        att_put(out, equals);
+        att_put_formula(out, calculation->right, notation, digits);
+    }
+    if (calculation->value) {
+        att_put(out, calculation->right ? then : equals);
+        att_put_formula_matrix(out, calculation->value, notation, digits);
+    }
 }

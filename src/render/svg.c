@@ -1,4 +1,4 @@
-/* Parts of SVG documents; see svg.h. */
+/* The parts that all SVG documents share. */
 #include "render/svg.h"
 
 #include <inttypes.h>
@@ -17,10 +17,10 @@ void att_put_svg_begin(att_writer *out, int64_t width, int64_t height, const cha
     att_put(out, "</title>\n<rect width=\"100%\" height=\"100%\" fill=\"#ffffff\"/>\n");
 }
 
-void att_put_color(att_writer *out, att_rgb colour)
+void att_put_color(att_writer *out, att_rgb color)
 {
     static const char digits[] = "0123456789abcdef";
-    const uint8_t parts[3] = { colour.red, colour.green, colour.blue };
+    const uint8_t parts[3] = { color.red, color.green, color.blue };
     char text[7] = "#";
     for (int i = 0; i < 3; i++) {
         text[1 + 2 * i] = digits[parts[i] >> 4];
@@ -29,14 +29,14 @@ void att_put_color(att_writer *out, att_rgb colour)
     att_put_bytes(out, text, sizeof text);
 }
 
-void att_put_colormap_stops(att_writer *out, att_colormap ramp)
+void att_put_colormap_stops(att_writer *out, att_colormap colormap)
 {
     for (int i = 0; i < ATT_COLORMAP_ANCHORS; i++) {
-        /* Eighths are exact in thousandths, so no rounding shows. */
+        /* Eighths are exact in thousandths, so there is no rounding. */
         int thousandths = i * 1000 / (ATT_COLORMAP_ANCHORS - 1);
         att_putf(out, "<stop offset=\"%d.%03d\" stop-color=\"", thousandths / 1000,
                  thousandths % 1000);
-        att_put_color(out, att_colormap_anchor(ramp, i));
+        att_put_color(out, att_colormap_anchor(colormap, i));
         att_put(out, "\"/>\n");
     }
 }

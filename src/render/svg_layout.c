@@ -1,18 +1,19 @@
-/* The layout of a map's SVG; see svg_layout.h. */
+/* The layout of an attention map as SVG, in whole pixels. */
 #include "render/svg_layout.h"
 
+#include "base/minmax.h"
 #include "text/display_width.h"
 
 enum {
     MAX_CELL_SIZE = 48,
-    MAX_CELL_WIDTH = 84,    /* as far as labels stretch it */
-    PANEL_TARGET = 720,     /* a panel's side where its cells are smaller than CELL_LARGEST */
-    PAGE_WIDTH = 1200,      /* panels beyond this go to the next row */
-    MIN_LEGEND_WIDTH = 400, /* the colour bar and two marks beside it, */
+    MAX_CELL_WIDTH = 84,    /* maximum with long labels */
+    PANEL_TARGET = 720,     /* side of a panel whose cells are smaller than MAX_CELL_SIZE */
+    PAGE_WIDTH = 1200,      /* panels beyond this width go to the next row */
+    MIN_LEGEND_WIDTH = 400, /* the color bar and two marks beside it, */
     LEGEND_THIRD = 110,     /* and the third */
     TITLE_ROOM = 30,
-    AXIS_ROOM = 22, /* the word "query" or "key" beside the labels */
-    GAP_FROM = 12,  /* cells at least this large are set apart by a pixel */
+    AXIS_ROOM = 22, /* the title "query" or "key" beside the labels */
+    GAP_FROM = 12,  /* cells at least this large have a gap of a pixel */
 };
 
 int64_t att_svg_text_length(const char *label)
@@ -34,7 +35,7 @@ static int64_t longest_label(const char *const *labels, int64_t count)
     return longest;
 }
 
-/* Labels that would run into each other are thinned: every 2nd, 5th, 10th, 20th, … */
+/* Labels that would overlap are thinned out: every 2nd, 5th, 10th, 20th, … */
 static int64_t label_step(int64_t cell, int64_t needed)
 {
     static const int64_t factors[] = { 2, 5, 10 };
@@ -54,17 +55,12 @@ bool att_svg_label_is_shown(const char *const *labels, int64_t index, int64_t st
     return (index + 1) % step == 0 || (index == 0 && step > 2);
 }
 
-static int64_t max_int64(int64_t value, int64_t least)
-{
-    return value > least ? value : least;
-}
-
-/* Cells are square, but grow a little wider where that lets labels lie flat. */
+/* Cells are square, but grow slightly wider if that allows horizontal labels. */
 static void layout_cells(att_svg_layout *at, const att_map *map)
 {
-    int64_t longer = max_int64(max_int64(map->queries, map->keys), 1);
+    int64_t longer = att_max_i64(att_max_i64(map->queries, map->keys), 1);
     int64_t side = PANEL_TARGET / longer;
-    at->cell_height = side > MAX_CELL_SIZE ? MAX_CELL_SIZE : max_int64(side, 1);
+    at->cell_height = att_clamp_i64(side, 1, MAX_CELL_SIZE);
     at->cell_width = at->cell_height;
     at->cell_gap = at->cell_height >= GAP_FROM ? 1 : 0;
     int64_t needed = longest_label(map->key_labels, map->keys) + ATT_SVG_TICK_GAP;
@@ -72,7 +68,7 @@ static void layout_cells(att_svg_layout *at, const att_map *map)
         at->cell_width = needed;
 }
 
-/* How far slanted labels reach beyond the right edge; they rise at 45 degrees. */
+/* The reach of slanted labels beyond the right edge; they rise at 45 degrees. */
 static int64_t overhang(const att_svg_layout *at, const att_map *map)
 {
     char number[ATT_LABEL_SIZE];
@@ -80,7 +76,7 @@ static int64_t overhang(const att_svg_layout *at, const att_map *map)
     for (int64_t j = 0; j < map->keys; j += at->key_step) {
         int64_t length = att_svg_text_length(att_map_label(map->key_labels, j, number));
         int64_t end = j * at->cell_width + at->cell_width / 2 + length * 5 / 7 + ATT_SVG_FONT / 2;
-        reach = max_int64(end - map->keys * at->cell_width, reach);
+        reach = att_max_i64(end - map->keys * at->cell_width, reach);
     }
     return reach;
 }
@@ -108,8 +104,8 @@ att_svg_layout att_svg_lay_out(const att_map *map)
     layout_panel(&at, map);
     int64_t fit = (PAGE_WIDTH - 2 * ATT_SVG_MARGIN + ATT_SVG_PANEL_GAP) /
                   (at.panel_width + ATT_SVG_PANEL_GAP);
-    fit = max_int64(fit, 1);
-    at.panels_per_row = max_int64(map->panels < fit ? map->panels : fit, 1);
+    fit = att_max_i64(fit, 1);
+    at.panels_per_row = att_max_i64(att_min_i64(map->panels, fit), 1);
     int64_t rows = (map->panels + at.panels_per_row - 1) / at.panels_per_row;
     at.panels_top = ATT_SVG_MARGIN + (map->title ? TITLE_ROOM : 0);
     at.width = 2 * ATT_SVG_MARGIN + at.panels_per_row * (at.panel_width + ATT_SVG_PANEL_GAP) -
@@ -118,10 +114,10 @@ att_svg_layout att_svg_lay_out(const att_map *map)
     bool marks =
         infinite || att_map_has(map, ATT_MAP_CELL_MASKED) || att_map_has(map, ATT_MAP_CELL_NAN);
     int64_t legend = marks ? MIN_LEGEND_WIDTH + (infinite ? LEGEND_THIRD : 0) : ATT_SVG_BAR_WIDTH;
-    at.width = max_int64(at.width, at.left + legend + 2 * ATT_SVG_MARGIN);
+    at.width = att_max_i64(at.width, at.left + legend + 2 * ATT_SVG_MARGIN);
     if (map->title)
         at.width =
-            max_int64(at.width, 2 * ATT_SVG_MARGIN + (int64_t)att_display_width(map->title) * 10);
+            att_max_i64(at.width, 2 * ATT_SVG_MARGIN + (int64_t)att_display_width(map->title) * 10);
     at.height = at.panels_top + rows * (at.panel_height + ATT_SVG_PANEL_GAP) + ATT_SVG_LEGEND_ROOM;
     return at;
 }

@@ -1,4 +1,4 @@
-/* Where everything of a map's SVG goes: cells, labels, panels, legend, all in whole pixels. */
+/* The layout of an attention map as SVG: cells, labels, panels and legend, in whole pixels. */
 #ifndef ATT_RENDER_SVG_LAYOUT_H
 #define ATT_RENDER_SVG_LAYOUT_H
 
@@ -10,7 +10,7 @@ enum {
     ATT_SVG_TICK_GAP = 6, /* between a label and its cell */
     ATT_SVG_PANEL_GAP = 28,
     ATT_SVG_PANEL_LABEL_ROOM = 22,
-    ATT_SVG_LABEL_COLUMNS = 24, /* longer labels are cut; the title has them whole */
+    ATT_SVG_LABEL_COLUMNS = 24, /* longer labels are truncated; the title has the whole label */
     ATT_SVG_BAR_WIDTH = 160,
     ATT_SVG_BAR_HEIGHT = 12,
     ATT_SVG_LEGEND_ROOM = 52,
@@ -19,14 +19,14 @@ enum {
 typedef struct att_svg_layout {
     int64_t cell_width; /* a cell, from one to the next */
     int64_t cell_height;
-    int64_t cell_gap; /* of which so much stays white */
+    int64_t cell_gap; /* gap between cells */
     int64_t left;     /* room for the query labels of a panel */
     int64_t top;      /* room for its key labels */
-    int64_t right;    /* slanted labels lean over the right edge */
+    int64_t right;    /* room for slanted labels beyond the right edge */
     bool slanted;
-    int64_t query_step; /* every so many labels are shown */
+    int64_t query_step; /* a label is shown every so many cells */
     int64_t key_step;
-    int64_t panel_width; /* with its labels */
+    int64_t panel_width; /* including its labels */
     int64_t panel_height;
     int64_t panels_per_row;
     int64_t width;
@@ -36,11 +36,12 @@ typedef struct att_svg_layout {
 
 att_svg_layout att_svg_lay_out(const att_map *map);
 
-/* A label's length in pixels, estimated: an average letter is a little over half its height. */
+/* The estimated length of a label in pixels: an average character is slightly over half as wide as
+ * tall. */
 int64_t att_svg_text_length(const char *label);
 
-/* Whether label `index` is among those shown when every `step`-th is: with numbers 1, 10, 20, …
- * rather than 1, 11, 21, … */
+/* Whether label `index` is shown if every `step`-th is: numbers 1, 10, 20, … instead of 1, 11, 21,
+ * … */
 bool att_svg_label_is_shown(const char *const *labels, int64_t index, int64_t step);
 
 #endif

@@ -1,5 +1,5 @@
-/* Painting on a terminal: styles, colours and padding by display width. Without colour the styles
- * are nothing, so that callers need not ask. */
+/* Terminal output: styles, colors and padding by display width. Without color, styles write
+ * nothing, so that callers need no check. */
 #ifndef ATT_RENDER_TERMINAL_H
 #define ATT_RENDER_TERMINAL_H
 
@@ -26,27 +26,27 @@ typedef enum att_style {
 
 att_terminal att_terminal_for(att_writer *out, const att_render_options *options);
 
-/* Everything from here on in this style. */
-void att_terminal_style(const att_terminal *paint, att_style style);
+/* Switches to this style. */
+void att_terminal_style(const att_terminal *terminal, att_style style);
 
-/* A level of a ramp as the background, with a foreground that can be read on it. */
-void att_terminal_level(const att_terminal *paint, att_colormap ramp, int level);
+/* Sets a level of a colormap as the background, with a readable foreground. */
+void att_terminal_level(const att_terminal *terminal, att_colormap colormap, int level);
 
-/* One column that looks as dark as the level: a block, or a character of " .:-=+*#%@". */
-const char *att_terminal_shade(const att_terminal *paint, int level);
+/* One column as dark as the level: a block, or a character of " .:-=+*#%@". */
+const char *att_terminal_shade(const att_terminal *terminal, int level);
 
-/* A user's text in so many columns: cut with a mark where it is longer. */
-void att_terminal_padded(const att_terminal *paint, const char *text, int columns);
-void att_terminal_right(const att_terminal *paint, const char *text, int columns);
-void att_terminal_centered(const att_terminal *paint, const char *text, int columns);
-void att_terminal_numbered(const att_terminal *paint, const char *word, int64_t number,
+/* A user's text in exactly `columns` columns, truncated with a mark if it is longer. */
+void att_terminal_padded(const att_terminal *terminal, const char *text, int columns);
+void att_terminal_right(const att_terminal *terminal, const char *text, int columns);
+void att_terminal_centered(const att_terminal *terminal, const char *text, int columns);
+void att_terminal_numbered(const att_terminal *terminal, const char *word, int64_t number,
                            int columns);
 
-/* A user's text in lines of the terminal's width, broken at spaces and ended; the first line begins
- * at column `column`, the others at `hang`. */
-void att_terminal_wrapped(const att_terminal *paint, const char *text, int column, int hang);
+/* A user's text wrapped at spaces to the terminal's width, with a final newline; the first line
+ * begins at column `column`, the others at `hang`. */
+void att_terminal_wrapped(const att_terminal *terminal, const char *text, int column, int hang);
 
-/* Ends the line without the spaces that padding left at its end. */
-void att_terminal_end_line(const att_terminal *paint);
+/* Ends the line and removes the trailing spaces of padding. */
+void att_terminal_end_line(const att_terminal *terminal);
 
 #endif

@@ -1,6 +1,8 @@
-/* Escaping for LaTeX; see tex.h. */
-#include "render/tex.h"
+/* LaTeX escapes of a user's text: special characters, accents, Greek, mathematical symbols, and
+ * fonts for other scripts (writer.h). */
+#include "render/writer.h"
 
+#include "base/minmax.h"
 #include "text/unicode.h"
 #include "text/utf8.h"
 
@@ -25,7 +27,7 @@ static const char *const text_escapes[128] = {
     ['|'] = "$|$",
     ['"'] = "''",
     ['\t'] = " ",
-    /* Two of these would make a dash or a quotation mark of another kind. */
+    /* Two of these in a row are a ligature: a dash or another quotation mark. */
     ['-'] = "{-}",
     ['`'] = "{`}",
     ['\''] = "{'}",
@@ -48,7 +50,7 @@ static const char *const math_escapes[128] = {
     ['\n'] = "\\ ",
 };
 
-/* Signs that occur in prose about mathematics; in math mode without the dollars. */
+/* Symbols of prose about mathematics; in math mode without the dollars. */
 static const struct tex_symbol {
     uint32_t c;
     bool math;
@@ -110,7 +112,7 @@ static const char *const greek[] = {
     "\\phi",   "\\chi",  "\\psi",   "\\omega",
 };
 
-/* From 0x391 on; there is no capital of the sigma that ends words. */
+/* From U+0391 on; the final sigma has no capital. */
 static const char *const greek_capitals[] = {
     "\\mathrm{A}", "\\mathrm{B}", "\\Gamma",     "\\Delta",     "\\mathrm{E}",
     "\\mathrm{Z}", "\\mathrm{H}", "\\Theta",     "\\mathrm{I}", "\\mathrm{K}",
@@ -119,7 +121,7 @@ static const char *const greek_capitals[] = {
     "\\Upsilon",   "\\Phi",       "\\mathrm{X}", "\\Psi",       "\\Omega",
 };
 
-/* Combining marks and the accents of LaTeX. */
+/* Combining marks and their LaTeX accents. */
 static const struct {
     uint32_t mark;
     const char *accent;
@@ -131,13 +133,14 @@ static const struct {
 
 static const char *accent_of(uint32_t mark)
 {
-    for (size_t i = 0; i < sizeof accents / sizeof *accents; i++)
+    for (size_t i = 0; i < ATT_COUNT(accents); i++)
         if (accents[i].mark == mark)
             return accents[i].accent;
     return NULL;
 }
 
-/* An ASCII letter and accents that LaTeX has: how many code points it takes apart into, or 0. */
+/* Decomposes an accented ASCII letter whose accents LaTeX supports: the number of code points, or
+ * 0. */
 static size_t accented(uint32_t c, uint32_t parts[ATT_DECOMPOSED_MAX])
 {
     size_t count = att_unicode_decompose(c, parts);
@@ -156,7 +159,7 @@ static void put_accented(att_writer *out, const uint32_t *parts, size_t count)
         att_put(out, "{");
     }
     if (parts[0] == 'i')
-        att_put(out, "\\i"); /* without its dot */
+        att_put(out, "\\i"); /* dotless i or j */
     else
         att_put_char(out, parts[0]);
     att_put_repeat(out, "}", (int64_t)count - 1);
@@ -164,7 +167,7 @@ static void put_accented(att_writer *out, const uint32_t *parts, size_t count)
 
 static const struct tex_symbol *tex_symbol_of(uint32_t c)
 {
-    for (size_t i = 0; i < sizeof tex_symbols / sizeof *tex_symbols; i++)
+    for (size_t i = 0; i < ATT_COUNT(tex_symbols); i++)
         if (tex_symbols[i].c == c)
             return &tex_symbols[i];
     return NULL;
@@ -172,12 +175,12 @@ static const struct tex_symbol *tex_symbol_of(uint32_t c)
 
 static const char *greek_of(uint32_t c)
 {
-    if (c >= 0x391 && c < 0x391 + sizeof greek_capitals / sizeof *greek_capitals)
+    if (c >= 0x391 && c < 0x391 + ATT_COUNT(greek_capitals))
         return greek_capitals[c - 0x391];
-    return c >= 0x3B1 && c < 0x3B1 + sizeof greek / sizeof *greek ? greek[c - 0x3B1] : NULL;
+    return c >= 0x3B1 && c < 0x3B1 + ATT_COUNT(greek) ? greek[c - 0x3B1] : NULL;
 }
 
-/* A character that LaTeX can set, in a paragraph; false where it cannot, and nothing written. */
+/* Writes a character in a paragraph; false, with nothing written, if pdflatex cannot set it. */
 static bool put_known(att_writer *out, uint32_t c)
 {
     const struct tex_symbol *tex_symbol = tex_symbol_of(c);
@@ -205,12 +208,12 @@ static bool is_known(uint32_t c)
     return c < 128 || tex_symbol_of(c) || greek_of(c) || accented(c, parts) > 0;
 }
 
-/* Fonts that have the letters of a script; the rest is tried with the last. */
+/* Fonts by script; the last one is the default. */
 static const struct {
     uint32_t first, last;
     const char *font;
     const char
-        *script; /* as fontspec knows it: without it a font's rules of joining are not used */
+        *script; /* name in fontspec: without it, the shaping rules of the font are not applied */
 } fonts[] = {
     { 0x0590, 0x05FF, "Noto Sans Hebrew", "Script=Hebrew" },
     { 0x0600, 0x06FF, "Noto Sans Arabic", "Script=Arabic" },
@@ -237,7 +240,7 @@ static size_t font_of(uint32_t c)
     return i;
 }
 
-/* A run of characters of one font that it cannot, up to `end`. */
+/* A run of characters that pdflatex cannot set, in one font, up to `end`. */
 static void put_others(att_writer *out, const char **cursor, const char *end)
 {
     const char *start = *cursor, *at = start, *stop = start;
@@ -254,8 +257,7 @@ static void put_others(att_writer *out, const char **cursor, const char *end)
     att_put(out, "}{");
     for (at = start; at < stop;) {
         uint32_t c = att_next_char(&at);
-        att_put_char(out,
-                     c == ATT_UTF8_REPLACEMENT ? '?' : c); /* which LuaTeX takes for bad UTF-8 */
+        att_put_char(out, c == ATT_UTF8_REPLACEMENT ? '?' : c); /* LuaTeX reports it as bad UTF-8 */
     }
     att_putf(out, "}{%s}{%s}", fonts[font].font, fonts[font].script);
     *cursor = stop;
@@ -270,7 +272,7 @@ void att_put_tex(att_writer *out, const char *text)
         uint32_t c = att_next_char(&next);
         word = c == ' ' || c == '\t' || c == '\n' ? 0 : word + 1;
         if (word > MAX_WORD_LENGTH && word % BREAK_EVERY == 0)
-            att_put(out, "\\allowbreak{}"); /* it may be wider than the page */
+            att_put(out, "\\allowbreak{}"); /* allow a break: the run may be wider than the page */
         if (put_known(out, c))
             text = next;
         else
@@ -278,7 +280,7 @@ void att_put_tex(att_writer *out, const char *text)
     }
 }
 
-/* One character beyond ASCII in math mode. */
+/* A character beyond ASCII in math mode. */
 static void put_math_char(att_writer *out, uint32_t c, const char **cursor, const char *start,
                           const char *end)
 {

@@ -1,8 +1,9 @@
-/* A trace as one HTML file that needs nothing else. Formulas and matrices are MathML, maps are
+/* A trace as one self-contained HTML file. Formulas are MathML, matrices are tables, maps are
  * inline SVG, and each step has an anchor. */
+#include "base/minmax.h"
 #include "render/formula.h"
-#include "render/html_head.h"
-#include "render/matrix_html.h"
+#include "render/html_page.h"
+#include "render/matrix.h"
 #include "render/page.h"
 #include "render/view.h"
 
@@ -13,7 +14,7 @@ enum { MAX_ROWS = 24, MAX_COLS = 16, MAP_QUERIES = 100, MAP_KEYS = 100 };
 
 static const char style[] =
     "article+article{margin-top:4rem;border-top:2px solid var(--line)}\n"
-    ".file,.note,.says,.verdict{color:var(--soft)}\n"
+    ".file,.note,.description,.message{color:var(--soft)}\n"
     ".file{font-family:ui-monospace,monospace;font-size:.85rem}\n"
     ".step{position:relative;margin:1rem 0}\n"
     ".line{position:absolute;left:-3.2rem;top:.35rem;width:2.4rem;text-align:right;"
@@ -23,7 +24,7 @@ static const char style[] =
     "align-items:center;gap:.1rem .5rem}\nmath{font-size:1.08rem}\n"
     "mtd{padding:.15em .35em}\ndetails .eq{gap:.1rem .25rem;align-items:baseline}\n"
     ".part{margin:.9rem 0 .9rem 1.4rem;padding-left:1rem;border-left:3px solid var(--line)}\n"
-    ".says{margin:0 0 .1rem;font-style:italic}\n.note{margin:.1rem 0 .1rem 1.4rem}\n"
+    ".description{margin:0 0 .1rem;font-style:italic}\n.note{margin:.1rem 0 .1rem 1.4rem}\n"
     ".head{margin:1.2rem 0 0 1.4rem;font-weight:600}\n"
     "details{margin:.3rem 0 0}\nsummary{color:var(--soft);cursor:pointer;font-size:.85rem}\n"
     "details math{font-size:.95rem}\n"
@@ -40,8 +41,8 @@ static const char style[] =
     "background:var(--card);border-radius:0 6px 6px 0;overflow-x:auto;overflow-y:hidden}\n"
     ".check .mark{color:var(--pass);font-weight:700;margin-right:.5rem}\n"
     ".check.failed{border-color:var(--fail);background:var(--failbg)}\n"
-    ".check.failed .mark,.check.failed .verdict{color:var(--fail)}\n"
-    ".verdict{display:block;font-size:.88rem}\n"
+    ".check.failed .mark,.check.failed .message{color:var(--fail)}\n"
+    ".message{display:block;font-size:.88rem}\n"
     ".banner{padding:.6rem 1rem;border:2px solid var(--fail);border-radius:6px;"
     "background:var(--failbg);color:var(--fail);font-weight:600}\n.banner a{color:inherit}\n"
     ".sum{font-weight:600;color:var(--pass)}\n.sum.failed{color:var(--fail)}\n"
@@ -67,7 +68,7 @@ static void put_anchor(att_page *page, size_t step)
     att_putf(page->out, "s%zu-%zu", page->sheet_number, step);
 }
 
-/* Failed checks are named at the top, each with a link to its place. */
+/* The banner at the top: failed checks with links. */
 static void put_banner(att_page *page)
 {
     att_put(page->out, "<p class=\"banner\">");
@@ -75,7 +76,7 @@ static void put_banner(att_page *page)
     att_put(page->out, ": line ");
     const char *comma = "";
     for (size_t i = 0; i < page->sheet->step_count; i++) {
-        const att_select *step = &page->sheet->steps[i];
+        const att_trace_step *step = &page->sheet->steps[i];
         if (step->kind != ATT_STEP_CHECK || step->check->passed)
             continue;
         att_putf(page->out, "%s<a href=\"#", comma);
@@ -96,7 +97,7 @@ static void html_begin_sheet(att_page *page)
 }
 
 /* The anchor of a step, with its line in the sheet as the link. */
-static void open_step(att_page *page, const att_select *step, const char *class)
+static void open_step(att_page *page, const att_trace_step *step, const char *class)
 {
     att_putf(page->out, "<section class=\"%s\" id=\"", class);
     put_anchor(page, page->step_number);
@@ -105,9 +106,9 @@ static void open_step(att_page *page, const att_select *step, const char *class)
     att_putf(page->out, "\" title=\"line %d of the sheet\">%d</a>\n", step->line, step->line);
 }
 
-static void html_heading(att_page *page, const att_select *step)
+static void html_heading(att_page *page, const att_trace_step *step)
 {
-    int level = step->level < 1 ? 1 : step->level > 3 ? 3 : step->level;
+    int level = (int)att_clamp_i64(step->level, 1, 3);
     att_putf(page->out, "<h%d id=\"", level);
     put_anchor(page, page->step_number);
     att_put(page->out, "\">");
@@ -115,7 +116,7 @@ static void html_heading(att_page *page, const att_select *step)
     att_putf(page->out, "</h%d>\n", level);
 }
 
-static void html_prose(att_page *page, const att_select *step)
+static void html_prose(att_page *page, const att_trace_step *step)
 {
     att_put(page->out, "<p>");
     att_put_xml(page->out, step->text);
@@ -132,8 +133,8 @@ static void put_equals(att_page *page)
     att_put(page->out, "<mo>=</mo>");
 }
 
-/* A number stands in the formula, a matrix as a table beside it. */
-static void put_value(att_page *page, const att_tensor_matrix *value, bool equals)
+/* A scalar is part of the formula, a matrix a table beside it. */
+static void put_value(att_page *page, const att_matrix *value, bool equals)
 {
     bool scalar = value->rows == 1 && value->cols == 1;
     if (equals)
@@ -150,9 +151,9 @@ static void put_value(att_page *page, const att_tensor_matrix *value, bool equal
     att_matrix_put_html(page->out, &view);
 }
 
-/* name = formula = value; what does not fit a line wraps before the value. */
+/* name = formula = value; wraps before the value if it does not fit a line. */
 static void put_equation(att_page *page, const char *name, const att_expr *formula,
-                         const att_tensor_matrix *value)
+                         const att_matrix *value)
 {
     const att_notation *notation = &att_notation_mathml;
     bool has_formula = formula && !(value && att_expr_is_literal(formula));
@@ -170,66 +171,36 @@ static void put_equation(att_page *page, const char *name, const att_expr *formu
     att_put(page->out, "</div>\n");
 }
 
-/* Each side of an equals sign is a formula of its own, so that long sums can wrap between them. */
-static void put_next_side(att_page *page)
+static void html_calculation(att_page *page, const att_calculation *calculation)
 {
-    att_put(page->out, "</mrow></math><math displaystyle=\"true\"><mrow>");
-    put_equals(page);
-}
-
-static void put_calculation(att_page *page, const att_calculation *working)
-{
-    const att_notation *notation = &att_notation_mathml;
-    int digits = page->options->digits;
+    /* A separate formula for each side of an equals sign lets a long sum wrap there. */
+    const char *equals = "</mrow></math><math displaystyle=\"true\"><mrow><mo>=</mo>";
     open_equation(page);
-    att_put_formula(page->out, working->left, notation, digits);
-    if (working->right) {
-        put_next_side(page);
-        att_put_formula(page->out, working->right, notation, digits);
-    }
-    if (working->value) {
-        put_next_side(page);
-        att_put_formula_matrix(page->out, working->value, notation, digits);
-    }
+    att_put_calculation(page->out, calculation, &att_notation_mathml, page->options->digits, equals,
+                        equals);
     att_put(page->out, "</mrow></math></div>\n");
 }
 
-static void put_calculations(att_page *page, const att_slice *part)
+static void html_head(att_page *page, int64_t number)
 {
-    size_t all = att_calculations_selected(part, page->options);
-    size_t shown = 0;
-    if (all == 0)
-        return;
-    att_put(page->out, "<details open=\"open\"><summary>written out</summary>\n");
-    for (size_t i = 0; i < part->calculation_count && shown < ATT_MAX_CALCULATIONS; i++) {
-        if (!att_calculation_is_shown(&part->calculations[i], page->options))
-            continue;
-        put_calculation(page, &part->calculations[i]);
-        shown++;
-    }
-    if (all > shown)
-        att_putf(page->out, "<p class=\"note\">and %zu more like these</p>\n", all - shown);
-    att_put(page->out, "</details>\n");
+    att_putf(page->out, "<p class=\"head\">Head %" PRId64 "</p>\n", number);
 }
 
-static void put_part(att_page *page, const att_slice *part, int64_t *head)
+static void html_part(att_page *page, const att_trace_part *part, const att_trace_part *before)
 {
-    if (part->head != *head && part->head > 0)
-        att_putf(page->out, "<p class=\"head\">Head %" PRId64 "</p>\n", part->head);
-    *head = part->head;
+    (void)before;
     att_put(page->out, "<div class=\"part\">\n");
     if (part->description) {
-        att_put(page->out, "<p class=\"says\">");
+        att_put(page->out, "<p class=\"description\">");
         att_put_xml(page->out, part->description);
         att_put(page->out, "</p>\n");
     }
     put_equation(page, part->name, part->formula, att_part_value(part, page->options));
-    put_calculations(page, part);
+    att_put_calculations(page, part);
     att_put(page->out, "</div>\n");
 }
 
-/* The comment behind a statement. */
-static void put_note(att_page *page, const att_select *step)
+static void put_comment(att_page *page, const att_trace_step *step)
 {
     if (!step->comment)
         return;
@@ -238,19 +209,16 @@ static void put_note(att_page *page, const att_select *step)
     att_put(page->out, "</p>\n");
 }
 
-static void html_value(att_page *page, const att_select *step)
+static void html_value(att_page *page, const att_trace_step *step)
 {
     open_step(page, step, "step");
     put_equation(page, step->name, step->formula, att_value_is_part(step) ? NULL : step->value);
-    put_note(page, step);
-    int64_t head = 0;
-    for (size_t i = 0; i < step->part_count && page->out->status == ATT_OK; i++)
-        if (att_part_is_shown(&step->parts[i], page->options))
-            put_part(page, &step->parts[i], &head);
+    put_comment(page, step);
+    att_put_parts(page, step);
     att_put(page->out, "</section>\n");
 }
 
-static void html_check(att_page *page, const att_select *step)
+static void html_check(att_page *page, const att_trace_step *step)
 {
     const att_check *check = step->check;
     open_step(page, step, "step");
@@ -261,16 +229,16 @@ static void html_check(att_page *page, const att_select *step)
     att_put_check(page->out, check, &att_notation_mathml, page->options->digits);
     att_put(page->out, "</mrow></math>");
     if (check->message) {
-        att_put(page->out, "<span class=\"verdict\">");
+        att_put(page->out, "<span class=\"message\">");
         att_put_xml(page->out, check->message);
         att_put(page->out, "</span>");
     }
     att_put(page->out, "</div>\n");
-    put_note(page, step);
+    put_comment(page, step);
     att_put(page->out, "</section>\n");
 }
 
-static void html_error(att_page *page, const att_select *step)
+static void html_error(att_page *page, const att_trace_step *step)
 {
     open_step(page, step, "step");
     att_put(page->out, "<div class=\"check\"><span class=\"mark\">✓</span>");
@@ -279,14 +247,14 @@ static void html_error(att_page *page, const att_select *step)
         att_put_formula(page->out, step->formula, &att_notation_mathml, page->options->digits);
         att_put(page->out, "</mrow></math> ");
     }
-    att_put(page->out, "is refused, as it should be:<span class=\"verdict\">");
+    att_put(page->out, "fails as expected:<span class=\"message\">");
     att_put_xml(page->out, step->text);
     att_put(page->out, "</span></div>\n");
-    put_note(page, step);
+    put_comment(page, step);
     att_put(page->out, "</section>\n");
 }
 
-static void html_plot(att_page *page, const att_select *step)
+static void html_plot(att_page *page, const att_trace_step *step)
 {
     att_map map;
     if (!att_page_map(page, step->map, MAP_QUERIES, MAP_KEYS, &map))
@@ -296,14 +264,13 @@ static void html_plot(att_page *page, const att_select *step)
     open_step(page, step, "step");
     att_put(page->out, "<figure>\n");
     att_map_put_svg(page->out, &map, &(att_svg_options){ .id = id });
-    if (map.keys < step->map->keys ||
-        (page->options->row == 0 && map.queries < step->map->queries)) {
+    if (att_map_is_reduced(page, step, &map)) {
         att_put(page->out, "<figcaption>");
         att_map_put_reduction(page->out, step->map, &map, "×");
         att_put(page->out, "</figcaption>\n");
     }
     att_put(page->out, "</figure>\n");
-    put_note(page, step);
+    put_comment(page, step);
     att_put(page->out, "</section>\n");
 }
 
@@ -334,6 +301,13 @@ const att_format_spec att_format_html = {
               [ATT_STEP_CHECK] = html_check,
               [ATT_STEP_ERROR] = html_error,
               [ATT_STEP_PLOT] = html_plot },
+    .head = html_head,
+    .part = html_part,
+    .calculation = html_calculation,
+    .calculations = { .begin = "<details open=\"open\"><summary>calculation</summary>\n",
+                      .more_begin = "<p class=\"note\">and ",
+                      .more_end = "</p>\n",
+                      .end = "</details>\n" },
     .end_sheet = html_end_sheet,
     .end = html_end,
 };

@@ -1,11 +1,11 @@
-/* A trace as JSON, complete and exact: every number reads back as the same double, and what JSON
- * has no number for is a string: "nan", "inf", "-inf".
+/* A trace as JSON, complete and exact: every number reads back as the same double, and numbers that
+ * JSON cannot represent are strings: "nan", "inf", "-inf".
  *
- *   { "attend": version, "schema": 1, "sheets": [ { "name", "checks", "failures", "steps": [
- *       { "kind": "heading" | "prose" | "value" | "check" | "refused" | "plot", "line", … } ] } ] }
+ *   { "attend": version, "schema": 2, "sheets": [ { "name", "checks", "failures", "steps": [
+ *       { "kind": "heading" | "prose" | "value" | "check" | "error" | "plot", "line", … } ] } ] }
  *
- * A matrix is { "rows", "cols", "data": [[…], …] } with "allowed" (0 where masked), "row_labels",
- * "col_labels" where it has them. Where one row was asked for, "row" says which `data` holds. */
+ * A matrix is { "rows", "cols", "data": [[…], …] }, with "allowed" (0 where masked), "row_labels"
+ * and "col_labels" if it has them. If the options select one row, "row" is its number in `data`. */
 #include "render/formula.h"
 #include "render/page.h"
 #include "render/view.h"
@@ -13,7 +13,7 @@
 #include <inttypes.h>
 #include <math.h>
 
-/* Members are separated by commas; the first of an object or array follows its bracket. */
+/* Writes a comma unless the next member is the first of its object or array. */
 static void put_comma(att_page *page)
 {
     const att_string *text = page->out->text;
@@ -58,11 +58,11 @@ static void put_number(att_page *page, double value)
     att_put(page->out, quote);
     att_put(page->out, text);
     if (value == 0 && signbit(value))
-        att_put(page->out, ".0"); /* many readers take -0 for the integer, which has no sign */
+        att_put(page->out, ".0"); /* many readers parse -0 as an integer, which has no sign */
     att_put(page->out, quote);
 }
 
-/* A formula as the user would type it, with whole numbers. */
+/* A formula in worksheet syntax, with exact numbers. */
 static void put_formula(att_page *page, const char *key, const att_expr *formula)
 {
     if (!formula)
@@ -107,7 +107,7 @@ static void put_row(att_page *page, const double *row, const uint8_t *flags, int
     att_put(page->out, "]");
 }
 
-/* Rows `first` to before `end`, as values or as flags. */
+/* Rows `first` to `end` - 1, as values or as flags. */
 static void put_rows(att_page *page, const char *key, const double *data, const uint8_t *flags,
                      int64_t first, int64_t end, int64_t cols)
 {
@@ -118,7 +118,7 @@ static void put_rows(att_page *page, const char *key, const double *data, const 
     att_put(page->out, "]");
 }
 
-static void put_matrix(att_page *page, const char *key, const att_tensor_matrix *m)
+static void put_matrix(att_page *page, const char *key, const att_matrix *m)
 {
     if (!m)
         return;
@@ -140,30 +140,30 @@ static void put_matrix(att_page *page, const char *key, const att_tensor_matrix 
     att_put(page->out, "}");
 }
 
-static void put_calculation(att_page *page, const att_calculation *working)
+static void put_calculation(att_page *page, const att_calculation *calculation)
 {
     put_comma(page);
     att_put(page->out, "{");
-    put_formula(page, "left", working->left);
-    put_formula(page, "right", working->right);
-    put_matrix(page, "value", working->value);
-    if (working->row > 0)
-        put_integer(page, "row", working->row);
+    put_formula(page, "left", calculation->left);
+    put_formula(page, "right", calculation->right);
+    put_matrix(page, "value", calculation->value);
+    if (calculation->row > 0)
+        put_integer(page, "row", calculation->row);
     att_put(page->out, "}");
 }
 
-static void put_part(att_page *page, const att_slice *part)
+static void put_part(att_page *page, const att_trace_part *part)
 {
     put_comma(page);
     att_put(page->out, "{");
     put_string(page, "name", part->name);
     if (part->head > 0)
         put_integer(page, "head", part->head);
-    put_string(page, "says", part->description);
+    put_string(page, "description", part->description);
     put_formula(page, "formula", part->formula);
     put_matrix(page, "value", part->value);
     if (part->calculation_count > 0) {
-        put_key(page, "workings");
+        put_key(page, "calculations");
         att_put(page->out, "[");
         for (size_t i = 0; i < part->calculation_count; i++)
             if (att_calculation_is_shown(&part->calculations[i], page->options))
@@ -173,21 +173,21 @@ static void put_part(att_page *page, const att_slice *part)
     att_put(page->out, "}");
 }
 
-static void open_step(att_page *page, const att_select *step, const char *kind)
+static void open_step(att_page *page, const att_trace_step *step, const char *kind)
 {
     put_comma(page);
     att_put(page->out, "\n{");
     put_string(page, "kind", kind);
     put_integer(page, "line", step->line);
     put_string(page, "source", step->source);
-    put_string(page, "note", step->comment);
+    put_string(page, "comment", step->comment);
 }
 
 static void json_begin(att_page *page)
 {
     att_put(page->out, "{");
     put_string(page, "attend", ATT_VERSION);
-    put_integer(page, "schema", 1);
+    put_integer(page, "schema", 2);
     put_key(page, "sheets");
     att_put(page->out, "[");
 }
@@ -203,7 +203,7 @@ static void json_begin_sheet(att_page *page)
     att_put(page->out, "[");
 }
 
-static void json_heading(att_page *page, const att_select *step)
+static void json_heading(att_page *page, const att_trace_step *step)
 {
     open_step(page, step, "heading");
     put_integer(page, "level", step->level);
@@ -211,14 +211,14 @@ static void json_heading(att_page *page, const att_select *step)
     att_put(page->out, "}");
 }
 
-static void json_prose(att_page *page, const att_select *step)
+static void json_prose(att_page *page, const att_trace_step *step)
 {
     open_step(page, step, "prose");
     put_string(page, "text", step->text);
     att_put(page->out, "}");
 }
 
-static void json_value(att_page *page, const att_select *step)
+static void json_value(att_page *page, const att_trace_step *step)
 {
     open_step(page, step, "value");
     put_string(page, "name", step->name);
@@ -239,11 +239,11 @@ static void put_rule(att_page *page, const att_check *check)
 {
     static const char *const names[] = {
         [ATT_RULE_WITHIN] = "within",     [ATT_RULE_DIGITS] = "digits",
-        [ATT_RULE_DECIMALS] = "decimals", [ATT_RULE_PRINTED] = "as printed",
+        [ATT_RULE_DECIMALS] = "decimals", [ATT_RULE_PRINTED] = "printed",
         [ATT_RULE_DEFAULT] = "default",   [ATT_RULE_ERROR] = "error",
     };
     put_string(page, "rule", names[check->rule]);
-    put_string(page, "saying", check->error_contains);
+    put_string(page, "error_contains", check->error_contains);
     if (check->rule == ATT_RULE_WITHIN || check->rule == ATT_RULE_DEFAULT) {
         put_key(page, "tolerance");
         put_number(page, check->tolerance);
@@ -252,7 +252,7 @@ static void put_rule(att_page *page, const att_check *check)
     }
 }
 
-static void json_check(att_page *page, const att_select *step)
+static void json_check(att_page *page, const att_trace_step *step)
 {
     const att_check *check = step->check;
     open_step(page, step, "check");
@@ -263,23 +263,23 @@ static void json_check(att_page *page, const att_select *step)
     put_string(page, "file", check->file);
     put_string(page, "array", check->array);
     put_rule(page, check);
-    put_matrix(page, "found", check->actual);
-    put_matrix(page, "wanted", check->expected);
+    put_matrix(page, "actual", check->actual);
+    put_matrix(page, "expected", check->expected);
     put_string(page, "part", check->part);
-    put_integer(page, "wrong", check->mismatch_count);
+    put_integer(page, "mismatches", check->mismatch_count);
     if (check->row > 0) {
         put_integer(page, "row", check->row);
         put_integer(page, "col", check->col);
     }
-    put_key(page, "worst");
+    put_key(page, "max_difference");
     put_number(page, check->max_difference);
-    put_string(page, "verdict", check->message);
+    put_string(page, "message", check->message);
     att_put(page->out, "}");
 }
 
-static void json_error(att_page *page, const att_select *step)
+static void json_error(att_page *page, const att_trace_step *step)
 {
-    open_step(page, step, "refused");
+    open_step(page, step, "error");
     put_formula(page, "formula", step->formula);
     put_string(page, "error", step->text);
     att_put(page->out, "}");
@@ -299,7 +299,7 @@ static void put_panel(att_page *page, const att_map *map, int64_t panel)
     att_put(page->out, "}");
 }
 
-static void json_plot(att_page *page, const att_select *step)
+static void json_plot(att_page *page, const att_trace_step *step)
 {
     att_map map;
     if (!att_page_map(page, step->map, INT64_MAX, INT64_MAX, &map))

@@ -1,10 +1,10 @@
-/* A trace as a LaTeX document for pdflatex with the packages of texlive-latex-recommended. What is
- * too wide for the page is scaled down to it. LuaLaTeX and XeLaTeX show characters of all scripts;
- * pdflatex shows the code points of those it has no letters for (tex.h). */
+/* A trace as a LaTeX document for pdflatex with the packages of texlive-latex-recommended. Formulas
+ * wider than the page are scaled down. LuaLaTeX and XeLaTeX show characters of all scripts;
+ * pdflatex shows the code points of characters that its fonts lack (tex.c). */
+#include "base/minmax.h"
 #include "render/formula.h"
-#include "render/matrix_tex.h"
+#include "render/matrix.h"
 #include "render/page.h"
-#include "render/tex.h"
 #include "render/view.h"
 
 #include <inttypes.h>
@@ -18,7 +18,7 @@ enum {
     CELL_BYTES = 6,
     CELL_COLUMNS = 5, /* of a value in its cell */
     MAP_VALUES = 12,  /* maps up to this many keys show their values */
-    LINE_COLUMNS = 60 /* formula and matrix stand on one line up to about here */
+    LINE_COLUMNS = 60 /* formula and matrix share a line up to about this width */
 };
 
 static const char preamble[] =
@@ -37,7 +37,7 @@ static const char preamble[] =
     "\\definecolor{attendpass}{HTML}{1A7F37}\n"
     "\\definecolor{attendfail}{HTML}{C62828}\n"
     "\\definecolor{attendmask}{HTML}{DDDDDD}\n"
-    "% Characters that pdflatex has no letters for: their code points, or themselves.\n"
+    "% Characters that the fonts of pdflatex lack: as code points, or with another font.\n"
     "\\newcommand{\\attendcodes}[1]{{\\footnotesize\\texttt{#1}}}\n"
     "\\ifPDFTeX\n"
     "\\newcommand{\\attendother}[4]{\\attendcodes{#1}}\n"
@@ -46,7 +46,7 @@ static const char preamble[] =
     "\\newcommand{\\attendother}[4]{\\IfFontExistsTF{#3}{{\\fontspec{#3}[#4]#2}}"
     "{\\attendcodes{#1}}}\n"
     "\\fi\n"
-    "% A formula, scaled down where it is wider than the page.\n"
+    "% A formula, scaled down if it is wider than the page.\n"
     "\\newsavebox{\\attendbox}\n"
     "\\newlength{\\attendroom}\n"
     "\\newcommand{\\attendfit}[1]{\\setlength{\\attendroom}{\\linewidth}"
@@ -57,8 +57,8 @@ static const char preamble[] =
     "\\newcommand{\\attendline}[1]{\\par\\hspace*{1.5em}\\attendfit{#1}\\par}\n"
     "\\newcommand{\\attendpass}{\\textcolor{attendpass}{$\\checkmark$}}\n"
     "\\newcommand{\\attendfail}{\\textcolor{attendfail}{\\textbf{$\\times$ failed}}}\n"
-    "% A cell of a map: its colour, the colour of its text, its text. Boxes, because the package\n"
-    "% for coloured cells makes every array in the document several times slower.\n"
+    "% A cell of a map: its color, the color of its text, its text. Boxes, because the package\n"
+    "% for colored cells makes every array in the document several times slower.\n"
     "\\newlength{\\attendwide}\n\\newlength{\\attendhigh}\n"
     "\\newcommand{\\attendcell}[3]{\\setlength{\\fboxsep}{0pt}\\colorbox[HTML]{#1}{\\textcolor{#2}{"
     "%\n"
@@ -86,16 +86,16 @@ static void latex_begin_sheet(att_page *page)
     }
 }
 
-static void latex_heading(att_page *page, const att_select *step)
+static void latex_heading(att_page *page, const att_trace_step *step)
 {
     static const char *const commands[] = { "section*", "subsection*", "subsubsection*" };
-    int level = step->level < 1 ? 1 : step->level > 3 ? 3 : step->level;
+    int level = (int)att_clamp_i64(step->level, 1, 3);
     att_putf(page->out, "\n\\%s{", commands[level - 1]);
     put_tex(page, step->text);
     att_put(page->out, "}\n");
 }
 
-static void latex_prose(att_page *page, const att_select *step)
+static void latex_prose(att_page *page, const att_trace_step *step)
 {
     att_put(page->out, "\n");
     put_tex(page, step->text);
@@ -112,16 +112,16 @@ static void close_display(att_page *page)
     att_put(page->out, "}\n");
 }
 
-static bool is_long(att_page *page, const att_expr *formula, const att_tensor_matrix *value)
+static bool is_long(att_page *page, const att_expr *formula, const att_matrix *value)
 {
-    int64_t cols = value->cols < MAX_COLS ? value->cols : MAX_COLS;
+    int64_t cols = att_min_i64(value->cols, MAX_COLS);
     int64_t width = cols * (page->options->digits + 4);
     return att_formula_width(page, formula) + width > LINE_COLUMNS;
 }
 
-/* name = formula = value; where that is long, the value on a line of its own. */
+/* name = formula = value; a long value is on its own line. */
 static void put_equation(att_page *page, const char *name, const att_expr *formula,
-                         const att_tensor_matrix *value)
+                         const att_matrix *value)
 {
     const att_notation *notation = &att_notation_tex;
     bool literal = formula && value && att_expr_is_literal(formula);
@@ -146,57 +146,32 @@ static void put_equation(att_page *page, const char *name, const att_expr *formu
     close_display(page);
 }
 
-static void put_calculation(att_page *page, const att_calculation *working)
+static void latex_calculation(att_page *page, const att_calculation *calculation)
 {
-    const att_notation *notation = &att_notation_tex;
-    int digits = page->options->digits;
     open_display(page);
-    att_put_formula(page->out, working->left, notation, digits);
-    if (working->right) {
-        att_put(page->out, " = ");
-        att_put_formula(page->out, working->right, notation, digits);
-    }
-    if (working->value) {
-        att_put(page->out, " = ");
-        att_put_formula_matrix(page->out, working->value, notation, digits);
-    }
+    att_put_calculation(page->out, calculation, &att_notation_tex, page->options->digits, " = ",
+                        " = ");
     close_display(page);
 }
 
-static void put_calculations(att_page *page, const att_slice *part)
+static void latex_head(att_page *page, int64_t number)
 {
-    size_t all = att_calculations_selected(part, page->options);
-    size_t shown = 0;
-    if (all == 0)
-        return;
-    att_put(page->out, "{\\small\\setlength{\\parskip}{3pt}\n");
-    for (size_t i = 0; i < part->calculation_count && shown < ATT_MAX_CALCULATIONS; i++) {
-        if (!att_calculation_is_shown(&part->calculations[i], page->options))
-            continue;
-        put_calculation(page, &part->calculations[i]);
-        shown++;
-    }
-    if (all > shown)
-        att_putf(page->out, "And %zu more like these.\n", all - shown);
-    att_put(page->out, "\\par}\n");
+    att_putf(page->out, "\n\\paragraph{Head %" PRId64 "}~\n", number);
 }
 
-static void put_part(att_page *page, const att_slice *part, int64_t *head)
+static void latex_part(att_page *page, const att_trace_part *part, const att_trace_part *before)
 {
-    if (part->head != *head && part->head > 0)
-        att_putf(page->out, "\n\\paragraph{Head %" PRId64 "}~\n", part->head);
-    *head = part->head;
+    (void)before;
     if (part->description) {
         att_put(page->out, "\n\\textit{");
         put_tex(page, part->description);
         att_put(page->out, "}\n");
     }
     put_equation(page, part->name, part->formula, att_part_value(part, page->options));
-    put_calculations(page, part);
+    att_put_calculations(page, part);
 }
 
-/* The comment behind a statement. */
-static void put_note(att_page *page, const att_select *step)
+static void put_comment(att_page *page, const att_trace_step *step)
 {
     if (!step->comment)
         return;
@@ -205,18 +180,15 @@ static void put_note(att_page *page, const att_select *step)
     att_put(page->out, "\\par}\n");
 }
 
-static void latex_value(att_page *page, const att_select *step)
+static void latex_value(att_page *page, const att_trace_step *step)
 {
     att_put(page->out, "\n");
     put_equation(page, step->name, step->formula, att_value_is_part(step) ? NULL : step->value);
-    put_note(page, step);
-    int64_t head = 0;
-    for (size_t i = 0; i < step->part_count && page->out->status == ATT_OK; i++)
-        if (att_part_is_shown(&step->parts[i], page->options))
-            put_part(page, &step->parts[i], &head);
+    put_comment(page, step);
+    att_put_parts(page, step);
 }
 
-static void latex_check(att_page *page, const att_select *step)
+static void latex_check(att_page *page, const att_trace_step *step)
 {
     const att_check *check = step->check;
     att_put(page->out, check->passed ? "\n\\attendpass\\quad " : "\n\\attendfail\\quad ");
@@ -230,17 +202,17 @@ static void latex_check(att_page *page, const att_select *step)
         att_put(page->out, "}");
     }
     att_put(page->out, step->comment ? "\\\\" : "\n");
-    put_note(page, step);
+    put_comment(page, step);
 }
 
-static void latex_error(att_page *page, const att_select *step)
+static void latex_error(att_page *page, const att_trace_step *step)
 {
     att_put(page->out, "\n\\attendpass\\quad \\texttt{");
     put_tex(page, step->source ? step->source : "");
-    att_put(page->out, "} is refused, as it should be:\\\\{\\small\\color{gray}");
+    att_put(page->out, "} fails as expected:\\\\{\\small\\color{gray}");
     put_tex(page, step->text);
     att_put(page->out, step->comment ? "}\\\\" : "}\n");
-    put_note(page, step);
+    put_comment(page, step);
 }
 
 static void put_map_cell(att_page *page, const att_map *map, const att_color_scale *scale,
@@ -261,21 +233,22 @@ static void put_map_cell(att_page *page, const att_map *map, const att_color_sca
         att_putf(page->out, "\\attendcell{FFE9C7}{black}{$%s\\infty$}", value < 0 ? "-" : "");
         return;
     }
-    att_colormap ramp = scale->diverging ? ATT_COLORMAP_DIVERGING : ATT_COLORMAP_PAPER;
-    att_rgb c = att_colormap_color(ramp, att_color_scale_level(scale, value));
+    att_colormap colormap = scale->diverging ? ATT_COLORMAP_DIVERGING : ATT_COLORMAP_PAPER;
+    att_rgb c = att_colormap_color(colormap, att_color_scale_level(scale, value));
     if (map->keys <= MAP_VALUES)
         att_map_number(text, value, scale, page->options->digits, CELL_COLUMNS);
     att_putf(page->out, "\\attendcell{%02X%02X%02X}{%s}{%s}", c.red, c.green, c.blue,
              att_rgb_is_dark(c) ? "white" : "black", text);
 }
 
-/* Whether a key's name is wider than its cell, so that the names must stand upright. */
+/* Whether a key's label is wider than its cell, so that the labels are rotated. */
 static bool has_long_labels(const att_map *map)
 {
     char number[ATT_LABEL_SIZE];
     for (int64_t j = 0; j < map->keys; j++) {
         const char *label = att_map_label(map->key_labels, j, number);
-        if (strlen(label) > CELL_BYTES) /* in bytes: letters beyond ASCII may be set as U+0986 */
+        if (strlen(label) >
+            CELL_BYTES) /* in bytes: characters beyond ASCII may be printed as U+0986 */
             return true;
     }
     return false;
@@ -325,7 +298,7 @@ static void put_panel(att_page *page, const att_map *map, const att_color_scale 
     att_put(page->out, "\\end{tabular}\n\\end{tabular}}}\n");
 }
 
-/* The ends of the colours, and what the marks mean. */
+/* The legend: the ends of the color scale, and the mark of masked cells. */
 static void put_map_legend(att_page *page, const att_map *map, const att_color_scale *scale)
 {
     char low[ATT_NUMBER_SIZE], high[ATT_NUMBER_SIZE];
@@ -337,7 +310,7 @@ static void put_map_legend(att_page *page, const att_map *map, const att_color_s
              att_map_has(map, ATT_MAP_CELL_MASKED) ? "; $\\times$ is masked" : "");
 }
 
-static void latex_plot(att_page *page, const att_select *step)
+static void latex_plot(att_page *page, const att_trace_step *step)
 {
     att_map map;
     if (!att_page_map(page, step->map, MAP_QUERIES, MAP_KEYS, &map))
@@ -346,8 +319,7 @@ static void latex_plot(att_page *page, const att_select *step)
     att_put(page->out, "\n\\textbf{");
     put_tex(page, map.title ? map.title : "Attention map");
     att_put(page->out, "}\\nopagebreak\n");
-    if (map.keys < step->map->keys ||
-        (page->options->row == 0 && map.queries < step->map->queries)) {
+    if (att_map_is_reduced(page, step, &map)) {
         att_put(page->out, "\n");
         att_map_put_reduction(page->out, step->map, &map, "$\\times$");
         att_put(page->out, "\n");
@@ -358,7 +330,7 @@ static void latex_plot(att_page *page, const att_select *step)
     att_put(page->out, "\\par}\n");
     put_map_legend(page, &map, &scale);
     att_put(page->out, step->comment ? "\n" : "");
-    put_note(page, step);
+    put_comment(page, step);
 }
 
 static void latex_end_sheet(att_page *page)
@@ -387,6 +359,13 @@ const att_format_spec att_format_latex = {
               [ATT_STEP_CHECK] = latex_check,
               [ATT_STEP_ERROR] = latex_error,
               [ATT_STEP_PLOT] = latex_plot },
+    .head = latex_head,
+    .part = latex_part,
+    .calculation = latex_calculation,
+    .calculations = { .begin = "{\\small\\setlength{\\parskip}{3pt}\n",
+                      .more_begin = "And ",
+                      .more_end = ".\n",
+                      .end = "\\par}\n" },
     .end_sheet = latex_end_sheet,
     .end = latex_end,
 };

@@ -1,7 +1,8 @@
-/* A trace as Markdown for GitHub and its like: formulas and matrices in fenced math blocks, which
- * unlike $$ are not touched by Markdown's own escapes; maps as tables. */
+/* A trace as GitHub-flavored Markdown: formulas and matrices in fenced math blocks, in which,
+ * unlike in $$, Markdown escapes do not apply; maps as tables. */
+#include "base/minmax.h"
 #include "render/formula.h"
-#include "render/matrix_tex.h"
+#include "render/matrix.h"
 #include "render/page.h"
 #include "render/view.h"
 
@@ -11,11 +12,11 @@
 
 enum { MAX_ROWS = 20, MAX_COLS = 12, MAP_QUERIES = 24, MAP_KEYS = 16 };
 
-/* A user's text as one line of Markdown that means nothing but itself. */
+/* A user's text as one line of Markdown, with escapes. */
 static void put_escaped(att_writer *out, const char *text)
 {
     const char *start = text;
-    bool at_start = true; /* where a sign would begin a list or a heading */
+    bool at_start = true; /* where a character could start a list or a heading */
     for (uint32_t c; (c = att_next_char(&text)) != 0;) {
         bool special = c < 128 && strchr("\\`*_[]<>|~$#&{}", (int)c);
         bool bullet = at_start && (c == '-' || c == '+' || c == '=');
@@ -28,17 +29,17 @@ static void put_escaped(att_writer *out, const char *text)
             att_put(out, special || bullet || ordinal ? "\\" : "");
             att_put_char(out, c);
         }
-        at_start = at_start && (c < 128 && isdigit((int)c)); /* "1." begins a list */
+        at_start = at_start && (c < 128 && isdigit((int)c)); /* "1." starts a list */
     }
 }
 
-/* A formula as code: the fence is longer than any run of backticks within. */
+/* A formula as code: the fence is longer than any run of backticks in it. */
 static void put_code(att_page *page, const char *code)
 {
     size_t longest = 0, run = 0;
     for (const char *at = code; *at; at++) {
         run = *at == '`' ? run + 1 : 0;
-        longest = run > longest ? run : longest;
+        longest = att_max_size(run, longest);
     }
     att_put_repeat(page->out, "`", (int64_t)longest + 1);
     att_put(page->out, longest ? " " : "");
@@ -63,7 +64,7 @@ static void put_table_rule(att_page *page, int64_t columns)
 
 /* name = formula = value in a math block. */
 static void put_equation(att_page *page, const char *name, const att_expr *formula,
-                         const att_tensor_matrix *value)
+                         const att_matrix *value)
 {
     const att_notation *notation = &att_notation_mathjax;
     bool has_formula = formula && !(value && att_expr_is_literal(formula));
@@ -98,73 +99,47 @@ static void md_begin_sheet(att_page *page)
     }
 }
 
-static void md_heading(att_page *page, const att_select *step)
+static void md_heading(att_page *page, const att_trace_step *step)
 {
     att_put(page->out, page->shown > 0 ? "\n" : "");
-    att_put_repeat(page->out, "#", step->level < 1 ? 1 : step->level > 6 ? 6 : step->level);
+    att_put_repeat(page->out, "#", att_clamp_i64(step->level, 1, 6));
     att_put(page->out, " ");
     put_escaped(page->out, step->text);
     att_put(page->out, "\n");
 }
 
-static void md_prose(att_page *page, const att_select *step)
+static void md_prose(att_page *page, const att_trace_step *step)
 {
     att_put(page->out, page->shown > 0 ? "\n" : "");
     put_escaped(page->out, step->text);
     att_put(page->out, "\n");
 }
 
-static void put_calculation(att_page *page, const att_calculation *working)
+static void md_calculation(att_page *page, const att_calculation *calculation)
 {
-    const att_notation *notation = &att_notation_mathjax;
-    int digits = page->options->digits;
-    att_put_formula(page->out, working->left, notation, digits);
-    if (working->right) {
-        att_put(page->out, " &= ");
-        att_put_formula(page->out, working->right, notation, digits);
-    }
-    if (working->value) {
-        att_put(page->out, working->right ? " = " : " &= ");
-        att_put_formula_matrix(page->out, working->value, notation, digits);
-    }
+    att_put_calculation(page->out, calculation, &att_notation_mathjax, page->options->digits,
+                        " &= ", " = ");
 }
 
-static void put_calculations(att_page *page, const att_slice *part)
+static void md_head(att_page *page, int64_t number)
 {
-    size_t all = att_calculations_selected(part, page->options);
-    size_t shown = 0;
-    if (all == 0)
-        return;
-    att_put(page->out, "\n<details><summary>Written out</summary>\n\n```math\n\\begin{aligned}\n");
-    for (size_t i = 0; i < part->calculation_count && shown < ATT_MAX_CALCULATIONS; i++) {
-        if (!att_calculation_is_shown(&part->calculations[i], page->options))
-            continue;
-        att_put(page->out, shown > 0 ? " \\\\\n" : "");
-        put_calculation(page, &part->calculations[i]);
-        shown++;
-    }
-    att_put(page->out, "\n\\end{aligned}\n```\n");
-    if (all > shown)
-        att_putf(page->out, "\nAnd %zu more like these.\n", all - shown);
-    att_put(page->out, "\n</details>\n");
+    att_putf(page->out, "\n#### Head %" PRId64 "\n", number);
 }
 
-static void put_part(att_page *page, const att_slice *part, int64_t *head)
+static void md_part(att_page *page, const att_trace_part *part, const att_trace_part *before)
 {
-    if (part->head != *head && part->head > 0)
-        att_putf(page->out, "\n#### Head %" PRId64 "\n", part->head);
-    *head = part->head;
+    (void)before;
     if (part->description) {
         att_put(page->out, "\n*");
         put_escaped(page->out, part->description);
         att_put(page->out, "*\n");
     }
     put_equation(page, part->name, part->formula, att_part_value(part, page->options));
-    put_calculations(page, part);
+    att_put_calculations(page, part);
 }
 
-/* The comment behind a statement: a paragraph, indented where it belongs to a list's item. */
-static void put_note(att_page *page, const att_select *step, const char *indent)
+/* The comment behind a statement: a paragraph, indented if it belongs to a list item. */
+static void put_comment(att_page *page, const att_trace_step *step, const char *indent)
 {
     if (!step->comment)
         return;
@@ -173,17 +148,14 @@ static void put_note(att_page *page, const att_select *step, const char *indent)
     att_put(page->out, "\n");
 }
 
-static void md_value(att_page *page, const att_select *step)
+static void md_value(att_page *page, const att_trace_step *step)
 {
     put_equation(page, step->name, step->formula, att_value_is_part(step) ? NULL : step->value);
-    put_note(page, step, "");
-    int64_t head = 0;
-    for (size_t i = 0; i < step->part_count && page->out->status == ATT_OK; i++)
-        if (att_part_is_shown(&step->parts[i], page->options))
-            put_part(page, &step->parts[i], &head);
+    put_comment(page, step, "");
+    att_put_parts(page, step);
 }
 
-static void md_check(att_page *page, const att_select *step)
+static void md_check(att_page *page, const att_trace_step *step)
 {
     att_string text = { 0 };
     att_writer claim = att_writer_on(&text);
@@ -199,17 +171,17 @@ static void md_check(att_page *page, const att_select *step)
         put_escaped(page->out, step->check->message);
     }
     att_put(page->out, "\n");
-    put_note(page, step, "  ");
+    put_comment(page, step, "  ");
 }
 
-static void md_error(att_page *page, const att_select *step)
+static void md_error(att_page *page, const att_trace_step *step)
 {
     att_put(page->out, "\n- ✅ ");
     put_code(page, step->source ? step->source : "");
-    att_put(page->out, " is refused, as it should be: ");
+    att_put(page->out, " fails as expected: ");
     put_escaped(page->out, step->text);
     att_put(page->out, "\n");
-    put_note(page, step, "  ");
+    put_comment(page, step, "  ");
 }
 
 /* The largest value of a query's row is set in bold. */
@@ -261,7 +233,7 @@ static void put_panel(att_page *page, const att_map *map, int64_t panel)
         put_map_row(page, map, panel, i);
 }
 
-static void md_plot(att_page *page, const att_select *step)
+static void md_plot(att_page *page, const att_trace_step *step)
 {
     att_map map;
     if (!att_page_map(page, step->map, MAP_QUERIES, MAP_KEYS, &map))
@@ -269,15 +241,14 @@ static void md_plot(att_page *page, const att_select *step)
     att_put(page->out, "\n**");
     put_escaped(page->out, map.title ? map.title : "Attention map");
     att_put(page->out, "**\n");
-    if (map.keys < step->map->keys ||
-        (page->options->row == 0 && map.queries < step->map->queries)) {
+    if (att_map_is_reduced(page, step, &map)) {
         att_put(page->out, "\n");
         att_map_put_reduction(page->out, step->map, &map, "×");
         att_put(page->out, "\n");
     }
     for (int64_t p = 0; p < map.panels && page->out->status == ATT_OK; p++)
         put_panel(page, &map, p);
-    put_note(page, step, "");
+    put_comment(page, step, "");
 }
 
 static void md_end_sheet(att_page *page)
@@ -307,6 +278,16 @@ const att_format_spec att_format_markdown = {
               [ATT_STEP_CHECK] = md_check,
               [ATT_STEP_ERROR] = md_error,
               [ATT_STEP_PLOT] = md_plot },
+    .head = md_head,
+    .part = md_part,
+    .calculation = md_calculation,
+    .calculations = { .begin = "\n<details><summary>Calculation</summary>\n\n"
+                               "```math\n\\begin{aligned}\n",
+                      .between = " \\\\\n",
+                      .after_last = "\n\\end{aligned}\n```\n",
+                      .more_begin = "\nAnd ",
+                      .more_end = ".\n",
+                      .end = "\n</details>\n" },
     .end_sheet = md_end_sheet,
     .end = md_end,
 };

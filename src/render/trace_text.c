@@ -1,7 +1,8 @@
 /* A trace as text for a terminal or a file: headings, wrapped prose, each assignment with its
- * formula and value, the parts of an attention beneath with their sums, checks, maps. */
+ * formula and value, the parts of an attention call with their calculations, checks, maps. */
+#include "base/minmax.h"
 #include "render/formula.h"
-#include "render/matrix_text.h"
+#include "render/matrix.h"
 #include "render/page.h"
 #include "text/display_width.h"
 
@@ -31,7 +32,7 @@ static void put_blank(att_page *page)
     att_put(page->out, "\n");
 }
 
-/* What a function writes into the page's scratch text, wrapped. */
+/* A line that is written to a buffer first, so that it can be measured and wrapped. */
 struct line {
     att_string text;
     att_writer out;
@@ -43,7 +44,7 @@ static void line_open(struct line *line)
     line->out = att_writer_on(&line->text);
 }
 
-/* The text in the arena, so that a failure further on leaks nothing; NULL when memory is out. */
+/* The text in the arena, so that a later failure leaks nothing; NULL when memory is out. */
 static const char *line_close(struct line *line, att_page *page)
 {
     const char *kept = NULL;
@@ -63,98 +64,98 @@ static void text_begin(att_page *page)
 
 static void text_begin_sheet(att_page *page)
 {
-    att_terminal paint = terminal_of(page);
+    att_terminal terminal = terminal_of(page);
     if (page->sheet_number > 1)
         put_blank(page);
     if (page->sheet_count > 1) {
         const char *rule = page->options->ascii ? "-" : "─";
-        att_terminal_style(&paint, ATT_STYLE_DIM);
+        att_terminal_style(&terminal, ATT_STYLE_DIM);
         att_put_repeat(page->out, rule, 2);
         att_put(page->out, " ");
         att_put_plain(page->out, page->sheet->name);
         att_put(page->out, " ");
-        att_put_repeat(page->out, rule, paint.width - att_display_width(page->sheet->name) - 4);
-        att_terminal_style(&paint, ATT_STYLE_NONE);
+        att_put_repeat(page->out, rule, terminal.width - att_display_width(page->sheet->name) - 4);
+        att_terminal_style(&terminal, ATT_STYLE_NONE);
         att_put(page->out, "\n");
     }
 }
 
-static void text_heading(att_page *page, const att_select *step)
+static void text_heading(att_page *page, const att_trace_step *step)
 {
     static const char *const rules[2][3] = { { "═", "─", "" }, { "=", "-", "" } };
-    att_terminal paint = terminal_of(page);
-    int level = step->level < 1 ? 1 : step->level > 3 ? 3 : step->level;
+    att_terminal terminal = terminal_of(page);
+    int level = (int)att_clamp_i64(step->level, 1, 3);
     if (page->shown > 0 || page->sheet_count > 1)
         put_blank(page);
-    att_terminal_style(&paint, ATT_STYLE_BOLD);
+    att_terminal_style(&terminal, ATT_STYLE_BOLD);
     att_put_plain(page->out, step->text);
-    att_terminal_style(&paint, ATT_STYLE_NONE);
+    att_terminal_style(&terminal, ATT_STYLE_NONE);
     put_blank(page);
     const char *rule = rules[page->options->ascii][level - 1];
     if (!*rule)
         return;
     int width = att_display_width(step->text);
-    att_terminal_style(&paint, ATT_STYLE_DIM);
-    att_put_repeat(page->out, rule, width < paint.width ? width : paint.width);
-    att_terminal_style(&paint, ATT_STYLE_NONE);
+    att_terminal_style(&terminal, ATT_STYLE_DIM);
+    att_put_repeat(page->out, rule, width < terminal.width ? width : terminal.width);
+    att_terminal_style(&terminal, ATT_STYLE_NONE);
     put_blank(page);
 }
 
-static void text_prose(att_page *page, const att_select *step)
+static void text_prose(att_page *page, const att_trace_step *step)
 {
-    att_terminal paint = terminal_of(page);
+    att_terminal terminal = terminal_of(page);
     if (page->shown > 0)
         put_blank(page);
-    att_terminal_wrapped(&paint, step->text, 0, 0);
+    att_terminal_wrapped(&terminal, step->text, 0, 0);
 }
 
-static void put_shape(att_page *page, const att_tensor_matrix *value)
+static void put_shape(att_page *page, const att_matrix *value)
 {
     att_putf(page->out, "%" PRId64 " %s %" PRId64, value->rows, page->options->ascii ? "x" : "×",
              value->cols);
 }
 
-/* The matrix beneath its formula; what is not shown is said. */
-static void put_matrix(att_page *page, const att_tensor_matrix *value, int indent)
+/* The matrix below its formula; a message if it is empty or lacks the selected row. */
+static void put_matrix(att_page *page, const att_matrix *value, int indent)
 {
-    att_terminal paint = terminal_of(page);
-    att_view view = att_matrix_text_view(&paint, value, page->options, indent);
+    att_terminal terminal = terminal_of(page);
+    att_view view = att_matrix_text_view(&terminal, value, page->options, indent);
     bool empty = value->rows == 0 || value->cols == 0;
     if (empty || att_axis_shown(&view.rows) == 0) {
         att_put_repeat(page->out, " ", indent);
-        att_terminal_style(&paint, ATT_STYLE_DIM);
+        att_terminal_style(&terminal, ATT_STYLE_DIM);
         put_shape(page, value);
         if (empty)
             att_put(page->out, ": empty");
         else
             att_putf(page->out, ": no row %" PRId64, page->options->row);
-        att_terminal_style(&paint, ATT_STYLE_NONE);
+        att_terminal_style(&terminal, ATT_STYLE_NONE);
         put_blank(page);
         return;
     }
-    att_matrix_put_text(&paint, &view, indent);
+    att_matrix_put_text(&terminal, &view, indent);
 }
 
-static bool is_scalar(const att_tensor_matrix *value)
+static bool is_scalar(const att_matrix *value)
 {
     return value->rows == 1 && value->cols == 1;
 }
 
-/* Whether the value can stand behind the equals sign: a number, or a short row without labels. */
-static bool fits_inline(const att_terminal *paint, const att_tensor_matrix *value,
+/* Whether the value fits behind the equals sign: a number, or a short row without labels. */
+static bool fits_inline(const att_terminal *terminal, const att_matrix *value,
                         const att_render_options *options, int column)
 {
     if (is_scalar(value))
         return true;
     if (value->rows != 1 || value->col_labels || (value->row_labels && value->row_labels[0]))
         return false;
-    att_view view = att_matrix_text_view(paint, value, options, column);
-    return view.cols.tail == 0 && column + att_matrix_line_width(&view) <= paint->width;
+    att_view view = att_matrix_text_view(terminal, value, options, column);
+    return view.cols.tail == 0 && column + att_matrix_line_width(&view) <= terminal->width;
 }
 
-static void put_inline(att_page *page, const att_tensor_matrix *value)
+static void put_inline(att_page *page, const att_matrix *value)
 {
-    att_terminal paint = terminal_of(page);
+    att_terminal terminal = terminal_of(page);
     if (is_scalar(value)) {
         if (value->allowed && !value->allowed[0])
             att_put(page->out, "masked");
@@ -163,27 +164,27 @@ static void put_inline(att_page *page, const att_tensor_matrix *value)
                                    page->options->digits);
         return;
     }
-    att_view view = att_matrix_text_view(&paint, value, page->options, 0);
-    att_matrix_put_line(&paint, &view);
+    att_view view = att_matrix_text_view(&terminal, value, page->options, 0);
+    att_matrix_put_line(&terminal, &view);
 }
 
-/* Behind a formula: the shape of a matrix that is not small, and what the mark of a mask is. */
-static void put_shape_note(att_page *page, const att_tensor_matrix *value)
+/* Behind a formula: the shape of a large matrix, and the legend of the mask. */
+static void put_shape_note(att_page *page, const att_matrix *value)
 {
-    att_terminal paint = terminal_of(page);
+    att_terminal terminal = terminal_of(page);
     bool large = value->rows >= SHAPE_FROM || value->cols >= SHAPE_FROM;
     bool masked = att_matrix_has_masked(value);
-    att_terminal_style(&paint, ATT_STYLE_DIM);
+    att_terminal_style(&terminal, ATT_STYLE_DIM);
     att_put(page->out, large || masked ? "   " : "");
     if (large)
         put_shape(page, value);
     att_put(page->out, large && masked ? ", " : "");
     if (masked)
         att_put(page->out, page->options->ascii ? ". is masked" : "· is masked");
-    att_terminal_style(&paint, ATT_STYLE_NONE);
+    att_terminal_style(&terminal, ATT_STYLE_NONE);
 }
 
-/* The formula as text in the arena; "" for one that says no more than the value does. */
+/* The formula as text in the arena; "" for a literal, which the value repeats. */
 static const char *formula_text(att_page *page, const att_expr *formula)
 {
     if (!formula || att_expr_is_literal(formula))
@@ -194,31 +195,31 @@ static const char *formula_text(att_page *page, const att_expr *formula)
     return line_close(&line, page);
 }
 
-static void put_name(const att_terminal *paint, const char *name, bool more)
+static void put_name(const att_terminal *terminal, const char *name, bool more)
 {
     if (!name)
         return;
-    att_terminal_style(paint, ATT_STYLE_NAME);
-    att_put_plain(paint->out, name);
-    att_terminal_style(paint, ATT_STYLE_NONE);
-    att_put(paint->out, more ? " = " : " =");
+    att_terminal_style(terminal, ATT_STYLE_NAME);
+    att_put_plain(terminal->out, name);
+    att_terminal_style(terminal, ATT_STYLE_NONE);
+    att_put(terminal->out, more ? " = " : " =");
 }
 
-/* name = formula, and the value behind or beneath it. Either of the first two may be missing. */
+/* name = formula, and the value behind or below it. Name and formula may be missing. */
 static void put_equation(att_page *page, const char *name, const att_expr *formula,
-                         const att_tensor_matrix *value, int indent)
+                         const att_matrix *value, int indent)
 {
-    att_terminal paint = terminal_of(page);
+    att_terminal terminal = terminal_of(page);
     const char *text = formula_text(page, formula);
     if (!text)
         return;
     bool literal = !*text;
     int column = indent + (name ? att_display_width(name) + 3 : 0);
     int end = column + att_display_width(text) + 3;
-    bool behind = value && end < paint.width && (literal || is_scalar(value)) &&
-                  fits_inline(&paint, value, page->options, end);
+    bool behind = value && end < terminal.width && (literal || is_scalar(value)) &&
+                  fits_inline(&terminal, value, page->options, end);
     att_put_repeat(page->out, " ", indent);
-    put_name(&paint, name, !literal);
+    put_name(&terminal, name, !literal);
     if (behind) {
         att_put(page->out, text);
         att_put(page->out, !literal ? " = " : name ? " " : "");
@@ -226,132 +227,95 @@ static void put_equation(att_page *page, const char *name, const att_expr *formu
         put_blank(page);
         return;
     }
-    if (end < paint.width) {
+    if (end < terminal.width) {
         att_put(page->out, text);
         if (value)
             put_shape_note(page, value);
-        att_terminal_end_line(&paint);
+        att_terminal_end_line(&terminal);
     } else {
-        att_terminal_wrapped(&paint, text, column, indent + VALUE_INDENT);
+        att_terminal_wrapped(&terminal, text, column, indent + VALUE_INDENT);
     }
     if (value)
         put_matrix(page, value, indent + VALUE_INDENT);
 }
 
-static void put_calculation(att_page *page, const att_calculation *working, int indent)
+static void text_calculation(att_page *page, const att_calculation *calculation)
 {
     struct line line;
     line_open(&line);
-    int digits = page->options->digits;
-    att_put_formula(&line.out, working->left, notation(page), digits);
-    if (working->right) {
-        att_put(&line.out, " = ");
-        att_put_formula(&line.out, working->right, notation(page), digits);
-    }
-    if (working->value) {
-        att_put(&line.out, " = ");
-        att_put_formula_matrix(&line.out, working->value, notation(page), digits);
-    }
+    att_put_calculation(&line.out, calculation, notation(page), page->options->digits, " = ",
+                        " = ");
     const char *text = line_close(&line, page);
     if (!text)
         return;
-    att_terminal paint = terminal_of(page);
-    att_terminal_style(&paint, ATT_STYLE_DIM);
-    att_put_repeat(page->out, " ", indent);
-    att_terminal_wrapped(&paint, text, indent, indent + 4);
-    att_terminal_style(&paint, ATT_STYLE_NONE);
+    att_terminal terminal = terminal_of(page);
+    att_terminal_style(&terminal, ATT_STYLE_DIM);
+    att_put_repeat(page->out, " ", PART_VALUE_INDENT);
+    att_terminal_wrapped(&terminal, text, PART_VALUE_INDENT, PART_VALUE_INDENT + 4);
+    att_terminal_style(&terminal, ATT_STYLE_NONE);
 }
 
-static void put_calculations(att_page *page, const att_slice *part)
+static void text_head(att_page *page, int64_t number)
 {
-    size_t all = att_calculations_selected(part, page->options);
-    size_t shown = 0;
-    for (size_t i = 0; i < part->calculation_count && shown < ATT_MAX_CALCULATIONS; i++) {
-        if (!att_calculation_is_shown(&part->calculations[i], page->options))
-            continue;
-        put_calculation(page, &part->calculations[i], PART_VALUE_INDENT);
-        shown++;
-    }
-    if (all > shown)
-        att_putf(page->out, "%*s(and %zu more like these)\n", PART_VALUE_INDENT, "", all - shown);
-}
-
-static void put_head(att_page *page, int64_t number)
-{
-    att_terminal paint = terminal_of(page);
-    att_terminal_style(&paint, ATT_STYLE_BOLD);
+    att_terminal terminal = terminal_of(page);
+    att_terminal_style(&terminal, ATT_STYLE_BOLD);
     att_putf(page->out, "\n  head %" PRId64 "\n", number);
-    att_terminal_style(&paint, ATT_STYLE_NONE);
+    att_terminal_style(&terminal, ATT_STYLE_NONE);
 }
 
-/* An input as given takes one line: "q = s   the queries". */
-static void put_input(att_page *page, const att_slice *part, bool first)
+/* An input takes one line: "q = s   the queries". */
+static void put_input(att_page *page, const att_trace_part *part, bool first)
 {
-    att_terminal paint = terminal_of(page);
+    att_terminal terminal = terminal_of(page);
     att_put(page->out, first ? "\n" : "");
     att_put_repeat(page->out, " ", PART_INDENT);
-    put_name(&paint, part->name, true);
+    put_name(&terminal, part->name, true);
     att_put_plain(page->out, part->formula->text);
-    att_terminal_style(&paint, ATT_STYLE_DIM);
+    att_terminal_style(&terminal, ATT_STYLE_DIM);
     att_put(page->out, "   ");
     att_put_plain(page->out, part->description ? part->description : "");
-    att_terminal_style(&paint, ATT_STYLE_NONE);
-    att_terminal_end_line(&paint);
+    att_terminal_style(&terminal, ATT_STYLE_NONE);
+    att_terminal_end_line(&terminal);
 }
 
-static void put_part(att_page *page, const att_slice *part)
+static void text_part(att_page *page, const att_trace_part *part, const att_trace_part *before)
 {
-    att_terminal paint = terminal_of(page);
+    att_terminal terminal = terminal_of(page);
+    const att_matrix *value = att_part_value(part, page->options);
+    if (!value) {
+        put_input(page, part, !before || att_part_value(before, page->options));
+        return;
+    }
     put_blank(page);
     if (part->description) {
         att_put_repeat(page->out, " ", PART_INDENT);
-        att_terminal_style(&paint, ATT_STYLE_DIM);
-        att_terminal_wrapped(&paint, part->description, PART_INDENT, PART_INDENT);
-        att_terminal_style(&paint, ATT_STYLE_NONE);
+        att_terminal_style(&terminal, ATT_STYLE_DIM);
+        att_terminal_wrapped(&terminal, part->description, PART_INDENT, PART_INDENT);
+        att_terminal_style(&terminal, ATT_STYLE_NONE);
     }
-    put_equation(page, part->name, part->formula, att_part_value(part, page->options), PART_INDENT);
-    put_calculations(page, part);
+    put_equation(page, part->name, part->formula, value, PART_INDENT);
+    att_put_calculations(page, part);
 }
 
-static void put_parts(att_page *page, const att_select *step)
+/* The comment behind a statement, below its result. */
+static void put_comment(att_page *page, const att_trace_step *step, int indent)
 {
-    int64_t head = 0;
-    bool after_input = false;
-    for (size_t i = 0; i < step->part_count && page->out->status == ATT_OK; i++) {
-        const att_slice *part = &step->parts[i];
-        if (!att_part_is_shown(part, page->options))
-            continue;
-        if (part->head != head && part->head > 0)
-            put_head(page, part->head);
-        head = part->head;
-        bool input = !att_part_value(part, page->options);
-        if (input)
-            put_input(page, part, !after_input);
-        else
-            put_part(page, part);
-        after_input = input;
-    }
-}
-
-/* The comment behind a statement, beneath what the statement shows. */
-static void put_note(att_page *page, const att_select *step, int indent)
-{
-    att_terminal paint = terminal_of(page);
+    att_terminal terminal = terminal_of(page);
     if (!step->comment)
         return;
-    att_terminal_style(&paint, ATT_STYLE_DIM);
+    att_terminal_style(&terminal, ATT_STYLE_DIM);
     att_put_repeat(page->out, " ", indent);
-    att_terminal_wrapped(&paint, step->comment, indent, indent);
-    att_terminal_style(&paint, ATT_STYLE_NONE);
+    att_terminal_wrapped(&terminal, step->comment, indent, indent);
+    att_terminal_style(&terminal, ATT_STYLE_NONE);
 }
 
-static void text_value(att_page *page, const att_select *step)
+static void text_value(att_page *page, const att_trace_step *step)
 {
     bool in_parts = att_value_is_part(step);
     put_blank(page);
     put_equation(page, step->name, step->formula, in_parts ? NULL : step->value, 0);
-    put_note(page, step, VALUE_INDENT);
-    put_parts(page, step);
+    put_comment(page, step, VALUE_INDENT);
+    att_put_parts(page, step);
 }
 
 static const char *mark(const att_page *page, bool passed)
@@ -361,20 +325,20 @@ static const char *mark(const att_page *page, bool passed)
     return passed ? "✓" : "✗";
 }
 
-/* Checks that follow each other stand together. */
+/* Consecutive checks have no blank line between them. */
 static void open_check(att_page *page)
 {
-    const att_select *before =
+    const att_trace_step *before =
         page->step_number > 1 ? &page->sheet->steps[page->step_number - 2] : NULL;
     bool follows = before && (before->kind == ATT_STEP_CHECK || before->kind == ATT_STEP_ERROR);
     if (!follows || !att_step_is_shown(before, page->options))
         put_blank(page);
 }
 
-static void text_check(att_page *page, const att_select *step)
+static void text_check(att_page *page, const att_trace_step *step)
 {
     const att_check *check = step->check;
-    att_terminal paint = terminal_of(page);
+    att_terminal terminal = terminal_of(page);
     att_style style = check->passed ? ATT_STYLE_PASSED : ATT_STYLE_FAILED;
     struct line line;
     line_open(&line);
@@ -387,79 +351,79 @@ static void text_check(att_page *page, const att_select *step)
     int end = indent + att_display_width(claim);
     open_check(page);
     att_put(page->out, "  ");
-    att_terminal_style(&paint, style);
+    att_terminal_style(&terminal, style);
     att_put(page->out, sign);
-    att_terminal_style(&paint, ATT_STYLE_NONE);
+    att_terminal_style(&terminal, ATT_STYLE_NONE);
     att_put(page->out, " ");
     bool beside = check->passed && check->message &&
-                  end + 3 + att_display_width(check->message) <= paint.width;
+                  end + 3 + att_display_width(check->message) <= terminal.width;
     if (beside) {
         att_put_plain(page->out, claim);
         att_put(page->out, "   ");
     } else {
-        att_terminal_wrapped(&paint, claim, indent, indent + 2);
+        att_terminal_wrapped(&terminal, claim, indent, indent + 2);
         att_put_repeat(page->out, " ", check->message ? indent : 0);
     }
-    att_terminal_style(&paint, check->passed ? ATT_STYLE_DIM : ATT_STYLE_FAILED);
+    att_terminal_style(&terminal, check->passed ? ATT_STYLE_DIM : ATT_STYLE_FAILED);
     if (check->message)
-        att_terminal_wrapped(&paint, check->message, indent, indent);
-    att_terminal_style(&paint, ATT_STYLE_NONE);
-    put_note(page, step, indent);
+        att_terminal_wrapped(&terminal, check->message, indent, indent);
+    att_terminal_style(&terminal, ATT_STYLE_NONE);
+    put_comment(page, step, indent);
 }
 
-static void text_error(att_page *page, const att_select *step)
+static void text_error(att_page *page, const att_trace_step *step)
 {
-    att_terminal paint = terminal_of(page);
+    att_terminal terminal = terminal_of(page);
     const char *sign = mark(page, true);
     int indent = 2 + att_display_width(sign) + 1;
     open_check(page);
     att_put(page->out, "  ");
-    att_terminal_style(&paint, ATT_STYLE_PASSED);
+    att_terminal_style(&terminal, ATT_STYLE_PASSED);
     att_put(page->out, sign);
-    att_terminal_style(&paint, ATT_STYLE_NONE);
+    att_terminal_style(&terminal, ATT_STYLE_NONE);
     att_put(page->out, " ");
     if (step->formula)
         att_put_formula(page->out, step->formula, notation(page), page->options->digits);
-    att_put(page->out, " is refused, as it should be:\n");
+    att_put(page->out, " fails as expected:\n");
     att_put_repeat(page->out, " ", indent);
-    att_terminal_style(&paint, ATT_STYLE_DIM);
-    att_terminal_wrapped(&paint, step->text, indent, indent);
-    att_terminal_style(&paint, ATT_STYLE_NONE);
-    put_note(page, step, indent);
+    att_terminal_style(&terminal, ATT_STYLE_DIM);
+    att_terminal_wrapped(&terminal, step->text, indent, indent);
+    att_terminal_style(&terminal, ATT_STYLE_NONE);
+    put_comment(page, step, indent);
 }
 
-static void text_plot(att_page *page, const att_select *step)
+static void text_plot(att_page *page, const att_trace_step *step)
 {
     att_map map;
     if (!att_page_map(page, step->map, INT64_MAX, INT64_MAX, &map))
         return;
     put_blank(page);
     att_map_put_text(page->out, &map, page->options, MAP_INDENT, page->scratch);
-    put_note(page, step, MAP_INDENT);
+    put_comment(page, step, MAP_INDENT);
 }
 
 static void text_end_sheet(att_page *page)
 {
-    att_terminal paint = terminal_of(page);
+    att_terminal terminal = terminal_of(page);
     if (page->sheet->checks == 0)
         return;
     put_blank(page);
-    att_terminal_style(&paint, page->sheet->failures ? ATT_STYLE_FAILED : ATT_STYLE_PASSED);
+    att_terminal_style(&terminal, page->sheet->failures ? ATT_STYLE_FAILED : ATT_STYLE_PASSED);
     att_put_summary(page);
-    att_terminal_style(&paint, ATT_STYLE_NONE);
+    att_terminal_style(&terminal, ATT_STYLE_NONE);
     att_put(page->out, ".\n");
 }
 
 static void text_end(att_page *page)
 {
-    att_terminal paint = terminal_of(page);
+    att_terminal terminal = terminal_of(page);
     if (page->out->text->length == page->out->start)
         return;
     if (page->sheet_count != 1 || page->sheets[0]->checks == 0)
         put_blank(page);
-    att_terminal_style(&paint, ATT_STYLE_DIM);
+    att_terminal_style(&terminal, ATT_STYLE_DIM);
     att_put_rounding(page);
-    att_terminal_style(&paint, ATT_STYLE_NONE);
+    att_terminal_style(&terminal, ATT_STYLE_NONE);
     put_blank(page);
 }
 
@@ -472,6 +436,10 @@ const att_format_spec att_format_text = {
               [ATT_STEP_CHECK] = text_check,
               [ATT_STEP_ERROR] = text_error,
               [ATT_STEP_PLOT] = text_plot },
+    .head = text_head,
+    .part = text_part,
+    .calculation = text_calculation,
+    .calculations = { .more_begin = "        (and ", .more_end = ")\n" }, /* PART_VALUE_INDENT */
     .end_sheet = text_end_sheet,
     .end = text_end,
 };

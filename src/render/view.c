@@ -1,7 +1,9 @@
-/* Selection and abbreviation; see view.h. */
+/* Selection of steps, parts, rows and heads by the render options, and abbreviation of large
+ * matrices. */
 #include "render/view.h"
 
 #include "base/alloc.h"
+#include "base/minmax.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -15,13 +17,13 @@ att_axis att_axis_ends(int64_t count, int64_t shown)
     return (att_axis){ .count = count, .head = shown > tail ? shown - tail : 1, .tail = tail };
 }
 
-att_axis att_axis_abridged(int64_t count, int64_t most)
+att_axis att_axis_abridged(int64_t count, int64_t max)
 {
-    return att_axis_ends(count, count <= most ? count : most * 3 / 5);
+    return att_axis_ends(count, count <= max ? count : max * 3 / 5);
 }
 
-att_view att_view_of(const att_tensor_matrix *matrix, const att_render_options *options,
-                     int64_t most_rows, int64_t most_cols)
+att_view att_view_of(const att_matrix *matrix, const att_render_options *options, int64_t most_rows,
+                     int64_t most_cols)
 {
     att_view view = { .matrix = matrix };
     view.rows = att_axis_abridged(matrix->rows, most_rows);
@@ -44,23 +46,23 @@ const char *att_view_cell(const att_view *view, int64_t row, int64_t col, char *
     return buffer;
 }
 
-bool att_matrix_has_masked(const att_tensor_matrix *matrix)
+bool att_matrix_has_masked(const att_matrix *matrix)
 {
     size_t count = (size_t)(matrix->rows * matrix->cols);
     return matrix->allowed && memchr(matrix->allowed, 0, count) != NULL;
 }
 
-const char *att_row_label(const att_tensor_matrix *matrix, int64_t row)
+const char *att_row_label(const att_matrix *matrix, int64_t row)
 {
     return matrix->row_labels ? matrix->row_labels[row] : NULL;
 }
 
-const char *att_col_label(const att_tensor_matrix *matrix, int64_t col)
+const char *att_col_label(const att_matrix *matrix, int64_t col)
 {
     return matrix->col_labels ? matrix->col_labels[col] : NULL;
 }
 
-/* What `only` asks for: name, name.part, name.head[2] or name.head[2].part. */
+/* The parsed option `only`: name, name.part, name.head[2] or name.head[2].part. */
 struct selector {
     const char *name; /* not terminated */
     size_t length;
@@ -68,7 +70,7 @@ struct selector {
     const char *part; /* NULL: all */
 };
 
-/* Whether `*at` begins with head[N] as a whole field; then its number, and `*at` moves past it. */
+/* Whether `*at` begins with the field head[N]; sets its number and moves `*at` past it. */
 static int64_t read_head(const char **at)
 {
     int64_t number = 0;
@@ -101,13 +103,13 @@ static bool has_name(const char *name, const struct selector *selector)
            memcmp(name, selector->name, selector->length) == 0;
 }
 
-static bool selects_part(const att_slice *part, const struct selector *selector)
+static bool selects_part(const att_trace_part *part, const struct selector *selector)
 {
     return (selector->head == 0 || part->head == selector->head) &&
            (!selector->part || strcmp(part->name, selector->part) == 0);
 }
 
-static bool has_part(const att_select *step, const struct selector *selector)
+static bool has_part(const att_trace_step *step, const struct selector *selector)
 {
     bool found = selector->head == 0 && !selector->part;
     for (size_t i = 0; i < step->part_count && !found; i++)
@@ -115,7 +117,7 @@ static bool has_part(const att_select *step, const struct selector *selector)
     return found;
 }
 
-/* Whether `expr` is x.head[N] with another N than the one wanted. */
+/* Whether `expr` is x.head[N] with an N that is not selected. */
 static bool is_other_head(const att_expr *expr, const struct selector *selector)
 {
     return selector->head > 0 && expr->kind == ATT_EXPR_INDEX && expr->children == 2 &&
@@ -124,7 +126,7 @@ static bool is_other_head(const att_expr *expr, const struct selector *selector)
            expr->child[1]->number != (double)selector->head;
 }
 
-/* Whether an expression such as a.head[2].weights is about what is wanted. */
+/* Whether an expression such as a.head[2].weights refers to the selected name. */
 static bool selects_step(const att_expr *expr, const struct selector *selector)
 {
     bool part_found = selector->part == NULL;
@@ -142,7 +144,7 @@ static bool selects_step(const att_expr *expr, const struct selector *selector)
     return expr && expr->kind == ATT_EXPR_NAME && part_found && has_name(expr->text, selector);
 }
 
-bool att_step_is_shown(const att_select *step, const att_render_options *options)
+bool att_step_is_shown(const att_trace_step *step, const att_render_options *options)
 {
     if (!options->only)
         return true;
@@ -165,13 +167,13 @@ int64_t att_render_head(const att_render_options *options)
     return asked > 0 ? asked : options->head;
 }
 
-/* Whether a part is only another name for something: q = s. */
-static bool is_renamed(const att_slice *part)
+/* Whether a part is only another name of a value: q = s. */
+static bool is_renamed(const att_trace_part *part)
 {
     return part->formula && part->formula->kind == ATT_EXPR_NAME;
 }
 
-bool att_part_is_shown(const att_slice *part, const att_render_options *options)
+bool att_part_is_shown(const att_trace_part *part, const att_render_options *options)
 {
     if (options->head > 0 && part->head > 0 && part->head != options->head)
         return false;
@@ -179,46 +181,41 @@ bool att_part_is_shown(const att_slice *part, const att_render_options *options)
     if (selector.head > 0 || selector.part)
         return selects_part(part, &selector);
     bool same = is_renamed(part) && strcmp(part->formula->text, part->name) == 0;
-    return !same || options->format == ATT_FORMAT_JSON; /* q = q tells a reader nothing */
+    return !same || options->format == ATT_FORMAT_JSON; /* q = q has no information */
 }
 
-const att_tensor_matrix *att_part_value(const att_slice *part, const att_render_options *options)
+const att_matrix *att_part_value(const att_trace_part *part, const att_render_options *options)
 {
     bool selector = options->only && selector_of(options->only).part;
     return is_renamed(part) && !selector ? NULL : part->value;
 }
 
-bool att_calculation_is_shown(const att_calculation *working, const att_render_options *options)
+bool att_calculation_is_shown(const att_calculation *calculation, const att_render_options *options)
 {
-    return options->row == 0 || working->row == 0 || working->row == options->row;
+    return options->row == 0 || calculation->row == 0 || calculation->row == options->row;
 }
 
-/* The most rows and heads among what is shown, and whether a name was found. */
+/* The largest numbers of rows and heads that are shown, and whether the name was found. */
 struct extent {
     int64_t rows;
     int64_t heads;
     size_t steps;
-    size_t values; /* steps that are results, neither checks nor plots of one */
+    size_t values; /* steps with results, without checks and plots */
 };
 
-static int64_t larger(int64_t a, int64_t b)
-{
-    return a > b ? a : b;
-}
-
-static void measure_step(struct extent *extent, const att_select *step)
+static void measure_step(struct extent *extent, const att_trace_step *step)
 {
     extent->steps++;
     extent->values += step->kind == ATT_STEP_VALUE;
     if (step->value)
-        extent->rows = larger(extent->rows, step->value->rows);
+        extent->rows = att_max_i64(extent->rows, step->value->rows);
     if (step->map) {
-        extent->rows = larger(extent->rows, step->map->queries);
-        extent->heads = larger(extent->heads, step->map->panels);
+        extent->rows = att_max_i64(extent->rows, step->map->queries);
+        extent->heads = att_max_i64(extent->heads, step->map->panels);
     }
     for (size_t i = 0; i < step->part_count; i++) {
-        extent->heads = larger(extent->heads, step->parts[i].head);
-        extent->rows = larger(extent->rows, step->parts[i].value->rows);
+        extent->heads = att_max_i64(extent->heads, step->parts[i].head);
+        extent->rows = att_max_i64(extent->rows, step->parts[i].value->rows);
     }
 }
 
@@ -233,9 +230,9 @@ static struct extent measure(const att_sheet *const *sheets, size_t count,
     return extent;
 }
 
-/* The step of the name that `only` begins with, if there is one: then its part is what is wrong. */
-static const att_select *named_step(const att_sheet *const *sheets, size_t count,
-                                    const struct selector *selector)
+/* The step with the name that `only` begins with; if there is one, the part of `only` is wrong. */
+static const att_trace_step *named_step(const att_sheet *const *sheets, size_t count,
+                                        const struct selector *selector)
 {
     for (size_t s = 0; s < count; s++)
         for (size_t i = 0; i < sheets[s]->step_count; i++)
@@ -250,25 +247,25 @@ static att_status fail_name(const char *what, const char *word, const char *cons
 {
     const char *near = att_suggest(word, known, count);
     if (near)
-        return att_fail(err, ATT_BAD_INPUT, place, "%s is called '%s'; did you mean '%s'?", what,
+        return att_fail(err, ATT_BAD_INPUT, place, "%s is called '%s': did you mean '%s'?", what,
                         word, near);
     return att_fail(err, ATT_BAD_INPUT, place, "%s is called '%s'", what, word);
 }
 
-static int64_t heads_of(const att_select *step)
+static int64_t heads_of(const att_trace_step *step)
 {
     int64_t heads = 0;
     for (size_t i = 0; i < step->part_count; i++)
-        heads = larger(heads, step->parts[i].head);
+        heads = att_max_i64(heads, step->parts[i].head);
     return heads;
 }
 
-static att_status fail_part(const att_select *step, const struct selector *selector,
+static att_status fail_part(const att_trace_step *step, const struct selector *selector,
                             const char *place, att_error *err)
 {
     if (selector->head > heads_of(step))
         return att_fail(err, ATT_BAD_INPUT, place,
-                        "there is no head %" PRId64 " of '%s': it has %" PRId64, selector->head,
+                        "head %" PRId64 " is out of range: '%s' has %" PRId64, selector->head,
                         step->name, heads_of(step));
     size_t names = 0;
     const char **known = att_alloc(step->part_count, sizeof *known);
@@ -290,7 +287,7 @@ static att_status fail_only(const att_sheet *const *sheets, size_t count, const 
 {
     const char *place = count == 1 ? sheets[0]->name : NULL;
     struct selector selector = selector_of(only);
-    const att_select *step = named_step(sheets, count, &selector);
+    const att_trace_step *step = named_step(sheets, count, &selector);
     if (step && (selector.part || selector.head > 0))
         return fail_part(step, &selector, place, err);
     size_t steps = 0, names = 0;
@@ -315,23 +312,24 @@ att_status att_render_options_check(const att_sheet *const *sheets, size_t count
 {
     const char *place = count == 1 ? sheets[0]->name : NULL;
     if (options->digits > ATT_DIGITS_MAX)
-        return att_fail(err, ATT_BAD_INPUT, "digits", "%d asked for, expected 0 to %d",
-                        options->digits, ATT_DIGITS_MAX);
+        return att_fail(err, ATT_BAD_INPUT, "digits", "expected 0 to %d, found %d", ATT_DIGITS_MAX,
+                        options->digits);
     int64_t head = att_render_head(options);
     if (options->head > 0 && head != options->head)
-        return att_fail(err, ATT_BAD_INPUT, place, "'%s' is not of head %" PRId64, options->only,
-                        options->head);
+        return att_fail(err, ATT_BAD_INPUT, place, "'%s' does not belong to head %" PRId64,
+                        options->only, options->head);
     struct extent extent = measure(sheets, count, options);
-    bool by_head = head != options->head; /* and a check alone is of no head */
+    bool by_head = head != options->head; /* checks have no head */
     if (options->only && (by_head ? extent.values : extent.steps) == 0)
         return fail_only(sheets, count, options->only, err);
-    if (options->row < 0 || options->row > larger(extent.rows, 0))
+    if (options->row < 0 || options->row > att_max_i64(extent.rows, 0))
         return att_fail(err, ATT_BAD_INPUT, place,
-                        "there is no row %" PRId64 ": the largest matrix shown has %" PRId64,
+                        "row %" PRId64 " is out of range: the largest matrix shown has %" PRId64,
                         options->row, extent.rows);
     if (options->head < 0 || options->head > extent.heads)
         return att_fail(err, ATT_BAD_INPUT, place,
-                        "there is no head %" PRId64 ": the most heads shown are %" PRId64,
+                        "head %" PRId64
+                        " is out of range: the largest number of heads shown is %" PRId64,
                         options->head, extent.heads);
     return ATT_OK;
 }

@@ -1,4 +1,5 @@
-/* The writer and the escapes; see writer.h. */
+/* The writer: output to a growing string with a sticky error status, and the escapes of text, XML
+ * and JSON. */
 #include "render/writer.h"
 
 #include "base/string.h"

@@ -1,4 +1,5 @@
-/* Arrays in files; see archive.h. */
+/* Reads .npy, .npz and .safetensors files for `load` and `compare`, with errors that list the
+ * arrays of a file and suggest the nearest name. */
 #include "sheet/archive.h"
 
 #include "base/quote.h"
@@ -9,7 +10,7 @@
 
 /* ---- Opening */
 
-/* Passes a failure of the file on as one of the statement that names it. */
+/* Reports a failure of the file at the statement that names it. */
 static att_status fail_file(const att_scope *scope, const att_expr *node, const char *file,
                             const att_error *error)
 {
@@ -28,8 +29,8 @@ static bool has_ending(const char *file, const char *ending)
     return length >= tail && strcmp(file + length - tail, ending) == 0;
 }
 
-/* Remembers a file that is to be read, so that no result is written over it. */
-static bool note_file(att_sheet *sheet, const char *path)
+/* Records a file that the sheet reads, so that no output overwrites it. */
+static bool record_file(att_sheet *sheet, const char *path)
 {
     bool full = (sheet->file_count & (sheet->file_count - 1)) == 0;
     if (full) {
@@ -50,11 +51,12 @@ att_status att_archive_open(const att_scope *scope, const att_expr *node, const 
 {
     *out = (att_archive){ .file = file };
     if (!scope->folder)
-        return att_scope_fail(scope, node, "this sheet has no folder, so it cannot load '%.200s'",
-                              file);
+        return att_scope_fail(
+            scope, node,
+            "cannot load '%.200s': the sheet was not read from a file, so it has no folder", file);
     const char *path =
         file[0] == '/' ? file : att_arena_printf(scope->arena, "%s/%s", scope->folder, file);
-    if (!path || !note_file(scope->sheet, path))
+    if (!path || !record_file(scope->sheet, path))
         return att_fail_memory(scope->err);
     att_error error = { .message = "" };
     att_status status = has_ending(file, ".npy") ? att_npy_load(&out->single, path, &error)
@@ -89,7 +91,7 @@ static const char *list_names(char out[NAMES_TEXT], const att_bundle *bundle)
     return out;
 }
 
-/* The name in the file nearest to the one that was written, or NULL. */
+/* The name in the file that is nearest to `name`, or NULL. */
 static const char *nearest_name(const att_bundle *bundle, const char *name)
 {
     enum { MAX_NAMES = 256 };
@@ -123,8 +125,10 @@ att_status att_archive_get(const att_scope *scope, const att_expr *node, const a
                            const char *name, const att_tensor **out)
 {
     if (!archive->bundle && name)
-        return att_scope_fail(scope, node, "%.200s holds one array without a name, found '%.80s'",
-                              archive->file, name);
+        return att_scope_fail(
+            scope, node,
+            "%.200s holds a single array without a name: expected no name, found '%.80s'",
+            archive->file, name);
     if (!archive->bundle)
         *out = &archive->single;
     else
@@ -132,7 +136,7 @@ att_status att_archive_get(const att_scope *scope, const att_expr *node, const a
     return *out ? ATT_OK : fail_name(scope, node, archive, name);
 }
 
-/* ---- Taking a matrix out */
+/* ---- Copying a matrix */
 
 static double element(const att_tensor *tensor, int64_t at)
 {
@@ -141,10 +145,10 @@ static double element(const att_tensor *tensor, int64_t at)
 }
 
 bool att_archive_matrix(att_arena *arena, const att_tensor *tensor, const int64_t *at, int count,
-                        const att_tensor_matrix **out)
+                        const att_matrix **out)
 {
     int64_t start = 0;
-    int first = 0; /* the first dimension that is left */
+    int first = 0; /* the first dimension that remains */
     for (; first < count; first++)
         start += at[first] * tensor->stride[first];
     while (tensor->rank - first > 2 && tensor->shape[first] == 1)
@@ -157,7 +161,7 @@ bool att_archive_matrix(att_arena *arena, const att_tensor *tensor, const int64_
     int64_t cols = left >= 1 ? tensor->shape[tensor->rank - 1] : 1;
     int64_t row_stride = left == 2 ? tensor->stride[first] : 0;
     int64_t col_stride = left >= 1 ? tensor->stride[tensor->rank - 1] : 0;
-    att_tensor_matrix *matrix = att_matrix_new(arena, rows, cols);
+    att_matrix *matrix = att_matrix_new(arena, rows, cols);
     if (!matrix)
         return false;
     for (int64_t i = 0; i < rows; i++)
@@ -169,7 +173,7 @@ bool att_archive_matrix(att_arena *arena, const att_tensor *tensor, const int64_
 
 /* ---- load */
 
-/* The indices after `at`, from 0, checked against the shape. */
+/* Reads the indices after `at`, counted from 0, and checks them against the shape. */
 static att_status read_at(const att_scope *scope, const att_expr *node, const att_tensor *tensor,
                           int64_t at[ATT_MAX_RANK], int *count)
 {
@@ -181,15 +185,16 @@ static att_status read_at(const att_scope *scope, const att_expr *node, const at
     for (int i = 0; i < *count; i++) {
         double index = node->child[2 + i]->number;
         if (!(index >= 1 && index <= (double)tensor->shape[i]) || index != (double)(int64_t)index)
-            return att_scope_fail(scope, node->child[2 + i],
-                                  "there is no index %.12g: dimension %d of the array has %lld",
-                                  index, i + 1, (long long)tensor->shape[i]);
+            return att_scope_fail(
+                scope, node->child[2 + i],
+                "index %.12g is out of range: dimension %d of the array has size %lld", index,
+                i + 1, (long long)tensor->shape[i]);
         at[i] = (int64_t)index - 1;
     }
     return ATT_OK;
 }
 
-static att_status take_matrix(const att_scope *scope, const att_expr *node,
+static att_status load_matrix(const att_scope *scope, const att_expr *node,
                               const att_archive *archive, att_value *out)
 {
     const att_expr *name = node->child[1];
@@ -217,7 +222,7 @@ att_status att_eval_load(const att_scope *scope, const att_expr *node, att_value
     att_archive archive;
     att_status status = att_archive_open(scope, node->child[0], node->child[0]->text, &archive);
     if (status == ATT_OK)
-        status = take_matrix(scope, node, &archive, out);
+        status = load_matrix(scope, node, &archive, out);
     att_archive_close(&archive);
     return status;
 }

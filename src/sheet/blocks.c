@@ -3,7 +3,7 @@
 
 /* clang-format off */
 
-/* One row per option of attention, the same for all four functions; those below add their own. */
+/* One row per option of attention; the four attention functions share them and may add more. */
 #define ATTENTION_OPTIONS                                                                          \
     { "score", "dot, scaled, general, additive, concat, gaussian, cosine or location" },           \
     { "scale", "a number" },                                                                       \
@@ -15,7 +15,7 @@
     { "length", "a number" },                                                                      \
     { "bias", "a matrix" },                                                                        \
     { "alibi", "a number or a vector of slopes" },                                                 \
-    { "normalise", "softmax, mean, sparsemax, entmax, sigmoid, sum or none" },                     \
+    { "normalizer", "softmax, mean, sparsemax, entmax, sigmoid, sum or none" },                     \
     { "W", "a matrix" },                                                                           \
     { "U", "a matrix" },                                                                           \
     { "b", "a vector of numbers" },                                                                \

@@ -1,17 +1,16 @@
-/* What the files of the blocks share: a layer gathering its parts, the choices of an attention
- * call, and the head that works them out.
+/* Shared by the files of the blocks (attention, RNN cells and other layers as worksheet functions):
+ * a layer that collects its parts, the options of an attention call, and one attention head.
  *
- *   blocks.c            the table of functions and their options
- *   blocks_layer.c      a layer and its parts; options read
- *   blocks_choices.c    the options of attention as an att_attention_options
- *   blocks_scores.c     the scores: formula, parameters, sums written out
- *   blocks_weights.c    the normalisers likewise
- *   blocks_head.c       one head: shapes checked, worked out by the reference
- *   blocks_parts.c      … and laid open as parts
- *   blocks_attention.c  attention, self_attention, cross_attention, multihead
- *   blocks_plain.c      positional, linear, conv1d
- *   blocks_recurrent.c  rnn, lstm, gru
- */
+ *   blocks.c              table of functions and their options
+ *   blocks_common.c       a layer and its parts; reading arguments and options
+ *   blocks_options.c      the options of attention as an att_attention_options
+ *   blocks_scores.c       scores: formula, parameters, calculations
+ *   blocks_normalizers.c  normalizers: formula, calculations
+ *   blocks_head.c         one head: shape checks and evaluation by the reference
+ *   blocks_parts.c        the parts of one head, from its projected keys to its output
+ *   blocks_attention.c    attention, self_attention, cross_attention, multihead
+ *   blocks_feedforward.c  positional, linear, conv1d
+ *   blocks_rnn.c          rnn, lstm, gru */
 #ifndef ATT_SHEET_BLOCKS_H
 #define ATT_SHEET_BLOCKS_H
 
@@ -20,82 +19,82 @@
 
 /* ---------------------------------------------------------------- layers */
 
-/* A call that becomes a record: its parts gather here in the order of computation. */
+/* A call whose result is a record. Its parts are collected here in the order of computation. */
 typedef struct att_sheet_layer {
     const att_call *call;
-    bool columns; /* vectors are columns, as handout 001 writes them; everything else: rows */
-    att_slice *parts;
+    bool columns; /* vectors are columns instead of rows (option `vectors`) */
+    att_trace_part *parts;
     size_t part_count;
     size_t part_capacity;
 } att_sheet_layer;
 
-/* Starts a layer of up to `parts` parts and reads the option `vectors`, where the function has it.
- */
+/* Starts a layer of at most `parts` parts and reads the option `vectors` if the function has it. */
 att_status att_sheet_layer_start(att_sheet_layer *layer, const att_call *call, size_t parts);
 
-/* Adds a part. Its value must be there: NULL means that memory is out. */
-att_status att_sheet_layer_add(att_sheet_layer *layer, const att_slice *part);
+/* Adds a part. A NULL value is reported as out of memory. */
+att_status att_sheet_layer_add(att_sheet_layer *layer, const att_trace_part *part);
 
-/* Hands the parts over; the last one is the result. */
+/* Makes *out a record of the parts; the last part is its result. */
 void att_sheet_layer_finish(const att_sheet_layer *layer, att_value *out);
 
-/* Vectors as rows from the way the sheet writes them, and back: transposed where they are columns,
- * else the matrix itself. NULL when memory is out. */
-const att_tensor_matrix *att_sheet_layer_orient(const att_sheet_layer *layer,
-                                                const att_tensor_matrix *matrix);
+/* Converts between the sheet's orientation and vectors as rows: the transpose where vectors are
+ * columns, otherwise the matrix itself. NULL when memory is out. */
+const att_matrix *att_sheet_layer_orient(const att_sheet_layer *layer, const att_matrix *matrix);
 
-/* Refuses a call that would take too long: more than ATT_MAX_MULTIPLICATIONS. */
+/* Fails if the call needs more than ATT_MAX_MULTIPLICATIONS. */
 att_status att_sheet_layer_check_cost(const att_call *call, double multiplications);
 
-/* The vectors of `x` mapped by `w`: x w, or w x where vectors are columns; and the formula of it.
- * Shapes have been checked. */
-att_tensor_matrix *att_sheet_layer_linear(const att_sheet_layer *layer, const att_tensor_matrix *x,
-                                          const att_tensor_matrix *w, const char *name,
-                                          att_calculations *workings);
+/* Applies the linear map `w` to the vectors of `x`: x w, or w x where vectors are columns; and its
+ * formula. The caller has checked the shapes. */
+att_matrix *att_sheet_layer_linear(const att_sheet_layer *layer, const att_matrix *x,
+                                   const att_matrix *w, const char *name,
+                                   att_calculations *calculations);
 att_expr *att_sheet_layer_linear_formula(const att_sheet_layer *layer, att_expr *x, att_expr *w);
 
-/* A formula's text without what parameters add that may be left out and were: <…> stays where `b`
- * was given, {…} where `b_h` was. NULL when memory is out. */
+/* The text of a formula without its absent optional parameters: keeps <…> if `b` was given and {…}
+ * if `b_h` was. NULL when memory is out. */
 const char *att_formula_drop_absent(att_arena *arena, const char *text, bool b, bool b_h);
 
 /* ---------------------------------------------------------------- arguments and options */
 
-/* An argument with what errors need to speak of it. */
+/* An argument with its name and place for error messages. */
 typedef struct att_argument {
-    const att_tensor_matrix *matrix;
-    const char *name; /* as written if that is short, else what the usage calls it */
+    const att_matrix *matrix;
+    const char
+        *name; /* as written in the sheet if that is short, otherwise the name in the usage line */
     att_expr *node;
 } att_argument;
 
-/* What to call the argument written as `node`, known as `usual`; NULL when memory is out. */
-const char *att_argument_name(const att_call *call, const att_expr *node, const char *usual);
+/* The name of the argument `node` in messages: as written, or `usage_name`. NULL when memory is
+ * out. */
+const char *att_argument_name(const att_call *call, const att_expr *node, const char *usage_name);
 
-/* Refuses a matrix without rows or columns. */
+/* Fails if the matrix has no rows or no columns. */
 att_status att_argument_check(const att_call *call, const att_argument *argument);
 
-/* Argument `index`, which must be a matrix and not empty. */
-att_status att_argument_get(const att_call *call, size_t index, const char *usual,
+/* Argument `index`, which must be a matrix that is not empty. */
+att_status att_argument_get(const att_call *call, size_t index, const char *usage_name,
                             att_argument *out);
 
-/* Fails unless x maps through w, with a reasonable amount of work. */
+/* Fails if the shapes of x and w do not fit, or if their product is too much work. */
 att_status att_argument_check_linear(const att_sheet_layer *layer, const att_argument *x,
                                      const att_argument *w);
 
-/* Takes a row or column of `length` numbers; where it is absent (index ≥ arg_count) gives NULL. */
-att_status att_argument_vector(const att_call *call, size_t index, const char *usual,
-                               int64_t length, const att_tensor_matrix **out);
+/* Argument `index` as a row or column of `length` numbers; NULL if absent (index ≥ arg_count). */
+att_status att_argument_vector(const att_call *call, size_t index, const char *usage_name,
+                               int64_t length, const att_matrix **out);
 
-/* The node of an option's value, for carets; NULL where the option is absent. */
+/* The node of an option's value, as the place of errors; NULL if the option is absent. */
 const att_expr *att_option_node(const att_call *call, const char *name);
 
-/* A number option; `*out` keeps its value where the option is absent. */
+/* A number option; `*out` is unchanged if the option is absent. */
 att_status att_option_number(const att_call *call, const char *name, double *out);
 
-/* A whole number between `least` and `most`. */
-att_status att_option_integer(const att_call *call, const char *name, int64_t least, int64_t most,
+/* An integer option from `min` to `max`; `*out` is unchanged if the option is absent. */
+att_status att_option_integer(const att_call *call, const char *name, int64_t min, int64_t max,
                               int64_t *out);
 
-/* A word out of `words`, which ends with NULL: its index. */
+/* An option whose value is one of `words` (NULL-terminated): its index. */
 att_status att_option_word(const att_call *call, const char *name, const char *const *words,
                            size_t *out);
 
@@ -105,86 +104,86 @@ enum { ATT_PARAM_W, ATT_PARAM_U, ATT_PARAM_B, ATT_PARAM_V, ATT_PARAMS };
 
 struct att_sheet_head;
 
-/* A score as sheets show it. */
+/* How sheets show a score function. */
 typedef struct att_score_spec {
     att_score score;
-    bool needs_equal_width;         /* q and k are multiplied: d_q = d_k */
-    const char *row_formula;        /* where vectors are rows, for att_formula_drop_absent() */
-    const char *column_formula;     /* … and where they are columns */
-    const char *description;        /* in words */
+    bool needs_equal_width;     /* the score multiplies q and k, so d_q = d_k */
+    const char *row_formula;    /* formula for vectors as rows, for att_formula_drop_absent() */
+    const char *column_formula; /* formula for vectors as columns */
+    const char *description;
     const char *shapes[ATT_PARAMS]; /* "qa": d_q × A where vectors are rows; NULL: not taken */
-    const char *optional;           /* names of parameters that may be left out */
-    /* The sum of query i and key j written out. */
+    const char *optional;           /* names of optional parameters */
+    /* The calculation of the score of query i and key j. */
     att_expr *(*write_sum)(att_arena *arena, const struct att_sheet_head *head, int64_t i,
                            int64_t j);
 } att_score_spec;
 
 extern const att_score_spec att_score_specs[]; /* indexed by att_score */
 
-/* A normaliser as sheets show it. */
+/* How sheets show a normalizer. */
 typedef struct att_normalizer_spec {
     att_normalizer normalizer;
     const char *formula;
     const char *description;
-    /* The weight of query i for key j written out; NULL function: nothing to write. */
+    /* The calculation of the weight of query i and key j; NULL: no calculation is shown. */
     att_expr *(*write_sum)(att_arena *arena, const struct att_sheet_head *head, int64_t i,
                            int64_t j);
 } att_normalizer_spec;
 
 extern const att_normalizer_spec att_normalizer_specs[]; /* indexed by att_normalizer */
 
-/* What the options of an attention call chose. */
+/* The options of an attention call. */
 typedef struct att_sheet_attention {
-    att_attention_options options; /* without pointers: masks are in the fields below */
-    int64_t heads;                 /* options given as lists have one entry per head */
-    int64_t length;                /* keys in use; -1: all */
+    att_attention_options options; /* its pointers are unused: masks are in the fields below */
+    int64_t heads;                 /* an option given as a list has one entry per head */
+    int64_t length;                /* number of valid keys; -1: all */
 } att_sheet_attention;
 
 att_status att_sheet_attention_read(const att_sheet_layer *layer, int64_t heads,
                                     att_sheet_attention *out);
 
-/* One head: inputs, parameters and, once worked out, results. Vectors are rows here whatever the
- * sheet's orientation; parameters lie as attend.h section 6 says, [A,Kq] and so on. */
+/* One head: inputs, parameters and results. Vectors are rows here, in either orientation of the
+ * sheet; parameters have the layout of attend.h section 6, [A,Kq] and so on. */
 typedef struct att_sheet_head {
-    int64_t number; /* from 1; 0: there is only one and it is not counted */
-    att_argument q; /* what to blame when widths do not fit: q itself, or W_q */
+    int64_t number; /* from 1; 0: a call with a single unnumbered head */
+    att_argument q; /* named in errors about widths: q itself, or W_q */
     att_argument k;
     att_argument v;
-    const att_tensor_matrix *query; /* [T,Kq] */
-    const att_tensor_matrix *key;   /* [S,Kk] */
-    const att_tensor_matrix *value; /* [S,M] */
-    const att_tensor_matrix *param[ATT_PARAMS];
-    const att_tensor_matrix *bias;           /* [T|1,S|1] or NULL */
-    double alibi_slope;                      /* of ALiBi; 0: none */
-    const uint8_t *allowed;                  /* [T,S] or NULL */
-    const att_tensor_matrix *projected_keys; /* general score: W k for each key */
-    const att_tensor_matrix
-        *raw_scores; /* scores before scale, cap and bias; NULL: nothing follows */
-    att_tensor_matrix *scores;
-    att_tensor_matrix *weights;
-    att_tensor_matrix *output;
+    const att_matrix *query; /* [T,Kq] */
+    const att_matrix *key;   /* [S,Kk] */
+    const att_matrix *value; /* [S,M] */
+    const att_matrix *param[ATT_PARAMS];
+    const att_matrix *bias;           /* [T|1,S|1] or NULL */
+    double alibi_slope;               /* ALiBi slope; 0: no ALiBi */
+    const uint8_t *allowed;           /* [T,S] or NULL */
+    const att_matrix *projected_keys; /* general score: W k for each key (part "projected") */
+    const att_matrix
+        *raw_scores; /* scores before scale, soft cap and bias; NULL: same as the scores */
+    att_matrix *scores;
+    att_matrix *weights;
+    att_matrix *output;
 } att_sheet_head;
 
-/* Checks the parameters that the options give for this head and takes them over. */
+/* Reads and checks the score parameters of this head from the options. */
 att_status att_sheet_head_read_params(const att_sheet_layer *layer,
-                                      const att_sheet_attention *choices, att_sheet_head *head);
+                                      const att_sheet_attention *attention, att_sheet_head *head);
 
-/* Works the head out by the reference and adds its parts, from the scores to the output. */
-att_status att_sheet_head_compute(att_sheet_layer *layer, const att_sheet_attention *choices,
+/* Computes the head with the reference implementation and adds its parts. */
+att_status att_sheet_head_compute(att_sheet_layer *layer, const att_sheet_attention *attention,
                                   att_sheet_head *head);
 
-/* The second half of it: the parts of a head whose numbers are there. */
-att_status att_sheet_head_add_parts(att_sheet_layer *layer, const att_sheet_attention *choices,
+/* Adds the parts of a head that has been computed. */
+att_status att_sheet_head_add_parts(att_sheet_layer *layer, const att_sheet_attention *attention,
                                     att_sheet_head *head);
 
-/* Element (i, j) of a matrix over pairs that may have one row or one column for all. */
-double att_broadcast_at(const att_tensor_matrix *matrix, int64_t i, int64_t j);
+/* Element (i, j) of a matrix whose single row or single column is broadcast. */
+double att_broadcast_at(const att_matrix *matrix, int64_t i, int64_t j);
 
-/* The value of an option for one head: the list's entry, or the value shared by all. NULL where the
- * option is absent. */
+/* The value of an option for one head: its entry of a list, or the value that all heads share. NULL
+ * if the option is absent. */
 att_status att_sheet_attention_option(const att_sheet_layer *layer,
-                                      const att_sheet_attention *choices, const char *name,
-                                      int64_t head, const att_tensor_matrix **out);
+                                      const att_sheet_attention *attention, const char *name,
+                                      int64_t head, const att_matrix **out);
 
 /* ---------------------------------------------------------------- the functions */
 

@@ -1,31 +1,31 @@
-/* attention, self_attention, cross_attention and multihead: where queries, keys and values come
- * from. What is then done with them is in blocks_head.c. */
+/* attention, self_attention, cross_attention and multihead: the projections to queries, keys and
+ * values, and the concatenation of heads. The head itself is in blocks_head.c. */
 #include "sheet/blocks.h"
 
 #include "sheet/matrix.h"
 
 #include <inttypes.h>
 
-/* Parts of one head: q k v, mapped, products, scores, weights, output. */
+/* Parts of one head: q, k, v, projected, products, scores, weights, output. */
 enum { HEAD_PARTS = 8, SHARED_PARTS = 4, MAX_HEADS = 4096 };
 
-/* An argument under the name that the formulas use: q = s. */
-static att_status add_input(att_sheet_layer *layer, const char *name, const char *says,
+/* Adds an argument as a part, under the name that formulas use: q = s. */
+static att_status add_input(att_sheet_layer *layer, const char *name, const char *description,
                             const att_argument *input)
 {
-    return att_sheet_layer_add(layer, &(att_slice){ .name = name,
-                                                    .description = says,
-                                                    .formula = input->node,
-                                                    .value = input->matrix });
+    return att_sheet_layer_add(layer, &(att_trace_part){ .name = name,
+                                                         .description = description,
+                                                         .formula = input->node,
+                                                         .value = input->matrix });
 }
 
 att_status att_run_attention(const att_call *call, att_value *out)
 {
     att_sheet_layer layer;
-    att_sheet_attention choices;
+    att_sheet_attention attention;
     att_sheet_head head = { 0 };
     ATT_TRY(att_sheet_layer_start(&layer, call, HEAD_PARTS));
-    ATT_TRY(att_sheet_attention_read(&layer, 1, &choices));
+    ATT_TRY(att_sheet_attention_read(&layer, 1, &attention));
     ATT_TRY(att_argument_get(call, 0, "q", &head.q));
     ATT_TRY(att_argument_get(call, 1, "k", &head.k));
     ATT_TRY(att_argument_get(call, 2, "v", &head.v));
@@ -37,54 +37,53 @@ att_status att_run_attention(const att_call *call, att_value *out)
     head.value = att_sheet_layer_orient(&layer, head.v.matrix);
     if (!head.query || !head.key || !head.value)
         return att_fail_memory(call->err);
-    ATT_TRY(att_sheet_head_compute(&layer, &choices, &head));
+    ATT_TRY(att_sheet_head_compute(&layer, &attention, &head));
     att_sheet_layer_finish(&layer, out);
     return ATT_OK;
 }
 
 /* ---------------------------------------------------------------- projections */
 
-/* Which of the three a projection makes. */
+/* The output of a projection. */
 enum role { ROLE_QUERY, ROLE_KEY, ROLE_VALUE, ROLES };
 
 static const struct {
     const char *part;
     const char *weight;
-    const char *says;
+    const char *description;
 } roles[ROLES] = {
-    [ROLE_QUERY] = { "q", "W_q", "the queries: what each vector looks for" },
-    [ROLE_KEY] = { "k", "W_k", "the keys: what each vector can be found by" },
-    [ROLE_VALUE] = { "v", "W_v", "the values: what each vector passes on" },
+    [ROLE_QUERY] = { "q", "W_q", "the queries: what each vector searches for" },
+    [ROLE_KEY] = { "k", "W_k", "the keys: what each vector is matched by" },
+    [ROLE_VALUE] = { "v", "W_v", "the values: what each vector contributes" },
 };
 
-/* Adds the part that maps `x` by `w` (or takes it as it is, where w has no matrix) and gives its
- * vectors as rows. */
+/* Adds the part x w (x itself if w has no matrix) and returns its vectors as rows. */
 static att_status project(att_sheet_layer *layer, enum role role, int64_t head,
-                          const att_argument *x, const att_argument *w,
-                          const att_tensor_matrix **rows)
+                          const att_argument *x, const att_argument *w, const att_matrix **rows)
 {
-    att_calculations workings = { 0 };
-    const att_tensor_matrix *value = x->matrix;
+    att_calculations calculations = { 0 };
+    const att_matrix *value = x->matrix;
     const att_expr *formula = x->node;
     if (w->matrix) {
         ATT_TRY(att_argument_check_linear(layer, x, w));
-        value = att_sheet_layer_linear(layer, x->matrix, w->matrix, roles[role].part, &workings);
+        value =
+            att_sheet_layer_linear(layer, x->matrix, w->matrix, roles[role].part, &calculations);
         formula = att_sheet_layer_linear_formula(layer, x->node, w->node);
     }
     *rows = att_sheet_layer_orient(layer, value);
     if (!value || !formula || !*rows)
         return att_fail_memory(layer->call->err);
-    return att_sheet_layer_add(layer, &(att_slice){ .name = roles[role].part,
-                                                    .head = head,
-                                                    .description = roles[role].says,
-                                                    .formula = formula,
-                                                    .value = value,
-                                                    .calculations = workings.items,
-                                                    .calculation_count = workings.count });
+    return att_sheet_layer_add(layer, &(att_trace_part){ .name = roles[role].part,
+                                                         .head = head,
+                                                         .description = roles[role].description,
+                                                         .formula = formula,
+                                                         .value = value,
+                                                         .calculations = calculations.items,
+                                                         .calculation_count = calculations.count });
 }
 
-/* One head from projections: queries from x, keys and values from y. */
-static att_status compute_projected(att_sheet_layer *layer, const att_sheet_attention *choices,
+/* One head with projections: queries from x, keys and values from y. */
+static att_status compute_projected(att_sheet_layer *layer, const att_sheet_attention *attention,
                                     int64_t number, const att_argument *x, const att_argument *y,
                                     const att_argument w[ROLES], att_sheet_head *head)
 {
@@ -95,19 +94,19 @@ static att_status compute_projected(att_sheet_layer *layer, const att_sheet_atte
     ATT_TRY(project(layer, ROLE_QUERY, number, x, &w[ROLE_QUERY], &head->query));
     ATT_TRY(project(layer, ROLE_KEY, number, y, &w[ROLE_KEY], &head->key));
     ATT_TRY(project(layer, ROLE_VALUE, number, y, &w[ROLE_VALUE], &head->value));
-    return att_sheet_head_compute(layer, choices, head);
+    return att_sheet_head_compute(layer, attention, head);
 }
 
-/* Self- and cross-attention differ in whether keys and values have an argument of their own. */
+/* Cross-attention has a separate argument for keys and values; self-attention does not. */
 static att_status run_single(const att_call *call, bool cross, att_value *out)
 {
     att_sheet_layer layer;
-    att_sheet_attention choices;
+    att_sheet_attention attention;
     att_sheet_head head;
     att_argument x, y, w[ROLES] = { { 0 } };
     size_t next = 0;
     ATT_TRY(att_sheet_layer_start(&layer, call, HEAD_PARTS + SHARED_PARTS));
-    ATT_TRY(att_sheet_attention_read(&layer, 1, &choices));
+    ATT_TRY(att_sheet_attention_read(&layer, 1, &attention));
     ATT_TRY(att_argument_get(call, next++, "X", &x));
     ATT_TRY(add_input(&layer, "x", "the input vectors", &x));
     y = x;
@@ -117,7 +116,7 @@ static att_status run_single(const att_call *call, bool cross, att_value *out)
     }
     for (int role = 0; role < ROLES && next < call->arg_count; role++)
         ATT_TRY(att_argument_get(call, next++, roles[role].weight, &w[role]));
-    ATT_TRY(compute_projected(&layer, &choices, 0, &x, &y, w, &head));
+    ATT_TRY(compute_projected(&layer, &attention, 0, &x, &y, w, &head));
     att_sheet_layer_finish(&layer, out);
     return ATT_OK;
 }
@@ -134,7 +133,8 @@ att_status att_run_cross_attention(const att_call *call, att_value *out)
 
 /* ---------------------------------------------------------------- several heads */
 
-/* The matrices of one role: a list with one per head, or one matrix for all heads side by side. */
+/* The matrices of one role: a list with one matrix per head, or one matrix of all heads side by
+ * side. */
 struct weights {
     const char *name;
     att_expr *node;
@@ -155,19 +155,19 @@ static att_status read_weights(const att_call *call, enum role role, int64_t hea
     if (!out->name)
         return att_fail_memory(call->err);
     if (value->kind != ATT_VALUE_LIST) {
-        const att_tensor_matrix *matrix;
+        const att_matrix *matrix;
         return att_call_matrix(call, index, &matrix);
     }
     out->count = (int64_t)value->item_count;
     return ATT_OK;
 }
 
-/* The share of head `index` in a matrix that holds all heads side by side (one above the other
- * where vectors are columns). */
+/* The slice of head `index` of a matrix with all heads side by side (one above the other where
+ * vectors are columns). */
 static att_status split(const att_sheet_layer *layer, const struct weights *weights, int64_t index,
-                        const att_tensor_matrix **out)
+                        const att_matrix **out)
 {
-    const att_tensor_matrix *whole = att_sheet_layer_orient(layer, weights->value->matrix);
+    const att_matrix *whole = att_sheet_layer_orient(layer, weights->value->matrix);
     if (!whole)
         return att_fail_memory(layer->call->err);
     if (whole->cols % weights->count != 0)
@@ -186,21 +186,21 @@ static att_status split(const att_sheet_layer *layer, const struct weights *weig
     return *out ? ATT_OK : att_fail_memory(layer->call->err);
 }
 
-/* What to call the share of head `index`: as listed, or the whole's name with a subscript. */
+/* The name of the slice of head `index`: as in the list, or the matrix's name with a subscript. */
 static att_status name_weight(const att_sheet_layer *layer, const struct weights *weights,
                               int64_t index, att_argument *out)
 {
     att_arena *arena = layer->call->arena;
-    const char *usual = att_arena_printf(arena, "%s[%" PRId64 "]", weights->name, index + 1);
-    if (!usual)
+    const char *usage_name = att_arena_printf(arena, "%s[%" PRId64 "]", weights->name, index + 1);
+    if (!usage_name)
         return att_fail_memory(layer->call->err);
     if (weights->node->kind == ATT_EXPR_LIST) {
         out->node = weights->node->child[index];
-        out->name = att_argument_name(layer->call, out->node, usual);
+        out->name = att_argument_name(layer->call, out->node, usage_name);
     } else {
         out->node = att_make_indexed(arena, weights->name, index + 1, -1);
-        out->name = usual;
-        if (out->node) { /* errors about it point at the whole */
+        out->name = usage_name;
+        if (out->node) { /* errors point at the whole matrix */
             out->node->line = weights->node->line;
             out->node->column = weights->node->column;
         }
@@ -225,7 +225,8 @@ static att_status read_weight(const att_sheet_layer *layer, const struct weights
     return att_argument_check(layer->call, out);
 }
 
-/* Counts heads: as many as queries have; keys and values may be shared by groups of them. */
+/* Counts the query heads; groups of them may share a key and value head (grouped-query
+ * attention). */
 static att_status count_heads(const att_call *call, struct weights w[ROLES], int64_t *out)
 {
     int64_t heads = 1;
@@ -239,18 +240,18 @@ static att_status count_heads(const att_call *call, struct weights w[ROLES], int
                              heads, w[ROLE_QUERY].name, *out);
     if (w[ROLE_KEY].count == w[ROLE_VALUE].count && *out % w[ROLE_KEY].count == 0)
         return ATT_OK;
-    return att_call_fail(call, NULL,
-                         "%s: there are %" PRId64 " query, %" PRId64 " key and %" PRId64
-                         " value heads: keys and values need equally many, and the queries a "
-                         "multiple of that",
-                         call->function->name, *out, w[ROLE_KEY].count, w[ROLE_VALUE].count);
+    return att_call_fail(
+        call, NULL,
+        "%s: there are %" PRId64 " query, %" PRId64 " key and %" PRId64
+        " value heads: expected as many key heads as value heads, and a multiple of that "
+        "as query heads",
+        call->function->name, *out, w[ROLE_KEY].count, w[ROLE_VALUE].count);
 }
 
-/* [head 1, head 2, …]; heads may differ in width. */
-static const att_tensor_matrix *concatenate(att_arena *arena, const att_sheet_head *heads,
-                                            int64_t count)
+/* Concatenates the outputs [head 1, head 2, …]; heads may differ in width. */
+static const att_matrix *concatenate(att_arena *arena, const att_sheet_head *heads, int64_t count)
 {
-    const att_tensor_matrix **outputs = att_arena_alloc(arena, (size_t)count, sizeof *outputs);
+    const att_matrix **outputs = att_arena_alloc(arena, (size_t)count, sizeof *outputs);
     if (!outputs)
         return NULL;
     for (int64_t h = 0; h < count; h++)
@@ -258,7 +259,7 @@ static const att_tensor_matrix *concatenate(att_arena *arena, const att_sheet_he
     return att_matrix_hstack(arena, outputs, (size_t)count);
 }
 
-/* "[output_1, output_2]", or from above to below where vectors are columns. */
+/* "[output_1, output_2]", separated by ; where vectors are columns. */
 static const att_expr *concatenate_formula(const att_sheet_layer *layer, int64_t count)
 {
     att_arena *arena = layer->call->arena;
@@ -273,43 +274,43 @@ static const att_expr *concatenate_formula(const att_sheet_layer *layer, int64_t
     return text ? att_formula(arena, text) : NULL;
 }
 
-/* The heads side by side and, where it is given, through W_O. */
+/* Adds the concatenated heads and, if W_O is given, the output projection. */
 static att_status join_heads(att_sheet_layer *layer, const att_sheet_head *heads, int64_t count)
 {
     const att_call *call = layer->call;
-    const att_tensor_matrix *all =
-        att_sheet_layer_orient(layer, concatenate(call->arena, heads, count));
+    const att_matrix *all = att_sheet_layer_orient(layer, concatenate(call->arena, heads, count));
     const att_expr *formula = concatenate_formula(layer, count);
     if (!all || !formula)
         return att_fail_memory(call->err);
     ATT_TRY(att_sheet_layer_add(
         layer,
-        &(att_slice){ .name = "heads",
-                      .description = layer->columns ? "the heads' outputs, one above the other"
-                                                    : "the heads' outputs side by side",
-                      .formula = formula,
-                      .value = all }));
+        &(att_trace_part){ .name = "heads",
+                           .description = layer->columns
+                                              ? "the outputs of all heads, concatenated vertically"
+                                              : "the outputs of all heads, concatenated",
+                           .formula = formula,
+                           .value = all }));
     if (call->arg_count <= ROLES + 1)
         return ATT_OK;
     att_argument w, joined = { .matrix = all, .name = "heads" };
-    att_calculations workings = { 0 };
+    att_calculations calculations = { 0 };
     ATT_TRY(att_argument_get(call, ROLES + 1, "W_O", &w));
     ATT_TRY(att_argument_check_linear(layer, &joined, &w));
     const att_expr *mapping = att_sheet_layer_linear_formula(
         layer, (att_expr *)att_formula(call->arena, "heads"), w.node);
-    const att_tensor_matrix *output = att_sheet_layer_linear(layer, all, w.matrix, "y", &workings);
+    const att_matrix *output = att_sheet_layer_linear(layer, all, w.matrix, "y", &calculations);
     if (!mapping)
         return att_fail_memory(call->err);
-    return att_sheet_layer_add(layer,
-                               &(att_slice){ .name = "output",
-                                             .description = "the heads mixed by the output matrix",
-                                             .formula = mapping,
-                                             .value = output,
-                                             .calculations = workings.items,
-                                             .calculation_count = workings.count });
+    return att_sheet_layer_add(
+        layer, &(att_trace_part){ .name = "output",
+                                  .description = "the output projection of the concatenated heads",
+                                  .formula = mapping,
+                                  .value = output,
+                                  .calculations = calculations.items,
+                                  .calculation_count = calculations.count });
 }
 
-/* Queries from X; keys and values from X too, or from the matrix of `from`. */
+/* Queries come from X; keys and values from X, or from the matrix of the option `from`. */
 static att_status read_inputs(att_sheet_layer *layer, att_argument *x, att_argument *y)
 {
     const att_call *call = layer->call;
@@ -335,11 +336,11 @@ att_status att_run_multihead(const att_call *call, att_value *out)
     struct weights weights[ROLES];
     int64_t count;
     att_sheet_layer layer;
-    att_sheet_attention choices;
+    att_sheet_attention attention;
     att_argument x, y;
     ATT_TRY(count_heads(call, weights, &count));
     ATT_TRY(att_sheet_layer_start(&layer, call, (size_t)count * HEAD_PARTS + SHARED_PARTS));
-    ATT_TRY(att_sheet_attention_read(&layer, count, &choices));
+    ATT_TRY(att_sheet_attention_read(&layer, count, &attention));
     ATT_TRY(read_inputs(&layer, &x, &y));
     att_sheet_head *heads = att_arena_alloc(call->arena, (size_t)count, sizeof *heads);
     if (!heads)
@@ -348,7 +349,7 @@ att_status att_run_multihead(const att_call *call, att_value *out)
         att_argument w[ROLES];
         for (int role = 0; role < ROLES; role++)
             ATT_TRY(read_weight(&layer, &weights[role], h * weights[role].count / count, &w[role]));
-        ATT_TRY(compute_projected(&layer, &choices, h + 1, &x, &y, w, &heads[h]));
+        ATT_TRY(compute_projected(&layer, &attention, h + 1, &x, &y, w, &heads[h]));
     }
     ATT_TRY(join_heads(&layer, heads, count));
     att_sheet_layer_finish(&layer, out);

@@ -1,4 +1,4 @@
-/* A layer and its parts; arguments and options read with errors that name them. */
+/* A layer and its parts; reading arguments and options with errors that name them. */
 #include "sheet/blocks.h"
 
 #include "sheet/matrix.h"
@@ -20,7 +20,7 @@ att_status att_sheet_layer_start(att_sheet_layer *layer, const att_call *call, s
     return layer->parts ? ATT_OK : att_fail_memory(call->err);
 }
 
-att_status att_sheet_layer_add(att_sheet_layer *layer, const att_slice *part)
+att_status att_sheet_layer_add(att_sheet_layer *layer, const att_trace_part *part)
 {
     if (!part->value || layer->part_count == layer->part_capacity)
         return att_fail_memory(layer->call->err);
@@ -36,8 +36,7 @@ void att_sheet_layer_finish(const att_sheet_layer *layer, att_value *out)
                         .part_count = layer->part_count };
 }
 
-const att_tensor_matrix *att_sheet_layer_orient(const att_sheet_layer *layer,
-                                                const att_tensor_matrix *matrix)
+const att_matrix *att_sheet_layer_orient(const att_sheet_layer *layer, const att_matrix *matrix)
 {
     if (!layer->columns || !matrix)
         return matrix;
@@ -48,18 +47,18 @@ att_status att_sheet_layer_check_cost(const att_call *call, double multiplicatio
 {
     if (multiplications <= ATT_MAX_MULTIPLICATIONS)
         return ATT_OK;
-    return att_call_fail(call, NULL, "%s: %.2g multiplications are too much work for a sheet",
+    return att_call_fail(call, NULL, "%s: %.2g multiplications are more than a sheet may take",
                          call->function->name, multiplications);
 }
 
-att_tensor_matrix *att_sheet_layer_linear(const att_sheet_layer *layer, const att_tensor_matrix *x,
-                                          const att_tensor_matrix *w, const char *name,
-                                          att_calculations *workings)
+att_matrix *att_sheet_layer_linear(const att_sheet_layer *layer, const att_matrix *x,
+                                   const att_matrix *w, const char *name,
+                                   att_calculations *calculations)
 {
     att_arena *arena = layer->call->arena;
-    const att_tensor_matrix *a = layer->columns ? w : x;
-    const att_tensor_matrix *b = layer->columns ? x : w;
-    att_tensor_matrix *product = att_matrix_new(arena, a->rows, b->cols);
+    const att_matrix *a = layer->columns ? w : x;
+    const att_matrix *b = layer->columns ? x : w;
+    att_matrix *product = att_matrix_new(arena, a->rows, b->cols);
     if (!product)
         return NULL;
     for (int64_t i = 0; i < a->rows; i++) {
@@ -72,8 +71,8 @@ att_tensor_matrix *att_sheet_layer_linear(const att_sheet_layer *layer, const at
     }
     product->row_labels = a->row_labels;
     product->col_labels = b->col_labels;
-    if (workings &&
-        att_calculations_add_matmul(workings, arena, name, a, b, product, NULL) != ATT_OK)
+    if (calculations &&
+        att_calculations_add_matmul(calculations, arena, name, a, b, product, NULL) != ATT_OK)
         return NULL;
     return product;
 }
@@ -95,39 +94,39 @@ const char *att_formula_drop_absent(att_arena *arena, const char *text, bool b, 
         else if (keep)
             out[length++] = *text;
     }
-    return out; /* which began as zeros */
+    return out; /* the matrix starts as zeros */
 }
 
 /* ---------------------------------------------------------------- arguments */
 
-enum { MAX_NAME_LENGTH = 32 }; /* beyond it, what was written would drown the message */
+enum { MAX_NAME_LENGTH = 32 }; /* a longer expression would hide the message */
 
-const char *att_argument_name(const att_call *call, const att_expr *node, const char *usual)
+const char *att_argument_name(const att_call *call, const att_expr *node, const char *usage_name)
 {
     char quote[ATT_QUOTE_SIZE];
     if (node->kind == ATT_EXPR_NAME)
         return node->text;
     if (node->kind == ATT_EXPR_MATRIX || node->kind == ATT_EXPR_LIST ||
         node->kind == ATT_EXPR_NUMBER)
-        return usual;
+        return usage_name;
     size_t length = strlen(att_sheet_source_quote(call->source, node, quote));
-    return length > MAX_NAME_LENGTH ? usual : att_arena_strndup(call->arena, quote, length);
+    return length > MAX_NAME_LENGTH ? usage_name : att_arena_strndup(call->arena, quote, length);
 }
 
 att_status att_argument_check(const att_call *call, const att_argument *argument)
 {
-    const att_tensor_matrix *m = argument->matrix;
+    const att_matrix *m = argument->matrix;
     if (m->rows > 0 && m->cols > 0)
         return ATT_OK;
     return att_call_fail(call, argument->node, "%s: %s is empty (%" PRId64 " × %" PRId64 ")",
                          call->function->name, argument->name, m->rows, m->cols);
 }
 
-att_status att_argument_get(const att_call *call, size_t index, const char *usual,
+att_status att_argument_get(const att_call *call, size_t index, const char *usage_name,
                             att_argument *out)
 {
     att_expr *node = call->node->child[index];
-    *out = (att_argument){ .name = att_argument_name(call, node, usual), .node = node };
+    *out = (att_argument){ .name = att_argument_name(call, node, usage_name), .node = node };
     if (!out->name)
         return att_fail_memory(call->err);
     ATT_TRY(att_call_matrix(call, index, &out->matrix));
@@ -152,21 +151,21 @@ att_status att_argument_check_linear(const att_sheet_layer *layer, const att_arg
                          b->name, a->matrix->cols, b->matrix->rows);
 }
 
-att_status att_argument_vector(const att_call *call, size_t index, const char *usual,
-                               int64_t length, const att_tensor_matrix **out)
+att_status att_argument_vector(const att_call *call, size_t index, const char *usage_name,
+                               int64_t length, const att_matrix **out)
 {
     *out = NULL;
     if (index >= call->arg_count)
         return ATT_OK;
     att_argument argument;
-    ATT_TRY(att_argument_get(call, index, usual, &argument));
+    ATT_TRY(att_argument_get(call, index, usage_name, &argument));
     *out = argument.matrix;
     bool vector = argument.matrix->rows == 1 || argument.matrix->cols == 1;
     if (vector && argument.matrix->rows * argument.matrix->cols == length)
         return ATT_OK;
     return att_call_fail(
         call, argument.node,
-        "%s: %s is %" PRId64 " × %" PRId64 ", but a vector of %" PRId64 " is needed",
+        "%s: %s is %" PRId64 " × %" PRId64 ", but a vector of %" PRId64 " was expected",
         call->function->name, argument.name, argument.matrix->rows, argument.matrix->cols, length);
 }
 
@@ -197,17 +196,17 @@ att_status att_option_number(const att_call *call, const char *name, double *out
     return ATT_OK;
 }
 
-att_status att_option_integer(const att_call *call, const char *name, int64_t least, int64_t most,
+att_status att_option_integer(const att_call *call, const char *name, int64_t min, int64_t max,
                               int64_t *out)
 {
     if (!att_call_option(call, name))
         return ATT_OK;
     double number = 0.0;
     ATT_TRY(att_option_number(call, name, &number));
-    if (number != floor(number) || number < (double)least || number > (double)most)
+    if (number != floor(number) || number < (double)min || number > (double)max)
         return att_call_fail(call, att_option_node(call, name),
                              "%s: %s takes a whole number from %" PRId64 " to %" PRId64 ", not %g",
-                             call->function->name, name, least, most, number);
+                             call->function->name, name, min, max, number);
     *out = (int64_t)number;
     return ATT_OK;
 }
@@ -224,8 +223,8 @@ att_status att_option_word(const att_call *call, const char *name, const char *c
             return ATT_OK;
         }
     }
-    /* The evaluator has held the word against the table of options; this is for words that stand
-     * there but not in `words`. */
-    return att_call_fail(call, att_option_node(call, name), "%s: %s takes another word",
+    /* The evaluator has checked the word against the table of options; this catches a word that is
+     * in the table but not in `words`. */
+    return att_call_fail(call, att_option_node(call, name), "%s: %s does not accept this word",
                          call->function->name, name);
 }

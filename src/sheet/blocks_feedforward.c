@@ -1,25 +1,26 @@
-/* Layers to compare attention with: linear and conv1d; and positional, the sinusoidal positions of
+/* Layers without attention: linear and conv1d; and positional, the sinusoidal position encoding of
  * "Attention Is All You Need", section 3.5. */
 #include "sheet/blocks.h"
 
-#include "base/math.h"
+#include "reference/conv.h"
+#include "reference/positions.h"
 
 #include <inttypes.h>
 #include <math.h>
 
 /* ---------------------------------------------------------------- positional */
 
-/* A whole number ≥ 1 given as argument `index`. */
-static att_status integer_argument(const att_call *call, size_t index, const char *usual,
+/* Argument `index` as an integer ≥ 1. */
+static att_status integer_argument(const att_call *call, size_t index, const char *usage_name,
                                    int64_t *out)
 {
-    const att_tensor_matrix *m;
+    const att_matrix *m;
     ATT_TRY(att_call_matrix(call, index, &m));
     if (m->rows != 1 || m->cols != 1 || !(m->data[0] >= 1.0 && m->data[0] <= 1e9) ||
         m->data[0] != floor(m->data[0]))
         return att_call_fail(call, call->node->child[index],
                              "%s: %s must be a whole number, 1 or more", call->function->name,
-                             usual);
+                             usage_name);
     *out = (int64_t)m->data[0];
     return ATT_OK;
 }
@@ -37,9 +38,9 @@ static att_expr *write_position(att_arena *arena, int64_t position, int64_t col,
     return att_make_call(arena, col % 2 == 0 ? "sin" : "cos", angle);
 }
 
-/* PE(pos, i) counts both from 0, as the formula does. */
-static att_status write_positions(const att_call *call, const att_tensor_matrix *table,
-                                  int64_t start, double base, att_calculations *out)
+/* Both indices of PE(pos, i) count from 0, as in the formula. */
+static att_status write_positions(const att_call *call, const att_matrix *table, int64_t start,
+                                  double base, att_calculations *out)
 {
     if (!att_calculation_fits(table->rows, table->cols, 1))
         return ATT_OK;
@@ -56,48 +57,44 @@ static att_status write_positions(const att_call *call, const att_tensor_matrix 
 
 att_status att_run_positional(const att_call *call, att_value *out)
 {
-    int64_t rows, width, start = 0;
+    int64_t rows = 0, width = 0, start = 0;
     double base = 10000.0;
     att_sheet_layer layer;
-    att_calculations workings = { 0 };
+    att_calculations calculations = { 0 };
     ATT_TRY(integer_argument(call, 0, "n", &rows));
     ATT_TRY(integer_argument(call, 1, "d", &width));
     ATT_TRY(att_option_number(call, "base", &base));
     ATT_TRY(att_option_integer(call, "start", 0, 1 << 30, &start));
     if (!(base > 0.0))
         return att_call_fail(call, att_option_node(call, "base"),
-                             "%s: base must be above 0, not %g", call->function->name, base);
+                             "%s: base must be above 0, found %g", call->function->name, base);
     ATT_TRY(att_sheet_layer_start(&layer, call, 1));
-    att_tensor_matrix *table = att_matrix_new(call->arena, rows, width);
+    att_matrix *table = att_matrix_new(call->arena, rows, width);
     const att_expr *formula =
         att_formula(call->arena, "[sin(pos / base^(2 * i / d)), cos(pos / base^(2 * i / d))]");
     if (!table || !formula)
         return att_fail_memory(call->err);
-    for (int64_t i = 0; i < rows; i++) {
-        for (int64_t j = 0; j < width; j++) {
-            double angle = (double)(start + i) / att_pow(base, (double)(j - j % 2) / (double)width);
-            table->data[i * width + j] = j % 2 == 0 ? att_sin(angle) : att_cos(angle);
-        }
-    }
-    ATT_TRY(write_positions(call, table, start, base, &workings));
+    att_reference_sinusoids(table->data, start, rows, width, base);
+    ATT_TRY(write_positions(call, table, start, base, &calculations));
     ATT_TRY(att_sheet_layer_add(
-        &layer, &(att_slice){ .name = "encoding",
-                              .description = "sine in the even places, cosine of the same angle "
-                                             "in the odd ones, counted from 0",
-                              .formula = formula,
-                              .value = table,
-                              .calculations = workings.items,
-                              .calculation_count = workings.count }));
+        &layer,
+        &(att_trace_part){ .name = "encoding",
+                           .description = "sine at even indices, cosine of the same angle at odd "
+                                          "indices, counted from 0",
+                           .formula = formula,
+                           .value = table,
+                           .calculations = calculations.items,
+                           .calculation_count = calculations.count }));
     att_sheet_layer_finish(&layer, out);
     return ATT_OK;
 }
 
 /* ---------------------------------------------------------------- linear */
 
-/* y_{i,j} = the products of row and column, plus the bias of vector element `place`. */
-static att_status write_linear(const att_sheet_layer *layer, const att_tensor_matrix *a,
-                               const att_tensor_matrix *b, const att_tensor_matrix *bias,
-                               const att_tensor_matrix *y, att_calculations *out)
+/* y_{i,j} = dot product of row i and column j, plus the bias. */
+static att_status write_linear(const att_sheet_layer *layer, const att_matrix *a,
+                               const att_matrix *b, const att_matrix *bias, const att_matrix *y,
+                               att_calculations *out)
 {
     att_arena *arena = layer->call->arena;
     if (!att_calculation_fits(y->rows, y->cols, a->cols))
@@ -105,10 +102,11 @@ static att_status write_linear(const att_sheet_layer *layer, const att_tensor_ma
     ATT_TRY(att_calculations_start(out, arena, (size_t)(y->rows * y->cols), layer->call->err));
     for (int64_t i = 0; i < y->rows; i++) {
         for (int64_t j = 0; j < y->cols; j++) {
-            att_sum sum = { .arena = arena };
-            att_sum_add_dot_product(&sum, a->cols, a->data + i * a->cols, 1, b->data + j, b->cols);
+            att_expr_sum sum = { .arena = arena };
+            att_expr_sum_add_dot_product(&sum, a->cols, a->data + i * a->cols, 1, b->data + j,
+                                         b->cols);
             if (bias)
-                att_sum_add(&sum, att_make_number(arena, bias->data[layer->columns ? i : j]));
+                att_expr_sum_add(&sum, att_make_number(arena, bias->data[layer->columns ? i : j]));
             ATT_TRY(att_calculations_add_number(
                 out, arena, i + 1, att_make_indexed(arena, "y", i + 1, j + 1), sum.expr,
                 y->data[i * y->cols + j], layer->call->err));
@@ -121,15 +119,15 @@ att_status att_run_linear(const att_call *call, att_value *out)
 {
     att_sheet_layer layer;
     att_argument x, w;
-    const att_tensor_matrix *bias;
-    att_calculations workings = { 0 };
+    const att_matrix *bias;
+    att_calculations calculations = { 0 };
     ATT_TRY(att_sheet_layer_start(&layer, call, 1));
     ATT_TRY(att_argument_get(call, 0, "X", &x));
     ATT_TRY(att_argument_get(call, 1, "W", &w));
     ATT_TRY(att_argument_check_linear(&layer, &x, &w));
     int64_t width = layer.columns ? w.matrix->rows : w.matrix->cols;
     ATT_TRY(att_argument_vector(call, 2, "b", width, &bias));
-    att_tensor_matrix *y = att_sheet_layer_linear(&layer, x.matrix, w.matrix, "y", NULL);
+    att_matrix *y = att_sheet_layer_linear(&layer, x.matrix, w.matrix, "y", NULL);
     att_expr *formula = att_sheet_layer_linear_formula(&layer, x.node, w.node);
     if (bias)
         formula = att_make_binary(call->arena, ATT_OP_ADD, formula, call->node->child[2]);
@@ -139,49 +137,50 @@ att_status att_run_linear(const att_call *call, att_value *out)
         for (int64_t j = 0; j < y->cols; j++)
             y->data[i * y->cols + j] += bias->data[layer.columns ? i : j];
     ATT_TRY(write_linear(&layer, layer.columns ? w.matrix : x.matrix,
-                         layer.columns ? x.matrix : w.matrix, bias, y, &workings));
-    ATT_TRY(att_sheet_layer_add(&layer,
-                                &(att_slice){ .name = "output",
-                                              .description = "every vector through the same matrix",
-                                              .formula = formula,
-                                              .value = y,
-                                              .calculations = workings.items,
-                                              .calculation_count = workings.count }));
+                         layer.columns ? x.matrix : w.matrix, bias, y, &calculations));
+    ATT_TRY(att_sheet_layer_add(
+        &layer, &(att_trace_part){ .name = "output",
+                                   .description = "the same linear map for every vector",
+                                   .formula = formula,
+                                   .value = y,
+                                   .calculations = calculations.items,
+                                   .calculation_count = calculations.count }));
     att_sheet_layer_finish(&layer, out);
     return ATT_OK;
 }
 
 /* ---------------------------------------------------------------- conv1d */
 
-/* A convolution over rows: y_i = Σ_t x_{i·stride + t - left} K_t + b, without flipping the kernel,
- * zeros outside. `tap[t]` is K_t, d_in × d_out; or, where the kernel is a row of numbers, 1 × 1: it
- * weighs whole vectors. */
+/* A convolution over rows: y_i = Σ_t x_{i·stride + t - left} K_t + b, with zero padding and without
+ * flipping the kernel. `tap[t]` is K_t, d_in × d_out, or 1 × 1 where the kernel is a row of
+ * numbers, each of which scales a whole vector. */
 struct conv {
-    const att_tensor_matrix *x;
-    const att_tensor_matrix **tap;
-    const att_tensor_matrix *bias;
+    const att_matrix *x;
+    const att_matrix **tap;
+    const double **tap_data; /* [taps] the data of each tap */
+    const att_matrix *bias;
     int64_t taps;
     int64_t width; /* of y */
     int64_t stride;
     int64_t left;
 };
 
-/* K_t out of a matrix of all taps stacked, or one number of a row. */
-static att_tensor_matrix *cut_tap(att_arena *arena, const att_tensor_matrix *kernel, int64_t t,
-                                  int64_t rows, int64_t cols)
+/* K_t of a matrix of all taps stacked, or of a row of numbers. */
+static att_matrix *slice_tap(att_arena *arena, const att_matrix *kernel, int64_t t, int64_t rows,
+                             int64_t cols)
 {
-    att_tensor_matrix *tap = att_matrix_new(arena, rows, cols);
+    att_matrix *tap = att_matrix_new(arena, rows, cols);
     for (int64_t i = 0; tap && i < rows * cols; i++)
         tap->data[i] = kernel->data[t * rows * cols + i];
     return tap;
 }
 
-static att_status fail_kernel(const att_call *call, const att_tensor_matrix *kernel, int64_t width)
+static att_status fail_kernel(const att_call *call, const att_matrix *kernel, int64_t width)
 {
     return att_call_fail(call, call->node->child[1],
                          "%s: the kernel is %" PRId64 " × %" PRId64 " and X has %" PRId64
-                         " columns: give a list of %" PRId64
-                         "-row matrices, one per place, or the same stacked, or a row of numbers",
+                         " columns: expected a list of %" PRId64
+                         "-row matrices, one per tap, or the same stacked, or a row of numbers",
                          call->function->name, kernel->rows, kernel->cols, width, width);
 }
 
@@ -200,7 +199,7 @@ static att_status read_stacked(const att_call *call, struct conv *conv)
     if (!conv->tap)
         return att_fail_memory(call->err);
     for (int64_t t = 0; t < conv->taps; t++) {
-        conv->tap[t] = cut_tap(call->arena, kernel.matrix, t, rows, cols);
+        conv->tap[t] = slice_tap(call->arena, kernel.matrix, t, rows, cols);
         if (!conv->tap[t])
             return att_fail_memory(call->err);
     }
@@ -217,11 +216,11 @@ static att_status read_kernel(const att_call *call, struct conv *conv)
     if (!conv->tap)
         return att_fail_memory(call->err);
     for (size_t t = 0; t < list->item_count; t++) {
-        const att_tensor_matrix *m = list->items[t].matrix;
+        const att_matrix *m = list->items[t].matrix;
         if (m->cols == 0 || m->rows != conv->x->cols || m->cols != list->items[0].matrix->cols)
             return att_call_fail(call, call->node->child[1],
                                  "%s: matrix %zu of the kernel must be %" PRId64
-                                 " rows high, the columns of X, and as wide as the first",
+                                 " rows high (the columns of X) and as wide as the first",
                                  call->function->name, t + 1, conv->x->cols);
         conv->tap[t] = m;
     }
@@ -229,60 +228,55 @@ static att_status read_kernel(const att_call *call, struct conv *conv)
     return ATT_OK;
 }
 
-/* The row of x under tap t when making row i, or -1 outside. */
+/* The row of x under tap t for output row i, or -1 in the padding. */
 static int64_t row_under(const struct conv *conv, int64_t i, int64_t t)
 {
     int64_t row = i * conv->stride + t - conv->left;
     return row < conv->x->rows ? row : -1;
 }
 
-static bool weighs_vectors(const struct conv *conv)
+static bool scales_vectors(const struct conv *conv)
 {
     return conv->tap[0]->rows == 1 && conv->tap[0]->cols == 1;
 }
 
-/* Element (i, j) of y, and the same written out. */
+/* Element (i, j) of y. */
 static double convolve(const struct conv *conv, int64_t i, int64_t j)
 {
-    double sum = conv->bias ? conv->bias->data[j] : 0.0;
-    for (int64_t t = 0; t < conv->taps; t++) {
-        int64_t row = row_under(conv, i, t);
-        const att_tensor_matrix *tap = conv->tap[t];
-        if (row < 0)
-            continue;
-        const double *x = conv->x->data + row * conv->x->cols;
-        if (weighs_vectors(conv)) {
-            sum += tap->data[0] * x[j];
-            continue;
-        }
-        for (int64_t c = 0; c < tap->rows; c++)
-            sum += x[c] * tap->data[c * tap->cols + j];
-    }
-    return sum;
+    bool whole = scales_vectors(conv); /* then every column of x is convolved for itself */
+    const att_reference_conv1d c = { .x = whole ? conv->x->data + j : conv->x->data,
+                                     .rows = conv->x->rows,
+                                     .row_stride = conv->x->cols,
+                                     .channels = conv->tap[0]->rows,
+                                     .taps = conv->tap_data,
+                                     .tap_count = conv->taps,
+                                     .tap_stride = conv->tap[0]->cols };
+    return att_reference_conv1d_at(&c, i * conv->stride - conv->left, whole ? 0 : j,
+                                   conv->bias ? conv->bias->data[j] : 0.0);
 }
 
 static att_expr *write_element(att_arena *arena, const struct conv *conv, int64_t i, int64_t j)
 {
-    att_sum sum = { .arena = arena };
+    att_expr_sum sum = { .arena = arena };
     for (int64_t t = 0; t < conv->taps; t++) {
         int64_t row = row_under(conv, i, t);
-        const att_tensor_matrix *tap = conv->tap[t];
+        const att_matrix *tap = conv->tap[t];
         if (row < 0)
             continue;
         const double *x = conv->x->data + row * conv->x->cols;
-        bool whole = weighs_vectors(conv);
-        att_sum_add_dot_product(&sum, whole ? 1 : tap->rows, whole ? x + j : x, 1,
-                                whole ? tap->data : tap->data + j, tap->cols);
+        bool whole = scales_vectors(conv);
+        att_expr_sum_add_dot_product(&sum, whole ? 1 : tap->rows, whole ? x + j : x, 1,
+                                     whole ? tap->data : tap->data + j, tap->cols);
     }
     if (conv->bias)
-        att_sum_add(&sum, att_make_number(arena, conv->bias->data[j]));
-    return sum.expr; /* some tap always lies on x, so there is one */
+        att_expr_sum_add(&sum, att_make_number(arena, conv->bias->data[j]));
+    return sum.expr; /* at least one tap covers a row of x, so it is not NULL */
 }
 
-static att_status write_conv(const att_call *call, const struct conv *conv,
-                             const att_tensor_matrix *y, att_calculations *out)
+static att_status write_conv(const att_call *call, const struct conv *conv, const att_matrix *y,
+                             att_calculations *out)
 {
-    int64_t terms = conv->taps * (weighs_vectors(conv) ? 1 : conv->x->cols);
+    int64_t terms = conv->taps * (scales_vectors(conv) ? 1 : conv->x->cols);
     if (!att_calculation_fits(y->rows, y->cols, terms))
         return ATT_OK;
     ATT_TRY(att_calculations_start(out, call->arena, (size_t)(y->rows * y->cols), call->err));
@@ -294,7 +288,7 @@ static att_status write_conv(const att_call *call, const struct conv *conv,
     return ATT_OK;
 }
 
-/* Rows of y; sets how far the kernel hangs over the left end. */
+/* Computes the number of rows of y and the left padding. */
 static att_status place_kernel(const att_call *call, struct conv *conv, int64_t *rows)
 {
     static const char *const paddings[] = { "same", "valid", NULL };
@@ -309,8 +303,8 @@ static att_status place_kernel(const att_call *call, struct conv *conv, int64_t 
         places -= conv->taps - 1;
     if (places < 1)
         return att_call_fail(call, call->node->child[1],
-                             "%s: a kernel of %" PRId64 " places does not fit into %" PRId64
-                             " rows; padding = same would",
+                             "%s: a kernel of %" PRId64 " taps does not fit into %" PRId64
+                             " rows: expected a shorter kernel or padding = same",
                              call->function->name, conv->taps, conv->x->rows);
     *rows = (places - 1) / conv->stride + 1;
     return ATT_OK;
@@ -321,7 +315,7 @@ att_status att_run_conv1d(const att_call *call, att_value *out)
     struct conv conv = { 0 };
     att_argument x;
     att_sheet_layer layer;
-    att_calculations workings = { 0 };
+    att_calculations calculations = { 0 };
     int64_t rows = 0;
     ATT_TRY(att_sheet_layer_start(&layer, call, 1));
     ATT_TRY(att_argument_get(call, 0, "X", &x));
@@ -331,23 +325,26 @@ att_status att_run_conv1d(const att_call *call, att_value *out)
     ATT_TRY(place_kernel(call, &conv, &rows));
     ATT_TRY(att_sheet_layer_check_cost(call, (double)rows * (double)conv.width * (double)conv.taps *
                                                  (double)conv.tap[0]->rows));
-    att_tensor_matrix *y = att_matrix_new(call->arena, rows, conv.width);
+    att_matrix *y = att_matrix_new(call->arena, rows, conv.width);
     const att_expr *formula =
         att_formula(call->arena, conv.bias ? "sum(x[i + t] * K[t]) + b" : "sum(x[i + t] * K[t])");
-    if (!y || !formula)
+    conv.tap_data = att_arena_alloc(call->arena, (size_t)conv.taps, sizeof *conv.tap_data);
+    if (!y || !formula || !conv.tap_data)
         return att_fail_memory(call->err);
+    for (int64_t t = 0; t < conv.taps; t++)
+        conv.tap_data[t] = conv.tap[t]->data;
     for (int64_t i = 0; i < rows; i++)
         for (int64_t j = 0; j < conv.width; j++)
             y->data[i * conv.width + j] = convolve(&conv, i, j);
     y->row_labels = rows == conv.x->rows ? conv.x->row_labels : NULL;
-    ATT_TRY(write_conv(call, &conv, y, &workings));
-    ATT_TRY(
-        att_sheet_layer_add(&layer, &(att_slice){ .name = "output",
-                                                  .description = "each row from the rows near it",
-                                                  .formula = formula,
-                                                  .value = y,
-                                                  .calculations = workings.items,
-                                                  .calculation_count = workings.count }));
+    ATT_TRY(write_conv(call, &conv, y, &calculations));
+    ATT_TRY(att_sheet_layer_add(
+        &layer, &(att_trace_part){ .name = "output",
+                                   .description = "each row is computed from the rows around it",
+                                   .formula = formula,
+                                   .value = y,
+                                   .calculations = calculations.items,
+                                   .calculation_count = calculations.count }));
     att_sheet_layer_finish(&layer, out);
     return ATT_OK;
 }

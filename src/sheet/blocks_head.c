@@ -1,4 +1,5 @@
-/* One head of attention: its shapes and options checked, and the numbers from the reference. */
+/* One head of attention: checks shapes and options, and computes the result with the
+ * double-precision reference (att_attention_forward_reference). */
 #include "sheet/blocks.h"
 
 #include <inttypes.h>
@@ -16,21 +17,22 @@ static int64_t keys_of(const att_sheet_head *head)
 
 /* ---------------------------------------------------------------- checks */
 
-/* "d_q = d_k" for scores that multiply, "n_v = n_k" always; in the user's own names and shapes. */
-static att_status check_shapes(const att_sheet_layer *layer, const att_sheet_attention *choices,
+/* "d_q = d_k" for scores that multiply q and k, "n_v = n_k" always. Messages use the names and
+ * shapes of the sheet. */
+static att_status check_shapes(const att_sheet_layer *layer, const att_sheet_attention *attention,
                                const att_sheet_head *head)
 {
     const char *function = layer->call->function->name;
-    const att_tensor_matrix *q = head->q.matrix;
-    const att_tensor_matrix *k = head->k.matrix;
-    const att_tensor_matrix *v = head->v.matrix;
-    if (att_score_specs[choices->options.score].needs_equal_width &&
+    const att_matrix *q = head->q.matrix;
+    const att_matrix *k = head->k.matrix;
+    const att_matrix *v = head->v.matrix;
+    if (att_score_specs[attention->options.score].needs_equal_width &&
         head->query->cols != head->key->cols)
         return att_call_fail(layer->call, head->k.node,
                              "%s: %s is %" PRId64 " × %" PRId64 " and %s is %" PRId64 " × %" PRId64
                              ": the %s score needs d_q = d_k, but %" PRId64 " ≠ %" PRId64,
                              function, head->q.name, q->rows, q->cols, head->k.name, k->rows,
-                             k->cols, att_score_name(choices->options.score), head->query->cols,
+                             k->cols, att_score_name(attention->options.score), head->query->cols,
                              head->key->cols);
     if (head->value->rows != head->key->rows)
         return att_call_fail(layer->call, head->v.node,
@@ -41,58 +43,57 @@ static att_status check_shapes(const att_sheet_layer *layer, const att_sheet_att
     return ATT_OK;
 }
 
-/* A matrix option over pairs of query and key, which may have one row or one column for all. */
-static att_status read_pairs(const att_sheet_layer *layer, const att_sheet_attention *choices,
-                             const att_sheet_head *head, const char *name,
-                             const att_tensor_matrix **out)
+/* A matrix option over pairs of query and key; a single row or column is broadcast. */
+static att_status read_pairs(const att_sheet_layer *layer, const att_sheet_attention *attention,
+                             const att_sheet_head *head, const char *name, const att_matrix **out)
 {
-    ATT_TRY(att_sheet_attention_option(layer, choices, name, head->number, out));
-    const att_tensor_matrix *m = *out;
+    ATT_TRY(att_sheet_attention_option(layer, attention, name, head->number, out));
+    const att_matrix *m = *out;
     if (!m || ((m->rows == 1 || m->rows == queries_of(head)) &&
                (m->cols == 1 || m->cols == keys_of(head))))
         return ATT_OK;
-    return att_call_fail(layer->call, att_option_node(layer->call, name),
-                         "%s: %s is %" PRId64 " × %" PRId64 ", but there are %" PRId64
-                         " queries and %" PRId64 " keys: n_q × n_k is needed (1 for all)",
-                         layer->call->function->name, name, m->rows, m->cols, queries_of(head),
-                         keys_of(head));
+    return att_call_fail(
+        layer->call, att_option_node(layer->call, name),
+        "%s: %s is %" PRId64 " × %" PRId64 ", but there are %" PRId64 " queries and %" PRId64
+        " keys: expected n_q × n_k (a side of 1 is repeated)",
+        layer->call->function->name, name, m->rows, m->cols, queries_of(head), keys_of(head));
 }
 
-double att_broadcast_at(const att_tensor_matrix *m, int64_t i, int64_t j)
+double att_broadcast_at(const att_matrix *m, int64_t i, int64_t j)
 {
     return m->data[(m->rows == 1 ? 0 : i) * m->cols + (m->cols == 1 ? 0 : j)];
 }
 
 /* alibi = slope, or one slope per head. */
-static att_status read_alibi_slope(const att_sheet_layer *layer, const att_sheet_attention *choices,
-                                   att_sheet_head *head)
+static att_status read_alibi_slope(const att_sheet_layer *layer,
+                                   const att_sheet_attention *attention, att_sheet_head *head)
 {
-    const att_tensor_matrix *m;
-    ATT_TRY(att_sheet_attention_option(layer, choices, "alibi", head->number, &m));
+    const att_matrix *m;
+    ATT_TRY(att_sheet_attention_option(layer, attention, "alibi", head->number, &m));
     if (!m)
         return ATT_OK;
     int64_t count = m->rows * m->cols;
     bool single = count == 1;
-    bool listed = (m->rows == 1 || m->cols == 1) && count == choices->heads && head->number > 0;
+    bool listed = (m->rows == 1 || m->cols == 1) && count == attention->heads && head->number > 0;
     double slope = single ? m->data[0] : listed ? m->data[head->number - 1] : (double)NAN;
     if (!isfinite(slope))
         return att_call_fail(layer->call, att_option_node(layer->call, "alibi"),
-                             "%s: alibi takes one finite slope, or one for each head",
+                             "%s: alibi: expected one finite slope, or one for each head",
                              layer->call->function->name);
     head->alibi_slope = slope;
     return ATT_OK;
 }
 
-/* The dense mask of 0 and 1 as the reference wants it; NULL where none was given. */
-static att_status read_mask(const att_sheet_layer *layer, const att_sheet_attention *choices,
+/* The dense mask of 0 and 1 as bytes; NULL if absent. */
+static att_status read_mask(const att_sheet_layer *layer, const att_sheet_attention *attention,
                             const att_sheet_head *head, uint8_t **out)
 {
     const att_value *given = att_call_option(layer->call, "mask");
     *out = NULL;
     if (!given || given->kind == ATT_VALUE_WORD)
         return ATT_OK;
-    const att_tensor_matrix *mask;
-    ATT_TRY(read_pairs(layer, choices, head, "mask", &mask));
+    const att_matrix *mask;
+    ATT_TRY(read_pairs(layer, attention, head, "mask", &mask));
     size_t queries = (size_t)queries_of(head);
     size_t keys = (size_t)keys_of(head);
     *out = att_arena_alloc(layer->call->arena, queries * keys, 1);
@@ -112,24 +113,24 @@ static att_status read_mask(const att_sheet_layer *layer, const att_sheet_attent
     return ATT_OK;
 }
 
-static att_status check_length(const att_sheet_layer *layer, const att_sheet_attention *choices,
+static att_status check_length(const att_sheet_layer *layer, const att_sheet_attention *attention,
                                const att_sheet_head *head)
 {
-    if (choices->length <= keys_of(head))
+    if (attention->length <= keys_of(head))
         return ATT_OK;
     return att_call_fail(layer->call, att_option_node(layer->call, "length"),
                          "%s: length = %" PRId64 ", but there are only %" PRId64 " keys",
-                         layer->call->function->name, choices->length, keys_of(head));
+                         layer->call->function->name, attention->length, keys_of(head));
 }
 
-/* The reference works per pair: the general and the additive score go through W (and U) each time.
- */
-static att_status check_work(const att_sheet_layer *layer, const att_sheet_attention *choices,
+/* The reference computes each pair separately: the general and the additive score apply W (and U)
+ * every time. */
+static att_status check_work(const att_sheet_layer *layer, const att_sheet_attention *attention,
                              const att_sheet_head *head)
 {
     double pair = (double)(head->query->cols + head->key->cols + head->value->cols);
     for (size_t i = ATT_PARAM_W; i <= ATT_PARAM_U; i++)
-        if (head->param[i] && choices->options.score != ATT_SCORE_LOCATION)
+        if (head->param[i] && attention->options.score != ATT_SCORE_LOCATION)
             pair += (double)head->param[i]->rows * (double)head->param[i]->cols;
     return att_sheet_layer_check_cost(layer->call,
                                       (double)queries_of(head) * (double)keys_of(head) * pair);
@@ -137,33 +138,33 @@ static att_status check_work(const att_sheet_layer *layer, const att_sheet_atten
 
 /* ---------------------------------------------------------------- the reference */
 
-static att_tensor view3(const att_tensor_matrix *m)
+static att_tensor view3(const att_matrix *m)
 {
     return att_tensor_view(m->data, ATT_F64, 3, (int64_t[]){ 1, m->rows, m->cols });
 }
 
-static att_tensor view_vectors(const att_tensor_matrix *m)
+static att_tensor view_vectors(const att_matrix *m)
 {
     return att_tensor_view(m->data, ATT_F64, 4, (int64_t[]){ 1, m->rows, 1, m->cols });
 }
 
-static att_tensor view_pairs(const att_tensor_matrix *m)
+static att_tensor view_pairs(const att_matrix *m)
 {
     return att_tensor_view(m->data, ATT_F64, 4, (int64_t[]){ 1, 1, m->rows, m->cols });
 }
 
-/* A vector parameter has no row of its own: [H,A]. */
-static att_tensor view_param(const att_tensor_matrix *m, size_t param)
+/* A vector parameter is [H,A], without a dimension for rows. */
+static att_tensor view_param(const att_matrix *m, size_t param)
 {
     if (param == ATT_PARAM_B || param == ATT_PARAM_V)
         return att_tensor_view(m->data, ATT_F64, 2, (int64_t[]){ 1, m->cols });
     return view3(m);
 }
 
-/* Calls the reference; what it writes goes into `scores`, `weights` (may be NULL) and `output`. */
-static att_status run_reference(const att_sheet_layer *layer, const att_attention_options *how,
-                                const att_sheet_head *head, att_tensor_matrix *scores,
-                                att_tensor_matrix *weights, att_tensor_matrix *output)
+/* Calls the reference and stores its results in `scores`, `weights` (may be NULL) and `output`. */
+static att_status run_reference(const att_sheet_layer *layer, const att_attention_options *options,
+                                const att_sheet_head *head, att_matrix *scores, att_matrix *weights,
+                                att_matrix *output)
 {
     att_tensor query = view_vectors(head->query);
     att_tensor key = view_vectors(head->key);
@@ -192,7 +193,7 @@ static att_status run_reference(const att_sheet_layer *layer, const att_attentio
                                   .scores = &scores_view,
                                   .weights = weights ? &weights_view : NULL };
     att_error err = { 0 };
-    att_status status = att_attention_forward_reference(how, &in, &out, &err);
+    att_status status = att_attention_forward_reference(options, &in, &out, &err);
     if (status == ATT_BAD_INPUT)
         return att_call_fail(layer->call, NULL, "%s: %s", layer->call->function->name, err.message);
     if (status != ATT_OK && layer->call->err)
@@ -200,26 +201,26 @@ static att_status run_reference(const att_sheet_layer *layer, const att_attentio
     return status;
 }
 
-/* Which pairs the masks leave: the reference itself is asked, with vectors that score 0, so that
- * only a masked pair is minus infinity. */
-static att_status find_allowed(const att_sheet_layer *layer, const att_attention_options *how,
+/* Finds the pairs that the masks allow, with the reference itself: all vectors are zero, so only a
+ * masked pair has a score of minus infinity. */
+static att_status find_allowed(const att_sheet_layer *layer, const att_attention_options *options,
                                att_sheet_head *head)
 {
-    bool masked = how->causal || how->window || how->key_lengths || how->mask;
+    bool masked = options->causal || options->window || options->key_lengths || options->mask;
     if (!masked)
         return ATT_OK;
     att_arena *arena = layer->call->arena;
     int64_t queries = queries_of(head);
     int64_t keys = keys_of(head);
-    att_tensor_matrix *scores = att_matrix_new(arena, queries, keys);
-    att_tensor_matrix *output = att_matrix_new(arena, queries, 1);
+    att_matrix *scores = att_matrix_new(arena, queries, keys);
+    att_matrix *output = att_matrix_new(arena, queries, 1);
     uint8_t *allowed = att_arena_alloc(arena, (size_t)queries * (size_t)keys, 1);
     att_sheet_head blank = { .query = att_matrix_new(arena, queries, 1),
                              .key = att_matrix_new(arena, keys, 1),
                              .value = att_matrix_new(arena, keys, 1) };
     if (!scores || !output || !allowed || !blank.query || !blank.key || !blank.value)
         return att_fail_memory(layer->call->err);
-    att_attention_options only_masks = *how;
+    att_attention_options only_masks = *options;
     only_masks.score = ATT_SCORE_DOT;
     only_masks.normalizer = ATT_NORMALIZE_NONE;
     ATT_TRY(run_reference(layer, &only_masks, &blank, scores, NULL, output));
@@ -229,25 +230,24 @@ static att_status find_allowed(const att_sheet_layer *layer, const att_attention
     return ATT_OK;
 }
 
-/* Whether something happens to the scores between the product and the normaliser. */
-static bool has_raw_scores(const att_attention_options *how, const att_sheet_head *head)
+/* Whether the scores differ from the products that they are computed from. */
+static bool has_raw_scores(const att_attention_options *options, const att_sheet_head *head)
 {
-    return how->score == ATT_SCORE_SCALED || how->scale != 0.0 || how->soft_cap != 0.0 ||
-           head->bias || head->alibi_slope != 0.0;
+    return options->score == ATT_SCORE_SCALED || options->scale != 0.0 ||
+           options->soft_cap != 0.0 || head->bias || head->alibi_slope != 0.0;
 }
 
-/* The scores before scale, cap, bias and mask. */
-static att_status compute_raw_scores(const att_sheet_layer *layer, const att_attention_options *how,
-                                     att_sheet_head *head)
+/* Computes the scores before scale, soft cap, bias and mask. */
+static att_status compute_raw_scores(const att_sheet_layer *layer,
+                                     const att_attention_options *options, att_sheet_head *head)
 {
-    if (!has_raw_scores(how, head))
+    if (!has_raw_scores(options, head))
         return ATT_OK;
-    att_tensor_matrix *products =
-        att_matrix_new(layer->call->arena, queries_of(head), keys_of(head));
+    att_matrix *products = att_matrix_new(layer->call->arena, queries_of(head), keys_of(head));
     if (!products)
         return att_fail_memory(layer->call->err);
-    att_attention_options raw = { .score =
-                                      how->score == ATT_SCORE_SCALED ? ATT_SCORE_DOT : how->score,
+    att_attention_options raw = { .score = options->score == ATT_SCORE_SCALED ? ATT_SCORE_DOT
+                                                                              : options->score,
                                   .normalizer = ATT_NORMALIZE_NONE };
     att_sheet_head bare = *head;
     bare.bias = NULL;
@@ -261,7 +261,7 @@ static att_status compute_raw_scores(const att_sheet_layer *layer, const att_att
 
 static void label_results(att_sheet_head *head)
 {
-    att_tensor_matrix *pairs[] = { head->scores, head->weights };
+    att_matrix *pairs[] = { head->scores, head->weights };
     for (size_t i = 0; i < 2; i++) {
         pairs[i]->row_labels = head->query->row_labels;
         pairs[i]->col_labels = head->key->row_labels;
@@ -271,38 +271,38 @@ static void label_results(att_sheet_head *head)
     head->output->col_labels = head->value->col_labels;
 }
 
-static att_status compute(const att_sheet_layer *layer, const att_sheet_attention *choices,
+static att_status compute(const att_sheet_layer *layer, const att_sheet_attention *attention,
                           att_sheet_head *head, const uint8_t *mask)
 {
     att_arena *arena = layer->call->arena;
-    att_attention_options how = choices->options;
-    how.key_lengths = choices->length >= 0 ? &choices->length : NULL;
-    how.mask = mask;
-    how.mask_stride[2] = keys_of(head);
-    how.mask_stride[3] = 1;
+    att_attention_options options = attention->options;
+    options.key_lengths = attention->length >= 0 ? &attention->length : NULL;
+    options.mask = mask;
+    options.mask_stride[2] = keys_of(head);
+    options.mask_stride[3] = 1;
     head->scores = att_matrix_new(arena, queries_of(head), keys_of(head));
     head->weights = att_matrix_new(arena, queries_of(head), keys_of(head));
     head->output = att_matrix_new(arena, queries_of(head), head->value->cols);
     if (!head->scores || !head->weights || !head->output)
         return att_fail_memory(layer->call->err);
-    ATT_TRY(find_allowed(layer, &how, head));
-    ATT_TRY(compute_raw_scores(layer, &how, head));
-    ATT_TRY(run_reference(layer, &how, head, head->scores, head->weights, head->output));
+    ATT_TRY(find_allowed(layer, &options, head));
+    ATT_TRY(compute_raw_scores(layer, &options, head));
+    ATT_TRY(run_reference(layer, &options, head, head->scores, head->weights, head->output));
     label_results(head);
     return ATT_OK;
 }
 
-att_status att_sheet_head_compute(att_sheet_layer *layer, const att_sheet_attention *choices,
+att_status att_sheet_head_compute(att_sheet_layer *layer, const att_sheet_attention *attention,
                                   att_sheet_head *head)
 {
     uint8_t *mask;
-    ATT_TRY(check_shapes(layer, choices, head));
-    ATT_TRY(att_sheet_head_read_params(layer, choices, head));
-    ATT_TRY(read_pairs(layer, choices, head, "bias", &head->bias));
-    ATT_TRY(read_alibi_slope(layer, choices, head));
-    ATT_TRY(read_mask(layer, choices, head, &mask));
-    ATT_TRY(check_length(layer, choices, head));
-    ATT_TRY(check_work(layer, choices, head));
-    ATT_TRY(compute(layer, choices, head, mask));
-    return att_sheet_head_add_parts(layer, choices, head);
+    ATT_TRY(check_shapes(layer, attention, head));
+    ATT_TRY(att_sheet_head_read_params(layer, attention, head));
+    ATT_TRY(read_pairs(layer, attention, head, "bias", &head->bias));
+    ATT_TRY(read_alibi_slope(layer, attention, head));
+    ATT_TRY(read_mask(layer, attention, head, &mask));
+    ATT_TRY(check_length(layer, attention, head));
+    ATT_TRY(check_work(layer, attention, head));
+    ATT_TRY(compute(layer, attention, head, mask));
+    return att_sheet_head_add_parts(layer, attention, head);
 }

@@ -1,5 +1,5 @@
-/* The normalisers as sheets show them: formula, words, and the weight of one key written out, over
- * the keys that the query may attend. */
+/* How sheets show normalizers: formula, description, and the calculation of one weight over the
+ * keys that the query may attend. */
 #include "sheet/blocks.h"
 
 #include <math.h>
@@ -24,16 +24,16 @@ static att_expr *number(att_arena *arena, double value)
     return att_make_number(arena, value);
 }
 
-/* f(e_1) + f(e_2) + … over the keys that query i may attend; f NULL: the scores themselves. */
+/* f(e_1) + f(e_2) + … over the keys that query i may attend; f NULL: identity. */
 static att_expr *write_sum_of(att_arena *arena, const att_sheet_head *head, int64_t i,
                               const char *f)
 {
-    att_sum sum = { .arena = arena };
+    att_expr_sum sum = { .arena = arena };
     for (int64_t j = 0; j < head->key->rows; j++) {
         if (!may_attend(head, i, j))
             continue;
         att_expr *term = number(arena, score_at(head, i, j));
-        att_sum_add(&sum, f ? att_make_call(arena, f, term) : term);
+        att_expr_sum_add(&sum, f ? att_make_call(arena, f, term) : term);
     }
     return sum.expr;
 }
@@ -64,7 +64,7 @@ static att_expr *write_sigmoid(att_arena *arena, const att_sheet_head *head, int
     return att_make_call(arena, "sigmoid", number(arena, score_at(head, i, j)));
 }
 
-/* The key of the largest weight: its threshold is the most exactly known. */
+/* The key with the largest weight: it determines the threshold most accurately. */
 static int64_t largest_weight(const att_sheet_head *head, int64_t i)
 {
     int64_t best = 0;
@@ -74,7 +74,7 @@ static int64_t largest_weight(const att_sheet_head *head, int64_t i)
     return best;
 }
 
-/* relu(e - t): the threshold t makes the weights add to one. */
+/* relu(e - t), with the threshold t that makes the weights add up to 1. */
 static att_expr *write_sparsemax(att_arena *arena, const att_sheet_head *head, int64_t i, int64_t j)
 {
     int64_t best = largest_weight(head, i);
@@ -85,7 +85,7 @@ static att_expr *write_sparsemax(att_arena *arena, const att_sheet_head *head, i
                                          number(arena, threshold)));
 }
 
-/* relu(e/2 - t)^2, likewise. */
+/* relu(e/2 - t)^2, with the threshold t that makes the weights add up to 1. */
 static att_expr *write_entmax(att_arena *arena, const att_sheet_head *head, int64_t i, int64_t j)
 {
     int64_t best = largest_weight(head, i);
@@ -99,21 +99,22 @@ static att_expr *write_entmax(att_arena *arena, const att_sheet_head *head, int6
 
 const att_normalizer_spec att_normalizer_specs[] = {
     [ATT_NORMALIZE_SOFTMAX] = { ATT_NORMALIZE_SOFTMAX, "softmax(scores)",
-                                "each query's scores become weights that add to 1", write_softmax },
+                                "the scores of each query become weights that add up to 1",
+                                write_softmax },
     [ATT_NORMALIZE_MEAN] = { ATT_NORMALIZE_MEAN, "scores / n_k",
                              "each score divided by the number of keys its query may attend",
                              write_mean },
     [ATT_NORMALIZE_SPARSEMAX] = { ATT_NORMALIZE_SPARSEMAX, "sparsemax(scores)",
-                                  "what stands above a threshold; weights add to 1, many are 0",
+                                  "the part of each score above a threshold; weights add up to 1, "
+                                  "many are 0",
                                   write_sparsemax },
     [ATT_NORMALIZE_ENTMAX15] = { ATT_NORMALIZE_ENTMAX15, "entmax(scores)",
-                                 "1.5-entmax, between softmax and sparsemax; weights add to 1",
+                                 "1.5-entmax, between softmax and sparsemax; weights add up to 1",
                                  write_entmax },
     [ATT_NORMALIZE_SIGMOID] = { ATT_NORMALIZE_SIGMOID, "sigmoid(scores)",
-                                "each score on its own becomes a weight between 0 and 1",
+                                "each score separately becomes a weight between 0 and 1",
                                 write_sigmoid },
     [ATT_NORMALIZE_SUM] = { ATT_NORMALIZE_SUM, "scores / sum(scores, rows)",
-                            "each score divided by the sum of its query's scores", write_sum },
-    [ATT_NORMALIZE_NONE] = { ATT_NORMALIZE_NONE, "scores", "the scores themselves are the weights",
-                             NULL },
+                            "each score divided by the sum of the scores of its query", write_sum },
+    [ATT_NORMALIZE_NONE] = { ATT_NORMALIZE_NONE, "scores", "the weights are the scores", NULL },
 };

@@ -6,76 +6,62 @@
 
 enum { MAX_WINDOW = 1 << 30, MAX_NAMES = 16 };
 
-/* Names as users write them, for att_option_word(). */
-static void list_names(const char *names[MAX_NAMES], const char *(*name)(int))
+static att_status read_words(const att_call *call, att_attention_options *options)
 {
-    int count = 0;
-    while (count < MAX_NAMES - 1 && (names[count] = name(count)) != NULL)
-        count++;
-    names[count] = NULL;
-}
-
-static const char *score_name(int score)
-{
-    return att_score_name((att_score)score);
-}
-
-static const char *normalizer_name(int normaliser)
-{
-    return att_normalizer_name((att_normalizer)normaliser);
-}
-
-static att_status read_words(const att_call *call, att_attention_options *how)
-{
-    const char *names[MAX_NAMES];
+    const char *names[MAX_NAMES] = { NULL };
     size_t chosen = ATT_SCORE_SCALED;
-    list_names(names, score_name);
+    for (size_t i = 0; i < MAX_NAMES - 1 && (names[i] = att_score_name((att_score)i)); i++)
+        continue;
     ATT_TRY(att_option_word(call, "score", names, &chosen));
-    how->score = (att_score)chosen;
+    options->score = (att_score)chosen;
     chosen = ATT_NORMALIZE_SOFTMAX;
-    list_names(names, normalizer_name);
-    ATT_TRY(att_option_word(call, "normalise", names, &chosen));
-    how->normalizer = (att_normalizer)chosen;
+    for (size_t i = 0; i < MAX_NAMES - 1 && (names[i] = att_normalizer_name((att_normalizer)i));
+         i++)
+        continue;
+    ATT_TRY(att_option_word(call, "normalizer", names, &chosen));
+    options->normalizer = (att_normalizer)chosen;
     return ATT_OK;
 }
 
-static att_status read_scale(const att_call *call, att_attention_options *how)
+static att_status read_scale(const att_call *call, att_attention_options *options)
 {
-    ATT_TRY(att_option_number(call, "scale", &how->scale));
-    if (att_call_option(call, "scale") && how->scale == 0.0)
+    ATT_TRY(att_option_number(call, "scale", &options->scale));
+    if (att_call_option(call, "scale") && options->scale == 0.0)
         return att_call_fail(call, att_option_node(call, "scale"),
-                             "%s: scale = 0 would make every score 0", call->function->name);
-    ATT_TRY(att_option_number(call, "softcap", &how->soft_cap));
-    if (att_call_option(call, "softcap") && how->soft_cap <= 0.0)
+                             "%s: scale must not be 0, which would make every score 0",
+                             call->function->name);
+    ATT_TRY(att_option_number(call, "softcap", &options->soft_cap));
+    if (att_call_option(call, "softcap") && options->soft_cap <= 0.0)
         return att_call_fail(call, att_option_node(call, "softcap"),
-                             "%s: softcap must be above 0, not %g", call->function->name,
-                             how->soft_cap);
+                             "%s: softcap must be above 0, found %g", call->function->name,
+                             options->soft_cap);
     return ATT_OK;
 }
 
-/* window = n: n keys to either side; window = [l r]; a negative side is unlimited. */
-static att_status read_window(const att_call *call, att_attention_options *how)
+/* window = n: n keys on both sides; window = [l r]; -1 means unlimited. */
+static att_status read_window(const att_call *call, att_attention_options *options)
 {
     const att_value *value = att_call_option(call, "window");
     if (!value)
         return ATT_OK;
-    const att_tensor_matrix *m = value->kind == ATT_VALUE_MATRIX ? value->matrix : NULL;
+    const att_matrix *m = value->kind == ATT_VALUE_MATRIX ? value->matrix : NULL;
     if (!m || m->rows != 1 || m->cols < 1 || m->cols > 2)
         return att_call_fail(call, att_option_node(call, "window"),
-                             "%s: window takes a number of keys or [left right]",
+                             "%s: window: expected a number of keys or [left right]",
                              call->function->name);
     int64_t side[2] = { 0, 0 };
     for (int64_t i = 0; i < 2; i++) {
         double reach = m->data[i < m->cols ? i : 0];
         if (!(reach >= -1.0 && reach <= MAX_WINDOW) || reach != (double)(int64_t)reach)
-            return att_call_fail(call, att_option_node(call, "window"),
-                                 "%s: window takes whole numbers, or -1 for unlimited, not %g",
-                                 call->function->name, reach);
+            return att_call_fail(
+                call, att_option_node(call, "window"),
+                "%s: window: expected whole numbers, or -1 for unlimited, found %g",
+                call->function->name, reach);
         side[i] = (int64_t)reach;
     }
-    how->window = true;
-    how->window_left = side[0];
-    how->window_right = side[1];
+    options->window = true;
+    options->window_left = side[0];
+    options->window_right = side[1];
     return ATT_OK;
 }
 
@@ -105,8 +91,8 @@ att_status att_sheet_attention_read(const att_sheet_layer *layer, int64_t heads,
 }
 
 att_status att_sheet_attention_option(const att_sheet_layer *layer,
-                                      const att_sheet_attention *choices, const char *name,
-                                      int64_t head, const att_tensor_matrix **out)
+                                      const att_sheet_attention *attention, const char *name,
+                                      int64_t head, const att_matrix **out)
 {
     const att_call *call = layer->call;
     const att_value *value = att_call_option(call, name);
@@ -114,12 +100,12 @@ att_status att_sheet_attention_option(const att_sheet_layer *layer,
     if (!value)
         return ATT_OK;
     if (value->kind == ATT_VALUE_LIST) {
-        if (value->item_count != (size_t)choices->heads)
+        if (value->item_count != (size_t)attention->heads)
             return att_call_fail(call, att_option_node(call, name),
                                  "%s: %s is a list of %zu, but there %s %" PRId64 " head%s",
                                  call->function->name, name, value->item_count,
-                                 choices->heads == 1 ? "is" : "are", choices->heads,
-                                 choices->heads == 1 ? "" : "s");
+                                 attention->heads == 1 ? "is" : "are", attention->heads,
+                                 attention->heads == 1 ? "" : "s");
         value = &value->items[head == 0 ? 0 : head - 1];
     }
     *out = value->matrix;

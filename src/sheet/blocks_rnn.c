@@ -1,9 +1,12 @@
-/* Recurrent steps: rnn, lstm and gru, over one input row or a whole sequence of them, from a given
- * state. Vectors are rows: h' = tanh(x W_x + h W_h + b). Gates lie side by side in the columns of
- * W_x, W_h and b, in the order of the cell's parts. The result is the state after each row. */
+/* RNN cells: rnn, lstm and gru over a sequence of input rows, from an initial state. Vectors are
+ * rows: h' = tanh(x W_x + h W_h + b). Gates are side by side in the columns of W_x, W_h and b, in
+ * the order of the cell's parts. The result is the state after each row. */
 #include "sheet/blocks.h"
 
 #include "base/math.h"
+#include "reference/activation.h"
+#include "reference/linear.h"
+#include "reference/rnn.h"
 
 #include <inttypes.h>
 #include <string.h>
@@ -12,7 +15,7 @@ enum { MAX_PARTS = 6, MAX_GATES = 4 };
 
 struct run;
 
-/* What one part of a cell is and how one of its elements is written out. */
+/* One part of a cell (a gate or a state) and the calculation of its elements. */
 struct cell_part {
     const char *name;
     const char *formula; /* for att_formula_drop_absent() */
@@ -22,35 +25,30 @@ struct cell_part {
 
 struct cell {
     int64_t gates;
-    bool has_cell_state; /* takes c, whose new value is the part before the last */
+    bool has_cell_state; /* LSTM: takes c, whose new value is the second to last part */
     void (*step)(struct run *run, int64_t t);
-    struct cell_part part[MAX_PARTS]; /* gates first, the state h last; ends with a NULL name */
+    struct cell_part part[MAX_PARTS]; /* gates first, the state h last; terminated by a NULL name */
 };
 
-/* A call being worked out. Matrices are [steps, m]; `from_x` and `from_h` hold, for the step at
- * hand, x W_x + b and h W_h + b_h with all gates side by side. */
+/* A call during its evaluation. Matrices are [steps, m]; `from_x` and `from_h` hold x W_x + b and h
+ * W_h + b_h of the current step, with all gates side by side. */
 struct run {
     const att_call *call;
     const struct cell *cell;
     att_argument x;
-    const att_tensor_matrix *w_x; /* [d, gates m] */
-    const att_tensor_matrix *w_h; /* [m, gates m] */
-    const att_tensor_matrix *b;   /* [gates m] or NULL */
-    const att_tensor_matrix *b_h;
+    const att_matrix *w_x; /* [d, gates m] */
+    const att_matrix *w_h; /* [m, gates m] */
+    const att_matrix *b;   /* [gates m] or NULL */
+    const att_matrix *b_h;
     const double *h; /* [m] before the first step */
     const double *c;
     int64_t m;
-    bool before; /* gru: the reset gate acts on h before it is mapped */
+    bool before; /* GRU: the reset gate is applied to h before the matrix product */
     size_t parts;
-    att_tensor_matrix *part[MAX_PARTS];
+    att_matrix *part[MAX_PARTS];
     double *from_x;
     double *from_h;
 };
-
-static double sigmoid(double x)
-{
-    return 1.0 / (1.0 + att_exp(-x));
-}
 
 static double *at(const struct run *run, size_t part, int64_t t)
 {
@@ -90,15 +88,18 @@ static void step_lstm(struct run *run, int64_t t)
 {
     const double *c = previous_cell_state(run, t);
     for (int64_t j = 0; j < run->m; j++) {
-        double gate[MAX_GATES];
+        double x[MAX_GATES], h[MAX_GATES];
         for (int64_t g = 0; g < MAX_GATES; g++) {
-            double sum = run->from_x[g * run->m + j] + run->from_h[g * run->m + j];
-            gate[g] = g == LSTM_G ? att_tanh(sum) : sigmoid(sum);
-            at(run, (size_t)g, t)[j] = gate[g];
+            x[g] = run->from_x[g * run->m + j];
+            h[g] = run->from_h[g * run->m + j];
         }
-        double memory = gate[LSTM_F] * c[j] + gate[LSTM_I] * gate[LSTM_G];
-        at(run, LSTM_C, t)[j] = memory;
-        at(run, LSTM_H, t)[j] = gate[LSTM_O] * att_tanh(memory);
+        att_reference_lstm unit = att_reference_lstm_unit(x, h, c[j]);
+        at(run, LSTM_I, t)[j] = unit.input;
+        at(run, LSTM_F, t)[j] = unit.forget;
+        at(run, LSTM_G, t)[j] = unit.candidate;
+        at(run, LSTM_O, t)[j] = unit.output;
+        at(run, LSTM_C, t)[j] = unit.cell;
+        at(run, LSTM_H, t)[j] = unit.hidden;
     }
 }
 
@@ -115,25 +116,25 @@ static double reset_before(const struct run *run, int64_t t, int64_t j)
     return sum + (run->b_h ? run->b_h->data[GRU_N * run->m + j] : 0.0);
 }
 
+/* The reset gates of all units come first: the candidate of a unit may need all of them. */
 static void step_gru(struct run *run, int64_t t)
 {
-    const double *h = previous_state(run, t);
+    const double *state = previous_state(run, t);
     int64_t m = run->m;
+    for (int64_t j = 0; j < m; j++)
+        at(run, GRU_R, t)[j] = att_reference_sigmoid(run->from_x[j] + run->from_h[j]);
     for (int64_t j = 0; j < m; j++) {
-        at(run, GRU_R, t)[j] = sigmoid(run->from_x[j] + run->from_h[j]);
-        at(run, GRU_Z, t)[j] = sigmoid(run->from_x[m + j] + run->from_h[m + j]);
-    }
-    for (int64_t j = 0; j < m; j++) {
-        double past = run->before ? reset_before(run, t, j)
-                                  : at(run, GRU_R, t)[j] * run->from_h[GRU_N * m + j];
-        double n = att_tanh(run->from_x[GRU_N * m + j] + past);
-        double z = at(run, GRU_Z, t)[j];
-        at(run, GRU_N, t)[j] = n;
-        at(run, GRU_H, t)[j] = (1.0 - z) * n + z * h[j];
+        const double x[] = { run->from_x[j], run->from_x[m + j], run->from_x[2 * m + j] };
+        const double h[] = { run->from_h[j], run->from_h[m + j], run->from_h[2 * m + j] };
+        double past = run->before ? reset_before(run, t, j) : at(run, GRU_R, t)[j] * h[GRU_N];
+        att_reference_gru unit = att_reference_gru_unit_reset_first(x, h, past, state[j]);
+        at(run, GRU_Z, t)[j] = unit.update;
+        at(run, GRU_N, t)[j] = unit.candidate;
+        at(run, GRU_H, t)[j] = unit.hidden;
     }
 }
 
-/* ---------------------------------------------------------------- sums written out */
+/* ---------------------------------------------------------------- calculations */
 
 static att_expr *number(att_arena *arena, double value)
 {
@@ -146,25 +147,25 @@ static att_expr *multiply_elementwise(att_arena *arena, double a, att_expr *b)
 }
 
 /* x·W_x + b of one column, and h·W_h + b_h. */
-static void add_from_x(att_sum *sum, const struct run *run, int64_t t, int64_t col)
+static void add_from_x(att_expr_sum *sum, const struct run *run, int64_t t, int64_t col)
 {
-    att_sum_add_dot_product(sum, run->w_x->rows, input(run, t), 1, run->w_x->data + col,
-                            run->w_x->cols);
+    att_expr_sum_add_dot_product(sum, run->w_x->rows, input(run, t), 1, run->w_x->data + col,
+                                 run->w_x->cols);
     if (run->b)
-        att_sum_add(sum, number(sum->arena, run->b->data[col]));
+        att_expr_sum_add(sum, number(sum->arena, run->b->data[col]));
 }
 
-static void add_from_h(att_sum *sum, const struct run *run, int64_t t, int64_t col)
+static void add_from_h(att_expr_sum *sum, const struct run *run, int64_t t, int64_t col)
 {
-    att_sum_add_dot_product(sum, run->m, previous_state(run, t), 1, run->w_h->data + col,
-                            run->w_h->cols);
+    att_expr_sum_add_dot_product(sum, run->m, previous_state(run, t), 1, run->w_h->data + col,
+                                 run->w_h->cols);
     if (run->b_h)
-        att_sum_add(sum, number(sum->arena, run->b_h->data[col]));
+        att_expr_sum_add(sum, number(sum->arena, run->b_h->data[col]));
 }
 
 static att_expr *write_gate(att_arena *arena, const struct run *run, int64_t t, int64_t col)
 {
-    att_sum sum = { .arena = arena };
+    att_expr_sum sum = { .arena = arena };
     add_from_x(&sum, run, t, col);
     add_from_h(&sum, run, t, col);
     return sum.expr;
@@ -180,7 +181,7 @@ static att_expr *write_rnn_h(att_arena *arena, const struct run *run, int64_t t,
     return att_make_call(arena, "tanh", number(arena, at(run, RNN_Z, t)[j]));
 }
 
-/* Gates 0 to 3 of the lstm and 0 to 1 of the gru. */
+/* Gates of the LSTM and the GRU by their place in the columns. */
 static att_expr *write_gate_0(att_arena *arena, const struct run *run, int64_t t, int64_t j)
 {
     return att_make_call(arena, "sigmoid", write_gate(arena, run, t, j));
@@ -219,14 +220,14 @@ static att_expr *write_lstm_h(att_arena *arena, const struct run *run, int64_t t
 static att_expr *write_gru_n(att_arena *arena, const struct run *run, int64_t t, int64_t j)
 {
     int64_t col = GRU_N * run->m + j;
-    att_sum sum = { .arena = arena };
-    att_sum past = { .arena = arena };
+    att_expr_sum sum = { .arena = arena };
+    att_expr_sum past = { .arena = arena };
     add_from_x(&sum, run, t, col);
     if (run->before) {
-        att_sum_add(&sum, number(arena, reset_before(run, t, j)));
+        att_expr_sum_add(&sum, number(arena, reset_before(run, t, j)));
     } else {
         add_from_h(&past, run, t, col);
-        att_sum_add(&sum, multiply_elementwise(arena, at(run, GRU_R, t)[j], past.expr));
+        att_expr_sum_add(&sum, multiply_elementwise(arena, at(run, GRU_R, t)[j], past.expr));
     }
     return att_make_call(arena, "tanh", sum.expr);
 }
@@ -247,23 +248,23 @@ static const struct cell rnn = {
     1,
     false,
     step_rnn,
-    { { "z", "x * W_x + h * W_h< + b>", "input and state, mapped and added", write_rnn_z },
-      { "h", "tanh(z)", "the new state", write_rnn_h } },
+    { { "z", "x * W_x + h * W_h< + b>", "the sum of both linear maps", write_rnn_z },
+      { "h", "tanh(z)", "the new hidden state", write_rnn_h } },
 };
 
 static const struct cell lstm = {
     4,
     true,
     step_lstm,
-    { { "i", "sigmoid(x * W_i + h * U_i< + b_i>)", "the input gate: how much to write",
-        write_gate_0 },
-      { "f", "sigmoid(x * W_f + h * U_f< + b_f>)", "the forget gate: how much to keep",
-        write_gate_1 },
-      { "g", "tanh(x * W_g + h * U_g< + b_g>)", "what to write", write_lstm_g },
-      { "o", "sigmoid(x * W_o + h * U_o< + b_o>)", "the output gate: how much to show",
-        write_lstm_o },
-      { "c", "f .* c + i .* g", "the new memory", write_lstm_c },
-      { "h", "o .* tanh(c)", "the new state", write_lstm_h } },
+    { { "i", "sigmoid(x * W_i + h * U_i< + b_i>)",
+        "the input gate: how much of the candidate to add", write_gate_0 },
+      { "f", "sigmoid(x * W_f + h * U_f< + b_f>)",
+        "the forget gate: how much of the cell state to keep", write_gate_1 },
+      { "g", "tanh(x * W_g + h * U_g< + b_g>)", "the candidate cell state", write_lstm_g },
+      { "o", "sigmoid(x * W_o + h * U_o< + b_o>)",
+        "the output gate: how much of the cell state to output", write_lstm_o },
+      { "c", "f .* c + i .* g", "the new cell state", write_lstm_c },
+      { "h", "o .* tanh(c)", "the new hidden state", write_lstm_h } },
 };
 
 static const struct cell gru_after = {
@@ -271,12 +272,12 @@ static const struct cell gru_after = {
     false,
     step_gru,
     { { "r", "sigmoid(x * W_r + h * U_r< + b_r>{ + b_hr})",
-        "the reset gate: how much of the past to use", write_gate_0 },
+        "the reset gate: how much of the previous state the candidate uses", write_gate_0 },
       { "z", "sigmoid(x * W_z + h * U_z< + b_z>{ + b_hz})",
-        "the update gate: how much of the past to keep", write_gate_1 },
+        "the update gate: how much of the previous state to keep", write_gate_1 },
       { "n", "tanh(x * W_n< + b_n> + r .* (h * U_n{ + b_hn}))", "the candidate state",
         write_gru_n },
-      { "h", "(1 - z) .* n + z .* h", "the new state", write_gru_h } },
+      { "h", "(1 - z) .* n + z .* h", "the new hidden state", write_gru_h } },
 };
 
 static const struct cell gru_before = {
@@ -284,26 +285,28 @@ static const struct cell gru_before = {
     false,
     step_gru,
     { { "r", "sigmoid(x * W_r + h * U_r< + b_r>{ + b_hr})",
-        "the reset gate: how much of the past to use", write_gate_0 },
+        "the reset gate: how much of the previous state the candidate uses", write_gate_0 },
       { "z", "sigmoid(x * W_z + h * U_z< + b_z>{ + b_hz})",
-        "the update gate: how much of the past to keep", write_gate_1 },
+        "the update gate: how much of the previous state to keep", write_gate_1 },
       { "n", "tanh(x * W_n< + b_n> + (r .* h) * U_n{ + b_hn})", "the candidate state",
         write_gru_n },
-      { "h", "(1 - z) .* n + z .* h", "the new state", write_gru_h } },
+      { "h", "(1 - z) .* n + z .* h", "the new hidden state", write_gru_h } },
 };
 
 /* ---------------------------------------------------------------- arguments */
 
-/* A state of one row; the first one tells the width. */
-static att_status read_state(struct run *run, size_t index, const char *usual, const double **out)
+/* Reads a state of one row; the first state determines the hidden size m. */
+static att_status read_state(struct run *run, size_t index, const char *usage_name,
+                             const double **out)
 {
     att_argument state;
-    ATT_TRY(att_argument_get(run->call, index, usual, &state));
-    const att_tensor_matrix *s = state.matrix;
+    ATT_TRY(att_argument_get(run->call, index, usage_name, &state));
+    const att_matrix *s = state.matrix;
     bool first = run->m == 0;
     if (s->rows != 1 || (!first && s->cols != run->m))
         return att_call_fail(run->call, state.node,
-                             first ? "%s: %s is %" PRId64 " × %" PRId64 ", but a state is one row"
+                             first ? "%s: %s is %" PRId64 " × %" PRId64
+                                     ", but a state must be one row"
                                    : "%s: %s is %" PRId64 " × %" PRId64
                                      ", but must be one row as wide as h, 1 × %" PRId64,
                              run->call->function->name, state.name, s->rows, s->cols, run->m);
@@ -312,12 +315,12 @@ static att_status read_state(struct run *run, size_t index, const char *usual, c
     return ATT_OK;
 }
 
-static att_status read_matrix(const struct run *run, size_t index, const char *usual, int64_t rows,
-                              const char *whose, const att_tensor_matrix **out)
+static att_status read_matrix(const struct run *run, size_t index, const char *usage_name,
+                              int64_t rows, const char *whose, const att_matrix **out)
 {
     att_argument w;
     int64_t cols = run->cell->gates * run->m;
-    ATT_TRY(att_argument_get(run->call, index, usual, &w));
+    ATT_TRY(att_argument_get(run->call, index, usage_name, &w));
     *out = w.matrix;
     if (w.matrix->rows == rows && w.matrix->cols == cols)
         return ATT_OK;
@@ -346,15 +349,12 @@ static att_status read_arguments(struct run *run)
 /* ---------------------------------------------------------------- running */
 
 /* out = row w + bias */
-static void map_row(double *out, const double *row, const att_tensor_matrix *w,
-                    const att_tensor_matrix *bias)
+static void map_row(double *out, const double *row, const att_matrix *w, const att_matrix *bias)
 {
-    for (int64_t j = 0; j < w->cols; j++) {
-        double sum = 0.0;
-        for (int64_t l = 0; l < w->rows; l++)
-            sum += row[l] * w->data[l * w->cols + j];
-        out[j] = sum + (bias ? bias->data[j] : 0.0);
-    }
+    const att_reference_linear_weights weights = {
+        .w = w->data, .bias = bias ? bias->data : NULL, .depth = w->rows, .columns = w->cols
+    };
+    att_reference_linear(out, row, 1, &weights, ATT_ACTIVATION_NONE);
 }
 
 static att_status run_steps(struct run *run)
@@ -367,7 +367,7 @@ static att_status run_steps(struct run *run)
     if (!run->from_x || !run->from_h)
         return att_fail_memory(run->call->err);
     for (; run->parts < MAX_PARTS && run->cell->part[run->parts].name; run->parts++) {
-        att_tensor_matrix *m = att_matrix_new(arena, steps, run->m);
+        att_matrix *m = att_matrix_new(arena, steps, run->m);
         if (!m)
             return att_fail_memory(run->call->err);
         m->row_labels = run->x.matrix->row_labels;
@@ -384,7 +384,7 @@ static att_status run_steps(struct run *run)
 static att_status write_part(const struct run *run, size_t index, att_calculations *out)
 {
     const struct cell_part *row = &run->cell->part[index];
-    const att_tensor_matrix *value = run->part[index];
+    const att_matrix *value = run->part[index];
     att_arena *arena = run->call->arena;
     if (!att_calculation_fits(value->rows, value->cols, run->w_x->rows + run->m))
         return ATT_OK;
@@ -409,19 +409,20 @@ static att_status run_cell(const att_call *call, const struct cell *cell, bool b
                                                  (double)(run.w_x->rows + run.w_h->rows)));
     ATT_TRY(run_steps(&run));
     for (size_t i = 0; i < run.parts; i++) {
-        att_calculations workings = { 0 };
-        ATT_TRY(write_part(&run, i, &workings));
+        att_calculations calculations = { 0 };
+        ATT_TRY(write_part(&run, i, &calculations));
         const char *text = att_formula_drop_absent(call->arena, cell->part[i].formula,
                                                    run.b != NULL, run.b_h != NULL);
         const att_expr *formula = text ? att_formula(call->arena, text) : NULL;
         if (!formula)
             return att_fail_memory(call->err);
-        ATT_TRY(att_sheet_layer_add(&layer, &(att_slice){ .name = cell->part[i].name,
-                                                          .description = cell->part[i].description,
-                                                          .formula = formula,
-                                                          .value = run.part[i],
-                                                          .calculations = workings.items,
-                                                          .calculation_count = workings.count }));
+        ATT_TRY(att_sheet_layer_add(&layer,
+                                    &(att_trace_part){ .name = cell->part[i].name,
+                                                       .description = cell->part[i].description,
+                                                       .formula = formula,
+                                                       .value = run.part[i],
+                                                       .calculations = calculations.items,
+                                                       .calculation_count = calculations.count }));
     }
     att_sheet_layer_finish(&layer, out);
     return ATT_OK;

@@ -1,14 +1,14 @@
-/* The scores as sheets show them: formula, parameters with their shapes, and the sum of one query
- * and one key written out. The numbers themselves come from the reference (src/attention). */
+/* How sheets show score functions: formula, parameters with their shapes, and the calculation of
+ * one score. The scores themselves are computed by the reference (src/attention). */
 #include "sheet/blocks.h"
 
 #include <inttypes.h>
 #include <math.h>
 #include <string.h>
 
-/* ---------------------------------------------------------------- sums written out */
+/* ---------------------------------------------------------------- calculations */
 
-static const double *row_of(const att_tensor_matrix *matrix, int64_t row)
+static const double *row_of(const att_matrix *matrix, int64_t row)
 {
     return matrix->data + row * matrix->cols;
 }
@@ -27,7 +27,7 @@ static att_expr *write_dot(att_arena *arena, const att_sheet_head *head, int64_t
                                 row_of(head->key, j), 1);
 }
 
-/* q · (W k), with W k worked out before, as the part `mapped`. */
+/* q · (W k), where W k is the part `projected`. */
 static att_expr *write_general(att_arena *arena, const att_sheet_head *head, int64_t i, int64_t j)
 {
     return att_make_dot_product(arena, head->query->cols, row_of(head->query, i), 1,
@@ -37,16 +37,17 @@ static att_expr *write_general(att_arena *arena, const att_sheet_head *head, int
 /* v_1·tanh(x_1) + …, where x = W q + U k + b. */
 static att_expr *write_additive(att_arena *arena, const att_sheet_head *head, int64_t i, int64_t j)
 {
-    const att_tensor_matrix *w = head->param[ATT_PARAM_W];
-    const att_tensor_matrix *u = head->param[ATT_PARAM_U];
-    const att_tensor_matrix *b = head->param[ATT_PARAM_B];
-    att_sum sum = { .arena = arena };
+    const att_matrix *w = head->param[ATT_PARAM_W];
+    const att_matrix *u = head->param[ATT_PARAM_U];
+    const att_matrix *b = head->param[ATT_PARAM_B];
+    att_expr_sum sum = { .arena = arena };
     for (int64_t a = 0; a < w->rows; a++) {
         double x = dot(w->cols, row_of(w, a), row_of(head->query, i)) +
                    dot(u->cols, row_of(u, a), row_of(head->key, j)) + (b ? b->data[a] : 0.0);
         double factor = head->param[ATT_PARAM_V]->data[a];
-        att_sum_add(&sum, att_make_binary(arena, ATT_OP_MULTIPLY, att_make_number(arena, factor),
-                                          att_make_call(arena, "tanh", att_make_number(arena, x))));
+        att_expr_sum_add(&sum,
+                         att_make_binary(arena, ATT_OP_MULTIPLY, att_make_number(arena, factor),
+                                         att_make_call(arena, "tanh", att_make_number(arena, x))));
     }
     return sum.expr;
 }
@@ -55,9 +56,9 @@ static att_expr *write_concat(att_arena *arena, const att_sheet_head *head, int6
 {
     const double *v = head->param[ATT_PARAM_V]->data;
     int64_t width = head->query->cols;
-    att_sum sum = { .arena = arena };
-    att_sum_add_dot_product(&sum, width, v, 1, row_of(head->query, i), 1);
-    att_sum_add_dot_product(&sum, head->key->cols, v + width, 1, row_of(head->key, j), 1);
+    att_expr_sum sum = { .arena = arena };
+    att_expr_sum_add_dot_product(&sum, width, v, 1, row_of(head->query, i), 1);
+    att_expr_sum_add_dot_product(&sum, head->key->cols, v + width, 1, row_of(head->key, j), 1);
     return att_make_call(arena, "relu", sum.expr);
 }
 
@@ -81,8 +82,8 @@ static att_expr *write_cosine(att_arena *arena, const att_sheet_head *head, int6
 
 static att_expr *write_location(att_arena *arena, const att_sheet_head *head, int64_t i, int64_t j)
 {
-    const att_tensor_matrix *w = head->param[ATT_PARAM_W];
-    const att_tensor_matrix *b = head->param[ATT_PARAM_B];
+    const att_matrix *w = head->param[ATT_PARAM_W];
+    const att_matrix *b = head->param[ATT_PARAM_B];
     att_expr *sum =
         att_make_dot_product(arena, w->cols, row_of(head->query, i), 1, row_of(w, j), 1);
     if (!b)
@@ -92,16 +93,16 @@ static att_expr *write_location(att_arena *arena, const att_sheet_head *head, in
 
 /* ---------------------------------------------------------------- the table */
 
-/* Shapes are written for vectors as rows, where a parameter stands to the right of what it maps:
- * q d_q, k d_k, a the hidden width, s the number of keys, c d_q + d_k, 1 one. The general score's W
- * stands between query and key, and lies the same way in both orientations. The parameter v is v_a
- * in formulas, for there v is the values. */
+/* Shapes are for vectors as rows, where a parameter is to the right of the vector: q is d_q, k is
+ * d_k, a the attention size, s the number of keys, c is d_q + d_k, 1 is one. The W of the general
+ * score is between query and key and has the same layout in both orientations. The parameter v is
+ * called v_a in formulas, because v denotes the values there. */
 const att_score_spec att_score_specs[] = {
     [ATT_SCORE_DOT] = { ATT_SCORE_DOT,
                         true,
                         "q * k'",
                         "q' * k",
-                        "each query times each key: one score per pair",
+                        "the dot product of each query and each key: one score per pair",
                         { NULL },
                         "",
                         write_dot },
@@ -109,15 +110,16 @@ const att_score_spec att_score_specs[] = {
                            true,
                            "q * k'",
                            "q' * k",
-                           "each query times each key: one product per pair",
+                           "the dot product of each query and each key: one product per pair",
                            { NULL },
                            "",
                            write_dot },
     [ATT_SCORE_GENERAL] = { ATT_SCORE_GENERAL,
                             false,
-                            "q * mapped'",
-                            "q' * mapped",
-                            "each query times each mapped key: one score per pair",
+                            "q * projected'",
+                            "q' * projected",
+                            "the dot product of each query and each projected key: one score per "
+                            "pair",
                             { [ATT_PARAM_W] = "qk" },
                             "",
                             write_general },
@@ -125,7 +127,8 @@ const att_score_spec att_score_specs[] = {
                              false,
                              "tanh(q_i * W + k_j * U< + b>) * v_a'",
                              "v_a' * tanh(W * q_i + U * k_j< + b>)",
-                             "a small neural network looks at query i and key j together",
+                             "a feed-forward network with one hidden layer scores query i and key "
+                             "j",
                              { [ATT_PARAM_W] = "qa",
                                [ATT_PARAM_U] = "ka",
                                [ATT_PARAM_B] = "1a",
@@ -136,8 +139,8 @@ const att_score_spec att_score_specs[] = {
                            false,
                            "relu([q_i, k_j] * v_a')",
                            "relu(v_a' * [q_i; k_j])",
-                           "query i and key j side by side, weighed by v_a; what is negative is "
-                           "cut",
+                           "query i and key j concatenated, times v_a; a negative result becomes "
+                           "0",
                            { [ATT_PARAM_V] = "1c" },
                            "",
                            write_concat },
@@ -145,7 +148,7 @@ const att_score_spec att_score_specs[] = {
                              true,
                              "exp(q * k')",
                              "exp(q' * k)",
-                             "the exponential of each query times each key",
+                             "the exponential of the dot product of each query and each key",
                              { NULL },
                              "",
                              write_gaussian },
@@ -161,7 +164,7 @@ const att_score_spec att_score_specs[] = {
                              false,
                              "q * W< + b>",
                              "(W * q< + b>)'",
-                             "each query alone says where to look: one score per place",
+                             "the query alone determines the scores: one score per position",
                              { [ATT_PARAM_W] = "qs", [ATT_PARAM_B] = "1s" },
                              "b",
                              write_location },
@@ -171,8 +174,8 @@ const att_score_spec att_score_specs[] = {
 
 static const char *const param_names[ATT_PARAMS] = { "W", "U", "b", "v" };
 
-/* The letters of a shape, what errors call them, and the sizes they stand for in a head. The hidden
- * width is free, -1, until the first parameter tells it. */
+/* The symbols of a shape, their names in errors, and the sizes they have in a head. The attention
+ * size is unknown, -1, until the first parameter determines it. */
 enum { SIZE_QUERY, SIZE_KEY, SIZE_KEYS, SIZE_BOTH, SIZE_HIDDEN, SIZE_ONE, SIZES };
 static const char size_letters[] = "qksca1";
 static const char *const size_names[SIZES] = { "d_q", "d_k", "n_k", "(d_q + d_k)", "A", "1" };
@@ -181,12 +184,12 @@ struct sizes {
     int64_t of[SIZES];
 };
 
-static size_t size_index(char letter)
+static size_t size_index(char symbol)
 {
-    return (size_t)(strchr(size_letters, letter) - size_letters);
+    return (size_t)(strchr(size_letters, symbol) - size_letters);
 }
 
-/* "4", or "A" where it is free. */
+/* "4", or "A" where it is unknown. */
 static const char *size_text(att_arena *arena, const struct sizes *sizes, size_t index)
 {
     int64_t size = sizes->of[index];
@@ -194,7 +197,7 @@ static const char *size_text(att_arena *arena, const struct sizes *sizes, size_t
 }
 
 static att_status fail_shape(const att_sheet_layer *layer, const char *score, const char *name,
-                             const att_tensor_matrix *found, const char shape[2], bool turned,
+                             const att_matrix *found, const char shape[2], bool turned,
                              const struct sizes *sizes)
 {
     size_t first = size_index(shape[turned ? 1 : 0]);
@@ -205,26 +208,25 @@ static att_status fail_shape(const att_sheet_layer *layer, const char *score, co
         return att_fail_memory(layer->call->err);
     return att_call_fail(layer->call, att_option_node(layer->call, name),
                          "%s: %s is %" PRId64 " × %" PRId64
-                         ", but the %s score needs it %s × %s, here %s × %s",
+                         ", but the %s score needs %s × %s, here %s × %s",
                          layer->call->function->name, name, found->rows, found->cols, score,
                          size_names[first], size_names[second], rows, cols);
 }
 
-/* The parameter as attend.h wants it: vectors as one row, matrices from the left, [A,Kq]. */
-static const att_tensor_matrix *to_row_layout(const att_sheet_layer *layer,
-                                              const att_tensor_matrix *matrix, bool vector,
-                                              bool general)
+/* Converts a parameter to the layout of attend.h: vectors as one row, matrices [A,Kq]. */
+static const att_matrix *to_row_layout(const att_sheet_layer *layer, const att_matrix *matrix,
+                                       bool vector, bool general)
 {
     att_sheet_layer turning = *layer;
     turning.columns = vector ? matrix->rows != 1 : !layer->columns && !general;
     return att_sheet_layer_orient(&turning, matrix);
 }
 
-/* Whether a size is the one wanted. A free one is set by the first that asks; the location score
- * may know more places than there are keys. */
-static bool size_fits(int64_t size, char letter, struct sizes *sizes)
+/* Whether a size is as expected. An unknown size is set by the first parameter that has it; the
+ * location score may have more positions than there are keys. */
+static bool size_fits(int64_t size, char symbol, struct sizes *sizes)
 {
-    size_t index = size_index(letter);
+    size_t index = size_index(symbol);
     if (size == 0)
         return false;
     if (sizes->of[index] < 0)
@@ -232,15 +234,15 @@ static bool size_fits(int64_t size, char letter, struct sizes *sizes)
     return index == SIZE_KEYS ? size >= sizes->of[index] : size == sizes->of[index];
 }
 
-static att_status read_param(const att_sheet_layer *layer, const att_sheet_attention *choices,
+static att_status read_param(const att_sheet_layer *layer, const att_sheet_attention *attention,
                              att_sheet_head *head, size_t param, struct sizes *sizes)
 {
-    const att_score_spec *score = &att_score_specs[choices->options.score];
-    const char *score_name = att_score_name(choices->options.score);
+    const att_score_spec *score = &att_score_specs[attention->options.score];
+    const char *score_name = att_score_name(attention->options.score);
     const char *name = param_names[param];
     const char *shape = score->shapes[param];
-    const att_tensor_matrix *given;
-    ATT_TRY(att_sheet_attention_option(layer, choices, name, head->number, &given));
+    const att_matrix *given;
+    ATT_TRY(att_sheet_attention_option(layer, attention, name, head->number, &given));
     if (!given) {
         if (!shape || strstr(score->optional, name))
             return ATT_OK;
@@ -265,7 +267,7 @@ static att_status read_param(const att_sheet_layer *layer, const att_sheet_atten
 }
 
 att_status att_sheet_head_read_params(const att_sheet_layer *layer,
-                                      const att_sheet_attention *choices, att_sheet_head *head)
+                                      const att_sheet_attention *attention, att_sheet_head *head)
 {
     struct sizes sizes = { .of = { [SIZE_QUERY] = head->query->cols,
                                    [SIZE_KEY] = head->key->cols,
@@ -274,6 +276,6 @@ att_status att_sheet_head_read_params(const att_sheet_layer *layer,
                                    [SIZE_HIDDEN] = -1,
                                    [SIZE_ONE] = 1 } };
     for (size_t param = 0; param < ATT_PARAMS; param++)
-        ATT_TRY(read_param(layer, choices, head, param, &sizes));
+        ATT_TRY(read_param(layer, attention, head, param, &sizes));
     return ATT_OK;
 }

@@ -1,4 +1,4 @@
-/* Trees for sums written out. */
+/* Builders of the expression trees of calculations. */
 #include "sheet/calculation.h"
 
 #include "sheet/matrix.h"
@@ -9,7 +9,7 @@ bool att_calculation_fits(int64_t rows, int64_t cols, int64_t terms)
            terms > 0 && terms <= ATT_CALCULATION_TERMS;
 }
 
-/* Puts a child in its place; the node stands one level above the highest of them. */
+/* Sets a child and raises the height of the node above it. */
 static void set_child(att_expr *node, size_t index, att_expr *child)
 {
     node->child[index] = child;
@@ -39,7 +39,7 @@ att_expr *att_make_number(att_arena *arena, double number)
     return node;
 }
 
-att_expr *att_make_constant(att_arena *arena, const att_tensor_matrix *matrix)
+att_expr *att_make_constant(att_arena *arena, const att_matrix *matrix)
 {
     att_expr *node = matrix ? make_node(arena, ATT_EXPR_CONSTANT, 0) : NULL;
     if (node)
@@ -83,70 +83,69 @@ att_expr *att_make_indexed(att_arena *arena, const char *name, int64_t row, int6
     return node;
 }
 
-void att_sum_add(att_sum *sum, att_expr *term)
+void att_expr_sum_add(att_expr_sum *sum, att_expr *term)
 {
     bool first = sum->terms++ == 0;
     sum->expr = first ? term : att_make_binary(sum->arena, ATT_OP_ADD, sum->expr, term);
 }
 
-void att_sum_add_dot_product(att_sum *sum, int64_t count, const double *a, int64_t a_stride,
-                             const double *b, int64_t b_stride)
+void att_expr_sum_add_dot_product(att_expr_sum *sum, int64_t count, const double *a,
+                                  int64_t a_stride, const double *b, int64_t b_stride)
 {
     for (int64_t i = 0; i < count; i++)
-        att_sum_add(sum, att_make_binary(sum->arena, ATT_OP_MULTIPLY,
-                                         att_make_number(sum->arena, a[i * a_stride]),
-                                         att_make_number(sum->arena, b[i * b_stride])));
+        att_expr_sum_add(sum, att_make_binary(sum->arena, ATT_OP_MULTIPLY,
+                                              att_make_number(sum->arena, a[i * a_stride]),
+                                              att_make_number(sum->arena, b[i * b_stride])));
 }
 
 att_expr *att_make_dot_product(att_arena *arena, int64_t count, const double *a, int64_t a_stride,
                                const double *b, int64_t b_stride)
 {
-    att_sum sum = { .arena = arena };
-    att_sum_add_dot_product(&sum, count, a, a_stride, b, b_stride);
+    att_expr_sum sum = { .arena = arena };
+    att_expr_sum_add_dot_product(&sum, count, a, a_stride, b, b_stride);
     return sum.expr;
 }
 
-att_status att_calculations_start(att_calculations *workings, att_arena *arena, size_t room,
+att_status att_calculations_start(att_calculations *calculations, att_arena *arena, size_t room,
                                   att_error *err)
 {
     att_calculation *items = att_arena_alloc(arena, room, sizeof *items);
     if (!items)
         return att_fail_memory(err);
-    *workings = (att_calculations){ .items = items, .capacity = room };
+    *calculations = (att_calculations){ .items = items, .capacity = room };
     return ATT_OK;
 }
 
-att_status att_calculations_add(att_calculations *workings, int64_t row, const att_expr *left,
-                                const att_expr *right, const att_tensor_matrix *value,
-                                att_error *err)
+att_status att_calculations_add(att_calculations *calculations, int64_t row, const att_expr *left,
+                                const att_expr *right, const att_matrix *value, att_error *err)
 {
     if (!left || !right || !value)
         return att_fail_memory(err);
-    workings->items[workings->count++] =
+    calculations->items[calculations->count++] =
         (att_calculation){ .left = left, .right = right, .value = value, .row = row };
     return ATT_OK;
 }
 
-att_status att_calculations_add_number(att_calculations *workings, att_arena *arena, int64_t row,
-                                       const att_expr *left, const att_expr *right, double value,
-                                       att_error *err)
+att_status att_calculations_add_number(att_calculations *calculations, att_arena *arena,
+                                       int64_t row, const att_expr *left, const att_expr *right,
+                                       double value, att_error *err)
 {
-    return att_calculations_add(workings, row, left, right, att_matrix_scalar(arena, value), err);
+    return att_calculations_add(calculations, row, left, right, att_matrix_scalar(arena, value),
+                                err);
 }
 
-att_status att_calculations_add_matmul(att_calculations *workings, att_arena *arena,
-                                       const char *name, const att_tensor_matrix *a,
-                                       const att_tensor_matrix *b, const att_tensor_matrix *value,
-                                       att_error *err)
+att_status att_calculations_add_matmul(att_calculations *calculations, att_arena *arena,
+                                       const char *name, const att_matrix *a, const att_matrix *b,
+                                       const att_matrix *value, att_error *err)
 {
     if (!att_calculation_fits(value->rows, value->cols, a->cols))
         return ATT_OK;
-    ATT_TRY(att_calculations_start(workings, arena, (size_t)(value->rows * value->cols), err));
+    ATT_TRY(att_calculations_start(calculations, arena, (size_t)(value->rows * value->cols), err));
     for (int64_t i = 0; i < value->rows; i++) {
         for (int64_t j = 0; j < value->cols; j++) {
             att_expr *sum = att_make_dot_product(arena, a->cols, a->data + i * a->cols, 1,
                                                  b->data + j, b->cols);
-            ATT_TRY(att_calculations_add_number(workings, arena, i + 1,
+            ATT_TRY(att_calculations_add_number(calculations, arena, i + 1,
                                                 att_make_indexed(arena, name, i + 1, j + 1), sum,
                                                 value->data[i * value->cols + j], err));
         }

@@ -1,6 +1,7 @@
-/* Calls: finding the function, checking what it is given, running it. */
-#include "sheet/call.h"
+/* Function calls: lookup, checks of arguments and options against the table, evaluation. */
+#include "sheet/function.h"
 
+#include "base/minmax.h"
 #include "sheet/eval.h"
 
 #include <stdio.h>
@@ -8,7 +9,7 @@
 
 static const att_function *const tables[] = { att_plain_functions, att_block_functions };
 
-enum { TABLES = sizeof tables / sizeof *tables };
+enum { TABLES = ATT_COUNT(tables) };
 
 const att_function *att_function_find(const char *name)
 {
@@ -27,29 +28,29 @@ const att_option_spec *att_option_find(const att_function *function, const char 
     return NULL;
 }
 
-/* ---- What an option takes: alternatives separated by commas and "or" */
+/* ---- The values an option accepts: alternatives separated by commas and "or" */
 
-/* The next alternative of `takes` and its length; NULL at the end. */
-static const char *next_alternative(const char *takes, size_t *length)
+/* The next alternative of `accepts` and its length; NULL at the end. */
+static const char *next_alternative(const char *accepts, size_t *length)
 {
     static const char *const separators[] = { ",", " or ", " ", "or " };
     bool moved = true;
     while (moved) {
         moved = false;
-        for (size_t i = 0; i < sizeof separators / sizeof *separators; i++) {
+        for (size_t i = 0; i < ATT_COUNT(separators); i++) {
             size_t n = strlen(separators[i]);
-            if (strncmp(takes, separators[i], n) == 0) {
-                takes += n;
+            if (strncmp(accepts, separators[i], n) == 0) {
+                accepts += n;
                 moved = true;
             }
         }
     }
-    if (!*takes)
+    if (!*accepts)
         return NULL;
-    size_t comma = strcspn(takes, ",");
-    const char * or = strstr(takes, " or ");
-    *length = or &&(size_t)(or -takes) < comma ? (size_t)(or -takes) : comma;
-    return takes;
+    size_t comma = strcspn(accepts, ",");
+    const char *last = strstr(accepts, " or ");
+    *length = last && (size_t)(last - accepts) < comma ? (size_t)(last - accepts) : comma;
+    return accepts;
 }
 
 static bool is_word(const char *text, size_t length)
@@ -103,8 +104,8 @@ static att_status fail_option_name(const att_scope *scope, const att_expr *optio
                           option->text, function->usage);
 }
 
-/* The word among those that the option takes that `word` was probably meant to be, into `out`; an
- * empty string where none is near. */
+/* Writes ": did you mean …?" with the accepted word nearest to `word` into `out`; an empty string
+ * if no word is near. */
 static const char *suggest_word(const att_option_spec *row, const char *word, char out[64])
 {
     char words[24][24];
@@ -134,7 +135,7 @@ static att_status fail_option_word(const att_scope *scope, const att_expr *at,
                           suggest_word(row, word, hint));
 }
 
-/* A bare or quoted word, where the option takes it; else an expression. */
+/* A bare or quoted word if the option accepts it, otherwise an expression. */
 static att_status eval_option_value(const att_scope *scope, const att_expr *node,
                                     const att_option_spec *row, att_value *out)
 {
@@ -177,7 +178,7 @@ static att_status fail_function(const att_scope *scope, const att_expr *node)
 {
     if (att_symbol_table_get(scope->symbols, node->text))
         return att_scope_fail(scope, node,
-                              "'%.80s' is a value, not a function: rows are %.80s[2], a product "
+                              "'%.80s' is a value, not a function: a row is %.80s[2], a product "
                               "needs a '*'",
                               node->text, node->text);
     enum { MAX_NAMES = 128 };
@@ -197,15 +198,15 @@ static att_status check_count(const att_scope *scope, const att_expr *node,
 {
     if (count >= function->min_args && count <= function->max_args)
         return ATT_OK;
-    char wanted[64];
+    char expected[64];
     if (function->min_args == function->max_args)
-        snprintf(wanted, sizeof wanted, "%zu argument%s", function->min_args,
+        snprintf(expected, sizeof expected, "%zu argument%s", function->min_args,
                  function->min_args == 1 ? "" : "s");
     else
-        snprintf(wanted, sizeof wanted, "%zu to %zu arguments", function->min_args,
+        snprintf(expected, sizeof expected, "%zu to %zu arguments", function->min_args,
                  function->max_args);
-    return att_scope_fail(scope, node, "%s takes %s, found %zu: %s", function->name, wanted, count,
-                          function->usage);
+    return att_scope_fail(scope, node, "%s takes %s, found %zu: %s", function->name, expected,
+                          count, function->usage);
 }
 
 static size_t option_count(const att_function *function)
@@ -241,7 +242,7 @@ att_status att_eval_call(const att_scope *scope, const att_expr *node, att_value
     return function->run(&call, out);
 }
 
-/* ---- What functions use */
+/* ---- For the functions */
 
 att_status att_call_fail(const att_call *call, const att_expr *at, const char *format, ...)
 {
@@ -254,7 +255,7 @@ att_status att_call_fail(const att_call *call, const att_expr *at, const char *f
     return status;
 }
 
-att_status att_call_matrix(const att_call *call, size_t index, const att_tensor_matrix **out)
+att_status att_call_matrix(const att_call *call, size_t index, const att_matrix **out)
 {
     const att_value *value = &call->args[index];
     if (value->kind == ATT_VALUE_LIST) {

@@ -1,6 +1,6 @@
-/* compare X "file" within T: a value against the same one worked out elsewhere, on a device or by
- * another program. With several arrays in the file, all that have a name here are compared in the
- * order in which they are computed, so that the verdict names the first step that went wrong. */
+/* compare X "file" within T: compares a value with the result of another program or device. If the
+ * file has several arrays, every value of the sheet that has a name in the file is compared, in the
+ * order of computation, so that the message names the first step that differs. */
 #include "sheet/tolerance.h"
 
 #include "base/quote.h"
@@ -10,42 +10,42 @@
 
 #include <string.h>
 
-/* The statement while it is being worked on. */
+/* The state of one `compare` statement. */
 struct comparison {
-    att_interpreter *worker;
-    const att_expr *node; /* what to compare */
-    bool all;             /* it is the word `all` */
+    att_interpreter *interpreter;
+    const att_expr *node; /* the expression to compare */
+    bool all;             /* the statement is `compare all` */
     const char *file;
     const att_expr *file_node;
-    const char *key; /* the array's name in the file, if said */
+    const char *key; /* the array's name in the file; NULL: not given */
     att_tolerance nearness;
     att_archive archive;
-    bool *used;       /* which arrays of the file have been compared */
-    att_check *check; /* of the first that differs, or the last compared */
+    bool *used;       /* [arrays of the file], true where compared */
+    att_check *check; /* of the first array that differs, or of the last one compared */
     size_t compared;
     size_t different;
 };
 
-/* Something that has a name in the sheet and may have one in the file. */
+/* A value of the sheet that may have a counterpart in the file. */
 struct item {
-    const char *name;  /* "a.scores", as in the sheet */
-    const char *brief; /* "scores", or NULL: the other name it may have in the file */
-    int64_t head;      /* of several heads, from 1, or 0; and then, of all heads together: */
+    const char *name;  /* full name in the sheet: "a.scores" */
+    const char *brief; /* "scores": alternative name in the file; or NULL */
+    int64_t head;      /* number of the head, from 1; 0: no heads. For an array of all heads: */
     const char *heads_name;
     const char *heads_brief;
-    const att_tensor_matrix *value;
+    const att_matrix *value;
 };
 
 /* ---- Comparing one */
 
-/* An array of the file, and where in it to look. */
+/* An array of the file and the indices of the matrix in it. */
 struct place {
     const att_tensor *tensor;
     int64_t at[ATT_MAX_RANK]; /* the first indices */
     int count;
 };
 
-/* Finds the head in an array of all heads, after leading dimensions of size 1. */
+/* Finds the dimension of the heads in an array of all heads, after leading dimensions of size 1. */
 static bool find_head(struct place *place, int64_t head)
 {
     const att_tensor *tensor = place->tensor;
@@ -59,7 +59,8 @@ static bool find_head(struct place *place, int64_t head)
     return true;
 }
 
-/* Finds the array of that name; of all heads together, unless `head` is 0, the part of one. */
+/* Finds the array of that name; if `head` is not 0, also an array of all heads, and in it this
+ * head. */
 static bool find_array(const struct comparison *c, const char *name, int64_t head,
                        struct place *place)
 {
@@ -86,32 +87,33 @@ static bool find_item(const struct comparison *c, const struct item *item, struc
 static att_status describe_rank(struct comparison *c, att_check *check, const att_tensor *tensor)
 {
     char shape[ATT_SHAPE_STRING_SIZE];
-    check->message = att_arena_printf(
-        &c->worker->sheet->arena, "the shapes differ: found %lld × %lld, the file's array is %s",
-        (long long)check->actual->rows, (long long)check->actual->cols,
-        att_shape_to_string(shape, tensor->rank, tensor->shape));
-    return check->message ? ATT_OK : att_fail_memory(c->worker->scope.err);
+    check->message =
+        att_arena_printf(&c->interpreter->sheet->arena,
+                         "the shapes differ: found %lld × %lld, the file's array is %s",
+                         (long long)check->actual->rows, (long long)check->actual->cols,
+                         att_shape_to_string(shape, tensor->rank, tensor->shape));
+    return check->message ? ATT_OK : att_fail_memory(c->interpreter->scope.err);
 }
 
-/* Judges the item against `wanted` (NULL: an array of too many dimensions) and keeps the check if
- * it is the first to differ. */
+/* Compares the item with `expected` (NULL: an array of too many dimensions) and keeps the check if
+ * it is the first that differs. */
 static att_status compare_arrays(struct comparison *c, const struct item *item,
-                                 const att_tensor *tensor, const att_tensor_matrix *wanted)
+                                 const att_tensor *tensor, const att_matrix *expected)
 {
-    att_check *check = att_arena_alloc(&c->worker->sheet->arena, 1, sizeof *check);
+    att_check *check = att_arena_alloc(&c->interpreter->sheet->arena, 1, sizeof *check);
     if (!check)
-        return att_fail_memory(c->worker->scope.err);
+        return att_fail_memory(c->interpreter->scope.err);
     *check = (att_check){ .left = c->node,
                           .file = c->file,
                           .array = c->key,
                           .actual = item->value,
-                          .expected = wanted,
+                          .expected = expected,
                           .part = item->name };
     att_check_set_rule(check, &c->nearness);
     bool same_shape =
-        wanted && wanted->rows == item->value->rows && wanted->cols == item->value->cols;
+        expected && expected->rows == item->value->rows && expected->cols == item->value->cols;
     if (same_shape)
-        ATT_TRY(att_check_compare(c->worker, check, &c->nearness));
+        ATT_TRY(att_check_compare(c->interpreter, check, &c->nearness));
     else
         ATT_TRY(describe_rank(c, check, tensor));
     c->compared++;
@@ -124,21 +126,23 @@ static att_status compare_arrays(struct comparison *c, const struct item *item,
 static att_status compare_item(struct comparison *c, const struct item *item)
 {
     struct place place;
-    const att_tensor_matrix *wanted;
+    const att_matrix *expected;
     if (!find_item(c, item, &place))
         return ATT_OK;
-    if (!att_archive_matrix(&c->worker->sheet->arena, place.tensor, place.at, place.count, &wanted))
-        return att_fail_memory(c->worker->scope.err);
-    return compare_arrays(c, item, place.tensor, wanted);
+    if (!att_archive_matrix(&c->interpreter->sheet->arena, place.tensor, place.at, place.count,
+                            &expected))
+        return att_fail_memory(c->interpreter->scope.err);
+    return compare_arrays(c, item, place.tensor, expected);
 }
 
 /* ---- Comparing many: a step's parts in order, then its result */
 
-/* Names are copies in the arena; NULL brief where only full names count. */
-static att_status compare_part(struct comparison *c, const char *name, const att_slice *part,
+/* Compares one item under its names, which are copied to the arena; `brief` NULL: only the full
+ * name is looked up. */
+static att_status compare_part(struct comparison *c, const char *name, const att_trace_part *part,
                                bool briefly)
 {
-    att_arena *arena = &c->worker->sheet->arena;
+    att_arena *arena = &c->interpreter->sheet->arena;
     struct item item = { .head = part->head, .value = part->value };
     item.heads_name = att_arena_printf(arena, "%s.%s", name, part->name);
     item.heads_brief = briefly ? part->name : NULL;
@@ -151,11 +155,11 @@ static att_status compare_part(struct comparison *c, const char *name, const att
         item.brief = item.heads_brief;
     }
     if (!item.heads_name || !item.name)
-        return att_fail_memory(c->worker->scope.err);
+        return att_fail_memory(c->interpreter->scope.err);
     return compare_item(c, &item);
 }
 
-static att_status compare_parts(struct comparison *c, const char *name, const att_slice *parts,
+static att_status compare_parts(struct comparison *c, const char *name, const att_trace_part *parts,
                                 size_t count, bool briefly)
 {
     for (size_t i = 0; i < count; i++)
@@ -163,17 +167,17 @@ static att_status compare_parts(struct comparison *c, const char *name, const at
     return ATT_OK;
 }
 
-/* The items of a list, which are parts under the names they have in the sheet: heads[1], …. */
-static att_status compare_list(struct comparison *c, const att_select *step)
+/* Compares the items of a list, whose names are heads[1], heads[2], …. */
+static att_status compare_list(struct comparison *c, const att_trace_step *step)
 {
     for (size_t i = 0; i < step->part_count; i++) {
-        const att_slice *part = &step->parts[i];
+        const att_trace_part *part = &step->parts[i];
         ATT_TRY(compare_item(c, &(struct item){ .name = part->name, .value = part->value }));
     }
     return ATT_OK;
 }
 
-static att_status compare_step(struct comparison *c, const att_select *step)
+static att_status compare_step(struct comparison *c, const att_trace_step *step)
 {
     if (!step->value)
         return compare_list(c, step);
@@ -182,23 +186,24 @@ static att_status compare_step(struct comparison *c, const att_select *step)
     return compare_item(c, &item);
 }
 
-/* Everything that has a name now, in the order of the trace. A name given again counts once. */
+/* Compares all named values, in the order of the trace. A name that was assigned twice is compared
+ * once. */
 static att_status compare_all(struct comparison *c)
 {
-    const att_sheet *sheet = c->worker->sheet;
+    const att_sheet *sheet = c->interpreter->sheet;
     for (size_t i = 0; i < sheet->step_count; i++) {
-        const att_select *step = &sheet->steps[i];
+        const att_trace_step *step = &sheet->steps[i];
         bool named = step->kind == ATT_STEP_VALUE && step->name;
-        if (named && att_symbol_table_get(&c->worker->symbols, step->name)->step == i)
+        if (named && att_symbol_table_get(&c->interpreter->symbols, step->name)->step == i)
             ATT_TRY(compare_step(c, step));
     }
     return ATT_OK;
 }
 
-/* One value: against the array that is named or the only one, else by its own name. */
+/* Compares one value with the named array, with the only array of the file, or by its own name. */
 static att_status compare_one(struct comparison *c)
 {
-    const att_scope *scope = &c->worker->scope;
+    const att_scope *scope = &c->interpreter->scope;
     att_value value;
     char quote[ATT_QUOTE_SIZE];
     att_sheet_source_quote(scope->source, c->node, quote);
@@ -212,11 +217,11 @@ static att_status compare_one(struct comparison *c)
     struct item item = { .name = name, .value = value.matrix };
     if (c->key || !c->archive.bundle) {
         const att_tensor *tensor = NULL;
-        const att_tensor_matrix *wanted;
+        const att_matrix *expected;
         ATT_TRY(att_archive_get(scope, c->file_node, &c->archive, c->key, &tensor));
-        if (!att_archive_matrix(scope->arena, tensor, NULL, 0, &wanted))
+        if (!att_archive_matrix(scope->arena, tensor, NULL, 0, &expected))
             return att_fail_memory(scope->err);
-        return compare_arrays(c, &item, tensor, wanted);
+        return compare_arrays(c, &item, tensor, expected);
     }
     if (value.kind == ATT_VALUE_RECORD)
         ATT_TRY(compare_parts(c, name, value.parts, value.part_count, true));
@@ -224,9 +229,9 @@ static att_status compare_one(struct comparison *c)
     return compare_item(c, &item);
 }
 
-/* ---- The verdict */
+/* ---- The message */
 
-/* "; the file's 'x', 'y' match nothing": a name mistyped must not look like a success. */
+/* "; in the file, but not in the sheet: 'x', 'y'": a mistyped name must not look like a success. */
 static att_status add_unmatched(const struct comparison *c, att_string *text)
 {
     size_t missed = 0;
@@ -237,7 +242,7 @@ static att_status add_unmatched(const struct comparison *c, att_string *text)
         if (c->used[i] || missed++ >= MAX_LISTED)
             continue;
         ATT_TRY(att_string_printf(text, "%s'%s'",
-                                  missed == 1 ? "; in the file, but not here: " : ", ",
+                                  missed == 1 ? "; in the file, but not in the sheet: " : ", ",
                                   att_quote(quoted, name, strlen(name))));
     }
     return ATT_OK;
@@ -250,18 +255,19 @@ static att_status write_message(const struct comparison *c, att_string *text)
     else if (c->different == 0)
         ATT_TRY(att_string_printf(text, "all %zu arrays agree", c->compared));
     else
-        ATT_TRY(att_string_printf(text, "%s is the first to differ: %s; %zu of %zu arrays differ",
+        ATT_TRY(att_string_printf(text,
+                                  "%s is the first that differs: %s; %zu of %zu arrays differ",
                                   c->check->part, c->check->message, c->different, c->compared));
     return c->all ? add_unmatched(c, text) : ATT_OK;
 }
 
 static att_status conclude(struct comparison *c)
 {
-    const att_scope *scope = &c->worker->scope;
+    const att_scope *scope = &c->interpreter->scope;
     att_string text = { 0 };
     if (c->compared == 0)
         return att_scope_fail(scope, c->file_node,
-                              "nothing in %.200s has the name of something here", c->file);
+                              "no array of %.200s has the name of a value of the sheet", c->file);
     att_status status = write_message(c, &text);
     if (status == ATT_OK) {
         c->check->message = att_arena_strndup(scope->arena, text.data, text.length);
@@ -273,7 +279,7 @@ static att_status conclude(struct comparison *c)
 
 /* ---- The statement */
 
-/* The string to look at as a node, for the place of errors. */
+/* The string at the parser's position as a node, as the place of errors. */
 static att_status parse_string(att_parser *parser, const char *what, const att_expr **out)
 {
     att_token token = parser->token;
@@ -297,19 +303,19 @@ static att_status parse_comparison(struct comparison *c, att_parser *parser)
     if (att_parser_at(parser, ATT_TOKEN_STRING))
         ATT_TRY(att_parser_string(parser, "the name of an array", &c->key));
     const att_token rule = parser->token;
-    ATT_TRY(att_parse_tolerance(c->worker, parser, &c->nearness));
+    ATT_TRY(att_parse_tolerance(c->interpreter, parser, &c->nearness));
     ATT_TRY(att_parser_end(parser));
     if (c->nearness.rule == ATT_RULE_PRINTED)
-        return att_sheet_source_fail(&c->worker->source, c->worker->scope.err, rule.line,
+        return att_sheet_source_fail(&c->interpreter->source, c->interpreter->scope.err, rule.line,
                                      rule.column,
-                                     "'as printed' is for numbers written in the sheet: expected "
+                                     "'as printed' needs numbers written in the sheet: expected "
                                      "'within' or 'to'");
     return ATT_OK;
 }
 
 static att_status compare(struct comparison *c)
 {
-    const att_scope *scope = &c->worker->scope;
+    const att_scope *scope = &c->interpreter->scope;
     ATT_TRY(att_archive_open(scope, c->file_node, c->file, &c->archive));
     if (c->all && (c->key || !c->archive.bundle))
         return att_scope_fail(scope, c->file_node,
@@ -323,12 +329,12 @@ static att_status compare(struct comparison *c)
     return conclude(c);
 }
 
-att_status att_run_compare(att_interpreter *worker, att_parser *parser)
+att_status att_run_compare(att_interpreter *interpreter, att_parser *parser)
 {
-    struct comparison c = { .worker = worker };
+    struct comparison c = { .interpreter = interpreter };
     ATT_TRY(parse_comparison(&c, parser));
     att_status status = compare(&c);
     att_archive_close(&c.archive);
     ATT_TRY(status);
-    return att_interpreter_add_check(worker, parser, c.check);
+    return att_interpreter_add_check(interpreter, parser, c.check);
 }

@@ -1,8 +1,9 @@
-/* The evaluator: one function per kind of expression. */
+/* The evaluator of expressions: one function per kind of node, in a table. */
 #include "sheet/eval.h"
 
+#include "base/minmax.h"
 #include "sheet/archive.h"
-#include "sheet/call.h"
+#include "sheet/function.h"
 #include "sheet/matrix.h"
 
 #include <math.h>
@@ -19,7 +20,7 @@ att_status att_scope_fail(const att_scope *scope, const att_expr *node, const ch
     return status;
 }
 
-static att_status give(const att_scope *scope, const att_tensor_matrix *matrix, att_value *out)
+static att_status set_matrix(const att_scope *scope, const att_matrix *matrix, att_value *out)
 {
     *out = (att_value){ .kind = ATT_VALUE_MATRIX, .matrix = matrix };
     return matrix ? ATT_OK : att_fail_memory(scope->err);
@@ -29,12 +30,12 @@ static att_status give(const att_scope *scope, const att_tensor_matrix *matrix, 
 
 static att_status eval_number(const att_scope *scope, const att_expr *node, att_value *out)
 {
-    return give(scope, att_matrix_scalar(scope->arena, node->number), out);
+    return set_matrix(scope, att_matrix_scalar(scope->arena, node->number), out);
 }
 
 static att_status eval_constant(const att_scope *scope, const att_expr *node, att_value *out)
 {
-    return give(scope, node->matrix, out);
+    return set_matrix(scope, node->matrix, out);
 }
 
 static const struct predefined {
@@ -60,9 +61,9 @@ static att_status eval_name(const att_scope *scope, const att_expr *node, att_va
         *out = row->value;
         return ATT_OK;
     }
-    for (size_t i = 0; i < sizeof predefined / sizeof *predefined; i++)
+    for (size_t i = 0; i < ATT_COUNT(predefined); i++)
         if (strcmp(node->text, predefined[i].name) == 0)
-            return give(scope, att_matrix_scalar(scope->arena, predefined[i].value), out);
+            return set_matrix(scope, att_matrix_scalar(scope->arena, predefined[i].value), out);
     return fail_unknown(scope, node);
 }
 
@@ -75,31 +76,31 @@ static att_status eval_string(const att_scope *scope, const att_expr *node, att_
 static att_status eval_out_of_place(const att_scope *scope, const att_expr *node, att_value *out)
 {
     (void)out;
-    return att_scope_fail(scope, node, "this cannot stand here: expected a value");
+    return att_scope_fail(scope, node, "this is not allowed here: expected a value");
 }
 
 /* ---- Signs and transposes */
 
 static att_status eval_negate(const att_scope *scope, const att_expr *node, att_value *out)
 {
-    const att_tensor_matrix *of;
+    const att_matrix *of;
     ATT_TRY(att_eval_matrix(scope, node->child[0], &of));
-    att_tensor_matrix *to = att_matrix_like(scope->arena, of);
+    att_matrix *to = att_matrix_like(scope->arena, of);
     for (int64_t i = 0; to && i < of->rows * of->cols; i++)
         to->data[i] = -of->data[i];
-    return give(scope, to, out);
+    return set_matrix(scope, to, out);
 }
 
 static att_status eval_transpose(const att_scope *scope, const att_expr *node, att_value *out)
 {
-    const att_tensor_matrix *of;
+    const att_matrix *of;
     ATT_TRY(att_eval_matrix(scope, node->child[0], &of));
-    return give(scope, att_matrix_transpose(scope->arena, of), out);
+    return set_matrix(scope, att_matrix_transpose(scope->arena, of), out);
 }
 
-/* ---- Matrices written out */
+/* ---- Matrix literals */
 
-/* A number as written, with its sign, without a matrix of its own for each. */
+/* The value of a number literal with an optional sign, without allocating a 1 × 1 matrix for it. */
 static bool literal(const att_expr *node, double *out)
 {
     bool negative = node->kind == ATT_EXPR_NEGATE;
@@ -121,9 +122,9 @@ static bool literal_row(const att_expr *row)
 }
 
 static att_status eval_literal_row(const att_scope *scope, const att_expr *row,
-                                   const att_tensor_matrix **out)
+                                   const att_matrix **out)
 {
-    att_tensor_matrix *to = att_matrix_new(scope->arena, 1, (int64_t)row->children);
+    att_matrix *to = att_matrix_new(scope->arena, 1, (int64_t)row->children);
     if (!to)
         return att_fail_memory(scope->err);
     for (size_t i = 0; i < row->children; i++)
@@ -133,24 +134,24 @@ static att_status eval_literal_row(const att_scope *scope, const att_expr *row,
 }
 
 static att_status fail_beside(const att_scope *scope, const att_expr *row, size_t at,
-                              const att_tensor_matrix *first, const att_tensor_matrix *other)
+                              const att_matrix *first, const att_matrix *other)
 {
     char a[ATT_QUOTE_SIZE];
     char b[ATT_QUOTE_SIZE];
-    return att_scope_fail(
-        scope, row->child[at],
-        "side by side need equally many rows: %s is %lld × %lld and %s is %lld × %lld",
-        att_sheet_source_quote(scope->source, row->child[0], a), (long long)first->rows,
-        (long long)first->cols, att_sheet_source_quote(scope->source, row->child[at], b),
-        (long long)other->rows, (long long)other->cols);
+    return att_scope_fail(scope, row->child[at],
+                          "matrices side by side need the same number of rows: %s is %lld × %lld "
+                          "and %s is %lld × %lld",
+                          att_sheet_source_quote(scope->source, row->child[0], a),
+                          (long long)first->rows, (long long)first->cols,
+                          att_sheet_source_quote(scope->source, row->child[at], b),
+                          (long long)other->rows, (long long)other->cols);
 }
 
-static att_status eval_row(const att_scope *scope, const att_expr *row,
-                           const att_tensor_matrix **out)
+static att_status eval_row(const att_scope *scope, const att_expr *row, const att_matrix **out)
 {
     if (literal_row(row))
         return eval_literal_row(scope, row, out);
-    const att_tensor_matrix **parts = att_arena_alloc(scope->arena, row->children, sizeof *parts);
+    const att_matrix **parts = att_arena_alloc(scope->arena, row->children, sizeof *parts);
     if (!parts)
         return att_fail_memory(scope->err);
     for (size_t i = 0; i < row->children; i++) {
@@ -164,7 +165,7 @@ static att_status eval_row(const att_scope *scope, const att_expr *row,
 
 static att_status eval_matrix(const att_scope *scope, const att_expr *node, att_value *out)
 {
-    const att_tensor_matrix **rows = att_arena_alloc(scope->arena, node->children, sizeof *rows);
+    const att_matrix **rows = att_arena_alloc(scope->arena, node->children, sizeof *rows);
     if (!rows)
         return att_fail_memory(scope->err);
     for (size_t i = 0; i < node->children; i++) {
@@ -175,7 +176,7 @@ static att_status eval_matrix(const att_scope *scope, const att_expr *node, att_
                                   i + 1, (long long)rows[i]->cols, rows[i]->cols == 1 ? "" : "s",
                                   (long long)rows[0]->cols);
     }
-    return give(scope, att_matrix_vstack(scope->arena, rows, node->children), out);
+    return set_matrix(scope, att_matrix_vstack(scope->arena, rows, node->children), out);
 }
 
 /* ---- Lists */
@@ -186,7 +187,7 @@ static att_status eval_list(const att_scope *scope, const att_expr *node, att_va
     if (!items)
         return att_fail_memory(scope->err);
     for (size_t i = 0; i < node->children; i++) {
-        const att_tensor_matrix *item;
+        const att_matrix *item;
         ATT_TRY(att_eval_matrix(scope, node->child[i], &item));
         items[i] = (att_value){ .kind = ATT_VALUE_MATRIX, .matrix = item };
     }
@@ -216,12 +217,11 @@ att_status att_eval(const att_scope *scope, const att_expr *node, att_value *out
     if (status != ATT_NO_MEMORY || !scope->arena->limit_reached)
         return status;
     scope->arena->limit_reached = false;
-    return att_scope_fail(scope, node, "this needs more memory than a sheet may use (%zu MB)",
+    return att_scope_fail(scope, node, "this needs more memory than the limit of %zu MB",
                           scope->arena->limit >> 20);
 }
 
-att_status att_eval_matrix(const att_scope *scope, const att_expr *node,
-                           const att_tensor_matrix **out)
+att_status att_eval_matrix(const att_scope *scope, const att_expr *node, const att_matrix **out)
 {
     att_value value;
     ATT_TRY(att_eval(scope, node, &value));
@@ -237,7 +237,7 @@ att_status att_eval_matrix(const att_scope *scope, const att_expr *node,
 att_status att_eval_number(const att_scope *scope, const att_expr *node, const char *what,
                            double *out)
 {
-    const att_tensor_matrix *matrix;
+    const att_matrix *matrix;
     ATT_TRY(att_eval_matrix(scope, node, &matrix));
     if (!att_matrix_is_scalar(matrix))
         return att_scope_fail(scope, node, "%s must be one number, found a %lld × %lld matrix",
@@ -248,11 +248,11 @@ att_status att_eval_number(const att_scope *scope, const att_expr *node, const c
     return ATT_OK;
 }
 
-att_status att_eval_closed(att_arena *arena, const att_expr *node, const att_tensor_matrix **out,
+att_status att_eval_closed(att_arena *arena, const att_expr *node, const att_matrix **out,
                            att_error *err)
 {
-    const att_sheet_source origin = { .name = "working", .text = "" };
-    const att_symbol_table names = { 0 };
-    const att_scope scope = { .arena = arena, .source = &origin, .symbols = &names, .err = err };
+    const att_sheet_source source = { .name = "calculation", .text = "" };
+    const att_symbol_table symbols = { 0 };
+    const att_scope scope = { .arena = arena, .source = &source, .symbols = &symbols, .err = err };
     return att_eval_matrix(&scope, node, out);
 }

@@ -1,24 +1,24 @@
-/* expect X = Y …, expect not X = Y …, expect error X: what a sheet claims, decided. A claim that
- * fails does not stop the sheet. */
+/* expect X = Y …, expect not X = Y …, expect error X: the checks of a sheet. A check that fails
+ * does not stop the sheet. */
 #include "sheet/tolerance.h"
 
 #include "base/quote.h"
-#include "sheet/call.h"
+#include "sheet/function.h"
 
 #include <string.h>
 
-static att_status new_check(att_interpreter *worker, const att_expr *left, att_check **out)
+static att_status new_check(att_interpreter *interpreter, const att_expr *left, att_check **out)
 {
-    *out = att_arena_alloc(&worker->sheet->arena, 1, sizeof **out);
+    *out = att_arena_alloc(&interpreter->sheet->arena, 1, sizeof **out);
     if (!*out)
-        return att_fail_memory(worker->scope.err);
+        return att_fail_memory(interpreter->scope.err);
     (*out)->left = left;
     return ATT_OK;
 }
 
 /* ---- expect X = Y */
 
-static att_status expect_equal(att_interpreter *worker, att_parser *parser, bool negated)
+static att_status expect_equal(att_interpreter *interpreter, att_parser *parser, bool negated)
 {
     att_expr *left;
     att_expr *right;
@@ -29,22 +29,22 @@ static att_status expect_equal(att_interpreter *worker, att_parser *parser, bool
         return att_parser_expected(parser, "an operator or '='");
     ATT_TRY(att_parser_take(parser));
     ATT_TRY(att_parse_expression(parser, &right));
-    ATT_TRY(att_parse_tolerance(worker, parser, &nearness));
+    ATT_TRY(att_parse_tolerance(interpreter, parser, &nearness));
     ATT_TRY(att_parser_end(parser));
-    ATT_TRY(new_check(worker, left, &check));
+    ATT_TRY(new_check(interpreter, left, &check));
     check->right = right;
     check->negated = negated;
-    ATT_TRY(att_eval_matrix(&worker->scope, left, &check->actual));
-    ATT_TRY(att_eval_matrix(&worker->scope, right, &check->expected));
+    ATT_TRY(att_eval_matrix(&interpreter->scope, left, &check->actual));
+    ATT_TRY(att_eval_matrix(&interpreter->scope, right, &check->expected));
     if (nearness.rule == ATT_RULE_PRINTED)
-        ATT_TRY(att_tolerance_read_printed(worker, right, &nearness));
-    ATT_TRY(att_check_compare(worker, check, &nearness));
-    return att_interpreter_add_check(worker, parser, check);
+        ATT_TRY(att_tolerance_read_printed(interpreter, right, &nearness));
+    ATT_TRY(att_check_compare(interpreter, check, &nearness));
+    return att_interpreter_add_check(interpreter, parser, check);
 }
 
 /* ---- expect error X */
 
-/* True where the option's value is a word of it, or can only be one: no name to look up. */
+/* Whether the option's value is a word, so that there is no name to look up. */
 static bool is_option_word(const att_function *function, const att_expr *option)
 {
     const att_option_spec *row = att_option_find(function, option->text);
@@ -54,8 +54,8 @@ static bool is_option_word(const att_function *function, const att_expr *option)
     return att_option_accepts_word(row, value->text) || att_option_accepts_only_words(row);
 }
 
-/* A name or function that the sheet does not know is a slip, not the error that was meant: it must
- * not make the expectation pass. */
+/* An unknown name or function is a typo, not the expected error: it must not make the check
+ * pass. */
 static att_status check_names(const att_scope *scope, const att_expr *node)
 {
     att_value ignored;
@@ -72,40 +72,39 @@ static att_status check_names(const att_scope *scope, const att_expr *node)
     return ATT_OK;
 }
 
-/* The verdict on an expression that should have been refused; NULL where it was, as it should. */
-static att_status check_expected_error(att_interpreter *worker, att_status status,
+/* The message of an expression that did not fail as expected; NULL if it did. */
+static att_status check_expected_error(att_interpreter *interpreter, att_status status,
                                        const att_error *error, const char *saying,
                                        const att_value *value, const char **out)
 {
-    att_arena *arena = &worker->sheet->arena;
+    att_arena *arena = &interpreter->sheet->arena;
     char quoted[ATT_QUOTED_SIZE];
     *out = NULL;
     if (status == ATT_OK && value->kind == ATT_VALUE_LIST)
-        *out = att_arena_printf(arena, "expected an error, but it gave a list of %zu",
-                                value->item_count);
+        *out = att_arena_printf(arena, "expected an error, found a list of %zu", value->item_count);
     else if (status == ATT_OK)
-        *out = att_arena_printf(arena, "expected an error, but it gave a %lld × %lld matrix",
+        *out = att_arena_printf(arena, "expected an error, found a %lld × %lld matrix",
                                 (long long)value->matrix->rows, (long long)value->matrix->cols);
     else if (saying && !strstr(error->message, saying))
         *out = att_arena_printf(arena, "expected an error saying \"%s\", found \"%s\"",
                                 att_quote(quoted, saying, strlen(saying)), error->message);
     else
         return ATT_OK;
-    return *out ? ATT_OK : att_fail_memory(worker->scope.err);
+    return *out ? ATT_OK : att_fail_memory(interpreter->scope.err);
 }
 
-static att_status add_expected_error(att_interpreter *worker, const att_parser *parser,
+static att_status add_expected_error(att_interpreter *interpreter, const att_parser *parser,
                                      const att_expr *formula, const char *message)
 {
-    const char *text = att_arena_strndup(&worker->sheet->arena, message, strlen(message));
+    const char *text = att_arena_strndup(&interpreter->sheet->arena, message, strlen(message));
     if (!text)
-        return att_fail_memory(worker->scope.err);
-    const att_select step = { .kind = ATT_STEP_ERROR, .formula = formula, .text = text };
-    worker->sheet->checks++;
-    return att_interpreter_add_step(worker, parser, &step);
+        return att_fail_memory(interpreter->scope.err);
+    const att_trace_step step = { .kind = ATT_STEP_ERROR, .formula = formula, .text = text };
+    interpreter->sheet->checks++;
+    return att_interpreter_add_step(interpreter, parser, &step);
 }
 
-static att_status expect_error(att_interpreter *worker, att_parser *parser)
+static att_status expect_error(att_interpreter *interpreter, att_parser *parser)
 {
     att_expr *formula;
     const char *saying = NULL;
@@ -115,38 +114,38 @@ static att_status expect_error(att_interpreter *worker, att_parser *parser)
         ATT_TRY(att_parser_string(parser, "the error's words in quotes after 'saying'", &saying));
     }
     ATT_TRY(att_parser_end(parser));
-    ATT_TRY(check_names(&worker->scope, formula));
+    ATT_TRY(check_names(&interpreter->scope, formula));
     att_error error = { .message = "" };
-    att_scope scope = worker->scope;
+    att_scope scope = interpreter->scope;
     scope.err = &error;
     att_value value = { 0 };
     att_status status = att_eval(&scope, formula, &value);
     if (status != ATT_OK && status != ATT_BAD_INPUT) {
-        if (worker->scope.err)
-            *worker->scope.err = error;
+        if (interpreter->scope.err)
+            *interpreter->scope.err = error;
         return status;
     }
     const char *verdict;
     att_check *check;
-    ATT_TRY(check_expected_error(worker, status, &error, saying, &value, &verdict));
+    ATT_TRY(check_expected_error(interpreter, status, &error, saying, &value, &verdict));
     if (!verdict)
-        return add_expected_error(worker, parser, formula, error.message);
-    ATT_TRY(new_check(worker, formula, &check));
+        return add_expected_error(interpreter, parser, formula, error.message);
+    ATT_TRY(new_check(interpreter, formula, &check));
     check->rule = ATT_RULE_ERROR;
     check->error_contains = saying;
     check->message = verdict;
     check->actual = value.matrix;
-    return att_interpreter_add_check(worker, parser, check);
+    return att_interpreter_add_check(interpreter, parser, check);
 }
 
-att_status att_run_expect(att_interpreter *worker, att_parser *parser)
+att_status att_run_expect(att_interpreter *interpreter, att_parser *parser)
 {
     bool negated = att_parser_at_word(parser, "not");
     if (att_parser_at_word(parser, "error")) {
         ATT_TRY(att_parser_take(parser));
-        return expect_error(worker, parser);
+        return expect_error(interpreter, parser);
     }
     if (negated)
         ATT_TRY(att_parser_take(parser));
-    return expect_equal(worker, parser, negated);
+    return expect_equal(interpreter, parser, negated);
 }

@@ -1,6 +1,6 @@
-/* Expressions of the worksheet language as trees. The parser makes them from what the user wrote;
- * evaluation makes more of them to write sums out ("0.4·0.1 + 0.5·0.2 = 0.14"); renderers print
- * both as text, LaTeX or MathML. All nodes live in the sheet's arena. */
+/* Expression trees of the worksheet language. The parser makes them from the text; the evaluator
+ * makes more of them for calculations ("0.4·0.1 + 0.5·0.2 = 0.14"); renderers print both as text,
+ * LaTeX or MathML. All nodes live in the sheet's arena. */
 #ifndef ATT_SHEET_EXPR_H
 #define ATT_SHEET_EXPR_H
 
@@ -9,11 +9,11 @@
 
 #include <stddef.h>
 
-struct att_tensor_matrix;
+struct att_matrix;
 
 typedef enum att_expr_kind {
     ATT_EXPR_NUMBER,    /* `text` as written, or NULL: show `number` rounded */
-    ATT_EXPR_CONSTANT,  /* `matrix`: a value shown in place, in sums written out */
+    ATT_EXPR_CONSTANT,  /* `matrix`: a value printed in place, in calculations */
     ATT_EXPR_NAME,      /* `text` */
     ATT_EXPR_STRING,    /* `text`, unescaped */
     ATT_EXPR_FIELD,     /* child 0 . `text` */
@@ -30,7 +30,7 @@ typedef enum att_expr_kind {
     ATT_EXPR_LIST,      /* { children }: heads */
     ATT_EXPR_LOAD,      /* load "file" ("name") (at i j …): child 0 string, child 1 name or NULL,
                            children 2… indices */
-    ATT_EXPR_INDEXED, /* a subscripted name in sums written out: `text` with children as indices */
+    ATT_EXPR_INDEXED,   /* a subscripted name in calculations: `text` with children as indices */
 } att_expr_kind;
 
 typedef enum att_expr_op {
@@ -48,12 +48,12 @@ typedef struct att_expr {
     att_expr_op op;
     double number;
     const char *text;
-    const struct att_tensor_matrix *matrix;
+    const struct att_matrix *matrix;
     struct att_expr **child;
     size_t children;
-    int height; /* levels of children beneath; the parser bounds it, so walks may recurse */
-    int line;   /* where it was written, from 1; 0: made, not written */
-    int column; /* in characters, from 1 */
+    int height; /* height of the tree; the parser limits it, so recursion is safe */
+    int line;   /* line in the sheet, from 1; 0: not from the sheet */
+    int column; /* in code points, from 1 */
     int end_line;
     int end_column; /* one past its last character, on its last line */
 } att_expr;

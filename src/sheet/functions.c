@@ -1,8 +1,11 @@
-/* The plain functions of worksheets: element by element, along rows or columns, and makers of
- * matrices. Attention and other layers are in blocks.c. */
+/* Worksheet functions on matrices: element-wise, along rows or columns, and constructors. Attention
+ * and other layers are in blocks.c. */
 #include "sheet/function.h"
 
+#include "attention/normalize.h"
 #include "base/math.h"
+#include "reference/activation.h"
+#include "reference/norm.h"
 #include "sheet/blocks.h"
 #include "sheet/matrix.h"
 
@@ -10,53 +13,44 @@
 #include <math.h>
 #include <string.h>
 
-static att_status return_matrix(const att_call *call, const att_tensor_matrix *matrix,
-                                att_value *out)
+static att_status return_matrix(const att_call *call, const att_matrix *matrix, att_value *out)
 {
     *out = (att_value){ .kind = ATT_VALUE_MATRIX, .matrix = matrix };
     return matrix ? ATT_OK : att_fail_memory(call->err);
 }
 
-/* ---- Element by element */
-
-static double relu(double x)
-{
-    return x < 0 ? 0 : x; /* NaN shows */
-}
-
-static double sigmoid(double x)
-{
-    return 1 / (1 + att_exp(-x));
-}
-
-static double gelu(double x)
-{
-    return x / 2 * (1 + att_erf(x / sqrt(2)));
-}
+/* ---- Element-wise */
 
 static const struct elementwise_spec {
     const char *name;
     double (*apply)(double);
 } elements[] = {
-    { "tanh", att_tanh }, { "relu", relu },   { "sigmoid", sigmoid }, { "gelu", gelu },
-    { "exp", att_exp },   { "log", att_log }, { "sqrt", sqrt },       { "abs", fabs },
-    { "sin", att_sin },   { "cos", att_cos },
+    { "tanh", att_tanh },
+    { "relu", att_reference_relu },
+    { "sigmoid", att_reference_sigmoid },
+    { "gelu", att_reference_gelu },
+    { "exp", att_exp },
+    { "log", att_log },
+    { "sqrt", sqrt },
+    { "abs", fabs },
+    { "sin", att_sin },
+    { "cos", att_cos },
 };
 
 static att_status run_element(const att_call *call, att_value *out)
 {
-    const att_tensor_matrix *of;
+    const att_matrix *of;
     ATT_TRY(att_call_matrix(call, 0, &of));
     const struct elementwise_spec *row = elements;
     while (strcmp(row->name, call->function->name) != 0)
         row++;
-    att_tensor_matrix *to = att_matrix_like(call->arena, of);
+    att_matrix *to = att_matrix_like(call->arena, of);
     for (int64_t i = 0; to && i < of->rows * of->cols; i++)
         to->data[i] = row->apply(of->data[i]);
     return return_matrix(call, to, out);
 }
 
-/* ---- Along rows, or along columns by the flag: on the transpose, and back */
+/* ---- Along rows, or with the flag `cols` along columns (by transposing twice) */
 
 static bool flag(const att_call *call, const char *name)
 {
@@ -71,31 +65,26 @@ static att_status check_axis(const att_call *call)
     return ATT_OK;
 }
 
-/* Subtracting the row's maximum leaves the result as it is and keeps exp() in (0, 1]. A row of
- * -inf alone, which may attend nothing, has no maximum to subtract and gives zeros. */
+/* The softmax of attention, but a row of -inf alone, which may attend nothing, yields zeros. */
 static void softmax_row(const double *from, double *to, int64_t count)
 {
-    double most = -INFINITY;
-    for (int64_t j = 0; j < count; j++)
-        if (from[j] > most || isnan(from[j]))
-            most = from[j];
-    double sum = 0;
+    bool empty = true;
     for (int64_t j = 0; j < count; j++) {
-        to[j] = most == -INFINITY ? 0 : att_exp(from[j] - most);
-        sum += to[j];
+        empty = empty && from[j] == -INFINITY;
+        to[j] = 0;
     }
-    for (int64_t j = 0; j < count && sum != 0; j++)
-        to[j] /= sum;
+    if (!empty)
+        att_normalizer_get(ATT_NORMALIZE_SOFTMAX)->forward(to, from, count, NULL);
 }
 
 static att_status run_softmax(const att_call *call, att_value *out)
 {
-    const att_tensor_matrix *of;
+    const att_matrix *of;
     bool cols = flag(call, "cols");
     ATT_TRY(att_call_matrix(call, 0, &of));
     ATT_TRY(check_axis(call));
-    const att_tensor_matrix *from = cols ? att_matrix_transpose(call->arena, of) : of;
-    att_tensor_matrix *to = from ? att_matrix_like(call->arena, from) : NULL;
+    const att_matrix *from = cols ? att_matrix_transpose(call->arena, of) : of;
+    att_matrix *to = from ? att_matrix_like(call->arena, from) : NULL;
     for (int64_t i = 0; to && i < to->rows; i++)
         softmax_row(from->data + i * to->cols, to->data + i * to->cols, to->cols);
     return return_matrix(call, to && cols ? att_matrix_transpose(call->arena, to) : to, out);
@@ -114,7 +103,7 @@ static double mean_of(const double *x, int64_t count)
     return sum_of(x, count) / (double)count;
 }
 
-/* The place of the first largest element, from 0; NaN counts as the largest, so that it shows. */
+/* The index of the first maximum, from 0; NaN counts as the largest, so that it is visible. */
 static int64_t argmax(const double *x, int64_t count)
 {
     int64_t best = 0;
@@ -146,19 +135,19 @@ static double argmax_of(const double *x, int64_t count)
 static const struct reduction_spec {
     const char *name;
     double (*reduce)(const double *x, int64_t count);
-    bool of_rows;       /* along rows even without a flag */
-    bool empty_is_fine; /* has a value for nothing at all */
+    bool of_rows;       /* reduces rows even without a flag */
+    bool empty_is_fine; /* is defined for an empty matrix */
 } reductions[] = {
     { "sum", sum_of, false, true },       { "mean", mean_of, false, false },
     { "max", max_of, false, false },      { "min", min_of, false, false },
     { "argmax", argmax_of, true, false },
 };
 
-/* One number per row of `from`, as a column that keeps the rows' labels. */
-static att_tensor_matrix *reduce_rows(att_arena *arena, const att_tensor_matrix *from,
-                                      const struct reduction_spec *row)
+/* One number per row of `from`, as a column with the row labels. */
+static att_matrix *reduce_rows(att_arena *arena, const att_matrix *from,
+                               const struct reduction_spec *row)
 {
-    att_tensor_matrix *to = att_matrix_new(arena, from->rows, 1);
+    att_matrix *to = att_matrix_new(arena, from->rows, 1);
     if (!to)
         return NULL;
     for (int64_t i = 0; i < from->rows; i++)
@@ -169,18 +158,18 @@ static att_tensor_matrix *reduce_rows(att_arena *arena, const att_tensor_matrix 
 
 static att_status run_reduce(const att_call *call, att_value *out)
 {
-    const att_tensor_matrix *of;
+    const att_matrix *of;
     ATT_TRY(att_call_matrix(call, 0, &of));
     const struct reduction_spec *row = reductions;
     while (strcmp(row->name, call->function->name) != 0)
         row++;
     ATT_TRY(check_axis(call));
     if (of->rows * of->cols == 0 && !row->empty_is_fine)
-        return att_call_fail(call, call->node->child[0], "%s of nothing: the matrix is %lld × %lld",
+        return att_call_fail(call, call->node->child[0], "%s of an empty matrix: it is %lld × %lld",
                              row->name, (long long)of->rows, (long long)of->cols);
     if (flag(call, "cols")) {
-        const att_tensor_matrix *turned = att_matrix_transpose(call->arena, of);
-        const att_tensor_matrix *column = turned ? reduce_rows(call->arena, turned, row) : NULL;
+        const att_matrix *turned = att_matrix_transpose(call->arena, of);
+        const att_matrix *column = turned ? reduce_rows(call->arena, turned, row) : NULL;
         return return_matrix(call, column ? att_matrix_transpose(call->arena, column) : NULL, out);
     }
     if (flag(call, "rows") || row->of_rows)
@@ -192,11 +181,11 @@ static att_status run_reduce(const att_call *call, att_value *out)
 /* ---- Norms: each row to mean 0 and variance 1, or to a mean square of 1 alone; then gain and bias
  */
 
-/* An optional row of weights: argument `index`, or NULL. */
+/* The optional gain or bias: argument `index`, or NULL. */
 static att_status row_argument(const att_call *call, size_t index, const char *what, int64_t cols,
                                const double **out)
 {
-    const att_tensor_matrix *row;
+    const att_matrix *row;
     *out = NULL;
     if (index >= call->arg_count)
         return ATT_OK;
@@ -210,21 +199,10 @@ static att_status row_argument(const att_call *call, size_t index, const char *w
     return ATT_OK;
 }
 
-static void norm_row(const double *from, double *to, int64_t count, double mean, double eps,
-                     const double *gain, const double *bias)
-{
-    double variance = 0;
-    for (int64_t j = 0; j < count; j++)
-        variance += (from[j] - mean) * (from[j] - mean);
-    double scale = 1 / sqrt(variance / (double)count + eps);
-    for (int64_t j = 0; j < count; j++)
-        to[j] = (from[j] - mean) * scale * (gain ? gain[j] : 1) + (bias ? bias[j] : 0);
-}
-
 static att_status run_norm(const att_call *call, att_value *out)
 {
     bool centred = strcmp(call->function->name, "layernorm") == 0;
-    const att_tensor_matrix *of;
+    const att_matrix *of;
     const double *gain;
     const double *bias;
     double eps = 1e-5;
@@ -232,11 +210,13 @@ static att_status run_norm(const att_call *call, att_value *out)
     ATT_TRY(row_argument(call, 1, "gain", of->cols, &gain));
     ATT_TRY(row_argument(call, 2, "bias", of->cols, &bias));
     ATT_TRY(att_option_number(call, "eps", &eps));
-    att_tensor_matrix *to = att_matrix_like(call->arena, of);
+    att_matrix *to = att_matrix_like(call->arena, of);
     for (int64_t i = 0; to && i < of->rows; i++) {
         const double *row = of->data + i * of->cols;
-        double mean = centred ? mean_of(row, of->cols) : 0;
-        norm_row(row, to->data + i * of->cols, of->cols, mean, eps, gain, bias);
+        if (centred)
+            att_reference_layer_norm(to->data + i * of->cols, row, of->cols, eps, gain, bias);
+        else
+            att_reference_rms_norm(to->data + i * of->cols, row, of->cols, eps, gain);
     }
     return return_matrix(call, to, out);
 }
@@ -245,13 +225,13 @@ static att_status run_norm(const att_call *call, att_value *out)
 
 static att_status run_transpose(const att_call *call, att_value *out)
 {
-    const att_tensor_matrix *of;
+    const att_matrix *of;
     ATT_TRY(att_call_matrix(call, 0, &of));
     return return_matrix(call, att_matrix_transpose(call->arena, of), out);
 }
 
-/* Checks that `order` holds each of 1 to `count` once and gives it counted from 0. */
-static att_status read_order(const att_call *call, const att_tensor_matrix *order, int64_t count,
+/* Checks that `order` is a permutation of 1 to `count` and converts it to count from 0. */
+static att_status read_order(const att_call *call, const att_matrix *order, int64_t count,
                              const char *unit, int64_t **out)
 {
     const att_expr *at = call->node->child[1];
@@ -277,8 +257,8 @@ static att_status read_order(const att_call *call, const att_tensor_matrix *orde
 
 static att_status run_permute(const att_call *call, att_value *out)
 {
-    const att_tensor_matrix *of;
-    const att_tensor_matrix *order;
+    const att_matrix *of;
+    const att_matrix *order;
     int64_t *places = NULL;
     bool cols = flag(call, "cols");
     ATT_TRY(att_call_matrix(call, 0, &of));
@@ -295,7 +275,7 @@ static att_status run_permute(const att_call *call, att_value *out)
 
 static att_status size_argument(const att_call *call, size_t index, int64_t *out)
 {
-    const att_tensor_matrix *size;
+    const att_matrix *size;
     ATT_TRY(att_call_matrix(call, index, &size));
     double value = att_matrix_is_scalar(size) ? size->data[0] : -1;
     if (!(value >= 0 && value <= 1e9) || value != floor(value))
@@ -312,7 +292,7 @@ static att_status run_filled(const att_call *call, att_value *out)
     int64_t cols = 0;
     ATT_TRY(size_argument(call, 0, &rows));
     ATT_TRY(size_argument(call, call->arg_count - 1, &cols));
-    att_tensor_matrix *to = att_matrix_new(call->arena, rows, cols);
+    att_matrix *to = att_matrix_new(call->arena, rows, cols);
     bool ones = strcmp(call->function->name, "ones") == 0;
     for (int64_t i = 0; to && ones && i < rows * cols; i++)
         to->data[i] = 1;
@@ -323,7 +303,7 @@ static att_status run_identity(const att_call *call, att_value *out)
 {
     int64_t size = 0;
     ATT_TRY(size_argument(call, 0, &size));
-    att_tensor_matrix *to = att_matrix_new(call->arena, size, size);
+    att_matrix *to = att_matrix_new(call->arena, size, size);
     for (int64_t i = 0; to && i < size; i++)
         to->data[i * size + i] = 1;
     return return_matrix(call, to, out);
@@ -331,9 +311,9 @@ static att_status run_identity(const att_call *call, att_value *out)
 
 static att_status run_shape(const att_call *call, att_value *out)
 {
-    const att_tensor_matrix *of;
+    const att_matrix *of;
     ATT_TRY(att_call_matrix(call, 0, &of));
-    att_tensor_matrix *to = att_matrix_new(call->arena, 1, 2);
+    att_matrix *to = att_matrix_new(call->arena, 1, 2);
     if (to) {
         to->data[0] = (double)of->rows;
         to->data[1] = (double)of->cols;
@@ -343,8 +323,8 @@ static att_status run_shape(const att_call *call, att_value *out)
 
 /* ---- Rounding */
 
-/* Halves go away from zero, as on paper. 0.285 is a little less than that in binary; a few units
- * in the last place are forgiven, so that it still rounds to 0.29. */
+/* Halves round away from zero, as on paper. The double 0.285 is slightly below 0.285; a tolerance
+ * of a few units in the last place makes it round to 0.29. */
 static double round_to(double x, double unit)
 {
     double scaled = fabs(x) * unit;
@@ -355,8 +335,8 @@ static double round_to(double x, double unit)
 
 static att_status run_round(const att_call *call, att_value *out)
 {
-    const att_tensor_matrix *of;
-    const att_tensor_matrix *digits = NULL;
+    const att_matrix *of;
+    const att_matrix *digits = NULL;
     ATT_TRY(att_call_matrix(call, 0, &of));
     if (call->arg_count > 1)
         ATT_TRY(att_call_matrix(call, 1, &digits));
@@ -364,7 +344,7 @@ static att_status run_round(const att_call *call, att_value *out)
     if (!(fabs(places) <= 300) || places != floor(places))
         return att_call_fail(call, call->node->child[1],
                              "round: the digits must be a whole number from -300 to 300");
-    att_tensor_matrix *to = att_matrix_like(call->arena, of);
+    att_matrix *to = att_matrix_like(call->arena, of);
     for (int64_t i = 0; to && i < of->rows * of->cols; i++)
         to->data[i] = round_to(of->data[i], att_pow(10, places));
     return return_matrix(call, to, out);

@@ -1,6 +1,8 @@
-/* The lexer; see lex.h. */
+/* The lexer of the worksheet language: numbers, names, strings, operators and comments, with hints
+ * for look-alike characters that are pasted from typeset text. */
 #include "sheet/lex.h"
 
+#include "base/minmax.h"
 #include "text/utf8.h"
 
 #include <math.h>
@@ -8,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Signs, the longer ones first. U+2212 is the minus sign of typeset text. */
+/* Operators and punctuation, longer ones first. U+2212 is the minus sign of typeset text. */
 static const struct sign {
     const char *text;
     att_token_kind kind;
@@ -26,13 +28,13 @@ static const struct sign {
     { "}", ATT_TOKEN_CURLY_CLOSE },
 };
 
-/* What people type or paste for a sign of the language. */
+/* Characters that users type or paste instead of an operator of the language. */
 static const struct lookalike {
     uint32_t code;
     const char *instead;
 } lookalikes[] = {
-    { 0x201C, "strings stand in straight quotes: \"…\"" },
-    { 0x201D, "strings stand in straight quotes: \"…\"" },
+    { 0x201C, "a string is written in straight quotes: \"…\"" },
+    { 0x201D, "a string is written in straight quotes: \"…\"" },
     { 0x2018, "a transpose is written with a straight quote: X'" },
     { 0x2019, "a transpose is written with a straight quote: X'" },
     { 0x00D7, "a product is written with *" },
@@ -44,7 +46,7 @@ static const struct lookalike {
     { 0x1D40, "a transpose is written X'" },
     { 0x22A4, "a transpose is written X'" },
     { 0x221A, "a square root is written sqrt(…)" },
-    { 0x2248, "write = and say how near with 'within'" },
+    { 0x2248, "write = and give a tolerance with 'within'" },
     { 0x221E, "infinity is written inf" },
 };
 
@@ -94,7 +96,7 @@ static void next_line(att_lexer *lexer)
     lexer->column = 1;
 }
 
-/* Skips '# …' or '% …' up to the end of the line; the note after a whole statement is kept. */
+/* Skips '# …' or '% …' to the end of the line; the comment behind a complete statement is kept. */
 static att_status skip_comment(att_lexer *lexer)
 {
     const char *text = lexer->source->text;
@@ -113,7 +115,7 @@ static att_status skip_comment(att_lexer *lexer)
     return lexer->comment ? ATT_OK : att_fail_memory(lexer->err);
 }
 
-/* Skips blanks, comments and, where they mean nothing, newlines. */
+/* Skips blanks, comments and newlines that have no meaning. */
 static att_status skip_blanks(att_lexer *lexer)
 {
     for (;;) {
@@ -133,7 +135,7 @@ static att_status skip_blanks(att_lexer *lexer)
     }
 }
 
-/* Takes `length` bytes that make up `characters` characters as the token. */
+/* Makes the next `length` bytes (`characters` code points) the token. */
 static void take(att_lexer *lexer, att_token *token, att_token_kind kind, size_t length,
                  int characters)
 {
@@ -145,7 +147,8 @@ static void take(att_lexer *lexer, att_token *token, att_token_kind kind, size_t
     token->end_column = lexer->column;
 }
 
-/* The length of digits [. digits] [e [+-] digits] at the place; the dot of `3.*X` is no part. */
+/* The length of digits [. digits] [e [+-] digits] at the current position; the dot of `3.*X` is not
+ * part of it. */
 static size_t number_length(const att_lexer *lexer)
 {
     size_t n = 0;
@@ -180,7 +183,8 @@ static att_status lex_number(att_lexer *lexer, att_token *token)
                          "the number %.*s runs into a letter: a product needs a '*', and a "
                          "name cannot start with a digit",
                          shown, text);
-    token->number = strtod(text, NULL); /* stops where we did: what follows cannot continue it */
+    token->number = strtod(
+        text, NULL); /* stops at the same place: the next character cannot continue a number */
     if (isinf(token->number))
         return fail_here(lexer, "the number %.*s is too large for double precision", shown, text);
     take(lexer, token, ATT_TOKEN_NUMBER, length, (int)length);
@@ -210,7 +214,8 @@ static char escaped(char c)
     return found ? to[found - from] : '\0';
 }
 
-/* Finds the closing quote: its distance from the opening one, and the characters between. */
+/* Finds the closing quote: its byte distance from the opening quote, and the code points
+ * between. */
 static att_status string_end(att_lexer *lexer, size_t *length, int *characters)
 {
     size_t n = 1;
@@ -253,7 +258,7 @@ static att_status lex_string(att_lexer *lexer, att_token *token)
 static att_status lex_sign(att_lexer *lexer, att_token *token)
 {
     const char *text = lexer->source->text + lexer->at;
-    for (size_t i = 0; i < sizeof signs / sizeof *signs; i++) {
+    for (size_t i = 0; i < ATT_COUNT(signs); i++) {
         size_t length = strlen(signs[i].text);
         if (strncmp(text, signs[i].text, length) == 0) {
             take(lexer, token, signs[i].kind, length, length == 2 ? 2 : 1);
@@ -262,7 +267,7 @@ static att_status lex_sign(att_lexer *lexer, att_token *token)
     }
     uint32_t code;
     size_t bytes = peek_code(lexer, 0, &code);
-    for (size_t i = 0; i < sizeof lookalikes / sizeof *lookalikes; i++)
+    for (size_t i = 0; i < ATT_COUNT(lookalikes); i++)
         if (code == lookalikes[i].code)
             return fail_here(lexer, "unexpected character '%.*s': %s", (int)bytes, text,
                              lookalikes[i].instead);
@@ -312,7 +317,7 @@ const char *att_token_describe(const att_lexer *lexer, const att_token *token,
     const char *text = lexer->source->text + token->offset;
     int length = token->length > 40 ? 40 : (int)token->length;
     while (length > 0 && (size_t)length < token->length && (text[length] & 0xC0) == 0x80)
-        length--; /* do not cut a character */
+        length--; /* do not cut within a character */
     if (token->kind == ATT_TOKEN_END || token->kind == ATT_TOKEN_NEWLINE)
         snprintf(out, ATT_QUOTE_SIZE, "the end of the line");
     else if (token->kind == ATT_TOKEN_NUMBER)

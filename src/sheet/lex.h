@@ -1,5 +1,5 @@
-/* The words of a statement: numbers, names, strings and signs. What a newline means depends on the
- * bracket around it, which the parser tells. */
+/* Tokens of a statement: numbers, names, strings and operators. The meaning of a newline depends on
+ * the enclosing bracket, which the parser sets. */
 #ifndef ATT_SHEET_LEX_H
 #define ATT_SHEET_LEX_H
 
@@ -36,7 +36,7 @@ typedef enum att_token_kind {
 typedef struct att_token {
     att_token_kind kind;
     int line;
-    int column; /* in characters */
+    int column; /* in code points */
     int end_column;
     size_t offset; /* of its first byte in the sheet */
     size_t length; /* in bytes */
@@ -49,7 +49,7 @@ typedef struct att_token {
 typedef enum att_lex_mode {
     ATT_LEX_LINE,   /* a newline ends the statement */
     ATT_LEX_GROUP,  /* in ( ), { } and indices a newline is a blank */
-    ATT_LEX_MATRIX, /* in [ ] a newline is a sign: it ends a row */
+    ATT_LEX_MATRIX, /* in [ ] a newline is a token: it ends a row */
 } att_lex_mode;
 
 typedef struct att_lexer {
@@ -60,17 +60,17 @@ typedef struct att_lexer {
     size_t at;
     int line;
     int column;
-    const char *comment; /* the comment after the statement, once its end was reached; or NULL */
+    const char *comment; /* the comment behind the statement, set at its end; or NULL */
 } att_lexer;
 
-/* The next token. Past the end it is ATT_TOKEN_END again. */
+/* The next token; at the end always ATT_TOKEN_END. */
 att_status att_lex_next(att_lexer *lexer, att_token *token);
 
-/* How a token is called in messages: "'*'", "the number 1.5", "the end of the line". */
+/* Describes a token in messages: "'*'", "the number 1.5", "the end of the line". */
 const char *att_token_describe(const att_lexer *lexer, const att_token *token,
                                char out[ATT_QUOTE_SIZE]);
 
-/* True where the token is the name `word`. */
+/* Whether the token is the name `word`. */
 bool att_token_is(const att_lexer *lexer, const att_token *token, const char *word);
 
 #endif

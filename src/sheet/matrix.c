@@ -1,45 +1,46 @@
-/* Matrices of a sheet; see matrix.h. */
+/* Matrices of a sheet in an arena: construction, selection and concatenation, with labels and
+ * masks. */
 #include "sheet/matrix.h"
 
 #include <string.h>
 
-/* Memory bounds the sides of a matrix, but for one without elements: these bound it, so that
- * walking along a side stays quick and no product or sum of sizes can overflow. */
+/* Limits on the sides of a matrix. Memory does not limit a side of a matrix without elements; these
+ * limits keep loops along it short and prevent overflow of products and sums of sizes. */
 #define MAX_DIMENSION       (INT64_C(1) << 28)
 #define MAX_EMPTY_DIMENSION (INT64_C(1) << 20)
 
 static bool fits(int64_t rows, int64_t cols)
 {
-    int64_t most = rows == 0 || cols == 0 ? MAX_EMPTY_DIMENSION : MAX_DIMENSION;
-    return rows >= 0 && cols >= 0 && rows <= most && cols <= most;
+    int64_t max = rows == 0 || cols == 0 ? MAX_EMPTY_DIMENSION : MAX_DIMENSION;
+    return rows >= 0 && cols >= 0 && rows <= max && cols <= max;
 }
 
-att_tensor_matrix *att_matrix_new(att_arena *arena, int64_t rows, int64_t cols)
+att_matrix *att_matrix_new(att_arena *arena, int64_t rows, int64_t cols)
 {
     if (!fits(rows, cols)) {
         arena->limit_reached = true;
         return NULL;
     }
-    att_tensor_matrix *matrix = att_arena_alloc(arena, 1, sizeof *matrix);
+    att_matrix *matrix = att_arena_alloc(arena, 1, sizeof *matrix);
     double *data =
         matrix ? att_arena_alloc(arena, (size_t)rows * (size_t)cols, sizeof *data) : NULL;
     if (!data)
         return NULL;
-    *matrix = (att_tensor_matrix){ .rows = rows, .cols = cols, .data = data };
+    *matrix = (att_matrix){ .rows = rows, .cols = cols, .data = data };
     return matrix;
 }
 
-att_tensor_matrix *att_matrix_scalar(att_arena *arena, double value)
+att_matrix *att_matrix_scalar(att_arena *arena, double value)
 {
-    att_tensor_matrix *matrix = att_matrix_new(arena, 1, 1);
+    att_matrix *matrix = att_matrix_new(arena, 1, 1);
     if (matrix)
         matrix->data[0] = value;
     return matrix;
 }
 
-att_tensor_matrix *att_matrix_like(att_arena *arena, const att_tensor_matrix *from)
+att_matrix *att_matrix_like(att_arena *arena, const att_matrix *from)
 {
-    att_tensor_matrix *matrix = att_matrix_new(arena, from->rows, from->cols);
+    att_matrix *matrix = att_matrix_new(arena, from->rows, from->cols);
     if (!matrix)
         return NULL;
     matrix->row_labels = from->row_labels;
@@ -48,11 +49,10 @@ att_tensor_matrix *att_matrix_like(att_arena *arena, const att_tensor_matrix *fr
     return matrix;
 }
 
-att_tensor_matrix *att_matrix_with_labels(att_arena *arena, const att_tensor_matrix *from,
-                                          const char *const *row_labels,
-                                          const char *const *col_labels)
+att_matrix *att_matrix_with_labels(att_arena *arena, const att_matrix *from,
+                                   const char *const *row_labels, const char *const *col_labels)
 {
-    att_tensor_matrix *matrix = att_arena_alloc(arena, 1, sizeof *matrix);
+    att_matrix *matrix = att_arena_alloc(arena, 1, sizeof *matrix);
     if (!matrix)
         return NULL;
     *matrix = *from;
@@ -61,12 +61,12 @@ att_tensor_matrix *att_matrix_with_labels(att_arena *arena, const att_tensor_mat
     return matrix;
 }
 
-bool att_matrix_is_scalar(const att_tensor_matrix *matrix)
+bool att_matrix_is_scalar(const att_matrix *matrix)
 {
     return matrix->rows == 1 && matrix->cols == 1;
 }
 
-static bool copy_mask(att_arena *arena, att_tensor_matrix *to, const att_tensor_matrix *from)
+static bool copy_mask(att_arena *arena, att_matrix *to, const att_matrix *from)
 {
     if (!from->allowed)
         return true;
@@ -75,9 +75,9 @@ static bool copy_mask(att_arena *arena, att_tensor_matrix *to, const att_tensor_
     return mask != NULL;
 }
 
-att_tensor_matrix *att_matrix_transpose(att_arena *arena, const att_tensor_matrix *from)
+att_matrix *att_matrix_transpose(att_arena *arena, const att_matrix *from)
 {
-    att_tensor_matrix *to = att_matrix_new(arena, from->cols, from->rows);
+    att_matrix *to = att_matrix_new(arena, from->cols, from->rows);
     if (!to || !copy_mask(arena, to, from))
         return NULL;
     uint8_t *mask = (uint8_t *)to->allowed;
@@ -93,9 +93,9 @@ att_tensor_matrix *att_matrix_transpose(att_arena *arena, const att_tensor_matri
     return to;
 }
 
-/* ---- Choosing */
+/* ---- Selection */
 
-/* The chosen labels into *out, which stays NULL where there are none. */
+/* Copies the selected labels to *out, which stays NULL if there are no labels. */
 static bool choose_labels(att_arena *arena, const char *const *labels, const int64_t *chosen,
                           int64_t count, const char *const **out)
 {
@@ -112,11 +112,10 @@ static bool choose_labels(att_arena *arena, const char *const *labels, const int
     return true;
 }
 
-att_tensor_matrix *att_matrix_select(att_arena *arena, const att_tensor_matrix *from,
-                                     const int64_t *rows, int64_t row_count, const int64_t *cols,
-                                     int64_t col_count)
+att_matrix *att_matrix_select(att_arena *arena, const att_matrix *from, const int64_t *rows,
+                              int64_t row_count, const int64_t *cols, int64_t col_count)
 {
-    att_tensor_matrix *to =
+    att_matrix *to =
         att_matrix_new(arena, rows ? row_count : from->rows, cols ? col_count : from->cols);
     if (!to || !copy_mask(arena, to, from))
         return NULL;
@@ -129,15 +128,15 @@ att_tensor_matrix *att_matrix_select(att_arena *arena, const att_tensor_matrix *
                 mask[i * to->cols + j] = from->allowed[at];
         }
     }
-    bool labelled = choose_labels(arena, from->row_labels, rows, row_count, &to->row_labels) &&
-                    choose_labels(arena, from->col_labels, cols, col_count, &to->col_labels);
-    return labelled ? to : NULL;
+    bool labeled = choose_labels(arena, from->row_labels, rows, row_count, &to->row_labels) &&
+                   choose_labels(arena, from->col_labels, cols, col_count, &to->col_labels);
+    return labeled ? to : NULL;
 }
 
-/* ---- Joining */
+/* ---- Concatenation */
 
-/* Labels of all parts in a row; *out stays NULL where none has any. */
-static bool join_labels(att_arena *arena, const att_tensor_matrix *const *parts, size_t count,
+/* Concatenates the labels of all parts; *out stays NULL if no part has labels. */
+static bool join_labels(att_arena *arena, const att_matrix *const *parts, size_t count,
                         bool of_rows, int64_t total, const char *const **out)
 {
     bool any = false;
@@ -159,9 +158,8 @@ static bool join_labels(att_arena *arena, const att_tensor_matrix *const *parts,
     return true;
 }
 
-/* The labels along the side that all parts share: those of the first part that has some. */
-static const char *const *shared_labels(const att_tensor_matrix *const *parts, size_t count,
-                                        bool of_rows)
+/* The labels along the side that all parts share: those of the first part that has labels. */
+static const char *const *shared_labels(const att_matrix *const *parts, size_t count, bool of_rows)
 {
     const char *const *labels = NULL;
     for (size_t p = 0; p < count && !labels; p++)
@@ -169,19 +167,18 @@ static const char *const *shared_labels(const att_tensor_matrix *const *parts, s
     return labels;
 }
 
-att_tensor_matrix *att_matrix_hstack(att_arena *arena, const att_tensor_matrix *const *parts,
-                                     size_t count)
+att_matrix *att_matrix_hstack(att_arena *arena, const att_matrix *const *parts, size_t count)
 {
     int64_t cols = 0;
     for (size_t p = 0; p < count; p++)
         cols += parts[p]->cols;
-    att_tensor_matrix *to = att_matrix_new(arena, count ? parts[0]->rows : 0, cols);
+    att_matrix *to = att_matrix_new(arena, count ? parts[0]->rows : 0, cols);
     if (!to || !join_labels(arena, parts, count, false, cols, &to->col_labels))
         return NULL;
     to->row_labels = shared_labels(parts, count, true);
     int64_t at = 0;
     for (size_t p = 0; p < count; p++) {
-        const att_tensor_matrix *part = parts[p];
+        const att_matrix *part = parts[p];
         for (int64_t i = 0; i < to->rows && part->cols > 0; i++)
             memcpy(to->data + i * cols + at, part->data + i * part->cols,
                    (size_t)part->cols * sizeof(double));
@@ -190,13 +187,12 @@ att_tensor_matrix *att_matrix_hstack(att_arena *arena, const att_tensor_matrix *
     return to;
 }
 
-att_tensor_matrix *att_matrix_vstack(att_arena *arena, const att_tensor_matrix *const *parts,
-                                     size_t count)
+att_matrix *att_matrix_vstack(att_arena *arena, const att_matrix *const *parts, size_t count)
 {
     int64_t rows = 0;
     for (size_t p = 0; p < count; p++)
         rows += parts[p]->rows;
-    att_tensor_matrix *to = att_matrix_new(arena, rows, count ? parts[0]->cols : 0);
+    att_matrix *to = att_matrix_new(arena, rows, count ? parts[0]->cols : 0);
     if (!to || !join_labels(arena, parts, count, true, rows, &to->row_labels))
         return NULL;
     to->col_labels = shared_labels(parts, count, false);

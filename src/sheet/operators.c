@@ -1,5 +1,5 @@
-/* Operators on matrices. Products are sums in index order, in plain double precision, so that a
- * result depends on nothing but its operands. */
+/* Binary operators on matrices. A matrix product adds in index order in double precision, so that
+ * the result depends only on the operands. */
 #include "base/math.h"
 #include "sheet/eval.h"
 #include "sheet/matrix.h"
@@ -26,7 +26,7 @@ static double divide_elementwise(double a, double b)
     return a / b;
 }
 
-/* How each operator is written and, element by element, worked out. */
+/* The symbol of each operator and its function on two numbers. */
 static const struct operation {
     const char *sign;
     double (*apply)(double, double);
@@ -41,9 +41,8 @@ static const struct operation {
 };
 
 /* "Q * K: Q is 3 × 2 and K is 4 × 2; `rule`". */
-static att_status fail_shapes(const att_scope *scope, const att_expr *node,
-                              const att_tensor_matrix *left, const att_tensor_matrix *right,
-                              const char *rule)
+static att_status fail_shapes(const att_scope *scope, const att_expr *node, const att_matrix *left,
+                              const att_matrix *right, const char *rule)
 {
     char a[ATT_QUOTE_SIZE];
     char b[ATT_QUOTE_SIZE];
@@ -55,14 +54,15 @@ static att_status fail_shapes(const att_scope *scope, const att_expr *node,
                           rule);
 }
 
-/* ---- Element by element */
+/* ---- Element-wise */
 
 static bool fits(int64_t a, int64_t b)
 {
     return a == b || a == 1 || b == 1;
 }
 
-/* The labels of the operand that has the result's length along that side, the left one first. */
+/* The labels of the operand that has the result's length along this side; the left operand
+ * first. */
 static const char *const *pick_labels(const char *const *left, int64_t left_length,
                                       const char *const *right, int64_t right_length,
                                       int64_t length)
@@ -72,13 +72,13 @@ static const char *const *pick_labels(const char *const *left, int64_t left_leng
     return right_length == length ? right : NULL;
 }
 
-/* Rows, columns and numbers are repeated to the other operand's size. */
-static att_tensor_matrix *broadcast(att_arena *arena, const att_tensor_matrix *left,
-                                    const att_tensor_matrix *right, double (*apply)(double, double))
+/* Broadcasts rows, columns and numbers to the other operand's size. */
+static att_matrix *broadcast(att_arena *arena, const att_matrix *left, const att_matrix *right,
+                             double (*apply)(double, double))
 {
     int64_t rows = left->rows == 1 ? right->rows : left->rows;
     int64_t cols = left->cols == 1 ? right->cols : left->cols;
-    att_tensor_matrix *to = att_matrix_new(arena, rows, cols);
+    att_matrix *to = att_matrix_new(arena, rows, cols);
     if (!to)
         return NULL;
     for (int64_t i = 0; i < rows; i++) {
@@ -94,37 +94,35 @@ static att_tensor_matrix *broadcast(att_arena *arena, const att_tensor_matrix *l
     return to;
 }
 
-static att_status elementwise(const att_scope *scope, const att_expr *node,
-                              const att_tensor_matrix *left, const att_tensor_matrix *right,
-                              att_tensor_matrix **out)
+static att_status elementwise(const att_scope *scope, const att_expr *node, const att_matrix *left,
+                              const att_matrix *right, att_matrix **out)
 {
     if (!fits(left->rows, right->rows) || !fits(left->cols, right->cols))
-        return fail_shapes(scope, node, left, right,
-                           "element by element they must have the same shape, or one of them be a "
-                           "row, a column or a number that fits");
+        return fail_shapes(
+            scope, node, left, right,
+            "element-wise operands must have the same shape, or one of them must be a "
+            "matching row, a matching column or a number");
     *out = broadcast(scope->arena, left, right, operations[node->op].apply);
     return *out ? ATT_OK : att_fail_memory(scope->err);
 }
 
-/* Division wants to be meant: by a number, or by the same shape. */
-static att_status divide(const att_scope *scope, const att_expr *node,
-                         const att_tensor_matrix *left, const att_tensor_matrix *right,
-                         att_tensor_matrix **out)
+/* Division without broadcasting: by a number, or by a matrix of the same shape. */
+static att_status divide(const att_scope *scope, const att_expr *node, const att_matrix *left,
+                         const att_matrix *right, att_matrix **out)
 {
     bool same = left->rows == right->rows && left->cols == right->cols;
     if (!att_matrix_is_scalar(right) && !same)
-        return fail_shapes(scope, node, left, right,
-                           "only a number or a matrix of the same shape can divide (./ repeats "
-                           "rows and columns; there is no division by a matrix)");
+        return fail_shapes(
+            scope, node, left, right,
+            "expected a number or a matrix of the same shape as divisor (./ broadcasts "
+            "rows and columns; there is no division by a matrix)");
     return elementwise(scope, node, left, right, out);
 }
 
 /* ---- The matrix product */
 
-/* Each element is a sum over k in order; the loop over j inside only lets several sums go on at
- * once. */
-static void multiply_into(att_tensor_matrix *to, const att_tensor_matrix *left,
-                          const att_tensor_matrix *right)
+/* Each element is a sum over k in order; the inner loop over j computes several sums at once. */
+static void multiply_into(att_matrix *to, const att_matrix *left, const att_matrix *right)
 {
     for (int64_t i = 0; i < left->rows; i++) {
         double *row = to->data + i * to->cols;
@@ -137,8 +135,8 @@ static void multiply_into(att_tensor_matrix *to, const att_tensor_matrix *left,
     }
 }
 
-static att_status fail_inner(const att_scope *scope, const att_expr *node,
-                             const att_tensor_matrix *left, const att_tensor_matrix *right)
+static att_status fail_inner(const att_scope *scope, const att_expr *node, const att_matrix *left,
+                             const att_matrix *right)
 {
     char rule[ATT_QUOTE_SIZE + 128];
     char quote[ATT_QUOTE_SIZE];
@@ -153,9 +151,8 @@ static att_status fail_inner(const att_scope *scope, const att_expr *node,
     return fail_shapes(scope, node, left, right, rule);
 }
 
-static att_status multiply(const att_scope *scope, const att_expr *node,
-                           const att_tensor_matrix *left, const att_tensor_matrix *right,
-                           att_tensor_matrix **out)
+static att_status multiply(const att_scope *scope, const att_expr *node, const att_matrix *left,
+                           const att_matrix *right, att_matrix **out)
 {
     if (att_matrix_is_scalar(left) || att_matrix_is_scalar(right))
         return elementwise(scope, node, left, right, out);
@@ -163,8 +160,9 @@ static att_status multiply(const att_scope *scope, const att_expr *node,
         return fail_inner(scope, node, left, right);
     double work = (double)left->rows * (double)left->cols * (double)right->cols;
     if (work > ATT_MAX_MULTIPLICATIONS)
-        return fail_shapes(scope, node, left, right, "that is too much work for a sheet");
-    att_tensor_matrix *product = att_matrix_new(scope->arena, left->rows, right->cols);
+        return fail_shapes(scope, node, left, right,
+                           "this product takes more multiplications than a sheet may");
+    att_matrix *product = att_matrix_new(scope->arena, left->rows, right->cols);
     if (!product)
         return att_fail_memory(scope->err);
     multiply_into(product, left, right);
@@ -176,9 +174,9 @@ static att_status multiply(const att_scope *scope, const att_expr *node,
 
 att_status att_eval_binary(const att_scope *scope, const att_expr *node, att_value *out)
 {
-    const att_tensor_matrix *left;
-    const att_tensor_matrix *right;
-    att_tensor_matrix *result;
+    const att_matrix *left;
+    const att_matrix *right;
+    att_matrix *result;
     ATT_TRY(att_eval_matrix(scope, node->child[0], &left));
     ATT_TRY(att_eval_matrix(scope, node->child[1], &right));
     if (node->op == ATT_OP_MULTIPLY)

@@ -1,13 +1,15 @@
-/* Expressions by precedence: sums, products, signs, powers, what follows an operand, operands. */
+/* The expression parser, by precedence: sums, products, signs, powers, suffixes (transpose, index,
+ * field), operands. */
 #include "sheet/parse.h"
 
+#include "base/minmax.h"
 #include "sheet/function.h"
 
 #include <stdio.h>
 #include <string.h>
 
-/* Brackets and signs may nest so deep, trees may be so high: beyond any sum that people write, and
- * far from the end of the stack. */
+/* Limits on nesting and on the height of trees: above anything that people write, and far below the
+ * end of the stack. */
 enum { MAX_DEPTH = 200, MAX_HEIGHT = 1000 };
 
 enum { LEVEL_SUM = 1, LEVEL_PRODUCT = 2 };
@@ -27,7 +29,7 @@ static const struct operator_row {
 
 static const struct operator_row *operator_of(att_token_kind token)
 {
-    for (size_t i = 0; i < sizeof operators / sizeof *operators; i++)
+    for (size_t i = 0; i < ATT_COUNT(operators); i++)
         if (operators[i].token == token)
             return &operators[i];
     return NULL;
@@ -35,11 +37,11 @@ static const struct operator_row *operator_of(att_token_kind token)
 
 /* ---- The parser's state */
 
-att_status att_parser_start(att_parser *parser, const att_sheet_source *origin, att_arena *arena,
+att_status att_parser_start(att_parser *parser, const att_sheet_source *source, att_arena *arena,
                             att_error *err, size_t offset, int line, int column)
 {
     *parser = (att_parser){
-        .lexer = { .source = origin,
+        .lexer = { .source = source,
                    .arena = arena,
                    .err = err,
                    .at = offset,
@@ -66,8 +68,8 @@ bool att_parser_at_word(const att_parser *parser, const char *word)
     return att_token_is(&parser->lexer, &parser->token, word);
 }
 
-/* Running into the end of the sheet or into another line's statement means that a bracket was left
- * open: the place to mend is there. */
+/* At the end of the sheet, or at a statement on another line, the error is the bracket that was not
+ * closed. */
 static bool ran_out_of_bracket(const att_parser *parser)
 {
     if (!parser->open)
@@ -268,7 +270,7 @@ static att_status parse_string(att_parser *parser, att_expr **out)
     return ATT_OK;
 }
 
-/* In a matrix a blank separates elements: `[f (x)]` has two. */
+/* In a matrix a blank separates elements: `[f (x)]` has two elements. */
 static bool attached(const att_parser *parser)
 {
     return parser->lexer.mode != ATT_LEX_MATRIX || !parser->token.space_before;
@@ -307,7 +309,7 @@ static const struct operand_row {
 
 static att_status parse_operand(att_parser *parser, att_expr **out)
 {
-    for (size_t i = 0; i < sizeof operands / sizeof *operands; i++)
+    for (size_t i = 0; i < ATT_COUNT(operands); i++)
         if (att_parser_at(parser, operands[i].token))
             return operands[i].parse(parser, out);
     return att_parser_expected(parser, "a number, a name or a bracket");
@@ -324,7 +326,7 @@ static att_status parse_field(att_parser *parser, const att_token *start, att_ex
     return ATT_OK;
 }
 
-/* An operand with what follows it: X', X[2], a.weights. */
+/* An operand with its suffixes: X', X[2], a.weights. */
 static att_status parse_postfix(att_parser *parser, att_expr **out)
 {
     att_token start = parser->token;
@@ -348,7 +350,8 @@ static att_status parse_postfix(att_parser *parser, att_expr **out)
 
 static att_status parse_signed(att_parser *parser, att_expr **out);
 
-/* A power binds to the right and above a sign before it: -2^2 is -4, 2^-1 is 0.5. */
+/* A power associates to the right and binds tighter than a sign before it: -2^2 is -4, 2^-1 is
+ * 0.5. */
 static att_status parse_power(att_parser *parser, att_expr **out)
 {
     att_token start = parser->token;
@@ -379,8 +382,8 @@ static att_status parse_signed(att_parser *parser, att_expr **out)
     return make_with(parser, ATT_EXPR_NEGATE, &sign, *out, NULL, out);
 }
 
-/* In a matrix a sign with a blank before it and none after it starts an element: [1 -2] has two,
- * [1 - 2] and [1-2] one. */
+/* In a matrix, a sign with a blank before it and no blank behind it starts an element: [1 -2] has
+ * two elements, [1 - 2] and [1-2] have one. */
 static bool starts_element(const att_parser *parser)
 {
     const att_token *token = &parser->token;
@@ -414,10 +417,10 @@ att_status att_parse_expression(att_parser *parser, att_expr **out)
 
 const att_expr *att_formula(att_arena *arena, const char *text)
 {
-    const att_sheet_source origin = { .name = "formula", .text = text, .length = strlen(text) };
+    const att_sheet_source source = { .name = "formula", .text = text, .length = strlen(text) };
     att_parser parser;
     att_expr *formula;
-    att_status status = att_parser_start(&parser, &origin, arena, NULL, 0, 1, 1);
+    att_status status = att_parser_start(&parser, &source, arena, NULL, 0, 1, 1);
     parser.generated = true;
     if (status == ATT_OK)
         status = att_parse_expression(&parser, &formula);

@@ -1,11 +1,11 @@
-/* From words to expression trees: recursive descent with one word of lookahead. Statements are
- * parsed by the files that carry them out, with the same functions. */
+/* The parser: recursive descent with one token of lookahead. The files that run statements parse
+ * them with the same functions. */
 #ifndef ATT_SHEET_PARSE_H
 #define ATT_SHEET_PARSE_H
 
 #include "sheet/lex.h"
 
-/* A bracket that is open; they form a chain on the stack of the parser's functions. */
+/* An open bracket; the open brackets form a list on the call stack of the parser. */
 typedef struct att_bracket {
     const struct att_bracket *outer;
     att_token token;
@@ -14,53 +14,54 @@ typedef struct att_bracket {
 
 typedef struct att_parser {
     att_lexer lexer;
-    att_token token; /* the word to look at next */
-    att_token last;  /* the word taken before it */
+    att_token token; /* the next token */
+    att_token last;  /* the token before it */
     const att_bracket *open;
     int depth;
-    size_t nodes_left; /* expression nodes that may still be made */
-    bool generated;    /* the text is ours: nodes have no place in the sheet */
+    size_t nodes_left; /* expression nodes that may still be allocated */
+    bool generated;    /* parsing a formula of the library: nodes have no place in the sheet */
 } att_parser;
 
-/* Nodes of one sheet; a larger matrix belongs into a file. About 100 bytes each. */
+/* The largest number of nodes of a sheet, about 100 bytes each; larger matrices are loaded from
+ * files. */
 enum { ATT_MAX_NODES = 4 * 1000 * 1000 };
 
-/* Starts at a byte of the origin's text, which is on `line`, in character `column` of it. */
-att_status att_parser_start(att_parser *parser, const att_sheet_source *origin, att_arena *arena,
+/* Starts at a byte of the source text, which is at `line` and `column` (in code points). */
+att_status att_parser_start(att_parser *parser, const att_sheet_source *source, att_arena *arena,
                             att_error *err, size_t offset, int line, int column);
 
-/* Moves to the next word. */
+/* Advances to the next token. */
 att_status att_parser_take(att_parser *parser);
 
-/* Fails at the word to look at. Where a bracket was left open before it, that is the error. */
+/* Fails at the next token; if a bracket before it was not closed, fails at that bracket. */
 att_status att_parser_fail(const att_parser *parser, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 
-/* The same as "expected `what`, found …". */
+/* Fails with "expected `what`, found …". */
 att_status att_parser_expected(const att_parser *parser, const char *what);
 
 bool att_parser_at(const att_parser *parser, att_token_kind kind);
 bool att_parser_at_word(const att_parser *parser, const char *word);
 
-/* The name or string to look at as a string in the arena, moving on. */
+/* Takes the next token, a name or a string, as a string in the arena. */
 att_status att_parser_name(att_parser *parser, const char *what, const char **out);
 att_status att_parser_string(att_parser *parser, const char *what, const char **out);
 
-/* Fails unless the statement ends here. */
+/* Fails if the statement does not end here. */
 att_status att_parser_end(att_parser *parser);
 
 att_status att_parse_expression(att_parser *parser, att_expr **out);
 
-/* ---- Between parse.c and parse_bracket.c */
+/* ---- Shared by parse.c and parse_brackets.c */
 
-/* Children being collected, in the arena. */
+/* A growing list of child nodes, in the arena. */
 typedef struct att_children {
     att_expr **items;
     size_t count;
     size_t capacity;
 } att_children;
 
-/* Makes a node that begins at the word `start` and ends with the last word taken. */
+/* Makes a node that begins at the token `start` and ends with the last token taken. */
 att_status att_parser_make(att_parser *parser, att_expr_kind kind, const att_token *start,
                            const att_children *children, att_expr **out);
 att_status att_children_add(att_parser *parser, att_children *children, att_expr *child);
@@ -69,7 +70,7 @@ att_status att_bracket_open(att_parser *parser, att_bracket *bracket, att_lex_mo
 att_status att_bracket_close(att_parser *parser, att_bracket *bracket, att_token_kind kind,
                              const char *expected);
 
-/* Each starts at its opening bracket, and `load` after its word. */
+/* Each starts at its opening bracket; `load` starts behind its keyword. */
 att_status att_parse_matrix(att_parser *parser, att_expr **out);
 att_status att_parse_list(att_parser *parser, att_expr **out);
 att_status att_parse_index(att_parser *parser, const att_token *start, att_expr *of,

@@ -1,7 +1,7 @@
-/* The parts of expressions that stand in brackets: matrices, lists, indices, calls; and `load`. */
+/* The parser of bracketed expressions: matrices, lists, indices, calls; and of `load`. */
 #include "sheet/parse.h"
 
-#include "sheet/call.h"
+#include "sheet/function.h"
 
 #include <string.h>
 
@@ -37,7 +37,7 @@ att_status att_parse_matrix(att_parser *parser, att_expr **out)
     att_children rows = { 0 };
     ATT_TRY(att_bracket_open(parser, &bracket, ATT_LEX_MATRIX));
     while (!att_parser_at(parser, ATT_TOKEN_SQUARE_CLOSE)) {
-        if (ends_row(parser)) { /* blank rows mean nothing */
+        if (ends_row(parser)) { /* blank rows are ignored */
             ATT_TRY(att_parser_take(parser));
             continue;
         }
@@ -107,7 +107,7 @@ att_status att_parse_index(att_parser *parser, const att_token *start, att_expr 
 
 /* ---- Calls: f(x, y, option = value, flag) */
 
-/* A bare name that the function knows as a flag is one. */
+/* A bare name is a flag if the function has a flag of that name. */
 static void note_flag(const att_function *function, att_expr *argument)
 {
     if (!function || argument->kind != ATT_EXPR_NAME)

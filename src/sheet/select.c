@@ -1,4 +1,4 @@
-/* Parts of values: fields of records, X[2], X[2, 3], X[:, 1:2], and items of lists. */
+/* Selection from values: fields of records, X[2], X[2, 3], X[:, 1:2], and items of lists. */
 #include "sheet/eval.h"
 #include "sheet/matrix.h"
 #include "text/utf8.h"
@@ -9,7 +9,7 @@
 
 /* ---- Fields */
 
-/* How many heads the record's parts have. */
+/* The number of heads in the record's parts. */
 static int64_t head_count(const att_value *record)
 {
     int64_t heads = 0;
@@ -19,14 +19,14 @@ static int64_t head_count(const att_value *record)
     return heads;
 }
 
-/* One head of a record as a record: its parts, and as its result the output among them. */
+/* One head of a record as a record: its parts, with the part `output` as result. */
 static bool select_head(att_arena *arena, const att_value *record, int64_t head, att_value *out)
 {
-    att_slice *parts = att_arena_alloc(arena, record->part_count, sizeof *parts);
+    att_trace_part *parts = att_arena_alloc(arena, record->part_count, sizeof *parts);
     if (!parts)
         return false;
     size_t count = 0;
-    const att_tensor_matrix *result = NULL;
+    const att_matrix *result = NULL;
     for (size_t i = 0; i < record->part_count; i++) {
         if (record->parts[i].head != head)
             continue;
@@ -54,7 +54,7 @@ static att_status select_heads(const att_scope *scope, const att_value *record, 
     return ATT_OK;
 }
 
-/* The field's name alone, which is where the caret belongs. */
+/* The name of the field as a node, as the place of errors. */
 static att_expr name_of_field(const att_expr *node)
 {
     att_expr name = *node;
@@ -76,7 +76,9 @@ static att_status fail_field(const att_scope *scope, const att_expr *node, const
         known[count++] = record->parts[i].name;
     char quote[ATT_QUOTE_SIZE];
     att_sheet_source_quote(scope->source, node->child[0], quote);
-    const char *near = att_suggest(node->text, known, count);
+    /* The name of this part in attend 0.1, which is too far from the new one to be suggested. */
+    const char *text = strcmp(node->text, "mapped") == 0 ? "projected" : node->text;
+    const char *near = att_suggest(text, known, count);
     if (near)
         return att_scope_fail(scope, &name, "%s has no field '%.80s': did you mean '%s'?", quote,
                               node->text, near);
@@ -87,13 +89,13 @@ static att_status fail_field(const att_scope *scope, const att_expr *node, const
                           list);
 }
 
-/* The part called so; where every head has one, the error says how to name it. */
+/* Finds the part of that name; if every head has one, the error shows how to select a head. */
 static att_status select_part(const att_scope *scope, const att_expr *node, const att_value *record,
                               att_value *out)
 {
-    const att_slice *found = NULL;
+    const att_trace_part *found = NULL;
     for (size_t i = 0; i < record->part_count; i++) {
-        const att_slice *part = &record->parts[i];
+        const att_trace_part *part = &record->parts[i];
         if (strcmp(part->name, node->text) == 0 && (!found || part->head == 0))
             found = part;
     }
@@ -103,7 +105,7 @@ static att_status select_part(const att_scope *scope, const att_expr *node, cons
     const att_expr name = name_of_field(node);
     if (found->head > 0)
         return att_scope_fail(
-            scope, &name, "each head has its own %s: expected %s.head[1].%s up to head[%lld]",
+            scope, &name, "each head has a part %s: expected %s.head[1].%s to head[%lld]",
             node->text, att_sheet_source_quote(scope->source, node->child[0], quote), node->text,
             (long long)head_count(record));
     *out = (att_value){ .kind = ATT_VALUE_MATRIX, .matrix = found->value };
@@ -128,13 +130,13 @@ att_status att_eval_field(const att_scope *scope, const att_expr *node, att_valu
 
 /* ---- Indices */
 
-/* Places chosen along one side, counted from 0; `at` NULL: all. */
+/* Selected indices along one side, counted from 0; `at` NULL: all. */
 struct indices {
     int64_t *at;
     int64_t count;
 };
 
-/* What is being indexed, for messages: "X has 3 rows". */
+/* The indexed matrix, for messages: "X has 3 rows". */
 struct axis {
     const att_expr *of;
     const char *unit;
@@ -148,7 +150,7 @@ static att_status check_index(const att_scope *scope, const att_expr *node, cons
     if (place != floor(place) || isnan(place))
         return att_scope_fail(scope, node, "an index must be a whole number, found %g", place);
     if (place < 1 || place > (double)axis->length)
-        return att_scope_fail(scope, node, "there is no %s %.0f: %s has %lld %s%s", axis->unit,
+        return att_scope_fail(scope, node, "%s %.0f is out of range: %s has %lld %s%s", axis->unit,
                               place, att_sheet_source_quote(scope->source, axis->of, quote),
                               (long long)axis->length, axis->unit, axis->length == 1 ? "" : "s");
     return ATT_OK;
@@ -164,8 +166,8 @@ static att_status read_range(const att_scope *scope, const att_expr *node, const
     ATT_TRY(check_index(scope, node->child[0], axis, first));
     ATT_TRY(check_index(scope, node->child[1], axis, last));
     if (last < first)
-        return att_scope_fail(scope, node, "the range %.0f:%.0f is empty: its end comes first",
-                              first, last);
+        return att_scope_fail(
+            scope, node, "the range %.0f:%.0f is empty: its end is before its start", first, last);
     out->count = (int64_t)(last - first) + 1;
     out->at = att_arena_alloc(scope->arena, (size_t)out->count, sizeof *out->at);
     if (!out->at)
@@ -175,7 +177,7 @@ static att_status read_range(const att_scope *scope, const att_expr *node, const
     return ATT_OK;
 }
 
-/* The places an index chooses: one, a range, all, or those listed in a matrix. */
+/* Evaluates an index: one number, a range, all, or the numbers in a matrix. */
 static att_status read_indices(const att_scope *scope, const att_expr *node,
                                const struct axis *axis, struct indices *out)
 {
@@ -184,7 +186,7 @@ static att_status read_indices(const att_scope *scope, const att_expr *node,
         return ATT_OK;
     if (node->kind == ATT_EXPR_RANGE)
         return read_range(scope, node, axis, out);
-    const att_tensor_matrix *index;
+    const att_matrix *index;
     ATT_TRY(att_eval_matrix(scope, node, &index));
     out->count = index->rows * index->cols;
     out->at = att_arena_alloc(scope->arena, (size_t)out->count, sizeof *out->at);
@@ -203,16 +205,16 @@ static att_status index_list(const att_scope *scope, const att_expr *node, const
     const struct axis axis = { node->child[0], "item", (int64_t)list->item_count };
     double place;
     if (node->children > 2)
-        return att_scope_fail(scope, node->child[2], "a list has one index, found a second");
+        return att_scope_fail(scope, node->child[2], "expected one index of a list, found two");
     ATT_TRY(att_eval_number(scope, node->child[1], "the index of a list", &place));
     ATT_TRY(check_index(scope, node->child[1], &axis, place));
     *out = list->items[(size_t)place - 1];
     return ATT_OK;
 }
 
-/* One index chooses rows; of a single row, elements. */
+/* A single index selects rows, or elements of a matrix of one row. */
 static att_status index_matrix(const att_scope *scope, const att_expr *node,
-                               const att_tensor_matrix *matrix, const att_tensor_matrix **out)
+                               const att_matrix *matrix, const att_matrix **out)
 {
     const struct axis rows = { node->child[0], "row", matrix->rows };
     const struct axis cols = { node->child[0], matrix->rows == 1 ? "element" : "column",

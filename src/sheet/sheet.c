@@ -1,5 +1,5 @@
-/* A sheet from its bytes to its trace: checking the text, walking its lines, collecting steps. */
-#define _GNU_SOURCE /* uselocale() where the compiler is told to be strict */
+/* Reads a sheet: checks the text, runs its lines and collects the steps of the trace. */
+#define _GNU_SOURCE /* for uselocale() with -std=c11 */
 #include "sheet/interpreter.h"
 
 #include "base/alloc.h"
@@ -11,21 +11,21 @@
 #include <stdio.h>
 #include <string.h>
 
-/* The largest sheet, and the memory its trace may take: a sheet from a stranger must not fill the
- * machine. */
+/* Limits on the size of a sheet and on the memory of its trace, so that an untrusted sheet cannot
+ * exhaust the machine. */
 #define MAX_SHEET_BYTES ((size_t)256 << 20)
 #define MAX_TRACE_BYTES ((size_t)2 << 30)
 
 /* ---- Steps */
 
-static att_status push_step(att_interpreter *worker, const att_select *step)
+static att_status push_step(att_interpreter *interpreter, const att_trace_step *step)
 {
-    att_sheet *sheet = worker->sheet;
+    att_sheet *sheet = interpreter->sheet;
     if (sheet->step_count == sheet->step_capacity) {
         size_t room = sheet->step_capacity ? sheet->step_capacity * 2 : 16;
-        att_select *steps = att_arena_alloc(&sheet->arena, room, sizeof *steps);
+        att_trace_step *steps = att_arena_alloc(&sheet->arena, room, sizeof *steps);
         if (!steps)
-            return att_fail_memory(worker->scope.err);
+            return att_fail_memory(interpreter->scope.err);
         if (sheet->step_count > 0)
             memcpy(steps, sheet->steps, sheet->step_count * sizeof *steps);
         sheet->steps = steps;
@@ -35,19 +35,19 @@ static att_status push_step(att_interpreter *worker, const att_select *step)
     return ATT_OK;
 }
 
-att_status att_interpreter_add_step(att_interpreter *worker, const att_parser *parser,
-                                    const att_select *step)
+att_status att_interpreter_add_step(att_interpreter *interpreter, const att_parser *parser,
+                                    const att_trace_step *step)
 {
-    att_select full = *step;
-    size_t begin = worker->statement;
+    att_trace_step full = *step;
+    size_t begin = interpreter->statement;
     size_t end = parser->last.offset + parser->last.length;
-    full.line = worker->source.anchor_line;
+    full.line = interpreter->source.anchor_line;
     full.comment = parser->lexer.comment;
-    full.source =
-        att_arena_strndup(&worker->sheet->arena, worker->source.text + begin, end - begin);
+    full.source = att_arena_strndup(&interpreter->sheet->arena, interpreter->source.text + begin,
+                                    end - begin);
     if (!full.source)
-        return att_fail_memory(worker->scope.err);
-    return push_step(worker, &full);
+        return att_fail_memory(interpreter->scope.err);
+    return push_step(interpreter, &full);
 }
 
 /* ---- Lines */
@@ -58,12 +58,12 @@ static bool blank(char c)
 }
 
 /* The line at `offset`, trimmed; *next is where the one after it starts. */
-static att_sheet_line read_line(const att_interpreter *worker, size_t offset, int number,
+static att_sheet_line read_line(const att_interpreter *interpreter, size_t offset, int number,
                                 size_t *next)
 {
-    const char *text = worker->source.text;
-    const char *newline = memchr(text + offset, '\n', worker->source.length - offset);
-    size_t end = newline ? (size_t)(newline - text) : worker->source.length;
+    const char *text = interpreter->source.text;
+    const char *newline = memchr(text + offset, '\n', interpreter->source.length - offset);
+    size_t end = newline ? (size_t)(newline - text) : interpreter->source.length;
     *next = newline ? end + 1 : end;
     size_t begin = offset;
     while (begin < end && blank(text[begin]))
@@ -73,23 +73,23 @@ static att_sheet_line read_line(const att_interpreter *worker, size_t offset, in
     return (att_sheet_line){ text + begin, begin, end - begin, number, (int)(begin - offset) + 1 };
 }
 
-static att_status end_paragraph(att_interpreter *worker)
+static att_status end_paragraph(att_interpreter *interpreter)
 {
-    if (worker->paragraph_line == 0)
+    if (interpreter->paragraph_line == 0)
         return ATT_OK;
-    const char *text =
-        att_arena_strndup(&worker->sheet->arena, worker->paragraph.data, worker->paragraph.length);
+    const char *text = att_arena_strndup(&interpreter->sheet->arena, interpreter->paragraph.data,
+                                         interpreter->paragraph.length);
     if (!text)
-        return att_fail_memory(worker->scope.err);
-    const att_select step = {
-        .kind = ATT_STEP_PROSE, .line = worker->paragraph_line, .source = text, .text = text
+        return att_fail_memory(interpreter->scope.err);
+    const att_trace_step step = {
+        .kind = ATT_STEP_PROSE, .line = interpreter->paragraph_line, .source = text, .text = text
     };
-    worker->paragraph_line = 0;
-    att_string_free(&worker->paragraph);
-    return push_step(worker, &step);
+    interpreter->paragraph_line = 0;
+    att_string_free(&interpreter->paragraph);
+    return push_step(interpreter, &step);
 }
 
-static att_status add_prose(att_interpreter *worker, const att_sheet_line *line)
+static att_status add_prose(att_interpreter *interpreter, const att_sheet_line *line)
 {
     const char *text = line->text;
     size_t length = line->length;
@@ -97,16 +97,16 @@ static att_status add_prose(att_interpreter *worker, const att_sheet_line *line)
         text++;
         length--;
     }
-    if (worker->paragraph_line == 0)
-        worker->paragraph_line = line->number;
-    else if (att_string_append(&worker->paragraph, "\n", 1) != ATT_OK)
-        return att_fail_memory(worker->scope.err);
-    if (att_string_append(&worker->paragraph, text, length) != ATT_OK)
-        return att_fail_memory(worker->scope.err);
+    if (interpreter->paragraph_line == 0)
+        interpreter->paragraph_line = line->number;
+    else if (att_string_append(&interpreter->paragraph, "\n", 1) != ATT_OK)
+        return att_fail_memory(interpreter->scope.err);
+    if (att_string_append(&interpreter->paragraph, text, length) != ATT_OK)
+        return att_fail_memory(interpreter->scope.err);
     return ATT_OK;
 }
 
-static att_status add_heading(att_interpreter *worker, const att_sheet_line *line)
+static att_status add_heading(att_interpreter *interpreter, const att_sheet_line *line)
 {
     size_t level = 0;
     while (level < line->length && line->text[level] == '#')
@@ -115,80 +115,82 @@ static att_status add_heading(att_interpreter *worker, const att_sheet_line *lin
     while (begin < line->length && blank(line->text[begin]))
         begin++;
     if (level > 3 || begin == line->length)
-        return att_sheet_source_fail(&worker->source, worker->scope.err, line->number, line->column,
-                                     "a heading is one to three '#' and a text");
+        return att_sheet_source_fail(&interpreter->source, interpreter->scope.err, line->number,
+                                     line->column, "a heading needs one to three '#' and a text");
     const char *text =
-        att_arena_strndup(&worker->sheet->arena, line->text + begin, line->length - begin);
+        att_arena_strndup(&interpreter->sheet->arena, line->text + begin, line->length - begin);
     if (!text)
-        return att_fail_memory(worker->scope.err);
-    const att_select step = { .kind = ATT_STEP_HEADING,
-                              .line = line->number,
-                              .source = text,
-                              .text = text,
-                              .level = (int)level };
-    return push_step(worker, &step);
+        return att_fail_memory(interpreter->scope.err);
+    const att_trace_step step = { .kind = ATT_STEP_HEADING,
+                                  .line = line->number,
+                                  .source = text,
+                                  .text = text,
+                                  .level = (int)level };
+    return push_step(interpreter, &step);
 }
 
-/* Carries a statement out; it may go on over several lines. */
-static att_status run_statement(att_interpreter *worker, const att_sheet_line *line,
+/* Runs a statement, which may span several lines. */
+static att_status run_statement(att_interpreter *interpreter, const att_sheet_line *line,
                                 att_statement *run, size_t *next, int *number)
 {
     att_parser parser;
-    ATT_TRY(end_paragraph(worker));
-    ATT_TRY(att_parser_start(&parser, &worker->source, &worker->sheet->arena, worker->scope.err,
-                             line->offset, line->number, line->column));
-    parser.nodes_left = worker->nodes_left;
-    worker->statement = line->offset;
+    ATT_TRY(end_paragraph(interpreter));
+    ATT_TRY(att_parser_start(&parser, &interpreter->source, &interpreter->sheet->arena,
+                             interpreter->scope.err, line->offset, line->number, line->column));
+    parser.nodes_left = interpreter->nodes_left;
+    interpreter->statement = line->offset;
     if (run != att_run_assign)
         ATT_TRY(att_parser_take(&parser));
-    ATT_TRY(run(worker, &parser));
-    worker->nodes_left = parser.nodes_left;
-    *next = parser.lexer.at < worker->source.length ? parser.lexer.at + 1 : parser.lexer.at;
+    ATT_TRY(run(interpreter, &parser));
+    interpreter->nodes_left = parser.nodes_left;
+    *next = parser.lexer.at < interpreter->source.length ? parser.lexer.at + 1 : parser.lexer.at;
     *number = parser.lexer.line + 1;
     return ATT_OK;
 }
 
-/* One line, or the statement that starts with it. */
-static att_status run_line(att_interpreter *worker, size_t *offset, int *number)
+/* Runs one line, or the statement that starts with it. */
+static att_status run_line(att_interpreter *interpreter, size_t *offset, int *number)
 {
     size_t next;
-    att_sheet_line line = read_line(worker, *offset, *number, &next);
+    att_sheet_line line = read_line(interpreter, *offset, *number, &next);
     att_statement *run;
-    worker->source.anchor = line.offset - (size_t)(line.column - 1);
-    worker->source.anchor_line = *number;
+    interpreter->source.anchor = line.offset - (size_t)(line.column - 1);
+    interpreter->source.anchor_line = *number;
     *offset = next;
     *number += 1;
     if (line.length == 0)
-        return end_paragraph(worker);
+        return end_paragraph(interpreter);
     if (line.text[0] == '%')
         return ATT_OK;
     if (line.text[0] == '#') {
-        ATT_TRY(end_paragraph(worker));
-        return add_heading(worker, &line);
+        ATT_TRY(end_paragraph(interpreter));
+        return add_heading(interpreter, &line);
     }
-    ATT_TRY(att_sheet_line_statement(worker, &line, &run));
-    return run ? run_statement(worker, &line, run, offset, number) : add_prose(worker, &line);
+    ATT_TRY(att_sheet_line_statement(interpreter, &line, &run));
+    return run ? run_statement(interpreter, &line, run, offset, number)
+               : add_prose(interpreter, &line);
 }
 
-static att_status run_sheet(att_interpreter *worker)
+static att_status run_sheet(att_interpreter *interpreter)
 {
     size_t offset = 0;
     int number = 1;
     att_status status = ATT_OK;
-    while (status == ATT_OK && offset < worker->source.length)
-        status = run_line(worker, &offset, &number);
+    while (status == ATT_OK && offset < interpreter->source.length)
+        status = run_line(interpreter, &offset, &number);
     if (status == ATT_OK)
-        status = end_paragraph(worker);
-    if (status == ATT_NO_MEMORY && worker->sheet->arena.limit_reached)
-        return att_sheet_source_fail(&worker->source, worker->scope.err, worker->source.anchor_line,
-                                     1, "the sheet needs more memory than one may use (%zu MB)",
-                                     worker->sheet->arena.limit >> 20);
+        status = end_paragraph(interpreter);
+    if (status == ATT_NO_MEMORY && interpreter->sheet->arena.limit_reached)
+        return att_sheet_source_fail(&interpreter->source, interpreter->scope.err,
+                                     interpreter->source.anchor_line, 1,
+                                     "the sheet needs more memory than the limit of %zu MB",
+                                     interpreter->sheet->arena.limit >> 20);
     return status;
 }
 
 /* ---- The text */
 
-/* A copy with '\n' for every kind of line end, zero-terminated; a byte order mark is dropped. */
+/* A zero-terminated copy with '\n' for every kind of line end and without a byte order mark. */
 static att_status copy_text(att_string *out, const char *text, size_t length, att_error *err)
 {
     if (length >= 3 && memcmp(text, "\xEF\xBB\xBF", 3) == 0) {
@@ -210,62 +212,63 @@ static att_status copy_text(att_string *out, const char *text, size_t length, at
 }
 
 /* The line and column of a byte. */
-static void locate(const att_sheet_source *origin, size_t offset, int *line, int *column)
+static void locate(const att_sheet_source *source, size_t offset, int *line, int *column)
 {
     *line = 1;
     *column = 1;
     uint32_t code;
     for (size_t at = 0; at < offset;) {
-        at += att_utf8_decode_lossy(origin->text + at, origin->length - at, &code);
+        at += att_utf8_decode_lossy(source->text + at, source->length - at, &code);
         *line += code == '\n';
         *column = code == '\n' ? 1 : *column + 1;
     }
 }
 
-/* The place of a fault is told by its line, and by its offset in the bytes as they were given. */
-static att_status check_utf8(const att_sheet_source *origin, const char *bytes, size_t length,
+/* Reports invalid UTF-8 by line and by byte offset in the original text. */
+static att_status check_utf8(const att_sheet_source *source, const char *bytes, size_t length,
                              att_error *err)
 {
-    size_t offset = att_utf8_valid_prefix(origin->text, origin->length);
-    if (offset == origin->length)
+    size_t offset = att_utf8_valid_prefix(source->text, source->length);
+    if (offset == source->length)
         return ATT_OK;
     int line;
     int column;
-    locate(origin, offset, &line, &column);
+    locate(source, offset, &line, &column);
     return att_sheet_source_fail(
-        origin, err, line, column, "this is not UTF-8: byte 0x%02X at offset %zu cannot stand here",
-        (unsigned char)origin->text[offset], att_utf8_valid_prefix(bytes, length));
+        source, err, line, column, "invalid UTF-8: byte 0x%02X at offset %zu",
+        (unsigned char)source->text[offset], att_utf8_valid_prefix(bytes, length));
 }
 
-/* Refuses what no text holds and no document may show: control characters. The first bytes of such
- * characters are few, so the others are passed over without decoding. */
-static att_status check_characters(const att_sheet_source *origin, att_error *err)
+/* Rejects control characters, which no document may show. Few first bytes can start one, so that
+ * other bytes are skipped without decoding. */
+static att_status check_characters(const att_sheet_source *source, att_error *err)
 {
-    for (size_t at = 0; at < origin->length; at++) {
-        unsigned char c = (unsigned char)origin->text[at];
+    for (size_t at = 0; at < source->length; at++) {
+        unsigned char c = (unsigned char)source->text[at];
         if (c >= 0x20 && c != 0x7F && c != 0xC2 && c != 0xEF)
             continue;
         uint32_t code;
-        att_utf8_decode_lossy(origin->text + at, origin->length - at, &code);
+        att_utf8_decode_lossy(source->text + at, source->length - at, &code);
         if (!att_utf8_is_control(code))
             continue;
         int line;
         int column;
-        locate(origin, at, &line, &column);
-        return att_sheet_source_fail(origin, err, line, column,
-                                     "the character U+%04X cannot stand in a sheet", code);
+        locate(source, at, &line, &column);
+        return att_sheet_source_fail(source, err, line, column,
+                                     "the control character U+%04X is not allowed in a sheet",
+                                     code);
     }
     return ATT_OK;
 }
 
-/* The text to work on, once it is known to be one. */
+/* Makes the normalized copy of the text and checks it. */
 static att_status check_text(att_string *out, const char *bytes, size_t length, const char *name,
                              att_error *err)
 {
     ATT_TRY(copy_text(out, bytes, length, err));
-    const att_sheet_source origin = { .name = name, .text = out->data, .length = out->length };
-    ATT_TRY(check_utf8(&origin, bytes, length, err));
-    return check_characters(&origin, err);
+    const att_sheet_source source = { .name = name, .text = out->data, .length = out->length };
+    ATT_TRY(check_utf8(&source, bytes, length, err));
+    return check_characters(&source, err);
 }
 
 /* ---- The public functions */
@@ -273,17 +276,17 @@ static att_status check_text(att_string *out, const char *bytes, size_t length, 
 static att_status read_text(att_sheet *sheet, const att_string *text, const char *folder,
                             att_error *err)
 {
-    att_interpreter worker = { .sheet = sheet, .nodes_left = ATT_MAX_NODES };
-    worker.source =
+    att_interpreter interpreter = { .sheet = sheet, .nodes_left = ATT_MAX_NODES };
+    interpreter.source =
         (att_sheet_source){ .name = sheet->name, .text = text->data, .length = text->length };
-    worker.scope =
-        (att_scope){ &sheet->arena, &worker.source, &worker.symbols, folder, err, sheet };
-    att_status status = run_sheet(&worker);
-    att_string_free(&worker.paragraph);
+    interpreter.scope =
+        (att_scope){ &sheet->arena, &interpreter.source, &interpreter.symbols, folder, err, sheet };
+    att_status status = run_sheet(&interpreter);
+    att_string_free(&interpreter.paragraph);
     return status;
 }
 
-/* Numbers are written with a point, whatever the program's locale says. */
+/* Numbers are read and written with a decimal point in every locale. */
 static att_status read_in_c_locale(att_sheet *sheet, const att_string *text, const char *folder,
                                    att_error *err)
 {
@@ -309,7 +312,8 @@ att_status att_sheet_read_limited(att_sheet **out, const char *text, size_t leng
 {
     *out = NULL;
     if (length > MAX_SHEET_BYTES)
-        return att_fail(err, ATT_BAD_INPUT, name, "the sheet has %zu bytes, more than %zu", length,
+        return att_fail(err, ATT_BAD_INPUT, name,
+                        "the sheet has %zu bytes, more than the limit of %zu", length,
                         MAX_SHEET_BYTES);
     att_sheet *sheet = att_alloc_zero(1, sizeof *sheet);
     if (!sheet)
@@ -332,7 +336,7 @@ att_status att_sheet_read_limited(att_sheet **out, const char *text, size_t leng
     return status;
 }
 
-/* The folder that a path is in, to be put before a '/'; NULL when memory is out. */
+/* The folder of a path, without the final '/'; NULL when memory is out. */
 static char *folder_of(const char *path)
 {
     const char *slash = strrchr(path, '/');
@@ -396,4 +400,22 @@ size_t att_sheet_map_count(const att_sheet *sheet)
 const att_map *att_sheet_map_get(const att_sheet *sheet, size_t index)
 {
     return index < sheet->map_count ? sheet->maps[index] : NULL;
+}
+
+static bool failed(const att_trace_step *step)
+{
+    return step->kind == ATT_STEP_CHECK && !step->check->passed;
+}
+
+void att_sheet_failure_get(att_error *out, const att_sheet *sheet, size_t index)
+{
+    *out = (att_error){ 0 };
+    for (size_t i = 0; i < sheet->step_count; i++) {
+        const att_trace_step *step = &sheet->steps[i];
+        if (!failed(step) || index-- > 0)
+            continue;
+        att_fail_at(out, ATT_BAD_INPUT, sheet->name, step->line, 0, step->source, "%s",
+                    step->check->message);
+        return;
+    }
 }

@@ -1,9 +1,10 @@
-/* Telling statements from text. Most text needs no mark; what looks like a statement gone wrong is
- * an error rather than text, so that a typo cannot silently drop a check. */
+/* Classifies lines as statements or text. Most text needs no mark; a line that looks like a
+ * misspelled statement is an error, so that a typo cannot silently drop a check. */
 #define _GNU_SOURCE /* memmem() */
 #include "sheet/interpreter.h"
 
-#include "sheet/call.h"
+#include "base/minmax.h"
+#include "sheet/function.h"
 #include "text/utf8.h"
 
 #include <string.h>
@@ -16,23 +17,23 @@ static const struct keyword {
     { "show", att_run_show },     { "compare", att_run_compare },
 };
 
-enum { KEYWORDS = sizeof keywords / sizeof *keywords };
+enum { KEYWORDS = ATT_COUNT(keywords) };
 
-static att_status fail_line(const att_interpreter *worker, const att_sheet_line *line,
+static att_status fail_line(const att_interpreter *interpreter, const att_sheet_line *line,
                             const char *format, ...) __attribute__((format(printf, 3, 4)));
 
-static att_status fail_line(const att_interpreter *worker, const att_sheet_line *line,
+static att_status fail_line(const att_interpreter *interpreter, const att_sheet_line *line,
                             const char *format, ...)
 {
     va_list args;
     va_start(args, format);
-    att_status status = att_sheet_source_vfail(&worker->source, worker->scope.err, line->number,
-                                               line->column, format, args);
+    att_status status = att_sheet_source_vfail(&interpreter->source, interpreter->scope.err,
+                                               line->number, line->column, format, args);
     va_end(args);
     return status;
 }
 
-/* The bytes of the name that the line starts with; 0 where it does not. */
+/* The length in bytes of the name that the line starts with, or 0. */
 static size_t leading_name(const att_sheet_line *line)
 {
     size_t length = 0;
@@ -61,14 +62,14 @@ static const struct keyword *find_keyword(const char *word, size_t length)
     return NULL;
 }
 
-/* ---- Text that may be a statement gone wrong */
+/* ---- Text that may be a misspelled statement */
 
 static bool contains(const att_sheet_line *line, const char *what)
 {
     return memmem(line->text, line->length, what, strlen(what)) != NULL;
 }
 
-/* The operand that an expression starts with. */
+/* The leftmost operand of an expression. */
 static const att_expr *leftmost(const att_expr *node)
 {
     while (node->children > 0 && node->kind != ATT_EXPR_CALL && node->child[0])
@@ -76,15 +77,15 @@ static const att_expr *leftmost(const att_expr *node)
     return node;
 }
 
-/* True where an expression is no accident of words: it starts with something that the sheet knows,
- * or is written in one piece like a.weights. */
-static bool is_intended_expression(const att_interpreter *worker, const att_sheet_line *line,
+/* Whether an expression is unlikely to be prose: it starts with a known name, or is written without
+ * blanks, like a.weights. */
+static bool is_intended_expression(const att_interpreter *interpreter, const att_sheet_line *line,
                                    const att_expr *node)
 {
     const att_expr *first = leftmost(node);
     if (first->kind == ATT_EXPR_CALL && att_function_find(first->text))
         return true;
-    if (first->kind == ATT_EXPR_NAME && att_symbol_table_get(&worker->symbols, first->text))
+    if (first->kind == ATT_EXPR_NAME && att_symbol_table_get(&interpreter->symbols, first->text))
         return true;
     if (first->kind == ATT_EXPR_NUMBER)
         return true;
@@ -93,22 +94,22 @@ static bool is_intended_expression(const att_interpreter *worker, const att_shee
                          node->kind == ATT_EXPR_CALL);
 }
 
-/* What a line turned out to be, read as an expression on trial. */
+/* The result of parsing a line as an expression on trial. */
 struct expression_trial {
-    bool intended;   /* an expression, and no accident of words */
-    bool fills_line; /* it fills the line */
-    bool assigned;   /* a '=' comes after it */
-    bool ends_early; /* none yet: it ends too early, and may go on in the next line */
+    bool intended;   /* an expression that is unlikely to be prose */
+    bool fills_line; /* the expression is the whole line */
+    bool assigned;   /* a '=' follows the expression */
+    bool ends_early; /* incomplete: it may continue on the next line */
 };
 
-/* Reads the line as an expression; nothing is kept. What is longer than people write on one line is
- * not worth the trial. */
-static att_status try_expression(const att_interpreter *worker, const att_sheet_line *line,
+/* Parses the line as an expression and discards it. Lines longer than people write are not
+ * tried. */
+static att_status try_expression(const att_interpreter *interpreter, const att_sheet_line *line,
                                  struct expression_trial *out)
 {
     enum { TRIAL_NODES = 100000 };
     att_arena scratch = { 0 };
-    att_sheet_source origin = worker->source;
+    att_sheet_source origin = interpreter->source;
     origin.length = line->offset + line->length;
     att_parser parser;
     att_expr *node;
@@ -119,33 +120,33 @@ static att_status try_expression(const att_interpreter *worker, const att_sheet_
     if (status == ATT_OK)
         status = att_parse_expression(&parser, &node);
     if (status == ATT_OK) {
-        out->intended = is_intended_expression(worker, line, node);
+        out->intended = is_intended_expression(interpreter, line, node);
         out->fills_line = att_parser_at(&parser, ATT_TOKEN_END);
         out->assigned = att_parser_at(&parser, ATT_TOKEN_EQUALS);
     } else {
         out->ends_early = att_parser_at(&parser, ATT_TOKEN_END);
     }
     att_arena_free(&scratch);
-    return status == ATT_NO_MEMORY ? att_fail_memory(worker->scope.err) : ATT_OK;
+    return status == ATT_NO_MEMORY ? att_fail_memory(interpreter->scope.err) : ATT_OK;
 }
 
-static att_status reject_expression(const att_interpreter *worker, const att_sheet_line *line)
+static att_status reject_expression(const att_interpreter *interpreter, const att_sheet_line *line)
 {
     struct expression_trial expression_trial;
-    ATT_TRY(try_expression(worker, line, &expression_trial));
+    ATT_TRY(try_expression(interpreter, line, &expression_trial));
     if (expression_trial.intended && expression_trial.fills_line)
-        return fail_line(worker, line,
+        return fail_line(interpreter, line,
                          "an expression on its own: expected 'show …' to show it, 'name = …' to "
                          "keep it, or '> …' for text");
     if (expression_trial.assigned)
-        return fail_line(worker, line,
-                         "only a plain name can be given a value: expected 'name = …', 'expect … = "
-                         "…', or '> …' for text");
+        return fail_line(
+            interpreter, line,
+            "a value can only be assigned to a plain name: expected 'name = …', 'expect … = "
+            "…', or '> …' for text");
     return ATT_OK;
 }
 
-/* The line without its first `bytes` and the blanks after them, to be looked at: its column stays.
- */
+/* The line without its first `bytes` bytes and the blanks behind them; its column is unchanged. */
 static att_sheet_line rest_of(const att_sheet_line *line, size_t bytes)
 {
     while (bytes < line->length && (line->text[bytes] == ' ' || line->text[bytes] == '\t'))
@@ -157,8 +158,8 @@ static att_sheet_line rest_of(const att_sheet_line *line, size_t bytes)
     return rest;
 }
 
-/* True where the line begins with a name or a function that the sheet knows. */
-static bool begins_known(const att_interpreter *worker, const att_sheet_line *line)
+/* Whether the line begins with a known name or function. */
+static bool begins_known(const att_interpreter *interpreter, const att_sheet_line *line)
 {
     enum { MAX_LENGTH = 63 };
     char name[MAX_LENGTH + 1] = "";
@@ -166,13 +167,14 @@ static bool begins_known(const att_interpreter *worker, const att_sheet_line *li
     if (length == 0 || length > MAX_LENGTH)
         return false;
     memcpy(name, line->text, length);
-    return att_function_find(name) || att_symbol_table_get(&worker->symbols, name);
+    return att_function_find(name) || att_symbol_table_get(&interpreter->symbols, name);
 }
 
-/* True where what follows the word is what follows a keyword: `shwo x`, `expct error a * b`. In
- * text, words go on: "shows a matrix" is one even where the sheet has an `a`. A capital opens text
- * more often than it is a slip, so there it takes a whole claim: `Expect x = 3`. */
-static att_status is_like_statement(const att_interpreter *worker, const att_sheet_line *line,
+/* Whether the text behind the word is what follows a keyword: `shwo x`, `expct error a * b`. In
+ * prose more words follow: "shows a matrix" is text even if the sheet has a name `a`. A capitalized
+ * word starts a sentence more often than it is a typo, so it must be followed by a complete claim:
+ * `Expect x = 3`. */
+static att_status is_like_statement(const att_interpreter *interpreter, const att_sheet_line *line,
                                     size_t name, bool capital, bool *out)
 {
     *out = !capital && (contains(line, "=") || contains(line, "\"") || contains(line, " within "));
@@ -184,17 +186,17 @@ static att_status is_like_statement(const att_interpreter *worker, const att_she
         (word == 3 && memcmp(rest.text, "not", word) == 0))
         rest = rest_of(&rest, word);
     struct expression_trial expression_trial;
-    ATT_TRY(try_expression(worker, &rest, &expression_trial));
+    ATT_TRY(try_expression(interpreter, &rest, &expression_trial));
     *out = expression_trial.intended &&
            (expression_trial.assigned || (expression_trial.fills_line && !capital));
     if (expression_trial.ends_early && !capital && rest.length > 0)
-        *out = strchr("[{(", rest.text[0]) || begins_known(worker, &rest);
+        *out = strchr("[{(", rest.text[0]) || begins_known(interpreter, &rest);
     return ATT_OK;
 }
 
 /* `expct x = 3`: a word near a keyword before something like a statement. */
-static att_status reject_near_keyword(const att_interpreter *worker, const att_sheet_line *line,
-                                      size_t name)
+static att_status reject_near_keyword(const att_interpreter *interpreter,
+                                      const att_sheet_line *line, size_t name)
 {
     enum { MAX_LENGTH = 16 };
     bool capital = line->text[0] >= 'A' && line->text[0] <= 'Z';
@@ -211,29 +213,29 @@ static att_status reject_near_keyword(const att_interpreter *worker, const att_s
     const char *near = att_suggest(small, known, KEYWORDS);
     bool like = false;
     if (near)
-        ATT_TRY(is_like_statement(worker, line, name, capital, &like));
+        ATT_TRY(is_like_statement(interpreter, line, name, capital, &like));
     if (!like)
         return ATT_OK;
-    return fail_line(worker, line,
+    return fail_line(interpreter, line,
                      "unknown statement '%s': did you mean '%s'? (text that looks like a statement "
                      "starts with '>')",
                      word, near);
 }
 
-/* `x += 1`, `x := 2`: ways to give a value in other languages. */
-static att_status reject_operator(const att_interpreter *worker, const att_sheet_line *line,
+/* `x += 1`, `x := 2`: assignments of other languages. */
+static att_status reject_operator(const att_interpreter *interpreter, const att_sheet_line *line,
                                   size_t name)
 {
     att_sheet_line rest = rest_of(line, name);
     if (rest.length < 2 || rest.text[1] != '=' || !strchr("+-*/^:", rest.text[0]))
         return ATT_OK;
-    return fail_line(worker, line,
+    return fail_line(interpreter, line,
                      "found '%.2s' after a name: did you mean '='? (text that looks like a "
                      "statement starts with '>')",
                      rest.text);
 }
 
-/* "0.1 0.2 0.3", as is left when a matrix was closed too early. */
+/* "0.1 0.2 0.3", which is left over when a matrix is closed too early. */
 static bool only_numbers(const att_sheet_line *line)
 {
     for (size_t i = 0; i < line->length; i++) {
@@ -246,22 +248,22 @@ static bool only_numbers(const att_sheet_line *line)
     return true;
 }
 
-static att_status reject_start(const att_interpreter *worker, const att_sheet_line *line)
+static att_status reject_start(const att_interpreter *interpreter, const att_sheet_line *line)
 {
     char c = line->text[0];
     bool minus = line->length >= 3 && memcmp(line->text, "\xE2\x88\x92", 3) == 0;
     if (minus || strchr("[](){}+-*/^=;,:", c))
-        return fail_line(worker, line,
+        return fail_line(interpreter, line,
                          "a line cannot start with '%.*s': expected a statement, or '> …' for text",
                          minus ? 3 : 1, line->text);
     if (((c >= '0' && c <= '9') || c == '.') && only_numbers(line))
-        return fail_line(worker, line,
+        return fail_line(interpreter, line,
                          "numbers on their own: expected a statement, or '> …' for text (was a "
                          "matrix closed too early?)");
     return ATT_OK;
 }
 
-att_status att_sheet_line_statement(att_interpreter *worker, const att_sheet_line *line,
+att_status att_sheet_line_statement(att_interpreter *interpreter, const att_sheet_line *line,
                                     att_statement **out)
 {
     *out = NULL;
@@ -272,7 +274,7 @@ att_status att_sheet_line_statement(att_interpreter *worker, const att_sheet_lin
     if (name > 0 && is_assignment(line, name)) {
         bool load = name == strlen("load") && memcmp(line->text, "load", name) == 0;
         if (keyword || load)
-            return fail_line(worker, line, "'%s' is a keyword and cannot be a name",
+            return fail_line(interpreter, line, "'%s' is a keyword and cannot be a name",
                              keyword ? keyword->word : "load");
         *out = att_run_assign;
         return ATT_OK;
@@ -282,9 +284,9 @@ att_status att_sheet_line_statement(att_interpreter *worker, const att_sheet_lin
         return ATT_OK;
     }
     if (name > 0) {
-        ATT_TRY(reject_near_keyword(worker, line, name));
-        ATT_TRY(reject_operator(worker, line, name));
+        ATT_TRY(reject_near_keyword(interpreter, line, name));
+        ATT_TRY(reject_operator(interpreter, line, name));
     }
-    ATT_TRY(reject_start(worker, line));
-    return reject_expression(worker, line);
+    ATT_TRY(reject_start(interpreter, line));
+    return reject_expression(interpreter, line);
 }

@@ -1,4 +1,4 @@
-/* Places in a sheet; see origin.h. */
+/* Error messages with the line and a caret, and quotes of expressions from the source text. */
 #include "sheet/source.h"
 
 #include "text/utf8.h"
@@ -7,14 +7,15 @@
 #include <stdio.h>
 #include <string.h>
 
-/* A line longer than SHOWN_WHOLE bytes is shown from BEFORE characters before the caret to AFTER
- * past it. At the worst every byte of a whole line is shown as the three of a replacement, with as
- * many blanks beneath, and every character of a part has four: both fit att_error.excerpt. */
+/* A line longer than SHOWN_WHOLE bytes is shown from BEFORE code points before the caret to AFTER
+ * behind it. In the worst case every byte of a whole line is shown as a replacement character of
+ * three bytes with as many blanks below, and every code point of a part has four bytes: both fit
+ * into att_error.excerpt. */
 enum { MAX_EXCERPT_LENGTH = 120, BEFORE = 36, AFTER = 36 };
 
 #define ELLIPSIS "…"
 
-/* The offset of the first byte of a line; of the text's end where there is no such line. */
+/* The offset of the first byte of a line; the length of the text if there is no such line. */
 static size_t line_offset(const att_sheet_source *origin, int line)
 {
     bool past_anchor = origin->anchor_line > 0 && line >= origin->anchor_line;
@@ -29,7 +30,7 @@ static size_t line_offset(const att_sheet_source *origin, int line)
     return offset;
 }
 
-/* The byte at which the character number `column`, from 1, starts; at most `length`. */
+/* The byte offset of code point `column` (from 1); at most `length`. */
 static size_t column_offset(const char *line, size_t length, int column)
 {
     size_t offset = 0;
@@ -45,7 +46,7 @@ static size_t line_length(const att_sheet_source *origin, size_t offset)
     return newline ? (size_t)(newline - origin->text) - offset : origin->length - offset;
 }
 
-/* A string being put together in a buffer that is known to be large enough. */
+/* A string in a buffer that is known to be large enough. */
 struct buffer {
     char *data;
     size_t size;
@@ -61,7 +62,7 @@ static void put(struct buffer *buffer, const char *bytes, size_t length)
     buffer->data[buffer->used] = '\0';
 }
 
-/* One character; what could disturb a terminal is replaced. */
+/* Appends one character; control characters are replaced. */
 static void put_character(struct buffer *buffer, const char *bytes, size_t length, uint32_t code)
 {
     if (code == ATT_UTF8_REPLACEMENT || att_utf8_is_control(code))
@@ -70,8 +71,8 @@ static void put_character(struct buffer *buffer, const char *bytes, size_t lengt
         put(buffer, bytes, length);
 }
 
-/* Blanks as wide as what stands before the caret, tabs kept, so that the caret stands beneath the
- * right character in any script. */
+/* Appends blanks as wide as the text before the caret, with its tabs, so that the caret is below
+ * the right character in any script. */
 static void put_blanks(struct buffer *buffer, char *before)
 {
     for (char *tab = strchr(before, '\t'); tab; tab = strchr(before, '\t')) {
@@ -85,7 +86,8 @@ static void put_blanks(struct buffer *buffer, char *before)
         put(buffer, " ", 1);
 }
 
-/* The characters from `begin` to `end` of the line, with an ellipsis where it goes on. */
+/* Appends the bytes from `begin` to `end` of the line, with an ellipsis where the line
+ * continues. */
 static void put_part(struct buffer *buffer, const char *line, size_t length, size_t begin,
                      size_t end, bool cut_before, bool cut_after)
 {
@@ -127,7 +129,7 @@ att_status att_sheet_source_vfail(const att_sheet_source *origin, att_error *err
 {
     if (!err)
         return ATT_BAD_INPUT;
-    char message[2 * sizeof err->message]; /* att_fail_at() cuts, at a whole character */
+    char message[2 * sizeof err->message]; /* att_fail_at() truncates at a whole character */
     char excerpt[sizeof err->excerpt];
     vsnprintf(message, sizeof message, format, args);
     for (char *at = message; *at; at++) /* a quoted string may hold a newline or a tab */

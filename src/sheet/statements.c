@@ -1,4 +1,4 @@
-/* The statements that make values and pictures: name = …, show …, plot …. */
+/* The statements name = …, show …, plot … and label …. */
 #include "sheet/interpreter.h"
 
 #include "sheet/matrix.h"
@@ -7,40 +7,41 @@
 
 /* ---- Values */
 
-/* The items of a list as parts called W[1], W[2], …, which is how a step shows them. */
-static att_status list_parts(att_interpreter *worker, const att_value *list, att_select *step)
+/* The items of a list as parts called W[1], W[2], …, as a step shows them. */
+static att_status list_parts(att_interpreter *interpreter, const att_value *list,
+                             att_trace_step *step)
 {
-    att_arena *arena = &worker->sheet->arena;
-    att_slice *parts = att_arena_alloc(arena, list->item_count, sizeof *parts);
+    att_arena *arena = &interpreter->sheet->arena;
+    att_trace_part *parts = att_arena_alloc(arena, list->item_count, sizeof *parts);
     for (size_t i = 0; parts && i < list->item_count; i++) {
         parts[i].name = att_arena_printf(arena, "%s[%zu]", step->name ? step->name : "", i + 1);
         parts[i].value = list->items[i].matrix;
         if (!parts[i].name)
-            return att_fail_memory(worker->scope.err);
+            return att_fail_memory(interpreter->scope.err);
     }
     step->parts = parts;
     step->part_count = list->item_count;
-    return parts ? ATT_OK : att_fail_memory(worker->scope.err);
+    return parts ? ATT_OK : att_fail_memory(interpreter->scope.err);
 }
 
-/* Adds the step that shows a value. The parts of a record are shown where it is made, not again
- * where it is only named. */
-static att_status add_value(att_interpreter *worker, const att_parser *parser, const char *name,
-                            const att_expr *formula, const att_value *value)
+/* Adds the step that shows a value. The parts of a record are shown where it is computed, not where
+ * it is only named. */
+static att_status add_value(att_interpreter *interpreter, const att_parser *parser,
+                            const char *name, const att_expr *formula, const att_value *value)
 {
-    att_select step = {
+    att_trace_step step = {
         .kind = ATT_STEP_VALUE, .name = name, .formula = formula, .value = value->matrix
     };
     if (value->kind == ATT_VALUE_LIST) {
-        ATT_TRY(list_parts(worker, value, &step));
+        ATT_TRY(list_parts(interpreter, value, &step));
     } else if (value->kind == ATT_VALUE_RECORD && formula->kind == ATT_EXPR_CALL) {
         step.parts = value->parts;
         step.part_count = value->part_count;
     }
-    return att_interpreter_add_step(worker, parser, &step);
+    return att_interpreter_add_step(interpreter, parser, &step);
 }
 
-att_status att_run_assign(att_interpreter *worker, att_parser *parser)
+att_status att_run_assign(att_interpreter *interpreter, att_parser *parser)
 {
     const char *name;
     att_expr *formula;
@@ -48,97 +49,100 @@ att_status att_run_assign(att_interpreter *worker, att_parser *parser)
     ATT_TRY(att_parser_name(parser, "a name", &name));
     ATT_TRY(att_parser_take(parser)); /* the '=', seen before */
     if (att_parser_at(parser, ATT_TOKEN_EQUALS))
-        return att_parser_fail(parser, "found '==': a value is given with one '=', and checked "
+        return att_parser_fail(parser, "found '==': a value is assigned with one '=', and checked "
                                        "with 'expect … = …'");
     ATT_TRY(att_parse_expression(parser, &formula));
     ATT_TRY(att_parser_end(parser));
-    ATT_TRY(att_eval(&worker->scope, formula, &value));
-    ATT_TRY(add_value(worker, parser, name, formula, &value));
-    if (!att_symbol_table_set(&worker->symbols, &worker->sheet->arena, name, &value,
-                              worker->sheet->step_count - 1))
-        return att_fail_memory(worker->scope.err);
+    ATT_TRY(att_eval(&interpreter->scope, formula, &value));
+    ATT_TRY(add_value(interpreter, parser, name, formula, &value));
+    if (!att_symbol_table_set(&interpreter->symbols, &interpreter->sheet->arena, name, &value,
+                              interpreter->sheet->step_count - 1))
+        return att_fail_memory(interpreter->scope.err);
     return ATT_OK;
 }
 
-att_status att_run_show(att_interpreter *worker, att_parser *parser)
+att_status att_run_show(att_interpreter *interpreter, att_parser *parser)
 {
     att_expr *formula;
     att_value value;
     ATT_TRY(att_parse_expression(parser, &formula));
     ATT_TRY(att_parser_end(parser));
-    ATT_TRY(att_eval(&worker->scope, formula, &value));
-    return add_value(worker, parser, NULL, formula, &value);
+    ATT_TRY(att_eval(&interpreter->scope, formula, &value));
+    return add_value(interpreter, parser, NULL, formula, &value);
 }
 
 /* ---- Plots */
 
 /* The matrices of a plot, one per panel. */
 struct panels {
-    const att_tensor_matrix **items;
+    const att_matrix **items;
     size_t count;
-    bool list; /* the items of a list, not the heads of an attention */
+    bool list; /* the panels are items of a list, not heads */
 };
 
-static att_status add_panel(att_interpreter *worker, struct panels *panels, size_t most,
-                            const att_tensor_matrix *matrix)
+static att_status add_panel(att_interpreter *interpreter, struct panels *panels, size_t max,
+                            const att_matrix *matrix)
 {
     if (!panels->items)
-        panels->items = att_arena_alloc(&worker->sheet->arena, most, sizeof *panels->items);
+        panels->items = att_arena_alloc(&interpreter->sheet->arena, max, sizeof *panels->items);
     if (!panels->items)
-        return att_fail_memory(worker->scope.err);
+        return att_fail_memory(interpreter->scope.err);
     panels->items[panels->count++] = matrix;
     return ATT_OK;
 }
 
-/* The parts of that name, of every head. */
-static att_status read_parts(att_interpreter *worker, const att_value *record, const char *name,
-                             struct panels *panels)
+/* Adds the parts of that name, of every head. */
+static att_status read_parts(att_interpreter *interpreter, const att_value *record,
+                             const char *name, struct panels *panels)
 {
     for (size_t i = 0; i < record->part_count; i++)
         if (strcmp(record->parts[i].name, name) == 0)
-            ATT_TRY(add_panel(worker, panels, record->part_count, record->parts[i].value));
+            ATT_TRY(add_panel(interpreter, panels, record->part_count, record->parts[i].value));
     return ATT_OK;
 }
 
-/* a.weights of several heads, which has no value of its own but can be drawn. */
-static att_status read_field(att_interpreter *worker, const att_expr *node, struct panels *panels)
+/* a.weights with several heads is not a single value, but can be plotted. */
+static att_status read_field(att_interpreter *interpreter, const att_expr *node,
+                             struct panels *panels)
 {
     att_value record;
     if (node->kind != ATT_EXPR_FIELD)
         return ATT_OK;
-    ATT_TRY(att_eval(&worker->scope, node->child[0], &record));
-    return record.kind == ATT_VALUE_RECORD ? read_parts(worker, &record, node->text, panels)
+    ATT_TRY(att_eval(&interpreter->scope, node->child[0], &record));
+    return record.kind == ATT_VALUE_RECORD ? read_parts(interpreter, &record, node->text, panels)
                                            : ATT_OK;
 }
 
-/* Of a record its weights, of a list its items, of a matrix itself. */
-static att_status read_panels(att_interpreter *worker, const att_expr *node, struct panels *panels)
+/* The panels are the weights of a record, the items of a list, or the matrix itself. */
+static att_status read_panels(att_interpreter *interpreter, const att_expr *node,
+                              struct panels *panels)
 {
     att_value value;
-    ATT_TRY(read_field(worker, node, panels));
+    ATT_TRY(read_field(interpreter, node, panels));
     if (panels->count > 0)
         return ATT_OK;
-    ATT_TRY(att_eval(&worker->scope, node, &value));
+    ATT_TRY(att_eval(&interpreter->scope, node, &value));
     if (value.kind == ATT_VALUE_RECORD)
-        ATT_TRY(read_parts(worker, &value, "weights", panels));
+        ATT_TRY(read_parts(interpreter, &value, "weights", panels));
     panels->list = value.kind == ATT_VALUE_LIST;
     for (size_t i = 0; panels->list && i < value.item_count; i++)
-        ATT_TRY(add_panel(worker, panels, value.item_count, value.items[i].matrix));
-    return panels->count > 0 ? ATT_OK : add_panel(worker, panels, 1, value.matrix);
+        ATT_TRY(add_panel(interpreter, panels, value.item_count, value.items[i].matrix));
+    return panels->count > 0 ? ATT_OK : add_panel(interpreter, panels, 1, value.matrix);
 }
 
-static att_status check_panels(att_interpreter *worker, const att_expr *node,
+static att_status check_panels(att_interpreter *interpreter, const att_expr *node,
                                const struct panels *panels)
 {
-    const att_tensor_matrix *first = panels->items[0];
+    const att_matrix *first = panels->items[0];
     if (first->rows == 0 || first->cols == 0)
-        return att_scope_fail(&worker->scope, node, "there is nothing to plot: it is %lld × %lld",
+        return att_scope_fail(&interpreter->scope, node,
+                              "cannot plot an empty matrix: it is %lld × %lld",
                               (long long)first->rows, (long long)first->cols);
     for (size_t p = 1; p < panels->count; p++) {
-        const att_tensor_matrix *other = panels->items[p];
+        const att_matrix *other = panels->items[p];
         if (other->rows != first->rows || other->cols != first->cols)
-            return att_scope_fail(&worker->scope, node,
-                                  "the maps side by side must have the same shape: the first is "
+            return att_scope_fail(&interpreter->scope, node,
+                                  "panels of one plot must have the same shape: the first is "
                                   "%lld × %lld, number %zu is %lld × %lld",
                                   (long long)first->rows, (long long)first->cols, p + 1,
                                   (long long)other->rows, (long long)other->cols);
@@ -146,7 +150,7 @@ static att_status check_panels(att_interpreter *worker, const att_expr *node,
     return ATT_OK;
 }
 
-/* Labels for a map, which wants one for every place or none at all. */
+/* Labels of a map, which needs one for every position or none. */
 static bool full_labels(att_arena *arena, const char *const *labels, int64_t count,
                         const char *const **out)
 {
@@ -162,8 +166,8 @@ static bool full_labels(att_arena *arena, const char *const *labels, int64_t cou
     return full != NULL;
 }
 
-/* A panel's name: an item of a list is called what the sheet calls it, A, a.weights or W[2], or
- * has its number; all others are heads. */
+/* The title of a panel: for an item of a list its name in the sheet (A, a.weights, W[2]) or its
+ * number; otherwise "head 2". */
 static const char *name_panel(att_arena *arena, const att_expr *formula, bool list, int64_t p)
 {
     long long number = (long long)p + 1;
@@ -194,7 +198,7 @@ static bool name_panels(att_arena *arena, att_map *map, const att_expr *formula,
     return labels != NULL;
 }
 
-/* Numbers of all panels in a row, and their masks where one has any. */
+/* Copies the numbers of all panels, and their masks if any panel has one. */
 static bool fill_map(att_arena *arena, att_map *map, const struct panels *panels)
 {
     size_t size = (size_t)(map->queries * map->keys);
@@ -206,7 +210,7 @@ static bool fill_map(att_arena *arena, att_map *map, const struct panels *panels
     if (!weights || (masked && !allowed))
         return false;
     for (size_t p = 0; p < panels->count; p++) {
-        const att_tensor_matrix *panel = panels->items[p];
+        const att_matrix *panel = panels->items[p];
         memcpy(weights + p * size, panel->data, size * sizeof *weights);
         if (masked && panel->allowed)
             memcpy(allowed + p * size, panel->allowed, size);
@@ -219,15 +223,16 @@ static bool fill_map(att_arena *arena, att_map *map, const struct panels *panels
            full_labels(arena, panels->items[0]->col_labels, map->keys, &map->key_labels);
 }
 
-static att_status add_map(att_interpreter *worker, const att_map *map)
+static att_status add_map(att_interpreter *interpreter, const att_map *map)
 {
-    att_sheet *sheet = worker->sheet;
-    bool full = (sheet->map_count & (sheet->map_count - 1)) == 0; /* room is a power of two */
+    att_sheet *sheet = interpreter->sheet;
+    bool full =
+        (sheet->map_count & (sheet->map_count - 1)) == 0; /* the capacity is a power of two */
     if (full) {
         size_t room = sheet->map_count ? sheet->map_count * 2 : 1;
         const att_map **maps = att_arena_alloc(&sheet->arena, room, sizeof *maps);
         if (!maps)
-            return att_fail_memory(worker->scope.err);
+            return att_fail_memory(interpreter->scope.err);
         if (sheet->map_count > 0)
             memcpy(maps, sheet->maps, sheet->map_count * sizeof *maps);
         sheet->maps = maps;
@@ -236,7 +241,7 @@ static att_status add_map(att_interpreter *worker, const att_map *map)
     return ATT_OK;
 }
 
-att_status att_run_plot(att_interpreter *worker, att_parser *parser)
+att_status att_run_plot(att_interpreter *interpreter, att_parser *parser)
 {
     att_expr *formula;
     const char *title = NULL;
@@ -245,19 +250,130 @@ att_status att_run_plot(att_interpreter *worker, att_parser *parser)
     if (att_parser_at(parser, ATT_TOKEN_STRING))
         ATT_TRY(att_parser_string(parser, "a title", &title));
     ATT_TRY(att_parser_end(parser));
-    ATT_TRY(read_panels(worker, formula, &panels));
-    ATT_TRY(check_panels(worker, formula, &panels));
-    att_map *map = att_arena_alloc(&worker->sheet->arena, 1, sizeof *map);
+    ATT_TRY(read_panels(interpreter, formula, &panels));
+    ATT_TRY(check_panels(interpreter, formula, &panels));
+    att_map *map = att_arena_alloc(&interpreter->sheet->arena, 1, sizeof *map);
     if (!map)
-        return att_fail_memory(worker->scope.err);
+        return att_fail_memory(interpreter->scope.err);
     *map = (att_map){ .title = title,
                       .panels = (int64_t)panels.count,
                       .queries = panels.items[0]->rows,
                       .keys = panels.items[0]->cols };
-    att_arena *arena = &worker->sheet->arena;
+    att_arena *arena = &interpreter->sheet->arena;
     if (!fill_map(arena, map, &panels) || !name_panels(arena, map, formula, panels.list))
-        return att_fail_memory(worker->scope.err);
-    ATT_TRY(add_map(worker, map));
-    const att_select step = { .kind = ATT_STEP_PLOT, .formula = formula, .map = map };
-    return att_interpreter_add_step(worker, parser, &step);
+        return att_fail_memory(interpreter->scope.err);
+    ATT_TRY(add_map(interpreter, map));
+    const att_trace_step step = { .kind = ATT_STEP_PLOT, .formula = formula, .map = map };
+    return att_interpreter_add_step(interpreter, parser, &step);
+}
+
+/* ---- Labels: label X "I" "go" "home". Labels are kept through sums, products and attention, and
+ * shown with every matrix that has them. */
+
+/* Labels in quotes, with the token before them for messages. */
+struct labels {
+    att_token start;
+    const char **items;
+    size_t count;
+    size_t capacity;
+};
+
+static att_status add_label(att_parser *parser, struct labels *labels)
+{
+    if (labels->count == labels->capacity) {
+        size_t room = labels->capacity ? labels->capacity * 2 : 8;
+        const char **items = att_arena_alloc(parser->lexer.arena, room, sizeof *items);
+        if (!items)
+            return att_fail_memory(parser->lexer.err);
+        if (labels->count > 0)
+            memcpy(items, labels->items, labels->count * sizeof *items);
+        labels->items = items;
+        labels->capacity = room;
+    }
+    return att_parser_string(parser, "a label in quotes", &labels->items[labels->count++]);
+}
+
+static att_status parse_labels(att_parser *parser, struct labels *labels)
+{
+    labels->start = parser->token;
+    do {
+        ATT_TRY(add_label(parser, labels));
+        if (att_parser_at(parser, ATT_TOKEN_COMMA))
+            ATT_TRY(att_parser_take(parser));
+    } while (att_parser_at(parser, ATT_TOKEN_STRING));
+    return ATT_OK;
+}
+
+/* Row labels, unless the words `rows` and `cols` precede them. */
+static att_status parse_sides(att_parser *parser, struct labels *rows, struct labels *cols)
+{
+    do {
+        struct labels *side = rows;
+        if (att_parser_at_word(parser, "cols"))
+            side = cols;
+        if (att_parser_at_word(parser, "cols") || att_parser_at_word(parser, "rows"))
+            ATT_TRY(att_parser_take(parser));
+        if (side->count > 0)
+            return att_parser_fail(parser, "the %s are labeled twice",
+                                   side == rows ? "rows" : "columns");
+        ATT_TRY(parse_labels(parser, side));
+    } while (att_parser_at_word(parser, "cols") || att_parser_at_word(parser, "rows"));
+    return att_parser_end(parser);
+}
+
+static att_status check_count(const att_interpreter *interpreter, const struct labels *labels,
+                              const char *name, int64_t count, bool of_rows, int64_t others)
+{
+    if (labels->count == 0 || (int64_t)labels->count == count)
+        return ATT_OK;
+    const char *hint = of_rows && others > 1 && (int64_t)labels->count == others
+                           ? " (columns are labeled with 'label … cols …')"
+                           : "";
+    const char *unit = of_rows ? "row" : "column";
+    return att_sheet_source_fail(&interpreter->source, interpreter->scope.err, labels->start.line,
+                                 labels->start.column, "%s has %lld %s%s, found %zu label%s%s",
+                                 name, (long long)count, unit, count == 1 ? "" : "s", labels->count,
+                                 labels->count == 1 ? "" : "s", hint);
+}
+
+/* Finds the symbol to label, whose value must be a matrix. */
+static att_status find_labeled_value(att_interpreter *interpreter, att_parser *parser,
+                                     const char **name, att_symbol **out)
+{
+    const att_token at = parser->token;
+    ATT_TRY(att_parser_name(parser, "the name of a matrix to label", name));
+    const att_expr node = { .kind = ATT_EXPR_NAME,
+                            .text = *name,
+                            .line = at.line,
+                            .column = at.column,
+                            .end_line = at.line,
+                            .end_column = at.end_column };
+    const att_matrix *matrix;
+    ATT_TRY(att_eval_matrix(&interpreter->scope, &node, &matrix));
+    *out = att_symbol_table_get(&interpreter->symbols, *name);
+    return *out ? ATT_OK
+                : att_scope_fail(&interpreter->scope, &node, "'%s' is not a name of this sheet",
+                                 *name);
+}
+
+att_status att_run_label(att_interpreter *interpreter, att_parser *parser)
+{
+    const char *name;
+    att_symbol *target;
+    struct labels rows = { 0 };
+    struct labels cols = { 0 };
+    ATT_TRY(find_labeled_value(interpreter, parser, &name, &target));
+    ATT_TRY(parse_sides(parser, &rows, &cols));
+    const att_matrix *matrix = target->value.matrix;
+    ATT_TRY(check_count(interpreter, &rows, name, matrix->rows, true, matrix->cols));
+    ATT_TRY(check_count(interpreter, &cols, name, matrix->cols, false, matrix->rows));
+    const att_matrix *labeled = att_matrix_with_labels(
+        &interpreter->sheet->arena, matrix, rows.count ? rows.items : matrix->row_labels,
+        cols.count ? cols.items : matrix->col_labels);
+    if (!labeled)
+        return att_fail_memory(interpreter->scope.err);
+    target->value.matrix = labeled;
+    interpreter->sheet->steps[target->step].value =
+        labeled; /* the step that defined the matrix shows the labels too */
+    return ATT_OK;
 }

@@ -1,4 +1,4 @@
-/* The table of names: open addressing, never more than half full. */
+/* The hash table of a sheet's names: open addressing, at most half full. */
 #include "sheet/symbol_table.h"
 
 #include <string.h>

@@ -1,4 +1,4 @@
-/* The names a sheet has given to values so far. */
+/* The symbol table: the named values of a sheet so far. */
 #ifndef ATT_SHEET_SYMBOL_TABLE_H
 #define ATT_SHEET_SYMBOL_TABLE_H
 
@@ -14,13 +14,13 @@ typedef struct att_symbol_table {
 typedef struct att_symbol {
     const char *name; /* NULL: free */
     att_value value;
-    size_t step; /* the step that shows it */
+    size_t step; /* index of the step that shows it */
 } att_symbol;
 
 /* The row of `name`, or NULL. */
 att_symbol *att_symbol_table_get(const att_symbol_table *names, const char *name);
 
-/* Gives `name`, which must live as long as the arena, a value. False when memory is out. */
+/* Sets the value of `name`, which must live as long as the arena. False when memory is out. */
 bool att_symbol_table_set(att_symbol_table *names, att_arena *arena, const char *name,
                           const att_value *value, size_t step);
 

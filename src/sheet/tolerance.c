@@ -1,7 +1,8 @@
-/* Rules of nearness; see rule.h. */
+/* The tolerance rules of `expect` and `compare`: parsing, comparison and messages. */
 #include "sheet/tolerance.h"
 
 #include "base/math.h"
+#include "base/minmax.h"
 #include "sheet/matrix.h"
 
 #include <float.h>
@@ -10,25 +11,25 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define NO_RULE_TOLERANCE 1e-9 /* when no rule is given: of 1 and of the number expected */
+#define NO_RULE_TOLERANCE 1e-9 /* default tolerance, times 1 + |expected| */
 
-/* ---- Reading the rule */
+/* ---- Parsing */
 
-static att_status parse_within(att_interpreter *worker, att_parser *parser, att_tolerance *out)
+static att_status parse_within(att_interpreter *interpreter, att_parser *parser, att_tolerance *out)
 {
     att_expr *node;
     ATT_TRY(att_parse_expression(parser, &node));
-    ATT_TRY(att_eval_number(&worker->scope, node, "the tolerance", &out->tolerance));
+    ATT_TRY(att_eval_number(&interpreter->scope, node, "the tolerance", &out->tolerance));
     if (out->tolerance < 0)
-        return att_scope_fail(&worker->scope, node, "a tolerance cannot be negative, found %g",
+        return att_scope_fail(&interpreter->scope, node, "a tolerance cannot be negative, found %g",
                               out->tolerance);
     out->rule = ATT_RULE_WITHIN;
     return ATT_OK;
 }
 
-static att_status parse_digits(att_interpreter *worker, att_parser *parser, att_tolerance *out)
+static att_status parse_digits(att_interpreter *interpreter, att_parser *parser, att_tolerance *out)
 {
-    (void)worker;
+    (void)interpreter;
     double count = parser->token.number;
     if (!att_parser_at(parser, ATT_TOKEN_NUMBER) || !(count >= 0 && count <= 17) ||
         count != floor(count))
@@ -45,9 +46,10 @@ static att_status parse_digits(att_interpreter *worker, att_parser *parser, att_
     return att_parser_take(parser);
 }
 
-static att_status parse_printed(att_interpreter *worker, att_parser *parser, att_tolerance *out)
+static att_status parse_printed(att_interpreter *interpreter, att_parser *parser,
+                                att_tolerance *out)
 {
-    (void)worker;
+    (void)interpreter;
     if (!att_parser_at_word(parser, "printed"))
         return att_parser_expected(parser, "'printed' after 'as'");
     out->rule = ATT_RULE_PRINTED;
@@ -56,17 +58,17 @@ static att_status parse_printed(att_interpreter *worker, att_parser *parser, att
 
 static const struct rule_spec {
     const char *word;
-    att_status (*parse)(att_interpreter *worker, att_parser *parser, att_tolerance *out);
+    att_status (*parse)(att_interpreter *interpreter, att_parser *parser, att_tolerance *out);
 } rules[] = { { "within", parse_within }, { "to", parse_digits }, { "as", parse_printed } };
 
-att_status att_parse_tolerance(att_interpreter *worker, att_parser *parser, att_tolerance *out)
+att_status att_parse_tolerance(att_interpreter *interpreter, att_parser *parser, att_tolerance *out)
 {
     *out = (att_tolerance){ .rule = ATT_RULE_DEFAULT, .tolerance = NO_RULE_TOLERANCE };
-    for (size_t i = 0; i < sizeof rules / sizeof *rules; i++) {
+    for (size_t i = 0; i < ATT_COUNT(rules); i++) {
         if (!att_parser_at_word(parser, rules[i].word))
             continue;
         ATT_TRY(att_parser_take(parser));
-        return rules[i].parse(worker, parser, out);
+        return rules[i].parse(interpreter, parser, out);
     }
     if (!att_parser_at(parser, ATT_TOKEN_NAME))
         return ATT_OK;
@@ -87,33 +89,34 @@ static double half_unit(const char *text)
     return power < -400 ? 0 : 0.5 * att_pow(10, (double)power);
 }
 
-static att_status read_half(att_interpreter *worker, const att_expr *node, double *out)
+static att_status read_half(att_interpreter *interpreter, const att_expr *node, double *out)
 {
     const att_expr *number = node->kind == ATT_EXPR_NEGATE ? node->child[0] : node;
     if (number->kind != ATT_EXPR_NUMBER)
-        return att_scope_fail(&worker->scope, node,
+        return att_scope_fail(&interpreter->scope, node,
                               "'as printed' counts the digits of written numbers: expected a "
                               "number here");
     *out = half_unit(number->text);
     return ATT_OK;
 }
 
-att_status att_tolerance_read_printed(att_interpreter *worker, const att_expr *written,
+att_status att_tolerance_read_printed(att_interpreter *interpreter, const att_expr *written,
                                       att_tolerance *nearness)
 {
     size_t count = 0;
     bool matrix = written->kind == ATT_EXPR_MATRIX;
     for (size_t i = 0; matrix && i < written->children; i++)
         count += written->child[i]->children;
-    double *halves = att_arena_alloc(&worker->sheet->arena, matrix ? count : 1, sizeof *halves);
+    double *halves =
+        att_arena_alloc(&interpreter->sheet->arena, matrix ? count : 1, sizeof *halves);
     if (!halves)
-        return att_fail_memory(worker->scope.err);
+        return att_fail_memory(interpreter->scope.err);
     nearness->half_units = halves;
     if (!matrix)
-        return read_half(worker, written, halves);
+        return read_half(interpreter, written, halves);
     for (size_t i = 0; i < written->children; i++)
         for (size_t j = 0; j < written->child[i]->children; j++)
-            ATT_TRY(read_half(worker, written->child[i]->child[j], halves++));
+            ATT_TRY(read_half(interpreter, written->child[i]->child[j], halves++));
     return ATT_OK;
 }
 
@@ -127,13 +130,13 @@ static int magnitude(double x)
     return atoi(strchr(text, 'e') + 1);
 }
 
-/* How far the element may be off. Zero has no significant digit; it counts as if its first one came
- * right after the point. */
-static double allowed_difference(const att_tolerance *nearness, double wanted, int64_t index)
+/* The allowed difference of an element. Zero has no significant digit; its first digit counts as
+ * the one behind the decimal point. */
+static double allowed_difference(const att_tolerance *nearness, double expected, int64_t index)
 {
     switch (nearness->rule) {
     case ATT_RULE_DIGITS: {
-        int first = wanted == 0 || !isfinite(wanted) ? -1 : magnitude(wanted);
+        int first = expected == 0 || !isfinite(expected) ? -1 : magnitude(expected);
         return 0.5 * att_pow(10, first + 1 - nearness->digits);
     }
     case ATT_RULE_DECIMALS:
@@ -141,7 +144,7 @@ static double allowed_difference(const att_tolerance *nearness, double wanted, i
     case ATT_RULE_PRINTED:
         return nearness->half_units[index];
     case ATT_RULE_DEFAULT:
-        return nearness->tolerance * (1 + fabs(wanted));
+        return nearness->tolerance * (1 + fabs(expected));
     case ATT_RULE_WITHIN:
     case ATT_RULE_ERROR:
         break;
@@ -149,7 +152,8 @@ static double allowed_difference(const att_tolerance *nearness, double wanted, i
     return nearness->tolerance;
 }
 
-/* How far apart two numbers are; NaN and infinity are infinitely far from all but themselves. */
+/* The distance of two numbers; NaN and infinity are infinitely far from everything but
+ * themselves. */
 static double distance(double a, double b)
 {
     if (a == b || (isnan(a) && isnan(b)))
@@ -157,37 +161,37 @@ static double distance(double a, double b)
     return isfinite(a) && isfinite(b) ? fabs(a - b) : INFINITY;
 }
 
-/* A number that ends in a 5 on paper is a hair off it in binary: 0.265 is not 0.005 from 0.26 but
- * 0.0050000000000000044. A few units in the last place are forgiven; `within 0` forgives none. */
-static bool is_close(double found, double wanted, double allowed)
+/* A decimal that ends in 5 is inexact in binary: 0.265 - 0.26 is not 0.005 but
+ * 0.0050000000000000044. So a few units in the last place are tolerated, except by `within 0`. */
+static bool is_close(double actual, double expected, double allowed)
 {
-    double off = distance(found, wanted);
-    double slack = allowed == 0 ? 0 : 8 * DBL_EPSILON * fmax(fabs(found), fabs(wanted));
+    double off = distance(actual, expected);
+    double slack = allowed == 0 ? 0 : 8 * DBL_EPSILON * fmax(fabs(actual), fabs(expected));
     return off == 0 || (isfinite(off) && off <= allowed + slack);
 }
 
-/* Counts the elements that are out, and finds the first of them and the largest difference. */
+/* Counts the elements out of tolerance, and finds the first of them and the largest difference. */
 static void measure(att_check *check, const att_tolerance *nearness)
 {
-    const att_tensor_matrix *found = check->actual;
-    for (int64_t i = 0; i < found->rows * found->cols; i++) {
-        double wanted = check->expected->data[i];
-        check->max_difference = fmax(check->max_difference, distance(found->data[i], wanted));
-        if (is_close(found->data[i], wanted, allowed_difference(nearness, wanted, i)))
+    const att_matrix *actual = check->actual;
+    for (int64_t i = 0; i < actual->rows * actual->cols; i++) {
+        double expected = check->expected->data[i];
+        check->max_difference = fmax(check->max_difference, distance(actual->data[i], expected));
+        if (is_close(actual->data[i], expected, allowed_difference(nearness, expected, i)))
             continue;
         if (check->mismatch_count++ == 0) {
-            check->row = i / found->cols + 1;
-            check->col = i % found->cols + 1;
+            check->row = i / actual->cols + 1;
+            check->col = i % actual->cols + 1;
         }
     }
 }
 
-/* ---- Verdicts */
+/* ---- Messages */
 
-/* Two numbers with as many digits as it takes to tell them apart, `least` or more. */
-static void write_apart(char a_text[40], double a, char b_text[40], double b, int least)
+/* Writes two numbers with as many digits as needed to distinguish them, at least `min`. */
+static void write_apart(char a_text[40], double a, char b_text[40], double b, int min)
 {
-    for (int digits = least; digits <= 17; digits++) {
+    for (int digits = min; digits <= 17; digits++) {
         snprintf(a_text, 40, "%.*g", digits, a);
         snprintf(b_text, 40, "%.*g", digits, b);
         if (a == b || strcmp(a_text, b_text) != 0)
@@ -217,7 +221,7 @@ static const char *describe_agreement(att_arena *arena, const att_check *check,
     char rule[64];
     describe_rule(rule, nearness);
     if (check->negated)
-        return att_arena_printf(arena, "agrees %s, and should not", rule);
+        return att_arena_printf(arena, "agrees %s, but was expected to differ", rule);
     if (count == 1 && check->max_difference == 0)
         return "agrees exactly";
     if (count == 1)
@@ -228,55 +232,55 @@ static const char *describe_agreement(att_arena *arena, const att_check *check,
                             (long long)count, rule, check->max_difference);
 }
 
-/* Which element is out, by how much, and how many are. */
+/* The message of a failed check: first element out of tolerance, its difference, and the count. */
 static const char *describe_difference(att_arena *arena, const att_check *check,
                                        const att_tolerance *nearness)
 {
     int64_t count = check->actual->rows * check->actual->cols;
     int64_t index = (check->row - 1) * check->actual->cols + check->col - 1;
-    double found = check->actual->data[index];
-    double wanted = check->expected->data[index];
+    double actual = check->actual->data[index];
+    double expected = check->expected->data[index];
     char place[64] = "it";
     char rest[96] = "";
-    char found_text[40];
-    char wanted_text[40];
+    char actual_text[40];
+    char expected_text[40];
     char off[40];
     char allowed[40];
-    write_apart(found_text, found, wanted_text, wanted, 6);
-    write_apart(off, distance(found, wanted), allowed, allowed_difference(nearness, wanted, index),
-                3);
+    write_apart(actual_text, actual, expected_text, expected, 6);
+    write_apart(off, distance(actual, expected), allowed,
+                allowed_difference(nearness, expected, index), 3);
     if (count > 1)
         snprintf(place, sizeof place, "element [%lld,%lld]", (long long)check->row,
                  (long long)check->col);
     if (count > 1)
-        snprintf(rest, sizeof rest, "; %lld of %lld elements %s out",
+        snprintf(rest, sizeof rest, "; %lld of %lld elements %s out of tolerance",
                  (long long)check->mismatch_count, (long long)count,
                  check->mismatch_count == 1 ? "is" : "are");
     if (check->negated)
-        return att_arena_printf(arena, "differs, as it should: %s is %s, not %s", place, found_text,
-                                wanted_text);
+        return att_arena_printf(arena, "differs as expected: %s is %s, not %s", place, actual_text,
+                                expected_text);
     return att_arena_printf(arena, "%s is %s, expected %s: off by %s, allowed %s%s", place,
-                            found_text, wanted_text, off, allowed, rest);
+                            actual_text, expected_text, off, allowed, rest);
 }
 
 static const char *describe_shapes(att_arena *arena, const att_check *check)
 {
-    return att_arena_printf(arena, "the shapes differ: found %lld × %lld, expected %lld × %lld",
-                            (long long)check->actual->rows, (long long)check->actual->cols,
-                            (long long)check->expected->rows, (long long)check->expected->cols);
+    return att_arena_printf(arena, "the shapes differ: expected %lld × %lld, found %lld × %lld",
+                            (long long)check->expected->rows, (long long)check->expected->cols,
+                            (long long)check->actual->rows, (long long)check->actual->cols);
 }
 
-/* ---- Judging */
+/* ---- Checking */
 
-/* A matrix of the single number that was wanted, and of its printed half unit. */
-static att_status spread(att_interpreter *worker, att_check *check, att_tolerance *nearness)
+/* Broadcasts a single expected number, and its half unit, to the actual shape. */
+static att_status spread(att_interpreter *interpreter, att_check *check, att_tolerance *nearness)
 {
-    att_arena *arena = &worker->sheet->arena;
+    att_arena *arena = &interpreter->sheet->arena;
     int64_t count = check->actual->rows * check->actual->cols;
-    att_tensor_matrix *full = att_matrix_new(arena, check->actual->rows, check->actual->cols);
+    att_matrix *full = att_matrix_new(arena, check->actual->rows, check->actual->cols);
     double *halves = att_arena_alloc(arena, (size_t)count, sizeof *halves);
     if (!full || !halves)
-        return att_fail_memory(worker->scope.err);
+        return att_fail_memory(interpreter->scope.err);
     for (int64_t i = 0; i < count; i++) {
         full->data[i] = check->expected->data[0];
         halves[i] = nearness->half_units ? nearness->half_units[0] : 0;
@@ -293,12 +297,13 @@ void att_check_set_rule(att_check *check, const att_tolerance *nearness)
     check->digits = nearness->digits;
 }
 
-att_status att_check_compare(att_interpreter *worker, att_check *check, att_tolerance *nearness)
+att_status att_check_compare(att_interpreter *interpreter, att_check *check,
+                             att_tolerance *nearness)
 {
-    att_arena *arena = &worker->sheet->arena;
+    att_arena *arena = &interpreter->sheet->arena;
     att_check_set_rule(check, nearness);
     if (att_matrix_is_scalar(check->expected) && !att_matrix_is_scalar(check->actual))
-        ATT_TRY(spread(worker, check, nearness));
+        ATT_TRY(spread(interpreter, check, nearness));
     bool same_shape = check->actual->rows == check->expected->rows &&
                       check->actual->cols == check->expected->cols;
     if (same_shape) {
@@ -310,14 +315,14 @@ att_status att_check_compare(att_interpreter *worker, att_check *check, att_tole
         check->passed = false;
         check->message = describe_shapes(arena, check);
     }
-    return check->message ? ATT_OK : att_fail_memory(worker->scope.err);
+    return check->message ? ATT_OK : att_fail_memory(interpreter->scope.err);
 }
 
-att_status att_interpreter_add_check(att_interpreter *worker, const att_parser *parser,
+att_status att_interpreter_add_check(att_interpreter *interpreter, const att_parser *parser,
                                      const att_check *check)
 {
-    const att_select step = { .kind = ATT_STEP_CHECK, .check = check };
-    worker->sheet->checks++;
-    worker->sheet->failures += !check->passed;
-    return att_interpreter_add_step(worker, parser, &step);
+    const att_trace_step step = { .kind = ATT_STEP_CHECK, .check = check };
+    interpreter->sheet->checks++;
+    interpreter->sheet->failures += !check->passed;
+    return att_interpreter_add_step(interpreter, parser, &step);
 }

@@ -1,5 +1,5 @@
-/* The trace: what a worked-out sheet is. The sheet's evaluator writes it, renderers read it, and
- * neither knows the other. Everything lives in the sheet's arena and is constant once made. */
+/* The trace: the result of running a sheet. The interpreter writes it and renderers read it.
+ * Everything lives in the sheet's arena and is constant once made. */
 #ifndef ATT_SHEET_TRACE_H
 #define ATT_SHEET_TRACE_H
 
@@ -8,65 +8,64 @@
 #include "sheet/expr.h"
 
 /* A matrix of a sheet. Scalars are 1 × 1. */
-typedef struct att_tensor_matrix {
+typedef struct att_matrix {
     int64_t rows;
     int64_t cols;
     double *data;                  /* [rows, cols] */
-    const uint8_t *allowed;        /* [rows, cols], 0: masked, shown as such; NULL: none is */
+    const uint8_t *allowed;        /* [rows, cols], 0: masked, shown as masked; NULL: no mask */
     const char *const *row_labels; /* [rows], entries may be NULL; or NULL */
     const char *const *col_labels; /* [cols]; or NULL */
-} att_tensor_matrix;
+} att_matrix;
 
-/* One element's sum written out, as on the chalkboard: left = right = value. */
+/* The calculation of one element with its numbers: left = right = value. */
 typedef struct att_calculation {
     const att_expr *left;
     const att_expr *right;
-    const att_tensor_matrix *value;
-    int64_t row; /* the row (query) it belongs to, from 1; 0: none */
+    const att_matrix *value;
+    int64_t row; /* row (query) of the element, from 1; 0: no row */
 } att_calculation;
 
-/* A named intermediate result of a step, usable in the sheet as a field. */
-typedef struct att_slice {
-    const char *name; /* "scores" */
-    int64_t head;     /* from 1; 0 where there are no heads */
-    const char
-        *description; /* what happens here, in words: "one score per query and key"; or NULL */
-    const att_expr *formula; /* how it comes about; NULL: an input as given */
-    const att_tensor_matrix *value;
+/* A named intermediate result of a step, which the sheet can read as a field. */
+typedef struct att_trace_part {
+    const char *name;        /* "scores" */
+    int64_t head;            /* from 1; 0 where there are no heads */
+    const char *description; /* one sentence: "one score per query and key"; or NULL */
+    const att_expr *formula; /* NULL: an input */
+    const att_matrix *value;
     const att_calculation *calculations;
     size_t calculation_count;
-} att_slice;
+} att_trace_part;
 
 typedef enum att_rule {
-    ATT_RULE_WITHIN,   /* |found - wanted| <= tolerance */
-    ATT_RULE_DIGITS,   /* within half a unit of so many significant digits of what was wanted */
-    ATT_RULE_DECIMALS, /* within half a unit of so many digits after the point */
-    ATT_RULE_PRINTED,  /* within half a unit of the last digit that was written, each number */
-    ATT_RULE_DEFAULT,  /* no rule was given: |found - wanted| <= tolerance * (1 + |wanted|) */
-    ATT_RULE_ERROR,    /* expect error: `left` should have been refused, with the words `saying` */
+    ATT_RULE_WITHIN, /* |actual - expected| <= tolerance */
+    ATT_RULE_DIGITS, /* within half a unit of digit `digits` (significant) of the expected number */
+    ATT_RULE_DECIMALS, /* within half a unit of decimal `digits` */
+    ATT_RULE_PRINTED,  /* within half a unit of the last digit of each written number */
+    ATT_RULE_DEFAULT,  /* no rule given: |actual - expected| <= tolerance * (1 + |expected|) */
+    ATT_RULE_ERROR,    /* expect error: evaluating `left` must fail with `error_contains` */
 } att_rule;
 
-/* An expectation or comparison, decided. */
+/* The outcome of an `expect` or `compare` statement. */
 typedef struct att_check {
     bool passed;
     bool negated;          /* expect not */
-    const att_expr *left;  /* what was checked */
-    const att_expr *right; /* what it should be; NULL for a comparison with a file, and for
+    const att_expr *left;  /* the checked expression; NULL: compare all */
+    const att_expr *right; /* the expected expression; NULL for a comparison with a file and for
                               ATT_RULE_ERROR */
     const char *file;      /* comparison: the file, else NULL */
-    const char *array;     /* comparison: the array's name in the file, if it was said, or NULL */
+    const char *array;     /* comparison: name of the array if given, else NULL */
     att_rule rule;
     double tolerance;           /* ATT_RULE_WITHIN, ATT_RULE_DEFAULT */
     int digits;                 /* ATT_RULE_DIGITS, ATT_RULE_DECIMALS */
-    const char *error_contains; /* ATT_RULE_ERROR: words that the error should have held, or NULL */
-    const att_tensor_matrix *actual;
-    const att_tensor_matrix *expected;
-    const char *part;       /* comparison of many: the first step or field that differs */
+    const char *error_contains; /* ATT_RULE_ERROR: text that the error must contain, or NULL */
+    const att_matrix *actual;
+    const att_matrix *expected;
+    const char *part;       /* comparison of several: the first step or field that differs */
     int64_t mismatch_count; /* elements out of tolerance */
-    int64_t row;            /* the first of them, from 1; 0: none */
+    int64_t row;            /* place of the first one, from 1; 0: none */
     int64_t col;
     double max_difference; /* the largest difference */
-    const char *message;   /* the outcome in one sentence: which element, by how much */
+    const char *message;   /* the outcome in one sentence: element and difference */
 } att_check;
 
 typedef enum att_step_kind {
@@ -75,35 +74,35 @@ typedef enum att_step_kind {
     ATT_STEP_VALUE,   /* `name` = `formula`: `value`, with `parts`; name NULL: `show`; value NULL: a
                          list, whose items are the parts, called W[1], W[2], … */
     ATT_STEP_CHECK,   /* `check` */
-    ATT_STEP_ERROR,   /* expect error: `formula` and, in `text`, the error it rightly raised */
+    ATT_STEP_ERROR,   /* expect error that passed: `formula`, and the error message in `text` */
     ATT_STEP_PLOT,    /* `map` of `formula` */
 } att_step_kind;
 
-typedef struct att_select {
+typedef struct att_trace_step {
     att_step_kind kind;
     int line;            /* in the sheet, from 1 */
-    const char *source;  /* the statement as written */
-    const char *comment; /* a comment after the statement, or NULL */
+    const char *source;  /* the statement as in the sheet */
+    const char *comment; /* the comment behind the statement, or NULL */
     const char *text;
     int level;
     const char *name;
     const att_expr *formula;
-    const att_tensor_matrix *value;
-    const att_slice *parts;
+    const att_matrix *value;
+    const att_trace_part *parts;
     size_t part_count;
     const att_check *check;
     const att_map *map;
-} att_select;
+} att_trace_step;
 
 struct att_sheet {
     att_arena arena;
     const char *name; /* the file, as given */
-    att_select *steps;
+    att_trace_step *steps;
     size_t step_count;
     size_t step_capacity;
     const att_map **maps;
     size_t map_count;
-    const char **files; /* that were named to be read; room for the next power of two */
+    const char **files; /* files that the sheet reads; the capacity is a power of two */
     size_t file_count;
     size_t checks;
     size_t failures;

@@ -158,19 +158,19 @@ att_status att_checkpoint_save(const att_training *training, att_error *err)
     return status;
 }
 
-/* The model is written with its block exchanged for `values`. */
-att_status att_training_save_model(const att_training *training, float *values, double temperature,
-                                   att_error *err)
+/* The model's parameter block is exchanged for `values` meanwhile. */
+att_status att_training_model_bundle(att_bundle **out, const att_training *training, float *values,
+                                     double temperature, att_error *err)
 {
-    att_bundle *bundle;
-    ATT_TRY(att_bundle_new(&bundle, err));
+    ATT_TRY(att_bundle_new(out, err));
     float *own = training->model->params.value;
     training->model->params.value = values;
-    att_status status = add_model(bundle, training, temperature, err);
-    if (status == ATT_OK)
-        status = att_safetensors_save(bundle, training->model_path.data, err);
+    att_status status = add_model(*out, training, temperature, err);
     training->model->params.value = own;
-    att_bundle_free(bundle);
+    if (status == ATT_OK)
+        return ATT_OK;
+    att_bundle_free(*out);
+    *out = NULL;
     return status;
 }
 

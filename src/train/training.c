@@ -4,9 +4,11 @@
 #include "base/alloc.h"
 #include "base/error.h"
 #include "base/file.h"
+#include "base/progress.h"
 #include "base/string.h"
 #include "settings/setting_specs.h"
 #include "tensor/bundle.h"
+#include "train/examples.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -175,30 +177,53 @@ static att_status init_training(att_training *training, const att_bundle *checkp
     ATT_TRY(att_file_check_output_path(training->model_path.data, err));
     ATT_TRY(check_outputs_differ(training, err));
     ATT_TRY(load_data(training, err));
+    ATT_TRY(att_progress_step(1, err));
     ATT_TRY(make_model(training, err));
     ATT_TRY(alloc_blocks(training, err));
     plan_steps(training);
     if (checkpoint)
         ATT_TRY(att_checkpoint_load(training, checkpoint, settings->resume, err));
-    return att_training_dry_run(training, err);
+    ATT_TRY(att_progress_step(2, err));
+    ATT_TRY(att_training_dry_run(training, err));
+    return att_progress_step(3, err);
 }
 
-att_status att_training_new(att_training **out, att_settings *settings, att_error *err)
+/* The dataset in `options` is mounted while the run is made: afterwards only tokens are needed. */
+static att_status open_training(att_training *training, const att_training_options *options,
+                                att_error *err)
 {
-    *out = NULL;
+    att_settings *settings = training->settings;
     att_bundle *checkpoint = NULL;
-    if (settings->resume)
-        ATT_TRY(att_model_load_bundle(&checkpoint, settings->resume, err));
-    att_training *training = att_alloc_zero(1, sizeof *training);
-    att_status status = ATT_NO_MEMORY;
-    if (training) {
-        training->settings = settings;
-        training->arranged_epoch = -1;
+    att_example_files files;
+    att_status status = att_example_files_new(&files, settings, options, err);
+    if (status == ATT_OK && settings->resume)
+        status = att_model_load_bundle(&checkpoint, settings->resume, err);
+    if (status == ATT_OK)
         status = init_training(training, checkpoint, err);
-    } else {
-        att_fail_memory(err);
-    }
     att_bundle_free(checkpoint);
+    att_example_files_free(&files);
+    return status;
+}
+
+att_status att_training_new(att_training **out, att_settings *settings,
+                            const att_training_options *options, att_error *err)
+{
+    static const att_training_options none = ATT_TRAINING_OPTIONS_INIT;
+    if (!options)
+        options = &none;
+    *out = NULL;
+    att_training *training = att_alloc_zero(1, sizeof *training);
+    if (!training)
+        return att_fail_memory(err);
+    training->settings = settings;
+    training->arranged_epoch = -1;
+    training->callback = options->callback;
+    training->callback_context = options->callback_context;
+    att_progress_scope scope;
+    att_progress_begin(&scope, "preparing the training run", 3, options->callback,
+                       options->callback_context);
+    att_status status = open_training(training, options, err);
+    att_progress_end(&scope);
     if (status == ATT_OK)
         *out = training;
     else

@@ -31,7 +31,10 @@ struct att_training {
     double *norm_sums;   /* scratch of att_l2_norm() */
     size_t params_bytes; /* bytes of parameters, gradients and all that is kept of them */
     att_string model_path, checkpoint_path; /* paths of the model and of the checkpoint */
-    att_allreduce *allreduce;               /* or NULL: this process is alone */
+    att_callback *callback;                 /* progress and cancel; or NULL */
+    void *callback_context;
+    bool keeps_files;         /* validations save the best model; att_training_advance() does not */
+    att_allreduce *allreduce; /* or NULL: this process is alone */
     void *allreduce_context;
 };
 
@@ -44,10 +47,10 @@ att_status att_checkpoint_save(const att_training *training, att_error *err);
 att_status att_checkpoint_load(att_training *training, const att_bundle *bundle, const char *name,
                                att_error *err);
 
-/* Writes a model whose parameters are `values` [size], with the temperature that calibrates a
- * classifier (1: none). */
-att_status att_training_save_model(const att_training *training, float *values, double temperature,
-                                   att_error *err);
+/* A bundle of the model with the parameters `values` [size], which must outlive it, and the
+ * temperature that calibrates a classifier (1: none). */
+att_status att_training_model_bundle(att_bundle **out, const att_training *training, float *values,
+                                     double temperature, att_error *err);
 
 /* ---- resume.c */
 
@@ -66,8 +69,12 @@ int64_t att_data_hash(const att_data *data);
 att_status att_training_validate(att_training *training, bool (*go_on)(void *context),
                                  void *context, bool *done, bool *better, att_error *err);
 
-/* Writes the model that the run leaves: the best, or the average of the snapshots, measured too. */
+/* Makes the average of the snapshots the best model where the settings ask for it, evaluated too;
+ * and saves the best model where the run keeps files. */
 att_status att_training_finish(att_training *training, att_error *err);
+
+/* Writes the best model to its file. */
+att_status att_training_save_best(att_training *training, att_error *err);
 
 /* ---- step.c */
 

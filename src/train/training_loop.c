@@ -3,11 +3,12 @@
  * it had never stopped. */
 #include "train/training.h"
 
+#include "base/clock.h"
 #include "base/error.h"
 #include "base/file.h"
+#include "base/progress.h"
 
 #include <math.h>
-#include <time.h>
 
 /* ---- what comes next */
 
@@ -57,18 +58,11 @@ typedef struct training_loop {
     bool better, stopped;
 } training_loop;
 
-static double monotonic_seconds(void)
-{
-    struct timespec time;
-    clock_gettime(CLOCK_MONOTONIC, &time);
-    return (double)time.tv_sec + (double)time.tv_nsec * 1e-9;
-}
-
 static att_training_progress progress_of(const training_loop *at, att_training_event event)
 {
     const att_training *training = at->training;
     const att_training_state *state = &training->state;
-    double seconds = monotonic_seconds() - at->start_time;
+    double seconds = att_clock_seconds() - at->start_time;
     double made = (double)(state->step - at->first_step);
     int64_t left = training->plan.total_steps - state->step;
     return (att_training_progress){
@@ -105,7 +99,7 @@ static bool should_continue(void *context)
 {
     training_loop *at = context;
     report_progress(at, ATT_TRAINING_VALIDATING);
-    return !at->stopped;
+    return !at->stopped && !att_progress_cancelled();
 }
 
 /* ---- the loop */
@@ -113,7 +107,7 @@ static bool should_continue(void *context)
 static att_status save(training_loop *at, att_error *err)
 {
     ATT_TRY(att_checkpoint_save(at->training, err));
-    at->save_time = monotonic_seconds();
+    at->save_time = att_clock_seconds();
     return ATT_OK;
 }
 
@@ -132,27 +126,91 @@ static att_status advance(training_loop *at, att_error *err)
     return ATT_OK;
 }
 
-/* The first checkpoint is written before the first step: a place that cannot be written to shows
- * then, not after an hour. */
-att_status att_training_run(att_training *training, att_training_callback *watch, void *context,
+/* The state of the loop at the start of a public call. */
+static training_loop begin_loop(att_training *training, att_training_callback *on_event,
+                                void *context)
+{
+    return (training_loop){ .training = training,
+                            .on_progress = on_event,
+                            .context = context,
+                            .start_time = att_clock_seconds(),
+                            .first_step = training->state.step,
+                            .first_token = training->state.tokens,
+                            .norm = NAN };
+}
+
+/* Steps, validations and regular checkpoints, until the run is finished, stopped or cancelled. */
+static att_status run_to_end(training_loop *at, att_error *err)
+{
+    att_training *training = at->training;
+    att_status status = ATT_OK;
+    while (status == ATT_OK && !at->stopped && !att_training_finished(training)) {
+        ATT_TRY(advance(at, err));
+        status = att_progress_step(training->state.step, err);
+        if (att_clock_seconds() - at->save_time >= training->settings->save_every)
+            ATT_TRY(save(at, err));
+    }
+    att_error unused;
+    ATT_TRY(save(at, status == ATT_OK ? err : &unused));
+    if (status == ATT_OK && att_training_finished(training))
+        return att_training_finish(training, err);
+    return status;
+}
+
+/* The first checkpoint is written before the first step: a path that cannot be written to is
+ * reported then, not after an hour. */
+att_status att_training_run(att_training *training, att_training_callback *on_event, void *context,
                             att_error *err)
 {
-    training_loop at = { .training = training,
-                         .on_progress = watch,
-                         .context = context,
-                         .start_time = monotonic_seconds(),
-                         .first_step = training->state.step,
-                         .first_token = training->state.tokens,
-                         .norm = NAN };
+    training_loop at = begin_loop(training, on_event, context);
     if (training->state.averaged_checkpoints > 0)
-        return ATT_OK; /* finished, and what a checkpoint would hold is no longer here */
+        return ATT_OK; /* finished: the parameters that a checkpoint would hold are gone */
+    training->keeps_files = true;
     att_file_remove_stale_temps(training->model_path.data);
     ATT_TRY(save(&at, err));
-    while (!at.stopped && !att_training_finished(training)) {
-        ATT_TRY(advance(&at, err));
-        if (monotonic_seconds() - at.save_time >= training->settings->save_every)
-            ATT_TRY(save(&at, err));
+    att_progress_scope scope;
+    att_progress_begin(&scope, "training", training->plan.total_steps, training->callback,
+                       training->callback_context);
+    att_status status = run_to_end(&at, err);
+    att_progress_end(&scope);
+    return status;
+}
+
+/* ---- slices */
+
+static att_status run_slice(training_loop *at, int64_t steps, att_error *err)
+{
+    att_training *training = at->training;
+    int64_t last = training->state.step + steps;
+    while (!at->stopped && !att_training_finished(training) &&
+           (training->state.step < last || is_validation_due(training))) {
+        ATT_TRY(advance(at, err));
+        ATT_TRY(att_progress_step(training->state.step, err));
     }
-    ATT_TRY(save(&at, err));
     return att_training_finished(training) ? att_training_finish(training, err) : ATT_OK;
+}
+
+att_status att_training_advance(att_training *training, int64_t steps,
+                                att_training_callback *on_event, void *context, att_error *err)
+{
+    if (steps < 1)
+        return att_fail(err, ATT_BAD_INPUT, NULL, "expected at least one step, found %lld",
+                        (long long)steps);
+    training_loop at = begin_loop(training, on_event, context);
+    if (training->state.averaged_checkpoints > 0)
+        return ATT_OK;
+    training->keeps_files = false;
+    att_progress_scope scope;
+    att_progress_begin(&scope, "training", training->plan.total_steps, training->callback,
+                       training->callback_context);
+    att_status status = run_slice(&at, steps, err);
+    att_progress_end(&scope);
+    return status;
+}
+
+att_status att_training_save(att_training *training, att_error *err)
+{
+    if (training->state.averaged_checkpoints == 0)
+        ATT_TRY(att_checkpoint_save(training, err));
+    return training->state.best_validation > 0 ? att_training_save_best(training, err) : ATT_OK;
 }

@@ -110,14 +110,36 @@ static att_status fit_temperature(double *out, att_training *training, att_error
     return status;
 }
 
-/* Writes the best model. Its temperature is none of the run's: it is found again where the run is
- * taken up. */
-static att_status save_best(att_training *training, att_error *err)
+/* The best model as a bundle. Its temperature is not part of the run's state: it is fitted again
+ * when the run is resumed. */
+static att_status bundle_best(att_bundle **out, att_training *training, att_error *err)
 {
     double temperature = 1;
     if (att_model_type_get(training->model) == ATT_MODEL_CLASSIFIER)
         ATT_TRY(fit_temperature(&temperature, training, err));
-    return att_training_save_model(training, training->best_params, temperature, err);
+    return att_training_model_bundle(out, training, training->best_params, temperature, err);
+}
+
+att_status att_training_save_best(att_training *training, att_error *err)
+{
+    att_bundle *bundle;
+    ATT_TRY(bundle_best(&bundle, training, err));
+    att_status status = att_safetensors_save(bundle, training->model_path.data, err);
+    att_bundle_free(bundle);
+    return status;
+}
+
+att_status att_training_model(att_model **out, att_training *training, att_error *err)
+{
+    att_bundle *bundle;
+    *out = NULL;
+    ATT_TRY(
+        training->state.best_validation > 0
+            ? bundle_best(&bundle, training, err)
+            : att_training_model_bundle(&bundle, training, training->model->params.value, 1, err));
+    att_status status = att_model_from_bundle(out, bundle, "the model in training", err);
+    att_bundle_free(bundle);
+    return status;
 }
 
 /* Whoever asked to go on is asked through this, so that a no is remembered. */
@@ -163,7 +185,7 @@ att_status att_training_validate(att_training *training, bool (*go_on)(void *con
     if (!*better)
         return ATT_OK;
     snapshot_params(training->best_params, params);
-    return save_best(training, err);
+    return training->keeps_files ? att_training_save_best(training, err) : ATT_OK;
 }
 
 /* ---- the end */
@@ -224,5 +246,5 @@ att_status att_training_finish(att_training *training, att_error *err)
         if (status != ATT_OK)
             return status;
     }
-    return save_best(training, err);
+    return training->keeps_files ? att_training_save_best(training, err) : ATT_OK;
 }

@@ -15,7 +15,7 @@
 #include <stdlib.h>
 
 /* Masks and biases to be combined. */
-enum { LENGTHS = 1, CAUSAL = 2, WINDOW = 4, BLOCKS = 8, DENSE = 16, PACKED = 32 };
+enum { LENGTHS = 1, CAUSAL = 2, WINDOW = 4, BLOCKS = 8, DENSE = 16, PACKED = 32, OFFSETS = 64 };
 enum { FULL_BIAS = 1, SHARED_BIAS = 2, TURNED_BIAS = 4, ALIBI = 8, RELATIVE = 16 };
 
 static const int masks[] = { 0,
@@ -28,7 +28,10 @@ static const int masks[] = { 0,
                              CAUSAL | WINDOW | LENGTHS,
                              PACKED | CAUSAL,
                              PACKED | CAUSAL | WINDOW | BLOCKS | DENSE,
-                             BLOCKS | DENSE | LENGTHS };
+                             BLOCKS | DENSE | LENGTHS,
+                             CAUSAL | OFFSETS,
+                             WINDOW | LENGTHS | OFFSETS,
+                             PACKED | CAUSAL | OFFSETS };
 static const int biases[] = { 0,     FULL_BIAS, SHARED_BIAS,
                               ALIBI, RELATIVE,  TURNED_BIAS | ALIBI | RELATIVE };
 
@@ -65,6 +68,7 @@ typedef struct scene {
     float *block[ATT_SLOT_COUNT];
     int64_t *lengths; /* query_lengths [B], key_lengths [B] */
     int64_t offsets[10];
+    int64_t *positions; /* of query 0 of each sequence */
     att_block *blocks;
     uint8_t *allow;
 } scene;
@@ -242,6 +246,17 @@ static inline void fill_lengths(scene *s)
     s->how.key_lengths = s->lengths + B;
 }
 
+/* Another position of query 0 for each of up to B members of the batch or 4 packed sequences. */
+static inline void fill_positions(scene *s)
+{
+    int64_t count = s->c.B > 4 ? s->c.B : 4;
+    s->positions = malloc((size_t)count * sizeof *s->positions);
+    for (int64_t n = 0; n < count; n++)
+        s->positions[n] = s->how.offset + n * 7 - 9;
+    s->how.offset = 0;
+    s->how.offsets = s->positions;
+}
+
 static inline void fill_masks(scene *s)
 {
     const choice *c = &s->c;
@@ -258,6 +273,8 @@ static inline void fill_masks(scene *s)
         fill_blocks(s);
     if (c->mask & DENSE)
         fill_dense(s);
+    if (c->mask & OFFSETS)
+        fill_positions(s);
 }
 
 static inline void scene_connect(scene *s)
@@ -295,6 +312,7 @@ static inline void scene_free(scene *s)
     for (int n = 0; n < ATT_SLOT_COUNT; n++)
         free(s->block[n]);
     free(s->lengths);
+    free(s->positions);
     free(s->blocks);
     free(s->allow);
 }

@@ -29,13 +29,15 @@ static inline int oracle_sequence(const int64_t *offsets, int64_t at)
 }
 
 /* Position of key j minus position of query i. */
-static inline int64_t oracle_distance(const scene *s, int64_t i, int64_t j)
+static inline int64_t oracle_distance(const scene *s, int64_t b, int64_t i, int64_t j)
 {
+    int64_t sequence = b;
     if (s->choice.mask & PACKED) {
-        i -= s->query_offsets[oracle_sequence(s->query_offsets, i)];
+        sequence = oracle_sequence(s->query_offsets, i);
+        i -= s->query_offsets[sequence];
         j -= s->key_offsets[oracle_sequence(s->key_offsets, j)];
     }
-    return j - (i + s->how.offset);
+    return j - (i + (s->how.offsets ? s->offsets[sequence] : s->how.offset));
 }
 
 static inline bool oracle_allows(const scene *s, int64_t b, int64_t h, int64_t i, int64_t j)
@@ -45,7 +47,7 @@ static inline bool oracle_allows(const scene *s, int64_t b, int64_t h, int64_t i
         return false;
     if (mask & LENGTHS && (i >= s->query_lengths[b] || j >= s->key_lengths[b]))
         return false;
-    int64_t distance = oracle_distance(s, i, j);
+    int64_t distance = oracle_distance(s, b, i, j);
     if (mask & CAUSAL && distance > 0)
         return false;
     if (mask & WINDOW && distance < -s->how.window_left)
@@ -159,7 +161,7 @@ static inline long double oracle_score(const scene *s, int64_t b, int64_t h, int
     long double score = scale * oracle_raw(s, b, h, i, j);
     if (cap > 0)
         score = cap * tanhl(score / cap);
-    int64_t distance = oracle_distance(s, i, j);
+    int64_t distance = oracle_distance(s, b, i, j);
     if (s->choice.bias & (FULL_BIAS | SHARED_BIAS))
         score += oracle_at(s, ATT_SLOT_BIAS, b, h, i, j);
     if (s->choice.bias & ALIBI)

@@ -54,6 +54,7 @@ typedef struct scene {
     att_tensor tensor[ATT_SLOT_COUNT]; /* data NULL where not used */
     double data[ATT_SLOT_COUNT][ROOM];
     int64_t query_lengths[2], key_lengths[2], query_offsets[4], key_offsets[4];
+    int64_t offsets[3]; /* per sequence; used with every second seed */
     att_block blocks[4];
     uint8_t allow[ROOM];
 } scene;
@@ -122,6 +123,7 @@ static inline void scene_connect(scene *s)
     s->how.key_lengths = s->choice.mask & LENGTHS ? s->key_lengths : NULL;
     s->how.query_offsets = s->choice.mask & PACKED ? s->query_offsets : NULL;
     s->how.key_offsets = s->choice.mask & PACKED ? s->key_offsets : NULL;
+    s->how.offsets = s->seed % 2 ? s->offsets : NULL;
     s->how.blocks = s->choice.mask & BLOCKS ? s->blocks : NULL;
     s->how.mask = s->choice.mask & DENSE ? s->allow : NULL;
 }
@@ -192,6 +194,10 @@ static inline void scene_fill_masks(scene *s)
     memcpy(s->key_lengths, (int64_t[]){ s->S - 1, s->S }, sizeof s->key_lengths);
     s->how.causal = mask & CAUSAL;
     s->how.offset = mask & (CAUSAL | WINDOW) ? 1 : -1;
+    memcpy(s->offsets, (int64_t[]){ s->how.offset, s->how.offset + 1, s->how.offset - 1 },
+           sizeof s->offsets);
+    if (s->seed % 2)
+        s->how.offset = 0;
     s->how.window = mask & WINDOW;
     s->how.window_left = 1;
     s->how.window_right = mask & CAUSAL ? -1 : 1;

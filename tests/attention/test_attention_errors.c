@@ -43,6 +43,8 @@ static void bench_new(bench *t)
 }
 
 static const int64_t length_six[] = { 6 }, length_negative[] = { -1 };
+static const int64_t far[] = { (INT64_C(1) << 53) + 1 },
+                     second_far[] = { 0, -(INT64_C(1) << 53) - 1 };
 static const int64_t to_three[] = { 0, 1, 3 }, to_five[] = { 0, 4, 5 }, to_four[] = { 0, 4, 4 };
 static const int64_t falls[] = { 0, 6, 5 }, from_one[] = { 1, 2, 5 };
 static const att_block block_row[] = { { 0, 0 }, { 2, 0 } }, block_key[] = { { 0, -1 } };
@@ -86,14 +88,14 @@ static void location(bench *t, int64_t rows)
     X(no_value, t->in.value = NULL, "value is missing")                                            \
     X(no_output, t->out.output = NULL, "output is missing")                                        \
     X(no_data, t->key.data = NULL, "key [1, 5, 1, 4] has no data")                                 \
-    X(no_type, t->value.dtype = (att_dtype)3, "value is neither float nor double")                 \
-    X(query_rank, t->query.rank = 3, "query has 3 dimensions, expected the 4 of [B,T,H,Kq]")       \
-    X(key_rank, t->key.rank = 2, "key has 2 dimensions, expected the 4 of [B,S,G,Kq]")             \
-    X(negative_rank, t->key.rank = -1, "key has -1 dimensions, expected the 4 of [B,S,G,Kq]")      \
+    X(no_type, t->value.dtype = (att_dtype)5, "value: expected float32, float64, float16 or bfloat16, found no type")                 \
+    X(query_rank, t->query.rank = 3, "query has 3 dimensions, expected 4: [B,T,H,Kq]")             \
+    X(key_rank, t->key.rank = 2, "key has 2 dimensions, expected 4: [B,S,G,Kq]")                   \
+    X(negative_rank, t->key.rank = -1, "key has -1 dimensions, expected 4: [B,S,G,Kq]")            \
     X(negative_size, t->key.shape[1] = -5,                                                         \
-      "key [1, -5, 1, 4] has a size out of range (0 to 2^32)")                                     \
+      "key [1, -5, 1, 4] has a size out of range, expected 0 to 2^32")                             \
     X(huge_size, t->key.shape[1] = INT64_MAX,                                                      \
-      "key [1, 9223372036854775807, 1, 4] has a size out of range (0 to 2^32)")                    \
+      "key [1, 9223372036854775807, 1, 4] has a size out of range, expected 0 to 2^32")            \
     X(dot_width, t->key = view4(numbers, 1, 5, 1, 6),                                              \
       "query [1, 3, 2, 4] and key [1, 5, 1, 6]: the dot score needs d_q = d_k, but 4 ≠ 6")         \
     X(scaled_width, (t->how.score = ATT_SCORE_SCALED, t->query = view4(numbers, 1, 3, 2, 5)),      \
@@ -103,7 +105,7 @@ static void location(bench *t, int64_t rows)
     X(cosine_width, (t->how.score = ATT_SCORE_COSINE, t->query = view4(numbers, 1, 3, 2, 5)),      \
       "query [1, 3, 2, 5] and key [1, 5, 1, 4]: the cosine score needs d_q = d_k, but 5 ≠ 4")      \
     X(value_rows, t->value = view4(numbers, 1, 4, 1, 3),                                           \
-      "key [1, 5, 1, 4] and value [1, 4, 1, 3]: n_k = n_v is needed, but 5 ≠ 4")                   \
+      "key [1, 5, 1, 4] and value [1, 4, 1, 3]: n_k = n_v is required, but 5 ≠ 4")                 \
     X(value_heads, t->value = view4(numbers, 1, 5, 2, 3),                                          \
       "key [1, 5, 1, 4] and value [1, 5, 2, 3]: key and value need the same number of heads, "     \
       "but 1 ≠ 2")                                                                                 \
@@ -185,8 +187,9 @@ static void location(bench *t, int64_t rows)
       "1, but 2 ≠ 3")                                                                              \
     X(relative_even, (t->relative = view2(numbers, 2, 4), t->in.relative = &t->relative),          \
       "relative [2, 4]: the table is [H|1,2R+1], but 4 is even")                                   \
-    X(score_number, t->how.score = (att_score)8, "there is no score number 8")                     \
-    X(normaliser_number, t->how.normalizer = (att_normalizer)7, "there is no normaliser number 7") \
+    X(score_number, t->how.score = (att_score)8, "score is 8, which is not an att_score")          \
+    X(normaliser_number, t->how.normalizer = (att_normalizer)7,                                    \
+      "normalizer is 7, which is not an att_normalizer")                                           \
     X(scale_nan, t->how.scale = NAN, "scale is nan, expected a finite number")                     \
     X(scale_infinite, t->how.scale = INFINITY, "scale is inf, expected a finite number")           \
     X(cap_negative, t->how.soft_cap = -1,                                                          \
@@ -202,20 +205,25 @@ static void location(bench *t, int64_t rows)
     X(dropout_nan, t->how.dropout = NAN,                                                           \
       "dropout is nan, expected a probability of at least 0 and below 1")                          \
     X(offset_far, t->how.offset = INT64_MIN,                                                       \
-      "offset is -9223372036854775808, expected at most 2^53 either way")                          \
+      "offset is -9223372036854775808, expected -2^53 to 2^53")                                    \
     X(query_length, t->how.query_lengths = length_six,                                             \
       "query_lengths[0] is 6, expected 0 to T = 3")                                                \
     X(key_length, t->how.key_lengths = length_six, "key_lengths[0] is 6, expected 0 to S = 5")     \
     X(key_length_negative, t->how.key_lengths = length_negative,                                   \
       "key_lengths[0] is -1, expected 0 to S = 5")                                                 \
     X(sequences_negative, pack(t, -1, NULL, NULL), "sequences is -1, expected 0 or more")          \
+    X(offset_and_offsets, (t->how.offset = 3, t->how.offsets = to_three),                          \
+      "offset is 3 and offsets is given, expected one of them")                                    \
+    X(offsets_far, t->how.offsets = far, "offsets[0] is 9007199254740993, expected -2^53 to 2^53") \
+    X(offsets_of_packed_far, (pack(t, 2, to_three, to_five), t->how.offsets = second_far),         \
+      "offsets[1] is -9007199254740993, expected -2^53 to 2^53")                                   \
     X(offsets_alone, pack(t, 0, NULL, to_five), "key_offsets is given, but sequences is 0")        \
     X(query_offsets_alone, pack(t, 0, to_three, NULL),                                             \
       "query_offsets is given, but sequences is 0")                                                \
     X(no_key_offsets, pack(t, 2, to_three, NULL),                                                  \
-      "key_offsets is missing: packed sequences need sequences + 1 of them")                       \
+      "key_offsets is missing: packed sequences need sequences + 1 entries")                       \
     X(offsets_start, pack(t, 2, to_three, from_one), "key_offsets[0] is 1, expected 0")            \
-    X(offsets_fall, pack(t, 2, to_three, falls), "key_offsets falls from 6 to 5 at 2")             \
+    X(offsets_fall, pack(t, 2, to_three, falls), "key_offsets decreases from 6 to 5 at index 2")   \
     X(offsets_end, pack(t, 2, to_three, to_four), "key_offsets ends at 4, expected S = 5")         \
     X(query_offsets_end, pack(t, 2, to_five, to_five), "query_offsets ends at 5, expected T = 3")  \
     X(packed_batch,                                                                                \
@@ -233,8 +241,8 @@ static void location(bench *t, int64_t rows)
       "value [1, 5, 1, 3] and output [1, 3, 2, 4]: dimension 3 of output [B,T,H,M] must be M, "    \
       "but 3 ≠ 4")                                                                                 \
     X(output_broadcast, t->output.stride[1] = 0,                                                   \
-      "output [1, 3, 2, 3] is a broadcast view (stride 0 in dimension 1): results need a place "   \
-      "each")                                                                                      \
+      "output [1, 3, 2, 3] is a broadcast view (stride 0 in dimension 1): expected one "           \
+      "memory location per element")                                                               \
     X(scores_shape, (t->out.scores = &t->scores, t->scores = view4(results, 1, 2, 5, 3)),          \
       "query [1, 3, 2, 4] and scores [1, 2, 5, 3]: dimension 2 of scores [B,H,T,S] must be T, "    \
       "but 3 ≠ 5")                                                                                 \
@@ -242,7 +250,7 @@ static void location(bench *t, int64_t rows)
       "query [1, 3, 2, 4] and weights [1, 1, 3, 5]: dimension 1 of weights [B,H,T,S] must be H, "  \
       "but 2 ≠ 1")                                                                                 \
     X(lse_rank, (t->out.log_sum_exp = &t->lse, t->lse.rank = 2),                                   \
-      "log_sum_exp has 2 dimensions, expected the 3 of [B,H,T]")                                   \
+      "log_sum_exp has 2 dimensions, expected 3: [B,H,T]")                                         \
     X(totals_shape, (t->out.key_totals = &t->totals, t->totals.shape[2] = 3),                      \
       "key [1, 5, 1, 4] and key_totals [1, 2, 3]: dimension 2 of key_totals [B,H,S] must be S, "   \
       "but 5 ≠ 3")                                                                                 \
@@ -255,19 +263,19 @@ static void location(bench *t, int64_t rows)
       "query [1, 3, 2, 4] and output_grad [1, 4, 2, 3]: dimension 1 of output_grad [B,T,H,M] "     \
       "must be T, but 3 ≠ 4")                                                                      \
     X(backward_inputs, t->value = view4(numbers, 1, 4, 1, 3),                                      \
-      "key [1, 5, 1, 4] and value [1, 4, 1, 3]: n_k = n_v is needed, but 5 ≠ 4")                   \
+      "key [1, 5, 1, 4] and value [1, 4, 1, 3]: n_k = n_v is required, but 5 ≠ 4")                 \
     X(grad_of_nothing, (t->grad = t->bias, t->grads.bias = &t->grad),                              \
-      "the gradient of bias is asked for, but there is no bias")                                   \
+      "the gradient of bias is requested, but there is no bias")                                   \
     X(grad_shape, (t->grad = view4(results, 1, 5, 1, 3), t->grads.key = &t->grad),                 \
       "key [1, 5, 1, 4] and gradient of key [1, 5, 1, 3]: a gradient has the shape of its input")  \
     X(grad_type, (t->grad = t->key, t->grad.dtype = (att_dtype)0, t->grads.key = &t->grad),        \
-      "gradient of key is neither float nor double")                                               \
+      "gradient of key: expected float32 or float64, found no type")                                             \
     X(grad_data, (t->grad = t->key, t->grad.data = NULL, t->grads.key = &t->grad),                 \
       "gradient of key [1, 5, 1, 4] has no data")                                                  \
     X(grad_broadcast,                                                                              \
       (t->grad = view4(results, 1, 5, 1, 4), t->grad.stride[1] = 0, t->grads.key = &t->grad),      \
-      "gradient of key [1, 5, 1, 4] is a broadcast view (stride 0 in dimension 1): results need "  \
-      "a place each")
+      "gradient of key [1, 5, 1, 4] is a broadcast view (stride 0 in dimension 1): expected "      \
+      "one memory location per element")
 
 #define SPOIL(name, change, message)                                                               \
     static void spoil_##name(bench *t)                                                             \

@@ -34,7 +34,9 @@ static void fill_output_grad(double *to, uint64_t seed)
 /* Bends a scene's masks so that each leaves some keys unused by all queries. */
 static void hide_whole_keys(scene *s)
 {
-    s->how.offset = -1;
+    s->how.offset = s->how.offsets ? 0 : -1;
+    for (size_t n = 0; n < COUNT(s->offsets); n++)
+        s->offsets[n] = -1;
     s->blocks[2] = s->blocks[1]; /* block (0, 0) is gone */
     for (int64_t n = 0; n < s->H * s->T; n++)
         s->allow[n * s->S + 1] = 0;
@@ -275,7 +277,7 @@ static void positions_scene(scene *s, int score, int normaliser)
                             .mask = PACKED | CAUSAL | WINDOW,
                             .bias = ALIBI | RELATIVE,
                             .heads = { 1, 1, false } };
-    scene_new(s, choice, 5);
+    scene_new(s, choice, 4);
     s->how.sequences = 2;
     memcpy(s->query_offsets, (int64_t[]){ 0, 3, 5 }, 3 * sizeof(int64_t));
     memcpy(s->key_offsets, (int64_t[]){ 0, 2, 5 }, 3 * sizeof(int64_t));

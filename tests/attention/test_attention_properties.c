@@ -99,6 +99,7 @@ static void a_batch_is_its_sequences_one_by_one(void **state)
         alone.B = 1;
         alone.how.query_lengths = s.how.query_lengths ? s.how.query_lengths + 1 : NULL;
         alone.how.key_lengths = s.how.key_lengths ? s.how.key_lengths + 1 : NULL;
+        alone.how.offsets = s.how.offsets ? s.how.offsets + 1 : NULL;
         forward(&alone, &other);
         int64_t size = s.T * s.H * s.M;
         assert_memory_equal(other.output, r.output + size, (size_t)size * sizeof(double));

@@ -1,10 +1,11 @@
-/* Failures: what goes into att_error, and where it is cut. */
+/* Failures: the fields of att_error, and the truncation of long text. */
 #include "base/error.h"
 
 #include "base/utf8.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
+#include <stdio.h>
 #include <string.h>
 
 #include <cmocka.h>
@@ -37,7 +38,7 @@ static void the_detail_is_optional(void **state)
     assert_int_equal(att_fail_memory(NULL), ATT_NO_MEMORY);
 }
 
-/* Characters of every length, moved so that the end of the buffer falls at each place in them. */
+/* UTF-8 characters of every length, shifted so that the buffer ends at each byte of them. */
 static void text_too_long_is_cut_between_characters(void **state)
 {
     (void)state;
@@ -77,8 +78,10 @@ static void a_text_that_just_fits_is_not_cut(void **state)
 static void every_status_has_a_name(void **state)
 {
     (void)state;
-    static const char *const names[] = { "ok", "bad input", "out of memory", "system error",
-                                         "not supported by this build" };
+    static const char *const names[] = {
+        "ok",       "bad input", "out of memory", "system error", "not supported by this build",
+        "cancelled"
+    };
     for (int i = ATT_OK; i <= ATT_CANCELLED; i++)
         assert_string_equal(att_status_name((att_status)i), names[i]);
     assert_string_equal(att_status_name((att_status)99), "unknown status");
@@ -89,6 +92,10 @@ static void the_library_has_the_version_of_the_header(void **state)
 {
     (void)state;
     assert_string_equal(att_version(), ATT_VERSION);
+    char numbers[32];
+    snprintf(numbers, sizeof numbers, "%d.%d.%d", ATT_VERSION_MAJOR, ATT_VERSION_MINOR,
+             ATT_VERSION_PATCH);
+    assert_string_equal(numbers, ATT_VERSION);
 }
 
 int main(void)

@@ -1,6 +1,9 @@
 /* The parallel loop: every range once, the same ranges at any number of threads. */
 #include "base/parallel.h"
 
+#include "base/minmax.h"
+#include "thin.h"
+
 #include <pthread.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -12,12 +15,12 @@
 
 #include <cmocka.h>
 
-enum { MOST = 1000 };
+enum { MAX_COUNT = 1000 };
 
 typedef struct record {
-    atomic_int visits[MOST];
+    atomic_int visits[MAX_COUNT];
     atomic_int ranges;
-    int64_t end_of[MOST]; /* the end of the range that began here, or 0 */
+    int64_t end_of[MAX_COUNT]; /* the end of the range that began here, or 0 */
 } record;
 
 static void note(void *context, int64_t begin, int64_t end)
@@ -36,16 +39,16 @@ static void every_index_is_visited_once_in_the_same_ranges_at_any_thread_count(v
     const int64_t counts[] = { 0, 1, 2, 7, 64, 65, 999, 1000 };
     const int64_t grains[] = { 1, 3, 64, 1000, INT64_MAX };
     for (int threads = 1; threads <= 5; threads++)
-        for (size_t c = 0; c < sizeof counts / sizeof *counts; c++)
-            for (size_t g = 0; g < sizeof grains / sizeof *grains; g++) {
+        for (size_t c = 0; c < ATT_COUNT(counts); c++)
+            for (size_t g = 0; g < ATT_COUNT(grains); g++) {
                 int64_t count = counts[c], grain = grains[g];
                 memset(&seen, 0, sizeof seen);
                 att_threads_set(threads);
                 att_parallel_for(count, grain, note, &seen);
-                for (int64_t i = 0; i < MOST; i++)
+                for (int64_t i = 0; i < MAX_COUNT; i++)
                     assert_int_equal(seen.visits[i], i < count);
-                for (int64_t i = 0; i<count; i += count - i> grain ? grain : count - i)
-                    assert_int_equal(seen.end_of[i], count - i > grain ? i + grain : count);
+                for (int64_t i = 0; i < count; i += att_min_i64(grain, count - i))
+                    assert_int_equal(seen.end_of[i], i + att_min_i64(grain, count - i));
                 assert_int_equal(seen.ranges, count ? (count - 1) / grain + 1 : 0);
             }
     att_threads_set(0);
@@ -61,77 +64,225 @@ static void a_grain_below_one_counts_as_one(void **state)
     assert_int_equal(seen.ranges, 3);
 }
 
-struct company {
+/* A meeting of `expected` bodies: each waits until all are there, which happens only if they run at
+ * the same time. */
+typedef struct meeting {
+    int expected;
     atomic_int present;
     atomic_int met;
-};
+} meeting;
 
-/* Each body waits until the other one is there too, which only happens if they run at the same
- * time. */
-static void wait_for_company(void *context, int64_t begin, int64_t end)
+static void meet(void *context, int64_t begin, int64_t end)
 {
     (void)begin;
     (void)end;
-    struct company *company = context;
-    atomic_fetch_add(&company->present, 1);
-    for (int tries = 0; tries < 5000 && atomic_load(&company->present) < 2; tries++)
+    meeting *all = context;
+    atomic_fetch_add(&all->present, 1);
+    for (int tries = 0; tries < 30000 && atomic_load(&all->present) < all->expected; tries++)
         usleep(1000);
-    atomic_fetch_add(&company->met, atomic_load(&company->present) == 2);
+    atomic_fetch_add(&all->met, atomic_load(&all->present) == all->expected);
 }
 
 static void ranges_run_at_the_same_time(void **state)
 {
     (void)state;
-    struct company company = { 0 };
+    meeting two = { .expected = 2 };
     att_threads_set(2);
-    att_parallel_for(2, 1, wait_for_company, &company);
+    att_parallel_for(2, 1, meet, &two);
     att_threads_set(0);
-    assert_int_equal(company.met, 2);
+    assert_int_equal(two.met, 2);
 }
 
-/* The threads of a process are not those of its child. */
-static void a_forked_process_has_threads_of_its_own(void **state)
+/* Forks a child that runs a loop on two threads; returns its exit status, 0 on success. */
+static int fork_and_loop(void)
 {
-    (void)state;
-    struct company company = { 0 };
-    att_threads_set(2);
-    att_parallel_for(2, 1, wait_for_company, &company);
     pid_t child = fork();
     assert_true(child >= 0);
     if (child == 0) {
-        struct company again = { 0 };
-        att_parallel_for(2, 1, wait_for_company, &again);
-        _exit(again.met == 2 ? 0 : 1);
+        meeting two = { .expected = 2 };
+        att_parallel_for(2, 1, meet, &two);
+        _exit(two.met == 2 ? 0 : 1);
     }
     int status = -1;
     assert_int_equal(waitpid(child, &status, 0), child);
-    assert_int_equal(status, 0);
+    return status;
+}
+
+static void a_forked_process_has_threads_of_its_own(void **state)
+{
+    (void)state;
+    meeting two = { .expected = 2 };
+    att_threads_set(2);
+    att_parallel_for(2, 1, meet, &two);
+    assert_int_equal(fork_and_loop(), 0);
     att_threads_set(0);
 }
 
-static void *run_a_loop(void *seen)
+/* ---- several callers at once */
+
+static void start(pthread_t *thread, void *(*run)(void *), void *context)
 {
-    for (int i = 0; i < 200; i++)
-        att_parallel_for(MOST, 10, note, seen);
+    assert_int_equal(pthread_create(thread, NULL, run, context), 0);
+}
+
+static void join(pthread_t thread)
+{
+    assert_int_equal(pthread_join(thread, NULL), 0);
+}
+
+enum { LOOPS = 200 / THIN };
+
+static void *run_loops(void *seen)
+{
+    for (int i = 0; i < LOOPS; i++)
+        att_parallel_for(MAX_COUNT, 10, note, seen);
     return NULL;
 }
 
-static void loops_of_several_threads_do_not_mix(void **state)
+static void check_loops_of(int callers)
+{
+    enum { MAX_CALLERS = 80 };
+    static record seen[MAX_CALLERS];
+    pthread_t threads[MAX_CALLERS];
+    memset(seen, 0, sizeof seen);
+    att_threads_set(3);
+    for (int i = 0; i < callers; i++)
+        start(&threads[i], run_loops, &seen[i]);
+    for (int i = 0; i < callers; i++)
+        join(threads[i]);
+    att_threads_set(0);
+    for (int i = 0; i < callers; i++)
+        for (int k = 0; k < MAX_COUNT; k++)
+            assert_int_equal(seen[i].visits[k], LOOPS);
+}
+
+static void loops_of_eight_callers_do_not_mix(void **state)
 {
     (void)state;
-    enum { CALLERS = 4 };
-    static record seen[CALLERS];
-    pthread_t callers[CALLERS];
-    att_threads_set(3);
-    for (int i = 0; i < CALLERS; i++)
-        assert_int_equal(pthread_create(&callers[i], NULL, run_a_loop, &seen[i]), 0);
-    for (int i = 0; i < CALLERS; i++)
-        assert_int_equal(pthread_join(callers[i], NULL), 0);
-    att_threads_set(0);
-    for (int i = 0; i < CALLERS; i++)
-        for (int k = 0; k < MOST; k++)
-            assert_int_equal(seen[i].visits[k], 200);
+    check_loops_of(8);
 }
+
+/* The pool has room for 64 callers; the others run their loops alone. */
+static void loops_of_eighty_callers_do_not_mix(void **state)
+{
+    (void)state;
+    check_loops_of(80);
+}
+
+static void *meet_in_a_loop(void *context)
+{
+    att_parallel_for(2, 1, meet, context);
+    return NULL;
+}
+
+/* The four ranges of two loops run at once. Four workers, since they may take a caller's ranges
+ * before the caller does. */
+static void every_caller_is_helped_by_workers(void **state)
+{
+    (void)state;
+    meeting four = { .expected = 4 };
+    pthread_t callers[2];
+    att_threads_set(5);
+    for (int i = 0; i < 2; i++)
+        start(&callers[i], meet_in_a_loop, &four);
+    for (int i = 0; i < 2; i++)
+        join(callers[i]);
+    att_threads_set(0);
+    assert_int_equal(four.met, 4);
+}
+
+/* A loop of many ranges that ends early once `stop` is set. */
+typedef struct long_loop {
+    atomic_int begun;
+    atomic_bool stop;
+} long_loop;
+
+static void run_until_stopped(void *context, int64_t begin, int64_t end)
+{
+    (void)begin;
+    (void)end;
+    long_loop *loop = context;
+    atomic_fetch_add(&loop->begun, 1);
+    if (!atomic_load(&loop->stop))
+        usleep(1000);
+}
+
+static void *run_long_loop(void *loop)
+{
+    att_parallel_for(1000000, 1, run_until_stopped, loop);
+    return NULL;
+}
+
+static void start_long_loop(pthread_t *caller, long_loop *loop)
+{
+    start(caller, run_long_loop, loop);
+    while (atomic_load(&loop->begun) < 4) /* the caller and the worker are both busy with it */
+        usleep(1000);
+}
+
+/* One worker: it must leave the long loop, whose ranges are short, for the ranges of the other. */
+static void a_short_loop_is_helped_while_a_long_one_runs(void **state)
+{
+    (void)state;
+    long_loop loop = { 0 };
+    meeting two = { .expected = 2 };
+    pthread_t caller;
+    att_threads_set(2);
+    start_long_loop(&caller, &loop);
+    att_parallel_for(2, 1, meet, &two);
+    atomic_store(&loop.stop, true);
+    join(caller);
+    att_threads_set(0);
+    assert_int_equal(two.met, 2);
+}
+
+/* The child has neither the other caller nor the worker that helps it. */
+static void a_process_forked_while_another_thread_loops_can_loop(void **state)
+{
+    (void)state;
+    long_loop loop = { 0 };
+    pthread_t caller;
+    att_threads_set(2);
+    start_long_loop(&caller, &loop);
+    int failed = 0;
+    for (int i = 0; i < 10; i++)
+        failed += fork_and_loop() != 0;
+    atomic_store(&loop.stop, true);
+    join(caller);
+    att_threads_set(0);
+    assert_int_equal(failed, 0);
+}
+
+/* Ranges of which the worker's takes longer than a caller spins or yields. */
+typedef struct uneven {
+    meeting two;
+    pthread_t caller;
+    atomic_int slept;
+} uneven;
+
+static void sleep_on_the_worker(void *context, int64_t begin, int64_t end)
+{
+    uneven *ranges = context;
+    meet(&ranges->two, begin, end);
+    if (!pthread_equal(pthread_self(), ranges->caller)) {
+        usleep(50000);
+        atomic_fetch_add(&ranges->slept, 1);
+    }
+}
+
+static void a_caller_waits_for_a_long_range_of_a_worker(void **state)
+{
+    (void)state;
+    att_threads_set(2);
+    for (int i = 0; i < 3; i++) {
+        uneven ranges = { .two = { .expected = 2 }, .caller = pthread_self() };
+        att_parallel_for(2, 1, sleep_on_the_worker, &ranges);
+        assert_int_equal(ranges.slept, 1);
+    }
+    att_threads_set(0);
+}
+
+/* ---- nesting and the number of threads */
 
 typedef struct nest {
     atomic_int inner;
@@ -148,7 +299,7 @@ static void in_order(void *context, int64_t begin, int64_t end)
     order *expected = context;
     if (begin != expected->next)
         atomic_fetch_add(&expected->nest->out_of_order, 1);
-    expected->next = end; /* not atomic: a race here is what the sanitiser would see */
+    expected->next = end; /* not atomic: a race here is what the sanitizer would see */
     atomic_fetch_add(&expected->nest->inner, 1);
 }
 
@@ -189,7 +340,7 @@ static void the_environment_may_ask_for_a_count(void **state)
 {
     (void)state;
     static const struct {
-        const char *wish;
+        const char *requested;
         att_status status;
         int count;
     } cases[] = {
@@ -200,9 +351,9 @@ static void the_environment_may_ask_for_a_count(void **state)
         { "-1", ATT_BAD_INPUT, 0 }, { "two", ATT_BAD_INPUT, 0 },
         { "4x", ATT_BAD_INPUT, 0 }, { " 4", ATT_BAD_INPUT, 0 },
     };
-    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    for (size_t i = 0; i < ATT_COUNT(cases); i++) {
         int count = -1;
-        assert_int_equal(att_threads_parse(&count, cases[i].wish, NULL), cases[i].status);
+        assert_int_equal(att_threads_parse(&count, cases[i].requested, NULL), cases[i].status);
         assert_int_equal(count, cases[i].count);
     }
 }
@@ -214,7 +365,12 @@ int main(void)
         cmocka_unit_test(a_grain_below_one_counts_as_one),
         cmocka_unit_test(ranges_run_at_the_same_time),
         cmocka_unit_test(a_forked_process_has_threads_of_its_own),
-        cmocka_unit_test(loops_of_several_threads_do_not_mix),
+        cmocka_unit_test(loops_of_eight_callers_do_not_mix),
+        cmocka_unit_test(loops_of_eighty_callers_do_not_mix),
+        cmocka_unit_test(every_caller_is_helped_by_workers),
+        cmocka_unit_test(a_short_loop_is_helped_while_a_long_one_runs),
+        cmocka_unit_test(a_process_forked_while_another_thread_loops_can_loop),
+        cmocka_unit_test(a_caller_waits_for_a_long_range_of_a_worker),
         cmocka_unit_test(a_loop_inside_a_loop_runs_in_order),
         cmocka_unit_test(the_thread_count_is_kept_within_limits),
         cmocka_unit_test(the_environment_may_ask_for_a_count),

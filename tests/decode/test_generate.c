@@ -14,8 +14,8 @@ static int train(void **state)
 {
     (void)state;
     static const setting_pair set[] = {
-        { "hidden-size", "32" },         { "embedding-size", "16" },  { "max-string-length", "12" },
-        { "train-count", "1500" }, { "batch-tokens", "600" }, { "learning-rate", "0.01" },
+        { "hidden-size", "32" },   { "embedding-size", "16" }, { "max-string-length", "12" },
+        { "train-count", "1500" }, { "batch-tokens", "600" },  { "learning-rate", "0.01" },
     };
     scene_new(&trained, set, sizeof set / sizeof *set);
     scene_learn(&trained, 14, NULL);

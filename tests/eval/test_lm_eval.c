@@ -12,7 +12,9 @@ static att_model *make_of(size_t letter_count, const char *family, const char *c
 {
     static const char *const letters[] = { "a", "b", "c", " ", "\n", "," };
     const att_token_list tokens = { letters, letter_count };
-    const char *const set[][2] = { { "architecture", family }, { "hidden-size", "8" }, { "sequence-length", chunk } };
+    const char *const set[][2] = { { "architecture", family },
+                                   { "hidden-size", "8" },
+                                   { "sequence-length", chunk } };
     att_settings *settings;
     att_model *model;
     assert_int_equal(att_settings_new(&settings, "lm", NULL), ATT_OK);
@@ -43,8 +45,8 @@ static void a_text_costs_what_its_tokens_cost(void **state)
     char path[64];
     text_file(path, text, strlen(text));
     /* A state is carried over chunks of 5; a Transformer sees all of the text. */
-    static const char *const kinds[][2] = { { "recurrent", "5" },
-                                            { "recurrent", "100" },
+    static const char *const kinds[][2] = { { "rnn", "5" },
+                                            { "rnn", "100" },
                                             { "transformer", "100" } };
     for (size_t k = 0; k < sizeof kinds / sizeof *kinds; k++) {
         att_model *model = make(kinds[k][0], kinds[k][1]);
@@ -90,7 +92,7 @@ static void an_unknown_token_is_never_right(void **state)
     char path[64];
     const char unknown[] = "a....a";
     text_file(path, unknown, strlen(unknown));
-    static const char *const families[] = { "recurrent", "transformer" };
+    static const char *const families[] = { "rnn", "transformer" };
     static const double accuracy[] = { 0, 0.2 }; /* saying it is unknown, and saying a */
     for (int k = 0; k < 4; k++) {
         att_model *model = make(families[k / 2], "100");
@@ -155,7 +157,7 @@ static void models_together_give_a_token_the_mean_of_their_probabilities(void **
     enum { TOKENS = sizeof text - 2 };
     char path[64];
     text_file(path, text, strlen(text));
-    att_model *models[] = { make("recurrent", "5"), make("transformer", "100") };
+    att_model *models[] = { make("rnn", "5"), make("transformer", "100") };
     double scores[2][TOKENS], loss = 0;
     for (int m = 0; m < 2; m++) {
         double *next = scores[m];
@@ -187,7 +189,7 @@ static void models_of_other_tokens_are_not_measured_together(void **state)
     (void)state;
     char path[64];
     text_file(path, text, strlen(text));
-    att_model *one = make_of(6, "recurrent", "5"), *other = make_of(5, "recurrent", "5");
+    att_model *one = make_of(6, "rnn", "5"), *other = make_of(5, "rnn", "5");
     att_lm_eval found;
     att_error err = { 0 };
     assert_int_equal(measure_two(&found, one, other, path, &err), ATT_BAD_INPUT);
@@ -215,7 +217,7 @@ static void memory_that_runs_out_while_several_read_is_told(void **state)
     (void)state;
     char path[64];
     text_file(path, text, strlen(text));
-    pair_of_models pair = { make("recurrent", "5"), make("transformer", "9"), path };
+    pair_of_models pair = { make("rnn", "5"), make("transformer", "9"), path };
     assert_int_equal(measure_pair(&pair), ATT_OK); /* packs the weights, which stay */
     every_allocation_fails(measure_pair, &pair, 1000);
     att_model_free(pair.one);
@@ -226,7 +228,7 @@ static void memory_that_runs_out_while_several_read_is_told(void **state)
 static void what_cannot_be_measured_is_refused(void **state)
 {
     (void)state;
-    att_model *model = make("recurrent", "8");
+    att_model *model = make("rnn", "8");
     att_lm_eval found;
     att_error err = { 0 };
     char path[64];

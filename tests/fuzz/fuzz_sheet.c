@@ -7,7 +7,7 @@
 enum { TRACE_BYTES = 2 << 20 };
 
 /* What a step shows is there. */
-static void check_step(const att_select *step)
+static void check_step(const att_trace_step *step)
 {
     PROMISE(step->line > 0 && step->source != NULL);
     if (step->kind == ATT_STEP_HEADING || step->kind == ATT_STEP_PROSE ||

@@ -44,15 +44,9 @@ static att_model *reader_with(const char *const (*choices)[2], size_t count)
 static inline att_model *reader_model(void)
 {
     static const char *const choices[][2] = {
-        { "architecture", "rnn" },
-        { "rnn-cell", "vanilla" },
-        { "layers", "1" },
-        { "hidden-size", "3" },
-        { "embedding-size", "2" },
-        { "bidirectional", "no" },
-        { "attention", "none" },
-        { "source-tokens", "char" },
-        { "target-tokens", "char" },
+        { "architecture", "rnn" }, { "rnn-cell", "vanilla" },   { "layers", "1" },
+        { "hidden-size", "3" },    { "embedding-size", "2" },   { "bidirectional", "no" },
+        { "attention", "none" },   { "source-tokens", "char" }, { "target-tokens", "char" },
     };
     att_model *built = reader_with(choices, sizeof choices / sizeof *choices), *model;
     att_bundle *tensors;

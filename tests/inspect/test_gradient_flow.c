@@ -57,8 +57,8 @@ static const double again = 0.8;
 static speaker one_unit(void)
 {
     static const char *const choices[][2] = {
-        { "rnn-cell", "vanilla" }, { "layers", "1" }, { "hidden-size", "1" },
-        { "embedding-size", "1" },  { "tie-embeddings", "no" },   { "dropout", "0.5" }
+        { "rnn-cell", "vanilla" }, { "layers", "1" },          { "hidden-size", "1" },
+        { "embedding-size", "1" }, { "tie-embeddings", "no" }, { "dropout", "0.5" }
     }; /* which must not act here */
     speaker of = make_speaker(choices, sizeof choices / sizeof *choices);
     static const double one = 1, zeros[VOCABULARY] = { 0 };

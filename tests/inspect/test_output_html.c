@@ -59,7 +59,7 @@ static void the_page_is_as_it_was_looked_at(void **state)
     att_map map;
     att_output answer = sample(&map);
     att_string text = page_of(&answer, &map);
-    assert_golden("answer.html", &text);
+    assert_golden("inspect", "output.html", &text);
     att_string_free(&text);
 }
 

@@ -11,7 +11,7 @@
 
 #define CONVOLUTION                                                                                \
     {                                                                                              \
-        "architecture", "cnn"                                                                    \
+        "architecture", "cnn"                                                                      \
     }
 
 /* Each row is what differs from an LSTM of one layer that reads both ways, summed up by attention.
@@ -22,7 +22,8 @@ static const variant label_variants[] = {
     { "attention, scaled, two heads, gru",
       { { "pool-score", "scaled" }, { "pool-heads", "2" }, { "rnn-cell", "gru" } } },
     { "stop", { { "pool", "stop" } } },
-    { "stop, rnn, two layers", { { "pool", "stop" }, { "layers", "2" }, { "rnn-cell", "vanilla" } } },
+    { "stop, rnn, two layers",
+      { { "pool", "stop" }, { "layers", "2" }, { "rnn-cell", "vanilla" } } },
     { "last, two layers", { { "pool", "last" }, { "layers", "2" } } },
     { "last, one way, positions beside",
       { { "pool", "last" },
@@ -79,8 +80,9 @@ static inline void write_sentences(char path[32], uint64_t count)
 static inline void label_scene_new(scene *s, const setting_pair *set, size_t count)
 {
     static const setting_pair small[] = {
-        { "hidden-size", "12" },  { "embedding-size", "6" },        { "valid-fraction", "0.2" },  { "learning-rate", "0.02" },
-        { "dropout", "0" }, { "word-dropout", "0" }, { "max-length", "10" }, { "batch-tokens", "100" },
+        { "hidden-size", "12" },     { "embedding-size", "6" }, { "valid-fraction", "0.2" },
+        { "learning-rate", "0.02" }, { "dropout", "0" },        { "word-dropout", "0" },
+        { "max-length", "10" },      { "batch-tokens", "100" },
     };
     char path[32];
     att_error err = { 0 };

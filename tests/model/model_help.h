@@ -26,9 +26,10 @@ typedef struct variant {
 } variant;
 
 #define TRANSFORMER                                                                                \
-    { "architecture", "transformer" }, { "hidden-size", "12" }, { "heads", "2" }, { "layers", "1" },           \
+    { "architecture", "transformer" }, { "hidden-size", "12" }, { "heads", "2" },                  \
+        { "layers", "1" },                                                                         \
     {                                                                                              \
-        "ffn-size", "16"                                                                       \
+        "ffn-size", "16"                                                                           \
     }
 
 static const variant variants[] = {
@@ -56,7 +57,8 @@ static const variant variants[] = {
     { "coverage", { { "attention", "coverage" } } },
     { "coverage at both", { { "attention", "coverage" }, { "attention-context", "both" } } },
     { "general, sparsemax", { { "attention", "general" }, { "normalizer", "sparsemax" } } },
-    { "dot, entmax, at the state", { { "normalizer", "entmax" }, { "attention-context", "state" } } },
+    { "dot, entmax, at the state",
+      { { "normalizer", "entmax" }, { "attention-context", "state" } } },
     { "general, one way", { { "attention", "general" }, { "bidirectional", "no" } } },
     { "three layers, rnn, one way",
       { { "layers", "3" }, { "rnn-cell", "vanilla" }, { "bidirectional", "no" } } },
@@ -64,7 +66,9 @@ static const variant variants[] = {
       { { "layers", "2" }, { "bidirectional", "yes" }, { "tie-embeddings", "output" } } },
     { "sinusoids", { { "positions", "sinusoidal" } } },
     { "learned positions beside",
-      { { "positions", "learned" }, { "positions-join", "concat" }, { "attention-context", "both" } } },
+      { { "positions", "learned" },
+        { "positions-join", "concat" },
+        { "attention-context", "both" } } },
     { "transformer", { TRANSFORMER } },
     { "transformer, norm after, gelu, two layers",
       { TRANSFORMER, { "norm", "post" }, { "activation", "gelu" }, { "layers", "2" } } },
@@ -78,7 +82,10 @@ static const variant variants[] = {
     { "transformer, output tied, no biases",
       { TRANSFORMER, { "tie-embeddings", "output" }, { "biases", "no" } } },
     { "transformer, all tied, not scaled",
-      { TRANSFORMER, { "tie-embeddings", "all" }, { "attention-scale", "no" }, { "embedding-scale", "no" } } },
+      { TRANSFORMER,
+        { "tie-embeddings", "all" },
+        { "attention-scale", "no" },
+        { "embedding-scale", "no" } } },
     { "transformer, no norm, attention alone",
       { TRANSFORMER, { "norm", "none" }, { "ffn-size", "0" } } },
     { "transformer, no residuals", { TRANSFORMER, { "residuals", "no" } } },
@@ -129,9 +136,9 @@ static inline void scene_build(scene *s)
 static inline void scene_new(scene *s, const setting_pair *set, size_t count)
 {
     static const setting_pair small[] = {
-        { "hidden-size", "10" },       { "embedding-size", "6" },        { "max-string-length", "5" },
-        { "train-count", "60" }, { "valid-count", "20" }, { "batch-tokens", "200" },
-        { "learning-rate", "0.02" },      { "dropout", "0" },
+        { "hidden-size", "10" },     { "embedding-size", "6" }, { "max-string-length", "5" },
+        { "train-count", "60" },     { "valid-count", "20" },   { "batch-tokens", "200" },
+        { "learning-rate", "0.02" }, { "dropout", "0" },
     };
     *s = (scene){ 0 };
     assert_int_equal(att_settings_new(&s->settings, "reverse", NULL), ATT_OK);

@@ -346,7 +346,8 @@ static void settings_that_no_model_can_have_are_refused(void **state)
     assert_refused((setting_pair[]){ { "positions", "rotary" } }, 1,
                    "positions rotary needs architecture transformer, because it rotates queries "
                    "and keys");
-    assert_refused((setting_pair[]){ { "tie-embeddings", "all" } }, 1, "tie all needs family transformer");
+    assert_refused((setting_pair[]){ { "tie-embeddings", "all" } }, 1,
+                   "tie all needs family transformer");
     assert_refused((setting_pair[]){ { "positions", "learned" }, { "max-length", "0" } }, 2,
                    "positions learned needs a max-length: the number of positions to learn");
 }
@@ -367,7 +368,9 @@ static void settings_that_no_transformer_can_have_are_refused(void **state)
           "4" },
         { { { "hidden-size", "9" }, { "heads", "3" }, { "positions-join", "concat" } },
           "width 9 is odd, and positions-join concat shares it between tokens and positions" },
-        { { { "hidden-size", "12" }, { "tie-embeddings", "output" }, { "positions-join", "concat" } },
+        { { { "hidden-size", "12" },
+            { "tie-embeddings", "output" },
+            { "positions-join", "concat" } },
           "tie contradicts positions-join concat: an embedding of half the width cannot be the "
           "output layer" },
         { { { "hidden-size", "12" }, { "positions", "learned" }, { "max-length", "0" } },

@@ -29,7 +29,10 @@ static const variant variants[] = {
       { { "attention", "general" }, { "init-from-image", "yes" } } },
     { "fixed, starting from nothing", { { "attention", "fixed" }, { "init-from-image", "no" } } },
     { "additive at both, gru, two layers",
-      { { "attention", "additive" }, { "attention-context", "both" }, { "rnn-cell", "gru" }, { "layers", "2" } } },
+      { { "attention", "additive" },
+        { "attention-context", "both" },
+        { "rnn-cell", "gru" },
+        { "layers", "2" } } },
     { "additive at the state, starting from the picture, gru, two layers",
       { { "attention", "additive" },
         { "attention-context", "state" },
@@ -329,10 +332,9 @@ static void what_cannot_be_is_refused(void **state)
                                            { "tie-embeddings", "all" },
                                            { NULL, NULL } };
     assert_refused(tied, "tie all needs source tokens: pictures have none");
-    static const char *const tiny[][2] = { { "image-rows", "3" },
-                                           { "image-columns", "9" },
-                                           { "image-depth", "3" },
-                                           { NULL, NULL } };
+    static const char *const tiny[][2] = {
+        { "image-rows", "3" }, { "image-columns", "9" }, { "image-depth", "3" }, { NULL, NULL }
+    };
     assert_refused(tiny, "images of 3 × 9 cells with 3 channels are too small for 2 convolutions");
 }
 

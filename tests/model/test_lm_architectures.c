@@ -5,9 +5,10 @@
 #include "tensor/bundle.h"
 
 #define TEXT_TRANSFORMER                                                                           \
-    { "architecture", "transformer" }, { "hidden-size", "12" }, { "heads", "2" }, { "layers", "2" },           \
+    { "architecture", "transformer" }, { "hidden-size", "12" }, { "heads", "2" },                  \
+        { "layers", "2" },                                                                         \
     {                                                                                              \
-        "ffn-size", "16"                                                                       \
+        "ffn-size", "16"                                                                           \
     }
 
 static const variant text_variants[] = {
@@ -50,9 +51,19 @@ static void text_scene_new(text_scene *s, const variant *row)
     static const char text[] =
         "the cat sat on the mat and the rat sat on the cat, and the bat that the cat saw "
         "sat on the rat. one day the bat had had it and flew at the cat; the rat ran on.\n";
-    static const char *const small[] = { "hidden-size",   "10",    "embedding-size", "6",        "sequence-length",
-                                         "8",       "batch-tokens", "24",    "valid-fraction", "0.3",
-                                         "dropout", "0",     NULL };
+    static const char *const small[] = { "hidden-size",
+                                         "10",
+                                         "embedding-size",
+                                         "6",
+                                         "sequence-length",
+                                         "8",
+                                         "batch-tokens",
+                                         "24",
+                                         "valid-fraction",
+                                         "0.3",
+                                         "dropout",
+                                         "0",
+                                         NULL };
     att_error err = { 0 };
     *s = (text_scene){ 0 };
     text_file(s->path, text, strlen(text));
@@ -314,9 +325,11 @@ static void assert_refused(const char *key, const char *value, const char *messa
 static void what_a_text_has_no_use_for_is_refused(void **state)
 {
     (void)state;
-    assert_refused("tie-embeddings", "all", "tie-embeddings all needs a source vocabulary: use output");
-    assert_refused("positions", "learned",
-                   "positions needs architecture transformer: an RNN language model has no maximum length");
+    assert_refused("tie-embeddings", "all",
+                   "tie-embeddings all needs a source vocabulary: use output");
+    assert_refused(
+        "positions", "learned",
+        "positions needs architecture transformer: an RNN language model has no maximum length");
 }
 
 int main(void)

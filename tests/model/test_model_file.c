@@ -24,9 +24,10 @@ static int remove_path(void **state)
     return unlink(path);
 }
 
-static const setting_pair wide[] = {
-    { "attention", "coverage" }, { "bidirectional", "yes" }, { "layers", "2" }, { "attention-context", "both" }
-};
+static const setting_pair wide[] = { { "attention", "coverage" },
+                                     { "bidirectional", "yes" },
+                                     { "layers", "2" },
+                                     { "attention-context", "both" } };
 
 static float loss_of(att_model *model, const att_batch *batch)
 {
@@ -240,10 +241,10 @@ static void a_file_that_claims_to_be_huge_is_refused_at_once(void **state)
     scene s;
     scene_new(&s, NULL, 0);
     att_bundle *bundle = bundle_of(&s);
-    assert_int_equal(att_bundle_meta_set(bundle, "attend.settings",
-                                         "{\"task\":\"reverse\",\"hidden-size\":65536,\"layers\":64}",
-                                         NULL),
-                     ATT_OK);
+    assert_int_equal(
+        att_bundle_meta_set(bundle, "attend.settings",
+                            "{\"task\":\"reverse\",\"hidden-size\":65536,\"layers\":64}", NULL),
+        ATT_OK);
     att_model *model;
     att_error err = { 0 };
     assert_int_equal(att_model_from_bundle(&model, bundle, "m", &err), ATT_BAD_INPUT);

@@ -184,7 +184,7 @@ static int begin(void **state)
     snprintf(last_path, sizeof last_path, "%s/m.last.safetensors", folder);
     const char *const words[] = { "train",         "shapes", "--train-count", "4",
                                   "--valid-count", "2",      "--steps",       "1",
-                                  "--hidden-size",       "8",      "--quiet",       "--out",
+                                  "--hidden-size", "8",      "--quiet",       "--out",
                                   model_path,      NULL };
     snprintf(eyes_path, sizeof eyes_path, "%s/eyes.safetensors", folder);
     return run(words, 0).code + save_eyes();

@@ -1,4 +1,5 @@
-/* Comparing with files under tests/render/golden. To make them anew after a change that is meant:
+/* Comparison with golden files in tests/FOLDER/golden. To record them again after an intended
+ * change:
  *
  *     ATTEND_GOLDEN=write build/tests/test_render
  *
@@ -13,9 +14,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-static inline void golden_path(char *path, size_t size, const char *name)
+static inline void golden_path(char *path, size_t size, const char *folder, const char *name)
 {
-    snprintf(path, size, "%s/tests/render/golden/%s", ATTEND_SOURCE_DIR, name);
+    snprintf(path, size, "%s/tests/%s/golden/%s", ATTEND_SOURCE_DIR, folder, name);
 }
 
 /* The number of the first line in which the two differ. */
@@ -27,20 +28,20 @@ static inline int first_difference(const char *a, const char *b)
     return line;
 }
 
-static inline void assert_golden(const char *name, const att_string *text)
+static inline void assert_golden(const char *folder, const char *name, const att_string *text)
 {
     char path[512];
-    att_string wanted = { 0 };
+    att_string expected = { 0 };
     att_error err = { 0 };
-    golden_path(path, sizeof path, name);
+    golden_path(path, sizeof path, folder, name);
     const char *mode = getenv("ATTEND_GOLDEN");
     if (mode && strcmp(mode, "write") == 0)
         assert_int_equal(att_file_save(path, text->data, text->length, &err), ATT_OK);
-    if (att_file_read(&wanted, path, SIZE_MAX / 4, &err) != ATT_OK)
+    if (att_file_read(&expected, path, SIZE_MAX / 4, &err) != ATT_OK)
         fail_msg("%s: %s", path, err.message);
-    if (wanted.length != text->length || memcmp(wanted.data, text->data, text->length) != 0)
-        fail_msg("%s differs from line %d on", name, first_difference(wanted.data, text->data));
-    att_string_free(&wanted);
+    if (expected.length != text->length || memcmp(expected.data, text->data, text->length) != 0)
+        fail_msg("%s differs from line %d on", path, first_difference(expected.data, text->data));
+    att_string_free(&expected);
 }
 
 #endif

@@ -1,4 +1,4 @@
-/* Maps that tests draw. */
+/* Maps for tests. */
 #ifndef TEST_MAPS_H
 #define TEST_MAPS_H
 
@@ -11,7 +11,7 @@ static const char *const english[] = { "I", "go", "home" };
 static const char *const decoder[] = { "s_t" };
 
 static const att_map dot_map = {
-    .title = "Where the decoder looks",
+    .title = "Attention of the decoder",
     .panels = 1,
     .queries = 1,
     .keys = 3,
@@ -20,7 +20,7 @@ static const att_map dot_map = {
     .key_labels = english,
 };
 
-/* Two heads under a causal mask, with a zero that is not masked and a number that is none. */
+/* Two heads with a causal mask, an unmasked zero and a NaN. */
 static const double causal_weights[] = { 1, 0, 0, 0.25, 0.75, 0, 0,   0.4, 0.6,
                                          1, 0, 0, 0.9,  0.1,  0, 0.2, NAN, 0.5 };
 static const uint8_t causal_allowed[] = { 1, 0, 0, 1, 1, 0, 1, 1, 1, 1, 0, 0, 1, 1, 0, 1, 1, 1 };
@@ -39,7 +39,7 @@ static const att_map causal_map = {
     .key_labels = awkward,
 };
 
-/* Weights with a very small one, and scores of which some are infinite. */
+/* Weights with a very small one, and scores with infinities. */
 static const double small_values[] = { 0.99915, 0.00085, 0.0049, 0.0051 };
 static const att_map small_map = { .panels = 1, .queries = 2, .keys = 2, .weights = small_values };
 static const double infinite_values[] = { INFINITY, -INFINITY, 1, -1 };

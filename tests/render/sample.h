@@ -1,5 +1,5 @@
-/* A trace made by hand that has one of everything renderers must show, hostile text included. It
- * does not change when the words of the evaluator do. Include after cmocka.h. */
+/* A trace made by hand with one of everything that renderers must show, including hostile text. It
+ * does not depend on the messages of the evaluator. Include after cmocka.h. */
 #ifndef TEST_SAMPLE_H
 #define TEST_SAMPLE_H
 
@@ -13,33 +13,32 @@ enum { SAMPLE_LARGE_ROWS = 30, SAMPLE_LARGE_COLS = 40 };
 
 static double h_data[] = { 0.1, 0.2, 0.3, 0.4, 0.5, -0.6 };
 static const char *const h_labels[] = { "আমি", "日本", "a_b&<c>" };
-static const att_tensor_matrix h_value = { 3, 2, h_data, NULL, h_labels, NULL };
+static const att_matrix h_value = { 3, 2, h_data, NULL, h_labels, NULL };
 
 static double tiny_data[] = { 0.99995, 4.8e-05, 0 };
-static const att_tensor_matrix tiny_value = { 1, 3, tiny_data, NULL, NULL, NULL };
+static const att_matrix tiny_value = { 1, 3, tiny_data, NULL, NULL, NULL };
 
 static double scores_data[] = { 0.6, 0.82, -INFINITY, 1.04, -0.25, 2 };
 static const uint8_t scores_allowed[] = { 1, 1, 0, 1, 1, 1 };
 static const char *const scores_rows[] = { "s", "t" };
-static const att_tensor_matrix scores_value = { 2,           3,       scores_data, scores_allowed,
-                                                scores_rows, h_labels };
+static const att_matrix scores_value = { 2, 3, scores_data, scores_allowed, scores_rows, h_labels };
 
 static double output_data[] = { 1.0 / 3, 2.0 / 3 };
-static const att_tensor_matrix output_value = { 1, 2, output_data, NULL, NULL, NULL };
+static const att_matrix output_value = { 1, 2, output_data, NULL, NULL, NULL };
 
 static double scalar_data[] = { 0.123456789 };
-static const att_tensor_matrix scalar_value = { 1, 1, scalar_data, NULL, NULL, NULL };
+static const att_matrix scalar_value = { 1, 1, scalar_data, NULL, NULL, NULL };
 
 static double large_data[SAMPLE_LARGE_ROWS * SAMPLE_LARGE_COLS];
-static const att_tensor_matrix large_value = {
+static const att_matrix large_value = {
     SAMPLE_LARGE_ROWS, SAMPLE_LARGE_COLS, large_data, NULL, NULL, NULL
 };
 
 typedef struct sample {
     att_sheet sheet;
-    att_select steps[20];
-    att_slice parts[6];
-    att_calculation workings[2];
+    att_trace_step steps[20];
+    att_trace_part parts[6];
+    att_calculation calculations[2];
     att_check checks[5];
 } sample;
 
@@ -48,7 +47,7 @@ static const att_expr *formula(sample *s, const char *text)
     return att_formula(&s->sheet.arena, text);
 }
 
-/* e with two indices, as evaluation writes it. */
+/* e with two indices, as in calculations. */
 static const att_expr *element(sample *s, const char *name, int row, int col)
 {
     att_expr *nodes = att_arena_alloc(&s->sheet.arena, 3, sizeof *nodes);
@@ -63,27 +62,28 @@ static const att_expr *element(sample *s, const char *name, int row, int col)
 
 static void add_parts(sample *s)
 {
-    s->workings[0] = (att_calculation){ element(s, "e", 1, 1), formula(s, "0.4 * 0.1 + 0.5 * 0.2"),
-                                        &scalar_value, 1 };
-    s->workings[1] =
+    s->calculations[0] = (att_calculation){ element(s, "e", 1, 1),
+                                            formula(s, "0.4 * 0.1 + 0.5 * 0.2"), &scalar_value, 1 };
+    s->calculations[1] =
         (att_calculation){ element(s, "e", 2, 1), formula(s, "0.4 * -0.6"), &scalar_value, 2 };
-    s->parts[0] = (att_slice){ "q", 0, "the queries", formula(s, "s"), &output_value, NULL, 0 };
-    s->parts[1] = (att_slice){ "scores",
-                               0,
-                               "one score per query & key",
-                               formula(s, "q * k' / sqrt(d_k)"),
-                               &scores_value,
-                               s->workings,
-                               2 };
-    s->parts[2] =
-        (att_slice){ "output", 0, "added up", formula(s, "weights * v"), &output_value, NULL, 0 };
-    s->parts[3] =
-        (att_slice){ "weights", 1, NULL, formula(s, "softmax(scores)"), &output_value, NULL, 0 };
+    s->parts[0] =
+        (att_trace_part){ "q", 0, "the queries", formula(s, "s"), &output_value, NULL, 0 };
+    s->parts[1] = (att_trace_part){ "scores",
+                                    0,
+                                    "one score per query & key",
+                                    formula(s, "q * k' / sqrt(d_k)"),
+                                    &scores_value,
+                                    s->calculations,
+                                    2 };
+    s->parts[2] = (att_trace_part){ "output",      0,    "added up", formula(s, "weights * v"),
+                                    &output_value, NULL, 0 };
+    s->parts[3] = (att_trace_part){ "weights",     1,    NULL, formula(s, "softmax(scores)"),
+                                    &output_value, NULL, 0 };
     s->parts[4] =
-        (att_slice){ "weights", 2, NULL, formula(s, "softmax(scores)"), &tiny_value, NULL, 0 };
-    s->parts[5] =
-        (att_slice){ "heads", 0, "side by side", formula(s, "[weights_1, weights_2]"), &large_value,
-                     NULL,    0 };
+        (att_trace_part){ "weights", 2, NULL, formula(s, "softmax(scores)"), &tiny_value, NULL, 0 };
+    s->parts[5] = (att_trace_part){
+        "heads", 0, "side by side", formula(s, "[weights_1, weights_2]"), &large_value, NULL, 0
+    };
 }
 
 static void add_checks(sample *s)
@@ -123,10 +123,10 @@ static void add_checks(sample *s)
                                 .tolerance = 1e-6,
                                 .part = "a.scores",
                                 .max_difference = INFINITY,
-                                .message = "a.scores is the first to differ" };
+                                .message = "a.scores is the first that differs" };
 }
 
-static void add_step(sample *s, att_select step)
+static void add_step(sample *s, att_trace_step step)
 {
     step.line = (int)s->sheet.step_count + 1;
     s->steps[s->sheet.step_count++] = step;
@@ -134,52 +134,53 @@ static void add_step(sample *s, att_select step)
 
 static void add_steps(sample *s)
 {
-    add_step(s, (att_select){ .kind = ATT_STEP_HEADING, .level = 1, .text = "Dot & <attention>" });
     add_step(s,
-             (att_select){ .kind = ATT_STEP_PROSE,
-                           .text = "100 % of $5 is #1: a_b, {x}, ~y^2, \"q\", `code`, *not bold*,\n"
-                                   "\\input{x} | <script>alert(1)</script> &amp; আমি স্কুলে যাই "
-                                   "日本語 é ≤ √2 \033[31m" });
-    add_step(s, (att_select){ .kind = ATT_STEP_HEADING, .level = 2, .text = "Values" });
-    add_step(s, (att_select){ .kind = ATT_STEP_VALUE,
-                              .name = "h",
-                              .source = "h = [0.1 0.2; …]",
-                              .comment = "the states",
-                              .formula = formula(s, "[0.1 0.2; 0.3 0.4; 0.5 -0.6]"),
-                              .value = &h_value });
-    add_step(s, (att_select){ .kind = ATT_STEP_VALUE,
-                              .name = "tiny",
-                              .formula = formula(s, "softmax(h[1])"),
-                              .value = &tiny_value });
-    add_step(s, (att_select){ .kind = ATT_STEP_VALUE,
-                              .name = "a",
-                              .formula = formula(s, "attention(s, h, h, score = dot)"),
-                              .value = &output_value,
-                              .parts = s->parts,
-                              .part_count = 3 });
-    add_step(s, (att_select){ .kind = ATT_STEP_VALUE,
-                              .name = "b",
-                              .formula = formula(s, "multihead(X, {A, B})"),
-                              .value = &scalar_value,
-                              .parts = s->parts + 3,
-                              .part_count = 3 });
-    add_step(s, (att_select){ .kind = ATT_STEP_VALUE,
-                              .formula = formula(s, "sum(h)"),
-                              .value = &scalar_value });
+             (att_trace_step){ .kind = ATT_STEP_HEADING, .level = 1, .text = "Dot & <attention>" });
+    add_step(s, (att_trace_step){
+                    .kind = ATT_STEP_PROSE,
+                    .text = "100 % of $5 is #1: a_b, {x}, ~y^2, \"q\", `code`, *not bold*,\n"
+                            "\\input{x} | <script>alert(1)</script> &amp; আমি স্কুলে যাই "
+                            "日本語 é ≤ √2 \033[31m" });
+    add_step(s, (att_trace_step){ .kind = ATT_STEP_HEADING, .level = 2, .text = "Values" });
+    add_step(s, (att_trace_step){ .kind = ATT_STEP_VALUE,
+                                  .name = "h",
+                                  .source = "h = [0.1 0.2; …]",
+                                  .comment = "the states",
+                                  .formula = formula(s, "[0.1 0.2; 0.3 0.4; 0.5 -0.6]"),
+                                  .value = &h_value });
+    add_step(s, (att_trace_step){ .kind = ATT_STEP_VALUE,
+                                  .name = "tiny",
+                                  .formula = formula(s, "softmax(h[1])"),
+                                  .value = &tiny_value });
+    add_step(s, (att_trace_step){ .kind = ATT_STEP_VALUE,
+                                  .name = "a",
+                                  .formula = formula(s, "attention(s, h, h, score = dot)"),
+                                  .value = &output_value,
+                                  .parts = s->parts,
+                                  .part_count = 3 });
+    add_step(s, (att_trace_step){ .kind = ATT_STEP_VALUE,
+                                  .name = "b",
+                                  .formula = formula(s, "multihead(X, {A, B})"),
+                                  .value = &scalar_value,
+                                  .parts = s->parts + 3,
+                                  .part_count = 3 });
+    add_step(s, (att_trace_step){ .kind = ATT_STEP_VALUE,
+                                  .formula = formula(s, "sum(h)"),
+                                  .value = &scalar_value });
     for (size_t i = 0; i < 5; i++)
-        add_step(s, (att_select){ .kind = ATT_STEP_CHECK,
-                                  .check = &s->checks[i],
-                                  .source = "expect …",
-                                  .comment = i == 1 ? "so it is <in the lecture>" : NULL });
-    add_step(s, (att_select){ .kind = ATT_STEP_ERROR,
-                              .source = "expect error h * h",
-                              .comment = "sizes & shapes",
-                              .formula = formula(s, "h * h"),
-                              .text = "h is 3 × 2 & <cannot>" });
-    add_step(s, (att_select){ .kind = ATT_STEP_PLOT,
-                              .comment = "as_a map",
-                              .formula = formula(s, "a.scores"),
-                              .map = &causal_map });
+        add_step(s, (att_trace_step){ .kind = ATT_STEP_CHECK,
+                                      .check = &s->checks[i],
+                                      .source = "expect …",
+                                      .comment = i == 1 ? "so it is <in the lecture>" : NULL });
+    add_step(s, (att_trace_step){ .kind = ATT_STEP_ERROR,
+                                  .source = "expect error h * h",
+                                  .comment = "sizes & shapes",
+                                  .formula = formula(s, "h * h"),
+                                  .text = "h is 3 × 2 & <cannot>" });
+    add_step(s, (att_trace_step){ .kind = ATT_STEP_PLOT,
+                                  .comment = "as_a map",
+                                  .formula = formula(s, "a.scores"),
+                                  .map = &causal_map });
 }
 
 static sample *sample_new(void)

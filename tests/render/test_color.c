@@ -1,4 +1,4 @@
-/* Colour ramps: their ends, their order, and what terminals make of them. */
+/* Colormaps: ends, order and terminal colors. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -28,15 +28,15 @@ static void levels_run_from_end_to_end_and_clamp(void **state)
     assert_int_equal(att_color_scale_level(&both, 0), (ATT_COLOR_LEVELS - 1) / 2);
 }
 
-static void a_ramp_passes_through_its_anchors(void **state)
+static void a_colormap_passes_through_its_anchors(void **state)
 {
     (void)state;
-    for (int ramp = ATT_COLORMAP_PAPER; ramp <= ATT_COLORMAP_DIVERGING; ramp++) {
+    for (int colormap = ATT_COLORMAP_PAPER; colormap <= ATT_COLORMAP_DIVERGING; colormap++) {
         for (int i = 0; i < ATT_COLORMAP_ANCHORS; i++) {
-            att_rgb wanted = att_colormap_anchor((att_colormap)ramp, i);
+            att_rgb expected = att_colormap_anchor((att_colormap)colormap, i);
             int level = i * (ATT_COLOR_LEVELS - 1) / (ATT_COLORMAP_ANCHORS - 1);
-            att_rgb found = att_colormap_color((att_colormap)ramp, level);
-            assert_memory_equal(&found, &wanted, sizeof found);
+            att_rgb found = att_colormap_color((att_colormap)colormap, level);
+            assert_memory_equal(&found, &expected, sizeof found);
         }
     }
 }
@@ -52,7 +52,7 @@ static void paper_darkens_and_screen_brightens_with_every_level(void **state)
     }
 }
 
-static void the_diverging_ramp_is_lightest_at_zero(void **state)
+static void the_diverging_colormap_is_lightest_at_zero(void **state)
 {
     (void)state;
     int middle = luma(att_colormap_color(ATT_COLORMAP_DIVERGING, (ATT_COLOR_LEVELS - 1) / 2));
@@ -64,7 +64,7 @@ static void the_diverging_ramp_is_lightest_at_zero(void **state)
     assert_true(low.red > low.blue && high.blue > high.red);
 }
 
-static void text_on_a_colour_can_be_read(void **state)
+static void text_on_a_color_can_be_read(void **state)
 {
     (void)state;
     assert_true(att_rgb_is_dark((att_rgb){ 0, 0, 80 }));
@@ -73,15 +73,15 @@ static void text_on_a_colour_can_be_read(void **state)
     assert_true(att_rgb_is_dark(att_colormap_color(ATT_COLORMAP_PAPER, ATT_COLOR_LEVELS - 1)));
 }
 
-static void terminal_colours_are_of_the_fixed_part_of_the_palette(void **state)
+static void terminal_colors_are_of_the_fixed_part_of_the_palette(void **state)
 {
     (void)state;
-    for (int ramp = ATT_COLORMAP_PAPER; ramp <= ATT_COLORMAP_DIVERGING; ramp++)
+    for (int colormap = ATT_COLORMAP_PAPER; colormap <= ATT_COLORMAP_DIVERGING; colormap++)
         for (int level = 0; level < ATT_COLOR_LEVELS; level++)
-            assert_in_range(att_colormap_256((att_colormap)ramp, level), 16, 255);
+            assert_in_range(att_colormap_256((att_colormap)colormap, level), 16, 255);
     assert_int_not_equal(att_colormap_256(ATT_COLORMAP_SCREEN, 0),
                          att_colormap_256(ATT_COLORMAP_SCREEN, ATT_COLOR_LEVELS - 1));
-    /* Near white is a light grey of the grey ramp, or the white of the cube. */
+    /* Near white is a light gray of the gray ramp, or the white of the cube. */
     assert_true(att_colormap_256(ATT_COLORMAP_PAPER, 0) >= 230);
 }
 
@@ -89,11 +89,11 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(levels_run_from_end_to_end_and_clamp),
-        cmocka_unit_test(a_ramp_passes_through_its_anchors),
+        cmocka_unit_test(a_colormap_passes_through_its_anchors),
         cmocka_unit_test(paper_darkens_and_screen_brightens_with_every_level),
-        cmocka_unit_test(the_diverging_ramp_is_lightest_at_zero),
-        cmocka_unit_test(text_on_a_colour_can_be_read),
-        cmocka_unit_test(terminal_colours_are_of_the_fixed_part_of_the_palette),
+        cmocka_unit_test(the_diverging_colormap_is_lightest_at_zero),
+        cmocka_unit_test(text_on_a_color_can_be_read),
+        cmocka_unit_test(terminal_colors_are_of_the_fixed_part_of_the_palette),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -5,6 +5,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 
+#include "base/minmax.h"
 #include "render/formula.h"
 #include "render/xml_check.h"
 #include "sheet/function.h"
@@ -20,13 +21,13 @@ static int free_arena(void **state)
     return 0;
 }
 
-static void assert_shown(const att_expr *expr, const att_notation *notation, const char *wanted)
+static void assert_shown(const att_expr *expr, const att_notation *notation, const char *expected)
 {
     att_string text = { 0 };
     att_writer out = att_writer_on(&text);
     att_put_formula(&out, expr, notation, 4);
     assert_int_equal(att_writer_finish(&out, NULL), ATT_OK);
-    assert_string_equal(text.data, wanted);
+    assert_string_equal(text.data, expected);
     att_string_free(&text);
 }
 
@@ -88,7 +89,7 @@ static const struct {
 static void each_notation_shows_the_formula_with_as_few_parentheses_as_it_needs(void **state)
 {
     (void)state;
-    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    for (size_t i = 0; i < ATT_COUNT(cases); i++) {
         const att_expr *expr = att_formula(&arena, cases[i].written);
         assert_non_null(expr);
         assert_shown(expr, &att_notation_unicode, cases[i].unicode);
@@ -97,13 +98,13 @@ static void each_notation_shows_the_formula_with_as_few_parentheses_as_it_needs(
     }
 }
 
-/* What ASCII shows can be typed again and means the same. */
+/* The ASCII notation can be parsed again, with the same result. */
 static void the_ascii_notation_reads_back_as_the_same_formula(void **state)
 {
     (void)state;
-    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    for (size_t i = 0; i < ATT_COUNT(cases); i++) {
         if (strstr(cases[i].ascii, "...") || strchr(cases[i].ascii, '|'))
-            continue; /* abbreviated, or in signs that are only for reading */
+            continue; /* abbreviated, or in notation that cannot be parsed */
         const att_expr *again = att_formula(&arena, cases[i].ascii);
         assert_non_null(again);
         assert_shown(again, &att_notation_ascii, cases[i].ascii);
@@ -113,7 +114,7 @@ static void the_ascii_notation_reads_back_as_the_same_formula(void **state)
 static void mathml_is_well_formed_for_every_formula(void **state)
 {
     (void)state;
-    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    for (size_t i = 0; i < ATT_COUNT(cases); i++) {
         att_string text = { 0 };
         att_writer out = att_writer_on(&text);
         att_put(&out, "<math><mrow>");
@@ -136,12 +137,12 @@ static void mathml_draws_fractions_roots_and_indices(void **state)
         "<mo form=\"prefix\">−</mo><mn>1</mn><mo>×</mo><msup><mn>10</mn><mn>−5</mn></msup>");
 }
 
-/* Nodes that only evaluation makes: subscripted names, rounded numbers, values in place. */
-static void sums_written_out_are_rounded_and_subscripted(void **state)
+/* Nodes that only calculations have: subscripted names, rounded numbers, values in place. */
+static void calculations_are_rounded_and_subscripted(void **state)
 {
     (void)state;
     double data[] = { 0.123456, 2 };
-    const att_tensor_matrix row = { .rows = 1, .cols = 2, .data = data };
+    const att_matrix row = { .rows = 1, .cols = 2, .data = data };
     att_expr one = { .kind = ATT_EXPR_NUMBER, .number = 1 };
     att_expr twelve = { .kind = ATT_EXPR_NUMBER, .number = 12 };
     att_expr *short_index[] = { &one, &one };
@@ -210,7 +211,7 @@ int main(void)
         cmocka_unit_test(the_ascii_notation_reads_back_as_the_same_formula),
         cmocka_unit_test(mathml_is_well_formed_for_every_formula),
         cmocka_unit_test(mathml_draws_fractions_roots_and_indices),
-        cmocka_unit_test(sums_written_out_are_rounded_and_subscripted),
+        cmocka_unit_test(calculations_are_rounded_and_subscripted),
         cmocka_unit_test(exact_formulas_keep_every_digit),
         cmocka_unit_test(names_with_hostile_characters_cannot_leave_their_place),
         cmocka_unit_test(only_plain_numbers_are_literals),

@@ -1,4 +1,4 @@
-/* Coloured text: every token is there in the colour of its value, on lines that fit. */
+/* Highlighted text: every token is shown in the color of its value, on lines that fit. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -23,10 +23,10 @@ static const att_highlight sample = { .title = "unit <7>",
                                       .underlined = marked,
                                       .max_value = 1 };
 
-static att_string text_of(const att_highlight *coloured, att_render_options options)
+static att_string text_of(const att_highlight *highlight, att_render_options options)
 {
     att_string text = { 0 };
-    assert_int_equal(att_highlight_text(&text, coloured, &options, NULL), ATT_OK);
+    assert_int_equal(att_highlight_text(&text, highlight, &options, NULL), ATT_OK);
     return text;
 }
 
@@ -44,7 +44,7 @@ static size_t count(const char *text, const char *word)
     return found;
 }
 
-static void without_colours_blocks_beneath_each_line_tell_the_values(void **state)
+static void without_colors_blocks_below_each_line_show_the_values(void **state)
 {
     (void)state;
     att_string text = text_of(&sample, (att_render_options){ 0 });
@@ -61,26 +61,26 @@ static void ascii_draws_with_nothing_else(void **state)
 {
     (void)state;
     static const char *const plain[] = { "a", "\t", "\n" };
-    const att_highlight coloured = { .count = 3,
-                                     .tokens = plain,
-                                     .values = (double[]){ 1, 0, -1 } };
-    att_string text = text_of(&coloured, (att_render_options){ .ascii = true });
+    const att_highlight highlight = { .count = 3,
+                                      .tokens = plain,
+                                      .values = (double[]){ 1, 0, -1 } };
+    att_string text = text_of(&highlight, (att_render_options){ .ascii = true });
     assert_string_equal(text.data, "a>      $\n@+++++++\n-1  ..::-==++*##%%@ 1\n");
     att_string_free(&text);
 }
 
-static void in_colour_each_value_has_its_background_and_marks_are_underlined(void **state)
+static void in_color_each_value_has_its_background_and_marks_are_underlined(void **state)
 {
     (void)state;
     att_string text = text_of(&sample, (att_render_options){ .color = ATT_COLOR_TRUE });
     assert_holds(&text, "\033[48;2;255;176;77;38;2;16;16;16mi\033[0m"); /* -1: orange */
     assert_holds(&text, "\033[48;2;127;219;238;38;2;16;16;16mé");       /* 1: blue */
     assert_holds(&text, "\033[4m(\033[0m");
-    assert_holds(&text, "\033[0m}\033[0m\n"); /* not a number: no colour */
+    assert_holds(&text, "\033[0m}\033[0m\n"); /* not a number: no color */
     att_string_free(&text);
 }
 
-static void of_256_colours_the_ends_are_orange_and_blue_and_zero_is_dark(void **state)
+static void of_256_colors_the_ends_are_orange_and_blue_and_zero_is_dark(void **state)
 {
     (void)state;
     att_string text = text_of(&sample, (att_render_options){ .color = ATT_COLOR_256 });
@@ -90,32 +90,32 @@ static void of_256_colours_the_ends_are_orange_and_blue_and_zero_is_dark(void **
     att_string_free(&text);
 }
 
-static void the_end_of_a_line_of_dos_is_one_end(void **state)
+static void a_crlf_is_one_line_end(void **state)
 {
     (void)state;
     static const char *const dos[] = { "a", "\r\n" };
-    const att_highlight coloured = { .count = 2, .tokens = dos, .values = (double[]){ 1, 0 } };
-    att_string text = text_of(&coloured, (att_render_options){ 0 });
+    const att_highlight highlight = { .count = 2, .tokens = dos, .values = (double[]){ 1, 0 } };
+    att_string text = text_of(&highlight, (att_render_options){ 0 });
     assert_string_equal(text.data, "a↵\n█▁\n0 ▁▁▂▂▃▃▄▄▅▅▆▆▇▇██ 1\n");
     att_string_free(&text);
 }
 
-static void one_colour_is_told_to_the_terminal_once(void **state)
+static void one_color_is_sent_to_the_terminal_once(void **state)
 {
     (void)state;
     static const char *const same[] = { "a", "b", "c" };
-    const att_highlight coloured = { .count = 3, .tokens = same, .values = (double[]){ 1, 1, 1 } };
-    att_string text = text_of(&coloured, (att_render_options){ .color = ATT_COLOR_256 });
+    const att_highlight highlight = { .count = 3, .tokens = same, .values = (double[]){ 1, 1, 1 } };
+    att_string text = text_of(&highlight, (att_render_options){ .color = ATT_COLOR_256 });
     assert_holds(&text, "mabc\033[0m\n");
     att_string_free(&text);
 }
 
-static void what_a_user_wrote_cannot_speak_to_the_terminal(void **state)
+static void user_text_cannot_send_escape_sequences(void **state)
 {
     (void)state;
     static const char *const bad[] = { "\033", "[2J", "\xff" };
-    const att_highlight coloured = { .count = 3, .tokens = bad, .values = (double[]){ 0, 0, 0 } };
-    att_string text = text_of(&coloured, (att_render_options){ 0 });
+    const att_highlight highlight = { .count = 3, .tokens = bad, .values = (double[]){ 0, 0, 0 } };
+    att_string text = text_of(&highlight, (att_render_options){ 0 });
     assert_null(strchr(text.data, '\033'));
     assert_holds(&text, "\xEF\xBF\xBD[2J\xEF\xBF\xBD\n");
     att_string_free(&text);
@@ -146,9 +146,9 @@ static void assert_lines(const char *text, int columns, const char *const *lines
 {
     att_arena arena = { 0 };
     att_glyphs glyphs;
-    const att_highlight coloured = { .count = 1, .tokens = &text, .values = (double[]){ 0 } };
+    const att_highlight highlight = { .count = 1, .tokens = &text, .values = (double[]){ 0 } };
     char found[200];
-    assert_true(att_glyphs_lay_out(&glyphs, &coloured, columns, &arena));
+    assert_true(att_glyphs_lay_out(&glyphs, &highlight, columns, &arena));
     assert_int_equal(glyphs.line_count, count_of);
     for (int64_t i = 0; i < count_of; i++) {
         line_text(found, &glyphs, i);
@@ -163,9 +163,10 @@ static void lines_break_after_a_blank_that_is_near_and_else_where_they_are_full(
     assert_lines("one two three", 9, (const char *[]){ "one two ", "three" }, 2);
     assert_lines("a abcdefghijkl", 9, (const char *[]){ "a abcdefg", "hijkl" }, 2);
     assert_lines("日本語", 5, (const char *[]){ "日本", "語" }, 2);
-    assert_lines("123456789\nx", 9, (const char *[]){ "123456789\n", "x" }, 2); /* it hangs over */
+    assert_lines("123456789\nx", 9, (const char *[]){ "123456789\n", "x" },
+                 2); /* it stands beyond the last column */
     assert_lines("a\n\nb\n", 9, (const char *[]){ "a\n", "\n", "b\n" }, 3);
-    assert_lines("日", 1, (const char *[]){ "日" }, 1); /* a line has a glyph, fit or not */
+    assert_lines("日", 1, (const char *[]){ "日" }, 1); /* a line has at least one glyph */
     assert_lines("a\r\n\r\nb", 9, (const char *[]){ "a\r\n", "\r\n", "b" }, 3);
     assert_lines("", 9, NULL, 0);
 }
@@ -181,15 +182,15 @@ static void no_line_of_a_long_text_is_wider_than_asked(void **state)
     double zeros[COUNT] = { 0 };
     for (int i = 0; i < COUNT; i++)
         all[i] = words[(i * 7 + i / 9) % 10];
-    const att_highlight coloured = { .count = COUNT, .tokens = all, .values = zeros };
+    const att_highlight highlight = { .count = COUNT, .tokens = all, .values = zeros };
     for (int columns = 8; columns < 60; columns += 3) {
         att_arena arena = { 0 };
         att_glyphs glyphs;
-        assert_true(att_glyphs_lay_out(&glyphs, &coloured, columns, &arena));
+        assert_true(att_glyphs_lay_out(&glyphs, &highlight, columns, &arena));
         int64_t next = 0;
         for (int64_t i = 0; i < glyphs.line_count; i++) {
             const att_glyph *last = &glyphs.all[glyphs.lines[i].end - 1];
-            assert_int_equal(glyphs.lines[i].first, next); /* nothing is lost or doubled */
+            assert_int_equal(glyphs.lines[i].first, next); /* nothing is lost or repeated */
             assert_int_equal(glyphs.all[next].column, 0);
             assert_true(last->column + (last->kind == ATT_GLYPH_NEWLINE ? 0 : last->columns) <=
                         columns);
@@ -200,15 +201,15 @@ static void no_line_of_a_long_text_is_wider_than_asked(void **state)
     }
 }
 
-static void the_drawing_has_a_background_for_each_run_of_one_colour(void **state)
+static void the_drawing_has_a_background_for_each_run_of_one_color(void **state)
 {
     (void)state;
     static const char *const same[] = { "a", "b", " ", "&", "\n" };
-    const att_highlight coloured = { .count = 5,
-                                     .tokens = same,
-                                     .values = (double[]){ 1, 1, 1, 0, 0 } };
+    const att_highlight highlight = { .count = 5,
+                                      .tokens = same,
+                                      .values = (double[]){ 1, 1, 1, 0, 0 } };
     att_string text = { 0 };
-    assert_int_equal(att_highlight_svg(&text, &coloured, 0, NULL), ATT_OK);
+    assert_int_equal(att_highlight_svg(&text, &highlight, 0, NULL), ATT_OK);
     assert_well_formed(text.data);
     assert_holds(&text, "<rect x=\"16\" y=\"16\" width=\"27\" height=\"20\" fill=\"#162250\"/>");
     assert_holds(&text, "<rect x=\"43\" y=\"16\" width=\"18\" height=\"20\" fill=\"#f7fbf3\"/>");
@@ -222,7 +223,7 @@ static void the_drawing_has_a_background_for_each_run_of_one_colour(void **state
     att_string_free(&text);
 }
 
-static void the_page_tells_each_value_under_the_pointer(void **state)
+static void the_page_shows_each_value_under_the_pointer(void **state)
 {
     (void)state;
     att_string text = { 0 };
@@ -264,18 +265,18 @@ static void running_out_of_memory_leaves_the_text_as_it_was(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(without_colours_blocks_beneath_each_line_tell_the_values),
+        cmocka_unit_test(without_colors_blocks_below_each_line_show_the_values),
         cmocka_unit_test(ascii_draws_with_nothing_else),
-        cmocka_unit_test(in_colour_each_value_has_its_background_and_marks_are_underlined),
-        cmocka_unit_test(of_256_colours_the_ends_are_orange_and_blue_and_zero_is_dark),
-        cmocka_unit_test(the_end_of_a_line_of_dos_is_one_end),
-        cmocka_unit_test(one_colour_is_told_to_the_terminal_once),
-        cmocka_unit_test(what_a_user_wrote_cannot_speak_to_the_terminal),
+        cmocka_unit_test(in_color_each_value_has_its_background_and_marks_are_underlined),
+        cmocka_unit_test(of_256_colors_the_ends_are_orange_and_blue_and_zero_is_dark),
+        cmocka_unit_test(a_crlf_is_one_line_end),
+        cmocka_unit_test(one_color_is_sent_to_the_terminal_once),
+        cmocka_unit_test(user_text_cannot_send_escape_sequences),
         cmocka_unit_test(values_that_are_never_negative_have_a_scale_from_zero_to_the_largest),
         cmocka_unit_test(lines_break_after_a_blank_that_is_near_and_else_where_they_are_full),
         cmocka_unit_test(no_line_of_a_long_text_is_wider_than_asked),
-        cmocka_unit_test(the_drawing_has_a_background_for_each_run_of_one_colour),
-        cmocka_unit_test(the_page_tells_each_value_under_the_pointer),
+        cmocka_unit_test(the_drawing_has_a_background_for_each_run_of_one_color),
+        cmocka_unit_test(the_page_shows_each_value_under_the_pointer),
         cmocka_unit_test(running_out_of_memory_leaves_the_text_as_it_was),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

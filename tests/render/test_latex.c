@@ -6,7 +6,7 @@
 #include <cmocka.h>
 
 #include "render/sample.h"
-#include "render/tex.h"
+#include "render/writer.h"
 
 #include <glob.h>
 #include <stdio.h>
@@ -23,7 +23,7 @@ static bool has(const char *program)
     return system(command) == 0;
 }
 
-/* Compiles the document in a folder of its own, which is kept where that fails. */
+/* Compiles the document in a temporary folder, which is kept on failure. */
 static void assert_compiles(const att_string *document)
 {
     char folder[] = "/tmp/attend-latex-XXXXXX";

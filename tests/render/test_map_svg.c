@@ -1,4 +1,4 @@
-/* Maps as SVG: every cell is there with what it carries, whatever the labels. */
+/* Maps as SVG: every cell has its data, with any labels. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -23,7 +23,7 @@ static att_string svg_of(const att_map *map)
     return text;
 }
 
-/* By hand: a sanitiser's strstr() measures all the text that is left at every call. */
+/* Not with strstr(): that of a sanitizer measures the remaining text at every call. */
 static size_t count(const char *text, const char *word)
 {
     size_t found = 0, length = strlen(word);
@@ -48,12 +48,12 @@ static void every_cell_is_a_rect_with_its_query_key_and_value(void **state)
                         "<title>query &quot;s_t&quot;, key &quot;home&quot;: 0.408738</title>");
     assert_holds(&text, ">key</text>");
     assert_holds(&text, ">query</text>");
-    assert_holds(&text, "<title>Where the decoder looks</title>");
+    assert_holds(&text, "<title>Attention of the decoder</title>");
     assert_holds(&text, ">0.41</text>"); /* the value, in its cell */
     att_string_free(&text);
 }
 
-static void labels_of_any_script_are_escaped_and_long_ones_cut(void **state)
+static void labels_of_any_script_are_escaped_and_long_ones_truncated(void **state)
 {
     (void)state;
     att_string text = svg_of(&causal_map);
@@ -77,10 +77,10 @@ static void masked_cells_and_nan_look_like_neither_zero_nor_each_other(void **st
     assert_holds(&text, "data-value=\"nan\"");
     assert_holds(&text, ">masked</text>");
     assert_holds(&text, ">not a number</text>");
-    assert_holds(&text, "fill=\"#f7fbf3\" data-query=\"যাই\""); /* zero, in the colour of zero */
+    assert_holds(&text, "fill=\"#f7fbf3\" data-query=\"যাই\""); /* zero, in the color of zero */
     att_string_free(&text);
     att_string plain = svg_of(&dot_map);
-    assert_null(strstr(plain.data, ">masked</text>")); /* no legend for what does not occur */
+    assert_null(strstr(plain.data, ">masked</text>")); /* no legend for marks that do not occur */
     att_string_free(&plain);
 }
 
@@ -98,7 +98,7 @@ static void infinite_cells_are_marked_and_do_not_stretch_the_scale(void **state)
     att_string_free(&text);
 }
 
-static void small_weights_fit_their_cells_and_are_exact_beneath_the_pointer(void **state)
+static void small_weights_fit_their_cells_and_are_exact_under_the_pointer(void **state)
 {
     (void)state;
     att_string text = svg_of(&small_map);
@@ -140,7 +140,7 @@ static void the_document_is_added_to_what_the_text_holds(void **state)
     att_string_free(&text);
 }
 
-/* Rasterises a document; false where rsvg-convert is missing. */
+/* Rasterizes a document; false if rsvg-convert is missing. */
 static bool rasterise(const att_string *svg, const char *folder, const char *name)
 {
     char path[256], command[600];
@@ -154,7 +154,7 @@ static bool rasterise(const att_string *svg, const char *folder, const char *nam
     return system(command) == 0;
 }
 
-static void the_flat_form_is_the_same_picture_to_the_pixel(void **state)
+static void the_flat_form_is_the_same_image_to_the_pixel(void **state)
 {
     (void)state;
     char folder[] = "/tmp/attend-svg-XXXXXX";
@@ -240,14 +240,14 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_cell_is_a_rect_with_its_query_key_and_value),
-        cmocka_unit_test(labels_of_any_script_are_escaped_and_long_ones_cut),
+        cmocka_unit_test(labels_of_any_script_are_escaped_and_long_ones_truncated),
         cmocka_unit_test(masked_cells_and_nan_look_like_neither_zero_nor_each_other),
         cmocka_unit_test(infinite_cells_are_marked_and_do_not_stretch_the_scale),
-        cmocka_unit_test(small_weights_fit_their_cells_and_are_exact_beneath_the_pointer),
+        cmocka_unit_test(small_weights_fit_their_cells_and_are_exact_under_the_pointer),
         cmocka_unit_test(negative_values_get_a_scale_that_is_symmetric_around_zero),
         cmocka_unit_test(the_same_map_gives_the_same_bytes),
         cmocka_unit_test(the_document_is_added_to_what_the_text_holds),
-        cmocka_unit_test(the_flat_form_is_the_same_picture_to_the_pixel),
+        cmocka_unit_test(the_flat_form_is_the_same_image_to_the_pixel),
         cmocka_unit_test(a_million_cells_are_drawn_each),
         cmocka_unit_test(a_map_of_one_thin_row_still_has_ticks_and_a_scale_that_can_be_seen),
         cmocka_unit_test(running_out_of_memory_leaves_the_text_as_it_was),

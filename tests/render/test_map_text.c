@@ -1,4 +1,4 @@
-/* Maps in the terminal: aligned, coloured as asked, and within the width. */
+/* Maps in the terminal: alignment, colors and width. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -6,6 +6,7 @@
 #include <cmocka.h>
 
 #include "base/alloc.h"
+#include "base/minmax.h"
 #include "failing_memory.h"
 #include "render/map.h"
 #include "render/maps.h"
@@ -23,18 +24,18 @@ static att_string drawn(const att_map *map, att_render_options options)
     return text;
 }
 
-static void assert_drawn(const att_map *map, att_render_options options, const char *wanted)
+static void assert_drawn(const att_map *map, att_render_options options, const char *expected)
 {
     att_string text = drawn(map, options);
-    assert_string_equal(text.data, wanted);
+    assert_string_equal(text.data, expected);
     att_string_free(&text);
 }
 
-static void without_colour_cells_have_shades_and_values(void **state)
+static void without_color_cells_have_shades_and_values(void **state)
 {
     (void)state;
     assert_drawn(&dot_map, (att_render_options){ .width = 80 },
-                 "Where the decoder looks\n"
+                 "Attention of the decoder\n"
                  "               key\n"
                  "query   I      go    home\n"
                  "s_t    ░0.26  ░0.33  ▒0.41\n"
@@ -70,7 +71,7 @@ static void masks_and_nan_are_marked(void **state)
                  "      0    ░░░░░░▒▒▒▒▒▒▓▓▓▓▓▓███ 1   ╱╱ masked\n");
 }
 
-static void colours_are_those_of_the_ramp_and_end_with_the_cell(void **state)
+static void colors_are_those_of_the_colormap_and_end_with_the_cell(void **state)
 {
     (void)state;
     const double ends[] = { 0, 1 };
@@ -133,13 +134,13 @@ static void a_number_fits_its_cell(void **state)
         { 0.408738, { 0, 1, false }, 6, "0.41" },
         { 0.00085, { 0, 1, false }, 6, "0.00" },
         { -0.00085, { -3, 3, true }, 6, "0.00" },
-        { 0.00085, { 0, 0.0009, false }, 6, "0.0008" }, /* where all are as small */
+        { 0.00085, { 0, 0.0009, false }, 6, "0.0008" }, /* if all values are that small */
         { 4.25e-07, { 0, 5e-07, false }, 5, "4e-07" },
         { 123456, { 0, 123456, false }, 6, "1e+05" },
         { 123, { 0, 123, false }, 6, "123.00" },
     };
     char text[ATT_NUMBER_SIZE];
-    for (size_t i = 0; i < sizeof cells / sizeof *cells; i++) {
+    for (size_t i = 0; i < ATT_COUNT(cells); i++) {
         att_map_number(text, cells[i].value, &cells[i].scale, 4, cells[i].room);
         assert_string_equal(text, cells[i].text);
     }
@@ -152,15 +153,15 @@ static void every_line_keeps_within_the_terminal(void **state)
     const int64_t shapes[][3] = { { 1, 1, 3 },   { 2, 6, 6 },     { 8, 5, 7 },
                                   { 1, 40, 40 }, { 1, 120, 130 }, { 3, 2, 60 } };
     const int widths[] = { 20, 40, 80, 133 };
-    for (size_t i = 0; i < sizeof shapes / sizeof *shapes; i++) {
-        for (size_t k = 0; k < sizeof widths / sizeof *widths; k++) {
+    for (size_t i = 0; i < ATT_COUNT(shapes); i++) {
+        for (size_t k = 0; k < ATT_COUNT(widths); k++) {
             att_map map = { .panels = shapes[i][0],
                             .queries = shapes[i][1],
                             .keys = shapes[i][2],
                             .weights = weights };
             att_string text =
                 drawn(&map, (att_render_options){ .width = widths[k], .color = ATT_COLOR_TRUE });
-            int most = widths[k] < 50 ? 50 : widths[k]; /* what is said about a reduction */
+            int most = widths[k] < 50 ? 50 : widths[k]; /* the line that states a reduction */
             assert_in_range(longest_line(text.data), 1, most);
             att_string_free(&text);
         }
@@ -201,7 +202,7 @@ static void long_labels_are_numbered_with_a_legend(void **state)
     att_string_free(&text);
 }
 
-static void a_map_too_large_is_averaged_and_says_so(void **state)
+static void a_map_too_large_is_averaged_and_states_both_sizes(void **state)
 {
     (void)state;
     static double weights[100 * 100];
@@ -220,7 +221,7 @@ static void a_map_too_large_is_averaged_and_says_so(void **state)
     att_string_free(&text);
 }
 
-static void a_reduced_map_takes_the_mean_of_what_is_not_masked(void **state)
+static void a_reduced_map_takes_the_mean_of_unmasked_cells(void **state)
 {
     (void)state;
     const double weights[] = { 1, 2, 3, 4, 5, 6, 7, 8 };
@@ -241,14 +242,14 @@ static void a_reduced_map_takes_the_mean_of_what_is_not_masked(void **state)
     att_arena_free(&arena);
 }
 
-static void a_head_that_is_not_there_is_refused(void **state)
+static void a_head_out_of_range_is_refused(void **state)
 {
     (void)state;
     att_string text = { 0 };
     att_error err = { 0 };
     const att_render_options options = { .digits = -1, .head = 3 };
     assert_int_equal(att_map_text(&text, &causal_map, &options, &err), ATT_BAD_INPUT);
-    assert_string_equal(err.message, "there is no head 3: the map has 2");
+    assert_string_equal(err.message, "head 3 is out of range: the map has 2");
     assert_null(text.data);
 }
 
@@ -265,7 +266,7 @@ static att_status draw_large(void *context)
     return status;
 }
 
-static void running_out_of_memory_is_told_and_leaks_nothing(void **state)
+static void running_out_of_memory_is_reported_and_leaks_nothing(void **state)
 {
     (void)state;
     every_allocation_fails(draw_large, NULL, 1000);
@@ -274,19 +275,19 @@ static void running_out_of_memory_is_told_and_leaks_nothing(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(without_colour_cells_have_shades_and_values),
+        cmocka_unit_test(without_color_cells_have_shades_and_values),
         cmocka_unit_test(ascii_uses_nothing_else),
         cmocka_unit_test(masks_and_nan_are_marked),
-        cmocka_unit_test(colours_are_those_of_the_ramp_and_end_with_the_cell),
+        cmocka_unit_test(colors_are_those_of_the_colormap_and_end_with_the_cell),
         cmocka_unit_test(infinite_cells_are_marked),
         cmocka_unit_test(a_number_fits_its_cell),
         cmocka_unit_test(every_line_keeps_within_the_terminal),
         cmocka_unit_test(cells_line_up_under_labels_of_any_width),
         cmocka_unit_test(long_labels_are_numbered_with_a_legend),
-        cmocka_unit_test(a_map_too_large_is_averaged_and_says_so),
-        cmocka_unit_test(a_reduced_map_takes_the_mean_of_what_is_not_masked),
-        cmocka_unit_test(a_head_that_is_not_there_is_refused),
-        cmocka_unit_test(running_out_of_memory_is_told_and_leaks_nothing),
+        cmocka_unit_test(a_map_too_large_is_averaged_and_states_both_sizes),
+        cmocka_unit_test(a_reduced_map_takes_the_mean_of_unmasked_cells),
+        cmocka_unit_test(a_head_out_of_range_is_refused),
+        cmocka_unit_test(running_out_of_memory_is_reported_and_leaks_nothing),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,10 +1,11 @@
-/* Numbers as shown and as exact text. */
+/* Numbers: rounded and exact. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <cmocka.h>
 
+#include "base/minmax.h"
 #include "render/number.h"
 
 #include <locale.h>
@@ -14,7 +15,7 @@
 #include <string.h>
 #include <unistd.h>
 
-/* One matrix of up to four numbers, the digits asked for, and what each number reads as. */
+/* One matrix of up to four numbers, the requested digits, and the text of each number. */
 static const struct {
     int digits;
     int count;
@@ -25,7 +26,10 @@ static const struct {
     { 4, 2, { 1, -2 }, { "1", "-2" } },
     { 4, 4, { 0.1, 0.2, 0.3, 0.4 }, { "0.1", "0.2", "0.3", "0.4" } },
     { 4, 3, { 0.6, 0.82, 1.04 }, { "0.60", "0.82", "1.04" } },
-    { 4, 2, { 0.1 + 0.2, 1 }, { "0.3", "1.0" } }, /* rounding of the double does not show */
+    { 4,
+      2,
+      { 0.1 + 0.2, 1 },
+      { "0.3", "1.0" } }, /* the rounding error of the double is not shown */
     { 4, 3, { 0.263242, 0.328020, 0.408738 }, { "0.2632", "0.3280", "0.4087" } },
     { 4, 1, { 1.0 / 3 }, { "0.3333" } },
     { 8, 1, { 1.0 / 3 }, { "0.33333333" } },
@@ -45,7 +49,7 @@ static const struct {
     { 17, 1, { 0.1 }, { "0.1" } },
     { 17, 2, { 1234.56, 0.7 }, { "1234.56", "0.70" } },
     { 14, 1, { 0.1 + 0.2 }, { "0.3" } },
-    { 17, 1, { 0.1 + 0.2 }, { "0.30000000000000004" } }, /* here it does */
+    { 17, 1, { 0.1 + 0.2 }, { "0.30000000000000004" } }, /* here it is shown */
     { 13, 1, { 1.0 / 3 }, { "0.3333333333333" } },
     { 17, 1, { 2.0 / 3 }, { "0.6666666666666666" } }, /* reads back as the same double */
     { 1, 2, { 0.5, 0.25 }, { "0.5", "0.2" } },
@@ -55,7 +59,7 @@ static void one_format_serves_a_matrix(void **state)
 {
     (void)state;
     char text[ATT_NUMBER_SIZE];
-    for (size_t i = 0; i < sizeof matrices / sizeof *matrices; i++) {
+    for (size_t i = 0; i < ATT_COUNT(matrices); i++) {
         att_number_format format =
             att_number_choose(matrices[i].values, NULL, matrices[i].count, matrices[i].digits);
         for (int k = 0; k < matrices[i].count; k++) {
@@ -127,7 +131,7 @@ static void short_text_has_no_needless_digits(void **state)
     assert_string_equal(text, "nan");
 }
 
-/* Makes a locale with a decimal comma, in a folder of its own, and switches to it. */
+/* Makes a locale with a decimal comma in a temporary folder and switches to it. */
 static bool switch_to_comma(char *folder)
 {
     char command[256];
@@ -141,7 +145,7 @@ static bool switch_to_comma(char *folder)
     return setlocale(LC_ALL, "de_DE.UTF-8") && localeconv()->decimal_point[0] == ',';
 }
 
-static void a_decimal_comma_of_the_locale_does_not_show(void **state)
+static void a_decimal_comma_of_the_locale_has_no_effect(void **state)
 {
     (void)state;
     char folder[] = "/tmp/attend-locale-XXXXXX";
@@ -171,7 +175,7 @@ int main(void)
         cmocka_unit_test(nothing_but_zero_is_shown_as_zero),
         cmocka_unit_test(exact_text_reads_back_as_the_same_double),
         cmocka_unit_test(short_text_has_no_needless_digits),
-        cmocka_unit_test(a_decimal_comma_of_the_locale_does_not_show),
+        cmocka_unit_test(a_decimal_comma_of_the_locale_has_no_effect),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,4 +1,4 @@
-/* Plots: the scale holds every value, and each curve goes where its values are. */
+/* Plots: the scale covers every value, and each curve goes through its values. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -61,7 +61,7 @@ static void a_scale_has_at_most_forty_powers_and_at_least_one(void **state)
     assert_true(scale.high > scale.low);
 }
 
-static void without_colours_each_curve_has_a_character_of_its_own(void **state)
+static void without_colors_each_curve_has_its_own_character(void **state)
 {
     (void)state;
     att_string text = { 0 };
@@ -107,7 +107,7 @@ static void one_curve_is_drawn_in_dots_without_gaps(void **state)
     att_string_free(&text);
 }
 
-static void colours_tell_curves_apart_that_dots_cannot(void **state)
+static void colors_distinguish_curves_that_dots_cannot(void **state)
 {
     (void)state;
     att_string text = { 0 };
@@ -176,9 +176,9 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_scale_runs_between_powers_of_ten),
         cmocka_unit_test(a_scale_has_at_most_forty_powers_and_at_least_one),
-        cmocka_unit_test(without_colours_each_curve_has_a_character_of_its_own),
+        cmocka_unit_test(without_colors_each_curve_has_its_own_character),
         cmocka_unit_test(one_curve_is_drawn_in_dots_without_gaps),
-        cmocka_unit_test(colours_tell_curves_apart_that_dots_cannot),
+        cmocka_unit_test(colors_distinguish_curves_that_dots_cannot),
         cmocka_unit_test(the_drawing_breaks_a_curve_where_it_has_no_values),
         cmocka_unit_test(a_long_curve_has_no_more_points_than_pixels),
         cmocka_unit_test(running_out_of_memory_leaves_the_text_as_it_was),

@@ -1,5 +1,5 @@
-/* The five formats over a trace that has one of everything. Golden files hold the whole documents;
- * the other tests say what matters in them. */
+/* The five formats of a trace with one of everything. Golden files are the whole documents; the
+ * other tests check their properties. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -7,6 +7,7 @@
 #include <cmocka.h>
 
 #include "base/alloc.h"
+#include "base/minmax.h"
 #include "base/string.h"
 #include "json_help.h"
 #include "render/golden.h"
@@ -63,7 +64,7 @@ static const struct {
 } goldens[] = {
     { "sample.txt", { .format = ATT_FORMAT_TEXT, .width = 80 } },
     { "sample-ascii.txt", { .format = ATT_FORMAT_TEXT, .width = 80, .ascii = true } },
-    { "sample-colour.txt", { .format = ATT_FORMAT_TEXT, .width = 80, .color = ATT_COLOR_TRUE } },
+    { "sample-color.txt", { .format = ATT_FORMAT_TEXT, .width = 80, .color = ATT_COLOR_TRUE } },
     { "sample-row-head.txt", { .format = ATT_FORMAT_TEXT, .width = 80, .row = 2, .head = 2 } },
     { "sample.md", { .format = ATT_FORMAT_MARKDOWN } },
     { "sample.tex", { .format = ATT_FORMAT_LATEX } },
@@ -71,14 +72,14 @@ static const struct {
     { "sample.json", { .format = ATT_FORMAT_JSON } },
 };
 
-enum { GOLDENS = sizeof goldens / sizeof *goldens };
+enum { GOLDENS = ATT_COUNT(goldens) };
 
 static void documents_are_as_they_were(void **state)
 {
     (void)state;
     for (size_t i = 0; i < GOLDENS; i++) {
         att_string text = rendered(goldens[i].options);
-        assert_golden(goldens[i].file, &text);
+        assert_golden("render", goldens[i].file, &text);
         att_string_free(&text);
     }
 }
@@ -102,12 +103,12 @@ static void no_escape_of_the_users_reaches_the_terminal(void **state)
     assert_null(strchr(text.data, '\033'));
     att_string_free(&text);
     text = rendered((att_render_options){ .format = ATT_FORMAT_TEXT, .color = ATT_COLOR_TRUE });
-    assert_lacks(&text, "\033[31m\n"); /* what the prose smuggles in */
+    assert_lacks(&text, "\033[31m\n"); /* the escape sequence in the prose */
     assert_holds(&text, "√2 \xEF\xBF\xBD[31m");
     att_string_free(&text);
 }
 
-static void prose_and_sums_keep_within_the_width(void **state)
+static void prose_and_calculations_keep_within_the_width(void **state)
 {
     (void)state;
     for (int width = 50; width <= 120; width += 19) {
@@ -127,7 +128,7 @@ static void ascii_draws_with_ascii_alone(void **state)
     static const char *const drawn[] = {
         "⎡", "│", "═", "─", "✓", "✗", "·", "ᵀ", "√d", "╱", "░", "…"
     };
-    for (size_t i = 0; i < sizeof drawn / sizeof *drawn; i++)
+    for (size_t i = 0; i < ATT_COUNT(drawn); i++)
         assert_lacks(&text, drawn[i]);
     assert_holds(&text, "  FAIL h = [1 2] to 2 decimals");
     assert_holds(&text, "  ok a.scores = [0.6 0.82] within 0.005");
@@ -192,12 +193,12 @@ static void only_shows_the_steps_of_a_name_and_what_concerns_them(void **state)
     att_string_free(&text);
     text = rendered((att_render_options){ .format = ATT_FORMAT_TEXT, .only = "a.q" });
     assert_holds(&text, "q = s");
-    assert_holds(&text, "0.3333"); /* asked for by name, its value is shown */
+    assert_holds(&text, "0.3333"); /* selected by name, its value is shown */
     assert_lacks(&text, "scores");
     att_string_free(&text);
 }
 
-static void every_format_shows_the_notes_of_checks_and_plots(void **state)
+static void every_format_shows_the_comments_of_checks_and_plots(void **state)
 {
     (void)state;
     static const char *const notes[][3] = {
@@ -208,7 +209,7 @@ static void every_format_shows_the_notes_of_checks_and_plots(void **state)
         [ATT_FORMAT_HTML] = { "so it is &lt;in the lecture&gt;", "sizes &amp; shapes", "as_a map" },
         [ATT_FORMAT_JSON] = { "so it is <in the lecture>", "sizes & shapes", "as_a map" },
     };
-    for (size_t f = 0; f < sizeof notes / sizeof *notes; f++) {
+    for (size_t f = 0; f < ATT_COUNT(notes); f++) {
         att_string text = rendered((att_render_options){ .format = (att_format)f });
         for (size_t i = 0; i < 3; i++)
             assert_holds(&text, notes[f][i]);
@@ -216,12 +217,12 @@ static void every_format_shows_the_notes_of_checks_and_plots(void **state)
     }
 }
 
-static void assert_claim(const att_check *check, const att_notation *notation, const char *wanted)
+static void assert_claim(const att_check *check, const att_notation *notation, const char *expected)
 {
     att_string text = { 0 };
     att_writer out = att_writer_on(&text);
     att_put_check(&out, check, notation, 4);
-    assert_string_equal(text.data, wanted);
+    assert_string_equal(text.data, expected);
     att_string_free(&text);
 }
 
@@ -232,20 +233,20 @@ static void a_claim_states_the_rule_it_was_held_to(void **state)
                                .right = formula(it, "1"),
                                .rule = ATT_RULE_DEFAULT,
                                .tolerance = 1e-9 };
-    const att_check refusal = { .left = formula(it, "h * h"),
-                                .rule = ATT_RULE_ERROR,
-                                .error_contains = "inner" };
+    const att_check error_check = { .left = formula(it, "h * h"),
+                                    .rule = ATT_RULE_ERROR,
+                                    .error_contains = "inner" };
     const att_check compared = {
         .left = formula(it, "h"), .file = "f.npz", .array = "name", .tolerance = 0.5
     };
     assert_claim(&unsaid, &att_notation_unicode, "h = 1 to 1e-09 relative");
     assert_claim(&unsaid, &att_notation_tex,
                  "h=1\\ \\mathrm{to}\\ 1{\\times}10^{-9}\\ \\mathrm{relative}");
-    assert_claim(&refusal, &att_notation_unicode, "error h · h saying \"inner\"");
+    assert_claim(&error_check, &att_notation_unicode, "error h · h saying \"inner\"");
     assert_claim(&compared, &att_notation_unicode, "h compared with \"f.npz\" \"name\" within 0.5");
 }
 
-static void a_row_shows_that_row_and_its_sums(void **state)
+static void a_row_shows_that_row_and_its_calculations(void **state)
 {
     (void)state;
     att_string text = rendered((att_render_options){ .format = ATT_FORMAT_TEXT, .row = 2 });
@@ -266,7 +267,7 @@ static void a_head_shows_that_head_alone(void **state)
         rendered((att_render_options){ .format = ATT_FORMAT_TEXT, .head = 2, .only = "b" });
     assert_holds(&text, "head 2");
     assert_lacks(&text, "head 1");
-    assert_holds(&text, "heads ="); /* what all heads make together stays */
+    assert_holds(&text, "heads ="); /* the concatenated output remains */
     att_string_free(&text);
     static const char *const fields[] = { "b.head[2]", "b.head[2].weights" };
     for (size_t i = 0; i < 2; i++) {
@@ -285,26 +286,26 @@ static void options_that_nothing_satisfies_are_refused(void **state)
         att_render_options options;
         const char *message;
     } refused[] = {
-        { { .only = "tinny" }, "no step is called 'tinny'; did you mean 'tiny'?" },
+        { { .only = "tinny" }, "no step is called 'tinny': did you mean 'tiny'?" },
         { { .only = "zebra" }, "no step is called 'zebra'" },
-        { { .only = "a.score" }, "no part of 'a' is called 'score'; did you mean 'scores'?" },
-        { { .only = "tinny.weights" }, "no step is called 'tinny'; did you mean 'tiny'?" },
+        { { .only = "a.score" }, "no part of 'a' is called 'score': did you mean 'scores'?" },
+        { { .only = "tinny.weights" }, "no step is called 'tinny': did you mean 'tiny'?" },
         { { .only = "b.typo.weights" }, "no part of 'b' is called 'typo.weights'" },
-        { { .only = "b.head[9].weights" }, "there is no head 9 of 'b': it has 2" },
-        { { .only = "a.head[1]" }, "there is no head 1 of 'a': it has 0" },
+        { { .only = "b.head[9].weights" }, "head 9 is out of range: 'b' has 2" },
+        { { .only = "a.head[1]" }, "head 1 is out of range: 'a' has 0" },
         { { .only = "b.head[1].wights" },
-          "no part of 'b' is called 'wights'; did you mean 'weights'?" },
+          "no part of 'b' is called 'wights': did you mean 'weights'?" },
         { { .only = "b.head[1].heads" }, "no part of 'b' is called 'heads'" },
         { { .only = "b.head[x]" }, "no part of 'b' is called 'head[x]'" },
-        { { .only = "b.head[1]", .head = 2 }, "'b.head[1]' is not of head 2" },
-        { { .row = 31 }, "there is no row 31: the largest matrix shown has 30" },
-        { { .row = 4, .only = "h" }, "there is no row 4: the largest matrix shown has 3" },
-        { { .row = -1 }, "there is no row -1: the largest matrix shown has 30" },
-        { { .head = 3 }, "there is no head 3: the most heads shown are 2" },
-        { { .digits = 18 }, "18 asked for, expected 0 to 17" },
-        { { .format = (att_format)9 }, "there is no format number 9" },
+        { { .only = "b.head[1]", .head = 2 }, "'b.head[1]' does not belong to head 2" },
+        { { .row = 31 }, "row 31 is out of range: the largest matrix shown has 30" },
+        { { .row = 4, .only = "h" }, "row 4 is out of range: the largest matrix shown has 3" },
+        { { .row = -1 }, "row -1 is out of range: the largest matrix shown has 30" },
+        { { .head = 3 }, "head 3 is out of range: the largest number of heads shown is 2" },
+        { { .digits = 18 }, "expected 0 to 17, found 18" },
+        { { .format = (att_format)9 }, "unknown format number 9" },
     };
-    for (size_t i = 0; i < sizeof refused / sizeof *refused; i++) {
+    for (size_t i = 0; i < ATT_COUNT(refused); i++) {
         att_string text = { 0 };
         att_error err = { 0 };
         assert_int_equal(att_sheet_render(&text, &it->sheet, &refused[i].options, &err),
@@ -314,7 +315,7 @@ static void options_that_nothing_satisfies_are_refused(void **state)
     }
 }
 
-/* A box that scrolls sideways would get a bar of its own downwards for a part of a pixel. */
+/* A box that scrolls horizontally would get a vertical scroll bar for a fraction of a pixel. */
 static void html_scrolls_wide_formulas_sideways_only(void **state)
 {
     (void)state;
@@ -327,7 +328,7 @@ static void html_scrolls_wide_formulas_sideways_only(void **state)
     att_string_free(&text);
 }
 
-static void html_is_well_formed_and_needs_nothing_from_elsewhere(void **state)
+static void html_is_well_formed_and_self_contained(void **state)
 {
     (void)state;
     att_string text = rendered((att_render_options){ .format = ATT_FORMAT_HTML });
@@ -394,7 +395,7 @@ static void json_holds_every_step_exactly(void **state)
     (void)state;
     att_string text = rendered((att_render_options){ .format = ATT_FORMAT_JSON, .digits = 1 });
     att_json_doc doc = json_of(&text);
-    assert_int_equal(number_of(doc.root, "schema"), 1);
+    assert_int_equal(number_of(doc.root, "schema"), 2);
     const att_json *sheet = item(doc.root, "sheets", 0);
     assert_int_equal(item_count(sheet, "steps"), it->sheet.step_count);
     assert_string_equal(string_of(sheet, "name"), "sample_<&>.att");
@@ -404,7 +405,7 @@ static void json_holds_every_step_exactly(void **state)
     assert_string_equal(item(scores, "data", 0)->items[2].string, "-inf");
     assert_int_equal(item(scores, "allowed", 0)->items[2].integer, 0);
     assert_string_equal(item(scores, "col_labels", 0)->string, "আমি");
-    assert_string_equal(string_of(step_of(doc.root, 12), "worst"), "inf");
+    assert_string_equal(string_of(step_of(doc.root, 12), "max_difference"), "inf");
     att_json_free(&doc);
     att_string_free(&text);
 }
@@ -413,8 +414,8 @@ static void json_keeps_the_sign_of_zero(void **state)
 {
     (void)state;
     double zeros[] = { -0.0, 0.0 };
-    const att_tensor_matrix value = { .rows = 1, .cols = 2, .data = zeros };
-    att_select step = { .kind = ATT_STEP_VALUE, .line = 1, .name = "z", .value = &value };
+    const att_matrix value = { .rows = 1, .cols = 2, .data = zeros };
+    att_trace_step step = { .kind = ATT_STEP_VALUE, .line = 1, .name = "z", .value = &value };
     const att_sheet sheet = { .name = "zeros.att", .steps = &step, .step_count = 1 };
     att_string text = { 0 };
     const att_render_options options = { .format = ATT_FORMAT_JSON };
@@ -427,7 +428,7 @@ static void json_keeps_the_sign_of_zero(void **state)
     att_string_free(&text);
 }
 
-static void json_of_one_row_says_which(void **state)
+static void json_of_one_row_has_its_number(void **state)
 {
     (void)state;
     att_string text =
@@ -441,7 +442,7 @@ static void json_of_one_row_says_which(void **state)
     att_string_free(&text);
 }
 
-static void running_out_of_memory_is_told_leaks_nothing_and_keeps_the_text(void **state)
+static void running_out_of_memory_is_reported_leaks_nothing_and_keeps_the_text(void **state)
 {
     (void)state;
     for (int format = ATT_FORMAT_TEXT; format <= ATT_FORMAT_JSON; format++) {
@@ -473,25 +474,25 @@ int main(void)
         cmocka_unit_test(documents_are_as_they_were),
         cmocka_unit_test(two_runs_give_the_same_bytes),
         cmocka_unit_test(no_escape_of_the_users_reaches_the_terminal),
-        cmocka_unit_test(prose_and_sums_keep_within_the_width),
+        cmocka_unit_test(prose_and_calculations_keep_within_the_width),
         cmocka_unit_test(ascii_draws_with_ascii_alone),
         cmocka_unit_test(the_rounding_is_stated_once),
         cmocka_unit_test(masked_cells_never_look_like_numbers),
         cmocka_unit_test(a_large_matrix_is_abridged_except_in_json),
         cmocka_unit_test(only_shows_the_steps_of_a_name_and_what_concerns_them),
-        cmocka_unit_test(every_format_shows_the_notes_of_checks_and_plots),
+        cmocka_unit_test(every_format_shows_the_comments_of_checks_and_plots),
         cmocka_unit_test(a_claim_states_the_rule_it_was_held_to),
-        cmocka_unit_test(a_row_shows_that_row_and_its_sums),
+        cmocka_unit_test(a_row_shows_that_row_and_its_calculations),
         cmocka_unit_test(a_head_shows_that_head_alone),
         cmocka_unit_test(options_that_nothing_satisfies_are_refused),
         cmocka_unit_test(html_scrolls_wide_formulas_sideways_only),
-        cmocka_unit_test(html_is_well_formed_and_needs_nothing_from_elsewhere),
+        cmocka_unit_test(html_is_well_formed_and_self_contained),
         cmocka_unit_test(several_sheets_make_one_document_without_a_clash),
         cmocka_unit_test(an_empty_sheet_renders_in_every_format),
         cmocka_unit_test(json_holds_every_step_exactly),
         cmocka_unit_test(json_keeps_the_sign_of_zero),
-        cmocka_unit_test(json_of_one_row_says_which),
-        cmocka_unit_test(running_out_of_memory_is_told_leaks_nothing_and_keeps_the_text),
+        cmocka_unit_test(json_of_one_row_has_its_number),
+        cmocka_unit_test(running_out_of_memory_is_reported_leaks_nothing_and_keeps_the_text),
     };
     return cmocka_run_group_tests(tests, make_sample, drop_sample);
 }

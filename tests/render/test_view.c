@@ -1,4 +1,4 @@
-/* Which rows and columns are shown. */
+/* Selection of the rows and columns that are shown. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -7,7 +7,7 @@
 
 #include "render/view.h"
 
-static void what_fits_is_shown_whole(void **state)
+static void an_axis_that_fits_is_shown_whole(void **state)
 {
     (void)state;
     for (int64_t count = 0; count <= 20; count++) {
@@ -35,12 +35,12 @@ static void the_rest_shows_both_ends_and_one_gap(void **state)
     }
 }
 
-static void a_row_asked_for_is_the_only_one_unless_there_is_only_one(void **state)
+static void a_selected_row_is_the_only_one_shown(void **state)
 {
     (void)state;
     double data[6] = { 0 };
-    const att_tensor_matrix tall = { .rows = 3, .cols = 2, .data = data };
-    const att_tensor_matrix flat = { .rows = 1, .cols = 6, .data = data };
+    const att_matrix tall = { .rows = 3, .cols = 2, .data = data };
+    const att_matrix flat = { .rows = 1, .cols = 6, .data = data };
     att_render_options options = { .row = 3 };
     att_view view = att_view_of(&tall, &options, 20, 20);
     assert_int_equal(att_axis_shown(&view.rows), 1);
@@ -56,9 +56,9 @@ static void a_row_asked_for_is_the_only_one_unless_there_is_only_one(void **stat
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(what_fits_is_shown_whole),
+        cmocka_unit_test(an_axis_that_fits_is_shown_whole),
         cmocka_unit_test(the_rest_shows_both_ends_and_one_gap),
-        cmocka_unit_test(a_row_asked_for_is_the_only_one_unless_there_is_only_one),
+        cmocka_unit_test(a_selected_row_is_the_only_one_shown),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

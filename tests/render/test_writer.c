@@ -7,19 +7,18 @@
 
 #include "base/alloc.h"
 #include "base/string.h"
-#include "render/tex.h"
 #include "render/writer.h"
 
 #include <string.h>
 
 static void assert_written(void (*put)(att_writer *, const char *), const char *given,
-                           const char *wanted)
+                           const char *expected)
 {
     att_string text = { 0 };
     att_writer out = att_writer_on(&text);
     put(&out, given);
     assert_int_equal(att_writer_finish(&out, NULL), ATT_OK);
-    assert_string_equal(text.data, wanted);
+    assert_string_equal(text.data, expected);
     att_string_free(&text);
 }
 
@@ -57,7 +56,7 @@ static void json_strings_are_quoted_and_escaped(void **state)
     assert_written(att_put_json, "日本", "\"日本\"");
 }
 
-static void latex_text_means_only_itself(void **state)
+static void latex_text_is_escaped(void **state)
 {
     (void)state;
     assert_written(att_put_tex, "50% of $5 & #1 a_b {x}", "50\\% of \\$5 \\& \\#1 a\\_b \\{x\\}");
@@ -70,7 +69,7 @@ static void latex_text_means_only_itself(void **state)
     assert_written(att_put_tex, "α ≤ √2 × 3", "$\\alpha$ $\\leq$ $\\surd$2 $\\times$ 3");
 }
 
-static void latex_sets_what_it_has_no_letter_for_by_code_point(void **state)
+static void latex_prints_the_code_points_of_characters_its_fonts_lack(void **state)
 {
     (void)state;
     assert_written(att_put_tex, "আম!",
@@ -141,8 +140,8 @@ int main(void)
         cmocka_unit_test(plain_text_shows_control_characters_as_replacements),
         cmocka_unit_test(xml_escapes_what_could_end_text_or_an_attribute),
         cmocka_unit_test(json_strings_are_quoted_and_escaped),
-        cmocka_unit_test(latex_text_means_only_itself),
-        cmocka_unit_test(latex_sets_what_it_has_no_letter_for_by_code_point),
+        cmocka_unit_test(latex_text_is_escaped),
+        cmocka_unit_test(latex_prints_the_code_points_of_characters_its_fonts_lack),
         cmocka_unit_test(words_in_mathematics_are_escaped_too),
         cmocka_unit_test(formatted_text_may_be_longer_than_any_buffer),
         cmocka_unit_test(the_first_failure_stays_and_the_text_is_put_back),

@@ -1,5 +1,5 @@
-/* A small judge of well-formed XML: elements nest and close, attributes are quoted and unique,
- * no bare '&' or '<', no control characters. Include after cmocka.h. */
+/* A small check of well-formed XML: elements nest and close, attributes are quoted and unique, no
+ * bare '&' or '<', no control characters. Include after cmocka.h. */
 #ifndef TEST_XML_CHECK_H
 #define TEST_XML_CHECK_H
 
@@ -56,7 +56,7 @@ static inline const char *xml_attributes(const char *at)
     }
 }
 
-/* Where the document stops being well-formed; NULL: nowhere. */
+/* The place of the first error, or NULL if the document is well-formed. */
 static inline const char *xml_fault(const char *text)
 {
     const char *open[XML_DEPTH];

@@ -1,16 +1,17 @@
-/* What tests of worksheets share: work a sheet out from text, find steps and parts, evaluate sums
- * written out. Include after cmocka.h. */
+/* Helpers of worksheet tests: read a sheet from text, find steps and parts, evaluate calculations.
+ * Include after cmocka.h. */
 #ifndef TEST_SHEET_HELP_H
 #define TEST_SHEET_HELP_H
 
 #include "attend.h"
+#include "base/minmax.h"
 #include "sheet/trace.h"
 
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
 
-/* Prints every failed check, so that a broken test says what it found. */
+/* Prints every failed check. */
 static inline void show_failures(const att_sheet *sheet)
 {
     for (size_t i = 0; i < sheet->step_count; i++) {
@@ -21,7 +22,7 @@ static inline void show_failures(const att_sheet *sheet)
     }
 }
 
-/* The sheet worked out; its text must be right, its checks may fail. */
+/* Reads the sheet, which must be valid; its checks may fail. */
 static inline att_sheet *sheet_from(const char *text)
 {
     att_sheet *sheet = NULL;
@@ -33,7 +34,7 @@ static inline att_sheet *sheet_from(const char *text)
     return sheet;
 }
 
-/* The sheet, all of whose checks (at least one) must pass. */
+/* Reads the sheet; it must have at least one check, and all checks must pass. */
 static inline void assert_sheet_passes(const char *text)
 {
     att_sheet *sheet = sheet_from(text);
@@ -43,7 +44,7 @@ static inline void assert_sheet_passes(const char *text)
     att_sheet_free(sheet);
 }
 
-static inline const att_select *step_named(const att_sheet *sheet, const char *name)
+static inline const att_trace_step *step_named(const att_sheet *sheet, const char *name)
 {
     for (size_t i = 0; i < sheet->step_count; i++)
         if (sheet->steps[i].name && strcmp(sheet->steps[i].name, name) == 0)
@@ -52,7 +53,8 @@ static inline const att_select *step_named(const att_sheet *sheet, const char *n
     return NULL;
 }
 
-static inline const att_slice *part_named(const att_select *step, const char *name, int64_t head)
+static inline const att_trace_part *part_named(const att_trace_step *step, const char *name,
+                                               int64_t head)
 {
     for (size_t i = 0; i < step->part_count; i++)
         if (strcmp(step->parts[i].name, name) == 0 && step->parts[i].head == head)
@@ -61,11 +63,11 @@ static inline const att_slice *part_named(const att_select *step, const char *na
     return NULL;
 }
 
-/* ---------------------------------------------------------------- sums written out */
+/* ---------------------------------------------------------------- calculations */
 
 enum { SUM_ROOM = 64 };
 
-/* A value of a sum written out: a number or a small vector. */
+/* The value of a calculation: a number or a small vector. */
 struct sum_value {
     int64_t rows;
     int64_t cols;
@@ -85,7 +87,7 @@ static inline double sum_apply(const char *name, double x)
     } known[] = {
         { "exp", exp }, { "tanh", tanh }, { "sqrt", sqrt }, { "sin", sin }, { "cos", cos }
     };
-    for (size_t i = 0; i < sizeof known / sizeof *known; i++)
+    for (size_t i = 0; i < ATT_COUNT(known); i++)
         if (strcmp(known[i].name, name) == 0)
             return known[i].apply(x);
     if (strcmp(name, "relu") == 0)
@@ -115,7 +117,7 @@ static inline double sum_operate(att_expr_op op, double a, double b)
     }
 }
 
-/* Evaluates the right side of a working; written apart from the evaluator on purpose. */
+/* Evaluates the right side of a calculation, independently of the evaluator. */
 static inline struct sum_value sum_evaluate(const att_expr *node)
 {
     if (node->kind == ATT_EXPR_NUMBER)
@@ -141,21 +143,21 @@ static inline struct sum_value sum_evaluate(const att_expr *node)
     return result;
 }
 
-/* Every sum written out in the sheet evaluates to the value it claims; gives their number. The
- * bound is a few roundings of the largest number that a handful of terms can make of it. */
+/* Asserts that every calculation of the sheet evaluates to its value; returns their number. The
+ * bound is a few roundings of the largest number in a sum of a few terms. */
 static inline size_t assert_workings_hold(const att_sheet *sheet)
 {
     size_t count = 0;
     for (size_t s = 0; s < sheet->step_count; s++) {
         for (size_t p = 0; p < sheet->steps[s].part_count; p++) {
-            const att_slice *part = &sheet->steps[s].parts[p];
+            const att_trace_part *part = &sheet->steps[s].parts[p];
             for (size_t w = 0; w < part->calculation_count; w++, count++) {
-                const att_calculation *working = &part->calculations[w];
-                struct sum_value right = sum_evaluate(working->right);
-                assert_int_equal(right.rows, working->value->rows);
-                assert_int_equal(right.cols, working->value->cols);
+                const att_calculation *calculation = &part->calculations[w];
+                struct sum_value right = sum_evaluate(calculation->right);
+                assert_int_equal(right.rows, calculation->value->rows);
+                assert_int_equal(right.cols, calculation->value->cols);
                 for (int64_t i = 0; i < right.rows * right.cols; i++) {
-                    double want = working->value->data[i];
+                    double want = calculation->value->data[i];
                     bool same = right.data[i] == want || (isnan(right.data[i]) && isnan(want));
                     if (!same && !(fabs(right.data[i] - want) <= 1e-12 * (1 + fabs(want))))
                         fail_msg("line %d, %s, working %zu: %.17g is not %.17g",

@@ -1,4 +1,5 @@
-/* The attention functions of worksheets: numbers, parts, labels, masks, orientation, sums. */
+/* The attention functions of worksheets: values, parts, labels, masks, orientation,
+ * calculations. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -6,9 +7,10 @@
 #include <cmocka.h>
 
 #include "base/alloc.h"
+#include "base/minmax.h"
 #include "sheet/sheet_help.h"
 
-/* One query, three keys; numbers that a hand can check. */
+/* One query, three keys; numbers that can be checked by hand. */
 #define SMALL                                                                                      \
     "q = [1 0.5]\n"                                                                                \
     "k = [0.5 1; -1 0.5; 2 -1]\n"                                                                  \
@@ -21,7 +23,7 @@
     "B = [0 1; 1 0; 0.5 -0.5]\n"                                                                   \
     "C = [1 0 1; 0 1 1; 1 -1 0]\n"
 
-static void attention_is_scaled_softmax_where_nothing_is_said(void **state)
+static void attention_is_scaled_softmax_by_default(void **state)
 {
     (void)state;
     assert_sheet_passes(SMALL "expect attention(q, k, v) = softmax(q * k' / sqrt(2)) * v\n");
@@ -50,22 +52,22 @@ static void each_score_gives_its_own_numbers(void **state)
               "expect h.scores = [1.25 0.7 -0.9]\n");
 }
 
-static void each_normaliser_gives_its_own_weights(void **state)
+static void each_normalizer_gives_its_own_weights(void **state)
 {
     (void)state;
-    assert_sheet_passes(SMALL "a = attention(q, k, v, score = dot, normalise = softmax)\n"
+    assert_sheet_passes(SMALL "a = attention(q, k, v, score = dot, normalizer = softmax)\n"
                               "expect a.weights = softmax([1 -0.75 1.5])\n"
-                              "b = attention(q, k, v, score = dot, normalise = mean)\n"
+                              "b = attention(q, k, v, score = dot, normalizer = mean)\n"
                               "expect b.weights = [1 -0.75 1.5] / 3\n"
-                              "c = attention(q, k, v, score = dot, normalise = sparsemax)\n"
+                              "c = attention(q, k, v, score = dot, normalizer = sparsemax)\n"
                               "expect c.weights = [0.25 0 0.75]\n"
-                              "d = attention(q, k, v, score = dot, normalise = entmax)\n"
+                              "d = attention(q, k, v, score = dot, normalizer = entmax)\n"
                               "expect d.weights = [0.326007 0 0.673993] within 5e-7\n"
-                              "e = attention(q, k, v, score = dot, normalise = sigmoid)\n"
+                              "e = attention(q, k, v, score = dot, normalizer = sigmoid)\n"
                               "expect e.weights = sigmoid([1 -0.75 1.5])\n"
-                              "f = attention(q, k, v, score = dot, normalise = sum)\n"
+                              "f = attention(q, k, v, score = dot, normalizer = sum)\n"
                               "expect f.weights = [1 -0.75 1.5] / 1.75\n"
-                              "g = attention(q, k, v, score = dot, normalise = none)\n"
+                              "g = attention(q, k, v, score = dot, normalizer = none)\n"
                               "expect g = [1 -0.75 1.5] * v\n");
 }
 
@@ -107,10 +109,10 @@ static void masked_cells_are_marked_in_scores_and_weights_alike(void **state)
 {
     (void)state;
     att_sheet *sheet = sheet_from(LAYER "a = self_attention(X, A, B, mask = causal)\n");
-    const att_select *step = step_named(sheet, "a");
+    const att_trace_step *step = step_named(sheet, "a");
     static const char *const marked[] = { "scores", "weights" };
     for (size_t p = 0; p < 2; p++) {
-        const att_tensor_matrix *m = part_named(step, marked[p], 0)->value;
+        const att_matrix *m = part_named(step, marked[p], 0)->value;
         assert_non_null(m->allowed);
         for (int i = 0; i < 3; i++)
             for (int j = 0; j < 3; j++)
@@ -129,7 +131,7 @@ static void parts_stand_in_the_order_of_computation(void **state)
     } cases[] = {
         { "attention(X, X, X, score = dot)", "q k v scores weights output " },
         { "attention(X, X, X)", "q k v products scores weights output " },
-        { "attention(X, X, X, score = general, W = C)", "q k v mapped scores weights output " },
+        { "attention(X, X, X, score = general, W = C)", "q k v projected scores weights output " },
         { "attention(X, X, X, score = dot, bias = 1)", "q k v products scores weights output " },
         { "self_attention(X, A, B, C, score = dot)", "x q k v scores weights output " },
         { "cross_attention(X, 2 * X, A, B, C, score = dot)", "x y q k v scores weights output " },
@@ -141,11 +143,11 @@ static void parts_stand_in_the_order_of_computation(void **state)
         { "lstm(X, [0 0], [0 0], [A, A, A, A], ones(2, 8))", "i f g o c h " },
         { "gru(X, [0 0], [A, A, A], ones(2, 6))", "r z n h " },
     };
-    for (size_t c = 0; c < sizeof cases / sizeof *cases; c++) {
+    for (size_t c = 0; c < ATT_COUNT(cases); c++) {
         char text[512], names[256] = "";
         snprintf(text, sizeof text, LAYER "a = %s\n", cases[c].call);
         att_sheet *sheet = sheet_from(text);
-        const att_select *step = step_named(sheet, "a");
+        const att_trace_step *step = step_named(sheet, "a");
         for (size_t p = 0; p < step->part_count; p++) {
             char number[16] = "";
             if (step->parts[p].head > 0)
@@ -167,14 +169,14 @@ static void labels_of_queries_and_keys_reach_the_weights(void **state)
         "multihead(X, {identity(3)}, {identity(3)}, {identity(3)}, from = Y)",
         "attention(X', Y', Y', vectors = columns)",
     };
-    for (size_t c = 0; c < sizeof calls / sizeof *calls; c++) {
+    for (size_t c = 0; c < ATT_COUNT(calls); c++) {
         char text[512];
         snprintf(text, sizeof text,
                  LAYER "Y = X[1:2]\nlabel X \"a\" \"b\" \"c\"\nlabel Y \"d\" \"e\"\na = %s\n",
                  calls[c]);
         att_sheet *sheet = sheet_from(text);
-        const att_select *step = step_named(sheet, "a");
-        const att_tensor_matrix *weights = NULL;
+        const att_trace_step *step = step_named(sheet, "a");
+        const att_matrix *weights = NULL;
         for (size_t p = 0; p < step->part_count; p++)
             if (strcmp(step->parts[p].name, "weights") == 0)
                 weights = step->parts[p].value;
@@ -196,7 +198,7 @@ static void columns_mean_the_same_as_rows(void **state)
               "a = attention(X, Y, Y, score = general, W = W)\n"
               "b = attention(X', Y', Y', score = general, W = W, vectors = columns)\n"
               "expect b = a'\n"
-              "expect b.mapped = a.mapped'\n"
+              "expect b.projected = a.projected'\n"
               "U = [1 2; 0 1; -1 0]\n"
               "c = attention(X, Y, Y, score = additive, W = A, U = U, b = [1 2], v = [1 -1])\n"
               "d = attention(X', Y', Y', score = additive, W = A', U = U', b = [1; 2], v = [1; -1],"
@@ -250,8 +252,8 @@ static void options_can_be_given_per_head(void **state)
               "expect z.head[2].scores = 2 * X * B * (X * A)'\n");
 }
 
-/* Every score with every normaliser, masked and not, in both orientations. */
-static void every_sum_written_out_holds(void **state)
+/* Every score with every normalizer, masked and not, in both orientations. */
+static void every_calculation_holds(void **state)
 {
     (void)state;
     static const char *const scores[] = {
@@ -264,22 +266,22 @@ static void every_sum_written_out_holds(void **state)
         "concat, v = [1 -1 2 0.5 1 0]",
         "location, W = [1 0 2; 0 1 1; 1 1 0], b = [1 2 3]",
     };
-    static const char *const normalisers[] = { "softmax", "mean", "sparsemax", "entmax",
+    static const char *const normalizers[] = { "softmax", "mean", "sparsemax", "entmax",
                                                "sigmoid", "sum",  "none" };
     static const char *const extras[] = { "", ", causal", ", mask = [1 0 1; 0 1 1; 1 1 1]",
                                           ", scale = 0.25, bias = [1 2 3], alibi = 0.5",
                                           ", softcap = 3, window = 1" };
     size_t sums = 0;
-    for (size_t s = 0; s < sizeof scores / sizeof *scores; s++)
-        for (size_t n = 0; n < sizeof normalisers / sizeof *normalisers; n++)
-            for (size_t e = 0; e < sizeof extras / sizeof *extras; e++) {
+    for (size_t s = 0; s < ATT_COUNT(scores); s++)
+        for (size_t n = 0; n < ATT_COUNT(normalizers); n++)
+            for (size_t e = 0; e < ATT_COUNT(extras); e++) {
                 char text[1024];
                 snprintf(text, sizeof text,
                          LAYER "a = attention(X / 2, [X[2:3]; 1 1 0.5], X, score = %s,"
-                               " normalise = %s%s)\n"
-                               "b = attention(X, X, C, score = %s, normalise = %s%s,"
+                               " normalizer = %s%s)\n"
+                               "b = attention(X, X, C, score = %s, normalizer = %s%s,"
                                " vectors = columns)\n",
-                         scores[s], normalisers[n], extras[e], scores[s], normalisers[n],
+                         scores[s], normalizers[n], extras[e], scores[s], normalizers[n],
                          extras[e]);
                 att_sheet *sheet = sheet_from(text);
                 sums += assert_workings_hold(sheet);
@@ -288,7 +290,7 @@ static void every_sum_written_out_holds(void **state)
     assert_true(sums > 8 * 7 * 5 * 2 * 10);
 }
 
-static void sums_of_other_layers_hold(void **state)
+static void calculations_of_other_layers_hold(void **state)
 {
     (void)state;
     att_sheet *sheet = sheet_from(
@@ -305,8 +307,8 @@ static void sums_of_other_layers_hold(void **state)
               "j = gru(X, [1 -1], [A, B, A], [A[1:2], B[1:2], B[1:2]], reset = before)\n"
               "k = positional(5, 5, base = 100, start = 3)\n");
     static const char *const names[] = { "a", "b", "c", "d", "e", "f", "g", "h", "i", "j", "k" };
-    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
-        const att_select *step = step_named(sheet, names[i]);
+    for (size_t i = 0; i < ATT_COUNT(names); i++) {
+        const att_trace_step *step = step_named(sheet, names[i]);
         assert_int_not_equal(step->parts[step->part_count - 1].calculation_count +
                                  step->parts[0].calculation_count,
                              0);
@@ -326,11 +328,11 @@ static void a_zero_vector_has_no_angle_and_scores_nothing(void **state)
     att_sheet_free(sheet);
 }
 
-static void a_sum_names_its_query_and_its_element(void **state)
+static void a_calculation_names_its_query_and_its_element(void **state)
 {
     (void)state;
     att_sheet *sheet = sheet_from(LAYER "a = attention(X, X, X, score = dot, causal)\n");
-    const att_slice *scores = part_named(step_named(sheet, "a"), "scores", 0);
+    const att_trace_part *scores = part_named(step_named(sheet, "a"), "scores", 0);
     assert_int_equal(scores->calculation_count, 6);
     const att_calculation *third = &scores->calculations[2];
     assert_int_equal(third->row, 2);
@@ -340,7 +342,7 @@ static void a_sum_names_its_query_and_its_element(void **state)
     att_sheet_free(sheet);
 }
 
-static void large_results_are_not_written_out(void **state)
+static void large_results_have_no_calculations(void **state)
 {
     (void)state;
     att_sheet *sheet =
@@ -349,8 +351,8 @@ static void large_results_are_not_written_out(void **state)
                    "d = conv1d(X, [1 1])\ne = rnn(X, [0 0], ones(2, 2), ones(2, 2))\n"
                    "f = positional(7, 2)\ng = self_attention(Y, ones(9, 2), ones(9, 2))\n");
     static const char *const names[] = { "a", "b", "c", "d", "e", "f", "g" };
-    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
-        const att_select *step = step_named(sheet, names[i]);
+    for (size_t i = 0; i < ATT_COUNT(names); i++) {
+        const att_trace_step *step = step_named(sheet, names[i]);
         for (size_t p = 0; p < step->part_count; p++)
             if (step->value->rows > 2 || step->parts[p].value->cols > 2)
                 assert_int_equal(step->parts[p].calculation_count, 0);
@@ -370,7 +372,7 @@ static void positions_pair_sines_with_cosines_of_one_angle(void **state)
                         "expect positional(2, 4, base = 4)[2,3] = sin(1/2)\n");
 }
 
-static void convolution_keeps_to_its_neighbourhood(void **state)
+static void a_convolution_uses_only_neighboring_rows(void **state)
 {
     (void)state;
     assert_sheet_passes("X = [1 2; 3 4; 5 6; 7 8]\n"
@@ -385,8 +387,8 @@ static void convolution_keeps_to_its_neighbourhood(void **state)
                         "expect conv1d(X[1], [1 1 1 1 1]) = X[1]\n");
 }
 
-/* The numbers are PyTorch's RNNCell, LSTMCell and GRUCell by their documented formulas. */
-static void recurrent_cells_follow_their_formulas(void **state)
+/* The numbers follow the documented formulas of PyTorch's RNNCell, LSTMCell and GRUCell. */
+static void rnn_cells_follow_their_formulas(void **state)
 {
     (void)state;
     assert_sheet_passes(
@@ -430,7 +432,7 @@ static void a_sequence_is_its_steps_one_after_the_other(void **state)
 
 enum { ARENA_BLOCK = 16 * 1024, PADDING_STEP = 128 };
 
-/* Works the text out with each allocation failing in turn; nothing may stay behind. */
+/* Reads the text with each allocation failing in turn; nothing may leak. */
 static void fail_each_allocation(const char *text)
 {
     size_t alive = att_alloc_live();
@@ -451,9 +453,9 @@ static void fail_each_allocation(const char *text)
     }
 }
 
-/* An arena asks for memory only when a block of it is full. Text of growing length before a call
- * moves the end of the first block through it, so that another request fails each time. */
-static void running_out_of_memory_anywhere_leaves_nothing_behind(void **state)
+/* An arena allocates only when its block is full. Text of growing length before a call moves the
+ * end of the first block through the call, so that a different request fails each time. */
+static void running_out_of_memory_anywhere_leaks_nothing(void **state)
 {
     (void)state;
     static const char *const calls[] = {
@@ -471,7 +473,7 @@ static void running_out_of_memory_anywhere_leaves_nothing_behind(void **state)
         "linear(X, A, [1 2])",
     };
     static char text[ARENA_BLOCK + 1024];
-    for (size_t c = 0; c < sizeof calls / sizeof *calls; c++) {
+    for (size_t c = 0; c < ATT_COUNT(calls); c++) {
         for (size_t padding = 0; padding < ARENA_BLOCK; padding += PADDING_STEP) {
             memset(text, 'T', padding);
             snprintf(text + padding, sizeof text - padding, "\n" LAYER "a = %s\n", calls[c]);
@@ -480,7 +482,7 @@ static void running_out_of_memory_anywhere_leaves_nothing_behind(void **state)
     }
 }
 
-/* The sheet as plain text holds the formula, or not. */
+/* Whether the sheet as plain text contains the formula. */
 static void assert_shown(const char *statement, const char *formula)
 {
     char text[512];
@@ -521,9 +523,9 @@ static void the_vector_of_a_score_is_not_confused_with_the_values(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(attention_is_scaled_softmax_where_nothing_is_said),
+        cmocka_unit_test(attention_is_scaled_softmax_by_default),
         cmocka_unit_test(each_score_gives_its_own_numbers),
-        cmocka_unit_test(each_normaliser_gives_its_own_weights),
+        cmocka_unit_test(each_normalizer_gives_its_own_weights),
         cmocka_unit_test(scale_cap_bias_and_alibi_come_in_this_order),
         cmocka_unit_test(masks_combine_and_masked_keys_do_not_count),
         cmocka_unit_test(masked_cells_are_marked_in_scores_and_weights_alike),
@@ -534,16 +536,16 @@ int main(void)
         cmocka_unit_test(the_vector_of_a_score_is_not_confused_with_the_values),
         cmocka_unit_test(heads_can_be_listed_stacked_or_shared),
         cmocka_unit_test(options_can_be_given_per_head),
-        cmocka_unit_test(every_sum_written_out_holds),
-        cmocka_unit_test(sums_of_other_layers_hold),
+        cmocka_unit_test(every_calculation_holds),
+        cmocka_unit_test(calculations_of_other_layers_hold),
         cmocka_unit_test(a_zero_vector_has_no_angle_and_scores_nothing),
-        cmocka_unit_test(a_sum_names_its_query_and_its_element),
-        cmocka_unit_test(large_results_are_not_written_out),
+        cmocka_unit_test(a_calculation_names_its_query_and_its_element),
+        cmocka_unit_test(large_results_have_no_calculations),
         cmocka_unit_test(positions_pair_sines_with_cosines_of_one_angle),
-        cmocka_unit_test(convolution_keeps_to_its_neighbourhood),
-        cmocka_unit_test(recurrent_cells_follow_their_formulas),
+        cmocka_unit_test(a_convolution_uses_only_neighboring_rows),
+        cmocka_unit_test(rnn_cells_follow_their_formulas),
         cmocka_unit_test(a_sequence_is_its_steps_one_after_the_other),
-        cmocka_unit_test(running_out_of_memory_anywhere_leaves_nothing_behind),
+        cmocka_unit_test(running_out_of_memory_anywhere_leaks_nothing),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,4 +1,4 @@
-/* Trees for sums written out. */
+/* Expression trees of calculations. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -8,13 +8,13 @@
 #include "sheet/matrix.h"
 #include "sheet/calculation.h"
 
-static void a_sum_leans_to_the_left_and_needs_no_brackets(void **state)
+static void a_sum_is_left_associative_and_needs_no_parentheses(void **state)
 {
     (void)state;
     att_arena arena = { 0 };
-    att_sum sum = { .arena = &arena };
+    att_expr_sum sum = { .arena = &arena };
     for (int i = 1; i <= 3; i++)
-        att_sum_add(&sum, att_make_number(&arena, i));
+        att_expr_sum_add(&sum, att_make_number(&arena, i));
     assert_int_equal(sum.terms, 3);
     assert_int_equal(sum.expr->op, ATT_OP_ADD);
     assert_true(sum.expr->child[1]->number == 3);
@@ -36,7 +36,7 @@ static void products_take_factors_at_their_strides(void **state)
     att_arena_free(&arena);
 }
 
-static void what_is_built_on_nothing_is_nothing(void **state)
+static void a_builder_of_null_returns_null(void **state)
 {
     (void)state;
     att_arena arena = { 0 };
@@ -45,9 +45,9 @@ static void what_is_built_on_nothing_is_nothing(void **state)
     assert_null(att_make_binary(&arena, ATT_OP_ADD, one, NULL));
     assert_null(att_make_call(&arena, "exp", NULL));
     assert_null(att_make_constant(&arena, NULL));
-    att_sum sum = { .arena = &arena };
-    att_sum_add(&sum, NULL);
-    att_sum_add(&sum, one);
+    att_expr_sum sum = { .arena = &arena };
+    att_expr_sum_add(&sum, NULL);
+    att_expr_sum_add(&sum, one);
     assert_null(sum.expr);
     arena.limit = arena.allocated;
     assert_null(att_make_number(&arena, 1));
@@ -56,22 +56,23 @@ static void what_is_built_on_nothing_is_nothing(void **state)
     att_arena_free(&arena);
 }
 
-static void every_element_of_a_product_is_written_out(void **state)
+static void every_element_of_a_product_has_a_calculation(void **state)
 {
     (void)state;
     att_arena arena = { 0 };
-    att_tensor_matrix *a = att_matrix_new(&arena, 2, 3);
-    att_tensor_matrix *b = att_matrix_new(&arena, 3, 2);
-    att_tensor_matrix *c = att_matrix_new(&arena, 2, 2);
+    att_matrix *a = att_matrix_new(&arena, 2, 3);
+    att_matrix *b = att_matrix_new(&arena, 3, 2);
+    att_matrix *c = att_matrix_new(&arena, 2, 2);
     for (int i = 0; i < 6; i++) {
         a->data[i] = i;
         b->data[i] = 10 * i;
     }
     c->data[3] = 310;
-    att_calculations workings = { 0 };
-    assert_int_equal(att_calculations_add_matmul(&workings, &arena, "q", a, b, c, NULL), ATT_OK);
-    assert_int_equal(workings.count, 4);
-    const att_calculation *last = &workings.items[3];
+    att_calculations calculations = { 0 };
+    assert_int_equal(att_calculations_add_matmul(&calculations, &arena, "q", a, b, c, NULL),
+                     ATT_OK);
+    assert_int_equal(calculations.count, 4);
+    const att_calculation *last = &calculations.items[3];
     assert_string_equal(last->left->text, "q");
     assert_int_equal(last->left->children, 2);
     assert_int_equal(last->row, 2);
@@ -81,7 +82,7 @@ static void every_element_of_a_product_is_written_out(void **state)
     att_arena_free(&arena);
 }
 
-static void sizes_no_hand_would_write_out_are_left_alone(void **state)
+static void large_sizes_have_no_calculations(void **state)
 {
     (void)state;
     assert_true(att_calculation_fits(1, 1, 1));
@@ -96,11 +97,11 @@ static void sizes_no_hand_would_write_out_are_left_alone(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_sum_leans_to_the_left_and_needs_no_brackets),
+        cmocka_unit_test(a_sum_is_left_associative_and_needs_no_parentheses),
         cmocka_unit_test(products_take_factors_at_their_strides),
-        cmocka_unit_test(what_is_built_on_nothing_is_nothing),
-        cmocka_unit_test(every_element_of_a_product_is_written_out),
-        cmocka_unit_test(sizes_no_hand_would_write_out_are_left_alone),
+        cmocka_unit_test(a_builder_of_null_returns_null),
+        cmocka_unit_test(every_element_of_a_product_has_a_calculation),
+        cmocka_unit_test(large_sizes_have_no_calculations),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,5 +1,5 @@
-/* load and compare: arrays from files, and the first step where someone else's numbers leave the
- * truth. The files are made by data/make.py. */
+/* load and compare: arrays from files, and the first step at which another program's numbers
+ * differ. data/make.py makes the files. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -7,6 +7,7 @@
 
 #include <cmocka.h>
 
+#include "base/minmax.h"
 #include "sheet_help.h"
 
 #define FOLDER ATTEND_SOURCE_DIR "/tests/sheet/data"
@@ -33,7 +34,7 @@ static att_sheet *work(const char *statement)
     return sheet;
 }
 
-/* Whether this build reads the kind of file that the text names. */
+/* Whether this build can read the files that the text names. */
 static bool readable(const char *text)
 {
     bool zip = false;
@@ -45,7 +46,7 @@ static bool readable(const char *text)
 
 /* ---- load */
 
-static void load_gives_a_matrix_whatever_the_rank(void **state)
+static void load_makes_a_matrix_of_any_rank(void **state)
 {
     (void)state;
     static const struct {
@@ -68,13 +69,13 @@ static void load_gives_a_matrix_whatever_the_rank(void **state)
         { "load \"../data/x.npy\"", 3, 2, 1, 1 },
         { "load \"" FOLDER "/x.npy\"", 3, 2, 1, 1 },
     };
-    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    for (size_t i = 0; i < ATT_COUNT(cases); i++) {
         if (!readable(cases[i].expression))
             continue;
         char statement[512];
         snprintf(statement, sizeof statement, "v = %s", cases[i].expression);
         att_sheet *sheet = work(statement);
-        const att_tensor_matrix *v = step_named(sheet, "v")->value;
+        const att_matrix *v = step_named(sheet, "v")->value;
         assert_int_equal(v->rows, cases[i].rows);
         assert_int_equal(v->cols, cases[i].cols);
         assert_true(fabs(v->data[0] - cases[i].first) < 1e-8);
@@ -92,49 +93,50 @@ static void a_comparison_names_the_first_array_and_element_that_differ(void **st
         const char *statement;
         bool passed;
         const char *part;
-        const char *verdict;
+        const char *message;
     } cases[] = {
         { "compare X \"x.npy\" within 0", true, NULL, "all 6 elements agree exactly" },
         { "compare X \"x32.npy\" within 1e-5", true, NULL,
           "all 6 elements agree within 1e-05, the largest difference is 1e-06" },
         { "compare X \"x32.npy\" within 1e-7", false, "X",
           "element [1,1] is 1, expected 1.000001: off by 9.54e-07, allowed 1e-07; 6 of 6 elements "
-          "are out" },
+          "are out of tolerance" },
         { "compare a \"truth.npz\" within 1e-12", true, NULL, "all 3 arrays agree" },
         { "compare a \"device.npz\" within 1e-3", false, "a.weights",
-          "a.weights is the first to differ: element [2,3] is 0.401112, expected 0.411112: off by "
-          "0.01, allowed 0.001; 1 of 9 elements is out; 2 of 3 arrays differ" },
+          "a.weights is the first that differs: element [2,3] is 0.401112, expected 0.411112: off "
+          "by 0.01, allowed 0.001; 1 of 9 elements is out of tolerance; 2 of 3 arrays differ" },
         { "compare a.scores \"device.npz\" within 1e-12", true, NULL,
           "all 9 elements agree exactly" },
         { "compare a.weights \"device.npz\" \"output\" within 1", false, "a.weights",
           "the shapes differ: found 3 × 3, the file's array is [3, 2]" },
         { "compare all \"all.npz\" within 0.1", true, NULL,
-          "all 4 arrays agree; in the file, but not here: 'strange'" },
+          "all 4 arrays agree; in the file, but not in the sheet: 'strange'" },
         { "compare all \"all.npz\" to 2 digits", false, "a.weights",
-          "a.weights is the first to differ: element [2,3] is 0.401112, expected 0.411112: off by "
-          "0.01, allowed 0.005; 1 of 9 elements is out; 2 of 4 arrays differ; in the file, but not "
-          "here: 'strange'" },
+          "a.weights is the first that differs: element [2,3] is 0.401112, expected 0.411112: off "
+          "by 0.01, allowed 0.005; 1 of 9 elements is out of tolerance; 2 of 4 arrays differ; in "
+          "the file, but not in the sheet: 'strange'" },
         { "compare m \"heads.safetensors\" within 1e-12", false, "m.head[2].weights",
-          "m.head[2].weights is the first to differ: element [1,1] is 0.248255, expected 0.748255: "
-          "off by 0.5, allowed 1e-12; 1 of 9 elements is out; 1 of 4 arrays differ" },
+          "m.head[2].weights is the first that differs: element [1,1] is 0.248255, expected "
+          "0.748255: off by 0.5, allowed 1e-12; 1 of 9 elements is out of tolerance; 1 of 4 arrays "
+          "differ" },
         { "compare all \"head2.npz\" within 0.01", true, NULL,
           "all 9 elements agree within 0.01, the largest difference is 0.001" },
         { "compare m \"mixed.npz\" within 1e-12", true, NULL, "all 3 arrays agree" },
         { "compare all \"flat.npz\" within 9", true, NULL,
-          "all 6 elements agree exactly; in the file, but not here: 'm.weights'" },
+          "all 6 elements agree exactly; in the file, but not in the sheet: 'm.weights'" },
         { "compare X \"cube.npy\" within 1", false, "X",
           "the shapes differ: found 3 × 2, the file's array is [2, 3, 4]" },
         { "compare X[1] \"row.npy\" within 1", false, "X[1]",
           "the shapes differ: found 1 × 2, the file's array is [3]" },
     };
-    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    for (size_t i = 0; i < ATT_COUNT(cases); i++) {
         if (!readable(cases[i].statement))
             continue;
         att_sheet *sheet = work(cases[i].statement);
         const att_check *check = sheet->steps[sheet->step_count - 1].check;
-        if (check->passed != cases[i].passed || strcmp(check->message, cases[i].verdict) != 0)
+        if (check->passed != cases[i].passed || strcmp(check->message, cases[i].message) != 0)
             fail_msg("%s\nfound    %d %s\nexpected %d %s", cases[i].statement, check->passed,
-                     check->message, cases[i].passed, cases[i].verdict);
+                     check->message, cases[i].passed, cases[i].message);
         assert_int_equal(check->part == NULL, cases[i].part == NULL);
         if (cases[i].part)
             assert_string_equal(check->part, cases[i].part);
@@ -145,7 +147,7 @@ static void a_comparison_names_the_first_array_and_element_that_differ(void **st
     }
 }
 
-static void of_a_name_given_again_only_the_last_value_is_compared(void **state)
+static void of_a_name_assigned_twice_only_the_last_value_is_compared(void **state)
 {
     (void)state;
     if (!readable(".npz"))
@@ -154,7 +156,7 @@ static void of_a_name_given_again_only_the_last_value_is_compared(void **state)
         work("X = X + 1\nX = X - 1\nlist = {X, a}\ncompare all \"all.npz\" within 1");
     assert_int_equal(att_sheet_failures(sheet), 0);
     assert_string_equal(sheet->steps[sheet->step_count - 1].check->message,
-                        "all 4 arrays agree; in the file, but not here: 'strange'");
+                        "all 4 arrays agree; in the file, but not in the sheet: 'strange'");
     att_sheet_free(sheet);
 }
 
@@ -173,23 +175,23 @@ static void a_comparison_keeps_the_array_that_was_named_and_its_rule_whatever_th
     att_sheet_free(sheet);
 }
 
-static void a_sheet_lends_the_files_it_named_even_those_it_could_not_use(void **state)
+static void a_sheet_lists_the_files_it_named_even_unreadable_ones(void **state)
 {
     (void)state;
     att_sheet *sheet = work("v = load \"x.npy\"\ncompare v \"row.npy\"\n"
                             "expect error load \"none.npy\"\nexpect error load \"/none.npz\"");
     static const char *const files[] = { FOLDER "/x.npy", FOLDER "/row.npy", FOLDER "/none.npy",
                                          "/none.npz" };
-    size_t first = att_sheet_file_count(sheet) - 4; /* after what the common head loads */
+    size_t first = att_sheet_file_count(sheet) - 4; /* behind the common first lines */
     for (size_t i = 0; i < 4; i++)
         assert_string_equal(att_sheet_file_get(sheet, first + i), files[i]);
     assert_null(att_sheet_file_get(sheet, first + 4));
     att_sheet_free(sheet);
 }
 
-/* ---- Refusals */
+/* ---- Errors */
 
-static void what_cannot_be_loaded_or_compared_is_refused_at_its_place(void **state)
+static void errors_of_load_and_compare_point_at_their_place(void **state)
 {
     (void)state;
     static const struct {
@@ -202,11 +204,12 @@ static void what_cannot_be_loaded_or_compared_is_refused_at_its_place(void **sta
         { "v = load \"cube.npy\"", 5,
           "the array has the shape [2, 3, 4]: expected 'at' and an index for each of its first 1 "
           "dimensions" },
-        { "v = load \"cube.npy\" at 3", 24, "there is no index 3: dimension 1 of the array has 2" },
+        { "v = load \"cube.npy\" at 3", 24,
+          "index 3 is out of range: dimension 1 of the array has size 2" },
         { "v = load \"cube.npy\" at 1 0", 26,
-          "there is no index 0: dimension 2 of the array has 3" },
+          "index 0 is out of range: dimension 2 of the array has size 3" },
         { "v = load \"cube.npy\" at 1.5", 24,
-          "there is no index 1.5: dimension 1 of the array has 2" },
+          "index 1.5 is out of range: dimension 1 of the array has size 2" },
         { "v = load \"row.npy\" at 1 1", 25, "the array has 1 dimension, found 2 indices" },
         { "v = load \"truth.npz\"", 10,
           "truth.npz holds 3 arrays: expected the name of one in quotes after it ('scores', "
@@ -217,17 +220,18 @@ static void what_cannot_be_loaded_or_compared_is_refused_at_its_place(void **sta
           "all.npz has no array 'zonk': it holds 'X', 'a.scores', 'a.weights', 'a.output', …" },
         { "v = load \"truth.npz\" \"zonk\"", 22,
           "truth.npz has no array 'zonk': it holds 'scores', 'weights', 'output'" },
-        { "v = load \"x.npy\" \"x\"", 18, "x.npy holds one array without a name, found 'x'" },
+        { "v = load \"x.npy\" \"x\"", 18,
+          "x.npy holds a single array without a name: expected no name, found 'x'" },
         { "compare all \"x.npy\" within 1", 13,
           "'compare all' needs a .npz or .safetensors file of named arrays" },
         { "compare P \"truth.npz\" within 1", 11,
-          "nothing in truth.npz has the name of something here" },
+          "no array of truth.npz has the name of a value of the sheet" },
         { "compare zonk \"x.npy\"", 9, "unknown name 'zonk'" },
         { "compare {P, P} \"x.npy\"", 9, "{P, P} is a list of 2, expected a matrix" },
         { "compare P \"truth.npz\" \"zonk\" within 1", 11,
           "truth.npz has no array 'zonk': it holds 'scores', 'weights', 'output'" },
     };
-    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    for (size_t i = 0; i < ATT_COUNT(cases); i++) {
         att_sheet *sheet;
         att_error err = { 0 };
         att_status expected = readable(cases[i].statement) ? ATT_BAD_INPUT : ATT_UNSUPPORTED;
@@ -251,7 +255,9 @@ static void a_sheet_without_a_folder_loads_nothing(void **state)
     att_sheet *sheet;
     att_error err = { 0 };
     assert_int_equal(att_sheet_read(&sheet, text, strlen(text), "test", NULL, &err), ATT_BAD_INPUT);
-    assert_string_equal(err.message, "this sheet has no folder, so it cannot load '/etc/passwd'");
+    assert_string_equal(
+        err.message,
+        "cannot load '/etc/passwd': the sheet was not read from a file, so it has no folder");
 }
 
 static void a_sheet_from_a_file_loads_from_its_own_folder(void **state)
@@ -270,13 +276,13 @@ static void a_sheet_from_a_file_loads_from_its_own_folder(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(load_gives_a_matrix_whatever_the_rank),
+        cmocka_unit_test(load_makes_a_matrix_of_any_rank),
         cmocka_unit_test(a_comparison_names_the_first_array_and_element_that_differ),
-        cmocka_unit_test(of_a_name_given_again_only_the_last_value_is_compared),
-        cmocka_unit_test(a_sheet_lends_the_files_it_named_even_those_it_could_not_use),
+        cmocka_unit_test(of_a_name_assigned_twice_only_the_last_value_is_compared),
+        cmocka_unit_test(a_sheet_lists_the_files_it_named_even_unreadable_ones),
         cmocka_unit_test(
             a_comparison_keeps_the_array_that_was_named_and_its_rule_whatever_the_shapes),
-        cmocka_unit_test(what_cannot_be_loaded_or_compared_is_refused_at_its_place),
+        cmocka_unit_test(errors_of_load_and_compare_point_at_their_place),
         cmocka_unit_test(a_sheet_without_a_folder_loads_nothing),
         cmocka_unit_test(a_sheet_from_a_file_loads_from_its_own_folder),
     };

@@ -1,4 +1,4 @@
-/* Bad sheets: each is refused with the place and the words that help to mend it. */
+/* Invalid sheets: each error has the right place and message. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -8,6 +8,7 @@
 
 #include "attend.h"
 #include "base/alloc.h"
+#include "base/minmax.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -71,49 +72,48 @@ static const struct bad_sheet {
     { "Q = [1 2;3 4;5 6]\nK = [1 2;3 4;5 6;7 8]\nx = Q * K", 3, 5,
       "Q * K: Q is 3 × 2 and K is 4 × 2; the inner sizes 2 and 4 must agree (did you mean K'?)" },
     { "x = [1 2 3] + [1 2]", 1, 5,
-      "[1 2 3] + [1 2]: [1 2 3] is 1 × 3 and [1 2] is 1 × 2; element by element they must have the "
-      "same shape, or one of them be a row, a column or a number that fits" },
+      "[1 2 3] + [1 2]: [1 2 3] is 1 × 3 and [1 2] is 1 × 2; element-wise operands must have the "
+      "same shape, or one of them must be a matching row, a matching column or a number" },
     { "x = [1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20] + [1 2]", 1, 5,
       "[1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19… + [1 2]: [1 2 3 4 5 6 7 8 9 10 11 12 13 "
-      "14 "
-      "15 16 17 18 19… is 1 × 20 and [1 2] is 1 × 2; element by element they must have the same "
-      "shape, or one of them be a row, a column or a number that fits" },
+      "14 15 16 17 18 19… is 1 × 20 and [1 2] is 1 × 2; element-wise operands must have the same "
+      "shape, or one of them must be a matching row, a matching column or a number" },
     { "x = [1 2 3] / [1 2]", 1, 5,
-      "[1 2 3] / [1 2]: [1 2 3] is 1 × 3 and [1 2] is 1 × 2; only a number or a matrix of the same "
-      "shape can divide (./ repeats rows and columns; there is no division by a matrix)" },
+      "[1 2 3] / [1 2]: [1 2 3] is 1 × 3 and [1 2] is 1 × 2; expected a number or a matrix of the "
+      "same shape as divisor (./ broadcasts rows and columns; there is no division by a matrix)" },
     { "x = 1 / []", 1, 5,
-      "1 / []: 1 is 1 × 1 and [] is 0 × 0; only a number or a matrix of the same shape can divide "
-      "(./ repeats rows and columns; there is no division by a matrix)" },
+      "1 / []: 1 is 1 × 1 and [] is 0 × 0; expected a number or a matrix of the same shape as "
+      "divisor (./ broadcasts rows and columns; there is no division by a matrix)" },
     { "x = [1 2; 3]", 1, 11, "row 2 of the matrix has 1 column, the first has 2" },
     { "x = [1, [1;2]]", 1, 9,
-      "side by side need equally many rows: 1 is 1 × 1 and [1;2] is 2 × 1" },
+      "matrices side by side need the same number of rows: 1 is 1 × 1 and [1;2] is 2 × 1" },
 
     /* Indices and fields */
-    { "X = [1 2;3 4]\nx = X[3]", 2, 7, "there is no row 3: X has 2 rows" },
-    { "X = [1 2;3 4]\nx = X[1, 0]", 2, 10, "there is no column 0: X has 2 columns" },
+    { "X = [1 2;3 4]\nx = X[3]", 2, 7, "row 3 is out of range: X has 2 rows" },
+    { "X = [1 2;3 4]\nx = X[1, 0]", 2, 10, "column 0 is out of range: X has 2 columns" },
     { "X = [1 2;3 4]\nx = X[1.5]", 2, 7, "an index must be a whole number, found 1.5" },
-    { "X = [1 2;3 4]\nx = X[2:1]", 2, 7, "the range 2:1 is empty: its end comes first" },
+    { "X = [1 2;3 4]\nx = X[2:1]", 2, 7, "the range 2:1 is empty: its end is before its start" },
     { "X = [1 2;3 4]\nx = X[1, 2, 3]", 2, 11, "expected ']', found ','" },
     { "X = [1 2;3 4]\nx = X[", 2, 6,
       "this '[' is not closed: expected ']', found the end of the sheet" },
     { "X = [1 2;3 4]\nx = X(2)", 2, 5,
-      "'X' is a value, not a function: rows are X[2], a product needs a '*'" },
+      "'X' is a value, not a function: a row is X[2], a product needs a '*'" },
     { "X = [1 2;3 4]\nx = X.weights", 2, 7, "X is a matrix and has no fields, found '.weights'" },
     { "a = attention([1 2],[1 2],[1 2])\nx = a.wieghts", 2, 7,
       "a has no field 'wieghts': did you mean 'weights'?" },
     { "a = attention([1 2],[1 2],[1 2])\nx = a.zonk", 2, 7,
       "a has no field 'zonk': it has q, k, v, products, scores, weights, output" },
 
-    /* Options that take words */
+    /* Options that accept words */
     { "a = attention([1 2],[1 2],[1 2], scor = dot)", 1, 34,
       "attention has no option 'scor': did you mean 'score'?" },
 
-    /* Options that take words */
+    /* Options that accept words */
     { "a = attention([1 2],[1 2],[1 2], score = dott)", 1, 42,
       "score takes dot, scaled, general, additive, concat, gaussian, cosine or location, found "
       "'dott': did you mean 'dot'?" },
 
-    /* Options that take words */
+    /* Options that accept words */
     { "a = attention([1 2],[1 2],[1 2], score = 3)", 1, 42,
       "score takes dot, scaled, general, additive, concat, gaussian, cosine or location, found "
       "'3'" },
@@ -122,8 +122,8 @@ static const struct bad_sheet {
 
     /* Lists */
     { "L = {[1],[2]}\nx = L + 1", 2, 5, "L is a list of 2, expected a matrix" },
-    { "L = {[1],[2]}\nx = L[3]", 2, 7, "there is no item 3: L has 2 items" },
-    { "L = {[1],[2]}\nx = L[1,1]", 2, 9, "a list has one index, found a second" },
+    { "L = {[1],[2]}\nx = L[3]", 2, 7, "item 3 is out of range: L has 2 items" },
+    { "L = {[1],[2]}\nx = L[1,1]", 2, 9, "expected one index of a list, found two" },
 
     /* Strings, numbers and characters */
     { "x = \"abc\"", 1, 5, "a string is not a value: expected a matrix" },
@@ -137,12 +137,12 @@ static const struct bad_sheet {
       "digit" },
     { "x = 1e999", 1, 5, "the number 1e999 is too large for double precision" },
     { "x = 2 $ 3", 1, 7, "unexpected character '$'" },
-    { "x = “a”", 1, 5, "unexpected character '“': strings stand in straight quotes: \"…\"" },
+    { "x = “a”", 1, 5, "unexpected character '“': a string is written in straight quotes: \"…\"" },
     { "x = 2 × 3", 1, 7, "unexpected character '×': a product is written with *" },
 
     /* Statements, and text that may be one */
     { "x == 3", 1, 4,
-      "found '==': a value is given with one '=', and checked with 'expect … = …'" },
+      "found '==': a value is assigned with one '=', and checked with 'expect … = …'" },
     { "expect = 3", 1, 1, "'expect' is a keyword and cannot be a name" },
     { "load = 3", 1, 1, "'load' is a keyword and cannot be a name" },
     { "expct 1 = 2", 1, 1,
@@ -201,12 +201,12 @@ static const struct bad_sheet {
       "an expression on its own: expected 'show …' to show it, 'name = …' to keep it, or '> …' for "
       "text" },
     { "X = 1\nX[1] = 3", 2, 1,
-      "only a plain name can be given a value: expected 'name = …', 'expect … = …', or '> …' for "
-      "text" },
+      "a value can only be assigned to a plain name: expected 'name = …', 'expect … = …', or '> …' "
+      "for text" },
     { "-1 is negative", 1, 1,
       "a line cannot start with '-': expected a statement, or '> …' for text" },
-    { "#### deep", 1, 1, "a heading is one to three '#' and a text" },
-    { "#", 1, 1, "a heading is one to three '#' and a text" },
+    { "#### deep", 1, 1, "a heading needs one to three '#' and a text" },
+    { "#", 1, 1, "a heading needs one to three '#' and a text" },
 
     /* Expectations */
     { "expect 1", 1, 9, "expected an operator or '=', found the end of the line" },
@@ -238,18 +238,18 @@ static const struct bad_sheet {
     { "label X \"a\"", 1, 7, "unknown name 'X'" },
     { "X = [1;2]\nlabel X \"a\"", 2, 9, "X has 2 rows, found 1 label" },
     { "X = [1 2 3]\nlabel X \"a\" \"b\" \"c\"", 2, 9,
-      "X has 1 row, found 3 labels (columns are labelled with 'label … cols …')" },
+      "X has 1 row, found 3 labels (columns are labeled with 'label … cols …')" },
     { "X = [1 2 3]\nlabel X cols \"a\" \"b\"", 2, 14, "X has 3 columns, found 2 labels" },
     { "X = [1 2 3]\nlabel X a", 2, 9, "expected a label in quotes, found 'a'" },
-    { "X = [1 2 3]\nlabel X rows \"a\" rows \"b\"", 2, 23, "the rows are labelled twice" },
+    { "X = [1 2 3]\nlabel X rows \"a\" rows \"b\"", 2, 23, "the rows are labeled twice" },
     { "L = {[1],[2]}\nlabel L \"a\" \"b\"", 2, 7, "L is a list of 2, expected a matrix" },
     { "label pi \"a\"", 1, 7, "'pi' is not a name of this sheet" },
     { "label \"a\"", 1, 7, "expected the name of a matrix to label, found a string" },
 
     /* Plots and shown values */
-    { "plot []", 1, 6, "there is nothing to plot: it is 0 × 0" },
+    { "plot []", 1, 6, "cannot plot an empty matrix: it is 0 × 0" },
     { "plot {[1],[1 2]}", 1, 6,
-      "the maps side by side must have the same shape: the first is 1 × 1, number 2 is 1 × 2" },
+      "panels of one plot must have the same shape: the first is 1 × 1, number 2 is 1 × 2" },
     { "plot", 1, 5, "expected a number, a name or a bracket, found the end of the line" },
     { "plot [1 2] 3", 1, 12,
       "expected an operator or the end of the statement, found the number 3 (a line of text that "
@@ -266,7 +266,7 @@ static const struct bad_sheet {
       "expected a number after 'at', found the end of the line" },
     { "compare 1", 1, 10, "expected an operator or a file in quotes, found the end of the line" },
     { "compare 1 \"x.npy\" as printed", 1, 19,
-      "'as printed' is for numbers written in the sheet: expected 'within' or 'to'" },
+      "'as printed' needs numbers written in the sheet: expected 'within' or 'to'" },
 
     /* Arguments of functions */
     { "x = permute([1;2], [1 1])", 1, 20, "permute: the order holds 1 twice" },
@@ -277,10 +277,10 @@ static const struct bad_sheet {
     /* Arguments of functions */
     { "x = permute([1;2], [1])", 1, 20, "permute: expected an order of 2 rows, found 1 numbers" },
     { "x = zeros(-1, 2)", 1, 11, "zeros: a size must be a whole number from 0 to 1e9" },
-    { "x = zeros(100000, 100000)", 1, 5, "this needs more memory than a sheet may use (2048 MB)" },
+    { "x = zeros(100000, 100000)", 1, 5, "this needs more memory than the limit of 2048 MB" },
     { "x = zeros(1e18)", 1, 11, "zeros: a size must be a whole number from 0 to 1e9" },
     { "x = zeros(1.5, 2)", 1, 11, "zeros: a size must be a whole number from 0 to 1e9" },
-    { "x = mean([])", 1, 10, "mean of nothing: the matrix is 0 × 0" },
+    { "x = mean([])", 1, 10, "mean of an empty matrix: it is 0 × 0" },
     { "x = round([1 2], 0.5)", 1, 18, "round: the digits must be a whole number from -300 to 300" },
     { "x = layernorm([1 2], [1 2 3])", 1, 22,
       "layernorm: the gain must be 1 × 2 like the rows, found 1 × 3" },
@@ -311,7 +311,7 @@ static att_error refuse(const char *text, size_t length)
 static void every_bad_sheet_is_refused_with_its_place_and_reason(void **state)
 {
     (void)state;
-    for (size_t i = 0; i < sizeof bad_sheets / sizeof *bad_sheets; i++) {
+    for (size_t i = 0; i < ATT_COUNT(bad_sheets); i++) {
         const struct bad_sheet *bad = &bad_sheets[i];
         att_error err = refuse(bad->text, strlen(bad->text));
         if (err.line != bad->line || err.column != bad->column ||
@@ -329,10 +329,10 @@ static void take_line(const char *text, int line, char *out, size_t size)
     snprintf(out, size, "%.*s", (int)strcspn(text, "\n"), text);
 }
 
-static void every_error_shows_its_line_with_one_caret_beneath(void **state)
+static void every_error_shows_its_line_with_one_caret_below(void **state)
 {
     (void)state;
-    for (size_t i = 0; i < sizeof bad_sheets / sizeof *bad_sheets; i++) {
+    for (size_t i = 0; i < ATT_COUNT(bad_sheets); i++) {
         att_error err = refuse(bad_sheets[i].text, strlen(bad_sheets[i].text));
         char line[256];
         take_line(bad_sheets[i].text, bad_sheets[i].line, line, sizeof line);
@@ -347,7 +347,7 @@ static void every_error_shows_its_line_with_one_caret_beneath(void **state)
 
 /* ---- The excerpt */
 
-static void the_caret_keeps_to_tabs_and_wide_characters(void **state)
+static void the_caret_follows_tabs_and_wide_characters(void **state)
 {
     (void)state;
     static const struct {
@@ -360,11 +360,11 @@ static void the_caret_keeps_to_tabs_and_wide_characters(void **state)
         { "é = e\xCC\x81 + 1", "é = e\xCC\x81 + 1\n    ^" },
         { "x = [\"আমি\" y]", "x = [\"আমি\" y]\n     ^" },
     };
-    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
+    for (size_t i = 0; i < ATT_COUNT(cases); i++)
         assert_string_equal(refuse(cases[i].text, strlen(cases[i].text)).excerpt, cases[i].excerpt);
 }
 
-static void a_long_line_is_cut_around_the_place(void **state)
+static void a_long_line_is_truncated_around_the_place(void **state)
 {
     (void)state;
     char text[4000] = "x = [";
@@ -409,14 +409,14 @@ static void the_worst_whole_line_fits_the_excerpt(void **state)
     assert_int_equal(strlen(err.excerpt), 119 + 3 + 1 + 119 + 1);
 }
 
-static void a_message_stays_one_line_whatever_a_string_holds(void **state)
+static void a_message_is_one_line_for_any_string(void **state)
 {
     (void)state;
     att_error err = refuse("x = load \"a\\nb\\tc.npy\"", 22);
     assert_string_equal(err.message, "a b c.npy: cannot open: No such file or directory");
 }
 
-/* ---- Bytes that are no text */
+/* ---- Invalid UTF-8 */
 
 static void invalid_utf8_is_refused_with_the_offset_of_its_first_byte(void **state)
 {
@@ -427,15 +427,15 @@ static void invalid_utf8_is_refused_with_the_offset_of_its_first_byte(void **sta
         int column;
         const char *message;
     } cases[] = {
-        { "ok\nx = \xFF", 2, 5, "this is not UTF-8: byte 0xFF at offset 7 cannot stand here" },
-        { "\xC0\xAF", 1, 1, "this is not UTF-8: byte 0xC0 at offset 0 cannot stand here" },
-        { "é\xE2\x82", 1, 2, "this is not UTF-8: byte 0xE2 at offset 2 cannot stand here" },
-        { "\xED\xA0\x80", 1, 1, "this is not UTF-8: byte 0xED at offset 0 cannot stand here" },
-        { "a\xF4\x90\x80\x80", 1, 2, "this is not UTF-8: byte 0xF4 at offset 1 cannot stand here" },
-        { "a\r\n\xFF", 2, 1, "this is not UTF-8: byte 0xFF at offset 3 cannot stand here" },
-        { "\xEF\xBB\xBF\xFF", 1, 1, "this is not UTF-8: byte 0xFF at offset 3 cannot stand here" },
+        { "ok\nx = \xFF", 2, 5, "invalid UTF-8: byte 0xFF at offset 7" },
+        { "\xC0\xAF", 1, 1, "invalid UTF-8: byte 0xC0 at offset 0" },
+        { "é\xE2\x82", 1, 2, "invalid UTF-8: byte 0xE2 at offset 2" },
+        { "\xED\xA0\x80", 1, 1, "invalid UTF-8: byte 0xED at offset 0" },
+        { "a\xF4\x90\x80\x80", 1, 2, "invalid UTF-8: byte 0xF4 at offset 1" },
+        { "a\r\n\xFF", 2, 1, "invalid UTF-8: byte 0xFF at offset 3" },
+        { "\xEF\xBB\xBF\xFF", 1, 1, "invalid UTF-8: byte 0xFF at offset 3" },
     };
-    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    for (size_t i = 0; i < ATT_COUNT(cases); i++) {
         att_error err = refuse(cases[i].text, strlen(cases[i].text));
         assert_string_equal(err.message, cases[i].message);
         assert_int_equal(err.line, cases[i].line);
@@ -452,14 +452,14 @@ static void control_characters_are_refused_and_never_shown(void **state)
         size_t length;
         const char *message;
     } cases[] = {
-        { "a\0b", 3, "the character U+0000 cannot stand in a sheet" },
-        { "red \x1B[31m", 9, "the character U+001B cannot stand in a sheet" },
-        { "bell \x07", 6, "the character U+0007 cannot stand in a sheet" },
-        { "\x7F", 1, "the character U+007F cannot stand in a sheet" },
-        { "\xC2\x9B 31m", 6, "the character U+009B cannot stand in a sheet" },
-        { "\xEF\xBF\xBF", 3, "the character U+FFFF cannot stand in a sheet" },
+        { "a\0b", 3, "the control character U+0000 is not allowed in a sheet" },
+        { "red \x1B[31m", 9, "the control character U+001B is not allowed in a sheet" },
+        { "bell \x07", 6, "the control character U+0007 is not allowed in a sheet" },
+        { "\x7F", 1, "the control character U+007F is not allowed in a sheet" },
+        { "\xC2\x9B 31m", 6, "the control character U+009B is not allowed in a sheet" },
+        { "\xEF\xBF\xBF", 3, "the control character U+FFFF is not allowed in a sheet" },
     };
-    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    for (size_t i = 0; i < ATT_COUNT(cases); i++) {
         att_error err = refuse(cases[i].text, cases[i].length);
         assert_string_equal(err.message, cases[i].message);
         assert_null(strpbrk(err.excerpt, "\x1B\x07\x7F"));
@@ -469,7 +469,7 @@ static void control_characters_are_refused_and_never_shown(void **state)
 
 /* ---- Limits */
 
-/* `before`, then `middle` so many times, then `after`; the caller frees it. */
+/* `before`, then `middle` `count` times, then `after`; the caller frees it. */
 static char *repeat(const char *before, const char *middle, size_t count, const char *after)
 {
     size_t head = strlen(before);
@@ -483,7 +483,7 @@ static char *repeat(const char *before, const char *middle, size_t count, const 
     return text;
 }
 
-static void what_is_too_deep_or_too_much_is_refused(void **state)
+static void expressions_too_deep_or_too_large_are_refused(void **state)
 {
     (void)state;
     static const struct {
@@ -508,14 +508,13 @@ static void what_is_too_deep_or_too_much_is_refused(void **state)
           "file" },
         { "x = ones(4000000, 1) * ones(1, 40000)", "", 0, "", 5,
           "ones(4000000, 1) * ones(1, 40000): ones(4000000, 1) is 4000000 × 1 and ones(1, 40000) "
-          "is "
-          "1 × 40000; that is too much work for a sheet" },
+          "is 1 × 40000; this product takes more multiplications than a sheet may" },
         { "x = zeros(0, 2000000)", "", 0, "", 5,
-          "this needs more memory than a sheet may use (2048 MB)" },
+          "this needs more memory than the limit of 2048 MB" },
         { "x = ones(30000, 10000)\n", "", 0, "", 5,
-          "this needs more memory than a sheet may use (2048 MB)" },
+          "this needs more memory than the limit of 2048 MB" },
     };
-    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    for (size_t i = 0; i < ATT_COUNT(cases); i++) {
         char *text = repeat(cases[i].before, cases[i].middle, cases[i].count, cases[i].after);
         att_error err = refuse(text, strlen(text));
         assert_string_equal(err.message, cases[i].message);
@@ -533,7 +532,7 @@ static void a_sum_of_many_terms_and_deep_brackets_still_work(void **state)
         size_t count;
         const char *after;
     } cases[] = { { "x = ", "1+", 900, "1" }, { "x = 1", "'", 900, "" } };
-    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    for (size_t i = 0; i < ATT_COUNT(cases); i++) {
         char *text = repeat(cases[i].before, cases[i].middle, cases[i].count, cases[i].after);
         att_sheet *sheet;
         assert_int_equal(att_sheet_read(&sheet, text, strlen(text), "deep", NULL, NULL), ATT_OK);
@@ -549,7 +548,7 @@ static void a_line_of_100_megabytes_neither_hangs_nor_crashes(void **state)
         const char *before;
         const char *middle;
         const char *after;
-        size_t megabytes; /* fewer where more would only take longer */
+        size_t megabytes; /* fewer where more would only be slower */
         att_status status;
     } cases[] = {
         { "", "text ", "", 100, ATT_OK },
@@ -564,7 +563,7 @@ static void a_line_of_100_megabytes_neither_hangs_nor_crashes(void **state)
         { "x = 1", "         ", "", 10, ATT_OK },
         { "x = ", "many names ", "", 10, ATT_BAD_INPUT },
     };
-    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    for (size_t i = 0; i < ATT_COUNT(cases); i++) {
         size_t count = cases[i].megabytes * 1000 * 1000 / strlen(cases[i].middle);
         char *text = repeat(cases[i].before, cases[i].middle, count, cases[i].after);
         att_sheet *sheet;
@@ -582,22 +581,23 @@ static void a_sheet_beyond_the_size_limit_is_refused_unread(void **state)
     att_sheet *sheet;
     assert_int_equal(att_sheet_read(&sheet, "", ((size_t)256 << 20) + 1, "big", NULL, &err),
                      ATT_BAD_INPUT);
-    assert_string_equal(err.message, "the sheet has 268435457 bytes, more than 268435456");
+    assert_string_equal(err.message,
+                        "the sheet has 268435457 bytes, more than the limit of 268435456");
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_bad_sheet_is_refused_with_its_place_and_reason),
-        cmocka_unit_test(every_error_shows_its_line_with_one_caret_beneath),
-        cmocka_unit_test(the_caret_keeps_to_tabs_and_wide_characters),
-        cmocka_unit_test(a_long_line_is_cut_around_the_place),
+        cmocka_unit_test(every_error_shows_its_line_with_one_caret_below),
+        cmocka_unit_test(the_caret_follows_tabs_and_wide_characters),
+        cmocka_unit_test(a_long_line_is_truncated_around_the_place),
         cmocka_unit_test(the_worst_long_line_fits_the_excerpt),
         cmocka_unit_test(the_worst_whole_line_fits_the_excerpt),
-        cmocka_unit_test(a_message_stays_one_line_whatever_a_string_holds),
+        cmocka_unit_test(a_message_is_one_line_for_any_string),
         cmocka_unit_test(invalid_utf8_is_refused_with_the_offset_of_its_first_byte),
         cmocka_unit_test(control_characters_are_refused_and_never_shown),
-        cmocka_unit_test(what_is_too_deep_or_too_much_is_refused),
+        cmocka_unit_test(expressions_too_deep_or_too_large_are_refused),
         cmocka_unit_test(a_sum_of_many_terms_and_deep_brackets_still_work),
         cmocka_unit_test(a_line_of_100_megabytes_neither_hangs_nor_crashes),
         cmocka_unit_test(a_sheet_beyond_the_size_limit_is_refused_unread),

@@ -1,5 +1,5 @@
-/* Values: operators, functions, indices, records and lists. Most are sheets that check themselves;
- * that `expect` itself can fail is shown in test_expect.c. */
+/* Values: operators, functions, indices, records and lists. Most tests are sheets with checks;
+ * test_expect.c tests that `expect` can fail. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -7,6 +7,7 @@
 
 #include <cmocka.h>
 
+#include "base/minmax.h"
 #include "sheet/eval.h"
 #include "sheet_help.h"
 
@@ -18,7 +19,7 @@ static void assert_value(const char *expression, int64_t rows, int64_t cols, con
     char text[512];
     snprintf(text, sizeof text, "a = [1 2; 3 4]\nb = [5 6]\nc = [7; 8]\nvalue = %s", expression);
     att_sheet *sheet = sheet_from(text);
-    const att_tensor_matrix *value = step_named(sheet, "value")->value;
+    const att_matrix *value = step_named(sheet, "value")->value;
     if (value->rows != rows || value->cols != cols)
         fail_msg("%s is %d × %d, expected %d × %d", expression, (int)value->rows, (int)value->cols,
                  (int)rows, (int)cols);
@@ -182,7 +183,7 @@ static void matrices_are_made_rearranged_and_rounded(void **state)
     ASSERT_VALUE("round([nan inf 1e300])", 1, 3, NAN, INFINITY, 1e300);
 }
 
-static void names_can_be_given_again_and_shadow_what_is_predefined(void **state)
+static void names_can_be_assigned_again_and_shadow_predefined_ones(void **state)
 {
     (void)state;
     assert_sheet_passes("x = 1\n"
@@ -199,7 +200,7 @@ static void names_can_be_given_again_and_shadow_what_is_predefined(void **state)
                         "expect sum([1 2], rows) = 3 within 0 # the flag, not the name\n");
 }
 
-static void a_sheet_keeps_as_many_names_as_it_likes(void **state)
+static void a_sheet_keeps_any_number_of_names(void **state)
 {
     (void)state;
     char text[16384] = "";
@@ -226,25 +227,19 @@ static void heads_are_counted_and_each_has_its_parts(void **state)
 {
     (void)state;
     assert_sheet_passes(
-        "X = [1 0; 0 1; 1 1]\n"
-        "P = [1 0; 0 1]\n"
-        "N = -P\n"
-        "m = multihead(X, {P, N}, {P, P}, {P, P})\n"
-        "expect m.head[1].weights = attention(X, X, X).weights\n"
-        "expect m.head[2].weights = attention(-X, X, X).weights\n"
-        "expect m.head[2] = m.head[2].output within 0\n"
-        "h = m.head\n"
-        "expect h[2].scores = m.head[2].scores within 0\n"
-        "expect error m.weights saying \"each head has its own weights: expected "
-        "m.head[1].weights up to head[2]\"\n"
-        "expect error m.head[3] saying \"there is no item 3: m.head has 2 items\"\n");
+        "X = [1 0; 0 1; 1 1]\nP = [1 0; 0 1]\nN = -P\nm = multihead(X, {P, N}, {P, P}, {P, "
+        "P})\nexpect m.head[1].weights = attention(X, X, X).weights\nexpect m.head[2].weights = "
+        "attention(-X, X, X).weights\nexpect m.head[2] = m.head[2].output within 0\nh = "
+        "m.head\nexpect h[2].scores = m.head[2].scores within 0\nexpect error m.weights saying "
+        "\"each head has a part weights: expected m.head[1].weights to head[2]\"\nexpect error "
+        "m.head[3] saying \"item 3 is out of range: m.head has 2 items\"\n");
 }
 
 static void a_list_holds_matrices_and_is_shown_as_parts_by_their_index(void **state)
 {
     (void)state;
     att_sheet *sheet = sheet_from("L = {[1 2], 3}\nx = L[1]\n");
-    const att_select *list = step_named(sheet, "L");
+    const att_trace_step *list = step_named(sheet, "L");
     assert_null(list->value);
     assert_int_equal(list->part_count, 2);
     assert_string_equal(list->parts[1].name, "L[2]");
@@ -332,7 +327,7 @@ static void numbers_have_a_point_in_any_locale(void **state)
     (void)state;
     static const char *const names[] = { "de_DE.UTF-8", "fr_FR.UTF-8", "de_DE", "fr_FR" };
     bool set = false;
-    for (size_t i = 0; i < sizeof names / sizeof *names && !set; i++)
+    for (size_t i = 0; i < ATT_COUNT(names) && !set; i++)
         set = setlocale(LC_NUMERIC, names[i]) != NULL;
     if (!set)
         skip(); /* no locale with a decimal comma on this machine */
@@ -347,22 +342,22 @@ static void numbers_have_a_point_in_any_locale(void **state)
     setlocale(LC_NUMERIC, "C");
 }
 
-static void an_expression_without_names_can_be_worked_out_alone(void **state)
+static void an_expression_without_names_can_be_evaluated_alone(void **state)
 {
     (void)state;
     att_arena arena = { 0 };
     att_error err = { 0 };
-    const att_tensor_matrix *value;
+    const att_matrix *value;
     assert_int_equal(
         att_eval_closed(&arena, att_formula(&arena, "exp(0) * [1 2] + 1"), &value, &err), ATT_OK);
     assert_true(value->data[0] == 2 && value->data[1] == 3);
     const att_expr constant = { .kind = ATT_EXPR_CONSTANT, .matrix = value };
-    const att_tensor_matrix *same;
+    const att_matrix *same;
     assert_int_equal(att_eval_closed(&arena, &constant, &same, &err), ATT_OK);
     assert_ptr_equal(same, value);
     const att_expr subscripted = { .kind = ATT_EXPR_INDEXED, .text = "e" };
     assert_int_equal(att_eval_closed(&arena, &subscripted, &same, &err), ATT_BAD_INPUT);
-    assert_string_equal(err.message, "this cannot stand here: expected a value");
+    assert_string_equal(err.message, "this is not allowed here: expected a value");
     assert_int_equal(att_eval_closed(&arena, att_formula(&arena, "x + 1"), &value, &err),
                      ATT_BAD_INPUT);
     assert_string_equal(err.message, "unknown name 'x'");
@@ -383,8 +378,8 @@ int main(void)
             softmax_is_exact_where_exp_alone_would_overflow_and_zero_where_nothing_may_be_seen),
         cmocka_unit_test(layernorm_gives_rows_of_mean_0_and_variance_1_then_gain_and_bias),
         cmocka_unit_test(matrices_are_made_rearranged_and_rounded),
-        cmocka_unit_test(names_can_be_given_again_and_shadow_what_is_predefined),
-        cmocka_unit_test(a_sheet_keeps_as_many_names_as_it_likes),
+        cmocka_unit_test(names_can_be_assigned_again_and_shadow_predefined_ones),
+        cmocka_unit_test(a_sheet_keeps_any_number_of_names),
         cmocka_unit_test(a_record_is_its_result_and_gives_its_parts_by_name),
         cmocka_unit_test(heads_are_counted_and_each_has_its_parts),
         cmocka_unit_test(a_list_holds_matrices_and_is_shown_as_parts_by_their_index),
@@ -394,7 +389,7 @@ int main(void)
         cmocka_unit_test(a_plot_has_a_panel_per_head_labels_and_masks),
         cmocka_unit_test(a_product_adds_in_index_order),
         cmocka_unit_test(numbers_have_a_point_in_any_locale),
-        cmocka_unit_test(an_expression_without_names_can_be_worked_out_alone),
+        cmocka_unit_test(an_expression_without_names_can_be_evaluated_alone),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,11 +1,12 @@
-/* The example sheets: each is worked out, all its checks pass, it holds at least as many as it
- * should, its sums written out are right, and no number in an expectation could be another. */
+/* The example sheets: each runs, all its checks pass, it has at least the expected number of
+ * checks, its calculations hold, and changing a number of an expectation makes it fail. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <cmocka.h>
 
+#include "base/minmax.h"
 #include "sheet/sheet_help.h"
 
 #include <ctype.h>
@@ -14,7 +15,7 @@
 
 #define FOLDER ATTEND_SOURCE_DIR "/examples"
 
-/* What each sheet must at least hold, so that a check lost in an edit is noticed. */
+/* The minimum contents of each sheet, so that a check lost in an edit is noticed. */
 static const struct example {
     const char *file;
     size_t checks;
@@ -30,7 +31,7 @@ static const struct example {
     { "h11-without-matrices.att", 9, 0, 40 },  { "h18-translation.att", 18, 1, 20 },
     { "h19-attention-layer.att", 29, 1, 100 }, { "h20-equivariance.att", 10, 2, 100 },
 };
-enum { EXAMPLES = sizeof examples / sizeof *examples };
+enum { EXAMPLES = ATT_COUNT(examples) };
 
 static char *read_example(const char *file)
 {
@@ -92,7 +93,7 @@ static void every_sheet_in_the_folder_is_tested(void **state)
 
 /* ---------------------------------------------------------------- changed numbers */
 
-/* The '=' of an expectation: the first outside brackets. NULL where there is none. */
+/* The '=' of an expectation: the first one outside brackets, or NULL. */
 static char *equals_sign(char *line)
 {
     int depth = 0;
@@ -144,7 +145,7 @@ static char *next_number(char **from)
     return NULL;
 }
 
-/* How many checks of the sheet fail, counting one that cannot be worked out. */
+/* The number of failed checks; a sheet that cannot be read counts as one. */
 static size_t failures_of(const char *text, size_t length, const char *file)
 {
     att_sheet *sheet = NULL;
@@ -157,7 +158,7 @@ static size_t failures_of(const char *text, size_t length, const char *file)
 }
 
 /* Changes the first digit of every number of every plain expectation in turn. Only the statements
- * up to it are worked out again. */
+ * up to it run again. */
 static size_t change_numbers(char *text, const char *file)
 {
     size_t changed = 0;
@@ -193,7 +194,7 @@ static void a_changed_number_is_noticed(void **state)
     }
 }
 
-/* Changing an input must be noticed too: no sheet checks itself against itself alone. */
+/* Changing an input must be noticed too: no sheet compares only computed values with each other. */
 static void a_changed_input_is_noticed(void **state)
 {
     (void)state;

@@ -1,4 +1,4 @@
-/* expect: what counts as near enough, what fails, and what is said about it. */
+/* expect: tolerance rules, failures and messages. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -6,15 +6,16 @@
 
 #include <cmocka.h>
 
+#include "base/minmax.h"
 #include "sheet_help.h"
 
 struct verdict_case {
     const char *statement;
     bool passed;
-    const char *verdict;
+    const char *message;
 };
 
-static void assert_verdicts(const struct verdict_case *cases, size_t count)
+static void assert_messages(const struct verdict_case *cases, size_t count)
 {
     for (size_t i = 0; i < count; i++) {
         char text[512];
@@ -24,18 +25,18 @@ static void assert_verdicts(const struct verdict_case *cases, size_t count)
         assert_int_equal(sheet->step_count, 3);
         assert_int_equal(sheet->steps[2].kind, ATT_STEP_CHECK);
         const att_check *check = sheet->steps[2].check;
-        if (check->passed != cases[i].passed || strcmp(check->message, cases[i].verdict) != 0)
+        if (check->passed != cases[i].passed || strcmp(check->message, cases[i].message) != 0)
             fail_msg("%s\nfound    %d %s\nexpected %d %s", cases[i].statement, check->passed,
-                     check->message, cases[i].passed, cases[i].verdict);
+                     check->message, cases[i].passed, cases[i].message);
         assert_int_equal(att_sheet_checks(sheet), 1);
         assert_int_equal(att_sheet_failures(sheet), !cases[i].passed);
         att_sheet_free(sheet);
     }
 }
 
-#define ASSERT_VERDICTS(cases) assert_verdicts(cases, sizeof cases / sizeof *cases)
+#define ASSERT_MESSAGES(cases) assert_messages(cases, ATT_COUNT(cases))
 
-static void a_verdict_says_which_element_is_off_by_how_much_and_how_many_are(void **state)
+static void a_message_names_the_element_its_difference_and_the_count(void **state)
 {
     (void)state;
     static const struct verdict_case cases[] = {
@@ -43,10 +44,10 @@ static void a_verdict_says_which_element_is_off_by_how_much_and_how_many_are(voi
           "all 3 elements agree within 0.005, the largest difference is 0.00324" },
         { "expect x = [0.26 0.32 0.41] within 0.005", false,
           "element [1,2] is 0.32802, expected 0.32: off by 0.00802, allowed 0.005; 1 of 3 elements "
-          "is out" },
+          "is out of tolerance" },
         { "expect x' = [0.2; 0.3; 0.4] within 0.01", false,
           "element [1,1] is 0.263242, expected 0.2: off by 0.0632, allowed 0.01; 2 of 3 elements "
-          "are out" },
+          "are out of tolerance" },
         { "expect n = 0.33 within 0.005", true, "agrees within 0.005, off by 0.00198" },
         { "expect n = 0.33 within 0.001", false,
           "it is 0.32802, expected 0.33: off by 0.00198, allowed 0.001" },
@@ -54,9 +55,9 @@ static void a_verdict_says_which_element_is_off_by_how_much_and_how_many_are(voi
         { "expect n = n within 0", true, "agrees exactly" },
         { "expect n = 0.3280200001 within 1e-12", false,
           "it is 0.32802, expected 0.3280200001: off by 1e-10, allowed 1e-12" },
-        { "expect x = [1 2] within 9", false, "the shapes differ: found 1 × 3, expected 1 × 2" },
+        { "expect x = [1 2] within 9", false, "the shapes differ: expected 1 × 2, found 1 × 3" },
     };
-    ASSERT_VERDICTS(cases);
+    ASSERT_MESSAGES(cases);
 }
 
 static void digits_and_decimals_allow_half_a_unit_of_the_last_one(void **state)
@@ -67,7 +68,7 @@ static void digits_and_decimals_allow_half_a_unit_of_the_last_one(void **state)
           "all 3 elements agree to 2 digits, the largest difference is 0.00324" },
         { "expect x = [0.26 0.32 0.41] to 2 digits", false,
           "element [1,2] is 0.32802, expected 0.32: off by 0.00802, allowed 0.005; 1 of 3 elements "
-          "is out" },
+          "is out of tolerance" },
         { "expect 1000 * n = 328 to 3 digits", true, "agrees to 3 digits, off by 0.02" },
         { "expect 1000 * n = 328 to 5 digits", false,
           "it is 328.02, expected 328: off by 0.02, allowed 0.005" },
@@ -81,7 +82,7 @@ static void digits_and_decimals_allow_half_a_unit_of_the_last_one(void **state)
         { "expect 0.001 = 0.0010006 to 4 digits", false,
           "it is 0.001, expected 0.0010006: off by 6e-07, allowed 5e-07" },
     };
-    ASSERT_VERDICTS(cases);
+    ASSERT_MESSAGES(cases);
 }
 
 static void as_printed_counts_the_digits_of_each_number(void **state)
@@ -92,21 +93,21 @@ static void as_printed_counts_the_digits_of_each_number(void **state)
           "all 3 elements agree in every printed digit, the largest difference is 0.00874" },
         { "expect x = [0.263242 0.330 0.4] as printed", false,
           "element [1,2] is 0.32802, expected 0.33: off by 0.00198, allowed 0.0005; 1 of 3 "
-          "elements is out" },
+          "elements is out of tolerance" },
         { "expect -n = -0.33 as printed", true, "agrees in every printed digit, off by 0.00198" },
         { "expect 1e4 * n = 3.28e3 as printed", true, "agrees in every printed digit, off by 0.2" },
         { "expect 1e4 * n = 3.29e3 as printed", false,
           "it is 3280.2, expected 3290: off by 9.8, allowed 5" },
         { "expect n * 100 = 33 as printed", true, "agrees in every printed digit, off by 0.198" },
         { "expect x = 0.3 as printed", false,
-          "element [1,3] is 0.408738, expected 0.3: off by 0.109, allowed 0.05; 1 of 3 elements "
-          "is out" },
+          "element [1,3] is 0.408738, expected 0.3: off by 0.109, allowed 0.05; 1 of 3 elements is "
+          "out of tolerance" },
     };
-    ASSERT_VERDICTS(cases);
+    ASSERT_MESSAGES(cases);
 }
 
 /* 0.265 is not representable: |0.265 - 0.26| is 0.0050000000000000044. */
-static void a_half_on_paper_is_not_failed_by_its_binary_neighbour(void **state)
+static void a_decimal_half_is_not_failed_by_its_binary_neighbor(void **state)
 {
     (void)state;
     static const struct verdict_case cases[] = {
@@ -119,7 +120,7 @@ static void a_half_on_paper_is_not_failed_by_its_binary_neighbour(void **state)
         { "expect 0.1 + 0.2 = 0.3 within 0", false,
           "it is 0.30000000000000004, expected 0.29999999999999999: off by 5.55e-17, allowed 0" },
     };
-    ASSERT_VERDICTS(cases);
+    ASSERT_MESSAGES(cases);
 }
 
 static void without_a_rule_a_billionth_of_one_and_of_the_number_is_allowed(void **state)
@@ -133,7 +134,7 @@ static void without_a_rule_a_billionth_of_one_and_of_the_number_is_allowed(void 
         { "expect 0.9e-9 = 0", true, "agrees to 1e-09 relative, off by 9e-10" },
         { "expect 1.1e-9 = 0", false, "it is 1.1e-09, expected 0: off by 1.1e-09, allowed 1e-09" },
     };
-    ASSERT_VERDICTS(cases);
+    ASSERT_MESSAGES(cases);
 }
 
 static void nan_and_infinity_agree_only_with_themselves(void **state)
@@ -149,7 +150,7 @@ static void nan_and_infinity_agree_only_with_themselves(void **state)
         { "expect inf = 3 to 2 digits", false, "it is inf, expected 3: off by inf, allowed 0.05" },
         { "expect 3 = inf to 2 digits", false, "it is 3, expected inf: off by inf, allowed 0.005" },
     };
-    ASSERT_VERDICTS(cases);
+    ASSERT_MESSAGES(cases);
 }
 
 static void expect_not_passes_on_other_numbers_and_never_by_an_accident_of_shape(void **state)
@@ -157,16 +158,16 @@ static void expect_not_passes_on_other_numbers_and_never_by_an_accident_of_shape
     (void)state;
     static const struct verdict_case cases[] = {
         { "expect not x = [0.26 0.32 0.41] as printed", true,
-          "differs, as it should: element [1,2] is 0.32802, not 0.32" },
-        { "expect not n = 0.33 to 2 digits", false, "agrees to 2 digits, and should not" },
-        { "expect not n = 0.34 to 2 digits", true,
-          "differs, as it should: it is 0.32802, not 0.34" },
-        { "expect not x = [1 2]", false, "the shapes differ: found 1 × 3, expected 1 × 2" },
+          "differs as expected: element [1,2] is 0.32802, not 0.32" },
+        { "expect not n = 0.33 to 2 digits", false,
+          "agrees to 2 digits, but was expected to differ" },
+        { "expect not n = 0.34 to 2 digits", true, "differs as expected: it is 0.32802, not 0.34" },
+        { "expect not x = [1 2]", false, "the shapes differ: expected 1 × 2, found 1 × 3" },
     };
-    ASSERT_VERDICTS(cases);
+    ASSERT_MESSAGES(cases);
 }
 
-static void a_single_number_is_expected_of_every_element_but_one_element_is_no_matrix(void **state)
+static void a_single_expected_number_is_broadcast_but_a_scalar_is_no_matrix(void **state)
 {
     (void)state;
     static const struct verdict_case cases[] = {
@@ -174,10 +175,10 @@ static void a_single_number_is_expected_of_every_element_but_one_element_is_no_m
           "all 3 elements agree within 0.1, the largest difference is 0.0787" },
         { "expect x = 0.33 within 0.07", false,
           "element [1,3] is 0.408738, expected 0.33: off by 0.0787, allowed 0.07; 1 of 3 elements "
-          "is out" },
-        { "expect n = [0.32802 0.32802]", false, "the shapes differ: found 1 × 1, expected 1 × 2" },
+          "is out of tolerance" },
+        { "expect n = [0.32802 0.32802]", false, "the shapes differ: expected 1 × 2, found 1 × 1" },
     };
-    ASSERT_VERDICTS(cases);
+    ASSERT_MESSAGES(cases);
 }
 
 static void a_failed_expectation_does_not_stop_the_sheet(void **state)
@@ -213,11 +214,11 @@ static void the_check_keeps_what_was_compared_and_by_which_rule(void **state)
     check = sheet->steps[2].check;
     assert_true(check->negated && check->passed);
     assert_true(check->tolerance == 0.5);
-    assert_int_equal(check->expected->rows, 2); /* the number spread out to the matrix */
+    assert_int_equal(check->expected->rows, 2); /* the number broadcast to the matrix */
     att_sheet_free(sheet);
 }
 
-static void expect_error_passes_on_the_error_and_says_it(void **state)
+static void expect_error_passes_on_the_error_and_keeps_its_message(void **state)
 {
     (void)state;
     att_sheet *sheet = sheet_from("s = [1 2]\nh = [1 2; 3 4; 5 6]\n"
@@ -228,7 +229,7 @@ static void expect_error_passes_on_the_error_and_says_it(void **state)
                                   "expect error attention([1 2 3], h, h, causal)\n");
     assert_int_equal(att_sheet_checks(sheet), 5);
     assert_int_equal(att_sheet_failures(sheet), 0);
-    const att_select *step = &sheet->steps[3];
+    const att_trace_step *step = &sheet->steps[3];
     assert_int_equal(step->kind, ATT_STEP_ERROR);
     assert_string_equal(step->text, "s * h: s is 1 × 2 and h is 3 × 2; the inner sizes 2 and 3 "
                                     "must agree (did you mean h'?)");
@@ -237,17 +238,17 @@ static void expect_error_passes_on_the_error_and_says_it(void **state)
     att_sheet_free(sheet);
 }
 
-static void expect_error_fails_where_there_is_none_or_another(void **state)
+static void expect_error_fails_without_an_error_or_with_another(void **state)
 {
     (void)state;
     static const struct verdict_case cases[] = {
-        { "expect error x + 1", false, "expected an error, but it gave a 1 × 3 matrix" },
-        { "expect error {x, n}", false, "expected an error, but it gave a list of 2" },
+        { "expect error x + 1", false, "expected an error, found a 1 × 3 matrix" },
+        { "expect error {x, n}", false, "expected an error, found a list of 2" },
         { "expect error x * x saying \"outer\"", false,
           "expected an error saying \"outer\", found \"x * x: x is 1 × 3 and x is 1 × 3; the inner "
           "sizes 3 and 1 must agree (did you mean x'?)\"" },
     };
-    ASSERT_VERDICTS(cases);
+    ASSERT_MESSAGES(cases);
 }
 
 static void a_failed_expectation_of_an_error_keeps_that_it_was_one_and_the_words(void **state)
@@ -274,18 +275,18 @@ static void a_failed_expectation_of_an_error_keeps_that_it_was_one_and_the_words
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_verdict_says_which_element_is_off_by_how_much_and_how_many_are),
+        cmocka_unit_test(a_message_names_the_element_its_difference_and_the_count),
         cmocka_unit_test(digits_and_decimals_allow_half_a_unit_of_the_last_one),
         cmocka_unit_test(as_printed_counts_the_digits_of_each_number),
-        cmocka_unit_test(a_half_on_paper_is_not_failed_by_its_binary_neighbour),
+        cmocka_unit_test(a_decimal_half_is_not_failed_by_its_binary_neighbor),
         cmocka_unit_test(without_a_rule_a_billionth_of_one_and_of_the_number_is_allowed),
         cmocka_unit_test(nan_and_infinity_agree_only_with_themselves),
         cmocka_unit_test(expect_not_passes_on_other_numbers_and_never_by_an_accident_of_shape),
-        cmocka_unit_test(a_single_number_is_expected_of_every_element_but_one_element_is_no_matrix),
+        cmocka_unit_test(a_single_expected_number_is_broadcast_but_a_scalar_is_no_matrix),
         cmocka_unit_test(a_failed_expectation_does_not_stop_the_sheet),
         cmocka_unit_test(the_check_keeps_what_was_compared_and_by_which_rule),
-        cmocka_unit_test(expect_error_passes_on_the_error_and_says_it),
-        cmocka_unit_test(expect_error_fails_where_there_is_none_or_another),
+        cmocka_unit_test(expect_error_passes_on_the_error_and_keeps_its_message),
+        cmocka_unit_test(expect_error_fails_without_an_error_or_with_another),
         cmocka_unit_test(a_failed_expectation_of_an_error_keeps_that_it_was_one_and_the_words),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

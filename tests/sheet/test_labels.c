@@ -1,4 +1,4 @@
-/* Labels: given by `label`, carried along by every operation that keeps rows or columns. */
+/* Labels: set by `label`, kept by every operation that keeps rows or columns. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -6,6 +6,7 @@
 
 #include <cmocka.h>
 
+#include "base/minmax.h"
 #include "base/string.h"
 #include "sheet_help.h"
 
@@ -29,7 +30,7 @@ struct label_case {
     const char *cols;
 };
 
-static void labels_go_along_with_rows_and_columns(void **state)
+static void labels_follow_rows_and_columns(void **state)
 {
     (void)state;
     static const struct label_case cases[] = {
@@ -69,7 +70,7 @@ static void labels_go_along_with_rows_and_columns(void **state)
         { "attention(h, h, h).weights", "I go home", "I go home" },
         { "attention(h, h, h)", "I go home", "a b" },
     };
-    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    for (size_t i = 0; i < ATT_COUNT(cases); i++) {
         char text[512];
         snprintf(text, sizeof text,
                  "h = [1 2; 3 4; 5 6]\nlabel h rows \"I\" \"go\" \"home\" cols \"a\" \"b\"\n"
@@ -77,7 +78,7 @@ static void labels_go_along_with_rows_and_columns(void **state)
                  "value = %s\n",
                  cases[i].expression);
         att_sheet *sheet = sheet_from(text);
-        const att_tensor_matrix *value = step_named(sheet, "value")->value;
+        const att_matrix *value = step_named(sheet, "value")->value;
         assert_labels(cases[i].expression, value->row_labels, value->rows, cases[i].rows);
         assert_labels(cases[i].expression, value->col_labels, value->cols, cases[i].cols);
         att_sheet_free(sheet);
@@ -91,16 +92,16 @@ static void a_label_shows_where_the_matrix_was_given_and_not_in_copies_made_befo
     assert_labels("h", step_named(sheet, "h")->value->row_labels, 2, "I go");
     assert_labels("copy", step_named(sheet, "copy")->value->row_labels, 2, "none");
     assert_labels("later", step_named(sheet, "later")->value->row_labels, 2, "I go");
-    assert_int_equal(sheet->step_count, 3); /* a label is no step of its own */
+    assert_int_equal(sheet->step_count, 3); /* a label statement adds no step */
     att_sheet_free(sheet);
 }
 
-static void rows_and_columns_can_be_labelled_one_after_the_other_and_again(void **state)
+static void rows_and_columns_can_be_labeled_one_after_the_other_and_again(void **state)
 {
     (void)state;
     att_sheet *sheet = sheet_from("h = [1 2]\nlabel h cols \"a\" \"b\"\nlabel h \"x\"\n"
                                   "label h \"আমি\"\n");
-    const att_tensor_matrix *value = step_named(sheet, "h")->value;
+    const att_matrix *value = step_named(sheet, "h")->value;
     assert_labels("h", value->row_labels, 1, "আমি");
     assert_labels("h", value->col_labels, 2, "a b");
     att_sheet_free(sheet);
@@ -127,7 +128,7 @@ static void a_matrix_has_as_many_labels_as_rows(void **state)
     att_sheet_free(sheet);
 }
 
-static void masks_go_along_with_choosing_and_turning(void **state)
+static void masks_follow_selection_and_transposition(void **state)
 {
     (void)state;
     att_sheet *sheet = sheet_from("h = [1 2; 3 4]\na = attention(h, h, h, causal)\n"
@@ -138,7 +139,7 @@ static void masks_go_along_with_choosing_and_turning(void **state)
     att_sheet_free(sheet);
 }
 
-static void a_plot_of_half_labelled_rows_numbers_the_others(void **state)
+static void a_plot_of_half_labeled_rows_numbers_the_others(void **state)
 {
     (void)state;
     att_sheet *sheet = sheet_from("h = [1; 2]\nlabel h \"I\" \"go\"\nplot [h; 3]\n");
@@ -151,14 +152,14 @@ static void a_plot_of_half_labelled_rows_numbers_the_others(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(labels_go_along_with_rows_and_columns),
+        cmocka_unit_test(labels_follow_rows_and_columns),
         cmocka_unit_test(a_label_shows_where_the_matrix_was_given_and_not_in_copies_made_before),
-        cmocka_unit_test(rows_and_columns_can_be_labelled_one_after_the_other_and_again),
+        cmocka_unit_test(rows_and_columns_can_be_labeled_one_after_the_other_and_again),
         cmocka_unit_test(
             a_name_given_again_loses_its_labels_and_keeps_the_old_ones_where_they_were),
         cmocka_unit_test(a_matrix_has_as_many_labels_as_rows),
-        cmocka_unit_test(masks_go_along_with_choosing_and_turning),
-        cmocka_unit_test(a_plot_of_half_labelled_rows_numbers_the_others),
+        cmocka_unit_test(masks_follow_selection_and_transposition),
+        cmocka_unit_test(a_plot_of_half_labeled_rows_numbers_the_others),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

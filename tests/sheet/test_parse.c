@@ -1,5 +1,5 @@
-/* From text to trees: precedence, matrices by blanks and newlines, calls; and which lines are
- * statements, headings or text. */
+/* The parser: precedence, matrices by blanks and newlines, calls; and the classification of lines
+ * as statements, headings or text. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -7,6 +7,7 @@
 
 #include <cmocka.h>
 
+#include "base/minmax.h"
 #include "base/string.h"
 #include "sheet/function.h"
 #include "sheet_help.h"
@@ -78,7 +79,7 @@ static void assert_trees(const struct tree_case *cases, size_t count)
         assert_tree(cases[i].text, cases[i].tree);
 }
 
-#define ASSERT_TREES(cases) assert_trees(cases, sizeof cases / sizeof *cases)
+#define ASSERT_TREES(cases) assert_trees(cases, ATT_COUNT(cases))
 
 static void operators_bind_as_on_paper(void **state)
 {
@@ -252,7 +253,7 @@ struct line_case {
     const char *shows; /* text of the step, or name of the value */
 };
 
-static void each_kind_of_line_is_told_from_the_others(void **state)
+static void each_kind_of_line_is_distinguished(void **state)
 {
     (void)state;
     static const struct line_case cases[] = {
@@ -286,10 +287,10 @@ static void each_kind_of_line_is_told_from_the_others(void **state)
         { "আমি স্কুলে যাই", ATT_STEP_PROSE, "আমি স্কুলে যাই" },
         { "table of weights", ATT_STEP_PROSE, "table of weights" },
     };
-    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    for (size_t i = 0; i < ATT_COUNT(cases); i++) {
         att_sheet *sheet = sheet_from(cases[i].text);
         assert_int_equal(sheet->step_count, 1);
-        const att_select *step = &sheet->steps[0];
+        const att_trace_step *step = &sheet->steps[0];
         if (step->kind != cases[i].kind)
             fail_msg("%s is step kind %d, expected %d", cases[i].text, (int)step->kind,
                      (int)cases[i].kind);
@@ -316,7 +317,7 @@ static void text_lines_in_a_row_are_one_paragraph_and_blank_lines_part_them(void
     att_sheet_free(sheet);
 }
 
-static void a_statement_keeps_its_source_over_lines_and_the_note_after_it(void **state)
+static void a_statement_keeps_its_source_over_lines_and_its_comment(void **state)
 {
     (void)state;
     att_sheet *sheet = sheet_from("x = [1 2 # one\n   3 4]   # the \"states\" \n  y = 2 % hidden\n"
@@ -347,14 +348,14 @@ static void empty_sheets_marks_and_line_ends_of_any_system_are_fine(void **state
         { "x = 1\ry = 2", 2 },
         { "x = 1\n\n\n", 1 },
     };
-    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    for (size_t i = 0; i < ATT_COUNT(cases); i++) {
         att_sheet *sheet = sheet_from(cases[i].text);
         assert_int_equal(sheet->step_count, cases[i].steps);
         att_sheet_free(sheet);
     }
 }
 
-/* Words near keywords, names of the sheet in sentences, and what else text is made of. */
+/* Text with words that resemble keywords, names of the sheet, and operators. */
 static void text_that_only_resembles_a_statement_stays_text(void **state)
 {
     (void)state;
@@ -375,7 +376,7 @@ static void text_that_only_resembles_a_statement_stays_text(void **state)
         "shows a very (large",
         "expects error",
     };
-    for (size_t i = 0; i < sizeof lines / sizeof *lines; i++) {
+    for (size_t i = 0; i < ATT_COUNT(lines); i++) {
         char text[200];
         snprintf(text, sizeof text, "x = 1\na = 2\n%s\n", lines[i]);
         att_sheet *sheet = sheet_from(text);
@@ -399,10 +400,10 @@ int main(void)
         cmocka_unit_test(load_takes_a_file_a_name_and_leading_indices),
         cmocka_unit_test(names_are_of_any_script_and_strings_of_any_text),
         cmocka_unit_test(a_node_knows_where_it_was_written),
-        cmocka_unit_test(each_kind_of_line_is_told_from_the_others),
+        cmocka_unit_test(each_kind_of_line_is_distinguished),
         cmocka_unit_test(text_lines_in_a_row_are_one_paragraph_and_blank_lines_part_them),
         cmocka_unit_test(text_that_only_resembles_a_statement_stays_text),
-        cmocka_unit_test(a_statement_keeps_its_source_over_lines_and_the_note_after_it),
+        cmocka_unit_test(a_statement_keeps_its_source_over_lines_and_its_comment),
         cmocka_unit_test(empty_sheets_marks_and_line_ends_of_any_system_are_fine),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,5 +1,5 @@
-/* Memory that runs out: each allocation, and each piece of the trace, fails in turn. Nothing leaks,
- * nothing crashes, and the failure is told as what it is. */
+/* Out of memory: each allocation, and each piece of the trace, fails in turn. Nothing leaks,
+ * nothing crashes, and the error is the right one. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -14,7 +14,7 @@
 
 #define FOLDER ATTEND_SOURCE_DIR "/tests/sheet/data"
 
-/* Every statement, every kind of expression, every plain function that allocates in its own way. */
+/* Every statement, every kind of expression, and every function with its own allocations. */
 static const char everything[] =
     "# Heading\n"
     "Some text, on\n"
@@ -73,7 +73,7 @@ static void every_allocation_fails_in_turn_and_nothing_leaks(void **state)
     assert_true(n > 10);
 }
 
-/* An arena hands out many pieces from each block; a limit makes each of those fail too. */
+/* An arena serves many requests from each block; a limit makes each of them fail too. */
 static void every_piece_of_the_trace_is_refused_in_turn_and_nothing_leaks(void **state)
 {
     (void)state;

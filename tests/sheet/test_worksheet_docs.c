@@ -1,4 +1,4 @@
-/* docs/worksheets.md is true: its sheets pass, and it names every function and option there is. */
+/* docs/worksheets.md is correct: its sheets pass, and it names every function and option. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -259,8 +259,9 @@ static void a_vocabulary_comes_back_from_a_model(void **state)
     close_vocab(vocab, 1);
     att_string json = { 0 };
     assert_int_equal(att_vocab_to_json(&json, vocab, NULL), ATT_OK);
-    assert_string_equal(json.data, "{\"tokens\":\"space\",\"lowercase\":true,\"words\":[\"é\",\"\\\"\","
-                                   "\"<end>\",\"\\\\\"]}");
+    assert_string_equal(json.data,
+                        "{\"tokens\":\"space\",\"lowercase\":true,\"words\":[\"é\",\"\\\"\","
+                        "\"<end>\",\"\\\\\"]}");
     assert_int_equal(att_vocab_from_json(&again, json.data, "m", NULL), ATT_OK);
     assert_int_equal(att_vocab_size(again), att_vocab_size(vocab));
     assert_int_equal(att_vocab_tokenizer_kind(again), ATT_TOKENIZER_SPACE);
@@ -289,8 +290,10 @@ static void a_damaged_vocabulary_is_refused(void **state)
           "the vocabulary: expected true or false for \"add_eos\", found a whole number" },
         { "{\"tokens\":\"phrase\",\"lowercase\":false,\"words\":[]}",
           "the vocabulary: unknown kind of tokens 'phrase'" },
-        { "{\"lowercase\":false,\"words\":[]}", "the vocabulary: expected a string for \"tokens\", which is missing" },
-        { "{\"tokens\":\"char\",\"lowercase\":false}", "the vocabulary: expected an array for \"words\", which is missing" },
+        { "{\"lowercase\":false,\"words\":[]}",
+          "the vocabulary: expected a string for \"tokens\", which is missing" },
+        { "{\"tokens\":\"char\",\"lowercase\":false}",
+          "the vocabulary: expected an array for \"words\", which is missing" },
         { "{\"tokens\":\"char\",\"lowercase\":false,\"words\":[\"a\",7]}",
           "the vocabulary: expected a string for \"words\"[1], found a whole number" },
         { "{\"tokens\":\"char\",\"lowercase\":false,\"words\":[\"\"]}",

@@ -16,23 +16,12 @@
 #include <cmocka.h>
 
 static const char *const small_settings[][2] = {
-    { "hidden-size", "12" },
-    { "embedding-size", "8" },
-    { "train-count", "60" },
-    { "valid-count", "12" },
-    { "max-string-length", "6" },
-    { "batch-tokens", "64" },
-    { "epochs", "2" },
-    { "dropout", "0.3" },
-    { "scheduled-sampling", "0.5" },
-    { "accumulate", "2" },
-    { "average-checkpoints", "2" },
-    { "schedule", "plateau" },
-    { "warmup", "3" },
-    { "clip-norm", "0.5" },
-    { "validate-every", "3" },
-    { "save-every", "0" },
-    { "plateau-patience", "1" },
+    { "hidden-size", "12" }, { "embedding-size", "8" },      { "train-count", "60" },
+    { "valid-count", "12" }, { "max-string-length", "6" },   { "batch-tokens", "64" },
+    { "epochs", "2" },       { "dropout", "0.3" },           { "scheduled-sampling", "0.5" },
+    { "accumulate", "2" },   { "average-checkpoints", "2" }, { "schedule", "plateau" },
+    { "warmup", "3" },       { "clip-norm", "0.5" },         { "validate-every", "3" },
+    { "save-every", "0" },   { "plateau-patience", "1" },
 };
 
 /* Sets a key; a value that the table refuses fails the test. */
@@ -62,10 +51,10 @@ static inline att_settings *small_text_new(const char *folder, const char *famil
 {
     static const char text[] = "abc abd abe. acb adb aeb! bca bda bea? cab dab eab; ";
     static const char *const all[][2] = {
-        { "hidden-size", "16" },         { "layers", "2" },         { "sequence-length", "6" },
-        { "batch-tokens", "18" },         { "valid-fraction", "0.2" },     { "epochs", "2" },
-        { "dropout", "0.3" },      { "accumulate", "2" },     { "average-checkpoints", "2" },
-        { "schedule", "plateau" }, { "validate-every", "5" }, { "save-every", "0" },
+        { "hidden-size", "16" },   { "layers", "2" },           { "sequence-length", "6" },
+        { "batch-tokens", "18" },  { "valid-fraction", "0.2" }, { "epochs", "2" },
+        { "dropout", "0.3" },      { "accumulate", "2" },       { "average-checkpoints", "2" },
+        { "schedule", "plateau" }, { "validate-every", "5" },   { "save-every", "0" },
     };
     att_settings *settings;
     char path[256];
@@ -79,7 +68,7 @@ static inline att_settings *small_text_new(const char *folder, const char *famil
     for (size_t i = 0; i < sizeof all / sizeof *all; i++)
         small_set(settings, all[i][0], all[i][1]);
     small_set(settings, "architecture", family);
-    if (strcmp(family, "recurrent") == 0) /* feed it what it foretold itself, too */
+    if (strcmp(family, "rnn") == 0) /* feed it what it foretold itself, too */
         small_set(settings, "scheduled-sampling", "0.5");
     small_set(settings, "train", path);
     snprintf(path, sizeof path, "%s/m.safetensors", folder);
@@ -107,10 +96,10 @@ static inline void small_sentences_write(const char *folder)
 static inline att_settings *small_label_new(const char *folder, const char *family)
 {
     static const char *const set[][2] = {
-        { "hidden-size", "12" },         { "dropout", "0.3" },     { "word-dropout", "0.2" },
-        { "valid-fraction", "0.3" },     { "batch-tokens", "60" },        { "epochs", "4" },
-        { "accumulate", "2" },     { "learning-rate", "0.02" },       { "label-smoothing", "0.1" },
-        { "validate-every", "3" }, { "schedule", "cosine" }, { "average-checkpoints", "2" },
+        { "hidden-size", "12" },     { "dropout", "0.3" },        { "word-dropout", "0.2" },
+        { "valid-fraction", "0.3" }, { "batch-tokens", "60" },    { "epochs", "4" },
+        { "accumulate", "2" },       { "learning-rate", "0.02" }, { "label-smoothing", "0.1" },
+        { "validate-every", "3" },   { "schedule", "cosine" },    { "average-checkpoints", "2" },
         { "save-every", "0" },
     };
     att_settings *settings;
@@ -132,11 +121,11 @@ static inline att_settings *small_picture_new(const char *folder, const char *ta
                                               const char *family)
 {
     static const char *const all[][2] = {
-        { "hidden-size", "12" },         { "dropout", "0.3" },  { "word-dropout", "0.3" },
-        { "batch-tokens", "64" },         { "epochs", "2" },     { "accumulate", "2" },
-        { "average-checkpoints", "2" },        { "learning-rate", "0.01" },    { "warmup", "3" },
-        { "validate-every", "3" }, { "save-every", "0" }, { "schedule", "plateau" },
-        { "conv-layers", "1" },   { "conv-channels", "4" },   { "layers", "1" },
+        { "hidden-size", "12" },        { "dropout", "0.3" },        { "word-dropout", "0.3" },
+        { "batch-tokens", "64" },       { "epochs", "2" },           { "accumulate", "2" },
+        { "average-checkpoints", "2" }, { "learning-rate", "0.01" }, { "warmup", "3" },
+        { "validate-every", "3" },      { "save-every", "0" },       { "schedule", "plateau" },
+        { "conv-layers", "1" },         { "conv-channels", "4" },    { "layers", "1" },
     };
     att_settings *settings;
     char path[256];
@@ -144,7 +133,7 @@ static inline att_settings *small_picture_new(const char *folder, const char *ta
     small_set(settings, "architecture", family);
     for (size_t i = 0; i < sizeof all / sizeof *all; i++)
         small_set(settings, all[i][0], all[i][1]);
-    if (strcmp(family, "recurrent") == 0)
+    if (strcmp(family, "rnn") == 0)
         small_set(settings, "scheduled-sampling", "0.5");
     snprintf(path, sizeof path, "%s/m.safetensors", folder);
     small_set(settings, "out", path);

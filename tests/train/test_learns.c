@@ -16,7 +16,7 @@ static att_validation train(const char *folder, const char *attention)
 {
     static const char *const keys[][2] = {
         { "max-string-length", "12" }, { "train-count", "3000" }, { "epochs", "12" },
-        { "learning-rate", "0.002" },     { "batch-tokens", "256" },
+        { "learning-rate", "0.002" },  { "batch-tokens", "256" },
     };
     att_settings *settings;
     att_training *training;
@@ -28,7 +28,7 @@ static att_validation train(const char *folder, const char *attention)
     small_set(settings, "attention", attention);
     snprintf(path, sizeof path, "%s/m.safetensors", folder);
     small_set(settings, "out", path);
-    assert_int_equal(att_training_new(&training, settings, NULL), ATT_OK);
+    assert_int_equal(att_training_new(&training, settings, NULL, NULL), ATT_OK);
     assert_int_equal(att_training_run(training, NULL, NULL, NULL), ATT_OK);
     att_training_history(training, &rows);
     att_validation best = rows[att_training_best(training) - 1];

@@ -28,14 +28,14 @@ typedef struct other_task {
 } other_task;
 
 static const other_task others[] = {
-    { "lm", "recurrent", small_text_new },
+    { "lm", "rnn", small_text_new },
     { "lm", "transformer", small_text_new },
-    { "classify", "recurrent", small_label_new },
+    { "classify", "rnn", small_label_new },
     { "classify", "transformer", small_label_new },
-    { "classify", "convolution", small_label_new },
-    { "caption", "recurrent", small_captions_new },
+    { "classify", "cnn", small_label_new },
+    { "caption", "rnn", small_captions_new },
     { "caption", "transformer", small_captions_new },
-    { "shapes", "recurrent", small_scenes_new },
+    { "shapes", "rnn", small_scenes_new },
     { "shapes", "transformer", small_scenes_new },
 };
 enum { OTHERS = sizeof others / sizeof *others };
@@ -75,7 +75,7 @@ static int train(const attempt *how)
     snprintf(last, sizeof last, "%s/m.last.safetensors", how->folder);
     if (access(last, F_OK) == 0)
         small_set(settings, "resume", last);
-    att_status status = att_training_new(&training, settings, &err);
+    att_status status = att_training_new(&training, settings, NULL, &err);
     if (status == ATT_OK)
         status = att_training_run(training, count_down, &count, &err);
     if (status != ATT_OK)

@@ -101,7 +101,8 @@ static void a_plateau_cuts_the_rate_after_its_patience_and_stops_at_the_least(vo
 static void own_predictions_rise_from_their_epoch_to_the_end(void **state)
 {
     (void)state;
-    att_settings *settings = MAKE({ "scheduled-sampling", "0.4" }, { "scheduled-sampling-start", "3" });
+    att_settings *settings =
+        MAKE({ "scheduled-sampling", "0.4" }, { "scheduled-sampling-start", "3" });
     check(att_schedule_sampling_probability(settings, &plan, 1), 0);
     check(att_schedule_sampling_probability(settings, &plan, 200), 0);
     check(att_schedule_sampling_probability(settings, &plan, 600), 0.2);

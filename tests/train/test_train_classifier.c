@@ -25,7 +25,7 @@ static bool run(const char *folder, const char *family, int events)
     snprintf(last, sizeof last, "%s/m.last.safetensors", folder);
     if (access(last, F_OK) == 0)
         small_set(settings, "resume", last);
-    if (att_training_new(&training, settings, &err) != ATT_OK ||
+    if (att_training_new(&training, settings, NULL, &err) != ATT_OK ||
         att_training_run(training, stop_after, &events, &err) != ATT_OK)
         fail_msg("%s: %s", err.place, err.message);
     bool over = att_training_finished(training);
@@ -38,7 +38,7 @@ static bool run(const char *folder, const char *family, int events)
 static void a_run_that_stops_often_leaves_the_bytes_of_one_that_does_not(void **state)
 {
     (void)state;
-    static const char *const families[] = { "recurrent", "transformer" };
+    static const char *const families[] = { "rnn", "transformer" };
     for (int f = 0; f < 2; f++) {
         char folder[64], kept[128], command[512];
         folder_new(folder);
@@ -61,7 +61,7 @@ static void the_model_that_is_left_has_the_best_temperature_for_what_validated_i
     (void)state;
     char folder[64], path[256];
     folder_new(folder);
-    run(folder, "recurrent", 0);
+    run(folder, "rnn", 0);
     snprintf(path, sizeof path, "%s/m.safetensors", folder);
     att_model *model;
     assert_int_equal(att_model_load(&model, path, NULL), ATT_OK);

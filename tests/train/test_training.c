@@ -11,7 +11,7 @@ static att_training *begin(att_settings *settings)
 {
     att_training *training = NULL;
     att_error err = { 0 };
-    if (att_training_new(&training, settings, &err) != ATT_OK)
+    if (att_training_new(&training, settings, NULL, &err) != ATT_OK)
         fail_msg("%s: %s", err.place, err.message);
     return training;
 }
@@ -135,7 +135,8 @@ static void patience_ends_a_run_that_makes_no_progress(void **state)
     char folder[64];
     folder_new(folder);
     att_settings *settings = small_new(folder);
-    small_set(settings, "learning-rate", "0"); /* nothing is learnt: the first validation stays the best */
+    small_set(settings, "learning-rate",
+              "0"); /* nothing is learnt: the first validation stays the best */
     small_set(settings, "patience", "2");
     small_set(settings, "average-checkpoints", "0");
     small_set(settings, "epochs", "50");
@@ -176,9 +177,9 @@ static void the_highest_bleu_makes_the_model_where_that_is_asked_for(void **stat
 {
     (void)state;
     static const char *const keys[][2] = {
-        { "hidden-size", "16" },           { "embedding-size", "8" },      { "epochs", "12" },
-        { "learning-rate", "0.02" },          { "best-metric", "bleu" }, { "validate-every", "4" },
-        { "batch-tokens", "40" },           { "dropout", "0" },    { "source-tokens", "word" },
+        { "hidden-size", "16" },     { "embedding-size", "8" }, { "epochs", "12" },
+        { "learning-rate", "0.02" }, { "best-metric", "bleu" }, { "validate-every", "4" },
+        { "batch-tokens", "40" },    { "dropout", "0" },        { "source-tokens", "word" },
         { "target-tokens", "word" },
     };
     char folder[64], path[256], out[256];
@@ -224,9 +225,15 @@ static void the_loss_falls(void **state)
     folder_new(folder);
     att_settings *settings = small_new(folder);
     static const char *const changes[][2] = {
-        { "hidden-size", "32" },  { "train-count", "300" }, { "epochs", "8" },
-        { "dropout", "0" }, { "scheduled-sampling", "0" },           { "accumulate", "1" },
-        { "learning-rate", "0.02" }, { "save-every", "60" },   { "validate-every", "0" },
+        { "hidden-size", "32" },
+        { "train-count", "300" },
+        { "epochs", "8" },
+        { "dropout", "0" },
+        { "scheduled-sampling", "0" },
+        { "accumulate", "1" },
+        { "learning-rate", "0.02" },
+        { "save-every", "60" },
+        { "validate-every", "0" },
         { "average-checkpoints", "0" },
     };
     for (size_t i = 0; i < sizeof changes / sizeof *changes; i++)
@@ -314,7 +321,7 @@ static void refused(att_settings *settings, const char *expected)
 {
     att_training *training = NULL;
     att_error err = { 0 };
-    assert_int_equal(att_training_new(&training, settings, &err), ATT_BAD_INPUT);
+    assert_int_equal(att_training_new(&training, settings, NULL, &err), ATT_BAD_INPUT);
     assert_null(training);
     if (!strstr(err.message, expected))
         fail_msg("'%s' lacks '%s'", err.message, expected);
@@ -328,9 +335,9 @@ static void what_a_run_cannot_change_is_refused_when_it_is_resumed(void **state)
     folder_new(folder);
     run_to_the_end(small_new(folder), NULL, NULL);
     static const char *const changes[][3] = {
-        { "hidden-size", "13", "width 13 contradicts resume: the run has width 12" },
+        { "hidden-size", "13", "hidden-size 13 contradicts resume: the run has hidden-size 12" },
         { "task", "sort", "task sort contradicts resume" },
-        { "optimizer", "sgd", "optimiser sgd contradicts resume" },
+        { "optimizer", "sgd", "optimizer sgd contradicts resume" },
         { "seed", "5", "seed 5 contradicts" },
         { "train-count", "61", "train-count 61 contradicts" },
     };
@@ -373,7 +380,9 @@ static void files_that_have_changed_since_are_refused(void **state)
     assert_int_equal(att_file_save(path, texts[0], strlen(texts[0]), NULL), ATT_OK);
     att_settings *settings;
     assert_int_equal(att_settings_new(&settings, "pairs", NULL), ATT_OK);
-    static const char *const keys[][2] = { { "hidden-size", "8" }, { "embedding-size", "8" }, { "epochs", "1" } };
+    static const char *const keys[][2] = { { "hidden-size", "8" },
+                                           { "embedding-size", "8" },
+                                           { "epochs", "1" } };
     for (size_t i = 0; i < sizeof keys / sizeof *keys; i++)
         small_set(settings, keys[i][0], keys[i][1]);
     small_set(settings, "train", path);
@@ -414,13 +423,13 @@ static void failing_memory_fails_the_run_and_leaks_nothing(void **state)
     size_t live = att_alloc_live();
     att_training *training;
     att_alloc_fail_at(0);
-    assert_int_equal(att_training_new(&training, settings, NULL), ATT_OK);
+    assert_int_equal(att_training_new(&training, settings, NULL, NULL), ATT_OK);
     size_t calls = att_alloc_calls();
     att_training_free(training);
     assert_true(calls > 20);
     for (size_t n = 1; n <= calls; n += 1 + calls / 50) {
         att_alloc_fail_at(n);
-        assert_int_equal(att_training_new(&training, settings, NULL), ATT_NO_MEMORY);
+        assert_int_equal(att_training_new(&training, settings, NULL, NULL), ATT_NO_MEMORY);
         assert_null(training);
         att_alloc_fail_at(0);
         assert_int_equal(att_alloc_live(), live);

@@ -162,8 +162,9 @@ static void a_damaged_record_is_refused_by_what_is_wrong(void **state)
 {
     (void)state;
     refused("\"epoch\":4", "\"epoch\":-4", "the training state: a counter is negative");
-    refused("\"epoch_batch\":5", "\"epoch_batch\":5.5",
-            "the training state: expected a whole number for \"epoch_batch\", found a number with ");
+    refused(
+        "\"epoch_batch\":5", "\"epoch_batch\":5.5",
+        "the training state: expected a whole number for \"epoch_batch\", found a number with ");
     refused("\"since_loss\":", "\"loss_since\":",
             "the training state: expected a number for \"since_loss\", which is missing");
     refused("\"best_validation\":50", "\"best_validation\":51",
@@ -212,8 +213,7 @@ static void a_number_that_json_cannot_represent_is_refused(void **state)
         att_error err = { 0 };
         assert_int_equal(att_training_state_to_json(&json, &run, &err), ATT_BAD_INPUT);
         assert_string_equal(err.place, "the training state");
-        assert_string_equal(err.message,
-                            "cannot be written as JSON: a number is infinite or NaN");
+        assert_string_equal(err.message, "cannot be written as JSON: a number is infinite or NaN");
         assert_int_equal(json.length, 0);
         att_string_free(&json);
     }

@@ -1,17 +1,18 @@
-/* What the files of attend bench share: what is to be measured, and what came out. */
+/* What the files of attend bench share: the plan of measurements and their results. */
 #ifndef BENCH_H
 #define BENCH_H
 
 #include "attend.h"
+#include "dev/attend_dev.h"
 
-/* An instruction set and a number of threads, with what the machine can do at best on them. */
+/* An instruction set and a number of threads, with the limits of the machine for them. */
 typedef struct bench_config {
     const char *cpu;
     int threads;
     double limits[ATT_LIMITS];
 } bench_config;
 
-/* One benchmark on one setting. */
+/* One benchmark in one configuration. */
 typedef struct bench_result {
     const bench_config *config;
     size_t index;
@@ -24,14 +25,33 @@ typedef struct bench_plan {
     double seconds; /* for each measurement */
     bench_config *configs;
     size_t config_count;
-    bench_result *results; /* those of a setting stand together */
+    bench_result *results; /* [count], grouped by configuration */
     size_t count;
-    size_t measured;      /* how many, from the first on */
-    size_t skipped_count; /* that would take too long unless they are named */
+    size_t measured;      /* results measured so far, from the first */
+    size_t skipped_count; /* benchmarks that take too long unless they are named */
 } bench_plan;
 
-/* What the best call reached of the limit that applies: 1 is all of it. */
+/* The speed of the best call as a fraction of the limit that applies. */
 double bench_fraction_of_limit(const bench_result *result);
+
+/* The command line; NULL: not given. */
+typedef struct bench_request {
+    const char *cpu;     /* "avx2,avx512", or "all" */
+    const char *threads; /* "1,2" */
+    double seconds;
+    char *const *patterns; /* [pattern_count]; none: every benchmark that does not take too long */
+    int pattern_count;
+} bench_request;
+
+/* The benchmarks that match, in the order of the library; release *chosen with free(). A pattern
+ * without a match is ATT_BAD_INPUT. */
+att_status bench_select(size_t **chosen, size_t *count, const bench_request *request,
+                        att_error *err);
+
+/* Makes the plan and measures the limits of each configuration. Release with bench_plan_free(),
+ * also on failure. */
+att_status bench_plan_new(bench_plan *out, const bench_request *request, att_error *err);
+void bench_plan_free(bench_plan *plan);
 
 /* The table, from top to bottom. Each call writes whole lines. */
 typedef struct bench_table {
@@ -43,25 +63,12 @@ typedef struct bench_table {
 
 bench_table bench_table_new(const bench_plan *plan, bool ascii);
 void bench_table_machine(const bench_plan *plan);
-void bench_table_config(const bench_table *table, const bench_config *setting);
+void bench_table_config(const bench_table *table, const bench_config *config);
 void bench_table_row(const bench_table *table, const bench_result *result, bool new_group);
 
-/* The names of all benchmarks and what they are. */
+/* Prints the names and descriptions of benchmarks. */
 void bench_table_list(const size_t *chosen, size_t count);
 
 att_status bench_json(att_string *out, const bench_plan *plan);
-
-/* A line on standard error, where that is a terminal, that says what is being measured and how long
- * it will go on. */
-typedef struct bench_progress {
-    double begin;
-    double done;  /* seconds expected for what is measured, */
-    double total; /* and for everything */
-} bench_progress;
-
-void bench_progress_begin(void); /* the limits come first */
-bench_progress bench_progress_new(const bench_plan *plan);
-void bench_progress_show(const bench_progress *progress, const bench_plan *plan);
-void bench_progress_step(bench_progress *progress, const bench_plan *plan);
 
 #endif

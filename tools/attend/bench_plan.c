@@ -1,5 +1,5 @@
-/* Making the plan of attend bench; see bench_plan.h. */
-#include "bench_plan.h"
+/* The plan of attend bench: which benchmarks run in which configurations. */
+#include "bench.h"
 
 #include <fnmatch.h>
 #include <stdio.h>
@@ -8,13 +8,13 @@
 
 #include "program.h"
 
-/* Without patterns, what would take longer than this at best is left out. */
+/* Without patterns, benchmarks that need more seconds than this even at the limit are skipped. */
 static const double max_seconds = 3;
 
 enum { MAX_THREADS = 1024, MAX_CONFIGS = 64, WORD = 32 };
 
-/* A pattern is the beginning of names up to a '/' or their end, or a glob of a whole name or of the
- * last part of one. */
+/* A pattern is a prefix of names that ends at a '/' or at their end, or a glob of a whole name or
+ * of its last part. */
 static bool matches(const char *pattern, const char *name)
 {
     size_t length = strlen(pattern);
@@ -24,7 +24,7 @@ static bool matches(const char *pattern, const char *name)
     return fnmatch(pattern, last, 0) == 0 || fnmatch(pattern, name, 0) == 0;
 }
 
-/* What the pattern may have been meant to be: a whole name, or the last part of one. */
+/* The nearest name or last part of a name, for the error message; NULL if none is near. */
 static const char *nearest_name(const char *pattern)
 {
     size_t count = att_bench_count(), words = 0;
@@ -45,12 +45,13 @@ static att_status no_match(const char *pattern, att_error *err)
     const char *nearest = nearest_name(pattern);
     if (nearest)
         return error_set(err, ATT_BAD_INPUT, "attend bench",
-                         "no benchmark is called '%.100s'; did you mean %s?", pattern, nearest);
+                         "no benchmark matches '%.100s'; did you mean %s?", pattern, nearest);
     return error_set(err, ATT_BAD_INPUT, "attend bench",
-                     "no benchmark is called '%.100s'; --list names them all", pattern);
+                     "no benchmark matches '%.100s'; --list prints all names", pattern);
 }
 
-att_status bench_select(size_t **chosen, size_t *count, const bench_request *wish, att_error *err)
+att_status bench_select(size_t **chosen, size_t *count, const bench_request *request,
+                        att_error *err)
 {
     size_t all = att_bench_count();
     bool used[MAX_CONFIGS] = { false };
@@ -58,26 +59,26 @@ att_status bench_select(size_t **chosen, size_t *count, const bench_request *wis
     *chosen = calloc(all, sizeof **chosen);
     if (!*chosen)
         return error_memory(err);
-    if (wish->pattern_count > MAX_CONFIGS)
-        return error_set(err, ATT_BAD_INPUT, "attend bench", "takes %d patterns, not %d",
-                         MAX_CONFIGS, wish->pattern_count);
+    if (request->pattern_count > MAX_CONFIGS)
+        return error_set(err, ATT_BAD_INPUT, "attend bench", "expects at most %d patterns, not %d",
+                         MAX_CONFIGS, request->pattern_count);
     for (size_t i = 0; i < all; i++) {
         att_bench about;
         att_bench_get(&about, i);
-        bool wanted = wish->pattern_count == 0;
-        for (int p = 0; p < wish->pattern_count; p++)
-            if (matches(wish->patterns[p], about.name))
+        bool wanted = request->pattern_count == 0;
+        for (int p = 0; p < request->pattern_count; p++)
+            if (matches(request->patterns[p], about.name))
                 wanted = used[p] = true;
         if (wanted)
             (*chosen)[(*count)++] = i;
     }
-    for (int p = 0; p < wish->pattern_count; p++)
+    for (int p = 0; p < request->pattern_count; p++)
         if (!used[p])
-            return no_match(wish->patterns[p], err);
+            return no_match(request->patterns[p], err);
     return ATT_OK;
 }
 
-/* The next word of a list with commas; an empty one is a mistake. NULL at the end. */
+/* The next word of a list separated by commas, which may be empty; NULL at the end. */
 static const char *next_word(const char **list, char word[WORD])
 {
     if (!*list)
@@ -88,7 +89,7 @@ static const char *next_word(const char **list, char word[WORD])
     return word;
 }
 
-/* The library's own copy of the name, which outlives the list. */
+/* The library's copy of the name outlives the list. */
 static att_status find_cpu(const char **out, const char *word, att_error *err)
 {
     const char *known[MAX_CONFIGS];
@@ -103,7 +104,7 @@ static att_status find_cpu(const char **out, const char *word, att_error *err)
         snprintf(names + length, sizeof names - length, "%s%s", count ? ", " : "", known[count]);
     }
     return error_set(err, ATT_BAD_INPUT, "attend bench",
-                     "--cpu expects instruction sets of this machine (%s) or all, not '%s'", names,
+                     "--cpu expects all, or instruction sets of this machine (%s), not '%s'", names,
                      word);
 }
 
@@ -129,7 +130,7 @@ static att_status read_cpus(config_lists *out, const char *list, att_error *err)
     return ATT_OK;
 }
 
-/* One, and all there are. */
+/* Default: one thread, and all. */
 static att_status read_threads(config_lists *out, const char *list, att_error *err)
 {
     char word[WORD];
@@ -150,12 +151,12 @@ static att_status read_threads(config_lists *out, const char *list, att_error *e
     return ATT_OK;
 }
 
-static att_status make_configs(bench_plan *plan, const bench_request *wish, att_error *err)
+static att_status make_configs(bench_plan *plan, const bench_request *request, att_error *err)
 {
     config_lists read = { .cpu_count = 0 };
-    att_status status = read_cpus(&read, wish->cpu, err);
+    att_status status = read_cpus(&read, request->cpu, err);
     if (status == ATT_OK)
-        status = read_threads(&read, wish->threads, err);
+        status = read_threads(&read, request->threads, err);
     if (status != ATT_OK)
         return status;
     plan->configs = calloc(read.cpu_count * read.thread_count, sizeof *plan->configs);
@@ -171,11 +172,11 @@ static att_status make_configs(bench_plan *plan, const bench_request *wish, att_
 static att_status measure_limits(bench_plan *plan, att_error *err)
 {
     for (size_t i = 0; i < plan->config_count; i++) {
-        bench_config *setting = &plan->configs[i];
-        att_bench_options how = { setting->cpu, setting->threads, plan->seconds };
+        bench_config *config = &plan->configs[i];
+        att_bench_options options = { config->cpu, config->threads, plan->seconds };
         for (int limit = 0; limit < ATT_LIMITS; limit++) {
             att_status status =
-                att_limit_measure(&setting->limits[limit], (att_limit)limit, &how, err);
+                att_limit_measure(&config->limits[limit], (att_limit)limit, &options, err);
             if (status != ATT_OK)
                 return status;
         }
@@ -183,26 +184,26 @@ static att_status measure_limits(bench_plan *plan, att_error *err)
     return ATT_OK;
 }
 
-/* Adds a benchmark on a setting, unless it makes no sense there or takes too long. */
+/* Adds a benchmark in a configuration, unless it uses one thread only or takes too long. */
 static void add_result(bench_plan *plan, const bench_config *on, size_t index, bool named)
 {
     bench_result result = { .config = on, .index = index };
     att_bench_get(&result.info, index);
-    double at_best = result.info.flops / on->limits[ATT_LIMIT_COMPUTE];
+    double min_seconds = result.info.flops / on->limits[ATT_LIMIT_COMPUTE];
     if (result.info.one_thread && on->threads > 1)
         return;
-    if (!named && at_best > max_seconds)
+    if (!named && min_seconds > max_seconds)
         plan->skipped_count++;
     else
         plan->results[plan->count++] = result;
 }
 
-static att_status make_results(bench_plan *plan, const bench_request *wish, att_error *err)
+static att_status make_results(bench_plan *plan, const bench_request *request, att_error *err)
 {
     size_t *chosen = NULL, count = 0;
-    att_status status = bench_select(&chosen, &count, wish, err);
+    att_status status = bench_select(&chosen, &count, request, err);
     if (status == ATT_OK)
-        status = make_configs(plan, wish, err);
+        status = make_configs(plan, request, err);
     if (status == ATT_OK)
         status = measure_limits(plan, err);
     if (status == ATT_OK) {
@@ -212,19 +213,19 @@ static att_status make_results(bench_plan *plan, const bench_request *wish, att_
     }
     for (size_t s = 0; status == ATT_OK && s < plan->config_count; s++)
         for (size_t i = 0; i < count; i++)
-            add_result(plan, &plan->configs[s], chosen[i], wish->pattern_count > 0);
+            add_result(plan, &plan->configs[s], chosen[i], request->pattern_count > 0);
     free(chosen);
     return status;
 }
 
-att_status bench_plan_new(bench_plan *out, const bench_request *wish, att_error *err)
+att_status bench_plan_new(bench_plan *out, const bench_request *request, att_error *err)
 {
-    *out = (bench_plan){ .seconds = wish->seconds };
+    *out = (bench_plan){ .seconds = request->seconds };
     att_machine_get(&out->machine);
-    att_status status = make_results(out, wish, err);
+    att_status status = make_results(out, request, err);
     if (status == ATT_OK && out->count == 0)
         return error_set(err, ATT_BAD_INPUT, "attend bench",
-                         "what was asked for runs on one thread, --threads leaves nothing of it");
+                         "these benchmarks run on one thread only; use --threads 1");
     return status;
 }
 

@@ -1,4 +1,4 @@
-/* The table of attend bench; see bench.h. */
+/* The results of attend bench as a table with bars. */
 #include "bench.h"
 
 #include <math.h>
@@ -7,7 +7,7 @@
 
 #include "output.h"
 
-enum { TIME_WIDTH = 8, RATE_WIDTH = 13, MAX_BAR_WIDTH = 24, MIN_BAR_WIDTH = 5, NUMBER = 48 };
+enum { TIME_WIDTH = 8, RATE_WIDTH = 15, MAX_BAR_WIDTH = 24, MIN_BAR_WIDTH = 5, NUMBER = 48 };
 
 double bench_fraction_of_limit(const bench_result *result)
 {
@@ -16,7 +16,7 @@ double bench_fraction_of_limit(const bench_result *result)
     return work / result->times.best / result->config->limits[about->limit];
 }
 
-/* Three digits that count, and the unit: 0.0425, 4.25, 42.5, 425, 4250 Gflop/s. */
+/* Three significant digits and the unit: 0.0425, 4.25, 42.5, 425, 4250 Gflop/s. */
 static const char *quantity(char out[NUMBER], double value, const char *unit)
 {
     int decimals = value > 0 ? 2 - (int)floor(log10(value)) : 0;
@@ -43,10 +43,10 @@ static const char *rate_text(char out[NUMBER], const bench_result *result)
         return quantity(out, about->flops / best * 1e-9, "Gflop/s");
     if (about->limit == ATT_LIMIT_MEMORY)
         return quantity(out, about->bytes / best * 1e-9, "GB/s");
-    return quantity(out, best / about->elements * 1e9, "ns each");
+    return quantity(out, best / about->elements * 1e9, "ns/element");
 }
 
-/* Pads on the left by characters, which printf would count in bytes. */
+/* Right-aligned by characters; printf would count bytes. */
 static void print_right(const char *text, int width)
 {
     int characters = 0;
@@ -63,7 +63,7 @@ bench_table bench_table_new(const bench_plan *plan, bool ascii)
         table.name_width = length > table.name_width ? length : table.name_width;
     }
     int columns = output_width();
-    int used = table.name_width + 2 * (2 + TIME_WIDTH) + 2 + RATE_WIDTH + 2 + 5 + 2;
+    int used = table.name_width + 2 * (2 + TIME_WIDTH) + 2 + RATE_WIDTH + 2 + 8 + 2;
     int room = columns - used - 1;
     if (columns > 0 && room >= MIN_BAR_WIDTH)
         table.bar_width = room < MAX_BAR_WIDTH ? room : MAX_BAR_WIDTH;
@@ -74,7 +74,7 @@ void bench_table_machine(const bench_plan *plan)
 {
     const att_machine_info *machine = &plan->machine;
     printf("%s, %d core%s", machine->processor, machine->cores, machine->cores == 1 ? "" : "s");
-    const char *before = "; caches of ";
+    const char *before = "; caches ";
     for (int i = 0; i < 3; i++) {
         int64_t kilobytes = machine->cache[i] / 1024;
         if (kilobytes == 0)
@@ -87,23 +87,23 @@ void bench_table_machine(const bench_plan *plan)
     printf("; attend %s\n", att_version());
 }
 
-void bench_table_config(const bench_table *table, const bench_config *setting)
+void bench_table_config(const bench_table *table, const bench_config *config)
 {
     char compute[NUMBER], memory[NUMBER], cache[NUMBER];
-    printf("\n%s, %d thread%s. At best: %s; reading memory %s; in the first cache %s.\n",
-           setting->cpu, setting->threads, setting->threads == 1 ? "" : "s",
-           quantity(compute, setting->limits[ATT_LIMIT_COMPUTE] * 1e-9, "Gflop/s"),
-           quantity(memory, setting->limits[ATT_LIMIT_MEMORY] * 1e-9, "GB/s"),
-           quantity(cache, setting->limits[ATT_LIMIT_CACHE] * 1e-9, "GB/s"));
-    printf("%-*s  %*s  %*s  %*s  of it\n", table->name_width, "", TIME_WIDTH, "best", TIME_WIDTH,
+    printf("\n%s, %d thread%s; limits: compute %s, memory %s, L1 cache %s\n", config->cpu,
+           config->threads, config->threads == 1 ? "" : "s",
+           quantity(compute, config->limits[ATT_LIMIT_COMPUTE] * 1e-9, "Gflop/s"),
+           quantity(memory, config->limits[ATT_LIMIT_MEMORY] * 1e-9, "GB/s"),
+           quantity(cache, config->limits[ATT_LIMIT_CACHE] * 1e-9, "GB/s"));
+    printf("%-*s  %*s  %*s  %*s  of limit\n", table->name_width, "", TIME_WIDTH, "best", TIME_WIDTH,
            "median", RATE_WIDTH, "");
 }
 
-/* Eighths of a character where the terminal may show them. */
-static void print_bar(const bench_table *table, double share)
+/* Bars have a resolution of an eighth of a character, except in ASCII. */
+static void print_bar(const bench_table *table, double fraction)
 {
     static const char *const eighths[] = { "", "▏", "▎", "▍", "▌", "▋", "▊", "▉" };
-    int length = (int)(fmin(share, 1) * 8 * table->bar_width + 0.5);
+    int length = (int)(fmin(fraction, 1) * 8 * table->bar_width + 0.5);
     printf("  %s", table->color != ATT_COLOR_NONE ? "\033[38;5;67m" : "");
     for (int i = 0; i < length / 8; i++)
         fputs(table->ascii ? "#" : "█", stdout);
@@ -114,16 +114,16 @@ static void print_bar(const bench_table *table, double share)
 void bench_table_row(const bench_table *table, const bench_result *result, bool new_group)
 {
     char best[NUMBER], median[NUMBER], rate[NUMBER];
-    double share = bench_fraction_of_limit(result);
+    double fraction = bench_fraction_of_limit(result);
     if (new_group)
         putchar('\n');
     printf("%-*s", table->name_width, result->info.name);
     print_right(time_text(best, result->times.best), TIME_WIDTH);
     print_right(time_text(median, result->times.median), TIME_WIDTH);
     print_right(rate_text(rate, result), RATE_WIDTH);
-    printf(share < 0.005 ? "   <1 %%" : "  %3.0f %%", 100 * share);
+    printf(fraction < 0.005 ? "      <1 %%" : "     %3.0f %%", 100 * fraction);
     if (table->bar_width > 0)
-        print_bar(table, share);
+        print_bar(table, fraction);
     putchar('\n');
 }
 

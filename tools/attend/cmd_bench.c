@@ -1,16 +1,15 @@
-/* attend bench: how fast everything is on this machine, and how fast it could be. */
+/* attend bench: the speed of kernels and layers on this machine, against its limits. */
 #include "program.h"
 
 #include <errno.h>
-#include <signal.h>
-#include <stddef.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "bench.h"
-#include "bench_plan.h"
 #include "output.h"
+#include "signals.h"
 
 typedef struct settings {
     const char *cpu;
@@ -25,21 +24,16 @@ typedef struct settings {
 static const double default_seconds = 0.15, quick_seconds = 0.02;
 
 const char bench_details[] =
-    "Measures what this machine can do at best: fused multiply-adds, reading memory, moving data\n"
-    "in the first cache. Then measures attention, matrix products, recurrent layers, convolutions\n"
-    "and every kernel, and tells each one's best and median time and its share of the limit that\n"
-    "applies.\n"
+    "Measures the limits of this machine: fused multiply-adds, memory reads and L1 cache moves. "
+    "Then measures attention, matrix products, RNN layers, convolutions and every kernel, and "
+    "prints the best and the median time of each, and its fraction of the limit that applies.\n"
     "\n"
-    "PATTERN chooses benchmarks: a name (kernel/exp), the beginning of names (attention/forward),\n"
-    "the last part of one (exp), or a glob ('*/1024'). Without one, all are measured but those "
-    "that\n"
-    "take seconds for one call. Ctrl-C ends the run after the benchmark at hand.\n";
+    "PATTERN selects benchmarks: a name (kernel/exp), a prefix of names (attention/forward), the "
+    "last part of a name (exp), or a glob ('*/1024'). Without PATTERN, all benchmarks run except "
+    "those that take seconds per call. Ctrl-C ends the run after the current benchmark.\n";
 
-#define ROW(NAME, KIND, MEMBER, TAKES, SAYS, ...)                                                  \
-    {                                                                                              \
-        .name = NAME, .kind = OPTION_##KIND, .offset = offsetof(settings, MEMBER),                 \
-        .placeholder = TAKES, .help = SAYS, ##__VA_ARGS__                                          \
-    }
+#define ROW(NAME, TYPE, MEMBER, PLACEHOLDER, HELP, ...)                                            \
+    OPTION_ROW(settings, NAME, 0, TYPE, MEMBER, PLACEHOLDER, HELP, ##__VA_ARGS__)
 
 const option bench_options[] = {
     ROW("cpu", STRING, cpu, "SETS",
@@ -57,31 +51,64 @@ const option bench_options[] = {
 static const char *conflict(const settings *set)
 {
     if (set->quick && set->seconds > 0)
-        return "--quick and --time say different things";
+        return "--quick and --time exclude each other";
     if (set->list && (set->json || set->quick || set->seconds > 0 || set->cpu || set->threads))
-        return "--list measures nothing; it goes with patterns alone";
+        return "--list takes no other options";
     if (set->json && set->ascii)
-        return "--ascii is for the table";
+        return "--ascii is for the table, not for --json";
     return NULL;
 }
 
-static volatile sig_atomic_t interrupted;
+/* ---- progress on standard error */
 
-static void on_signal(int number)
+typedef struct bench_progress {
+    double start;
+    double done;  /* seconds expected for the measured benchmarks, */
+    double total; /* and for all */
+} bench_progress;
+
+/* Estimate: the time given to a measurement, or a few calls at half the limit. */
+static double expected(const bench_plan *plan, const bench_result *result)
 {
-    interrupted = number;
+    double min_seconds = result->info.flops / result->config->limits[ATT_LIMIT_COMPUTE];
+    return fmax(plan->seconds, 4 * min_seconds);
 }
 
-/* The first Ctrl-C asks for an end; a second one, while a long call runs, ends at once. */
-static void catch_interrupts(void)
+static bench_progress progress_new(const bench_plan *plan)
 {
-    struct sigaction action = { .sa_handler = on_signal, .sa_flags = (int)SA_RESETHAND };
-    sigemptyset(&action.sa_mask);
-    sigaction(SIGINT, &action, NULL);
-    sigaction(SIGTERM, &action, NULL);
+    bench_progress progress = { .start = output_seconds() };
+    for (size_t i = 0; i < plan->count; i++)
+        progress.total += expected(plan, &plan->results[i]);
+    return progress;
 }
 
-/* Writes what was printed. A reader that has gone away makes further measuring pointless. */
+/* The estimate of the rest, scaled by how much longer than estimated the others took. */
+static double seconds_left(const bench_progress *progress)
+{
+    double factor = progress->done > 0 ? (output_seconds() - progress->start) / progress->done : 1;
+    return factor * (progress->total - progress->done);
+}
+
+static void progress_show(const bench_progress *progress, const bench_plan *plan)
+{
+    if (plan->measured == plan->count)
+        return;
+    const bench_result *next = &plan->results[plan->measured];
+    char text[160];
+    snprintf(text, sizeof text, "%zu of %zu, %.0f s left: %s on %s, %d thread%s",
+             plan->measured + 1, plan->count, ceil(seconds_left(progress)), next->info.name,
+             next->config->cpu, next->config->threads, next->config->threads == 1 ? "" : "s");
+    output_progress(text);
+}
+
+static void progress_step(bench_progress *progress, const bench_plan *plan)
+{
+    progress->done += expected(plan, &plan->results[plan->measured - 1]);
+}
+
+/* ---- measuring */
+
+/* Flushes a row. If the reader has closed its end, measuring can stop. */
 static att_status flush_row(bool *gone, att_error *err)
 {
     errno = 0;
@@ -90,7 +117,7 @@ static att_status flush_row(bool *gone, att_error *err)
     return status;
 }
 
-/* Whether a new heading, or an empty line, comes before this row. */
+/* Whether a heading, or an empty line, comes before this row. */
 static bool is_new_config(const bench_plan *plan, size_t i)
 {
     return i == 0 || plan->results[i].config != plan->results[i - 1].config;
@@ -110,22 +137,22 @@ static void print_row(const bench_table *table, const bench_plan *plan, size_t i
     bench_table_row(table, &plan->results[i], is_new_group(plan, i) && !is_new_config(plan, i));
 }
 
-/* Measures one after the other, and prints each row where a table is wanted. */
+/* Runs the benchmarks in order, and prints each row if there is a table. */
 static att_status measure(bench_plan *plan, const bench_table *table, att_error *err)
 {
-    bench_progress progress = bench_progress_new(plan);
+    bench_progress progress = progress_new(plan);
     att_status status = ATT_OK;
     bool gone = false;
-    while (plan->measured < plan->count && !interrupted && !gone && status == ATT_OK) {
+    while (plan->measured < plan->count && !signals_caught() && !gone && status == ATT_OK) {
         bench_result *next = &plan->results[plan->measured];
-        att_bench_options how = { next->config->cpu, next->config->threads, plan->seconds };
-        bench_progress_show(&progress, plan);
-        status = att_bench_run(&next->times, next->index, &how, err);
+        att_bench_options options = { next->config->cpu, next->config->threads, plan->seconds };
+        progress_show(&progress, plan);
+        status = att_bench_run(&next->times, next->index, &options, err);
         output_progress_clear();
         if (status != ATT_OK)
             break;
         plan->measured++;
-        bench_progress_step(&progress, plan);
+        progress_step(&progress, plan);
         if (table) {
             print_row(table, plan, plan->measured - 1);
             status = flush_row(&gone, err);
@@ -143,7 +170,7 @@ static att_status write_json(const bench_plan *plan, att_error *err)
     return status;
 }
 
-/* More than all there is can only mean that something else ran while the limit was measured. */
+/* A speed above the limit means that other work ran while the limit was measured. */
 static bool exceeds_limit(const bench_plan *plan)
 {
     for (size_t i = 0; i < plan->measured; i++)
@@ -156,23 +183,26 @@ static bool exceeds_limit(const bench_plan *plan)
 static void print_warnings(const bench_plan *plan)
 {
     if (exceeds_limit(plan))
-        fprintf(stderr, "attend bench: some figures exceed what the machine did at best, so it was "
-                        "busy; measure again when it is not\n");
-    if (interrupted)
+        fprintf(stderr,
+                "attend bench: some speeds exceed the measured limits, so the machine was busy; "
+                "measure again when it is idle\n");
+    if (signals_caught())
         fprintf(stderr, "attend bench: interrupted, %zu of %zu measured\n", plan->measured,
                 plan->count);
     else if (plan->skipped_count > 0)
-        fprintf(stderr, "attend bench: %zu left out that take seconds; name them to measure them\n",
+        fprintf(stderr,
+                "attend bench: skipped %zu benchmarks that take seconds per call; name them to "
+                "run them\n",
                 plan->skipped_count);
 }
 
-static exit_code run(const settings *set, const bench_request *wish)
+static exit_code run(const settings *set, const bench_request *request)
 {
     att_error err = { 0 };
     bench_plan plan;
-    catch_interrupts();
-    bench_progress_begin();
-    att_status status = bench_plan_new(&plan, wish, &err);
+    signals_catch();
+    output_progress("measuring the limits of the machine");
+    att_status status = bench_plan_new(&plan, request, &err);
     output_progress_clear();
     if (status == ATT_OK && set->json) {
         status = measure(&plan, NULL, &err);
@@ -189,11 +219,11 @@ static exit_code run(const settings *set, const bench_request *wish)
     return status == ATT_OK ? EXIT_DONE : report(status, &err);
 }
 
-static exit_code list(const bench_request *wish)
+static exit_code list(const bench_request *request)
 {
     att_error err = { 0 };
     size_t *chosen = NULL, count = 0;
-    att_status status = bench_select(&chosen, &count, wish, &err);
+    att_status status = bench_select(&chosen, &count, request, &err);
     if (status == ATT_OK) {
         bench_table_list(chosen, count);
         status = output_flush(&err);
@@ -206,18 +236,17 @@ exit_code bench_run(const struct verb *verb, int count, char **args)
 {
     settings set = { 0 };
     int operands = 0;
-    parse_result parsed = options_parse(verb, count, args, &set, &operands);
-    if (parsed != PARSE_OK)
-        return parsed == PARSE_HELP ? help_verb(verb) : EXIT_BAD_INPUT;
+    exit_code code;
+    if (!options_parse(&code, verb, count, args, &set, &operands))
+        return code;
     const char *wrong = conflict(&set);
     if (wrong)
         return report_usage(verb, "%s", wrong);
     double seconds = set.quick ? quick_seconds : set.seconds > 0 ? set.seconds : default_seconds;
-    const bench_request wish = { set.cpu, set.threads, seconds, args, operands };
+    const bench_request request = { set.cpu, set.threads, seconds, args, operands };
     if (set.list)
-        return list(&wish);
-    exit_code code = run(&set, &wish);
-    if (interrupted)
-        raise(interrupted); /* the caller learns how it ended; the handler is the default again */
+        return list(&request);
+    code = run(&set, &request);
+    signals_raise();
     return code;
 }

@@ -1,11 +1,9 @@
-/* attend cells: which units of a recurrent model keep track of something in the text it reads. */
+/* attend cells: finds the units of an RNN that track a property of the text it reads. */
 #include "program.h"
 
 #include <math.h>
-#include <stddef.h>
 #include <stdio.h>
 #include <string.h>
-#include <time.h>
 
 #include "output.h"
 
@@ -17,23 +15,20 @@ typedef struct settings {
     long max_tokens;
     long top;
     bool json;
-    int color; /* colour_choice */
+    int color; /* color_choice */
     bool ascii;
 } settings;
 
 const char cells_details[] =
-    "Lets a recurrent model read a text and compares each of its units with properties of the\n"
-    "text: inside quotation marks, the depth of brackets, the column, and more. Tells for each\n"
-    "property the unit that goes along with it best, chosen on the first part of the text, and\n"
-    "its correlation on the rest.\n";
+    "Lets an RNN read a text and correlates the activation of each unit with properties of the "
+    "text: inside quotation marks, bracket depth, column, and others. For each property the best "
+    "unit is chosen on the first part of the text (search), and its correlation is measured on the "
+    "rest (test).\n";
 
 const char *const signal_choices[] = { "auto", "hidden", "cell", NULL };
 
-#define ROW(NAME, LETTER, KIND, MEMBER, TAKES, SAYS, ...)                                          \
-    {                                                                                              \
-        .name = NAME, .short_name = LETTER, .kind = OPTION_##KIND,                                 \
-        .offset = offsetof(settings, MEMBER), .placeholder = TAKES, .help = SAYS, ##__VA_ARGS__    \
-    }
+#define ROW(NAME, SHORT, TYPE, MEMBER, PLACEHOLDER, HELP, ...)                                     \
+    OPTION_ROW(settings, NAME, SHORT, TYPE, MEMBER, PLACEHOLDER, HELP, ##__VA_ARGS__)
 
 const option cells_options[] = {
     ROW("text", 't', STRING, text, "FILE",
@@ -41,12 +36,10 @@ const option cells_options[] = {
     ROW("html", 0, STRING, html, "FILE",
         "write an HTML page with passages colored by the activation of each unit"),
     ROW("json", 0, FLAG, json, NULL, "print one JSON object instead of the table"),
-    ROW("signal", 0, CHOICE, signal, "WHAT",
-        "what is read off a unit: hidden, or cell (default where there is one)",
+    ROW("signal", 0, CHOICE, signal, "WHAT", "state to read: hidden, or cell (default for an LSTM)",
         .choices = signal_choices),
-    ROW("held-out", 0, REAL, test_fraction, "PART",
-        "fraction of the text, its end, on which the correlation is measured (default 0.25)",
-        .min = 0.01, .max = 0.99),
+    ROW("held-out", 0, REAL, test_fraction, "FRACTION",
+        "fraction of the text, at its end, for the test (default 0.25)", .min = 0.01, .max = 0.99),
     ROW("max-tokens", 0, INTEGER, max_tokens, "N",
         "maximum number of tokens to read (default 1000000)", .min = 1000, .max = 1e9),
     ROW("top", 0, INTEGER, top, "N",
@@ -57,7 +50,6 @@ const option cells_options[] = {
     { 0 },
 };
 
-/* The page, to be written later. */
 static att_status add_html_page(output_list *files, const att_cells *cells, const char *path,
                                 att_error *err)
 {
@@ -67,9 +59,7 @@ static att_status add_html_page(output_list *files, const att_cells *cells, cons
 
 static att_status print_result(const att_cells *cells, const settings *set, att_error *err)
 {
-    const att_render_options options = { .ascii = set->ascii,
-                                         .color = output_color((color_choice)set->color),
-                                         .width = output_width() };
+    const att_render_options options = output_render_options(set->color, set->ascii);
     att_string text = { 0 };
     output_list files = { 0 };
     att_status status =
@@ -83,44 +73,38 @@ static att_status print_result(const att_cells *cells, const settings *set, att_
     return status;
 }
 
-/* ---- how far it is */
+/* ---- progress */
 
 typedef struct progress_state {
-    double begin, shown; /* seconds */
+    double start, last_shown; /* seconds */
 } progress_state;
 
-static double now(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
-}
-
-/* A text that is read in a moment says nothing. */
-static void show_progress(void *context, int64_t read, int64_t all)
+/* Nothing is shown for a text that is read within the first interval. */
+static void show_progress(void *context, int64_t read, int64_t total)
 {
     enum { UPDATES_PER_SECOND = 5 };
-    progress_state *r = context;
-    double at = now();
-    if (at - r->shown < 1.0 / UPDATES_PER_SECOND)
+    progress_state *progress = context;
+    double now = output_seconds();
+    if (now - progress->last_shown < 1.0 / UPDATES_PER_SECOND)
         return;
     char text[96];
-    r->shown = at;
+    progress->last_shown = now;
     snprintf(text, sizeof text, "read %lld of %lld tokens, %.0f s left", (long long)read,
-             (long long)all, ceil((at - r->begin) * (double)(all - read) / (double)read));
+             (long long)total,
+             ceil((now - progress->start) * (double)(total - read) / (double)read));
     output_progress(text);
 }
 
 static exit_code find_units(const settings *set, const char *path)
 {
-    double begin = now();
-    progress_state progress = { begin, begin };
-    const att_cells_options how = { .signal = (att_unit_signal)set->signal,
-                                    .held_out = set->test_fraction,
-                                    .max_tokens = set->max_tokens,
-                                    .n_best = set->top,
-                                    .on_progress = show_progress,
-                                    .context = &progress };
+    double start = output_seconds();
+    progress_state progress = { start, start };
+    const att_cells_options options = { .signal = (att_unit_signal)set->signal,
+                                        .held_out = set->test_fraction,
+                                        .max_tokens = set->max_tokens,
+                                        .n_best = set->top,
+                                        .on_progress = show_progress,
+                                        .context = &progress };
     att_error err = { 0 };
     att_model *model = NULL;
     att_cells *cells = NULL;
@@ -130,7 +114,7 @@ static exit_code find_units(const settings *set, const char *path)
     if (status == ATT_OK)
         status = att_model_load(&model, path, &err);
     if (status == ATT_OK)
-        status = att_model_cells(&cells, model, set->text, &how, &err);
+        status = att_model_cells(&cells, model, set->text, &options, &err);
     output_progress_clear();
     if (status == ATT_OK)
         status = print_result(cells, set, &err);
@@ -143,14 +127,14 @@ exit_code cells_run(const struct verb *verb, int count, char **args)
 {
     settings set = { .color = COLOR_AUTO };
     int operands = 0;
-    parse_result parsed = options_parse(verb, count, args, &set, &operands);
-    if (parsed != PARSE_OK)
-        return parsed == PARSE_HELP ? help_verb(verb) : EXIT_BAD_INPUT;
+    exit_code code;
+    if (!options_parse(&code, verb, count, args, &set, &operands))
+        return code;
     if (operands != 1)
         return report_usage(verb, "expects one model");
     if (!set.text)
-        return report_usage(verb, "expects --text FILE, what the model is to read");
+        return report_usage(verb, "expects --text FILE, the text to read");
     if (set.html && strcmp(set.html, "-") == 0)
-        return report_usage(verb, "--html writes a file, not standard output");
+        return report_usage(verb, "--html expects a file, not standard output");
     return find_units(&set, args[0]);
 }

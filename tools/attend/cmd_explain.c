@@ -1,18 +1,18 @@
-/* attend explain: works sheets out and shows them, as a document and as pictures of their maps.
+/* attend explain: computes worksheets and prints them as documents, and their attention maps as
+ * figures.
  *
- * Everything is made before anything is written: a sheet that cannot be worked out, or a picture
- * that cannot be drawn, leaves no half of a result behind. */
+ * All results are complete before the first is written: a sheet that cannot be computed, or a
+ * figure that cannot be drawn, leaves no partial output behind. */
 #include "program.h"
 
-#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "output.h"
 #include "drawing_files.h"
+#include "output.h"
 #include "sheets.h"
 
 typedef struct settings {
@@ -22,43 +22,40 @@ typedef struct settings {
     const char *only;
     long row;
     long head;
-    int color; /* colour_choice */
+    int color; /* color_choice */
     bool ascii;
     const char *svg;
     const char *png;
     const char *pdf;
     double scale; /* 0: not given */
     bool quiet;
-    const char *input; /* a head of a model is to be explained, at work on this */
+    const char *input; /* explain an attention head of a model on this line */
     const char *target;
     int part; /* att_attention_block; -1: not given */
     long layer;
 } settings;
 
 const char explain_details[] =
-    "Works each SHEET out step by step, checks what it expects and shows the result. Without a\n"
-    "SHEET, or for '-', reads standard input. The language: docs/worksheets.md.\n"
+    "Computes each SHEET step by step, checks its expected values, and prints every step. Without "
+    "SHEET, or for '-', reads standard input. The language of worksheets is described in "
+    "docs/worksheets.md.\n"
     "\n"
-    "Several sheets become one document. Where -o names a folder, each gets a file of its own in\n"
-    "it. Nothing is written unless every sheet could be worked out; a failed expectation is told\n"
-    "on standard error and makes the exit code 1.\n"
+    "Several sheets become one document; if -o names a folder, each sheet becomes a file in it. "
+    "Nothing is written unless every sheet could be computed. A failed check is reported on "
+    "standard error, and the exit code is 1.\n"
     "\n"
-    "With --input, the one operand is a model, and one head of it is worked out on that line: "
-    "from\n"
-    "the embeddings, or what the layers before gave, to what the head adds.\n";
+    "With --input, the operand is a model, and one of its attention heads is explained on that "
+    "line: from the embeddings, or the output of the layers before, to the output of the head.\n";
 
 /* In the order of att_attention_block. */
 static const char *const part_choices[] = { "encoder", "decoder", "cross", NULL };
 
-/* In the order of att_format, with the endings of files in a folder. */
+/* In the order of att_format, and the file extensions. */
 static const char *const format_choices[] = { "text", "md", "latex", "html", "json", NULL };
 static const char *const format_extensions[] = { ".txt", ".md", ".tex", ".html", ".json" };
 
-#define ROW(NAME, LETTER, KIND, MEMBER, TAKES, SAYS, ...)                                          \
-    {                                                                                              \
-        .name = NAME, .short_name = LETTER, .kind = OPTION_##KIND,                                 \
-        .offset = offsetof(settings, MEMBER), .placeholder = TAKES, .help = SAYS, ##__VA_ARGS__    \
-    }
+#define ROW(NAME, SHORT, TYPE, MEMBER, PLACEHOLDER, HELP, ...)                                     \
+    OPTION_ROW(settings, NAME, SHORT, TYPE, MEMBER, PLACEHOLDER, HELP, ##__VA_ARGS__)
 
 const option explain_options[] = {
     ROW("format", 'f', CHOICE, format, "NAME",
@@ -93,34 +90,35 @@ const option explain_options[] = {
     { 0 },
 };
 
-/* Options that say nothing together, or nothing at all, are refused rather than ignored. */
+/* Options without effect, or that exclude each other, are refused rather than ignored. */
 static const char *conflict(const settings *set)
 {
     bool text = set->format <= (int)ATT_FORMAT_TEXT;
-    bool head_only = set->head && !set->input; /* else it is the one that is explained */
+    bool head_only = set->head && !set->input; /* with --input it chooses the head */
     if (set->quiet && (set->format >= 0 || set->output || set->only || set->row || head_only))
-        return "--quiet shows no document; --format, --output, --only, --row and --head shape one";
+        return "--quiet prints no document; --format, --output, --only, --row and --head need one";
     if (set->ascii && !text)
-        return "--ascii is for the text format";
+        return "--ascii needs the text format";
     if (!set->input && (set->target || set->part >= 0 || set->layer))
-        return "--target, --part and --layer choose a head of a model; they need --input";
+        return "--target, --part and --layer choose an attention head of a model; they need "
+               "--input";
     if (set->target && set->part <= (int)ATT_BLOCK_ENCODER)
-        return "--target is for --part decoder and cross: the encoder knows of none";
+        return "--target needs --part decoder or cross: the encoder has no target";
     if (set->color == COLOR_ALWAYS && !text)
-        return "--color is for the text format";
+        return "--color needs the text format";
     return NULL;
 }
 
-/* What is wrong with the sheets as they are named, or NULL. */
+/* The error in the names of the sheets, or NULL. */
 static const char *bad_names(char *const *names, int count)
 {
     int inputs = 0;
     for (int i = 0; i < count; i++) {
         if (!names[i][0])
-            return "the name of a sheet is empty";
+            return "expects a sheet, but its name is empty";
         inputs += strcmp(names[i], "-") == 0;
     }
-    return inputs > 1 ? "standard input is named twice" : NULL;
+    return inputs > 1 ? "standard input is given twice" : NULL;
 }
 
 static att_render_options render_options(const settings *set)
@@ -148,23 +146,23 @@ static bool is_folder(const char *path)
     return stat(path, &info) == 0 && S_ISDIR(info.st_mode);
 }
 
-/* The file in `folder` for the document of a sheet: its name with the ending of the format. */
+/* The path of the document of a sheet in `folder`: its name with the extension of the format. */
 static att_status document_path(att_string *out, const char *folder, const char *sheet,
-                                const char *ending)
+                                const char *extension)
 {
     const char *slash = strrchr(sheet, '/');
     const char *name = strcmp(sheet, "-") == 0 ? "stdin" : slash ? slash + 1 : sheet;
     const char *dot = strrchr(name, '.');
     size_t length = dot && dot != name ? (size_t)(dot - name) : strlen(name);
-    bool closed = folder[strlen(folder) - 1] == '/';
+    bool has_slash = folder[strlen(folder) - 1] == '/';
     return string_join(out, (string_piece[]){ { folder, strlen(folder) },
-                                              { "/", closed ? 0 : 1 },
+                                              { "/", has_slash ? 0 : 1 },
                                               { name, length },
-                                              { ending, strlen(ending) },
+                                              { extension, strlen(extension) },
                                               { 0 } });
 }
 
-/* One document for each sheet, in the folder that -o names. */
+/* One document per sheet, in the folder of --output. */
 static att_status make_folder(output_list *files, const sheet_list *sheets, const settings *set,
                               att_error *err)
 {
@@ -185,7 +183,7 @@ static att_status make_folder(output_list *files, const sheet_list *sheets, cons
     return ATT_OK;
 }
 
-/* The document of all sheets: into *out for standard output, or as a file or files. */
+/* The document of all sheets, in *out for standard output, or as one or more files. */
 static att_status make_documents(att_string *out, output_list *files, const sheet_list *sheets,
                                  const settings *set, att_error *err)
 {
@@ -204,7 +202,7 @@ static att_status make_documents(att_string *out, output_list *files, const shee
                              err);
 }
 
-/* Every map that a plot line asked for, as the pictures asked for. */
+/* The maps of all plot statements, in each format that was asked for. */
 static att_status make_drawings(output_list *files, const sheet_list *sheets, const settings *set,
                                 att_error *err)
 {
@@ -216,14 +214,14 @@ static att_status make_drawings(output_list *files, const sheet_list *sheets, co
     att_status status = sheets_maps(&maps, &count, sheets, err);
     if (status == ATT_OK && count == 0)
         status = error_set(err, ATT_BAD_INPUT, "",
-                           "there is no map to draw: a sheet asks for one with a plot line");
+                           "no map to draw: expected a plot statement in a sheet");
     if (status == ATT_OK)
         status = drawing_files_draw_maps(files, maps, count, &asked, err);
     free(maps);
     return status;
 }
 
-/* With --quiet a line for each sheet takes the place of the document. */
+/* With --quiet, one line per sheet replaces the document. */
 static void print_check_results(const sheet_list *sheets)
 {
     for (size_t i = 0; i < sheets->count; i++) {
@@ -238,7 +236,7 @@ static void print_check_results(const sheet_list *sheets)
     }
 }
 
-/* No result may take the place of a sheet, or of a file that a sheet loads. */
+/* No output may overwrite a sheet, or a file that a sheet loads. */
 static att_status check_inputs(const output_list *files, const sheet_list *sheets, att_error *err)
 {
     for (size_t i = 0; i < sheets->count; i++) {
@@ -254,7 +252,7 @@ static att_status check_inputs(const output_list *files, const sheet_list *sheet
     return ATT_OK;
 }
 
-/* Writes what was made. Files come first: standard output may be a pipe that closes early. */
+/* Files come first: standard output may be a pipe that closes early. */
 static att_status write_all(const output_list *files, const att_string *document,
                             const sheet_list *sheets, const settings *set, att_error *err)
 {
@@ -306,9 +304,9 @@ exit_code explain_run(const struct verb *verb, int count, char **args)
 {
     settings set = { .format = -1, .digits = -1, .color = COLOR_AUTO, .part = -1 };
     int operands = 0;
-    parse_result parsed = options_parse(verb, count, args, &set, &operands);
-    if (parsed != PARSE_OK)
-        return parsed == PARSE_HELP ? help_verb(verb) : EXIT_BAD_INPUT;
+    exit_code code;
+    if (!options_parse(&code, verb, count, args, &set, &operands))
+        return code;
     const char *wrong = conflict(&set);
     if (!wrong)
         wrong = drawing_files_conflict(&(drawing_files){ set.svg, set.png, set.pdf, set.scale });
@@ -319,7 +317,7 @@ exit_code explain_run(const struct verb *verb, int count, char **args)
     if (wrong)
         return report_usage(verb, "%s", wrong);
     if (set.output && strcmp(set.output, "-") == 0)
-        set.output = NULL; /* as usual: standard output */
+        set.output = NULL; /* standard output */
     if (operands > 0)
         return explain(&set, args, operands);
     if (isatty(STDIN_FILENO))

@@ -1,12 +1,13 @@
-/* attend gradcheck: every operation that models are built from, against its formula. */
+/* attend gradcheck: compares the forward and backward pass of every operation with its formula in
+ * double precision. */
 #include "program.h"
 
 #include <math.h>
-#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "dev/attend_dev.h"
 #include "output.h"
 
 typedef struct settings {
@@ -16,32 +17,25 @@ typedef struct settings {
 } settings;
 
 const char gradcheck_details[] =
-    "Checks the operations that models are built from, on all of their samples (odd shapes and\n"
-    "every setting among them): the forward against the same formula in double precision, the\n"
-    "backward against central differences of that formula. Errors are relative to the largest\n"
-    "entry of an array, or to 1 where that is larger; what is allowed follows from the number of\n"
-    "roundings of the operation.\n"
+    "Checks the operations that models consist of, on all of their samples (odd shapes and every "
+    "option among them): the forward pass against the same formula in double precision, the "
+    "backward pass against central differences of that formula. Errors are relative to the largest "
+    "entry of an array, or to 1 if that is larger; the bound follows from the number of roundings "
+    "of the operation.\n"
     "\n"
-    "OP is the name of an operation; without one, all are checked. The exit code is 1 if one is\n"
-    "wrong.\n";
+    "OP is the name of an operation; without OP, all are checked. The exit code is 1 if one "
+    "exceeds its bound.\n";
+
+#define ROW(NAME, MEMBER, HELP) OPTION_ROW(settings, NAME, 0, FLAG, MEMBER, NULL, HELP)
 
 const option gradcheck_options[] = {
-    { .name = "samples",
-      .kind = OPTION_FLAG,
-      .offset = offsetof(settings, samples),
-      .help = "print every sample instead of one line per operation" },
-    { .name = "json",
-      .kind = OPTION_FLAG,
-      .offset = offsetof(settings, json),
-      .help = "print JSON with every sample" },
-    { .name = "list",
-      .kind = OPTION_FLAG,
-      .offset = offsetof(settings, list),
-      .help = "list the operations and exit" },
+    ROW("samples", samples, "print every sample instead of one line per operation"),
+    ROW("json", json, "print JSON with every sample"),
+    ROW("list", list, "list the operations and exit"),
     { 0 },
 };
 
-/* One operation and what came of its samples. */
+/* One operation and the results of its samples. */
 typedef struct op_result {
     int op;
     int count;
@@ -49,22 +43,22 @@ typedef struct op_result {
     int failed_count;
 } op_result;
 
-/* ---------------------------------------------------------------- as a table */
+/* ---- table */
 
-/* Columns of the name of a sample, and of a count of them. */
+/* Widths of the columns of sample names and of sample counts. */
 enum { SAMPLE_WIDTH = 44, COUNT_WIDTH = 8 };
 
 static void print_heading(const settings *set)
 {
     printf("%-16s %-*s %10s %10s %10s %10s\n", "operation",
            set->samples ? SAMPLE_WIDTH : COUNT_WIDTH, set->samples ? "sample" : "samples",
-           "forward", "allowed", "backward", "allowed");
+           "forward", "bound", "backward", "bound");
 }
 
 static void print_errors(const att_gradcheck *check)
 {
     printf(" %10.1e %10.1e %10.1e %10.1e%s\n", check->forward_error, check->forward_bound,
-           check->backward_error, check->backward_bound, check->passed ? "" : "  wrong");
+           check->backward_error, check->backward_bound, check->passed ? "" : "  FAILED");
 }
 
 static double larger(double a, double b)
@@ -72,7 +66,7 @@ static double larger(double a, double b)
     return isnan(a) || a > b ? a : b;
 }
 
-/* The largest errors of an operation, and how many samples they are the largest of. */
+/* The largest errors over the samples of an operation. */
 static void print_operation(const op_result *out)
 {
     att_gradcheck worst = out->samples[0];
@@ -86,13 +80,13 @@ static void print_operation(const op_result *out)
     print_errors(&worst);
 }
 
-/* A sample; where its backward is wrong, by which input. */
+/* A sample; if its backward pass fails, the input with the largest error. */
 static void print_sample(const att_gradcheck *check)
 {
     printf("%-16s %-*s", check->op, SAMPLE_WIDTH, check->sample);
     print_errors(check);
     if (!(check->backward_error <= check->backward_bound))
-        printf("%-16s the gradient of input %d is off\n", "", check->input + 1);
+        printf("%-16s the gradient of input %d exceeds the bound\n", "", check->input + 1);
 }
 
 static void print_outcome(const settings *set, const op_result *out)
@@ -103,13 +97,13 @@ static void print_outcome(const settings *set, const op_result *out)
         if (set->samples)
             print_sample(&out->samples[i]);
         else if (!out->samples[i].passed)
-            printf("  wrong on: %s\n", out->samples[i].sample);
+            printf("  failed sample: %s\n", out->samples[i].sample);
     }
 }
 
-/* ---------------------------------------------------------------- as JSON */
+/* ---- JSON */
 
-/* JSON has no word for what is not finite. */
+/* A number that is not finite is null in JSON. */
 static void print_number(const char *name, double x)
 {
     printf(", \"%s\": ", name);
@@ -119,7 +113,7 @@ static void print_number(const char *name, double x)
         printf("null");
 }
 
-/* Names of operations and samples are ours: letters, digits, spaces, commas and dashes. */
+/* Names of operations and samples need no escapes: letters, digits, spaces, commas and dashes. */
 static void print_json(const op_result *out, bool first)
 {
     for (int i = 0; i < out->count; i++) {
@@ -127,15 +121,15 @@ static void print_json(const op_result *out, bool first)
         printf("%s    {\"operation\": \"%s\", \"sample\": \"%s\", \"passed\": %s",
                first && i == 0 ? "" : ",\n", check->op, check->sample,
                check->passed ? "true" : "false");
-        print_number("forward", check->forward_error);
-        print_number("forward_allowed", check->forward_bound);
-        print_number("backward", check->backward_error);
-        print_number("backward_allowed", check->backward_bound);
+        print_number("forward_error", check->forward_error);
+        print_number("forward_bound", check->forward_bound);
+        print_number("backward_error", check->backward_error);
+        print_number("backward_bound", check->backward_bound);
         printf(", \"input\": %d}", check->input + 1);
     }
 }
 
-/* ---------------------------------------------------------------- running */
+/* ---- running */
 
 static att_status check_operation(op_result *out, int op, att_error *err)
 {
@@ -152,8 +146,8 @@ static att_status check_operation(op_result *out, int op, att_error *err)
     return ATT_OK;
 }
 
-/* Checks one operation after the other and prints each as it is done. */
-static att_status check_all(const settings *set, const bool *chosen, int *samples, int *wrong,
+/* Checks the operations in order and prints each as soon as it is checked. */
+static att_status check_all(const settings *set, const bool *chosen, int *samples, int *failed,
                             att_error *err)
 {
     int done = 0;
@@ -170,7 +164,7 @@ static att_status check_all(const settings *set, const bool *chosen, int *sample
         if (status != ATT_OK)
             return status;
         *samples += out.count;
-        *wrong += out.failed_count;
+        *failed += out.failed_count;
         done++;
     }
     return ATT_OK;
@@ -179,27 +173,27 @@ static att_status check_all(const settings *set, const bool *chosen, int *sample
 static exit_code run(const settings *set, const bool *chosen)
 {
     att_error err = { 0 };
-    int samples = 0, wrong = 0;
+    int samples = 0, failed = 0;
     if (set->json)
         printf("{\n  \"attend\": \"%s\",\n  \"checks\": [\n", att_version());
     else
         print_heading(set);
-    att_status status = check_all(set, chosen, &samples, &wrong, &err);
+    att_status status = check_all(set, chosen, &samples, &failed, &err);
     if (status == ATT_OK && set->json)
-        printf("\n  ],\n  \"passed\": %s\n}\n", wrong == 0 ? "true" : "false");
-    else if (status == ATT_OK && wrong > 0)
-        printf("%d of %d samples are wrong\n", wrong, samples);
+        printf("\n  ],\n  \"passed\": %s\n}\n", failed == 0 ? "true" : "false");
+    else if (status == ATT_OK && failed > 0)
+        printf("%d of %d samples failed\n", failed, samples);
     else if (status == ATT_OK)
-        printf("all %d samples agree\n", samples);
+        printf("all %d samples passed\n", samples);
     att_status flushed = output_flush(&err);
     if (status == ATT_OK)
         status = flushed;
     if (status != ATT_OK)
         return report(status, &err);
-    return wrong == 0 ? EXIT_DONE : EXIT_CHECK_FAILED;
+    return failed == 0 ? EXIT_DONE : EXIT_CHECK_FAILED;
 }
 
-/* ---------------------------------------------------------------- choosing */
+/* ---- selection */
 
 static exit_code unknown_operation(const struct verb *verb, const char *name)
 {
@@ -209,13 +203,13 @@ static exit_code unknown_operation(const struct verb *verb, const char *name)
         known[op] = att_gradcheck_name(op);
     const char *nearest = known ? att_suggest(name, known, (size_t)count) : NULL;
     exit_code code =
-        nearest ? report_usage(verb, "no operation is called '%s'; did you mean %s?", name, nearest)
-                : report_usage(verb, "no operation is called '%s'", name);
+        nearest ? report_usage(verb, "unknown operation '%s'; did you mean %s?", name, nearest)
+                : report_usage(verb, "unknown operation '%s'", name);
     free(known);
     return code;
 }
 
-/* Marks the operations named; false, and told, where one is unknown. */
+/* Marks the operations named; reports an unknown one and returns false. */
 static bool select_ops(const struct verb *verb, bool *chosen, char **names, int count)
 {
     for (int op = 0; op < att_gradcheck_count(); op++)
@@ -247,18 +241,18 @@ exit_code gradcheck_run(const struct verb *verb, int count, char **args)
 {
     settings set = { 0 };
     int operands = 0;
-    parse_result parsed = options_parse(verb, count, args, &set, &operands);
-    if (parsed != PARSE_OK)
-        return parsed == PARSE_HELP ? help_verb(verb) : EXIT_BAD_INPUT;
+    exit_code code;
+    if (!options_parse(&code, verb, count, args, &set, &operands))
+        return code;
     if (set.json && set.samples)
-        return report_usage(verb, "--json tells of every sample as it is");
+        return report_usage(verb, "--json includes every sample; --samples is for the table");
     if (set.list && (set.json || set.samples))
-        return report_usage(verb, "--list checks nothing; it goes with operations alone");
+        return report_usage(verb, "--list excludes --json and --samples");
     att_error err = { 0 };
     bool *chosen = calloc((size_t)att_gradcheck_count(), sizeof *chosen);
     if (!chosen)
         return report(error_memory(&err), &err);
-    exit_code code = EXIT_BAD_INPUT;
+    code = EXIT_BAD_INPUT;
     if (select_ops(verb, chosen, args, operands))
         code = set.list ? list(chosen) : run(&set, chosen);
     free(chosen);

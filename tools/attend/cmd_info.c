@@ -1,7 +1,6 @@
-/* attend info: what is inside a model and how it was trained. */
+/* attend info: the contents of a model file and the history of its training. */
 #include "program.h"
 
-#include <stddef.h>
 #include <stdio.h>
 
 #include "output.h"
@@ -11,29 +10,27 @@ typedef struct settings {
 } settings;
 
 const char info_details[] =
-    "Tells what is in a model file: its parameters, vocabularies and settings, and how it was\n"
-    "trained, validation by validation. A checkpoint is a model file too.\n";
+    "Prints the parameters, vocabularies and settings of a model file, and every validation of its "
+    "training. A checkpoint is a model file too.\n";
 
 const option info_options[] = {
-    { .name = "json",
-      .kind = OPTION_FLAG,
-      .offset = offsetof(settings, json),
-      .help = "print one JSON object" },
+    OPTION_ROW(settings, "json", 0, FLAG, json, NULL, "print one JSON object"),
     { 0 },
 };
 
-/* A network that looks at photographs; false where the file is none, and nothing was told. */
+/* Prints an image encoder. Returns false, and prints nothing, if the file is none. */
 static bool print_image_encoder(const char *path, bool json)
 {
-    att_image_encoder *eyes = NULL;
-    if (att_image_encoder_load(&eyes, path, NULL) != ATT_OK)
+    att_image_encoder *encoder = NULL;
+    if (att_image_encoder_load(&encoder, path, NULL) != ATT_OK)
         return false;
-    printf(json ? "{\"family\":\"squeezenet\",\"labels\":%zu,\"depth\":%lld}\n"
-                : "a squeezenet, which looks at photographs\n"
-                  "  labels             %zu\n"
-                  "  features           7 x 7 cells of %lld numbers\n",
-           att_image_encoder_label_count(eyes), (long long)att_image_encoder_channels(eyes));
-    att_image_encoder_free(eyes);
+    printf(json
+               ? "{\"architecture\":\"squeezenet\",\"label_count\":%zu,\"feature_channels\":%lld}\n"
+               : "image encoder: SqueezeNet\n"
+                 "  labels             %zu\n"
+                 "  features           7 x 7 cells with %lld channels\n",
+           att_image_encoder_label_count(encoder), (long long)att_image_encoder_channels(encoder));
+    att_image_encoder_free(encoder);
     return true;
 }
 
@@ -41,9 +38,9 @@ exit_code info_run(const struct verb *verb, int count, char **args)
 {
     settings set = { 0 };
     int operands = 0;
-    parse_result parsed = options_parse(verb, count, args, &set, &operands);
-    if (parsed != PARSE_OK)
-        return parsed == PARSE_HELP ? help_verb(verb) : EXIT_BAD_INPUT;
+    exit_code code;
+    if (!options_parse(&code, verb, count, args, &set, &operands))
+        return code;
     if (operands != 1)
         return report_usage(verb, "expects one model");
     att_error err = { 0 };

@@ -1,36 +1,32 @@
-/* attend run: a model at work, as suits its kind (run_<kind>.c). */
+/* attend run: generates with a model, by the function for its type (run_<type>.c). */
 #include "run.h"
 
-#include <stddef.h>
 #include <string.h>
-
-#include "kinds.h"
 
 static const char *const input_overflow_choices[] = { "refuse", "truncate", NULL };
 
 const char run_details[] =
-    "Reads lines from standard input and writes the model's answer to each, in order, a line "
-    "each.\n"
-    "An empty line is answered by an empty line. Answers do not depend on what else is asked, but\n"
-    "for the number of the line where they are drawn (--sample).\n"
+    "Generates output with MODEL. What is read and written depends on the type of the model.\n"
     "\n"
-    "A line that is not UTF-8, or too long, ends the run with exit code 2; those before it have\n"
-    "been answered.\n"
+    "A seq2seq model reads lines from standard input and writes one output per line, in order; an "
+    "empty line gives an empty line. An output does not depend on the other lines. A line that is "
+    "not UTF-8 or too long ends the run with exit code 2, after the outputs of the lines before "
+    "it.\n"
     "\n"
-    "A model that sorts answers with a label; --json has the probabilities of all.\n"
+    "A classifier reads lines likewise and writes the predicted labels; --json adds the "
+    "probabilities.\n"
     "\n"
-    "A language model goes on with a text instead, from --prompt, and writes it as it is made. It\n"
-    "takes the most probable tokens unless --sample or --beam is given. Ctrl-C ends it.\n"
+    "A language model completes --prompt and writes the text as it is generated: greedily, unless "
+    "--sample or --beam is given. Ctrl-C stops it.\n"
     "\n"
-    "Where MODEL is a network that 'attend import squeezenet' made, photographs come after it, "
-    "and\n"
-    "for each its five most probable labels are told: the file, the probability and the label.\n";
+    "A caption model writes one caption per image: of the features in the .npy file IMAGE, of "
+    "image files with --image-encoder, or of its validation images.\n"
+    "\n"
+    "If MODEL is an image encoder ('attend import squeezenet'), the five most probable labels of "
+    "each image file are printed: file, probability and label, separated by tabs.\n";
 
-#define ROW(NAME, KIND, MEMBER, TAKES, SAYS, ...)                                                  \
-    {                                                                                              \
-        .name = NAME, .kind = OPTION_##KIND, .offset = offsetof(run_settings, MEMBER),             \
-        .placeholder = TAKES, .help = SAYS, ##__VA_ARGS__                                          \
-    }
+#define ROW(NAME, TYPE, MEMBER, PLACEHOLDER, HELP, ...)                                            \
+    OPTION_ROW(run_settings, NAME, 0, TYPE, MEMBER, PLACEHOLDER, HELP, ##__VA_ARGS__)
 
 const option run_options[] = {
     ROW("prompt", STRING, prompt, "TEXT", "prompt of a language model; '-' is standard input",
@@ -81,64 +77,53 @@ const option run_options[] = {
     { 0 },
 };
 
-static run_by_type *const run_functions[ATT_MODEL_TYPES] = { [ATT_MODEL_SEQ2SEQ] = run_seq2seq,
-                                                             [ATT_MODEL_LM] = run_lm,
-                                                             [ATT_MODEL_CLASSIFIER] =
-                                                                 run_classifier,
-                                                             [ATT_MODEL_CAPTION] = run_caption };
+static model_function *const run_functions[ATT_MODEL_TYPES] = {
+    [ATT_MODEL_SEQ2SEQ] = run_seq2seq,
+    [ATT_MODEL_LM] = run_lm,
+    [ATT_MODEL_CLASSIFIER] = run_classifier,
+    [ATT_MODEL_CAPTION] = run_caption,
+};
 
-/* Operands after the model: others read standard input. */
-static const int max_inputs[ATT_MODEL_TYPES] = { [ATT_MODEL_CAPTION] = 1 };
-
-static exit_code run_model(const struct verb *verb, const run_settings *set, const char *path)
+/* Only caption models take operands after the model: one file of features, or image files. */
+static exit_code check_inputs(const model_verb *with, att_model_type type, const char *input)
 {
-    att_error err = { 0 };
-    decoding models;
-    exit_code code = EXIT_DONE;
-    att_status status = decoding_open(&models, &set->decoding, path, &err);
-    if (status == ATT_OK) {
-        att_model_type kind = att_model_type_get(models.model);
-        code = model_type_check(verb, kind, run_functions[kind] != NULL, set, &(run_settings){ 0 });
-        if (code == EXIT_DONE && !set->image_encoder && set->input_count > max_inputs[kind])
-            code = report_usage(verb, "%s",
-                                max_inputs[kind] > 0 ? "expects one file of pictures"
-                                                     : "expects one model");
-        if (code == EXIT_DONE)
-            status = run_functions[kind](set, &models, &err);
-    }
-    decoding_close(&models);
-    return status == ATT_OK ? code : report(status, &err);
+    (void)input;
+    const run_settings *set = with->settings;
+    int max = type == ATT_MODEL_CAPTION ? 1 : 0;
+    if (set->image_encoder || set->input_count <= max)
+        return EXIT_DONE;
+    return report_usage(with->verb, max > 0
+                                        ? "expects one file of image features"
+                                        : "expects one model; input is read from standard input");
 }
 
-/* What contradicts what; NULL: nothing. */
 static const char *conflict(const run_settings *set)
 {
     if ((set->attention || set->heads) && !set->json)
-        return set->heads ? "--heads is for --json" : "--attention is for --json";
-    bool looks = set->attention || set->heads || set->alignments || set->replace_unknown ||
-                 set->decoding.coverage_penalty > 0;
-    if ((set->layer > 0 || set->head > 0) && !looks)
-        return "--layer and --head say whose attention is meant, and nothing asks for any";
+        return set->heads ? "--heads needs --json" : "--attention needs --json";
+    bool uses_attention = set->attention || set->heads || set->alignments || set->replace_unknown ||
+                          set->decoding.coverage_penalty > 0;
+    if ((set->layer > 0 || set->head > 0) && !uses_attention)
+        return "--layer and --head choose attention weights, but no other option uses them";
     if (set->prefix && set->prefixes)
-        return "--prefix is for all answers and --prefixes for each: only one of them can be";
+        return "--prefix and --prefixes exclude each other";
     if (set->image_encoder && set->input_count == 0)
-        return "--image-encoder is for photographs, which come after the model";
+        return "--image-encoder needs image files after the model";
     if (set->score && set->json)
-        return "--json has the score already";
+        return "--score is for text output; --json includes the score";
     if (set->alignments && set->json)
-        return "--json has the attention of every token: --alignments is for text";
+        return "--alignments is for text output; use --json with --attention";
     return decoding_conflict(&set->decoding);
 }
 
 exit_code run_run(const struct verb *verb, int count, char **args)
 {
-    run_settings set;
-    memset(&set, 0, sizeof set); /* run_image_encoder() compares all of it */
+    static const run_settings defaults;
+    run_settings set = defaults;
     exit_code code;
     int operands = 0;
-    parse_result parsed = options_parse(verb, count, args, &set, &operands);
-    if (parsed != PARSE_OK)
-        return parsed == PARSE_HELP ? help_verb(verb) : EXIT_BAD_INPUT;
+    if (!options_parse(&code, verb, count, args, &set, &operands))
+        return code;
     if (operands > 1 && run_image_encoder(&code, verb, &set, args, operands))
         return code;
     if (operands < 1)
@@ -148,5 +133,11 @@ exit_code run_run(const struct verb *verb, int count, char **args)
     const char *wrong = conflict(&set);
     if (wrong)
         return report_usage(verb, "%s", wrong);
-    return run_model(verb, &set, args[0]);
+    const model_verb with = { .verb = verb,
+                              .settings = &set,
+                              .defaults = &defaults,
+                              .decoding = &set.decoding,
+                              .functions = run_functions,
+                              .check = check_inputs };
+    return model_verb_run(&with, args[0], NULL);
 }

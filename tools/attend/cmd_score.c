@@ -1,61 +1,47 @@
-/* attend score: the log-probabilities that a model gives to answers that are there already. */
+/* attend score: log-probabilities that a model assigns to given targets or to a text. */
 #include "score.h"
 
-#include <stddef.h>
-
-#include "kinds.h"
-
 const char score_details[] =
-    "Reads pairs from FILE, lines source<TAB>target ('-': standard input), and writes for each a\n"
-    "line: the log-probability (natural logarithm) of the target, its tokens, and the\n"
-    "log-probability of each of them, with tabs between the three. The end is a token too. An\n"
-    "empty line is answered by an empty line. The sum and the perplexity come last, on standard\n"
-    "error; with --json they are the last object. Scores do not depend on other lines.\n"
+    "Computes log-probabilities (natural logarithm) with teacher forcing. FILE '-' is standard "
+    "input.\n"
     "\n"
-    "A language model takes FILE for one text and writes a line for each token but the first: its\n"
-    "log-probability after those before it, a tab, and the token, ends of lines as \\n.\n";
+    "A seq2seq model reads source<TAB>target lines and writes one line per pair: the "
+    "log-probability of the target, its tokens (the end token included), and the log-probability "
+    "of each token, separated by tabs. An empty line gives an empty line. A score does not depend "
+    "on the other lines. The sum and the perplexity are printed last on standard error, or with "
+    "--json as the last object.\n"
+    "\n"
+    "A language model reads FILE as one text and writes one line per token but the first: its "
+    "log-probability given the tokens before it, a tab, and the token, with line ends as \\n.\n";
 
 const option score_options[] = {
-    { .name = "json",
-      .kind = OPTION_FLAG,
-      .offset = offsetof(score_settings, json),
-      .help =
-          "print one JSON object per line: text, score, source and target tokens, token scores" },
+    OPTION_ROW(score_settings, "json", 0, FLAG, json, NULL,
+               "print one JSON object per line: text, score, source and target tokens, token "
+               "scores"),
     DECODING_ROW(score_settings, "ensemble", STRING, ensemble, "MODELS",
                  "further models of the ensemble, separated by commas"),
     { 0 },
 };
 
-static score_by_type *const score_functions[ATT_MODEL_TYPES] = {
-    [ATT_MODEL_SEQ2SEQ] = score_seq2seq, [ATT_MODEL_LM] = score_lm
+static model_function *const score_functions[ATT_MODEL_TYPES] = {
+    [ATT_MODEL_SEQ2SEQ] = score_seq2seq,
+    [ATT_MODEL_LM] = score_lm,
 };
-
-static exit_code score(const struct verb *verb, const score_settings *set, const char *path,
-                       const char *file)
-{
-    att_error err = { 0 };
-    decoding models;
-    exit_code code = EXIT_DONE;
-    att_status status = decoding_open(&models, &set->decoding, path, &err);
-    if (status == ATT_OK) {
-        att_model_type kind = att_model_type_get(models.model);
-        code = model_type_check(verb, kind, score_functions[kind] != NULL, set,
-                                &(score_settings){ 0 });
-        if (code == EXIT_DONE)
-            status = score_functions[kind](set, &models, file, &err);
-    }
-    decoding_close(&models);
-    return status == ATT_OK ? code : report(status, &err);
-}
 
 exit_code score_run(const struct verb *verb, int count, char **args)
 {
-    score_settings set = { 0 };
+    static const score_settings defaults;
+    score_settings set = defaults;
     int operands = 0;
-    parse_result parsed = options_parse(verb, count, args, &set, &operands);
-    if (parsed != PARSE_OK)
-        return parsed == PARSE_HELP ? help_verb(verb) : EXIT_BAD_INPUT;
+    exit_code code;
+    if (!options_parse(&code, verb, count, args, &set, &operands))
+        return code;
     if (operands != 2)
-        return report_usage(verb, "expects a model and a file of pairs");
-    return score(verb, &set, args[0], args[1]);
+        return report_usage(verb, "expects a model and a file");
+    const model_verb with = { .verb = verb,
+                              .settings = &set,
+                              .defaults = &defaults,
+                              .decoding = &set.decoding,
+                              .functions = score_functions };
+    return model_verb_run(&with, args[0], args[1]);
 }

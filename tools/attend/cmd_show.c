@@ -1,37 +1,30 @@
-/* attend show: what a model makes of an input, as suits its kind (show_<kind>.c). */
+/* attend show: draws the attention of a model for an input, by the function for its type
+ * (show_<type>.c), or what happens inside an RNN. */
 #include "show.h"
 
-#include <stddef.h>
 #include <string.h>
 
-#include "kinds.h"
-#include "output.h"
-#include "drawing_files.h"
-
 const char show_details[] =
-    "Answers INPUT and draws the attention: a row for each token of the answer, a column for each\n"
-    "of the input. With --target, draws it for an answer that is given, right or wrong. A\n"
-    "Transformer looks at the input (--part encoder) and at its answer (--part decoder) likewise.\n"
+    "Runs a seq2seq model on INPUT and draws the attention map: one row per output token, one "
+    "column per source token. --target draws it for a given output (teacher forcing). For a "
+    "Transformer, --part encoder and --part decoder draw self-attention.\n"
     "\n"
-    "With --cell, lets a recurrent model read INPUT (- for standard input) and colours each "
-    "token\n"
-    "by what one unit does after it. With --gradients, plots how far a recurrent language model's\n"
-    "loss of the last token reaches back: the norm of its gradient for each state before.\n"
+    "For a classifier with attention pooling, highlights the words of INPUT by their attention "
+    "weights.\n"
     "\n"
-    "Of a model of pictures, shows what it says of picture N and a strip: a copy of the picture "
-    "for\n"
-    "each word, bright where the model looked. INPUT is then the photograph to lay it over, and "
-    "may\n"
-    "be left out.\n";
+    "For a caption model, draws the attention of each word of the caption over the image: image "
+    "--image-index of the features, or with --image-encoder the image file INPUT. Without an "
+    "encoder, INPUT is only the background, and optional.\n"
+    "\n"
+    "For an RNN of any type, --cell LAYER:UNIT lets it read INPUT ('-' is standard input) and "
+    "colors each token by the activation of one unit. For an RNN language model, --gradients plots "
+    "how far the gradient flows back: the norm of the gradient of the last token's loss at the "
+    "hidden state after each earlier token.\n";
 
 static const char *const part_choices[] = { "cross", "encoder", "decoder", NULL };
 
-#define ROW(NAME, LETTER, KIND, MEMBER, TAKES, SAYS, ...)                                          \
-    {                                                                                              \
-        .name = NAME, .short_name = LETTER, .kind = OPTION_##KIND,                                 \
-        .offset = offsetof(show_settings, MEMBER), .placeholder = TAKES, .help = SAYS,             \
-        ##__VA_ARGS__                                                                              \
-    }
+#define ROW(NAME, SHORT, TYPE, MEMBER, PLACEHOLDER, HELP, ...)                                     \
+    OPTION_ROW(show_settings, NAME, SHORT, TYPE, MEMBER, PLACEHOLDER, HELP, ##__VA_ARGS__)
 
 const option show_options[] = {
     ROW("target", 't', STRING, target, "TEXT",
@@ -54,8 +47,10 @@ const option show_options[] = {
     ROW("gradients", 0, FLAG, gradients, NULL,
         "plot the gradient flow of an RNN language model: the norm of the gradient of the last "
         "loss at every earlier state"),
+    ROW("compare", 0, STRING, compare, "MODELS",
+        "with --gradients: further models to plot beside it, separated by commas"),
     ROW("json", 0, FLAG, json, NULL,
-        "with --unit or --gradients: print the values as a JSON object"),
+        "with --cell or --gradients: print the values as a JSON object"),
     ROW("svg", 0, STRING, svg, "FILE", "write the figure as SVG"),
     ROW("png", 0, STRING, png, "FILE", "write the figure as PNG"),
     ROW("pdf", 0, STRING, pdf, "FILE", "write the figure as PDF"),
@@ -82,24 +77,23 @@ const option show_options[] = {
 
 static const show_settings defaults = { .digits = 2, .color = COLOR_AUTO };
 
-/* A language model answers nothing: what can be seen of it is inside. */
-static att_status show_lm(const show_settings *set, const decoding *models, const char *input,
-                          att_error *err)
-{
-    (void)set;
-    (void)models;
-    (void)input;
-    return error_set(
-        err, ATT_BAD_INPUT, "",
-        "a language model has no answer to draw; --cell and --gradients look inside "
-        "a recurrent one");
-}
+static model_function *const show_functions[ATT_MODEL_TYPES] = {
+    [ATT_MODEL_SEQ2SEQ] = show_seq2seq,
+    [ATT_MODEL_CLASSIFIER] = show_classifier,
+    [ATT_MODEL_CAPTION] = show_caption,
+};
 
-static show_by_type *const show_functions[ATT_MODEL_TYPES] = { [ATT_MODEL_SEQ2SEQ] = show_seq2seq,
-                                                               [ATT_MODEL_LM] = show_lm,
-                                                               [ATT_MODEL_CLASSIFIER] =
-                                                                   show_classifier,
-                                                               [ATT_MODEL_CAPTION] = show_caption };
+static model_function *const unit_functions[ATT_MODEL_TYPES] = { show_unit, show_unit, show_unit,
+                                                                 show_unit };
+
+static model_function *const gradient_functions[ATT_MODEL_TYPES] = { show_gradients, show_gradients,
+                                                                     show_gradients,
+                                                                     show_gradients };
+
+drawing_files show_drawing_files(const show_settings *set)
+{
+    return (drawing_files){ set->svg, set->png, set->pdf, set->scale };
+}
 
 static att_status check_paths(const show_settings *set, const char *path, const char *input,
                               att_error *err)
@@ -110,56 +104,69 @@ static att_status check_paths(const show_settings *set, const char *path, const 
                               (output_names){ read, sizeof read / sizeof *read }, err);
 }
 
-static exit_code show(const struct verb *verb, const show_settings *set, const char *path,
-                      const char *input)
+/* Only a caption model needs no input: it has validation images. */
+static exit_code check_input(const model_verb *with, att_model_type type, const char *input)
 {
-    att_error err = { 0 };
-    decoding models;
-    exit_code code = EXIT_DONE;
-    att_status status = check_paths(set, path, input, &err);
-    if (status != ATT_OK)
-        return report(status, &err);
-    status = decoding_open(&models, &set->decoding, path, &err);
-    if (status == ATT_OK) {
-        att_model_type kind = att_model_type_get(models.model);
-        show_by_type *way = set->unit        ? show_unit
-                            : set->gradients ? show_gradients
-                                             : show_functions[kind];
-        code = show_inspects_units(set) ? show_units_check(verb, set, &defaults)
-                                        : model_type_check(verb, kind, way != NULL, set, &defaults);
-        if (code == EXIT_DONE && !input && (kind != ATT_MODEL_CAPTION || show_inspects_units(set)))
-            code = report_usage(verb, "expects a model and an input");
-        if (code == EXIT_DONE)
-            status = way(set, &models, input, &err);
-    }
-    decoding_close(&models);
-    return status == ATT_OK ? code : report(status, &err);
+    if (input || (type == ATT_MODEL_CAPTION && !show_inspects_rnn(with->settings)))
+        return EXIT_DONE;
+    return report_usage(with->verb, "expects a model and an input");
+}
+
+static const char *conflict(const show_settings *set)
+{
+    const drawing_files asked = show_drawing_files(set);
+    const char *wrong = drawing_files_conflict(&asked);
+    if (wrong)
+        return wrong;
+    if (set->html && (strcmp(set->html, "-") == 0 || !set->html[0]))
+        return "--html expects a file, not standard output";
+    if (set->quiet && !set->html && !drawing_files_any(&asked))
+        return "--quiet needs --svg, --png, --pdf or --html: there would be no output";
+    if (set->head > 0 && set->heads)
+        return "--head and --heads exclude each other";
+    if (set->unit && set->gradients)
+        return "--cell and --gradients exclude each other";
+    if ((set->json || set->signal) && !show_inspects_rnn(set))
+        return "--json and --signal need --cell or --gradients";
+    if (set->compare && !set->gradients)
+        return "--compare needs --gradients";
+    if (set->html && set->part != SHOW_CROSS)
+        return "--html shows cross-attention only; use --svg with --part";
+    return decoding_conflict(&set->decoding);
 }
 
 exit_code show_run(const struct verb *verb, int count, char **args)
 {
     show_settings set = defaults;
     int operands = 0;
-    parse_result parsed = options_parse(verb, count, args, &set, &operands);
-    if (parsed != PARSE_OK)
-        return parsed == PARSE_HELP ? help_verb(verb) : EXIT_BAD_INPUT;
-    const drawing_files asked = { set.svg, set.png, set.pdf, set.scale };
-    const char *wrong = drawing_files_conflict(&asked);
-    if (!wrong && set.html && (strcmp(set.html, "-") == 0 || !set.html[0]))
-        wrong = "--html writes a file, not standard output";
-    if (!wrong && set.quiet && !set.html && !drawing_files_any(&asked))
-        wrong = "--quiet needs --svg, --png, --pdf or --html: there would be nothing to see";
-    if (!wrong && set.head > 0 && set.heads)
-        wrong = "--head draws one head and --heads all of them";
-    if (!wrong && (set.json || set.signal) && !show_inspects_units(&set))
-        wrong = "--json and --signal are for --cell and --gradients";
-    if (!wrong && set.html && set.part != SHOW_CROSS)
-        wrong = "--html is for the attention of the answer to the input";
-    if (!wrong)
-        wrong = decoding_conflict(&set.decoding);
+    exit_code code;
+    if (!options_parse(&code, verb, count, args, &set, &operands))
+        return code;
+    const char *wrong = conflict(&set);
     if (!wrong && (operands < 1 || operands > 2))
         wrong = "expects a model and an input";
     if (wrong)
         return report_usage(verb, "%s", wrong);
-    return show(verb, &set, args[0], operands > 1 ? args[1] : NULL);
+    if (show_inspects_rnn(&set)) {
+        code = show_check_rnn_options(verb, &set, &defaults);
+        if (code != EXIT_DONE)
+            return code;
+    }
+    att_error err = { 0 };
+    const char *input = operands > 1 ? args[1] : NULL;
+    att_status status = check_paths(&set, args[0], input, &err);
+    if (status != ATT_OK)
+        return report(status, &err);
+    const model_verb with = {
+        .verb = verb,
+        .settings = &set,
+        .defaults = &defaults,
+        .decoding = &set.decoding,
+        .functions = set.unit        ? unit_functions
+                     : set.gradients ? gradient_functions
+                                     : show_functions,
+        .unsupported = "use --cell or --gradients to inspect an RNN language model",
+        .check = check_input,
+    };
+    return model_verb_run(&with, args[0], input);
 }

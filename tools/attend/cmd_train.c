@@ -1,89 +1,59 @@
-/* attend train: learns a model from data, shows its course, and stops well when told to. */
+/* attend train: trains a model, reports the progress, and saves a checkpoint when it is stopped. */
 #include "train.h"
 
 #include <errno.h>
-#include <signal.h>
-#include <stddef.h>
+#include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "output.h"
+#include "signals.h"
 
 const char train_details[] =
-    "Trains a model. TASK is pairs (--train FILE, lines source<TAB>target); translate, the same "
-    "with\n"
-    "the defaults of a Transformer for sentences; classify (lines sentence<TAB>label); lm, a "
-    "language\n"
-    "model of the text in FILE; caption (lines number<TAB>caption, and --features of pictures); or "
-    "one\n"
-    "that needs no data: reverse, copy or sort, on strings made up, or shapes, on pictures made "
-    "up.\n"
-    "The best model goes into --out; beside it a checkpoint, from which --resume goes on to "
-    "exactly\n"
-    "the same bits. Ctrl-C and SIGTERM save and leave. A --config file has a line `key = value` "
-    "for\n"
-    "each option; the command line wins.\n"
-    "'attend train TASK --help' lists what concerns a task, with its defaults; after "
-    "--architecture\n"
-    "transformer, what concerns that family. Those under Recurrent belong to the family recurrent\n"
-    "alone, those under Transformer to the other.\n";
+    "Trains a model for TASK.\n"
+    "\n"
+    "Tasks that read files: pairs (seq2seq; --train has source<TAB>target lines); translate (the "
+    "same, with the defaults of a Transformer for sentences); classify (sentence<TAB>label lines); "
+    "lm (a language model of the text in --train); caption (image-number<TAB>caption lines, and "
+    "--features with the image features).\n"
+    "Tasks that generate their own data: reverse, copy and sort (strings); shapes (images with "
+    "captions).\n"
+    "\n"
+    "The best model is written to --out, a checkpoint next to it. Ctrl-C or SIGTERM saves a "
+    "checkpoint and ends with exit code 4; --resume CHECKPOINT continues the run and gives the "
+    "same bits as a run that was never stopped.\n"
+    "\n"
+    "A --config file has one `key = value` line per option, without the dashes. Options on the "
+    "command line take precedence. --no-NAME turns off an option that is on by default.\n"
+    "\n"
+    "'attend train TASK --help' lists only the options that the task and its architecture use, "
+    "with their defaults; add --architecture transformer to see those of another architecture.\n";
 
 const option train_options[] = {
-    { .name = "config",
-      .kind = OPTION_STRING,
-      .placeholder = "FILE",
-      .help = "read options from a configuration file" },
-    { .name = "quiet",
-      .short_name = 'q',
-      .kind = OPTION_FLAG,
-      .help = "print only the final result" },
+    OPTION_ROW(train_request, "config", 0, LIST, configs, "FILE",
+               "read options from a configuration file; may be repeated"),
+    OPTION_ROW(train_request, "quiet", 'q', FLAG, quiet, NULL, "print only the final result"),
     { 0 },
 };
 
-/* ---- stopping */
-
-static volatile sig_atomic_t caught_signal;
-
-static void on_signal(int number)
-{
-    caught_signal = number;
-}
-
-/* A second signal ends the program at once: the last checkpoint is whole at any moment. */
-static void catch_signals(void)
-{
-    struct sigaction action = { .sa_handler = on_signal, .sa_flags = (int)SA_RESETHAND };
-    sigemptyset(&action.sa_mask);
-    sigaction(SIGINT, &action, NULL);
-    sigaction(SIGTERM, &action, NULL);
-}
-
-/* Ends as the signal would have: so that a script that called us stops too. */
-static exit_code end_by_signal(void)
-{
-    signal(caught_signal, SIG_DFL);
-    raise(caught_signal);
-    return EXIT_SYSTEM;
-}
-
 /* ---- the run */
+
+/* Cancels long steps of the run, such as reading the data, after a signal. */
+static bool on_callback(void *context, const att_progress *progress)
+{
+    (void)context;
+    (void)progress;
+    return !signals_caught();
+}
 
 static bool on_progress(void *context, const att_training_progress *progress)
 {
     train_progress *show = context;
     train_progress_event(show, progress);
-    return !caught_signal && show->status == ATT_OK;
+    return !signals_caught() && show->status == ATT_OK;
 }
 
-static double now(void)
-{
-    struct timespec time;
-    clock_gettime(CLOCK_MONOTONIC, &time);
-    return (double)time.tv_sec + 1e-9 * (double)time.tv_nsec;
-}
-
-/* A resumed run adds to the log of before. */
+/* A resumed run appends to the existing log. */
 static att_status open_log(train_progress *show, const att_settings *settings, att_error *err)
 {
     att_string path = { 0 }, resume = { 0 };
@@ -112,19 +82,21 @@ static att_status print_report(const att_training *training, att_error *err)
 
 static att_status run(att_training *training, train_progress *show, att_error *err)
 {
-    double began = now();
+    double start = output_seconds();
     if (!show->quiet) {
         att_status status = print_report(training, err);
         if (status != ATT_OK)
             return status;
     }
     att_status status = att_training_run(training, on_progress, show, err);
+    if (status == ATT_CANCELLED) /* by a signal; the checkpoint is saved */
+        status = ATT_OK;
     if (status == ATT_OK && show->status != ATT_OK) {
         *err = show->err;
         status = show->status;
     }
     if (status == ATT_OK)
-        train_progress_end(show, training, now() - began);
+        train_progress_end(show, training, output_seconds() - start);
     else if (show->line_open)
         putchar('\n');
     return status == ATT_OK ? output_flush(err) : status;
@@ -137,21 +109,28 @@ static exit_code train(const train_request *request)
     train_progress show = { .live = isatty(STDOUT_FILENO) && !request->quiet,
                             .quiet = request->quiet,
                             .log_name = "log" };
-    catch_signals();
-    att_status status = att_training_new(&training, request->settings, &err);
+    signals_catch();
+    att_training_options options = ATT_TRAINING_OPTIONS_INIT;
+    options.callback = on_callback;
+    att_status status = att_training_new(&training, request->settings, &options, &err);
+    if (status == ATT_CANCELLED) /* nothing to save yet */
+        signals_raise();
     if (status == ATT_OK)
         show.model_type = att_training_model_type(training);
     if (status == ATT_OK)
         status = open_log(&show, request->settings, &err);
     if (status == ATT_OK)
         status = run(training, &show, &err);
+    bool finished = status == ATT_OK && att_training_finished(training);
     if (show.log)
         fclose(show.log);
     att_training_free(training);
-    if (status == ATT_OK && caught_signal)
-        return end_by_signal();
-    return status == ATT_OK ? EXIT_DONE : report(status, &err);
+    if (status != ATT_OK)
+        return report(status, &err);
+    return finished ? EXIT_DONE : EXIT_STOPPED;
 }
+
+/* ---- the command line */
 
 static bool is_given(const att_settings *settings, const char *key)
 {
@@ -161,22 +140,58 @@ static bool is_given(const att_settings *settings, const char *key)
     return given;
 }
 
-/* Refuses a command without a task, and names all there are. */
+const char *train_task(size_t index)
+{
+    return att_setting_find("task")->choices[index];
+}
+
 static exit_code report_missing_task(const struct verb *verb)
 {
     char list[256] = "";
-    const char *const *words = att_setting_find("task")->choices;
-    for (size_t i = 0, length = 0; words[i] && length < sizeof list; i++)
+    for (size_t i = 0, length = 0; train_task(i) && length < sizeof list; i++)
         length += (size_t)snprintf(list + length, sizeof list - length, "%s%s",
-                                   i == 0         ? ""
-                                   : words[i + 1] ? ", "
-                                                  : " or ",
-                                   words[i]);
+                                   i == 0              ? ""
+                                   : train_task(i + 1) ? ", "
+                                                       : " or ",
+                                   train_task(i));
     return report_usage(verb, "expects a task: %s", list);
 }
 
-/* A task must be named, by a config file or by the run that is taken up. */
-static exit_code check(const train_request *request, const struct verb *verb)
+/* An error in a setting is an error in the command line. */
+static exit_code report_setting(const struct verb *verb, att_status status, const att_error *err)
+{
+    if (status == ATT_OK)
+        return EXIT_DONE;
+    return status == ATT_BAD_INPUT ? report_usage(verb, "%s", err->message) : report(status, err);
+}
+
+/* Sets the task, the only operand. Its defaults apply to the settings that were not given. */
+exit_code train_set_task(void *settings, const struct verb *verb, int count, char **operands)
+{
+    const train_request *request = settings;
+    att_error err = { 0 };
+    if (count > 1)
+        return report_usage(verb, "expects one task, not '%s' and '%s'", operands[0], operands[1]);
+    if (count == 0)
+        return EXIT_DONE;
+    att_status status = att_settings_set(request->settings, "task", operands[0], &err);
+    return report_setting(verb, status, &err);
+}
+
+static exit_code load_configs(const train_request *request)
+{
+    for (size_t i = 0; i < request->configs.count; i++) {
+        att_error err = { 0 };
+        att_status status = att_settings_load(request->settings, request->configs.items[i], &err);
+        if (status != ATT_OK)
+            return report(status, &err);
+    }
+    return EXIT_DONE;
+}
+
+/* The task may also come from a config file, from the files given (pairs) or from the checkpoint of
+ * a resumed run. The settings of a checkpoint are checked later, with those given here. */
+static exit_code check(const train_request *request, const struct verb *verb, bool task_given)
 {
     const att_settings *settings = request->settings;
     att_error err = { 0 };
@@ -184,16 +199,28 @@ static exit_code check(const train_request *request, const struct verb *verb)
     bool resumed = is_given(settings, "resume");
     att_string task = { 0 };
     att_status status = att_settings_get(&task, settings, "task", &err);
-    bool named = request->task || (status == ATT_OK && strcmp(task.data, "pairs") != 0);
+    bool named = task_given || (status == ATT_OK && strcmp(task.data, "pairs") != 0);
     att_string_free(&task);
     if (!named && !files && !resumed)
         return report_missing_task(verb);
-    if (resumed) /* what the checkpoint says comes first */
+    if (resumed)
         return EXIT_DONE;
-    status = att_settings_check(settings, &err);
-    return status == ATT_OK          ? EXIT_DONE
-           : status == ATT_BAD_INPUT ? report_usage(verb, "%s", err.message)
-                                     : report(status, &err);
+    return report_setting(verb, att_settings_check(settings, &err), &err);
+}
+
+static exit_code parse_and_train(train_request *request, const struct verb *verb, int count,
+                                 char **args)
+{
+    int operands = 0;
+    exit_code code;
+    if (!options_parse(&code, verb, count, args, request, &operands))
+        return code;
+    code = train_set_task(request, verb, operands, args);
+    if (code == EXIT_DONE)
+        code = load_configs(request);
+    if (code == EXIT_DONE)
+        code = check(request, verb, operands > 0);
+    return code == EXIT_DONE ? train(request) : code;
 }
 
 exit_code train_run(const struct verb *verb, int count, char **args)
@@ -203,13 +230,8 @@ exit_code train_run(const struct verb *verb, int count, char **args)
     att_status status = att_settings_new(&request.settings, NULL, &err);
     if (status != ATT_OK)
         return report(status, &err);
-    exit_code code = train_parse(&request, verb, count, args);
-    if (code == EXIT_DONE && request.help)
-        code = help_verb_about(verb, &request);
-    else if (code == EXIT_DONE)
-        code = check(&request, verb);
-    if (code == EXIT_DONE && !request.help)
-        code = train(&request);
+    exit_code code = parse_and_train(&request, verb, count, args);
     att_settings_free(request.settings);
+    free(request.configs.items);
     return code;
 }

@@ -1,7 +1,6 @@
-/* How answers are searched for; see decoding.h. */
+/* Decoding options checked and passed on to the library, and one way to open models for the verbs
+ * that use them. */
 #include "decoding.h"
-
-#include "program.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -10,17 +9,18 @@ const char *const length_norm_choices[] = { "mean", "gnmt", "none", NULL };
 
 const char *decoding_conflict(const decoding_options *options)
 {
-    bool draws = options->temperature > 0 || options->top_k > 0 || options->top_p > 0;
+    bool samples = options->temperature > 0 || options->top_k > 0 || options->top_p > 0;
     bool ranks = options->length_norm != ATT_LENGTH_MEAN || options->length_penalty > 0 ||
                  options->coverage_penalty > 0;
     if (options->sample && options->beam > 1)
-        return "--sample draws and --beam searches: only one of them can be";
-    if (!options->sample && (draws || options->seed > 0))
-        return "--temperature, --top-k, --top-p and --seed are for --sample";
+        return "--sample and --beam exclude each other";
+    if (!options->sample && (samples || options->seed > 0))
+        return "--temperature, --top-k, --top-p and --seed need --sample";
     if (ranks && options->beam <= 1 && !options->sample)
-        return "penalties are for --beam, which has answers to choose from";
+        return "--length-norm, --length-penalty and --coverage-penalty need --beam or --sample";
     if (options->max_output_length > 0 && options->min_output_length >= options->max_output_length)
-        return "--min-output-length must be below --max-output-length, which counts the end too";
+        return "--min-output-length must be less than --max-output-length, which includes the end "
+               "token";
     return NULL;
 }
 
@@ -42,39 +42,71 @@ static att_decoding_options options_of(const decoding_options *options)
                                    .seed = (uint64_t)options->seed };
 }
 
-/* Loads the models of a list with commas between them. */
-static att_status load_list(decoding *out, const char *list, att_error *err)
+att_status models_load(att_model ***out, size_t *count, const char *option_name, const char *list,
+                       att_error *err)
 {
-    size_t most = 1;
+    size_t max = 1;
     for (const char *at = list; *at; at++)
-        most += *at == ',';
-    out->ensemble = calloc(most, sizeof(att_model *));
+        max += *at == ',';
+    *count = 0;
+    *out = calloc(max, sizeof **out);
     char *names = strdup(list), *rest = names, *name;
-    att_status status = out->ensemble && names ? ATT_OK : error_memory(err);
+    att_status status = *out && names ? ATT_OK : error_memory(err);
     while (status == ATT_OK && (name = strsep(&rest, ",")) != NULL) {
-        status = *name ? att_model_load(&out->ensemble[out->options.ensemble_count], name, err)
-                       : error_set(err, ATT_BAD_INPUT, "--ensemble",
-                                   "expects models with commas between them, not '%s'", list);
+        status = *name ? att_model_load(&(*out)[*count], name, err)
+                       : error_set(err, ATT_BAD_INPUT, option_name,
+                                   "expects models separated by commas, not '%s'", list);
         if (status == ATT_OK)
-            out->options.ensemble_count++;
+            ++*count;
     }
-    out->options.ensemble = out->ensemble;
     free(names);
     return status;
 }
 
-att_status decoding_open(decoding *out, const decoding_options *options, const char *path,
-                         att_error *err)
+void models_free(att_model **models, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        att_model_free(models[i]);
+    free(models);
+}
+
+static att_status open_models(decoding *out, const decoding_options *options, const char *path,
+                              att_error *err)
 {
     *out = (decoding){ .options = options_of(options) };
     att_status status = att_model_load(&out->model, path, err);
-    return status == ATT_OK && options->ensemble ? load_list(out, options->ensemble, err) : status;
+    if (status != ATT_OK || !options->ensemble)
+        return status;
+    status = models_load(&out->ensemble, &out->options.ensemble_count, "--ensemble",
+                         options->ensemble, err);
+    out->options.ensemble = out->ensemble;
+    return status;
 }
 
-void decoding_close(decoding *models)
+/* Whether the verb, its options and its operands apply to models of this type. */
+static exit_code check_type(const model_verb *with, att_model_type type, const char *input)
 {
-    for (size_t i = 0; i < models->options.ensemble_count; i++)
-        att_model_free(models->ensemble[i]);
-    free(models->ensemble);
-    att_model_free(models->model);
+    if (!with->functions[type])
+        return report_usage(with->verb, "does not support %s%s%s", model_type_name(type),
+                            with->unsupported ? "; " : "",
+                            with->unsupported ? with->unsupported : "");
+    exit_code code = options_check_model_type(with->verb, type, with->settings, with->defaults);
+    return code == EXIT_DONE && with->check ? with->check(with, type, input) : code;
+}
+
+exit_code model_verb_run(const model_verb *with, const char *path, const char *input)
+{
+    att_error err = { 0 };
+    decoding models;
+    exit_code code = EXIT_DONE;
+    att_status status = open_models(&models, with->decoding, path, &err);
+    if (status == ATT_OK) {
+        att_model_type type = att_model_type_get(models.model);
+        code = check_type(with, type, input);
+        if (code == EXIT_DONE)
+            status = with->functions[type](with->settings, &models, input, &err);
+    }
+    models_free(models.ensemble, models.options.ensemble_count);
+    att_model_free(models.model);
+    return status == ATT_OK ? code : report(status, &err);
 }

@@ -1,11 +1,9 @@
-/* The options of every verb that lets a model answer: how answers are searched for, and by which
- * models. */
+/* What the verbs that use a model share: the decoding options (beam search, sampling, ensembles),
+ * and opening a model and calling the function for its type. */
 #ifndef DECODING_H
 #define DECODING_H
 
-#include "attend.h"
-
-#include "options.h"
+#include "program.h"
 
 /* 0 and NULL: not given. */
 typedef struct decoding_options {
@@ -26,15 +24,12 @@ typedef struct decoding_options {
 
 extern const char *const length_norm_choices[]; /* NULL-ended, in the order of att_length_norm */
 
-/* One row; MEMBER is that of decoding_options, which is the member `decoding` of TYPE. */
-#define DECODING_ROW(TYPE, NAME, KIND, MEMBER, TAKES, SAYS, ...)                                   \
-    {                                                                                              \
-        .name = NAME, .kind = OPTION_##KIND, .offset = offsetof(TYPE, decoding.MEMBER),            \
-        .placeholder = TAKES, .help = SAYS, ##__VA_ARGS__                                          \
-    }
+/* A row for a member of decoding_options, which is the member `decoding` of struct TYPE. */
+#define DECODING_ROW(TYPE, NAME, KIND, MEMBER, PLACEHOLDER, HELP, ...)                             \
+    OPTION_ROW(TYPE, NAME, 0, KIND, decoding.MEMBER, PLACEHOLDER, HELP, ##__VA_ARGS__)
 
-/* The rows, for the table of a verb whose settings are of TYPE. Models of the kinds WRITES write
- * tokens for it, one after another. */
+/* All rows, for the table of a verb whose settings are of struct TYPE. WRITES: the model types that
+ * generate tokens for this verb. */
 #define DECODING_OPTIONS(TYPE, WRITES)                                                             \
     DECODING_ROW(TYPE, "beam", INTEGER, beam, "N", "beam size (default 1: greedy search)",         \
                  .min = 1, .max = 1000, .model_types = WRITES),                                    \
@@ -81,19 +76,39 @@ extern const char *const length_norm_choices[]; /* NULL-ended, in the order of a
         DECODING_ROW(TYPE, "ensemble", STRING, ensemble, "MODELS",                                 \
                      "further models of the ensemble, separated by commas")
 
-/* What contradicts what; NULL: nothing. */
+/* The message about two options that contradict each other; NULL: none do. */
 const char *decoding_conflict(const decoding_options *options);
 
-/* A model, and how it is to answer. */
+/* A model, the further models of an ensemble, and how they generate. */
 typedef struct decoding {
     att_model *model;
-    att_model **ensemble; /* [how.with_count] */
+    att_model **ensemble; /* [options.ensemble_count] */
     att_decoding_options options;
 } decoding;
 
-/* Loads the model at `path` and those of --ensemble. To be closed on failure too. */
-att_status decoding_open(decoding *out, const decoding_options *options, const char *path,
-                         att_error *err);
-void decoding_close(decoding *models);
+/* Loads the models of a list separated by commas; `option_name` is named in errors. Release with
+ * models_free(), also on failure. */
+att_status models_load(att_model ***out, size_t *count, const char *option_name, const char *list,
+                       att_error *err);
+void models_free(att_model **models, size_t count);
+
+/* Runs a verb on models of one type. `settings` is the verb's; `input` an operand, or NULL. */
+typedef att_status model_function(const void *settings, const decoding *models, const char *input,
+                                  att_error *err);
+
+/* How a verb uses a model. */
+typedef struct model_verb {
+    const struct verb *verb;
+    const void *settings, *defaults;
+    const decoding_options *decoding;
+    model_function *const *functions; /* [ATT_MODEL_TYPES]; NULL: the type is not supported */
+    const char *unsupported;          /* what to use for such a type instead, or NULL */
+    /* Checks the operands once the model type is known; or NULL. */
+    exit_code (*check)(const struct model_verb *with, att_model_type type, const char *input);
+} model_verb;
+
+/* Loads the model at `path` and those of --ensemble, checks that the verb and the options given
+ * apply to its type, calls the function of that type, and reports an error. */
+exit_code model_verb_run(const model_verb *with, const char *path, const char *input);
 
 #endif

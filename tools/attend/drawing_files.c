@@ -1,4 +1,4 @@
-/* Picture files; see pictures.h. */
+/* Figures drawn as SVG, and rasterized where PNG or PDF files were asked for. */
 #include "drawing_files.h"
 
 #include "program.h"
@@ -7,46 +7,44 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "picture.h"
-
-/* Twice the size of the SVG is sharp on the screens and in the papers of today. */
+/* Twice the size of the SVG is sharp on high-resolution screens and in print. */
 static const double default_scale = 2;
 
-/* A kind of picture: draws what there is into *out. */
-typedef att_status draw_function(att_string *out, const drawing_source *what, double scale,
+/* A file format: appends the figure to *out. */
+typedef att_status draw_function(att_string *out, const drawing_source *figure, double scale,
                                  att_error *err);
 
-static att_status draw_svg(att_string *out, const drawing_source *what, double scale,
+static att_status draw_svg(att_string *out, const drawing_source *figure, double scale,
                            att_error *err)
 {
     (void)scale;
-    return what->svg(out, what->object, false, err);
+    return figure->svg(out, figure->object, false, err);
 }
 
-static att_status draw_png(att_string *out, const drawing_source *what, double scale,
+static att_status draw_png(att_string *out, const drawing_source *figure, double scale,
                            att_error *err)
 {
     att_string svg = { 0 };
-    att_status status = what->svg(&svg, what->object, true, err);
+    att_status status = figure->svg(&svg, figure->object, true, err);
     if (status == ATT_OK)
         status = rasterize_png(out, &svg, scale > 0 ? scale : default_scale, err);
     att_string_free(&svg);
     return status;
 }
 
-static att_status draw_pdf(att_string *out, const drawing_source *what, double scale,
+static att_status draw_pdf(att_string *out, const drawing_source *figure, double scale,
                            att_error *err)
 {
     (void)scale;
     att_string svg = { 0 };
-    att_status status = what->svg(&svg, what->object, true, err);
+    att_status status = figure->svg(&svg, figure->object, true, err);
     if (status == ATT_OK)
         status = rasterize_pdf(out, &svg, err);
     att_string_free(&svg);
     return status;
 }
 
-/* `path` itself for the only picture; otherwise "maps.svg" becomes "maps-3.svg". */
+/* `path` for a single figure; of several, "maps.svg" becomes "maps-3.svg". */
 static att_status numbered(att_string *out, const char *path, size_t index, size_t count)
 {
     const char *slash = strrchr(path, '/');
@@ -62,19 +60,19 @@ static att_status numbered(att_string *out, const char *path, size_t index, size
                                               { 0 } });
 }
 
-/* All of them as one kind of picture. */
-static att_status draw_all(output_list *files, const drawing_source *pictures, size_t count,
+/* All figures in one file format. */
+static att_status draw_all(output_list *files, const drawing_source *figures, size_t count,
                            const char *path, draw_function *draw, double scale, att_error *err)
 {
     for (size_t i = 0; i < count; i++) {
         att_string name = { 0 };
         output_file *file = NULL;
         if (numbered(&name, path, i, count) == ATT_OK)
-            file = output_add(files, name.data, pictures[i].name);
+            file = output_add(files, name.data, figures[i].name);
         att_string_free(&name);
         if (!file)
             return error_memory(err);
-        att_status status = draw(&file->bytes, &pictures[i], scale, err);
+        att_status status = draw(&file->bytes, &figures[i], scale, err);
         if (status != ATT_OK)
             return status;
     }
@@ -91,24 +89,24 @@ const char *drawing_files_conflict(const drawing_files *asked)
     const char *const paths[] = { asked->svg, asked->png, asked->pdf };
     for (size_t i = 0; i < sizeof paths / sizeof *paths; i++)
         if (paths[i] && (strcmp(paths[i], "-") == 0 || !paths[i][0]))
-            return "--svg, --png and --pdf draw into files, not to standard output";
+            return "--svg, --png and --pdf expect a file, not standard output";
     if (asked->scale > 0 && !asked->png)
-        return "--scale is for --png";
+        return "--scale needs --png";
     return NULL;
 }
 
-att_status drawing_files_draw(output_list *files, const drawing_source *pictures, size_t count,
+att_status drawing_files_draw(output_list *files, const drawing_source *figures, size_t count,
                               const drawing_files *asked, att_error *err)
 {
     const struct {
         const char *path;
         draw_function *draw;
-    } kinds[] = { { asked->svg, draw_svg }, { asked->png, draw_png }, { asked->pdf, draw_pdf } };
-    for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) {
-        if (!kinds[i].path)
+    } formats[] = { { asked->svg, draw_svg }, { asked->png, draw_png }, { asked->pdf, draw_pdf } };
+    for (size_t i = 0; i < sizeof formats / sizeof *formats; i++) {
+        if (!formats[i].path)
             continue;
         att_status status =
-            draw_all(files, pictures, count, kinds[i].path, kinds[i].draw, asked->scale, err);
+            draw_all(files, figures, count, formats[i].path, formats[i].draw, asked->scale, err);
         if (status != ATT_OK)
             return status;
     }
@@ -123,25 +121,25 @@ static att_status map_svg(att_string *out, const void *map, bool flat, att_error
 att_status drawing_files_draw_maps(output_list *files, const att_map *const *maps, size_t count,
                                    const drawing_files *asked, att_error *err)
 {
-    drawing_source *pictures = calloc(count + 1, sizeof *pictures);
-    if (!pictures)
+    drawing_source *figures = calloc(count + 1, sizeof *figures);
+    if (!figures)
         return error_memory(err);
     for (size_t i = 0; i < count; i++)
-        pictures[i] = (drawing_source){ "map", map_svg, maps[i] };
-    att_status status = drawing_files_draw(files, pictures, count, asked, err);
-    free(pictures);
+        figures[i] = (drawing_source){ "map", map_svg, maps[i] };
+    att_status status = drawing_files_draw(files, figures, count, asked, err);
+    free(figures);
     return status;
 }
 
 static att_status copy_svg(att_string *out, const void *svg, bool flat, att_error *err)
 {
-    const att_string *made = svg;
+    const att_string *text = svg;
     (void)flat;
-    return att_string_append(out, made->data, made->length) == ATT_OK ? ATT_OK : error_memory(err);
+    return att_string_append(out, text->data, text->length) == ATT_OK ? ATT_OK : error_memory(err);
 }
 
-att_status drawing_files_draw_svg(output_list *files, const att_string *svg, const char *what,
+att_status drawing_files_draw_svg(output_list *files, const att_string *svg, const char *name,
                                   const drawing_files *asked, att_error *err)
 {
-    return drawing_files_draw(files, &(drawing_source){ what, copy_svg, svg }, 1, asked, err);
+    return drawing_files_draw(files, &(drawing_source){ name, copy_svg, svg }, 1, asked, err);
 }

@@ -1,41 +1,46 @@
-/* Attention maps, and whatever else can be drawn, as picture files. */
+/* Attention maps and other figures as SVG, PNG and PDF files. */
 #ifndef TOOLS_ATTEND_DRAWING_FILES_H
 #define TOOLS_ATTEND_DRAWING_FILES_H
 
 #include "output.h"
 
-/* The files asked for; NULL where a kind is not. Of several pictures, each file gets a number. */
+/* The files asked for; NULL: not asked for. With several figures, a number is added to each name.
+ */
 typedef struct drawing_files {
     const char *svg;
     const char *png;
     const char *pdf;
-    double scale; /* pixels of a PNG to a pixel of the SVG; 0: the usual */
+    double scale; /* PNG pixels per SVG pixel; 0: the default */
 } drawing_files;
 
-/* Whether any is asked for. */
 bool drawing_files_any(const drawing_files *asked);
 
-/* What is wrong with the files as they are named, or NULL: pictures are files, for there may be
- * several, and standard output is the document's. */
+/* The error in the names, or NULL. Figures cannot go to standard output: there may be several, and
+ * it has the document. */
 const char *drawing_files_conflict(const drawing_files *asked);
 
-/* What can be drawn: as SVG, `flat` for a rasteriser. */
+/* A figure that can be drawn as SVG; `flat` if it will be rasterized. */
 typedef struct drawing_source {
-    const char *name; /* "map": what it is, told when its file was written */
+    const char *name; /* "map": printed when its file was written */
     att_status (*svg)(att_string *out, const void *of, bool flat, att_error *err);
     const void *object;
 } drawing_source;
 
-/* Draws each of the pictures into *files, to be written later. */
-att_status drawing_files_draw(output_list *files, const drawing_source *pictures, size_t count,
+/* Draws each figure into *files, to be written later. */
+att_status drawing_files_draw(output_list *files, const drawing_source *figures, size_t count,
                               const drawing_files *asked, att_error *err);
 
-/* The same for maps. */
 att_status drawing_files_draw_maps(output_list *files, const att_map *const *maps, size_t count,
                                    const drawing_files *asked, att_error *err);
 
-/* One drawing that is SVG already; `what` names it on standard error, and stays. */
-att_status drawing_files_draw_svg(output_list *files, const att_string *svg, const char *what,
+/* A figure that is SVG already; `name` is printed when its file was written. */
+att_status drawing_files_draw_svg(output_list *files, const att_string *svg, const char *name,
                                   const drawing_files *asked, att_error *err);
+
+/* Appends `svg` as PNG, with `scale` pixels per SVG pixel, or as a one-page PDF, to *out (librsvg
+ * and cairo; rasterize.c). The same SVG gives the same bytes. ATT_UNSUPPORTED if the program was
+ * built without librsvg. */
+att_status rasterize_png(att_string *out, const att_string *svg, double scale, att_error *err);
+att_status rasterize_pdf(att_string *out, const att_string *svg, att_error *err);
 
 #endif

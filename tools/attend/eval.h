@@ -1,5 +1,5 @@
-/* What the files of `attend eval` share: its options, metrics by their names, and one function for
- * each kind of model. */
+/* What the files of `attend eval` share: its options, the lists of metrics, one function per model
+ * type, and the report. */
 #ifndef EVAL_H
 #define EVAL_H
 
@@ -12,10 +12,10 @@ enum { MAX_METRICS = 16 };
 typedef struct eval_settings {
     decoding_options decoding;
     bool json;
-    const char *hypotheses; /* a file of them, instead of a model */
-    const char *reference;  /* for it */
+    const char *hypotheses; /* file of hypotheses, instead of a model */
+    const char *reference;  /* file of references for them */
     const char *metrics;    /* "bleu,chrf" */
-    int tokenizer;          /* of eval_tokenizers */
+    int tokenizer;          /* index of eval_tokenizers */
     bool lowercase;
     long bootstrap_samples;
     const char *features;
@@ -23,27 +23,35 @@ typedef struct eval_settings {
 
 extern const char *const eval_tokenizers[]; /* NULL-ended */
 
-/* Metrics by name; release `copy` with free(). */
+/* Metric names; release `copy` with free(). */
 typedef struct name_list {
-    char *copy; /* what the names lie in */
+    char *copy; /* holds the names */
     const char *names[MAX_METRICS];
     size_t count;
 } name_list;
 
-/* The names of a list with commas; without one, those given. */
-att_status eval_names(name_list *out, const char *list, const char *const *otherwise, size_t count,
+/* The names in `list`, separated by commas; if it is NULL, the `count` default names. */
+att_status eval_names(name_list *out, const char *list, const char *const *defaults, size_t count,
                       att_error *err);
 
-/* How text is to be scored. */
 att_metric_options eval_metric_options(const eval_settings *set);
 
-/* Measures models of one kind on a file; NULL: on what they were validated on. */
-typedef att_status eval_by_type(const eval_settings *set, const decoding *models, const char *data,
-                                att_error *err);
+model_function eval_seq2seq, eval_lm, eval_classifier;
 
-eval_by_type eval_seq2seq, eval_lm, eval_classifier;
-
-/* Scores the lines of set->answers against references, `more` besides set->reference. */
+/* Scores the hypotheses against set->reference and `count` further reference files. */
 att_status eval_files(const eval_settings *set, int count, char **more, att_error *err);
+
+/* The result of an evaluation of text. */
+typedef struct eval_report {
+    const att_seq2seq_eval *scores; /* token metrics of a model; NULL: there is no model */
+    int64_t lines;
+    const char *unit;                /* what a line is: "pairs"; NULL: "lines" */
+    const att_metric_score *metrics; /* [metric_count] */
+    size_t metric_count;
+    bool metrics_only; /* --metric: print only these */
+} eval_report;
+
+/* Prints to standard output, as lines or as one JSON object. */
+att_status eval_report_print(const eval_report *report, bool json, att_error *err);
 
 #endif

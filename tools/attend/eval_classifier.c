@@ -1,4 +1,4 @@
-/* attend eval, on sentences and their labels: how many are right, and what is taken for what. */
+/* attend eval with a classifier: accuracy, metrics per label and the confusion matrix. */
 #include "eval.h"
 
 #include <inttypes.h>
@@ -8,7 +8,7 @@
 
 #include "output.h"
 
-/* A matrix of more is no longer read; --json has it. */
+/* A larger confusion matrix is unreadable as text; --json has it. */
 enum { MAX_CONFUSION_LABELS = 20 };
 
 static void print_summary(const att_classifier_eval *scores)
@@ -23,9 +23,8 @@ static void print_summary(const att_classifier_eval *scores)
     printf("%-20s %.2f %%\n", "calibration error", 100 * scores->calibration_error);
 }
 
-/* How wide the columns of the matrix are that labels head themselves; 0: they do not fit, and are
- * numbered. */
-static int head_width(const att_classifier_eval *scores, const att_model *model)
+/* The column width of a matrix headed by the labels; 0 if they do not fit, and are numbered. */
+static int column_width(const att_classifier_eval *scores, const att_model *model)
 {
     enum { MIN_WIDTH = 6, MAX_WIDTH = 16, MAX_LINE = 100 };
     int64_t widest = MIN_WIDTH;
@@ -34,26 +33,26 @@ static int head_width(const att_classifier_eval *scores, const att_model *model)
         int64_t length = (int64_t)strlen(label);
         for (const char *c = label; *c; c++)
             if (*c < ' ' || *c > '~')
-                return 0; /* how wide such are depends on the terminal */
+                return 0; /* its width depends on the terminal */
         widest = length > widest ? length : widest;
     }
     return widest <= MAX_WIDTH && (scores->labels + 1) * (widest + 1) <= MAX_LINE ? (int)widest : 0;
 }
 
-/* What a label is called in the matrix: itself, or its number. */
-static const char *name_of(char out[24], const att_model *model, int64_t label, bool itself)
+/* A label in the matrix: its text, or its number. */
+static const char *name_of(char out[24], const att_model *model, int64_t label, bool text)
 {
     snprintf(out, 24, "#%" PRId64, label + 1);
-    return itself ? att_model_label(model, (size_t)label) : out;
+    return text ? att_model_label(model, (size_t)label) : out;
 }
 
-/* Labels end their lines, so that nothing depends on how wide they are. */
+/* Labels come last in a row: their width in the terminal is unknown. */
 static void print_label_metrics(const att_classifier_eval *scores, const att_model *model,
                                 bool numbered)
 {
     char name[24];
     printf("\n%*s%10s %10s %10s %10s  label\n", numbered ? 6 : 0, "", "precision", "recall", "F1",
-           "sentences");
+           "support");
     for (int64_t i = 0; i < scores->labels; i++) {
         const att_label_metrics *rates = att_classifier_eval_label(scores, i);
         if (numbered)
@@ -64,19 +63,20 @@ static void print_label_metrics(const att_classifier_eval *scores, const att_mod
     }
 }
 
-static void print_confusion(const att_classifier_eval *scores, const att_model *model, int heads)
+static void print_confusion(const att_classifier_eval *scores, const att_model *model,
+                            int named_width)
 {
     int64_t labels = scores->labels;
-    int width = heads > 0 ? heads : 6;
+    int width = named_width > 0 ? named_width : 6;
     char name[24];
     if (labels > MAX_CONFUSION_LABELS)
         return;
-    printf("\ntrue (rows) and given (columns)\n%*s", width, "");
+    printf("\nconfusion matrix: true labels (rows), predicted labels (columns)\n%*s", width, "");
     for (int64_t j = 0; j < labels; j++)
-        printf(" %*s", width, name_of(name, model, j, heads > 0));
+        printf(" %*s", width, name_of(name, model, j, named_width > 0));
     printf("\n");
     for (int64_t i = 0; i < labels; i++) {
-        printf("%*s", width, name_of(name, model, i, heads > 0));
+        printf("%*s", width, name_of(name, model, i, named_width > 0));
         for (int64_t j = 0; j < labels; j++)
             printf(" %*" PRId64, width, scores->confusion[i * labels + j]);
         printf("\n");
@@ -95,21 +95,22 @@ static att_status print_scores(const att_classifier_eval *scores, const att_mode
         return status;
     }
     print_summary(scores);
-    int heads = head_width(scores, model);
-    print_label_metrics(scores, model, heads == 0);
-    print_confusion(scores, model, heads);
+    int width = column_width(scores, model);
+    print_label_metrics(scores, model, width == 0);
+    print_confusion(scores, model, width);
     return output_flush(err);
 }
 
-att_status eval_classifier(const eval_settings *set, const decoding *models, const char *data,
+att_status eval_classifier(const void *settings, const decoding *models, const char *data,
                            att_error *err)
 {
+    const eval_settings *set = settings;
     att_classifier_eval *scores = NULL;
     att_string notes = { 0 };
-    const att_eval_options how = { .decoding = &models->options,
-                                   .metric_options = eval_metric_options(set) };
+    const att_eval_options options = { .decoding = &models->options,
+                                       .metric_options = eval_metric_options(set) };
     att_status status =
-        att_model_evaluate_classifier(&scores, models->model, data, &how, &notes, err);
+        att_model_evaluate_classifier(&scores, models->model, data, &options, &notes, err);
     if (status == ATT_OK && notes.length > 0)
         fputs(notes.data, stderr);
     if (status == ATT_OK)

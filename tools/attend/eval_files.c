@@ -1,20 +1,16 @@
-/* attend eval, without a model: lines of text scored against references. */
+/* attend eval without a model: hypotheses scored against references. */
 #include "eval.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-#include "figures.h"
+enum { BOOTSTRAP_SEED = 1 };
 
-enum { RESAMPLE_SEED = 1 };
-
-/* ---- metrics by name */
-
-att_status eval_names(name_list *out, const char *list, const char *const *otherwise, size_t count,
+att_status eval_names(name_list *out, const char *list, const char *const *defaults, size_t count,
                       att_error *err)
 {
     if (!list) {
-        memcpy(out->names, otherwise, count * sizeof *otherwise);
+        memcpy(out->names, defaults, count * sizeof *defaults);
         out->count = count;
         return ATT_OK;
     }
@@ -38,28 +34,26 @@ att_metric_options eval_metric_options(const eval_settings *set)
     return (att_metric_options){ .tokenizer = eval_tokenizers[set->tokenizer],
                                  .lowercase = set->lowercase,
                                  .resamples = set->bootstrap_samples,
-                                 .seed = RESAMPLE_SEED };
+                                 .seed = BOOTSTRAP_SEED };
 }
-
-/* ---- files of lines */
 
 att_status eval_files(const eval_settings *set, int count, char **more, att_error *err)
 {
-    static const char *const usual[] = { "bleu", "chrf", "ter" };
+    static const char *const defaults[] = { "bleu", "chrf", "ter" };
     name_list list = { 0 };
     att_metric_score scores[MAX_METRICS];
     size_t lines = 0;
-    const att_metric_options how = eval_metric_options(set);
+    const att_metric_options options = eval_metric_options(set);
     const char **references = calloc((size_t)count + 1, sizeof *references);
     if (!references)
         return error_memory(err);
     references[0] = set->reference;
     for (int i = 0; i < count; i++)
         references[i + 1] = more[i];
-    att_status status = eval_names(&list, set->metrics, usual, 3, err);
+    att_status status = eval_names(&list, set->metrics, defaults, 3, err);
     if (status == ATT_OK)
         status = att_metrics_score_files(scores, &lines, list.names, list.count, set->hypotheses,
-                                         references, (size_t)count + 1, &how, err);
+                                         references, (size_t)count + 1, &options, err);
     if (status == ATT_OK)
         status = eval_report_print(&(eval_report){ .lines = (int64_t)lines,
                                                    .metrics = scores,

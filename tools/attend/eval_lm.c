@@ -1,4 +1,4 @@
-/* attend eval, on a text: how well a language model foretells it. */
+/* attend eval with a language model: loss, bits per character and perplexity of a text. */
 #include "eval.h"
 
 #include <inttypes.h>
@@ -9,21 +9,21 @@
 
 static void print_lines(const att_lm_eval *found)
 {
-    printf("%-18s%" PRId64 "\n", "tokens", found->tokens);
-    printf("%-18s%" PRId64 "\n", "characters", found->characters);
+    printf("%-20s %" PRId64 "\n", "tokens", found->tokens);
+    printf("%-20s %" PRId64 "\n", "characters", found->characters);
     if (found->unknown_tokens > 0)
-        printf("%-18s%" PRId64 "\n", "unknown tokens", found->unknown_tokens);
-    printf("%-18s%.4f nats a token\n", "loss", found->loss);
-    printf("%-18s%.4f\n", "bits a character", found->bits_per_character);
-    printf("%-18s%.4f\n", "perplexity", found->perplexity);
+        printf("%-20s %" PRId64 "\n", "unknown tokens", found->unknown_tokens);
+    printf("%-20s %.4f nats per token\n", "loss", found->loss);
+    printf("%-20s %.4f\n", "bits per character", found->bits_per_character);
+    printf("%-20s %.4f\n", "perplexity", found->perplexity);
     if (!isnan(found->accuracy))
-        printf("%-18s%.2f %%\n", "token accuracy", 100 * found->accuracy);
+        printf("%-20s %.2f %%\n", "token accuracy", 100 * found->accuracy);
 }
 
 static void print_json(const att_lm_eval *found)
 {
-    printf("{\"tokens\":%" PRId64 ",\"characters\":%" PRId64 ",\"unknown\":%" PRId64
-           ",\"loss\":%.9g,\"bits\":%.9g,\"perplexity\":%.9g",
+    printf("{\"tokens\":%" PRId64 ",\"characters\":%" PRId64 ",\"unknown_tokens\":%" PRId64
+           ",\"loss\":%.9g,\"bits_per_character\":%.9g,\"perplexity\":%.9g",
            found->tokens, found->characters, found->unknown_tokens, found->loss,
            found->bits_per_character, found->perplexity);
     if (!isnan(found->accuracy))
@@ -31,13 +31,13 @@ static void print_json(const att_lm_eval *found)
     puts("}");
 }
 
-att_status eval_lm(const eval_settings *set, const decoding *models, const char *data,
-                   att_error *err)
+att_status eval_lm(const void *settings, const decoding *models, const char *data, att_error *err)
 {
+    const eval_settings *set = settings;
     att_lm_eval found;
     att_string notes = { 0 };
-    const att_eval_options how = { .decoding = &models->options };
-    att_status status = att_model_evaluate_lm(&found, models->model, data, &how, &notes, err);
+    const att_eval_options options = { .decoding = &models->options };
+    att_status status = att_model_evaluate_lm(&found, models->model, data, &options, &notes, err);
     if (status == ATT_OK && notes.length > 0)
         fputs(notes.data, stderr);
     att_string_free(&notes);

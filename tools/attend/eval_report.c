@@ -1,5 +1,5 @@
-/* Figures as lines or JSON; see figures.h. */
-#include "figures.h"
+/* The report of attend eval: token metrics of a model and metrics of text, as lines or as JSON. */
+#include "eval.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -8,7 +8,7 @@
 
 #include "output.h"
 
-/* A figure: its name for people, its key for programs, and what it is of. */
+/* One metric: its name in the text, its key in JSON, and its value. */
 typedef struct metric_row {
     const char *name, *key;
     double value;
@@ -19,14 +19,14 @@ typedef struct metric_row {
 
 enum { TOKEN_METRICS = 5, MAX_METRIC_ROWS = 32 };
 
-/* All figures in the order of printing; gives how many. */
-static size_t gather(metric_row *out, const eval_report *found)
+/* Collects all metrics in the order of printing and returns their number. */
+static size_t gather(metric_row *out, const eval_report *report)
 {
-    const att_seq2seq_eval *s = found->metrics_only ? NULL : found->scores;
+    const att_seq2seq_eval *s = report->metrics_only ? NULL : report->scores;
     size_t count = 0;
     if (s) {
-        const metric_row of_tokens[TOKEN_METRICS] = {
-            { "exact match", "exact", s->exact_match, s->exact_match_interval, SCALE_FRACTION,
+        const metric_row token_rows[TOKEN_METRICS] = {
+            { "exact match", "exact_match", s->exact_match, s->exact_match_interval, SCALE_FRACTION,
               NULL },
             { "token accuracy", "token_accuracy", s->token_accuracy, s->token_accuracy_interval,
               SCALE_FRACTION, NULL },
@@ -36,11 +36,11 @@ static size_t gather(metric_row *out, const eval_report *found)
               SCALE_FRACTION, NULL },
             { "perplexity", "perplexity", s->perplexity, s->perplexity_interval, SCALE_NONE, NULL },
         };
-        memcpy(out, of_tokens, sizeof of_tokens);
+        memcpy(out, token_rows, sizeof token_rows);
         count = TOKEN_METRICS;
     }
-    for (size_t i = 0; i < found->metric_count && count < MAX_METRIC_ROWS; i++) {
-        const att_metric_score *text = &found->metrics[i];
+    for (size_t i = 0; i < report->metric_count && count < MAX_METRIC_ROWS; i++) {
+        const att_metric_score *text = &report->metrics[i];
         out[count++] = (metric_row){ text->metric->title, text->metric->name, text->value,
                                      text->interval,      SCALE_PERCENT,      text->signature };
     }
@@ -56,11 +56,11 @@ static void print_value(const metric_row *row, double value)
         printf("%.2f", row->scale == SCALE_FRACTION ? 100 * value : value);
 }
 
-static void print_text(const eval_report *found, const metric_row *rows, size_t count)
+static void print_text(const eval_report *report, const metric_row *rows, size_t count)
 {
-    printf("%-20s %" PRId64 "\n", found->unit ? found->unit : "lines", found->lines);
-    if (found->scores && !found->metrics_only)
-        printf("%-20s %" PRId64 "\n", "target tokens", found->scores->tokens);
+    printf("%-20s %" PRId64 "\n", report->unit ? report->unit : "lines", report->lines);
+    if (report->scores && !report->metrics_only)
+        printf("%-20s %" PRId64 "\n", "target tokens", report->scores->tokens);
     for (const metric_row *row = rows; row < rows + count; row++) {
         if (isnan(row->value))
             continue;
@@ -87,11 +87,11 @@ static void print_number(double value)
         printf("null");
 }
 
-static void print_json(const eval_report *found, const metric_row *rows, size_t count)
+static void print_json(const eval_report *report, const metric_row *rows, size_t count)
 {
-    printf("{\"%s\":%" PRId64, found->unit ? found->unit : "lines", found->lines);
-    if (found->scores)
-        printf(",\"tokens\":%" PRId64, found->scores->tokens);
+    printf("{\"%s\":%" PRId64, report->unit ? report->unit : "lines", report->lines);
+    if (report->scores)
+        printf(",\"target_tokens\":%" PRId64, report->scores->tokens);
     for (const metric_row *row = rows; row < rows + count; row++) {
         printf(",\"%s\":", row->key);
         print_number(row->value);
@@ -118,10 +118,10 @@ static void print_json(const eval_report *found, const metric_row *rows, size_t 
     printf("%s}\n", before[1] ? "" : "}");
 }
 
-att_status eval_report_print(const eval_report *found, bool json, att_error *err)
+att_status eval_report_print(const eval_report *report, bool json, att_error *err)
 {
     metric_row rows[MAX_METRIC_ROWS];
-    size_t count = gather(rows, found);
-    (json ? print_json : print_text)(found, rows, count);
+    size_t count = gather(rows, report);
+    (json ? print_json : print_text)(report, rows, count);
     return output_flush(err);
 }

@@ -1,10 +1,12 @@
-/* Lines worked through as they come; see lines.h. */
+/* A reader that collects complete lines until reading would block, then hands them over as one
+ * batch. */
 #include "lines.h"
 
 #include "program.h"
 
 #include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
 #include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -13,17 +15,17 @@
 
 #include "output.h"
 
-/* Bytes to a read, bytes to hold, and lines to go together at most: enough that those of about the
- * same length make full batches, and that the first answers do not wait for many others. */
+/* Bytes per read, bytes buffered at most, and lines per batch at most: enough lines to sort by
+ * length into full batches, few enough that the first outputs do not wait long. */
 enum { CHUNK = 1 << 16, MAX_BUFFERED_BYTES = 1 << 19, MAX_BATCH_LINES = 1 << 12 };
 
 typedef struct reader {
     int file;
     const char *name;
-    att_string input; /* read and not worked on yet */
-    bool complete;    /* it holds the end of a line */
-    bool ended;       /* there is no more to read */
-    size_t before;    /* lines worked on */
+    att_string input; /* read but not processed yet */
+    bool complete;    /* `input` contains a line end */
+    bool ended;       /* end of file */
+    size_t before;    /* lines processed */
 } reader;
 
 static att_status read_once(reader *r, att_error *err)
@@ -43,7 +45,7 @@ static att_status read_once(reader *r, att_error *err)
     return ATT_OK;
 }
 
-/* Reads what is there, waiting only where there is no line. */
+/* Reads what is available; waits only if no line is complete. */
 static att_status read_more(reader *r, att_error *err)
 {
     struct pollfd waiting = { .fd = r->file, .events = POLLIN };
@@ -54,16 +56,16 @@ static att_status read_more(reader *r, att_error *err)
     return status;
 }
 
-/* Cuts complete lines off the input (at its end, the last one too) and gives how many; *used
- * receives their bytes. The ends of lines become zero bytes. A line that holds a zero byte already
- * is no text and ends this. */
+/* Splits the complete lines off the input (at the end of the file also the last one): *lines, their
+ * *count and the bytes *used. Line ends become zero bytes. A line that contains a zero byte is not
+ * text: the lines before it are returned with an error. */
 static att_status split_lines(reader *r, const char ***lines, size_t *count, size_t *used,
                               att_error *err)
 {
-    size_t length = r->input.length, most = 1;
+    size_t length = r->input.length, max = 1;
     for (size_t i = 0; i < length; i++)
-        most += r->input.data[i] == '\n';
-    *lines = calloc(most, sizeof **lines);
+        max += r->input.data[i] == '\n';
+    *lines = calloc(max, sizeof **lines);
     if (!*lines)
         return error_memory(err);
     *count = *used = 0;
@@ -74,28 +76,28 @@ static att_status split_lines(reader *r, const char ***lines, size_t *count, siz
             break;
         size_t size = end ? (size_t)(end - start) : length - *used;
         if (memchr(start, 0, size)) {
-            error_set(err, ATT_BAD_INPUT, r->name, "holds a zero byte: it is no text");
+            error_set(err, ATT_BAD_INPUT, r->name, "contains a zero byte, expected text");
             err->line = (int)(r->before + *count + 1);
             return ATT_BAD_INPUT;
         }
-        start[size] = 0; /* where the text's own terminator is, for a last line without an end */
+        start[size] = 0; /* a last line without an end: att_string has room for its terminator */
         (*lines)[(*count)++] = start;
         *used += size + (end ? 1 : 0);
     }
     return ATT_OK;
 }
 
-/* Works on lines. Where one of them is bad, on those before it all the same. */
-static att_status run_callback(reader *r, lines_callback *work, void *context,
+/* Processes lines. If one of them is bad, processes the lines before it and fails. */
+static att_status run_callback(reader *r, lines_callback *process, void *context,
                                const char *const *lines, size_t count, att_error *err)
 {
-    att_status status = count > 0 ? work(context, lines, count, r->before, err) : ATT_OK;
+    att_status status = count > 0 ? process(context, lines, count, r->before, err) : ATT_OK;
     if (status != ATT_BAD_INPUT || err->line < 1) {
         r->before += count;
         return status;
     }
     att_error bad = *err;
-    status = run_callback(r, work, context, lines, (size_t)bad.line - 1, err);
+    status = run_callback(r, process, context, lines, (size_t)bad.line - 1, err);
     if (status != ATT_OK)
         return status;
     snprintf(bad.place, sizeof bad.place, "%s", r->name);
@@ -104,7 +106,7 @@ static att_status run_callback(reader *r, lines_callback *work, void *context,
     return ATT_BAD_INPUT;
 }
 
-/* Keeps what follows the lines just worked on. */
+/* Keeps the input after the lines just processed. */
 static void drop_used(reader *r, size_t used)
 {
     size_t rest = r->input.length - used;
@@ -114,7 +116,7 @@ static void drop_used(reader *r, size_t used)
     r->input.length = rest;
 }
 
-static att_status for_each_batch(reader *r, lines_callback *work, void *context, att_error *err)
+static att_status for_each_batch(reader *r, lines_callback *process, void *context, att_error *err)
 {
     while ((!r->ended || r->input.length > 0) && !output_reader_gone()) {
         const char **lines = NULL;
@@ -124,9 +126,10 @@ static att_status for_each_batch(reader *r, lines_callback *work, void *context,
             status = split_lines(r, &lines, &count, &used, err);
         if (status == ATT_OK || count > 0) {
             att_error later = *err;
-            att_status now = run_callback(r, work, context, lines, count, err);
+            att_status now = run_callback(r, process, context, lines, count, err);
             if (now == ATT_OK)
-                *err = later; /* a zero byte further on is told after what came before it */
+                *err = later; /* a zero byte later in the input is reported after the lines before
+                                 it */
             status = now == ATT_OK ? status : now;
         }
         free(lines);
@@ -147,6 +150,13 @@ const char *lines_name(const char *path)
     return is_standard(path) ? "<stdin>" : path;
 }
 
+void lines_warn_truncated(size_t number, int64_t kept, int64_t dropped)
+{
+    if (dropped > 0)
+        fprintf(stderr, "<stdin>:%zu: truncated to %" PRId64 " of %" PRId64 " tokens\n", number,
+                kept, kept + dropped);
+}
+
 static att_status open_file(reader *r, const char *path, att_error *err)
 {
     *r = (reader){ .file = STDIN_FILENO, .name = lines_name(path) };
@@ -165,12 +175,12 @@ static void close_file(reader *r)
         close(r->file);
 }
 
-att_status lines_for_each(const char *path, lines_callback *work, void *context, att_error *err)
+att_status lines_for_each(const char *path, lines_callback *process, void *context, att_error *err)
 {
     reader r;
     att_status status = open_file(&r, path, err);
     if (status == ATT_OK)
-        status = for_each_batch(&r, work, context, err);
+        status = for_each_batch(&r, process, context, err);
     close_file(&r);
     return status;
 }

@@ -1,4 +1,4 @@
-/* attend: the program. Finds the verb and lets it run. */
+/* attend: the program. The table of verbs, and main(), which finds the verb and runs it. */
 #include "program.h"
 
 #include <errno.h>
@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "output.h"
+#include "train.h"
 
 const struct verb verbs[] = {
     { .name = "explain",
@@ -15,49 +16,59 @@ const struct verb verbs[] = {
       .help = "compute worksheets step by step, check the expected values, draw attention maps",
       .details = explain_details,
       .options = explain_options,
+      .operand_suffix = "att",
       .run = explain_run },
     { .name = "train",
       .operands = "TASK",
       .help = "train a model on files or on a synthetic task",
       .details = train_details,
       .options = train_options,
-      .print_extra_help = train_print_settings,
+      .takes_settings = true,
+      .settings_offset = offsetof(train_request, settings),
+      .operand_word = train_task,
+      .before_help = train_set_task,
       .run = train_run },
     { .name = "run",
-      .operands = "MODEL [PHOTO…]",
+      .operands = "MODEL [IMAGE…]",
       .help = "generate translations, labels, captions or text with a model",
       .details = run_details,
       .options = run_options,
+      .operand_suffix = "",
       .run = run_run },
     { .name = "eval",
       .operands = "MODEL [DATA]",
       .help = "evaluate a model on data, or hypotheses against references",
       .details = eval_details,
       .options = eval_options,
+      .operand_suffix = "",
       .run = eval_run },
     { .name = "score",
       .operands = "MODEL FILE",
       .help = "compute log-probabilities of given targets or text",
       .details = score_details,
       .options = score_options,
+      .operand_suffix = "",
       .run = score_run },
     { .name = "show",
       .operands = "MODEL INPUT",
       .help = "show the attention map of a model for an input",
       .details = show_details,
       .options = show_options,
+      .operand_suffix = "",
       .run = show_run },
     { .name = "cells",
       .operands = "MODEL",
       .help = "find RNN units that track properties of a text",
       .details = cells_details,
       .options = cells_options,
+      .operand_suffix = "safetensors",
       .run = cells_run },
     { .name = "info",
       .operands = "MODEL",
       .help = "print the parameters, vocabularies, settings and training history of a model",
       .details = info_details,
       .options = info_options,
+      .operand_suffix = "safetensors",
       .run = info_run },
     { .name = "import",
       .operands = "FORMAT FILE",
@@ -65,29 +76,36 @@ const struct verb verbs[] = {
       .details = import_details,
       .options = import_options,
       .print_extra_help = import_print_formats,
+      .operand_word = import_format,
+      .operand_suffix = "",
       .run = import_run },
     { .name = "features",
-      .operands = "EYES PHOTO…",
+      .operands = "ENCODER IMAGE…",
       .help = "compute image features for caption models",
       .details = features_details,
       .options = features_options,
+      .operand_suffix = "",
       .run = features_run },
     { .name = "bench",
       .operands = "[PATTERN…]",
       .help = "benchmark kernels and layers against the limits of the machine",
       .details = bench_details,
       .options = bench_options,
+      .lists_operands = true,
       .run = bench_run },
     { .name = "gradcheck",
       .operands = "[OP…]",
       .help = "check the forward and backward pass of every operation numerically",
       .details = gradcheck_details,
       .options = gradcheck_options,
+      .lists_operands = true,
       .run = gradcheck_run },
     { .name = "help",
       .operands = "[VERB]",
       .help = "list the verbs, or print the help of one",
-      .details = "Lists the verbs; with VERB, tells how it is used and which options it has.\n",
+      .details = help_details,
+      .options = help_options,
+      .operand_word = verb_name,
       .run = help_run },
     { 0 },
 };
@@ -98,6 +116,11 @@ const struct verb *verb_find(const char *name)
         if (strcmp(row->name, name) == 0)
             return row;
     return NULL;
+}
+
+const char *verb_name(size_t index)
+{
+    return index < sizeof verbs / sizeof *verbs ? verbs[index].name : NULL;
 }
 
 exit_code unknown_verb(const char *name)
@@ -120,8 +143,8 @@ static exit_code version(void)
     return status == ATT_OK ? EXIT_DONE : report(status, &err);
 }
 
-/* A closed standard descriptor would be taken by the next file opened, and the result written into
- * it. Each is filled so that the wrong use of it fails. */
+/* A closed standard descriptor would be reused for the next file opened, and output written into
+ * it. Each is replaced by one whose wrong use fails. */
 static void fill_descriptors(void)
 {
     for (int fd = 0; fd <= 2; fd++)
@@ -151,6 +174,6 @@ static exit_code run(int argc, char **argv)
 int main(int argc, char **argv)
 {
     fill_descriptors();
-    signal(SIGPIPE, SIG_IGN); /* a reader that has gone shows as EPIPE; see output.h */
+    signal(SIGPIPE, SIG_IGN); /* a closed pipe shows as EPIPE (output.h) */
     return (int)run(argc, argv);
 }

@@ -1,4 +1,5 @@
-/* Writing results; see output.h. */
+/* Writing results so that an error leaves no half-written file and no lost message; and what the
+ * environment says about the terminal. */
 #include "output.h"
 
 #include <errno.h>
@@ -9,6 +10,7 @@
 #include <string.h>
 #include <sys/ioctl.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "program.h"
@@ -20,7 +22,8 @@ bool output_reader_gone(void)
     return reader_gone;
 }
 
-/* Decides about a failed write. What is left in the buffer must not come out later. */
+/* A failed write: an error unless the reader closed its end. The rest of the buffer is dropped, or
+ * exit() would try to write it again. */
 static att_status write_failed(att_error *err)
 {
     int reason = errno;
@@ -52,11 +55,79 @@ att_status string_join(att_string *out, const string_piece *pieces)
     return ATT_OK;
 }
 
+/* ---- escaped text */
+
+/* The letter that stands for a control character after a backslash; 0: there is none. */
+static char letter_of(unsigned char byte)
+{
+    return byte == '\n' ? 'n' : byte == '\t' ? 't' : byte == '\r' ? 'r' : 0;
+}
+
+static att_status put_letter(att_string *out, char letter)
+{
+    return att_string_append(out, (char[]){ '\\', letter }, 2);
+}
+
+/* Length in bytes of the first UTF-8 character; 0 if the bytes are not UTF-8. */
+static size_t character_length(const char *text, size_t length)
+{
+    unsigned char lead = (unsigned char)text[0];
+    size_t wanted = lead < 0x80 ? 1 : lead < 0xC2 ? 0 : lead < 0xE0 ? 2 : lead < 0xF0 ? 3 : 4;
+    if (lead >= 0xF5 || wanted > length)
+        return 0;
+    for (size_t i = 1; i < wanted; i++)
+        if (((unsigned char)text[i] & 0xC0) != 0x80)
+            return 0;
+    return wanted;
+}
+
+att_status escape_json(att_string *out, const char *text, size_t length)
+{
+    att_status status = att_string_append(out, "\"", 1);
+    for (size_t i = 0, bytes; i < length && status == ATT_OK; i += bytes > 0 ? bytes : 1) {
+        unsigned char byte = (unsigned char)text[i];
+        char code[8];
+        bytes = character_length(text + i, length - i);
+        if (byte == '"' || byte == '\\')
+            status = put_letter(out, text[i]);
+        else if (letter_of(byte))
+            status = put_letter(out, letter_of(byte));
+        else if (byte < ' ')
+            status =
+                att_string_append(out, code, (size_t)snprintf(code, sizeof code, "\\u%04X", byte));
+        else if (bytes == 0)
+            status = att_string_append(out, "\xEF\xBF\xBD", 3);
+        else
+            status = att_string_append(out, text + i, bytes);
+    }
+    return status == ATT_OK ? att_string_append(out, "\"", 1) : status;
+}
+
+att_status escape_token(att_string *out, const char *text, size_t length)
+{
+    att_status status = ATT_OK;
+    for (size_t i = 0, bytes; i < length && status == ATT_OK; i += bytes > 0 ? bytes : 1) {
+        unsigned char byte = (unsigned char)text[i];
+        char code[8];
+        bytes = character_length(text + i, length - i);
+        if (byte == '\\' || letter_of(byte))
+            status = put_letter(out, byte == '\\' ? '\\' : letter_of(byte));
+        else if (bytes == 0 || byte < ' ' || byte == 0x7F)
+            status =
+                att_string_append(out, code, (size_t)snprintf(code, sizeof code, "\\x%02X", byte));
+        else
+            status = att_string_append(out, text + i, bytes);
+    }
+    return status;
+}
+
+/* ---- the terminal */
+
 const char *const color_choices[] = { "auto", "always", "never", NULL };
 
-/* What the terminal says of itself. COLORTERM is how terminals announce 24-bit colour; a TERM that
- * promises nothing gets the 256 colours only when they are asked for. */
-static att_color terminal_color(att_color least)
+/* Terminals announce 24-bit color in COLORTERM. If neither it nor TERM announces colors, the result
+ * is `fallback`. */
+static att_color terminal_color(att_color fallback)
 {
     const char *announced = getenv("COLORTERM");
     if (announced && (strcmp(announced, "truecolor") == 0 || strcmp(announced, "24bit") == 0))
@@ -66,7 +137,7 @@ static att_color terminal_color(att_color least)
         return ATT_COLOR_TRUE;
     if (term && (strstr(term, "256color") || strncmp(term, "xterm", 5) == 0))
         return ATT_COLOR_256;
-    return least;
+    return fallback;
 }
 
 att_color output_color(color_choice choice)
@@ -90,7 +161,21 @@ int output_width(void)
     return 0;
 }
 
-/* It is cut where the terminal ends: of a line that went on below, a part would stay. */
+att_render_options output_render_options(int color, bool ascii)
+{
+    return (att_render_options){ .ascii = ascii,
+                                 .color = output_color((color_choice)color),
+                                 .width = output_width() };
+}
+
+double output_seconds(void)
+{
+    struct timespec time;
+    clock_gettime(CLOCK_MONOTONIC, &time);
+    return (double)time.tv_sec + 1e-9 * (double)time.tv_nsec;
+}
+
+/* Truncated to the width of the terminal: a line that wrapped could not be replaced. */
 void output_progress(const char *text)
 {
     struct winsize size = { 0 };
@@ -110,14 +195,16 @@ void output_progress_clear(void)
     fflush(stderr);
 }
 
-output_file *output_add(output_list *list, const char *path, const char *what)
+/* ---- files */
+
+output_file *output_add(output_list *list, const char *path, const char *description)
 {
     output_file *files = realloc(list->files, (list->count + 1) * sizeof *files);
     if (!files)
         return NULL;
     list->files = files;
     output_file *file = &files[list->count];
-    *file = (output_file){ .path = strdup(path), .description = what };
+    *file = (output_file){ .path = strdup(path), .description = description };
     if (!file->path)
         return NULL;
     list->count++;
@@ -134,7 +221,7 @@ void output_free(output_list *list)
     *list = (output_list){ 0 };
 }
 
-/* True if both names reach one regular file that exists. Devices may be written twice. */
+/* Whether both names are the same existing regular file. Devices may be written twice. */
 static bool same_file(const char *a, const char *b)
 {
     struct stat one;
@@ -143,18 +230,18 @@ static bool same_file(const char *a, const char *b)
            one.st_dev == other.st_dev && one.st_ino == other.st_ino;
 }
 
-att_status output_check_input(const output_list *list, const char *input, const char *what,
+att_status output_check_input(const output_list *list, const char *input, const char *description,
                               att_error *err)
 {
     for (size_t i = 0; i < list->count; i++)
         if (same_file(list->files[i].path, input))
             return error_set(err, ATT_BAD_INPUT, list->files[i].path,
-                             "%s; write the result somewhere else", what);
+                             "%s; choose another output file", description);
     return ATT_OK;
 }
 
-/* Whether the file can be made at `path`, or the one there replaced. What only shows in writing, a
- * full disk for example, fails then. */
+/* Whether a file can be created or replaced at `path`. What shows only while writing, such as a
+ * full disk, fails then. */
 static att_status check_writable(const char *path, att_error *err)
 {
     struct stat info;
@@ -184,7 +271,7 @@ att_status output_check_paths(output_names written, output_names read, att_error
         for (size_t j = 0; j < read.count && path; j++)
             if (read.names[j] && same_file(path, read.names[j]))
                 return error_set(err, ATT_BAD_INPUT, path,
-                                 "is read as well; write the result somewhere else");
+                                 "is an input file as well; choose another output file");
     }
     return ATT_OK;
 }

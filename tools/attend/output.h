@@ -1,43 +1,58 @@
-/* Where results go: standard output or files, and what the terminal can show. */
+/* Where results go: standard output or files; what the terminal can show; and text escaped for one
+ * line of output. */
 #ifndef OUTPUT_H
 #define OUTPUT_H
 
 #include "attend.h"
 
-/* Writes to standard output at once. A reader that has gone away (`| head`) is no failure. */
+/* Writes to standard output at once. A reader that has closed its end (`| head`) is no error. */
 att_status output_stdout(const char *bytes, size_t length, att_error *err);
 
-/* Whether it has: what writes as it goes has nothing left to do then. */
+/* Whether the reader has closed its end: further output would be lost, so work may stop. */
 bool output_reader_gone(void);
 
-/* Flushes what printf left there, with the same meaning. */
+/* Flushes what printf() left in the buffer, with the same meaning of errors. */
 att_status output_flush(att_error *err);
 
-/* A piece of text; a list of them ends with NULL bytes. */
+/* A piece of text; a list of pieces ends with NULL bytes. */
 typedef struct string_piece {
     const char *bytes;
     size_t length;
 } string_piece;
 
-/* Appends all the pieces, for names of files. */
+/* Appends all pieces. */
 att_status string_join(att_string *out, const string_piece *pieces);
+
+/* Appends UTF-8 as a JSON string with its quotes; bytes that are not UTF-8, as in file names,
+ * become U+FFFD. */
+att_status escape_json(att_string *out, const char *text, size_t length);
+
+/* Appends a token on one line: line ends, tabs, backslashes, control characters and bytes that are
+ * not UTF-8 become \n, \t, \\ and \xE2. */
+att_status escape_token(att_string *out, const char *text, size_t length);
 
 typedef enum color_choice { COLOR_AUTO, COLOR_ALWAYS, COLOR_NEVER } color_choice;
 extern const char *const color_choices[]; /* NULL-ended, in the order of the enum */
 
-/* The colours to use on standard output. By itself only a terminal gets any, and none where
- * NO_COLOR is set or the terminal is dumb; how many it can show comes from COLORTERM and TERM. */
+/* The colors to use on standard output. COLOR_AUTO uses colors only on a terminal, and none if
+ * NO_COLOR is set or TERM is dumb; COLORTERM and TERM say how many the terminal has. */
 att_color output_color(color_choice choice);
 
-/* The columns of the terminal on standard output; 0 where it is none. */
+/* The columns of the terminal on standard output; 0 if it is no terminal. */
 int output_width(void);
 
-/* A line of ASCII on standard error in the place of the one before, and nothing in its place; where
- * that is no terminal, neither does anything. */
+/* How to render for standard output: its colors and width. `color` is a color_choice. */
+att_render_options output_render_options(int color, bool ascii);
+
+/* Seconds of a clock that never goes back, from an arbitrary start: for elapsed times. */
+double output_seconds(void);
+
+/* Replaces the progress line on standard error by this ASCII text, or removes it. If standard error
+ * is no terminal, neither does anything. */
 void output_progress(const char *text);
 void output_progress_clear(void);
 
-/* Results are made completely before the first is written, so that a failure writes nothing. */
+/* Results are complete in memory before the first is written, so that an error writes nothing. */
 typedef struct output_file {
     char *path;
     att_string bytes;
@@ -49,31 +64,30 @@ typedef struct output_list {
     size_t count;
 } output_list;
 
-/* Adds a file to write and gives its empty text; NULL when memory is out. */
-output_file *output_add(output_list *list, const char *path, const char *what);
+/* Adds a file to write; the caller fills its empty `bytes`. NULL if memory is out. */
+output_file *output_add(output_list *list, const char *path, const char *description);
 void output_free(output_list *list);
 
-/* Fails if a file would be written over `input`; `what` says what that is: "is one of the sheets".
- */
-att_status output_check_input(const output_list *list, const char *input, const char *what,
+/* Refuses to write a file over `input`; `description` says what that is: "is one of the sheets". */
+att_status output_check_input(const output_list *list, const char *input, const char *description,
                               att_error *err);
 
-/* Fails if one of the files to write is one of those that are read, or cannot be made where it is
- * wanted: asked before work that takes its time. NULLs among the names are passed over. */
+/* Checks before long work that each file to write is none of the files to read and can be created.
+ * NULL names are skipped. */
 typedef struct output_names {
     const char *const *names;
     size_t count;
 } output_names;
 att_status output_check_paths(output_names written, output_names read, att_error *err);
 
-/* Fails if a file would be written twice, or where none can be: so that, with several, none is
- * written. */
+/* Fails if a file would be written twice or cannot be created: with several files, none is written
+ * then. */
 att_status output_check(const output_list *list, att_error *err);
 
-/* Writes the files, each beside its place and renamed into it, and says so on standard error. */
+/* Writes the files, each under a temporary name and renamed, and reports each on standard error. */
 att_status output_save(const output_list *list, att_error *err);
 
-/* All three: checks and writes the files, then `text` to standard output, which may be a pipe that
+/* Checks and writes the files, then writes `text` to standard output, which may be a pipe that
  * closes early. */
 att_status output_all(const output_list *list, const att_string *text, att_error *err);
 

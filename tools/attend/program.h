@@ -1,7 +1,9 @@
-/* What the program's files share: verbs, exit codes, and how failures are told. The program stands
- * on attend.h alone; one cmd_<verb>.c per verb, each a row of the table in main.c. */
+/* What the files of the program share: verbs, exit codes and error reports. The program stands on
+ * attend.h alone; one cmd_<verb>.c per verb, each a row of the table in main.c. */
 #ifndef PROGRAM_H
 #define PROGRAM_H
+
+#include <stddef.h>
 
 #include "attend.h"
 
@@ -9,26 +11,35 @@
 
 typedef enum exit_code {
     EXIT_DONE = 0,
-    EXIT_CHECK_FAILED = 1, /* an expectation does not hold, or a check */
-    EXIT_BAD_INPUT = 2,    /* usage, or a file that cannot be used */
-    EXIT_SYSTEM = 3,       /* out of memory, or the system refused */
+    EXIT_CHECK_FAILED = 1, /* an expected value or a check failed */
+    EXIT_BAD_INPUT = 2,    /* bad usage, or an unusable file */
+    EXIT_SYSTEM = 3,       /* out of memory, or a system error */
+    EXIT_STOPPED = 4,      /* stopped by a signal after saving; can be resumed */
 } exit_code;
 
 struct verb {
     const char *name;
     const char *operands; /* for the usage line: "[SHEET…]" */
     const char *help;     /* one line, for the list of verbs */
-    const char *details;  /* paragraphs for its help */
+    const char *details;  /* paragraphs of its help, separated by empty lines */
     const option *options;
-    void (*print_extra_help)(const void *about); /* help after the options, or NULL */
+    bool takes_settings;        /* every training setting is an option, */
+    size_t settings_offset;     /* stored in this att_settings * of the verb's settings */
+    const char *operand_suffix; /* shell completion: "att" files; "": all files */
+    const char *(*operand_word)(size_t index); /* shell completion: words for the first operand */
+    bool lists_operands;                       /* shell completion: VERB --list prints them */
+    void (*print_extra_help)(void);            /* printed after the options, or NULL */
+    /* Called before the help is printed, for settings that depend on the operands; or NULL. */
+    exit_code (*before_help)(void *settings, const struct verb *verb, int count, char **operands);
     exit_code (*run)(const struct verb *verb, int count, char **args);
 };
 
 /* The table of verbs, ended by a NULL name. */
 extern const struct verb verbs[];
 const struct verb *verb_find(const char *name);
+const char *verb_name(size_t index); /* NULL after the last */
 
-/* Tells that there is no such verb, and the nearest if one is near. */
+/* Reports an unknown verb, with a suggestion if a name is close. */
 exit_code unknown_verb(const char *name);
 
 exit_code explain_run(const struct verb *verb, int count, char **args);
@@ -46,7 +57,8 @@ extern const char gradcheck_details[];
 exit_code train_run(const struct verb *verb, int count, char **args);
 extern const option train_options[];
 extern const char train_details[];
-void train_print_settings(const void *request);
+const char *train_task(size_t index);
+exit_code train_set_task(void *settings, const struct verb *verb, int count, char **operands);
 
 exit_code info_run(const struct verb *verb, int count, char **args);
 extern const option info_options[];
@@ -71,7 +83,8 @@ extern const char show_details[];
 exit_code import_run(const struct verb *verb, int count, char **args);
 extern const option import_options[];
 extern const char import_details[];
-void import_print_formats(const void *about);
+const char *import_format(size_t index);
+void import_print_formats(void);
 
 exit_code cells_run(const struct verb *verb, int count, char **args);
 extern const option cells_options[];
@@ -83,27 +96,47 @@ extern const option features_options[];
 extern const char features_details[];
 
 exit_code help_run(const struct verb *verb, int count, char **args);
+extern const option help_options[];
+extern const char help_details[];
 
-/* Writes the help of one verb, or the list of verbs, to standard output. */
-exit_code help_verb(const struct verb *verb);
-exit_code help_verb_about(const struct verb *verb, const void *about); /* told to print_more */
+/* Prints the help of one verb to standard output. Training settings are listed with their values in
+ * `settings` (NULL: their defaults); `used_only` leaves out those that the task and the
+ * architecture chosen there do not use. */
+exit_code help_verb(const struct verb *verb, const att_settings *settings, bool used_only);
+
+/* Prints the list of verbs. */
 exit_code help_program(void);
 
-/* Tells a failure on standard error as `file:line:column: message`, with the line and a caret where
- * they are known, and gives the exit code for it. */
+/* Appends a document made from the option tables (option_documents.c). */
+typedef att_status option_document(att_string *out);
+option_document completion_bash, completion_zsh, completion_mdoc;
+
+/* Parses options into `settings` wherever they stand among `args`, and moves the operands to the
+ * front; *operands receives their number. `--` ends the options; `-` is an operand. Returns true if
+ * the verb is to run. Otherwise the help was printed or an error reported, and *code is the exit
+ * code. */
+bool options_parse(exit_code *code, const struct verb *verb, int count, char **args, void *settings,
+                   int *operands);
+
+/* Reports an option that was given and does not apply to models of this type. */
+exit_code options_check_model_type(const struct verb *verb, att_model_type type,
+                                   const void *settings, const void *defaults);
+
+/* Reports an error on standard error as `file:line:column: message`, with the line and a caret
+ * where they are known, and returns the exit code for it. */
 exit_code report(att_status status, const att_error *err);
 
-/* Tells a mistake in how the program was called, and where to read on. `verb` may be NULL. */
+/* Reports a mistake in the command line, and which help to read. `verb` may be NULL. */
 exit_code report_usage(const struct verb *verb, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 
-/* Fills *err and returns `status`, for failures that the program itself finds. */
+/* Fills *err and returns `status`, for errors that the program itself finds. */
 att_status error_set(att_error *err, att_status status, const char *place, const char *format, ...)
     __attribute__((format(printf, 4, 5)));
 
 att_status error_memory(att_error *err);
 
-/* Names the place of bad input where the library, which was given a text, could not. */
+/* Names the place of bad input if the library, which only saw a string, could not. */
 void error_set_place(att_error *err, att_status status, const char *place);
 
 /* The worse of two outcomes. */

@@ -1,5 +1,5 @@
-/* SVG to PNG and PDF; see picture.h. */
-#include "picture.h"
+/* SVG to PNG and PDF by librsvg and cairo, which shape text in any script that has a font. */
+#include "drawing_files.h"
 
 #include "program.h"
 
@@ -10,11 +10,11 @@
 #include <librsvg/rsvg.h>
 #include <math.h>
 
-/* Bounds the memory of a picture: 4 bytes a pixel, and cairo's own limit on a side. */
+/* Limits the memory of an image, 4 bytes per pixel; and cairo's own limit on a side. */
 static const double max_pixels = 100e6;
 static const double max_side = 32767;
 
-/* A date that is always the same keeps the bytes of a PDF the same; cairo would write today's. */
+/* A constant date keeps the bytes of a PDF the same; cairo would write the current time. */
 static const char pdf_date[] = "1970-01-01T00:00:00Z";
 
 typedef struct drawing {
@@ -25,13 +25,13 @@ typedef struct drawing {
 
 static att_status fail_glib(att_error *err, const char *what, GError *error)
 {
-    error_set(err, ATT_SYSTEM, "picture", "%s: %s", what,
+    error_set(err, ATT_SYSTEM, "figure", "%s: %s", what,
               error ? error->message : "no reason given");
     g_clear_error(&error);
     return ATT_SYSTEM;
 }
 
-/* Reads the SVG; its size is trusted, since we wrote it. */
+/* Parses the SVG. */
 static att_status open_svg(drawing *out, const att_string *svg, att_error *err)
 {
     GError *error = NULL;
@@ -41,31 +41,31 @@ static att_status open_svg(drawing *out, const att_string *svg, att_error *err)
         rsvg_handle_new_from_stream_sync(stream, NULL, RSVG_HANDLE_FLAG_UNLIMITED, NULL, &error);
     g_object_unref(stream);
     if (!out->svg)
-        return fail_glib(err, "librsvg cannot read the map", error);
+        return fail_glib(err, "librsvg cannot read the figure", error);
     rsvg_handle_set_dpi(out->svg, 96);
     if (rsvg_handle_get_intrinsic_size_in_pixels(out->svg, &out->width, &out->height))
         return ATT_OK;
     g_object_unref(out->svg);
-    return error_set(err, ATT_SYSTEM, "picture", "the map states no size");
+    return error_set(err, ATT_SYSTEM, "figure", "the SVG has no size");
 }
 
 /* Draws onto a surface `width` by `height`, on white. */
-static att_status draw(const drawing *picture, cairo_surface_t *surface, double width,
-                       double height, att_error *err)
+static att_status draw(const drawing *figure, cairo_surface_t *surface, double width, double height,
+                       att_error *err)
 {
     GError *error = NULL;
     RsvgRectangle all = { .width = width, .height = height };
     cairo_t *pen = cairo_create(surface);
     cairo_set_source_rgb(pen, 1, 1, 1);
     cairo_paint(pen);
-    gboolean drawn = rsvg_handle_render_document(picture->svg, pen, &all, &error);
+    gboolean drawn = rsvg_handle_render_document(figure->svg, pen, &all, &error);
     cairo_status_t status = cairo_status(pen);
     cairo_destroy(pen);
     if (!drawn)
-        return fail_glib(err, "librsvg cannot draw the map", error);
+        return fail_glib(err, "librsvg cannot draw the figure", error);
     if (status == CAIRO_STATUS_SUCCESS)
         return ATT_OK;
-    return error_set(err, ATT_SYSTEM, "picture", "cairo: %s", cairo_status_to_string(status));
+    return error_set(err, ATT_SYSTEM, "figure", "cairo: %s", cairo_status_to_string(status));
 }
 
 static cairo_status_t append(void *text, const unsigned char *bytes, unsigned length)
@@ -74,45 +74,44 @@ static cairo_status_t append(void *text, const unsigned char *bytes, unsigned le
     return status == ATT_OK ? CAIRO_STATUS_SUCCESS : CAIRO_STATUS_NO_MEMORY;
 }
 
-/* What a surface that was to be written into a text has to say at the end. */
 static att_status surface_status(cairo_status_t status, att_error *err)
 {
     if (status == CAIRO_STATUS_SUCCESS)
         return ATT_OK;
     if (status == CAIRO_STATUS_NO_MEMORY)
         return error_memory(err);
-    return error_set(err, ATT_SYSTEM, "picture", "cairo: %s", cairo_status_to_string(status));
+    return error_set(err, ATT_SYSTEM, "figure", "cairo: %s", cairo_status_to_string(status));
 }
 
-static att_status draw_png(att_string *out, const drawing *picture, double scale, att_error *err)
+static att_status draw_png(att_string *out, const drawing *figure, double scale, att_error *err)
 {
-    double width = ceil(picture->width * scale);
-    double height = ceil(picture->height * scale);
+    double width = ceil(figure->width * scale);
+    double height = ceil(figure->height * scale);
     if (width > max_side || height > max_side || width * height > max_pixels)
-        return error_set(err, ATT_BAD_INPUT, "picture",
-                         "%.0f × %.0f pixels are too many for a PNG; try --scale %.2g, or --svg",
+        return error_set(err, ATT_BAD_INPUT, "figure",
+                         "%.0f × %.0f pixels are too many for a PNG; use --scale %.2g, or --svg",
                          width, height, scale * sqrt(max_pixels / (width * height)) * 0.9);
     cairo_surface_t *surface =
         cairo_image_surface_create(CAIRO_FORMAT_RGB24, (int)width, (int)height);
     att_status status = surface_status(cairo_surface_status(surface), err);
     if (status == ATT_OK)
-        status = draw(picture, surface, width, height, err);
+        status = draw(figure, surface, width, height, err);
     if (status == ATT_OK)
         status = surface_status(cairo_surface_write_to_png_stream(surface, append, out), err);
     cairo_surface_destroy(surface);
     return status;
 }
 
-/* A page as large as the picture: 72 points for 96 pixels. */
-static att_status draw_pdf(att_string *out, const drawing *picture, att_error *err)
+/* One page of the size of the figure: 72 points per 96 pixels. */
+static att_status draw_pdf(att_string *out, const drawing *figure, att_error *err)
 {
-    double width = picture->width * 72 / 96;
-    double height = picture->height * 72 / 96;
+    double width = figure->width * 72 / 96;
+    double height = figure->height * 72 / 96;
     cairo_surface_t *surface = cairo_pdf_surface_create_for_stream(append, out, width, height);
     cairo_pdf_surface_set_metadata(surface, CAIRO_PDF_METADATA_CREATE_DATE, pdf_date);
     att_status status = surface_status(cairo_surface_status(surface), err);
     if (status == ATT_OK)
-        status = draw(picture, surface, width, height, err);
+        status = draw(figure, surface, width, height, err);
     cairo_surface_finish(surface);
     if (status == ATT_OK)
         status = surface_status(cairo_surface_status(surface), err);
@@ -122,23 +121,23 @@ static att_status draw_pdf(att_string *out, const drawing *picture, att_error *e
 
 att_status rasterize_png(att_string *out, const att_string *svg, double scale, att_error *err)
 {
-    drawing picture;
-    att_status status = open_svg(&picture, svg, err);
+    drawing figure;
+    att_status status = open_svg(&figure, svg, err);
     if (status != ATT_OK)
         return status;
-    status = draw_png(out, &picture, scale, err);
-    g_object_unref(picture.svg);
+    status = draw_png(out, &figure, scale, err);
+    g_object_unref(figure.svg);
     return status;
 }
 
 att_status rasterize_pdf(att_string *out, const att_string *svg, att_error *err)
 {
-    drawing picture;
-    att_status status = open_svg(&picture, svg, err);
+    drawing figure;
+    att_status status = open_svg(&figure, svg, err);
     if (status != ATT_OK)
         return status;
-    status = draw_pdf(out, &picture, err);
-    g_object_unref(picture.svg);
+    status = draw_pdf(out, &figure, err);
+    g_object_unref(figure.svg);
     return status;
 }
 
@@ -147,7 +146,7 @@ att_status rasterize_pdf(att_string *out, const att_string *svg, att_error *err)
 static att_status unsupported(const char *asked, att_error *err)
 {
     return error_set(err, ATT_UNSUPPORTED, "",
-                     "%s needs librsvg, which this program was built without; install it "
+                     "%s needs librsvg, and this program was built without it; install it "
                      "(Debian: librsvg2-dev) and build again, or use --svg",
                      asked);
 }

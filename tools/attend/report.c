@@ -1,4 +1,4 @@
-/* Telling failures: always on standard error, always with a matching exit code. */
+/* Error reports: on standard error, with the exit code that belongs to the status. */
 #include "program.h"
 
 #include <stdarg.h>

@@ -1,4 +1,4 @@
-/* What the files of `attend run` share: its options, and one function for each kind of model. */
+/* What the files of `attend run` share: its options, and one function per model type. */
 #ifndef RUN_H
 #define RUN_H
 
@@ -21,29 +21,27 @@ typedef struct run_settings {
     int input_overflow; /* att_input_overflow */
     long batch_size;
     const char *prefix;
-    const char *prefixes;      /* a file of them */
+    const char *prefixes;      /* file with one prefix per line */
     const char *prompt;        /* "-": standard input */
     long max_new_tokens;       /* 0: not given */
-    const char *image_encoder; /* a file of them, to look at photographs with */
-    const char *const *inputs; /* [input_count] the operands after the model */
+    const char *image_encoder; /* file of the encoder for the image files */
+    const char *const *inputs; /* [input_count] operands after the model */
     int input_count;
 } run_settings;
 
-/* Runs models of one kind. */
-typedef att_status run_by_type(const run_settings *set, const decoding *models, att_error *err);
+model_function run_seq2seq, run_lm, run_classifier, run_caption;
 
-run_by_type run_seq2seq, run_lm, run_classifier, run_caption;
-
-/* Adds an answer to *out in the form that was asked for; `number` is its line's, from 1. */
-att_status run_write_output(att_string *out, const att_output *answer, size_t number,
+/* Appends an output in the form that was asked for; `number` is its line, from 1. */
+att_status run_write_output(att_string *out, const att_output *output, size_t number,
                             const run_settings *set, att_error *err);
 
-/* How answers are to be made; each begins with its text of `begin`, NULL: with nothing. */
+/* The options for lines from `first_line` on; `prefixes` has a forced prefix per output, or is
+ * NULL. */
 att_generate_options run_generate_options(const run_settings *set, const decoding *models,
-                                          size_t before, const char *const *begin);
+                                          size_t first_line, const char *const *prefixes);
 
-/* Tells what is on the photographs after args[0], where that is a network that looks at such; false
- * where it is not, and nothing was told. */
+/* Classifies the image files after args[0] if that is an image encoder; *code receives the exit
+ * code. False if it is not, and nothing was printed. */
 bool run_image_encoder(exit_code *code, const struct verb *verb, const run_settings *set,
                        char **args, int count);
 

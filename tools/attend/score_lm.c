@@ -1,21 +1,20 @@
-/* attend score, on a text: the log-probability of each token after those before it. */
+/* attend score with a language model: the log-probability of each token given those before it. */
 #include "score.h"
 
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
 
-#include "escape.h"
 #include "lines.h"
 #include "output.h"
 
-/* Bytes that are written at a time. */
+/* Output is written in pieces of about this many bytes. */
 enum { FLUSH_BYTES = 1 << 14 };
 
 typedef struct score_writer {
     const score_settings *set;
     att_string out;   /* lines not written yet */
-    att_string token; /* the last, as it is shown */
+    att_string token; /* the last token, escaped */
     att_status status;
     att_error *err;
 } score_writer;
@@ -75,9 +74,9 @@ static att_status print_end(score_writer *w, const att_completion *found)
     return status;
 }
 
-att_status score_lm(const score_settings *set, const decoding *models, const char *file,
-                    att_error *err)
+att_status score_lm(const void *settings, const decoding *models, const char *file, att_error *err)
 {
+    const score_settings *set = settings;
     att_string text = { 0 };
     att_completion found;
     const att_score_options options = { .size = sizeof options,
@@ -88,12 +87,12 @@ att_status score_lm(const score_settings *set, const decoding *models, const cha
     if (status == ATT_OK)
         status = att_model_score_text(&found, models->model, text.data, text.length, &options,
                                       on_token, &w, err);
-    if (models->options.ensemble_count == 0) /* then it must be the text */
+    if (models->options.ensemble_count == 0) /* then the error is in the text */
         error_set_place(err, status, lines_name(file));
     status = status == ATT_OK ? w.status : status;
     if (status == ATT_OK && found.tokens == 0)
         status = error_set(err, ATT_BAD_INPUT, lines_name(file),
-                           "has no tokens to score: the first is only told");
+                           "has no tokens to score: expected at least two");
     if (status == ATT_OK)
         status = print_end(&w, &found);
     att_string_free(&text);

@@ -1,4 +1,4 @@
-/* attend score, on pairs: the log-probabilities of targets. */
+/* attend score with a seq2seq model: log-probabilities of given targets. */
 #include "score.h"
 
 #include <inttypes.h>
@@ -17,7 +17,7 @@ typedef struct scorer {
     double sum;
 } scorer;
 
-/* Both sides of some lines: copies of the sources, and where the targets begin. */
+/* The two sides of some lines: copies of the sources, and pointers to the targets. */
 typedef struct pair_lines {
     char **sources; /* [count] */
     const char **targets;
@@ -32,7 +32,7 @@ static void pair_lines_free(pair_lines *s)
     free(s->targets);
 }
 
-/* A line without a tab is bad, unless it is empty. */
+/* A line needs a tab unless it is empty. */
 static att_status split_lines(pair_lines *out, const char *const *lines, size_t count,
                               att_error *err)
 {
@@ -57,55 +57,55 @@ static att_status split_lines(pair_lines *out, const char *const *lines, size_t 
     return ATT_OK;
 }
 
-/* The sum, the tokens and their scores. */
-static att_status write_text(att_string *out, const att_output *answer)
+/* The score, the tokens and their scores. */
+static att_status write_text(att_string *out, const att_output *output)
 {
     char number[32];
-    snprintf(number, sizeof number, "%.4f\t", answer->score);
+    snprintf(number, sizeof number, "%.4f\t", output->score);
     att_status status = att_string_append(out, number, strlen(number));
-    for (int64_t i = 0; status == ATT_OK && i < answer->target_count; i++)
+    for (int64_t i = 0; status == ATT_OK && i < output->target_count; i++)
         status = string_join(
             out, (string_piece[]){ { " ", i > 0 ? 1 : 0 },
-                                   { answer->target_tokens[i], strlen(answer->target_tokens[i]) },
+                                   { output->target_tokens[i], strlen(output->target_tokens[i]) },
                                    { 0 } });
-    for (int64_t i = 0; status == ATT_OK && i < answer->target_count; i++) {
-        snprintf(number, sizeof number, "%s%.4f", i > 0 ? " " : "\t", answer->token_scores[i]);
+    for (int64_t i = 0; status == ATT_OK && i < output->target_count; i++) {
+        snprintf(number, sizeof number, "%s%.4f", i > 0 ? " " : "\t", output->token_scores[i]);
         status = att_string_append(out, number, strlen(number));
     }
     return status == ATT_OK ? att_string_append(out, "\n", 1) : status;
 }
 
-/* Writes one pair and adds it to the sums. A target needs a source. */
-static att_status write_pair(scorer *s, att_string *out, const att_output *answer,
+/* Appends one pair and adds it to the sums. A target needs a source. */
+static att_status write_pair(scorer *s, att_string *out, const att_output *output,
                              const char *target, att_error *err)
 {
-    if (answer->source_count == 0 && target[0])
+    if (output->source_count == 0 && target[0])
         return error_set(err, ATT_BAD_INPUT, "", "the source has no tokens");
-    s->pairs += answer->target_count > 0;
-    s->tokens += answer->target_count;
-    s->sum += answer->score;
+    s->pairs += output->target_count > 0;
+    s->tokens += output->target_count;
+    s->sum += output->score;
     if (s->set->json)
-        return att_output_json(out, answer, err);
+        return att_output_json(out, output, err);
     att_status status =
-        answer->target_count > 0 ? write_text(out, answer) : att_string_append(out, "\n", 1);
+        output->target_count > 0 ? write_text(out, output) : att_string_append(out, "\n", 1);
     return status == ATT_OK ? ATT_OK : error_memory(err);
 }
 
-static att_status write_pairs(scorer *s, const att_outputs *answers, const pair_lines *both,
+static att_status write_pairs(scorer *s, const att_outputs *outputs, const pair_lines *both,
                               att_error *err)
 {
     att_string out = { 0 };
     att_status status = ATT_OK;
     scorer before = *s;
     for (size_t i = 0; i < both->count && status == ATT_OK; i++) {
-        status = write_pair(s, &out, att_outputs_get(answers, i), both->targets[i], err);
+        status = write_pair(s, &out, att_outputs_get(outputs, i), both->targets[i], err);
         if (status == ATT_BAD_INPUT)
             err->line = (int)i + 1;
     }
     if (status == ATT_OK)
         status = output_stdout(out.data, out.length, err);
     else
-        *s = before; /* those before the bad one will be given again */
+        *s = before; /* lines_for_each() repeats the lines before the bad one */
     att_string_free(&out);
     return status;
 }
@@ -116,17 +116,17 @@ static att_status score_lines(void *context, const char *const *lines, size_t co
     (void)before;
     scorer *s = context;
     pair_lines both;
-    att_outputs *answers = NULL;
+    att_outputs *outputs = NULL;
     att_status status = split_lines(&both, lines, count, err);
     if (status == ATT_OK) {
-        const att_generate_options how = { .decoding = s->models->options,
-                                           .targets = both.targets };
-        status = att_model_generate(&answers, s->models->model, (const char *const *)both.sources,
-                                    count, &how, err);
+        const att_generate_options options = { .decoding = s->models->options,
+                                               .targets = both.targets };
+        status = att_model_generate(&outputs, s->models->model, (const char *const *)both.sources,
+                                    count, &options, err);
     }
     if (status == ATT_OK)
-        status = write_pairs(s, answers, &both, err);
-    att_outputs_free(answers);
+        status = write_pairs(s, outputs, &both, err);
+    att_outputs_free(outputs);
     pair_lines_free(&both);
     return status;
 }
@@ -146,13 +146,14 @@ static att_status print_end(const scorer *s, att_error *err)
     return ATT_OK;
 }
 
-att_status score_seq2seq(const score_settings *set, const decoding *models, const char *file,
+att_status score_seq2seq(const void *settings, const decoding *models, const char *file,
                          att_error *err)
 {
+    const score_settings *set = settings;
     scorer s = { .set = set, .models = models };
     att_status status = lines_for_each(file, score_lines, &s, err);
     if (status == ATT_OK && s.pairs == 0)
         status = error_set(err, ATT_BAD_INPUT, lines_name(file),
-                           "has no pairs to score: expected lines source<TAB>target");
+                           "has no pairs to score: expected source<TAB>target lines");
     return status == ATT_OK && !output_reader_gone() ? print_end(&s, err) : status;
 }

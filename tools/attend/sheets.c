@@ -1,4 +1,4 @@
-/* Loading sheets; see sheets.h. */
+/* Loading worksheets from files, standard input and models, and collecting their results. */
 #include "sheets.h"
 
 #include <errno.h>
@@ -15,7 +15,7 @@ static bool is_stdin(const char *name)
     return strcmp(name, "-") == 0;
 }
 
-/* All of standard input. A limit ends what would never end by itself. */
+/* Reads all of standard input, up to a limit: it may never end. */
 static att_status read_stdin(att_string *out, att_error *err)
 {
     char chunk[STDIN_CHUNK];
@@ -30,7 +30,7 @@ static att_status read_stdin(att_string *out, att_error *err)
                              "cannot read: %s", strerror(errno));
         if (out->length + (size_t)got > STDIN_LIMIT)
             return error_set(err, ATT_BAD_INPUT, stdin_name,
-                             "is longer than %d MiB, too long for a sheet", STDIN_LIMIT >> 20);
+                             "is longer than %d MiB, the limit for a sheet", STDIN_LIMIT >> 20);
         if (att_string_append(out, chunk, (size_t)got) != ATT_OK)
             return error_memory(err);
     }
@@ -63,7 +63,7 @@ exit_code sheets_load(sheet_list *out, char *const *names, int count)
     return worst;
 }
 
-/* A sheet about a model finds it by its name in its folder. */
+/* The sheet loads the model by its name, from the folder of the model. */
 static att_status read_model_sheet(att_sheet **out, const char *path, const char *text,
                                    size_t length, att_error *err)
 {

@@ -1,4 +1,4 @@
-/* The sheets named on the command line, worked out. */
+/* The worksheets of the command line, computed. */
 #ifndef SHEETS_H
 #define SHEETS_H
 
@@ -10,21 +10,21 @@ typedef struct sheet_list {
     size_t count;
 } sheet_list;
 
-/* Works every sheet out. What is wrong with one is told at once and does not keep the others from
- * being looked at; the worst outcome comes back. Release with sheets_free() in any case. */
+/* Loads and computes every sheet. An error in one is reported at once, and the others are still
+ * loaded; returns the worst exit code. Release with sheets_free() in any case. */
 exit_code sheets_load(sheet_list *out, char *const *names, int count);
 void sheets_free(sheet_list *list);
 
-/* The same for one sheet, which works out a head of the model in the file names[0]. */
+/* The same for one sheet, which explains a head of the model in the file names[0]. */
 exit_code sheets_load_model(sheet_list *out, char *const *names, const att_head_selection *head);
 
 /* The name of a sheet as errors show it. */
 const char *sheets_name(const sheet_list *list, size_t index);
 
-/* Tells every failed check on standard error. */
+/* Reports every failed check on standard error. */
 exit_code sheets_report_failures(const sheet_list *list);
 
-/* The maps of all sheets in order, lent, in a list to be freed with free(). */
+/* The maps of all sheets in order, borrowed; release the list with free(). */
 att_status sheets_maps(const att_map ***out, size_t *count, const sheet_list *list, att_error *err);
 
 #endif

@@ -1,12 +1,14 @@
-/* What the files of `attend show` share: its options, and one function for each kind of model. */
+/* What the files of `attend show` share: its options, and one function per model type. */
 #ifndef SHOW_H
 #define SHOW_H
 
 #include "program.h"
 
 #include "decoding.h"
+#include "drawing_files.h"
+#include "output.h"
 
-/* Whose attention is drawn, in the order of the words. */
+/* Which attention is drawn, in the order of the words of --part. */
 typedef enum show_part { SHOW_CROSS, SHOW_ENCODER, SHOW_DECODER } show_part;
 
 typedef struct show_settings {
@@ -22,29 +24,41 @@ typedef struct show_settings {
     long head;
     bool heads;
     long digits;
-    int color; /* colour_choice */
+    int color; /* color_choice */
     bool ascii;
     bool quiet;
     const char *unit; /* LAYER:UNIT */
     int signal;       /* att_unit_signal */
     bool gradients;
+    const char *compare; /* further models for --gradients, separated by commas */
     bool json;
     const char *features;
-    const char *image_encoder; /* a file of them, to look at the input with */
+    const char *image_encoder; /* file of the encoder for the image file INPUT */
     long image_index;          /* from 0 */
 } show_settings;
 
-/* Shows what models of one kind make of an input; NULL: none was given. */
-typedef att_status show_by_type(const show_settings *set, const decoding *models, const char *input,
-                                att_error *err);
+/* The input is the operand after the model; NULL: none was given. */
+model_function show_seq2seq, show_classifier, show_caption;
 
-show_by_type show_seq2seq, show_classifier, show_caption;
+/* --cell and --gradients, for RNNs of every type: whether one of them was given, and whether the
+ * other options go with it; what does not is reported. */
+bool show_inspects_rnn(const show_settings *set);
+exit_code show_check_rnn_options(const struct verb *verb, const show_settings *set,
+                                 const show_settings *defaults);
+model_function show_unit, show_gradients;
 
-/* What goes on inside a recurrent model of any kind: one unit, or how far a loss reaches back.
- * Whether the settings ask for one of them; what contradicts it, told on standard error. */
-bool show_inspects_units(const show_settings *set);
-exit_code show_units_check(const struct verb *verb, const show_settings *set,
-                           const show_settings *usual);
-show_by_type show_unit, show_gradients;
+/* The operand, or standard input for "-". */
+att_status show_read_input(att_string *out, const char *input, att_error *err);
+
+/* Writes the SVG as the image files that were asked for, then the other files, then the text unless
+ * --quiet. `name` describes the figure on standard error. */
+att_status show_write(output_list *files, const att_string *svg, const char *name,
+                      const att_string *text, const show_settings *set, att_error *err);
+
+/* Appends numbers as a JSON array, with enough digits for a float. */
+att_status show_numbers_json(att_string *out, const double *values, int64_t count);
+
+/* The image files that were asked for. */
+drawing_files show_drawing_files(const show_settings *set);
 
 #endif

@@ -1,4 +1,5 @@
-/* attend show, on pictures: what a model says of one, and for each word where it looked. */
+/* attend show with a caption model: the caption of an image, and the attention of each word over
+ * the image. */
 #include "show.h"
 
 #include <inttypes.h>
@@ -6,26 +7,23 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "output.h"
 #include "images.h"
-#include "drawing_files.h"
 
-/* What the strip is drawn of. */
+/* An output and the image below its attention. */
 typedef struct overlay {
     const att_output *output;
     att_overlay_image image;
-    att_string png;  /* of a photograph, as PNG */
-    uint8_t *pixels; /* of a picture made up */
+    att_string png;  /* an image file, as PNG */
+    uint8_t *pixels; /* a synthetic image */
 } overlay;
 
-/* ---- what it is laid over */
+/* ---- the image */
 
-/* A photograph is laid beneath as the model saw it: upright, the square in its middle. Viewers
- * differ in whether they heed how the camera was held, so the turned pixels themselves go into the
- * file. */
+/* The image as the encoder sees it: upright, center-cropped to a square. Viewers differ in whether
+ * they follow the EXIF orientation, so the rotated pixels are written. */
 static att_status load_image(overlay *s, const char *path, att_error *err)
 {
-    enum { IMAGE_SIDE = 336 }; /* twice a copy's side in the SVG */
+    enum { IMAGE_SIDE = 336 }; /* twice the side of a copy in the SVG */
     att_image all, square = { 0 };
     att_status status = att_image_load(&all, path, err);
     if (status != ATT_OK)
@@ -41,37 +39,37 @@ static att_status load_image(overlay *s, const char *path, att_error *err)
     return status;
 }
 
-/* Three numbers a cell between 0 and 1 are colours. */
-static bool is_rgb(const att_tensor *seen)
+/* Three channels with values in [0, 1] are colors. */
+static bool is_rgb(const att_tensor *features)
 {
-    const float *values = seen->data;
-    bool coloured = seen->rank == 4 && seen->shape[3] == 3;
-    for (int64_t i = 0; coloured && i < att_tensor_count(seen); i++)
-        coloured = values[i] >= 0 && values[i] <= 1;
-    return coloured;
+    const float *values = features->data;
+    bool rgb = features->rank == 4 && features->shape[3] == 3;
+    for (int64_t i = 0; rgb && i < att_tensor_count(features); i++)
+        rgb = values[i] >= 0 && values[i] <= 1;
+    return rgb;
 }
 
-static att_status make_pixels(overlay *s, const att_tensor *seen, att_error *err)
+static att_status make_pixels(overlay *s, const att_tensor *features, att_error *err)
 {
-    const float *values = seen->data;
-    int64_t count = att_tensor_count(seen);
+    const float *values = features->data;
+    int64_t count = att_tensor_count(features);
     s->pixels = calloc((size_t)count, sizeof *s->pixels);
     if (!s->pixels)
         return error_memory(err);
     for (int64_t i = 0; i < count; i++)
         s->pixels[i] = (uint8_t)lroundf(255 * values[i]);
     s->image = (att_overlay_image){ .pixels = s->pixels,
-                                    .rows = seen->shape[1],
-                                    .columns = seen->shape[2] };
+                                    .rows = features->shape[1],
+                                    .columns = features->shape[2] };
     return ATT_OK;
 }
 
-static att_status find_image(overlay *s, const att_tensor *seen, const char *photograph,
+static att_status find_image(overlay *s, const att_tensor *features, const char *path,
                              att_error *err)
 {
-    if (photograph)
-        return load_image(s, photograph, err);
-    return is_rgb(seen) ? make_pixels(s, seen, err) : ATT_OK;
+    if (path)
+        return load_image(s, path, err);
+    return is_rgb(features) ? make_pixels(s, features, err) : ATT_OK;
 }
 
 /* ---- drawing */
@@ -86,12 +84,10 @@ static att_status overlay_svg(att_string *out, const void *of, bool flat, att_er
 static att_status make_text(att_string *out, const overlay *s, const show_settings *set,
                             att_error *err)
 {
-    const att_render_options options = { .digits = (int)set->digits,
-                                         .ascii = set->ascii,
-                                         .color = output_color((color_choice)set->color),
-                                         .width = output_width() };
-    const char *said = s->output->text;
-    if (string_join(out, (string_piece[]){ { said, strlen(said) }, { "\n\n", 2 }, { 0 } }) !=
+    att_render_options options = output_render_options(set->color, set->ascii);
+    options.digits = (int)set->digits;
+    const char *caption = s->output->text;
+    if (string_join(out, (string_piece[]){ { caption, strlen(caption) }, { "\n\n", 2 }, { 0 } }) !=
         ATT_OK)
         return error_memory(err);
     return att_output_overlay_text(out, s->output, &options, err);
@@ -100,8 +96,8 @@ static att_status make_text(att_string *out, const overlay *s, const show_settin
 static att_status draw_files(output_list *files, const overlay *s, const show_settings *set,
                              att_error *err)
 {
-    const drawing_files asked = { set->svg, set->png, set->pdf, set->scale };
-    const drawing_source drawn = { "strip", overlay_svg, s };
+    const drawing_files asked = show_drawing_files(set);
+    const drawing_source drawn = { "overlay", overlay_svg, s };
     att_status status = drawing_files_draw(files, &drawn, 1, &asked, err);
     if (status != ATT_OK || !set->html)
         return status;
@@ -124,54 +120,54 @@ static att_status draw(const overlay *s, const show_settings *set, att_error *er
     return status;
 }
 
-/* ---- all of it */
+/* ---- the verb */
 
-static att_status show_one(const show_settings *set, const decoding *models, const att_tensor *seen,
-                           const char *photograph, att_error *err)
+static att_status show_one(const show_settings *set, const decoding *models,
+                           const att_tensor *features, const char *path, att_error *err)
 {
-    const att_generate_options how = { .decoding = models->options,
-                                       .attention = true,
-                                       .all_heads = set->heads,
-                                       .layer = set->layer,
-                                       .head = set->head,
-                                       .targets = set->target ? &set->target : NULL };
-    att_outputs *answers = NULL;
+    const att_generate_options options = { .decoding = models->options,
+                                           .attention = true,
+                                           .all_heads = set->heads,
+                                           .layer = set->layer,
+                                           .head = set->head,
+                                           .targets = set->target ? &set->target : NULL };
+    att_outputs *outputs = NULL;
     overlay s = { 0 };
-    att_status status = att_model_caption(&answers, models->model, seen, &how, err);
+    att_status status = att_model_caption(&outputs, models->model, features, &options, err);
     if (status == ATT_OK)
-        status = find_image(&s, seen, photograph, err);
+        status = find_image(&s, features, path, err);
     if (status == ATT_OK) {
-        s.output = att_outputs_get(answers, 0);
+        s.output = att_outputs_get(outputs, 0);
         status = draw(&s, set, err);
     }
-    att_outputs_free(answers);
+    att_outputs_free(outputs);
     att_string_free(&s.png);
     free(s.pixels);
     return status;
 }
 
-/* A photograph, looked at as it is. */
+/* An image file, encoded now. */
 static att_status show_image(const show_settings *set, const decoding *models, const char *path,
                              att_error *err)
 {
-    att_tensor seen;
+    att_tensor features;
     if (!path || set->features || set->image_index > 0)
         return error_set(
             err, ATT_BAD_INPUT, "--image-encoder",
-            path ? "the photograph itself is looked at: --features and --image-index are "
-                   "for pictures that were seen before"
-                 : "looks at a photograph, and none is given");
-    att_status status = images_encode_with(&seen, set->image_encoder, &path, 1, err);
+            path ? "encodes the image file; --features and --image-index choose encoded images"
+                 : "expects an image file after the model");
+    att_status status = images_encode_with(&features, set->image_encoder, &path, 1, err);
     if (status != ATT_OK)
         return status;
-    status = show_one(set, models, &seen, path, err);
-    att_tensor_free(&seen);
+    status = show_one(set, models, &features, path, err);
+    att_tensor_free(&features);
     return status;
 }
 
-att_status show_caption(const show_settings *set, const decoding *models, const char *input,
+att_status show_caption(const void *settings, const decoding *models, const char *input,
                         att_error *err)
 {
+    const show_settings *set = settings;
     att_tensor all, one;
     if (set->image_encoder)
         return show_image(set, models, input, err);
@@ -179,8 +175,8 @@ att_status show_caption(const show_settings *set, const decoding *models, const 
     if (status != ATT_OK)
         return status;
     if (set->image_index >= all.shape[0])
-        status = error_set(err, ATT_BAD_INPUT, "--image-index", "there are %" PRId64 ", from 0",
-                           all.shape[0]);
+        status = error_set(err, ATT_BAD_INPUT, "--image-index",
+                           "expected less than %" PRId64 ", the number of images", all.shape[0]);
     else
         status = att_tensor_slice(&one, &all, 0, set->image_index, 1, err);
     if (status == ATT_OK)

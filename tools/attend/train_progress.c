@@ -1,5 +1,5 @@
-/* What a run shows while it goes on: a line per validation, one line that changes in between where
- * there is a terminal, and lines of JSON for programs. */
+/* The progress report of a training run: a table with one row per validation, one line on the
+ * terminal that changes between them, and JSON lines for --log. */
 #include "train.h"
 
 #include <errno.h>
@@ -8,21 +8,21 @@
 
 #include "output.h"
 
-/* Seconds between two versions of the live line, and steps between two lines of the log. */
+/* Seconds between updates of the live line, and steps between lines of the log. */
 static const double live_seconds = 0.1;
 enum { LOG_STEPS = 50 };
 
-/* ---- what a validation tells, by kind of model */
+/* ---- the metrics of a validation, by model type */
 
 typedef struct type_metrics {
     const char *column_headers;                        /* of the columns after the losses */
-    const char *speed_unit, *speed_key;                /* what is learnt from in a second */
-    void (*columns)(const att_validation *row);        /* under them */
-    void (*log)(FILE *log, const att_validation *row); /* members of an object */
-    void (*end)(const att_validation *best);           /* the last line but one of a run */
+    const char *speed_unit, *speed_key;                /* examples or tokens per second */
+    void (*columns)(const att_validation *row);        /* prints those columns */
+    void (*log)(FILE *log, const att_validation *row); /* writes members of a JSON object */
+    void (*end)(const att_validation *best);           /* prints the final result */
 } type_metrics;
 
-/* A number as JSON; what is none is null. */
+/* A number that is not finite is null in JSON. */
 static void log_real(FILE *log, const char *key, double value)
 {
     if (isfinite(value))
@@ -33,78 +33,79 @@ static void log_real(FILE *log, const char *key, double value)
 
 static void seq2seq_columns(const att_validation *row)
 {
-    printf(" %8.2f %% %8.2f %%", 100 * row->exact_match, 100 * row->token_error_rate);
+    printf(" %6.2f %% %6.2f %%", 100 * row->exact_match, 100 * row->token_error_rate);
     if (!isnan(row->bleu))
         printf(" %6.2f", row->bleu);
 }
 
 static void seq2seq_log(FILE *log, const att_validation *row)
 {
-    log_real(log, "exact", row->exact_match);
-    log_real(log, "errors", row->token_error_rate);
+    log_real(log, "token_accuracy", row->accuracy);
+    log_real(log, "exact_match", row->exact_match);
+    log_real(log, "token_error_rate", row->token_error_rate);
     if (!isnan(row->bleu))
         log_real(log, "bleu", row->bleu);
 }
 
 static void seq2seq_end(const att_validation *best)
 {
-    printf("%.2f %% of the lines right, %.2f %% wrong tokens, loss %.4f (epoch %lld)\n",
+    printf("exact match %.2f %%, token error rate %.2f %%, loss %.4f (epoch %lld)\n",
            100 * best->exact_match, 100 * best->token_error_rate, best->loss,
            (long long)best->epoch);
 }
 
 static void lm_columns(const att_validation *row)
 {
-    printf(" %10.4f %10.3f", row->bits_per_character, exp(row->loss));
+    printf(" %9.4f %10.3f", row->bits_per_character, exp(row->loss));
 }
 
 static void lm_log(FILE *log, const att_validation *row)
 {
-    log_real(log, "bits", row->bits_per_character);
+    log_real(log, "token_accuracy", row->accuracy);
+    log_real(log, "bits_per_character", row->bits_per_character);
     log_real(log, "perplexity", exp(row->loss));
 }
 
 static void lm_end(const att_validation *best)
 {
-    printf("loss %.4f nats a token, %.4f bits a character, perplexity %.3f (epoch %lld)\n",
-           best->loss, best->bits_per_character, exp(best->loss), (long long)best->epoch);
+    printf("loss %.4f, %.4f bits per character, perplexity %.3f (epoch %lld)\n", best->loss,
+           best->bits_per_character, exp(best->loss), (long long)best->epoch);
 }
 
 static void classifier_columns(const att_validation *row)
 {
-    printf(" %8.2f %%", 100 * row->accuracy);
+    printf(" %6.2f %%", 100 * row->accuracy);
 }
 
 static void classifier_log(FILE *log, const att_validation *row)
 {
-    (void)log; /* accuracy is there already */
-    (void)row;
+    log_real(log, "accuracy", row->accuracy);
 }
 
 static void classifier_end(const att_validation *best)
 {
-    printf("%.2f %% of the sentences right, loss %.4f (epoch %lld)\n", 100 * best->accuracy,
-           best->loss, (long long)best->epoch);
+    printf("accuracy %.2f %%, loss %.4f (epoch %lld)\n", 100 * best->accuracy, best->loss,
+           (long long)best->epoch);
 }
 
 static void caption_end(const att_validation *best)
 {
     if (!isnan(best->bleu))
         printf("BLEU-4 %.2f, ", best->bleu);
-    printf("%.2f %% of the pictures described as a caption does, loss %.4f (epoch %lld)\n",
-           100 * best->exact_match, best->loss, (long long)best->epoch);
+    printf("exact match %.2f %%, loss %.4f (epoch %lld)\n", 100 * best->exact_match, best->loss,
+           (long long)best->epoch);
 }
 
 #define TOKENS    "tokens/s", "tokens_per_second"
 #define SENTENCES "sentences/s", "sentences_per_second"
 
 static const type_metrics metrics_of_type[ATT_MODEL_TYPES] = {
-    [ATT_MODEL_CAPTION] = { "      exact     errors", TOKENS, seq2seq_columns, seq2seq_log,
+    [ATT_MODEL_CAPTION] = { "    exact    TokER", TOKENS, seq2seq_columns, seq2seq_log,
                             caption_end },
-    [ATT_MODEL_SEQ2SEQ] = { "      exact     errors", TOKENS, seq2seq_columns, seq2seq_log,
+    [ATT_MODEL_SEQ2SEQ] = { "    exact    TokER", TOKENS, seq2seq_columns, seq2seq_log,
                             seq2seq_end },
-    [ATT_MODEL_LM] = { "  bits/char perplexity", TOKENS, lm_columns, lm_log, lm_end },
-    [ATT_MODEL_CLASSIFIER] = { "   accuracy", SENTENCES, classifier_columns, classifier_log,
+    [ATT_MODEL_LM] = { " bits/char perplexity", TOKENS, lm_columns, lm_log, lm_end },
+    [ATT_MODEL_CLASSIFIER] = { " accuracy", SENTENCES, classifier_columns, classifier_log,
                                classifier_end },
 };
 
@@ -116,13 +117,12 @@ static void log_event(train_progress *show, const att_training_progress *at)
     const att_validation *row = at->event == ATT_TRAINING_VALIDATED ? at->last : NULL;
     fprintf(log, "{\"event\":\"%s\",\"step\":%lld,\"epoch\":%lld", row ? "validation" : "step",
             (long long)at->step, (long long)at->epoch);
-    log_real(log, "rate", at->learning_rate);
+    log_real(log, "learning_rate", at->learning_rate);
     log_real(log, "train_loss", row ? row->train_loss : at->loss);
     if (row) {
-        log_real(log, "loss", row->loss);
-        log_real(log, "accuracy", row->accuracy);
+        log_real(log, "valid_loss", row->loss);
         metrics_of_type[show->model_type].log(log, row);
-        fprintf(log, ",\"better\":%s", at->improved ? "true" : "false");
+        fprintf(log, ",\"is_best\":%s", at->improved ? "true" : "false");
     }
     log_real(log, "gradient_norm", at->gradient_norm);
     log_real(log, metrics_of_type[show->model_type].speed_key, at->tokens_per_second);
@@ -154,7 +154,7 @@ static const char *duration(char out[32], double seconds)
     return out;
 }
 
-/* No longer than the terminal is wide: what wraps cannot be written over. */
+/* Truncated to the width of the terminal: a line that wrapped could not be replaced. */
 static void show_live(train_progress *show, const att_training_progress *at)
 {
     char left[32], line[256];
@@ -165,7 +165,7 @@ static void show_live(train_progress *show, const att_training_progress *at)
                  (long long)at->steps);
     else
         snprintf(line, sizeof line,
-                 "epoch %lld/%lld  step %lld/%lld  loss %.4f  gradient %.3g  %.0f %s  %s left",
+                 "epoch %lld/%lld  step %lld/%lld  loss %.4f  gradient norm %.3g  %.0f %s  %s left",
                  (long long)at->epoch, (long long)at->epochs, (long long)at->step,
                  (long long)at->steps, at->loss, at->gradient_norm, at->tokens_per_second,
                  metrics_of_type[show->model_type].speed_unit, duration(left, at->seconds_left));
@@ -183,14 +183,14 @@ static void show_validation(train_progress *show, const att_training_progress *a
     char left[32];
     clear_line(show);
     if (!show->header_printed)
-        printf("%7s %8s %11s %8s%s%s %11s %9s\n", "epoch", "step", "train loss", "loss",
+        printf("%5s %7s %10s %10s%s%s %11s %7s\n", "epoch", "step", "train loss", "valid loss",
                metrics_of_type[show->model_type].column_headers, isnan(row->bleu) ? "" : "   BLEU",
                metrics_of_type[show->model_type].speed_unit, "left");
     show->header_printed = true;
-    printf("%7lld %8lld %11.4f %8.4f", (long long)row->epoch, (long long)row->step, row->train_loss,
-           row->loss);
+    printf("%5lld %7lld %10.4f %10.4f", (long long)row->epoch, (long long)row->step,
+           row->train_loss, row->loss);
     metrics_of_type[show->model_type].columns(row);
-    printf(" %11.0f %9s%s\n", at->tokens_per_second, duration(left, at->seconds_left),
+    printf(" %11.0f %7s%s\n", at->tokens_per_second, duration(left, at->seconds_left),
            at->improved ? "  best" : "");
     fflush(stdout);
 }
@@ -218,7 +218,7 @@ void train_progress_end(train_progress *show, const att_training *training, doub
     size_t count = att_training_history(training, &rows), best = att_training_best(training);
     const char *checkpoint = att_training_checkpoint_path(training);
     if (!att_training_finished(training)) {
-        printf("stopped at step %lld; go on with: attend train --resume %s\n",
+        printf("stopped at step %lld; resume with: attend train --resume %s\n",
                (long long)att_training_steps(training), checkpoint);
         return;
     }

@@ -1,258 +1,364 @@
-# bash completion for attend(1)
+# bash completion for attend(1); printed by 'attend help --format bash'
 
-_attend_verbs='explain train run eval score show cells info import features bench gradcheck help'
-_attend_explain='--format --output --digits --only --row --head --input --target --part --layer
---color --ascii --svg --png --pdf --scale --quiet --help'
-_attend_train='--config --quiet --train --source --target --valid --valid-source
---valid-target --valid-fraction --guided-alignment --alphabet --min-string-length --max-string-length --train-count
---valid-count --source-tokens --target-tokens --bpe-merges --joint --lowercase --min-count
---max-length --tokens --sequence-length --architecture --layers --hidden-size --positions --positions-join --tie-embeddings --init-range --rnn-cell
---embedding-size --bidirectional --attention --normalizer --attention-context --attention-window --preset --decoder-layers
---heads --kv-heads --ffn-size --norm --norm-kind --activation --residuals --attention-scale --embedding-scale
---biases --attention-dropout --embedding-dropout --features --valid-features --features-scale --image-rows
---image-columns --image-depth --image-size --conv-layers --conv-channels --image-positions --init-from-image
---min-window --max-window --pool --pool-score --pool-heads
---dropout --word-dropout --label-smoothing --scheduled-sampling --scheduled-sampling-start
---guided-alignment-weight --optimizer --learning-rate --momentum --beta1 --beta2 --rho --epsilon --weight-decay --clip-norm
---schedule --warmup --min-learning-rate --plateau-factor --plateau-patience --epochs --steps
---batch-tokens --accumulate --validate-every --best-metric --patience --average-checkpoints --seed --data-seed
---out --save-every --log --resume --help'
-_attend_decoding='--beam --length-norm --length-penalty --coverage-penalty --no-repeat --min-output-length --max-output-length
---min-length-ratio --max-length-ratio --sample --temperature --top-k --top-p --seed --ensemble'
-_attend_run="$_attend_decoding --json --attention --heads --score --alignments --n-best --replace-unknown
---layer --head --image-encoder --prefix --prefixes --prompt --max-new-tokens --max-input-length --input-overflow --batch-size --help"
-_attend_eval="$_attend_decoding --json --hyp --ref --metric --tokenizer --lowercase --bootstrap-samples --features --help"
-_attend_score='--json --ensemble --help'
-_attend_show="$_attend_decoding --target --part --layer --head --heads --cell --signal --gradients --json --svg --png --pdf --html
---scale --digits --color --ascii --quiet --help --image-index --features --image-encoder"
-_attend_cells='--text --html --json --signal --held-out --max-tokens --top --color --ascii --help'
-_attend_info='--json --help'
-_attend_import='--output --tokens --tokenizer --help'
-_attend_features='--output --targets --target-names --target-scale --ridge --help'
-_attend_formats='ctranslate2 g2p llama2c squeezenet'
-_attend_bench='--cpu --threads --time --quick --json --list --ascii --help'
-_attend_gradcheck='--samples --json --list --help'
-
-# Offers the words of $1 that begin as the current one does.
+# Offers the words of $1 that begin like the current one.
 _attend_words() {
     mapfile -t COMPREPLY < <(compgen -W "$1" -- "$cur")
 }
 
-# Whether the word before is an option of decoding that a number follows.
-_attend_decoding_value() {
-    case $prev in
-    --beam | --length-penalty | --coverage-penalty | --no-repeat | --min-output-length | --max-output-length) ;;
-    --min-length-ratio | --max-length-ratio | --temperature | --top-k | --top-p | --seed) ;;
+# Offers folders, and files with the suffix $1 (all files if it is empty).
+_attend_files() {
+    mapfile -t COMPREPLY < <(compgen -d -- "$cur")
+    mapfile -t -O "${#COMPREPLY[@]}" COMPREPLY < <(
+        if [ -z "$1" ]; then compgen -f -- "$cur"; else compgen -f -X "!*.$1" -- "$cur"; fi
+    )
+    compopt -o filenames 2>/dev/null || true
+}
+
+_attend_verbs() {
+    _attend_words 'explain train run eval score show cells info import features bench gradcheck help --help --version'
+}
+
+# Completes the value of the option before the cursor; fails if it takes none.
+_attend_value() {
+    case "$verb $prev" in
+    'explain --format' | 'explain -f') _attend_words 'text md latex html json' ;;
+    'explain --output' | 'explain -o') _attend_files '' ;;
+    'explain --digits' | 'explain -d') ;;
+    'explain --only') ;;
+    'explain --row') ;;
+    'explain --head') ;;
+    'explain --input') ;;
+    'explain --target') ;;
+    'explain --part') _attend_words 'encoder decoder cross' ;;
+    'explain --layer') ;;
+    'explain --color') _attend_words 'auto always never' ;;
+    'explain --svg') _attend_files 'svg' ;;
+    'explain --png') _attend_files 'png' ;;
+    'explain --pdf') _attend_files 'pdf' ;;
+    'explain --scale') ;;
+    'train --config') _attend_files '' ;;
+    'train --train') _attend_files '' ;;
+    'train --source') _attend_files '' ;;
+    'train --target') _attend_files '' ;;
+    'train --valid') _attend_files '' ;;
+    'train --valid-source') _attend_files '' ;;
+    'train --valid-target') _attend_files '' ;;
+    'train --valid-fraction') ;;
+    'train --guided-alignment') _attend_files '' ;;
+    'train --features') _attend_files '' ;;
+    'train --valid-features') _attend_files '' ;;
+    'train --features-scale') ;;
+    'train --image-rows') ;;
+    'train --image-columns') ;;
+    'train --image-depth') ;;
+    'train --image-size') ;;
+    'train --conv-layers') ;;
+    'train --conv-channels') ;;
+    'train --alphabet') ;;
+    'train --min-string-length') ;;
+    'train --max-string-length') ;;
+    'train --train-count') ;;
+    'train --valid-count') ;;
+    'train --source-tokens') _attend_words 'char word bpe byte space line' ;;
+    'train --target-tokens') _attend_words 'char word bpe byte space line' ;;
+    'train --tokens') _attend_words 'char word bpe byte' ;;
+    'train --bpe-merges') ;;
+    'train --min-count') ;;
+    'train --max-length') ;;
+    'train --sequence-length') ;;
+    'train --architecture') _attend_words 'rnn transformer cnn' ;;
+    'train --layers') ;;
+    'train --hidden-size') ;;
+    'train --positions') _attend_words 'none sinusoidal learned rotary' ;;
+    'train --positions-join') _attend_words 'add concat' ;;
+    'train --tie-embeddings') _attend_words 'no output all' ;;
+    'train --init-range') ;;
+    'train --rnn-cell') _attend_words 'vanilla gru lstm' ;;
+    'train --embedding-size') ;;
+    'train --attention') _attend_words 'none fixed dot scaled general additive concat location local coverage' ;;
+    'train --normalizer') _attend_words 'softmax mean sparsemax entmax sigmoid sum none' ;;
+    'train --attention-context') _attend_words 'output state both' ;;
+    'train --attention-window') ;;
+    'train --preset') _attend_words 'tiny small base' ;;
+    'train --decoder-layers') ;;
+    'train --heads') ;;
+    'train --kv-heads') ;;
+    'train --ffn-size') ;;
+    'train --norm') _attend_words 'pre post none' ;;
+    'train --norm-kind') _attend_words 'layer rms' ;;
+    'train --activation') _attend_words 'relu gelu swiglu' ;;
+    'train --attention-dropout') ;;
+    'train --embedding-dropout') ;;
+    'train --min-window') ;;
+    'train --max-window') ;;
+    'train --pool') _attend_words 'stop last mean max attention' ;;
+    'train --pool-score') _attend_words 'dot scaled additive' ;;
+    'train --pool-heads') ;;
+    'train --dropout') ;;
+    'train --word-dropout') ;;
+    'train --label-smoothing') ;;
+    'train --scheduled-sampling') ;;
+    'train --scheduled-sampling-start') ;;
+    'train --guided-alignment-weight') ;;
+    'train --optimizer') _attend_words 'sgd adam adamw adadelta' ;;
+    'train --learning-rate') ;;
+    'train --momentum') ;;
+    'train --beta1') ;;
+    'train --beta2') ;;
+    'train --rho') ;;
+    'train --epsilon') ;;
+    'train --weight-decay') ;;
+    'train --clip-norm') ;;
+    'train --schedule') _attend_words 'constant inverse-sqrt cosine plateau' ;;
+    'train --warmup') ;;
+    'train --min-learning-rate') ;;
+    'train --plateau-factor') ;;
+    'train --plateau-patience') ;;
+    'train --epochs') ;;
+    'train --steps') ;;
+    'train --batch-tokens') ;;
+    'train --accumulate') ;;
+    'train --validate-every') ;;
+    'train --best-metric') _attend_words 'token-error-rate exact-match loss bleu' ;;
+    'train --patience') ;;
+    'train --average-checkpoints') ;;
+    'train --seed') ;;
+    'train --data-seed') ;;
+    'train --out') _attend_files '' ;;
+    'train --save-every') ;;
+    'train --log') _attend_files '' ;;
+    'train --resume') _attend_files '' ;;
+    'run --prompt') ;;
+    'run --max-new-tokens') ;;
+    'run --n-best') ;;
+    'run --layer') ;;
+    'run --head') ;;
+    'run --image-encoder') _attend_files '' ;;
+    'run --prefix') ;;
+    'run --prefixes') _attend_files '' ;;
+    'run --beam') ;;
+    'run --length-norm') _attend_words 'mean gnmt none' ;;
+    'run --length-penalty') ;;
+    'run --coverage-penalty') ;;
+    'run --no-repeat-ngram') ;;
+    'run --min-output-length') ;;
+    'run --max-output-length') ;;
+    'run --min-length-ratio') ;;
+    'run --max-length-ratio') ;;
+    'run --temperature') ;;
+    'run --top-k') ;;
+    'run --top-p') ;;
+    'run --seed') ;;
+    'run --ensemble') _attend_files 'safetensors' ;;
+    'run --max-input-length') ;;
+    'run --input-overflow') _attend_words 'refuse truncate' ;;
+    'run --batch-size') ;;
+    'eval --hyp') _attend_files '' ;;
+    'eval --ref') _attend_files '' ;;
+    'eval --metric') ;;
+    'eval --tokenizer') _attend_words '13a none char intl' ;;
+    'eval --bootstrap-samples') ;;
+    'eval --features') _attend_files '' ;;
+    'eval --beam') ;;
+    'eval --length-norm') _attend_words 'mean gnmt none' ;;
+    'eval --length-penalty') ;;
+    'eval --coverage-penalty') ;;
+    'eval --no-repeat-ngram') ;;
+    'eval --min-output-length') ;;
+    'eval --max-output-length') ;;
+    'eval --min-length-ratio') ;;
+    'eval --max-length-ratio') ;;
+    'eval --temperature') ;;
+    'eval --top-k') ;;
+    'eval --top-p') ;;
+    'eval --seed') ;;
+    'eval --ensemble') _attend_files 'safetensors' ;;
+    'score --ensemble') _attend_files 'safetensors' ;;
+    'show --target' | 'show -t') ;;
+    'show --beam') ;;
+    'show --length-norm') _attend_words 'mean gnmt none' ;;
+    'show --length-penalty') ;;
+    'show --coverage-penalty') ;;
+    'show --no-repeat-ngram') ;;
+    'show --min-output-length') ;;
+    'show --max-output-length') ;;
+    'show --min-length-ratio') ;;
+    'show --max-length-ratio') ;;
+    'show --temperature') ;;
+    'show --top-k') ;;
+    'show --top-p') ;;
+    'show --seed') ;;
+    'show --ensemble') _attend_files 'safetensors' ;;
+    'show --part') _attend_words 'cross encoder decoder' ;;
+    'show --layer') ;;
+    'show --head') ;;
+    'show --cell') ;;
+    'show --signal') _attend_words 'auto hidden cell' ;;
+    'show --compare') _attend_files 'safetensors' ;;
+    'show --svg') _attend_files 'svg' ;;
+    'show --png') _attend_files 'png' ;;
+    'show --pdf') _attend_files 'pdf' ;;
+    'show --scale') ;;
+    'show --html') _attend_files 'html' ;;
+    'show --digits' | 'show -d') ;;
+    'show --color') _attend_words 'auto always never' ;;
+    'show --image-index') ;;
+    'show --image-encoder') _attend_files '' ;;
+    'show --features') _attend_files '' ;;
+    'cells --text' | 'cells -t') _attend_files '' ;;
+    'cells --html') _attend_files 'html' ;;
+    'cells --signal') _attend_words 'auto hidden cell' ;;
+    'cells --held-out') ;;
+    'cells --max-tokens') ;;
+    'cells --top') ;;
+    'cells --color') _attend_words 'auto always never' ;;
+    'import --output' | 'import -o') _attend_files '' ;;
+    'import --tokens') _attend_words 'space char' ;;
+    'import --tokenizer') _attend_files '' ;;
+    'features --output' | 'features -o') _attend_files '' ;;
+    'features --targets') _attend_files '' ;;
+    'features --target-names') _attend_files '' ;;
+    'features --target-scale') _attend_files '' ;;
+    'features --ridge') ;;
+    'bench --cpu') ;;
+    'bench --threads') ;;
+    'bench --time') ;;
+    'help --format') _attend_words 'bash zsh mdoc' ;;
     *) return 1 ;;
     esac
 }
 
-# Offers files that end in one of the suffixes in $1 (all files where it is empty), and folders.
-_attend_files() {
-    local suffix
-    mapfile -t COMPREPLY < <(compgen -d -- "$cur")
-    if [ -z "$1" ]; then
-        mapfile -t -O "${#COMPREPLY[@]}" COMPREPLY < <(compgen -f -- "$cur")
-    fi
-    for suffix in $1; do
-        mapfile -t -O "${#COMPREPLY[@]}" COMPREPLY < <(compgen -f -X "!*.$suffix" -- "$cur")
-    done
-    compopt -o filenames 2>/dev/null
+_attend_options() {
+    case $verb in
+    explain)
+        _attend_words '--help --format --output --digits
+            --only --row --head --input
+            --target --part --layer --color
+            --ascii --svg --png --pdf
+            --scale --quiet'
+        ;;
+    train)
+        _attend_words '--help --config --quiet --train
+            --source --target --valid --valid-source
+            --valid-target --valid-fraction --guided-alignment --features
+            --valid-features --features-scale --image-rows --image-columns
+            --image-depth --image-size --conv-layers --conv-channels
+            --image-positions --init-from-image --alphabet --min-string-length
+            --max-string-length --train-count --valid-count --source-tokens
+            --target-tokens --tokens --bpe-merges --joint
+            --lowercase --min-count --max-length --sequence-length
+            --architecture --layers --hidden-size --positions
+            --positions-join --tie-embeddings --init-range --rnn-cell
+            --embedding-size --bidirectional --attention --normalizer
+            --attention-context --attention-window --preset --decoder-layers
+            --heads --kv-heads --ffn-size --norm
+            --norm-kind --activation --residuals --attention-scale
+            --embedding-scale --biases --attention-dropout --embedding-dropout
+            --min-window --max-window --pool --pool-score
+            --pool-heads --dropout --word-dropout --label-smoothing
+            --scheduled-sampling --scheduled-sampling-start --guided-alignment-weight --optimizer
+            --learning-rate --momentum --beta1 --beta2
+            --rho --epsilon --weight-decay --clip-norm
+            --schedule --warmup --min-learning-rate --plateau-factor
+            --plateau-patience --epochs --steps --batch-tokens
+            --accumulate --validate-every --best-metric --patience
+            --average-checkpoints --seed --data-seed --out
+            --save-every --log --resume'
+        ;;
+    run)
+        _attend_words '--help --prompt --max-new-tokens --json
+            --attention --heads --score --alignments
+            --n-best --replace-unknown --layer --head
+            --image-encoder --prefix --prefixes --beam
+            --length-norm --length-penalty --coverage-penalty --no-repeat-ngram
+            --min-output-length --max-output-length --min-length-ratio --max-length-ratio
+            --sample --temperature --top-k --top-p
+            --seed --ensemble --max-input-length --input-overflow
+            --batch-size'
+        ;;
+    eval)
+        _attend_words '--help --json --hyp --ref
+            --metric --tokenizer --lowercase --bootstrap-samples
+            --features --beam --length-norm --length-penalty
+            --coverage-penalty --no-repeat-ngram --min-output-length --max-output-length
+            --min-length-ratio --max-length-ratio --sample --temperature
+            --top-k --top-p --seed --ensemble'
+        ;;
+    score)
+        _attend_words '--help --json --ensemble'
+        ;;
+    show)
+        _attend_words '--help --target --beam --length-norm
+            --length-penalty --coverage-penalty --no-repeat-ngram --min-output-length
+            --max-output-length --min-length-ratio --max-length-ratio --sample
+            --temperature --top-k --top-p --seed
+            --ensemble --part --layer --head
+            --heads --cell --signal --gradients
+            --compare --json --svg --png
+            --pdf --scale --html --digits
+            --color --ascii --quiet --image-index
+            --image-encoder --features'
+        ;;
+    cells)
+        _attend_words '--help --text --html --json
+            --signal --held-out --max-tokens --top
+            --color --ascii'
+        ;;
+    info)
+        _attend_words '--help --json'
+        ;;
+    import)
+        _attend_words '--help --output --tokens --tokenizer'
+        ;;
+    features)
+        _attend_words '--help --output --targets --target-names
+            --target-scale --ridge'
+        ;;
+    bench)
+        _attend_words '--help --cpu --threads --time
+            --quick --json --list --ascii'
+        ;;
+    gradcheck)
+        _attend_words '--help --samples --json --list'
+        ;;
+    help)
+        _attend_words '--help --format'
+        ;;
+    esac
+}
+
+_attend_operands() {
+    case $verb in
+    explain) _attend_files 'att' ;;
+    train) _attend_words 'pairs translate reverse copy sort classify lm caption shapes' ;;
+    run) _attend_files '' ;;
+    eval) _attend_files '' ;;
+    score) _attend_files '' ;;
+    show) _attend_files '' ;;
+    cells) _attend_files 'safetensors' ;;
+    info) _attend_files 'safetensors' ;;
+    import) [ "$COMP_CWORD" -gt 2 ] && _attend_files '' && return
+        _attend_words 'ctranslate2 g2p llama2c squeezenet' ;;
+    features) _attend_files '' ;;
+    bench) _attend_words "$("${COMP_WORDS[0]}" bench --list 2>/dev/null | cut -d ' ' -f 1)" ;;
+    gradcheck) _attend_words "$("${COMP_WORDS[0]}" gradcheck --list 2>/dev/null | cut -d ' ' -f 1)" ;;
+    help) _attend_words 'explain train run eval score show cells info import features bench gradcheck help' ;;
+    esac
 }
 
 _attend() {
     local cur=${COMP_WORDS[COMP_CWORD]}
-    local prev=${COMP_WORDS[COMP_CWORD - 1]}
+    local verb=${COMP_WORDS[1]} prev=${COMP_WORDS[COMP_CWORD - 1]}
+    COMPREPLY=()
     if [ "$COMP_CWORD" -eq 1 ]; then
-        _attend_words "$_attend_verbs --help --version"
+        _attend_verbs
+    elif _attend_value; then
         return
+    elif [[ $cur == -* ]]; then
+        _attend_options
+    else
+        _attend_operands
     fi
-    case ${COMP_WORDS[1]} in
-    help) _attend_words "$_attend_verbs" ;;
-    explain)
-        case $prev in
-        --format | -f) _attend_words 'text md latex html json' ;;
-        --color) _attend_words 'auto always never' ;;
-        --svg) _attend_files svg ;;
-        --png) _attend_files png ;;
-        --pdf) _attend_files pdf ;;
-        --output | -o) _attend_files '' ;;
-        --digits | -d | --only | --row | --head | --scale) COMPREPLY=() ;;
-        *)
-            if [[ $cur == -* ]]; then
-                _attend_words "$_attend_explain"
-            else
-                _attend_files att
-            fi
-            ;;
-        esac
-        ;;
-    train)
-        case $prev in
-        --source-tokens) _attend_words 'char word subword byte space line' ;;
-        --target-tokens) _attend_words 'char word subword byte space line' ;;
-        --rnn-cell) _attend_words 'vanilla gru lstm' ;;
-        --attention)
-            _attend_words 'none fixed dot scaled general additive concat location local coverage'
-            ;;
-        --normalizer) _attend_words 'softmax mean sparsemax entmax sigmoid sum none' ;;
-        --attention-context) _attend_words 'output state both' ;;
-        --positions) _attend_words 'none sinusoidal learned' ;;
-        --positions-join) _attend_words 'add concat' ;;
-        --architecture) _attend_words 'recurrent transformer convolution' ;;
-        --pool) _attend_words 'stop last mean max attention' ;;
-        --pool-score) _attend_words 'dot scaled additive' ;;
-        --tokens) _attend_words 'char word subword byte' ;;
-        --norm-kind) _attend_words 'layer rms' ;;
-        --optimizer) _attend_words 'sgd adam adamw adadelta' ;;
-        --schedule) _attend_words 'constant inverse-sqrt cosine plateau' ;;
-        --best-metric) _attend_words 'tokens lines loss bleu' ;;
-        --config | --train | --source | --target | --valid | --valid-source | \
-            --valid-target | --guided-alignment | --out | --log | --resume) _attend_files '' ;;
-        --valid-fraction | --alphabet | --min-string-length | --max-string-length | --train-count | \
-            --valid-count | --bpe-merges | --sequence-length | --min-count | --max-length | --layers | --hidden-size | --embedding-size | \
-            --attention-window | --min-window | --max-window | --init-range | --pool-heads | --image-rows | --image-columns | --image-depth | --image-size | --conv-layers | --conv-channels | --word-dropout | --dropout | --label-smoothing | --scheduled-sampling | --scheduled-sampling-start | \
-            --guided-alignment-weight | --learning-rate | --momentum | --beta1 | --beta2 | --rho | --epsilon | \
-            --weight-decay | --clip-norm | --warmup | --min-learning-rate | --plateau-factor | \
-            --plateau-patience | --epochs | --steps | --batch-tokens | --accumulate | \
-            --validate-every | --patience | --average-checkpoints | --seed | --data-seed | --save-every) COMPREPLY=() ;;
-        *)
-            if [[ $cur == -* ]]; then
-                _attend_words "$_attend_train"
-            else
-                _attend_words 'pairs translate reverse copy sort classify lm caption shapes'
-            fi
-            ;;
-        esac
-        ;;
-    run)
-        case $prev in
-        --length-norm) _attend_words 'mean gnmt none' ;;
-        --input-overflow) _attend_words 'refuse cut' ;;
-        --ensemble) _attend_files safetensors ;;
-        --prefixes) _attend_files '' ;;
-        --n-best | --layer | --head | --prefix | --prompt | --max-new-tokens | --max-input-length | --batch-size) COMPREPLY=() ;;
-        *)
-            if _attend_decoding_value; then
-                COMPREPLY=()
-            elif [[ $cur == -* ]]; then
-                _attend_words "$_attend_run"
-            else
-                _attend_files safetensors
-            fi
-            ;;
-        esac
-        ;;
-    eval)
-        case $prev in
-        --length-norm) _attend_words 'mean gnmt none' ;;
-        --hyp | --ref) _attend_files '' ;;
-        --metric) _attend_words 'bleu chrf chrf++ ter wer per cer exact bleu-1 bleu-2 bleu-3 bleu-4 cider' ;;
-        --tokenizer) _attend_words '13a none char intl' ;;
-        --bootstrap-samples) COMPREPLY=() ;;
-        --ensemble) _attend_files safetensors ;;
-        *)
-            if _attend_decoding_value; then
-                COMPREPLY=()
-            elif [[ $cur == -* ]]; then
-                _attend_words "$_attend_eval"
-            else
-                _attend_files ''
-            fi
-            ;;
-        esac
-        ;;
-    score)
-        if [[ $cur == -* ]]; then
-            _attend_words "$_attend_score"
-        else
-            _attend_files ''
-        fi
-        ;;
-    show)
-        case $prev in
-        --part) _attend_words 'cross encoder decoder' ;;
-        --color) _attend_words 'auto always never' ;;
-        --length-norm) _attend_words 'mean gnmt none' ;;
-        --ensemble) _attend_files safetensors ;;
-        --svg | --png | --pdf | --html) _attend_files "${prev#--}" ;;
-        --signal) _attend_words 'usual hidden cell' ;;
-        --target | --layer | --head | --cell | --scale | --digits) COMPREPLY=() ;;
-        *)
-            if _attend_decoding_value; then
-                COMPREPLY=()
-            elif [[ $cur == -* ]]; then
-                _attend_words "$_attend_show"
-            else
-                _attend_files safetensors
-            fi
-            ;;
-        esac
-        ;;
-    cells)
-        case $prev in
-        --color) _attend_words 'auto always never' ;;
-        --signal) _attend_words 'usual hidden cell' ;;
-        --text) _attend_files '' ;;
-        --html) _attend_files html ;;
-        --held-out | --max-tokens | --top) COMPREPLY=() ;;
-        *)
-            if [[ $cur == -* ]]; then
-                _attend_words "$_attend_cells"
-            else
-                _attend_files safetensors
-            fi
-            ;;
-        esac
-        ;;
-    info)
-        if [[ $cur == -* ]]; then
-            _attend_words "$_attend_info"
-        else
-            _attend_files safetensors
-        fi
-        ;;
-    import)
-        case $prev in
-        import) _attend_words "$_attend_formats" ;;
-        --tokens) _attend_words 'space char' ;;
-        *)
-            if [[ $cur == -* ]]; then
-                _attend_words "$_attend_import"
-            else
-                _attend_files ''
-            fi
-            ;;
-        esac
-        ;;
-    features)
-        if [[ $cur == -* ]]; then
-            _attend_words "$_attend_features"
-        else
-            _attend_files ''
-        fi
-        ;;
-    bench)
-        case $prev in
-        --cpu) _attend_words 'ref avx2 avx512 all' ;;
-        --threads | --time) COMPREPLY=() ;;
-        *)
-            if [[ $cur == -* ]]; then
-                _attend_words "$_attend_bench"
-            else
-                _attend_words "$("${COMP_WORDS[0]}" bench --list 2>/dev/null | cut -d ' ' -f 1)"
-            fi
-            ;;
-        esac
-        ;;
-    gradcheck)
-        if [[ $cur == -* ]]; then
-            _attend_words "$_attend_gradcheck"
-        else
-            _attend_words "$("${COMP_WORDS[0]}" gradcheck --list 2>/dev/null)"
-        fi
-        ;;
-    esac
 }
 
 complete -F _attend attend

@@ -1,0 +1,284 @@
+/* Training driven in slices, from examples in memory, and cancelled at many places: the parameters
+ * are those of a run from files that was left alone. */
+#include "train/small_run.h"
+
+#include "base/progress.h"
+#include "thin.h"
+
+/* ---- comparing models */
+
+static void assert_same_parameters(const att_model *a, const att_model *b)
+{
+    assert_int_equal(att_model_tensor_count(a), att_model_tensor_count(b));
+    for (size_t i = 0; i < att_model_tensor_count(a); i++) {
+        att_tensor one, other;
+        const char *name = att_model_tensor_name(a, i);
+        assert_int_equal(att_model_tensor_get(&one, a, name, NULL), ATT_OK);
+        assert_int_equal(att_model_tensor_get(&other, b, name, NULL), ATT_OK);
+        assert_memory_equal(one.data, other.data, (size_t)att_tensor_count(&one) * sizeof(float));
+        att_tensor_free(&one);
+        att_tensor_free(&other);
+    }
+}
+
+static att_model *model_of(att_training *training)
+{
+    att_model *model;
+    att_error err = { 0 };
+    if (att_training_model(&model, training, &err) != ATT_OK)
+        fail_msg("%s", err.message);
+    return model;
+}
+
+/* The model that att_training_run() leaves. */
+static att_model *trained(const char *folder)
+{
+    char path[256];
+    att_model *model;
+    att_training *training;
+    att_settings *settings = small_new(folder);
+    assert_int_equal(att_training_new(&training, settings, NULL, NULL), ATT_OK);
+    assert_int_equal(att_training_run(training, NULL, NULL, NULL), ATT_OK);
+    att_training_free(training);
+    att_settings_free(settings);
+    snprintf(path, sizeof path, "%s/m.safetensors", folder);
+    assert_int_equal(att_model_load(&model, path, NULL), ATT_OK);
+    return model;
+}
+
+/* ---- slices */
+
+static void slices_of_any_size_end_in_the_parameters_of_a_run(void **state)
+{
+    (void)state;
+    char folder[64], path[256];
+    folder_new(folder);
+    att_model *whole = trained(folder);
+    snprintf(path, sizeof path, "%s/m.safetensors", folder);
+    for (int64_t size = 1; size < 20; size += 5) {
+        att_training *training;
+        att_settings *settings = small_new(folder);
+        remove(path);
+        assert_int_equal(att_training_new(&training, settings, NULL, NULL), ATT_OK);
+        while (!att_training_finished(training)) {
+            int64_t before = att_training_steps(training);
+            assert_int_equal(att_training_advance(training, size, NULL, NULL, NULL), ATT_OK);
+            assert_true(att_training_steps(training) <= before + size);
+        }
+        assert_int_equal(access(path, F_OK), -1); /* nothing was saved */
+        att_model *model = model_of(training);
+        assert_same_parameters(whole, model);
+        att_model_free(model);
+        assert_int_equal(att_training_save(training, NULL), ATT_OK);
+        assert_int_equal(att_model_load(&model, path, NULL), ATT_OK);
+        assert_same_parameters(whole, model);
+        att_model_free(model);
+        att_training_free(training);
+        att_settings_free(settings);
+    }
+    att_model_free(whole);
+    folder_remove(folder);
+}
+
+static void a_model_can_be_taken_before_the_first_validation(void **state)
+{
+    (void)state;
+    char folder[64];
+    folder_new(folder);
+    att_training *training;
+    att_settings *settings = small_new(folder);
+    assert_int_equal(att_training_new(&training, settings, NULL, NULL), ATT_OK);
+    att_model *start = model_of(training);
+    assert_int_equal(att_training_advance(training, 0, NULL, NULL, NULL), ATT_BAD_INPUT);
+    assert_int_equal(att_training_advance(training, 1, NULL, NULL, NULL), ATT_OK);
+    att_model *later = model_of(training);
+    assert_int_equal(att_model_tensor_count(start), att_model_tensor_count(later));
+    att_model_free(start);
+    att_model_free(later);
+    att_training_free(training);
+    att_settings_free(settings);
+    folder_remove(folder);
+}
+
+/* ---- examples in memory */
+
+static const char *const lines[][2] = {
+    { "abc", "cba" }, { "ab", "ba" },     { "cab", "bac" },   { "b", "b" },
+    { "bca", "acb" }, { "aabb", "bbaa" }, { "cccb", "bccc" }, { "ca", "ac" },
+};
+enum { LINES = sizeof lines / sizeof *lines };
+
+static bool next_line(void *context, att_example *out)
+{
+    size_t *at = context;
+    if (*at >= 4 * LINES)
+        return false;
+    out->source = lines[*at % LINES][0];
+    out->target = lines[(*at)++ % LINES][1];
+    return true;
+}
+
+static att_settings *pair_settings(const char *folder)
+{
+    static const char *const all[][2] = {
+        { "hidden-size", "12" }, { "embedding-size", "8" }, { "batch-tokens", "40" },
+        { "epochs", "2" },       { "dropout", "0.2" },      { "valid-fraction", "0.3" },
+    };
+    char path[256];
+    att_settings *settings;
+    assert_int_equal(att_settings_new(&settings, "pairs", NULL), ATT_OK);
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++)
+        small_set(settings, all[i][0], all[i][1]);
+    snprintf(path, sizeof path, "%s/m.safetensors", folder);
+    small_set(settings, "out", path);
+    return settings;
+}
+
+static att_model *trained_on(att_settings *settings, const att_training_options *options)
+{
+    att_training *training;
+    att_error err = { 0 };
+    if (att_training_new(&training, settings, options, &err) != ATT_OK)
+        fail_msg("%s", err.message);
+    assert_int_equal(att_training_advance(training, 1000, NULL, NULL, NULL), ATT_OK);
+    assert_true(att_training_finished(training));
+    att_model *model = model_of(training);
+    att_training_free(training);
+    att_settings_free(settings);
+    return model;
+}
+
+static void examples_from_an_iterator_train_as_the_same_lines_in_files(void **state)
+{
+    (void)state;
+    char folder[64], source[256], target[256];
+    folder_new(folder);
+    snprintf(source, sizeof source, "%s/source", folder);
+    snprintf(target, sizeof target, "%s/target", folder);
+    FILE *files[] = { fopen(source, "w"), fopen(target, "w") };
+    for (size_t i = 0; i < 4 * LINES; i++)
+        for (int side = 0; side < 2; side++)
+            fprintf(files[side], "%s\n", lines[i % LINES][side]);
+    fclose(files[0]);
+    fclose(files[1]);
+    att_settings *settings = pair_settings(folder);
+    small_set(settings, "source", source);
+    small_set(settings, "target", target);
+    att_model *from_files = trained_on(settings, NULL);
+    size_t at = 0;
+    att_training_options options = ATT_TRAINING_OPTIONS_INIT;
+    options.train = next_line;
+    options.train_context = &at;
+    att_model *from_memory = trained_on(pair_settings(folder), &options);
+    assert_same_parameters(from_files, from_memory);
+    att_model_free(from_files);
+    att_model_free(from_memory);
+    folder_remove(folder);
+}
+
+static bool next_bad(void *context, att_example *out)
+{
+    const char *const *texts = context;
+    out->source = texts[0];
+    out->target = texts[1];
+    return true;
+}
+
+static void an_example_that_is_no_line_is_refused_by_its_number(void **state)
+{
+    (void)state;
+    static const char *const bad[][3] = {
+        { "a\nb", "c", "training example 1: expected a source without line ends" },
+        { "a", "c\n", "training example 1: expected a target without line ends" },
+        { NULL, "c", "training example 1: expected a source, found NULL" },
+        { "a", NULL, "training example 1: expected a target, found NULL" },
+    };
+    char folder[64];
+    folder_new(folder);
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+        const char *texts[2] = { bad[i][0], bad[i][1] };
+        att_training_options options = ATT_TRAINING_OPTIONS_INIT;
+        options.train = next_bad;
+        options.train_context = (void *)texts;
+        att_training *training;
+        att_error err = { 0 };
+        att_settings *settings = pair_settings(folder);
+        assert_int_equal(att_training_new(&training, settings, &options, &err), ATT_BAD_INPUT);
+        assert_string_equal(err.message, bad[i][2]);
+        assert_null(training);
+        att_settings_free(settings);
+    }
+    folder_remove(folder);
+}
+
+/* ---- cancelling */
+
+typedef struct countdown {
+    int calls, stop_at;
+} countdown;
+
+static bool count_down(void *context, const att_progress *progress)
+{
+    countdown *c = context;
+    assert_true(progress->size >= sizeof *progress && progress->phase);
+    return ++c->calls != c->stop_at;
+}
+
+/* Cancels a run at callback number `stop_at`, then lets it end; returns how many callbacks it took
+ * to the cancel, or 0 where it ended before. */
+static int cancel_and_finish(const char *folder, int stop_at, const att_model *whole)
+{
+    countdown c = { .stop_at = stop_at };
+    att_training_options options = ATT_TRAINING_OPTIONS_INIT;
+    options.callback = count_down;
+    options.callback_context = &c;
+    att_training *training = NULL;
+    att_error err = { 0 };
+    att_settings *settings = small_new(folder);
+    att_status status = att_training_new(&training, settings, &options, &err);
+    if (status == ATT_OK)
+        status = att_training_run(training, NULL, NULL, &err);
+    bool cancelled = status == ATT_CANCELLED;
+    if (!cancelled && status != ATT_OK)
+        fail_msg("%s", err.message);
+    if (training) {
+        c.stop_at = 0;
+        assert_int_equal(att_training_run(training, NULL, NULL, NULL), ATT_OK);
+        assert_true(att_training_finished(training));
+        att_model *model = model_of(training);
+        assert_same_parameters(whole, model);
+        att_model_free(model);
+    }
+    att_training_free(training);
+    att_settings_free(settings);
+    return cancelled ? stop_at : 0;
+}
+
+static void a_cancelled_run_goes_on_to_the_same_parameters(void **state)
+{
+    (void)state;
+    char folder[64];
+    folder_new(folder);
+    att_model *whole = trained(folder);
+    att_progress_set_interval(0); /* a callback at every poll */
+    /* every 10th of the first hundred, then fewer: the rest of a run repeats itself */
+    int stop_at = 1;
+    while (cancel_and_finish(folder, stop_at, whole) > 0)
+        stop_at += stop_at < 100 ? 10 * THIN : stop_at / 2;
+    assert_true(stop_at > 10);
+    att_progress_set_interval(-1);
+    att_model_free(whole);
+    folder_remove(folder);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(slices_of_any_size_end_in_the_parameters_of_a_run),
+        cmocka_unit_test(a_model_can_be_taken_before_the_first_validation),
+        cmocka_unit_test(examples_from_an_iterator_train_as_the_same_lines_in_files),
+        cmocka_unit_test(an_example_that_is_no_line_is_refused_by_its_number),
+        cmocka_unit_test(a_cancelled_run_goes_on_to_the_same_parameters),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,42 @@
+/* attend eval with a seq2seq model, on the target of each pair; and with a caption model, on all
+ * captions of each image. */
+#include "eval.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+att_status eval_seq2seq(const void *settings, const decoding *models, const char *data,
+                        att_error *err)
+{
+    const eval_settings *set = settings;
+    name_list list = { 0 };
+    att_seq2seq_eval scores;
+    att_metric_score texts[MAX_METRICS];
+    att_string notes = { 0 };
+    size_t count = 0;
+    const char *const *names = att_model_metrics(models->model, &count);
+    att_status status = eval_names(&list, set->metrics, names, count, err);
+    const att_eval_options options = { .decoding = &models->options,
+                                       .metrics = list.names,
+                                       .metric_count = list.count,
+                                       .metric_options = eval_metric_options(set),
+                                       .features = set->features };
+    if (status == ATT_OK)
+        status =
+            att_model_evaluate_seq2seq(&scores, texts, models->model, data, &options, &notes, err);
+    if (status == ATT_OK && notes.length > 0)
+        fputs(notes.data, stderr);
+    if (status == ATT_OK)
+        status = eval_report_print(
+            &(eval_report){
+                .scores = &scores,
+                .lines = scores.lines,
+                .unit = att_model_type_get(models->model) == ATT_MODEL_CAPTION ? "images" : "pairs",
+                .metrics = texts,
+                .metric_count = list.count,
+                .metrics_only = set->metrics != NULL },
+            set->json, err);
+    att_string_free(&notes);
+    free(list.copy);
+    return status;
+}

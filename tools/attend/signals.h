@@ -1,0 +1,15 @@
+/* Ctrl-C and SIGTERM: long work asks whether one has arrived and ends in order. */
+#ifndef SIGNALS_H
+#define SIGNALS_H
+
+/* From now on the first SIGINT or SIGTERM is only recorded; a second one ends the program. */
+void signals_catch(void);
+
+/* The number of the signal that arrived; 0: none. */
+int signals_caught(void);
+
+/* Ends the process by the signal that arrived, as it would have without signals_catch(), so that a
+ * shell script that called the program stops too. Returns at once if none arrived. */
+void signals_raise(void);
+
+#endif

@@ -1,11 +1,12 @@
-"""The few calls of libattend that the comparisons need, by ctypes. The structs mirror attend.h."""
+"""The functions of libattend that the comparisons need, by ctypes. The structs mirror attend.h."""
 import ctypes
+import json
 import os
+import subprocess
 from ctypes import POINTER, Structure, byref, c_bool, c_char, c_char_p, c_double, c_int, c_int64
 from ctypes import c_size_t, c_uint64, c_void_p
 
 F32, SCALED = 1, 1
-COMPUTE, MEMORY = 0, 1
 
 
 class Error(Structure):
@@ -18,15 +19,16 @@ class Tensor(Structure):
                 ("stride", c_int64 * 8), ("owned", c_void_p)]
 
 
-class Attention(Structure):
-    _fields_ = [("score", c_int), ("normaliser", c_int), ("scale", c_double),
+class AttentionOptions(Structure):
+    _fields_ = [("score", c_int), ("normalizer", c_int), ("scale", c_double),
                 ("soft_cap", c_double), ("causal", c_bool), ("offset", c_int64),
                 ("window", c_bool), ("window_left", c_int64), ("window_right", c_int64),
                 ("query_lengths", c_void_p), ("key_lengths", c_void_p), ("blocks", c_void_p),
                 ("block_count", c_int64), ("block_queries", c_int64), ("block_keys", c_int64),
-                ("allow", c_void_p), ("allow_stride", c_int64 * 4), ("sequences", c_int64),
+                ("mask", c_void_p), ("mask_stride", c_int64 * 4), ("sequences", c_int64),
                 ("query_offsets", c_void_p), ("key_offsets", c_void_p), ("dropout", c_double),
-                ("drop_seed", c_uint64), ("drop_step", c_uint64), ("drop_layer", c_uint64)]
+                ("dropout_seed", c_uint64), ("dropout_step", c_uint64),
+                ("dropout_layer", c_uint64)]
 
 
 def _tensors(*names):
@@ -39,17 +41,8 @@ Grads = _tensors("query", "key", "value", *_PARAMETERS)
 Outputs = _tensors("output", "scores", "weights", "log_sum_exp", "key_totals", "entropy")
 
 
-class Machine(Structure):
-    _fields_ = [("processor", c_char * 64), ("cores", c_int), ("cache", c_int64 * 3),
-                ("memory", c_int64)]
-
-
-class How(Structure):
-    _fields_ = [("cpu", c_char_p), ("threads", c_int), ("seconds", c_double)]
-
-
 def view(array):
-    """A tensor that looks at a float32 array of numpy, or at anything with the array interface."""
+    """A tensor view of a float32 array of NumPy, or of any object with the array interface."""
     interface = array.__array_interface__
     shape = interface["shape"]
     strides = interface["strides"] or _row_major(shape)
@@ -64,7 +57,7 @@ def buffer_view(buffer, shape):
 def _tensor(owner, address, shape, strides):
     tensor = Tensor(address, F32, len(shape), (c_int64 * 8)(*shape),
                     (c_int64 * 8)(*(s // 4 for s in strides)), None)
-    tensor.owner = owner  # lives as long as the tensor
+    tensor.owner = owner  # keeps the memory alive
     return tensor
 
 
@@ -77,10 +70,11 @@ def _row_major(shape):
 
 
 class Library:
-    """libattend.so, with failures as exceptions."""
+    """libattend.so, with failures as exceptions. The program `attend` is expected beside it."""
 
     def __init__(self, path):
         self.lib = ctypes.CDLL(os.path.abspath(path))
+        self.program = os.path.join(os.path.dirname(os.path.abspath(path)), "attend")
         self.lib.att_version.restype = c_char_p
         self.lib.att_cpu_name.restype = c_char_p
         self.lib.att_attention_workspace.restype = c_size_t
@@ -89,14 +83,14 @@ class Library:
         self._check_structs()
 
     def _check_structs(self):
-        """A query of zeros gets the mean of the values it may see, here the first of two: unless
-        the structs above are no longer those of attend.h."""
+        """Fails where the structs above differ from those of attend.h: under the causal mask, the
+        query attends to the first of two values only."""
         query, output = (ctypes.c_float * 1)(0), (ctypes.c_float * 1)(0)
         values = (ctypes.c_float * 2)(5, 7)
         keys = buffer_view(values, (1, 2, 1, 1))
         inputs = pointers(Inputs, query=buffer_view(query, (1, 1, 1, 1)), key=keys, value=keys)
         outputs = pointers(Outputs, output=buffer_view(output, (1, 1, 1, 1)))
-        self.forward(Attention(score=SCALED, causal=True), inputs, outputs)()
+        self.forward(AttentionOptions(score=SCALED, causal=True), inputs, outputs)()
         if output[0] != 5:
             raise RuntimeError("bench/attend.py does not match attend.h")
 
@@ -106,11 +100,13 @@ class Library:
     def cpu(self):
         return self.lib.att_cpu_name().decode()
 
-    def machine(self):
-        got = Machine()
-        self.lib.att_machine_get(byref(got))
-        return {"processor": got.processor.decode(), "cores": got.cores, "caches": list(got.cache),
-                "memory": got.memory}
+    def bench(self, threads):
+        """The machine, and its limits in operations or bytes per second, by `attend bench`, which
+        measures each limit for 0.3 s."""
+        command = [self.program, "bench", "--json", "--time", "0.015", "--threads", str(threads),
+                   "--cpu", self.cpu(), "kernel/relu"]
+        report = json.loads(subprocess.run(command, stdout=subprocess.PIPE, check=True).stdout)
+        return report["machine"], report["configs"][0]["limits"]
 
     def threads(self, count):
         self.lib.att_threads_set(count)
@@ -119,40 +115,34 @@ class Library:
         if status != 0:
             raise RuntimeError(f"libattend: {self.error.message.decode()}")
 
-    def limit(self, which, threads, seconds=0.3):
-        rate = c_double()
-        how = How(None, threads, seconds)
-        self.check(self.lib.att_limit_measure(byref(rate), which, byref(how), byref(self.error)))
-        return rate.value
-
-    def forward(self, how, inputs, outputs):
-        """A function without arguments that runs the forward, workspace and all arguments ready."""
-        workspace = self._workspace(how, inputs, False)
-        arguments = (byref(how), byref(inputs), byref(outputs), workspace, byref(self.error))
+    def forward(self, options, inputs, outputs):
+        """A function without arguments that runs the forward on a workspace allocated before."""
+        workspace = self._workspace(options, inputs, False)
+        arguments = (byref(options), byref(inputs), byref(outputs), workspace, byref(self.error))
         call = self.lib.att_attention_forward
         return lambda: self.check(call(*arguments))
 
-    def backward(self, how, inputs, outputs, output_grad, grads):
-        workspace = self._workspace(how, inputs, True)
-        arguments = (byref(how), byref(inputs), byref(outputs), byref(output_grad), byref(grads),
-                     workspace, byref(self.error))
+    def backward(self, options, inputs, outputs, output_grad, grads):
+        workspace = self._workspace(options, inputs, True)
+        arguments = (byref(options), byref(inputs), byref(outputs), byref(output_grad),
+                     byref(grads), workspace, byref(self.error))
         call = self.lib.att_attention_backward
         return lambda: self.check(call(*arguments))
 
-    def workspace_size(self, how, inputs, backward):
-        return self.lib.att_attention_workspace(byref(how), byref(inputs), backward)
+    def workspace_size(self, options, inputs, backward):
+        return self.lib.att_attention_workspace(byref(options), byref(inputs), backward)
 
-    def _workspace(self, how, inputs, backward):
-        size = self.workspace_size(how, inputs, backward)
-        room = ctypes.create_string_buffer(size + 64)
-        address = (ctypes.addressof(room) + 63) // 64 * 64
+    def _workspace(self, options, inputs, backward):
+        size = self.workspace_size(options, inputs, backward)
+        block = ctypes.create_string_buffer(size + 64)
+        address = (ctypes.addressof(block) + 63) // 64 * 64
         pointer = c_void_p(address)
-        pointer.room = room  # lives as long as the pointer
+        pointer.block = block  # keeps the memory alive
         return pointer
 
 
-def pointers(kind, **tensors):
-    """A struct of tensors; those it points to live as long as it does."""
-    made = kind(**{name: ctypes.pointer(tensor) for name, tensor in tensors.items()})
-    made.kept = tensors
+def pointers(struct, **tensors):
+    """A struct of pointers to tensors; it keeps the tensors alive."""
+    made = struct(**{name: ctypes.pointer(tensor) for name, tensor in tensors.items()})
+    made.tensors = tensors
     return made

@@ -14,16 +14,14 @@
  *   9. Rendering              traces and attention maps
  *  10. Settings               every choice of training, by name
  *  11. Metrics                how well lines of text agree with references
- *  12. Models                 model files: loading, making by hand, what is inside
- *  13. Answers                lines answered, pictures described, and how well
- *  14. Labels                 lines sorted, and how well
- *  15. Language models        texts that go on, and how well they are foreseen
+ *  12. Models                 model files, building by hand, tokenizer and vocabularies
+ *  13. Generation             lines and captions by beam search, sessions, evaluation
+ *  14. Classification         labels of lines, evaluation
+ *  15. Language models        completing and scoring texts, evaluation
  *  16. Looking inside         heads of Transformers, units of recurrent models
  *  17. Training               a model from settings and data
  *  18. Importing              weights of other programs
  *  19. Pictures               photographs from JPEG and PNG files; what a network sees in them
- *  20. Measuring              how fast all of this is here, and how fast it could be
- *  21. Gradient check         every operation of the models against its formula
  *
  * Conventions. The library never prints, exits or aborts. A call that can fail returns an
  * att_status and, where an att_error is given, says in it what was wrong and what was expected.
@@ -166,7 +164,14 @@ ATT_API att_status att_cpu_check(att_error *err);
 
 #define ATT_MAX_RANK 8
 
-typedef enum att_dtype { ATT_F32 = 1, ATT_F64 = 2 } att_dtype;
+/* Element types. The 16-bit ones are storage: att_tensor_* functions and attention's query, key,
+ * value and biases take them; every other call refuses them. */
+typedef enum att_dtype {
+    ATT_F32 = 1, /* float */
+    ATT_F64 = 2, /* double */
+    ATT_F16 = 3, /* uint16_t: IEEE binary16, "float16" */
+    ATT_BF16 = 4 /* uint16_t: the upper half of a float, "bfloat16" */
+} att_dtype;
 
 /* An array of up to 8 dimensions. Element [i0, i1, …] is at data[i0*stride[0] + i1*stride[1] + …];
  * strides count elements and may be 0 (broadcasting) or negative. A tensor that owns its block has
@@ -385,8 +390,10 @@ typedef struct att_attention_options {
 
 /* What goes in. query [B,T,H,Kq], key [B,S,G,Kk], value [B,S,G,M]; H is a multiple of G, and query
  * head h uses head h/(H/G) of keys and values. Kq = Kk but for the general, additive, concat and
- * location scores. Any strides, so that column vectors are a transposed view; float or double; B,
- * T, S, K and M may be 0. NULL where not used. */
+ * location scores. Any strides, so that column vectors are a transposed view; float or double, and
+ * query, key, value and biases also ATT_F16 or ATT_BF16: the results are those of the same values
+ * in float, which are converted a few rows at a time. Results and gradients are float or double.
+ * B, T, S, K and M may be 0. NULL where not used. */
 typedef struct att_attention_inputs {
     const att_tensor *query;
     const att_tensor *key;
@@ -745,386 +752,573 @@ ATT_API att_status att_metrics_score_files(att_metric_score *out, size_t *lines,
 
 /* ---------------------------------------------------------------- 12. Models */
 
-/* A model: settings, vocabularies and parameters, as trained and kept in one .safetensors file. */
+/* A model: settings, vocabularies and parameters, as they are kept in one .safetensors file.
+ *
+ * A model never changes: it is loaded, read or built, used, and freed. Any number of threads may
+ * use one model at once, in any calls; each result is what it would be alone. What a call needs
+ * besides (tapes, KV caches, beams, tokenizer caches) lives in the call, or in an att_session. */
 typedef struct att_model att_model;
 
-/* What a model takes and gives; its task decides. */
+/* What a model does. The task that it was trained for decides. */
 typedef enum att_model_type {
-    ATT_MODEL_SEQ2SEQ,    /* a line for a line */
-    ATT_MODEL_LM,         /* what comes next in a text */
-    ATT_MODEL_CLASSIFIER, /* one of a list of labels for a line */
-    ATT_MODEL_CAPTION,    /* a line for a picture */
+    ATT_MODEL_SEQ2SEQ,    /* a line in, a line out */
+    ATT_MODEL_LM,         /* a language model: continues a text */
+    ATT_MODEL_CLASSIFIER, /* a line in, one of a list of labels out */
+    ATT_MODEL_CAPTION,    /* an image in, a line out */
 } att_model_type;
 enum { ATT_MODEL_TYPES = ATT_MODEL_CAPTION + 1 };
 
-/* Reads a model file. What is missing, misshapen or too much in it is named in *err. */
+/* Reads a model from a file, or from the bytes of one, which are not needed afterwards; `name` is
+ * the file in errors. An error names the tensor that is missing, unknown, of the wrong shape or not
+ * finite. Release with att_model_free(), when no call uses the model any more. */
 ATT_API att_status att_model_load(att_model **out, const char *path, att_error *err);
+ATT_API att_status att_model_read(att_model **out, const void *bytes, size_t size, const char *name,
+                                  att_error *err);
 ATT_API void att_model_free(att_model *model);
 
-/* Its kind, which says what of the sections below is for it. */
+/* Writes the file of a model to a temporary name and renames it; or appends its bytes to *out. */
+ATT_API att_status att_model_save(const att_model *model, const char *path, att_error *err);
+ATT_API att_status att_model_write(att_string *out, const att_model *model, att_error *err);
+
 ATT_API att_model_type att_model_type_get(const att_model *model);
 
-/* Writes it beside `path` and renames it into place. */
-ATT_API att_status att_model_save(const att_model *model, const char *path, att_error *err);
-
-/* Tokens that a vocabulary is to have, numbered in their order. */
+/* The tokens of a vocabulary, in the order of their ids. */
 typedef struct att_token_list {
     const char *const *tokens; /* [count] */
     size_t count;
 } att_token_list;
 
-/* Makes a model by hand: of the kind that `settings` say, which are copied, for these tokens; a
- * kind that reads none has no source, which may be NULL then. Its parameters start as for training,
- * and can be set. */
+/* Builds a model with the initial values of training, for these settings, which are copied, and
+ * tokens. A model that does not read tokens (LM, captions) has no source vocabulary: `source` may
+ * be NULL. */
 ATT_API att_status att_model_build(att_model **out, const att_settings *settings,
                                    const att_token_list *source, const att_token_list *target,
                                    att_error *err);
 
-/* Its parameters by name: how many, the name of one (NULL past the last), a copy of its values to
- * be released with att_tensor_free(), and other values of the same shape. */
+/* The parameters by name: their number, the name of one (NULL past the last), and a copy of its
+ * values, to be released with att_tensor_free(). */
 ATT_API size_t att_model_tensor_count(const att_model *model);
 ATT_API const char *att_model_tensor_name(const att_model *model, size_t index);
 ATT_API att_status att_model_tensor_get(att_tensor *out, const att_model *model, const char *name,
                                         att_error *err);
-ATT_API att_status att_model_tensor_set(att_model *model, const char *name,
-                                        const att_tensor *values, att_error *err);
 
-/* Adds what is inside and how it was trained to *out: lines of text, or one line of JSON. */
+/* A new model, equal to `model` except for the parameters in `tensors`, which have the names and
+ * shapes of parameters. So a model is set by hand: build it, put the values into a bundle
+ * (att_bundle_add), and replace. */
+ATT_API att_status att_model_replace_tensors(att_model **out, const att_model *model,
+                                             const att_bundle *tensors, att_error *err);
+
+/* Appends a description to *out: settings, parameters and the training record, as lines of text or
+ * as one line of JSON. */
 ATT_API att_status att_model_info(att_string *out, const att_model *model, bool json,
                                   att_error *err);
 
-/* ---------------------------------------------------------------- 13. Answers */
+/* ---- the tokenizer and the vocabularies of a model */
 
-/* Models that answer lines (ATT_MODEL_SEQ2SEQ) and that say what is in pictures
- * (ATT_MODEL_CAPTION): how they are asked, what they give, and how that is drawn and measured. One
- * search serves all (docs/running.md). */
+/* Token ids that every vocabulary has; its own tokens follow from ATT_TOKEN_FIRST on. */
+enum {
+    ATT_TOKEN_PAD = -1,  /* beyond the end of a sequence; in no vocabulary */
+    ATT_TOKEN_UNK = 0,   /* any token that the vocabulary lacks */
+    ATT_TOKEN_BOS = 1,   /* the start */
+    ATT_TOKEN_EOS = 2,   /* the end */
+    ATT_TOKEN_FIRST = 3, /* the most frequent token */
+};
 
-/* By what the sum of an answer's log-probabilities is divided, n its tokens with the end: longer
- * answers are less probable, and would always lose. */
+/* Which vocabulary: of what the model reads, or of what it writes. Only models that read lines
+ * (ATT_MODEL_SEQ2SEQ, ATT_MODEL_CLASSIFIER) have ATT_SIDE_SOURCE; the target tokens of a classifier
+ * are its labels. */
+typedef enum att_side { ATT_SIDE_SOURCE, ATT_SIDE_TARGET } att_side;
+
+/* The number of tokens, the reserved ones included; 0 where the model has no such vocabulary. */
+ATT_API int32_t att_model_vocab_size(const att_model *model, att_side side);
+
+/* The token of an id as text to display, borrowed from the model: "<unknown>", "<start>" and
+ * "<end>" for the reserved ids; a subword has "▁" for a space and "<0xE2>" for a byte that is not a
+ * character. NULL for an id that the vocabulary lacks. */
+ATT_API const char *att_model_token(const att_model *model, att_side side, int32_t id);
+
+/* The id of a token as att_model_token() displays it (of `length` bytes), or -1. */
+ATT_API int32_t att_model_token_id(const att_model *model, att_side side, const char *token,
+                                   size_t length);
+
+/* The tokens of a text: ids, pieces and byte offsets. */
+typedef struct att_encoded_text att_encoded_text;
+
+/* Encodes a line without its line end (a whole text with line ends, for language models) as the
+ * model itself does. ATT_BAD_INPUT where it is not UTF-8. Release with att_encoded_text_free(). */
+ATT_API att_status att_model_encode(att_encoded_text **out, const att_model *model, att_side side,
+                                    const char *text, size_t length, att_error *err);
+ATT_API void att_encoded_text_free(att_encoded_text *encoded);
+ATT_API size_t att_encoded_text_count(const att_encoded_text *encoded);
+
+/* The ids, [att_encoded_text_count()], borrowed. */
+ATT_API const int32_t *att_encoded_text_ids(const att_encoded_text *encoded);
+
+/* The text of token `index` after normalization (composed form, lowercase where the model asks for
+ * it), borrowed, not terminated, of *length bytes. An unknown token has its text too; a byte token
+ * may be a part of a character; a reserved token is empty. NULL past the last. */
+ATT_API const char *att_encoded_text_piece(const att_encoded_text *encoded, size_t index,
+                                           size_t *length);
+
+/* The bytes [*start, *end) of the original text that token `index` was made of: the smallest range
+ * that produced it. Ranges rise; white space between words belongs to no token; a reserved token
+ * has an empty range. false past the last. */
+ATT_API bool att_encoded_text_range(const att_encoded_text *encoded, size_t index, size_t *start,
+                                    size_t *end);
+
+/* Appends the text of `count` ids to *out, without start and end tokens. ATT_BAD_INPUT for an id
+ * that the vocabulary lacks. */
+ATT_API att_status att_model_decode(att_string *out, const att_model *model, att_side side,
+                                    const int32_t *ids, size_t count, att_error *err);
+
+/* ---------------------------------------------------------------- 13. Generation */
+
+/* Models that write a line for a line (ATT_MODEL_SEQ2SEQ) or for an image (ATT_MODEL_CAPTION): the
+ * options of decoding, outputs with their attention, sessions for a search of your own, and
+ * evaluation. One beam search serves all models (docs/running.md). */
+
+/* What the sum of an output's log-probabilities is divided by; n is its number of tokens, the end
+ * included. Without it, beam search prefers short outputs. */
 typedef enum att_length_norm {
     ATT_LENGTH_MEAN, /* n^penalty */
-    ATT_LENGTH_GNMT, /* ((5 + n) / 6)^penalty */
-    ATT_LENGTH_NONE, /* nothing */
+    ATT_LENGTH_GNMT, /* ((5 + n) / 6)^penalty (Wu et al. 2016) */
+    ATT_LENGTH_NONE, /* 1 */
 } att_length_norm;
 
-/* How answers are searched for. All-zero means: the most probable token at each step. */
+/* Options of decoding. All-zero means greedy decoding: the most probable token at each step. */
 typedef struct att_decoding_options {
-    int64_t beam;   /* hypotheses followed at a time; 0: 1 */
-    int64_t n_best; /* answers to a line at most; 0: 1. The beam is at least as wide */
+    int64_t beam;   /* beam size: hypotheses per source at a time; 0: 1 */
+    int64_t n_best; /* outputs per source, at most; 0: 1. The beam has at least this size */
     att_length_norm length_norm;
-    double length_penalty;   /* 0: 1 */
-    double coverage_penalty; /* times the logarithms of how much each source token was looked at */
-    int64_t no_repeat_ngram; /* no so many tokens in a row come twice; 0: they may */
+    double length_penalty;   /* exponent of length_norm; 0: 1 */
+    double coverage_penalty; /* weight of Σ log(min(attention to each source token, 1)) */
+    int64_t no_repeat_ngram; /* no n-gram of this many tokens occurs twice; 0: no limit */
 
-    int64_t min_output_length; /* before the end; the larger of both counts */
-    double min_length_ratio;   /* tokens to one of the source */
-    int64_t max_output_length; /* the end included; the smaller of both counts; */
-    double max_length_ratio;   /* both 0: 50 more than twice the source's; of a picture, 50 */
+    int64_t min_output_length; /* tokens before the end; the larger of this */
+    double min_length_ratio;   /* and this times the tokens of the source */
+    int64_t max_output_length; /* tokens, the end included; the smaller of this */
+    double max_length_ratio;   /* and this times the tokens of the source. Both 0: 50 more than
+                                  twice the source; for an image, 50 */
 
-    bool sample;        /* draw tokens instead of taking the most probable */
-    double temperature; /* log-probabilities are divided by it; 0: 1 */
-    int64_t top_k;      /* draw from so many, the most probable; 0: all */
-    double top_p;       /* draw from the most probable that together have this; 0: all */
-    uint64_t seed;      /* draws depend on it, the line's number and the place in the answer */
+    bool sample;        /* sample tokens instead of taking the most probable */
+    double temperature; /* log-probabilities are divided by it before sampling; 0: 1 */
+    int64_t top_k;      /* sample from the k most probable tokens; 0: all */
+    double top_p;       /* sample from the most probable tokens that sum to p; 0: all */
+    uint64_t seed;      /* samples depend on the seed, the number of the line and the position */
 
-    att_model *const
-        *ensemble;         /* models that answer together with the one that is asked: a token's */
-    size_t ensemble_count; /* probability is the mean of all. Their tokens must be the same */
+    att_model *const *ensemble; /* [ensemble_count] models that decode together with the first one:
+                                   the probability of a token is the mean over all models. Their */
+    size_t ensemble_count;      /* vocabularies must be equal */
 } att_decoding_options;
 
+/* What happens to a line with more than max_input_length tokens. */
 typedef enum att_input_overflow { ATT_OVERFLOW_REFUSE, ATT_OVERFLOW_TRUNCATE } att_input_overflow;
 
-/* How answers are made. All-zero means: the model's own answers, without attention. */
+/* Options of att_model_generate() and att_model_caption(). All-zero means: greedy decoding, without
+ * attention. */
 typedef struct att_generate_options {
     att_decoding_options decoding;
-    bool attention;              /* keep the weights */
-    bool all_heads;              /* with attention: those of every layer and head too */
-    int64_t layer;               /* whose weights are looked at, from 1; 0: the last */
+    bool attention;              /* return the attention weights */
+    bool all_heads;              /* with `attention`: those of every layer and head too */
+    int64_t layer;               /* whose attention is returned, from 1; 0: the last */
     int64_t head;                /* likewise; 0: the mean of the layer's heads */
-    bool replace_unknown;        /* an unknown token becomes the source token looked at most */
-    const char *const *targets;  /* [count] what is to be answered, to look at; NULL: own answers */
-    const char *const *prefixes; /* [count] what answers begin with; NULL: nothing */
-    int64_t max_input_length;    /* tokens of a line; 0: as many as the model can take */
-    att_input_overflow input_overflow; /* what becomes of a longer one */
-    int64_t batch_size;                /* lines at a time; 0: as fits. Changes the speed alone */
-    uint64_t first_line;               /* number of the first line, for what is drawn */
+    bool replace_unknown;        /* an unknown token becomes the source token with most attention */
+    const char *const *targets;  /* [count] forced outputs (teacher forcing); NULL: none */
+    const char *const *prefixes; /* [count] what outputs start with; NULL: nothing */
+    int64_t max_input_length;    /* tokens of a line; 0: as many as the model supports */
+    att_input_overflow input_overflow;
+    int64_t batch_size;     /* lines at a time; 0: automatic. It changes the speed alone */
+    uint64_t first_line;    /* number of the first line, for sampling */
+    att_callback *callback; /* progress in lines, and cancel between decoder steps; NULL: none */
+    void *callback_context;
 } att_generate_options;
 
-/* What a model makes of one line. All of it belongs to the att_outputs. */
+/* One output. Everything in it belongs to the att_outputs. Later versions add fields at the end. */
 typedef struct att_output {
-    const char *text;               /* the answer as a line */
-    double score;                   /* log-probability of its tokens together */
-    double normalized_score;        /* what answers to a line are ordered by */
-    bool truncated;                 /* it was ended by most_tokens, not by the model */
-    int64_t unknown_tokens;         /* source tokens that the model does not know */
-    int64_t truncated_input_tokens; /* source tokens beyond `longest`, which were cut off */
+    const char *text;               /* the output as a line */
+    double score;                   /* sum of the log-probabilities of its tokens */
+    double normalized_score;        /* what the outputs of a line are ranked by */
+    bool truncated;                 /* it ended at max_output_length, not at the end token */
+    int64_t unknown_tokens;         /* source tokens that the vocabulary lacks */
+    int64_t truncated_input_tokens; /* source tokens beyond max_input_length, which were removed */
     int64_t source_count;
-    int64_t target_count;             /* the end, where it was reached, included */
+    int64_t target_count;             /* the end token included, where it was reached */
     const char *const *source_tokens; /* [source_count] */
     const char *const *target_tokens; /* [target_count] the end as "<end>" */
     const double *token_scores;       /* [target_count] log-probability of each */
     const double *weights;            /* [target_count, source_count] attention; NULL: none */
-    int64_t grid_rows, grid_columns;  /* of a picture: its cells are the source, row by row; or 0 */
-    int64_t layers, heads;            /* that look at the source; 1 and 1 in a recurrent model */
-    const double *head_weights; /* [layers, heads, target_count, source_count]; NULL: not asked */
-    const struct att_output *alternatives; /* [other_count] the next best */
-    int64_t alternative_count;
+    int64_t grid_rows, grid_columns;  /* of an image: its cells are the source, row by row; or 0 */
+    int64_t layers, heads;            /* of cross attention; 1 and 1 in an RNN */
+    const double
+        *head_weights; /* [layers, heads, target_count, source_count]; NULL: not asked for */
+    int64_t alternative_count;                    /* further outputs of the same source (n_best) */
+    const struct att_output *const *alternatives; /* [alternative_count] the best first */
 } att_output;
 
 typedef struct att_outputs att_outputs;
 
-/* Answers `count` lines (without their ends), several at a time. An answer does not depend on what
- * else is asked, on the order or on threads; a line without tokens has the empty answer. A line
- * that is not UTF-8 is ATT_BAD_INPUT, and err->line counts from 1 which it was. Not from several
- * threads at once with one model. */
-ATT_API att_status att_model_generate(att_outputs **out, att_model *model, const char *const *lines,
-                                      size_t count, const att_generate_options *how,
-                                      att_error *err);
-ATT_API void att_outputs_free(att_outputs *answers);
-ATT_API size_t att_outputs_count(const att_outputs *answers);
-ATT_API const att_output *att_outputs_get(const att_outputs *answers, size_t index);
+/* Generates outputs for `count` lines without line ends, several at a time. An output does not
+ * depend on the other lines, their order or the number of threads; a line without tokens has an
+ * empty output. A line that is not UTF-8 is ATT_BAD_INPUT, and err->line is its number from 1. */
+ATT_API att_status att_model_generate(att_outputs **out, const att_model *model,
+                                      const char *const *lines, size_t count,
+                                      const att_generate_options *options, att_error *err);
+ATT_API void att_outputs_free(att_outputs *outputs);
 
-/* Says what is in pictures, with a model of captions: float [count,cells,depth] or
- * [count,rows,columns,depth] of the size that the model was trained on, as att_model_images()
- * gives them. An answer's source is the cells, row by row. */
-ATT_API att_status att_model_caption(att_outputs **out, att_model *model,
-                                     const att_tensor *pictures, const att_generate_options *how,
+/* The number of lines, and the best output of one; NULL past the last. */
+ATT_API size_t att_outputs_count(const att_outputs *outputs);
+ATT_API const att_output *att_outputs_get(const att_outputs *outputs, size_t line);
+
+/* The output of a line by rank: 0 is the best. NULL past the last. */
+ATT_API const att_output *att_outputs_alternative(const att_outputs *outputs, size_t line,
+                                                  size_t rank);
+
+/* Writes captions for images, with a caption model: float [count,cells,depth] or
+ * [count,rows,columns,depth] features of the size that the model was trained on, as
+ * att_model_images() loads them. The source of an output is the cells, row by row. */
+ATT_API att_status att_model_caption(att_outputs **out, const att_model *model,
+                                     const att_tensor *images, const att_generate_options *options,
                                      att_error *err);
 
-/* Reads a .npy file of pictures for a model, multiplied as those it was trained on (setting
- * features-scale); `path` NULL: those that it was validated on, read or made up again. Release with
- * att_tensor_free(). */
+/* Loads image features for a model from a .npy file, multiplied by the model's setting
+ * features-scale; `path` NULL: the validation images of its training, loaded or generated again.
+ * Release with att_tensor_free(). */
 ATT_API att_status att_model_images(att_tensor *out, const att_model *model, const char *path,
                                     att_error *err);
 
-/* The map of an answer's attention, with both sides' tokens as labels, lent. false where there are
- * no weights. */
-ATT_API bool att_output_map(att_map *out, const att_output *answer);
+/* The attention map of an output, with the tokens of both sides as labels, borrowed. false where
+ * the output has no attention. */
+ATT_API bool att_output_map(att_map *out, const att_output *output);
 
-/* The map of one layer, from 1 (0: the last), a panel for each head. false where the heads' weights
- * were not asked for, or there is no such layer. */
-ATT_API bool att_output_layer_map(att_map *out, const att_output *answer, int64_t layer);
+/* The attention map of one layer, from 1 (0: the last), with a panel for each head. false where
+ * all_heads was not set, or there is no such layer. */
+ATT_API bool att_output_layer_map(att_map *out, const att_output *output, int64_t layer);
 
-/* Adds pairs i-j to *out, with spaces between them, in the order of j: answer token j looked at
- * source token i most, both from 0; the end has none. ATT_BAD_INPUT where there are no weights. */
-ATT_API att_status att_output_alignment(att_string *out, const att_output *answer, att_error *err);
+/* Appends pairs i-j to *out, separated by spaces, in the order of j: output token j has its largest
+ * attention at source token i, both from 0; the end token is left out. ATT_BAD_INPUT where the
+ * output has no attention. */
+ATT_API att_status att_output_alignment(att_string *out, const att_output *output, att_error *err);
 
-/* Adds an answer to *out as one line of JSON: {"text", "score", "rank", "cut", "unknown", "source"
- * and "target" (tokens), "scores" (of the target's tokens), "attention" (a row for each), "heads"
- * (the same for each head of each layer), "others" (objects like it, without the source)}, the last
- * three where they were asked for. */
-ATT_API att_status att_output_json(att_string *out, const att_output *answer, att_error *err);
+/* Appends an output to *out as one line of JSON; docs/running.md lists the keys. */
+ATT_API att_status att_output_json(att_string *out, const att_output *output, att_error *err);
 
-/* Adds an answer that has attention to *out as an HTML page that needs nothing else: tokens with
- * their probabilities, each of which shows where it looked when pointed at, the map (one of the two
- * above), and a table. */
-ATT_API att_status att_output_html(att_string *out, const att_output *answer, const att_map *map,
+/* Appends an output with attention to *out as a self-contained HTML page: tokens with their
+ * probabilities, each of which shows its attention when pointed at, the map (one of the two above),
+ * and a table. */
+ATT_API att_status att_output_html(att_string *out, const att_output *output, const att_map *map,
                                    att_error *err);
 
-/* What attention to a picture is laid over: a JPEG or PNG file as it is, or pixels. */
+/* The image that attention is drawn over: a JPEG or PNG file as it is, or pixels. */
 typedef struct att_overlay_image {
     const void *file; /* [size] bytes, or NULL */
     size_t size;
     const uint8_t *pixels; /* [rows,columns,3] red, green, blue; or NULL */
     int64_t rows, columns; /* of either, in pixels */
-    bool crop;             /* the model saw the largest square in its middle; else all of it */
+    bool crop;             /* the model's input is the center square of it; else all of it */
 } att_overlay_image;
 
-/* Adds the strip of a picture's answer to *out: for each word a copy of the picture, bright where
- * the model looked for it; as SVG or as an HTML page that needs nothing else. Without `backdrop`
- * the copies are blank paper. In a terminal, the grid in shades for each word. */
-ATT_API att_status att_output_overlay_svg(att_string *out, const att_output *answer,
-                                          const att_overlay_image *backdrop, att_error *err);
-ATT_API att_status att_output_overlay_html(att_string *out, const att_output *answer,
-                                           const att_overlay_image *backdrop, att_error *err);
-ATT_API att_status att_output_overlay_text(att_string *out, const att_output *answer,
+/* Appends the attention of a caption to *out: for each word a copy of the image, bright where the
+ * model attends; as SVG or as a self-contained HTML page. Without `image` the copies are blank. As
+ * text, the grid in shades for each word. */
+ATT_API att_status att_output_overlay_svg(att_string *out, const att_output *output,
+                                          const att_overlay_image *image, att_error *err);
+ATT_API att_status att_output_overlay_html(att_string *out, const att_output *output,
+                                           const att_overlay_image *image, att_error *err);
+ATT_API att_status att_output_overlay_text(att_string *out, const att_output *output,
                                            const att_render_options *options, att_error *err);
 
-/* A model measured on pairs. Rates are between 0 and 1 (error rates may exceed 1), NaN where there
- * was nothing to count. */
+/* ---- sessions: decoding step by step, for a search of your own */
+
+/* A session encodes sources once and then decodes rows (hypotheses) token by token, with the
+ * decoder's state (KV cache, RNN states) kept between the steps. The library's own beam search runs
+ * on it. For one thread at a time; several sessions may share a model. examples/own_search.c is a
+ * nucleus sampler on it. */
+typedef struct att_session att_session;
+
+/* Start from ATT_SESSION_OPTIONS_INIT. */
+typedef struct att_session_options {
+    size_t size;                /* sizeof(att_session_options) */
+    att_model *const *ensemble; /* [ensemble_count] as in att_decoding_options */
+    size_t ensemble_count;
+    bool attention;     /* steps return attention weights */
+    bool hidden_states; /* steps return the decoder's hidden states */
+} att_session_options;
+#define ATT_SESSION_OPTIONS_INIT                                                                   \
+    {                                                                                              \
+        .size = sizeof(att_session_options)                                                        \
+    }
+
+/* A session with a model of type ATT_MODEL_SEQ2SEQ, ATT_MODEL_CAPTION or ATT_MODEL_LM, which must
+ * outlive it, as those of the ensemble must. `options` may be NULL. */
+ATT_API att_status att_session_new(att_session **out, const att_model *model,
+                                   const att_session_options *options, att_error *err);
+ATT_API void att_session_free(att_session *session);
+
+/* Starts with new sources; row r of the first step continues from source r. Whatever the session
+ * decoded before is dropped. The four ways: lines; token ids of the source vocabulary, sequence
+ * after sequence, with the length of each (a sequence may not be empty); features of images as in
+ * att_model_caption(); and, for language models, nothing but a number of rows. */
+ATT_API att_status att_session_start_lines(att_session *session, const char *const *lines,
+                                           size_t count, att_error *err);
+ATT_API att_status att_session_start_ids(att_session *session, const int32_t *ids,
+                                         const int64_t *lengths, size_t count, att_error *err);
+ATT_API att_status att_session_start_images(att_session *session, const att_tensor *images,
+                                            att_error *err);
+ATT_API att_status att_session_start_text(att_session *session, size_t rows, att_error *err);
+
+/* The result of a step, borrowed until the next call with the session. Later versions add fields at
+ * the end. */
+typedef struct att_session_output {
+    size_t size; /* of this struct, as the library knows it */
+    int64_t rows;
+    int64_t vocab_size;
+    const float *log_probs; /* [rows, vocab_size] of the next token */
+    int64_t layers, heads, source_length;
+    const float *attention; /* [rows, layers, heads, source_length] to the source, padded with
+                               zeros; of the first model that has attention. NULL: not asked for, or
+                               none */
+    int64_t hidden_size;
+    const float *hidden; /* [rows, hidden_size] of the first model: the decoder's top layer, in a
+                            Transformer after the final norm. NULL: not asked for */
+} att_session_output;
+
+/* Feeds one token to each of `rows` rows and computes the log-probabilities of the next. Row r
+ * continues row order[r] of the step before (at the first step: source order[r]), so rows can be
+ * dropped, reordered and forked, by repeating a row; `order` NULL: row r continues row r. The first
+ * tokens are att_session_start_token(). A token, a number of rows or an order that does not fit is
+ * ATT_BAD_INPUT and changes nothing; after any other failure the session must be started again. */
+ATT_API att_status att_session_step(att_session *session, int64_t rows, const int32_t *tokens,
+                                    const int64_t *order, const att_session_output **out,
+                                    att_error *err);
+
+/* Feeds `count` tokens to each row as it is, tokens [rows,count], and returns the result of the
+ * last: a prompt, or a forced prefix. `count` is at least 1. */
+ATT_API att_status att_session_feed(att_session *session, int64_t rows, const int32_t *tokens,
+                                    int64_t count, const att_session_output **out, att_error *err);
+
+/* The token to feed first: ATT_TOKEN_BOS, or for a language model without one the token after which
+ * a text without a prompt starts. And the token that ends an output, or -1 where a text has no end.
+ */
+ATT_API int32_t att_session_start_token(const att_session *session);
+ATT_API int32_t att_session_end_token(const att_session *session);
+
+/* The size of the target vocabulary; its tokens are those of att_model_token(). */
+ATT_API int32_t att_session_vocab_size(const att_session *session);
+
+/* The sources: their number, the tokens of one (for images: cells), and token `index` of one as
+ * text to display, borrowed until the next start; NULL where sources are not tokens, or past the
+ * last. */
+ATT_API int64_t att_session_source_count(const att_session *session);
+ATT_API int64_t att_session_source_length(const att_session *session, int64_t source);
+ATT_API const char *att_session_source_token(const att_session *session, int64_t source,
+                                             int64_t index);
+
+/* ---- evaluation */
+
+/* Evaluation of a seq2seq or caption model. Rates are between 0 and 1 (error rates may exceed 1),
+ * NaN where there was nothing to count. */
 typedef struct att_seq2seq_eval {
     int64_t lines;
     int64_t tokens;          /* of the references */
-    double exact_match;      /* lines answered right in every token */
-    double token_accuracy;   /* tokens foreseen, given the reference before them; ends included */
-    double token_error_rate; /* insertions, deletions and replacements per reference token */
-    double word_error_rate;  /* the same in words, where these are not the tokens */
+    double exact_match;      /* lines whose output equals the reference in every token */
+    double token_accuracy;   /* tokens predicted under teacher forcing; end tokens included */
+    double token_error_rate; /* insertions, deletions and substitutions per reference token */
+    double word_error_rate;  /* the same in words, where tokens are not words */
     double perplexity;       /* of the references */
     att_interval exact_match_interval, token_accuracy_interval, token_error_rate_interval,
-        word_error_rate_interval, perplexity_interval; /* NaN without resamples */
+        word_error_rate_interval, perplexity_interval; /* NaN without bootstrap samples */
 } att_seq2seq_eval;
 
-/* How a model is measured. All-zero means: by the most probable tokens, and no text, no intervals.
- */
+/* Options of evaluation. All-zero means: greedy decoding, no text metrics, no intervals. */
 typedef struct att_eval_options {
-    const att_decoding_options *decoding; /* how answers are searched for; where tokens are drawn, a
-                                     pair's number is its place among those measured */
-    const char *const *metrics; /* [metric_count] that the answers' text is scored by as well, */
-    size_t metric_count;        /* against the targets as they stand in the file */
-    att_metric_options metric_options; /* how; small letters where the model knows no others */
-    const char *features; /* .npy of the pictures that captions are of; NULL: those that the
-                             model was validated on */
+    const att_decoding_options *decoding; /* for sampling, the number of a line is its index in the
+                                             dataset */
+    const char *const *metrics; /* [metric_count] text metrics of the outputs against the targets */
+    size_t metric_count;        /* as they are in the file */
+    att_metric_options metric_options; /* lowercase is set where the model is lowercase */
+    const char *features; /* .npy file of the features of captioned images; NULL: the validation
+                             images of training */
 } att_eval_options;
 
-/* Measures on the pairs of a file (source<TAB>target lines; "-": standard input), or where `path`
- * is NULL on the pairs that the model was validated on, read or made up again. `texts` receives the
- * score of each metric of how->metrics; `how` may be NULL. Adds to *notes, which may be NULL, what
- * was left out and why. */
+/* Evaluates on the pairs of a file (source<TAB>target lines; "-": standard input), or if `path` is
+ * NULL on the validation pairs of training, loaded or generated again. `texts` receives the score
+ * of each metric of options->metrics; `options` may be NULL. Appends to *notes, which may be NULL,
+ * what was skipped and why. */
 ATT_API att_status att_model_evaluate_seq2seq(att_seq2seq_eval *out, att_metric_score *texts,
-                                              att_model *model, const char *path,
-                                              const att_eval_options *how, att_string *notes,
+                                              const att_model *model, const char *path,
+                                              const att_eval_options *options, att_string *notes,
                                               att_error *err);
 
-/* The metrics that suit the text a model answers in: BLEU and chrF for words; often none. */
+/* The text metrics that suit the outputs of a model: BLEU and chrF for words; for others none. */
 ATT_API const char *const *att_model_metrics(const att_model *model, size_t *count);
 
-/* ---------------------------------------------------------------- 14. Labels */
+/* ---------------------------------------------------------------- 14. Classification */
 
-/* Models that sort, of the kind ATT_MODEL_CLASSIFIER: one of a list of labels for each line. */
+/* Models of type ATT_MODEL_CLASSIFIER: one of a list of labels for each line. */
 
-/* The labels that a model tells apart, numbered from 0, the most frequent in training first. Models
- * of other kinds have none; past the last, NULL. */
+/* The labels of a classifier, from 0, the most frequent in training first. Models of other types
+ * have none; past the last, NULL. */
 ATT_API size_t att_model_label_count(const att_model *model);
 ATT_API const char *att_model_label(const att_model *model, size_t index);
 
-/* How lines are sorted. All-zero means: by the model alone, without attention. */
+/* Options of att_model_classify(). All-zero means: one model, without attention. */
 typedef struct att_classify_options {
-    bool attention;                    /* keep the weights of tokens */
-    int64_t max_input_length;          /* tokens of a line; 0: as many as the model can take */
-    att_input_overflow input_overflow; /* what becomes of a longer one */
-    int64_t batch_size;                /* lines at a time; 0: as fits. Changes the speed alone */
-    att_model *const
-        *ensemble;         /* models that decide together with the one that is asked: a label's */
-    size_t ensemble_count; /* probability is the mean of all. Their tokens must be the same */
+    bool attention;           /* return the attention weights of the tokens */
+    int64_t max_input_length; /* tokens of a line; 0: as many as the model supports */
+    att_input_overflow input_overflow;
+    int64_t batch_size;         /* lines at a time; 0: automatic. It changes the speed alone */
+    att_model *const *ensemble; /* [ensemble_count] models that classify together with the first
+                                   one: the probability of a label is the mean over all models. */
+    size_t ensemble_count;      /* Their vocabularies must be equal */
+    att_callback *callback;     /* progress in lines, and cancel between batches; NULL: none */
+    void *callback_context;
 } att_classify_options;
 
-/* What a model says of one line. All of it belongs to the att_predictions. */
+/* The prediction for one line. Everything in it belongs to the att_predictions. Later versions add
+ * fields at the end. */
 typedef struct att_prediction {
-    const char *label_text;      /* the most probable label; "" for a line without tokens */
-    int64_t label;               /* its number; -1 for a line without tokens */
-    const double *probabilities; /* [labels] calibrated: see docs/models.md; NULL without tokens */
+    const char *label_text; /* the most probable label; "" for a line without tokens */
+    int64_t label;          /* its index; -1 for a line without tokens */
+    const double
+        *probabilities; /* [label_count] calibrated (docs/models.md); NULL without tokens */
     int64_t label_count;
-    int64_t unknown_tokens;         /* tokens that the model does not know */
-    int64_t truncated_input_tokens; /* tokens beyond `longest`, which were cut off */
+    int64_t unknown_tokens;         /* tokens that the vocabulary lacks */
+    int64_t truncated_input_tokens; /* tokens beyond max_input_length, which were removed */
     int64_t token_count;
     const char *const *tokens;  /* [token_count] */
-    bool spaced;                /* they are words, between which there are spaces */
+    bool spaced;                /* tokens are words, to be printed with spaces between them */
     const double *weights;      /* [token_count] attention, the mean of the heads; NULL: none */
-    int64_t heads;              /* of it */
+    int64_t heads;              /* of the attention */
     const double *head_weights; /* [heads, token_count] */
 } att_prediction;
 
 typedef struct att_predictions att_predictions;
 
-/* Sorts `count` lines (without their ends). A verdict does not depend on what else is asked, on the
- * order or on threads. Errors are those of att_model_generate(). */
-ATT_API att_status att_model_classify(att_predictions **out, att_model *model,
+/* Classifies `count` lines without line ends. A prediction does not depend on the other lines,
+ * their order or the number of threads. Errors are those of att_model_generate(). */
+ATT_API att_status att_model_classify(att_predictions **out, const att_model *model,
                                       const char *const *lines, size_t count,
-                                      const att_classify_options *how, att_error *err);
-ATT_API void att_predictions_free(att_predictions *verdicts);
-ATT_API size_t att_predictions_count(const att_predictions *verdicts);
-ATT_API const att_prediction *att_predictions_get(const att_predictions *verdicts, size_t index);
+                                      const att_classify_options *options, att_error *err);
+ATT_API void att_predictions_free(att_predictions *predictions);
+ATT_API size_t att_predictions_count(const att_predictions *predictions);
+ATT_API const att_prediction *att_predictions_get(const att_predictions *predictions, size_t index);
 
-/* Adds a verdict to *out as one line of JSON: {"label", "probabilities" (by label), "unknown",
- * "tokens", "attention" (of each token) and "heads" (the same for each head)}, the last two where
- * they were asked for and the model has them. */
-ATT_API att_status att_prediction_json(att_string *out, const att_prediction *verdict,
+/* Appends a prediction to *out as one line of JSON; docs/running.md lists the keys. */
+ATT_API att_status att_prediction_json(att_string *out, const att_prediction *prediction,
                                        const att_model *model, att_error *err);
 
-/* One label against all others. */
+/* The metrics of one label. */
 typedef struct att_label_metrics {
-    int64_t support, predicted; /* sentences that have it, and that a model gave it */
-    double precision;           /* of those given it, the part that has it */
-    double recall;              /* of those that have it, the part given it */
-    double f1;                  /* the harmonic mean of both */
+    int64_t support, predicted; /* lines that have the label, and lines it was predicted for */
+    double precision;           /* of the lines it was predicted for, the part that has it */
+    double recall;              /* of the lines that have it, the part it was predicted for */
+    double f1;                  /* the harmonic mean of precision and recall */
 } att_label_metrics;
 
-/* A model measured on sentences and their labels. Rates are between 0 and 1. */
+/* Evaluation of a classifier. Rates are between 0 and 1. */
 typedef struct att_classifier_eval {
     int64_t lines;
     double accuracy;
-    att_interval accuracy_interval; /* NaN without resamples */
-    double macro_f1;                /* the mean of the F1 of all labels that were there or given */
+    att_interval accuracy_interval; /* NaN without bootstrap samples */
+    double macro_f1;                /* the mean F1 of all labels that occur or were predicted */
     double loss;                    /* the mean of -log probability of the true label, in nats */
-    double calibration_error; /* expected: how far probabilities are from how often they hold */
+    double calibration_error;       /* expected calibration error */
     int64_t labels;
-    const int64_t *confusion; /* [labels, labels] rows: what is true, columns: what was given */
-    const att_label_metrics *per_label; /* [labels] */
+    const int64_t *confusion; /* [labels, labels] rows: true labels, columns: predicted labels */
 } att_classifier_eval;
 
-/* Measures on the lines `sentence<TAB>label` of a file, as att_model_evaluate_seq2seq() does; of
- * `how`, the models of its decoding and text.resamples and text.seed count. A label that the model
- * does not know is ATT_BAD_INPUT. Release with att_classifier_eval_free(). */
-ATT_API att_status att_model_evaluate_classifier(att_classifier_eval **out, att_model *model,
-                                                 const char *path, const att_eval_options *how,
-                                                 att_string *notes, att_error *err);
-ATT_API void att_classifier_eval_free(att_classifier_eval *scores);
+/* The metrics of one label; NULL past the last. */
+ATT_API const att_label_metrics *att_classifier_eval_label(const att_classifier_eval *eval,
+                                                           int64_t label);
 
-/* Adds these figures to *out as one line of JSON: {"sentences", "accuracy", "macro_f1", "loss",
- * "calibration_error", "labels" (an object for each, with its rates), "confusion" (rows of what is
- * true) and, where there are resamples, "intervals"}. */
-ATT_API att_status att_classifier_eval_json(att_string *out, const att_classifier_eval *scores,
+/* Evaluates on the `sentence<TAB>label` lines of a file, as att_model_evaluate_seq2seq() does. Of
+ * `options`, the ensemble of its decoding and the bootstrap samples and seed of metric_options are
+ * used. A label that the model lacks is ATT_BAD_INPUT. Release with att_classifier_eval_free(). */
+ATT_API att_status att_model_evaluate_classifier(att_classifier_eval **out, const att_model *model,
+                                                 const char *path, const att_eval_options *options,
+                                                 att_string *notes, att_error *err);
+ATT_API void att_classifier_eval_free(att_classifier_eval *eval);
+
+/* Appends an evaluation to *out as one line of JSON; docs/metrics.md lists the keys. */
+ATT_API att_status att_classifier_eval_json(att_string *out, const att_classifier_eval *eval,
                                             const att_model *model, att_error *err);
 
 /* ---------------------------------------------------------------- 15. Language models */
 
-/* Models of the kind ATT_MODEL_LM: what comes next. */
+/* Models of type ATT_MODEL_LM: the next token of a text. */
 
-/* How a text goes on. */
+/* Options of att_model_complete(). */
 typedef struct att_complete_options {
-    att_decoding_options
-        decoding;           /* the most probable tokens, a beam, or drawn; limits do not count */
-    int64_t max_new_tokens; /* to be added */
+    att_decoding_options decoding; /* greedy, beam search or sampling; length limits are ignored */
+    int64_t max_new_tokens;
+    att_callback *callback; /* progress in new tokens, and cancel between decoder steps, the prompt
+                               included; NULL: none */
+    void *callback_context;
 } att_complete_options;
 
-/* What came of it. */
+/* Counts of a completion or of a scored text. */
 typedef struct att_completion {
     int64_t prompt_tokens;
-    int64_t unknown_tokens; /* of those, which the model does not know */
-    int64_t tokens;         /* that were told */
-    double score;           /* their log-probabilities together */
+    int64_t unknown_tokens; /* tokens of the prompt that the vocabulary lacks */
+    int64_t tokens;         /* that on_token was called for */
+    double score;           /* sum of their log-probabilities */
 } att_completion;
 
-/* Called for each token with the text it stands for and its log-probability; false ends the text
- * there. */
+/* Called for each token with its text and its log-probability; false ends the call there, which is
+ * not an error. */
 typedef bool att_token_callback(void *context, const char *text, size_t length, double score);
 
-/* Lets a language model go on after a prompt of `length` bytes, token by token: each is told as
- * soon as it is certain, at once unless there is a beam. The text told is whole characters of
- * UTF-8; a token that is part of one is told with nothing, and what can be no character comes out
- * as U+FFFD. Without a prompt the text begins as after the end of a line. A token takes the same
- * time however long the text gets: when the context of a Transformer is full, it goes on from its
- * last half. */
-ATT_API att_status att_model_complete(att_completion *out, att_model *model, const char *prompt,
-                                      size_t length, const att_complete_options *how,
-                                      att_token_callback *told, void *context, att_error *err);
+/* Continues a prompt of `length` bytes, token by token. on_token is called as soon as a token is
+ * certain: at once, unless there is a beam. The text of a call is whole UTF-8 characters: a token
+ * that is part of a character comes with an empty text, and bytes that cannot become a character
+ * come as U+FFFD. Without a prompt the text starts as after a line end. The time of a token does
+ * not grow with the text: when the context of a Transformer is full, it continues from the last
+ * half. */
+ATT_API att_status att_model_complete(att_completion *out, const att_model *model,
+                                      const char *prompt, size_t length,
+                                      const att_complete_options *options,
+                                      att_token_callback *on_token, void *context, att_error *err);
 
-/* Tells the tokens of a text and the log-probability of each after those before it; the first has
- * none and is not told. Texts are the tokens' bytes as they are. Of `how`, which may be NULL,
- * `with` counts. */
-ATT_API att_status att_model_score_text(att_completion *out, att_model *model, const char *text,
-                                        size_t length, const att_decoding_options *how,
-                                        att_token_callback *told, void *context, att_error *err);
+/* Options of att_model_score_text(). Start from ATT_SCORE_OPTIONS_INIT. */
+typedef struct att_score_options {
+    size_t size;                /* sizeof(att_score_options) */
+    att_model *const *ensemble; /* [ensemble_count] as in att_decoding_options */
+    size_t ensemble_count;
+    att_callback *callback; /* progress in tokens, and cancel between decoder steps; NULL: none */
+    void *callback_context;
+} att_score_options;
+#define ATT_SCORE_OPTIONS_INIT                                                                     \
+    {                                                                                              \
+        .size = sizeof(att_score_options)                                                          \
+    }
 
-/* A language model measured on a text: every token but the first, given those before it. */
+/* Calls on_token for each token of a text but the first, with its log-probability given the tokens
+ * before it. Texts of tokens are their bytes as they are. `options` may be NULL. */
+ATT_API att_status att_model_score_text(att_completion *out, const att_model *model,
+                                        const char *text, size_t length,
+                                        const att_score_options *options,
+                                        att_token_callback *on_token, void *context,
+                                        att_error *err);
+
+/* Evaluation of a language model on a text: every token but the first, given those before it. */
 typedef struct att_lm_eval {
     int64_t tokens;
     int64_t characters;
-    int64_t unknown_tokens;    /* tokens that the model does not know */
-    double loss;               /* nats to a token */
-    double bits_per_character; /* to a character */
-    double perplexity;         /* of a token */
-    double accuracy; /* tokens that were the most probable; an unknown one is never right; NaN
-                        where several models foretell */
+    int64_t unknown_tokens; /* tokens that the vocabulary lacks */
+    double loss;            /* nats per token */
+    double bits_per_character;
+    double perplexity; /* per token */
+    double accuracy;   /* tokens that were the most probable; an unknown token never counts as
+                          correct. NaN for an ensemble */
 } att_lm_eval;
 
-/* Measures on the text of a file ("-": standard input), or where `path` is NULL on what the model
- * was validated on. A recurrent model reads it in as many streams as it was trained on at a time,
- * each from its start to its end; a Transformer in chunks of its context, end to end. Of `how`,
- * which may be NULL, `decoding->with` counts: the probability of a token is then the mean of what
- * the models give it, each reading the text in its own way. */
-ATT_API att_status att_model_evaluate_lm(att_lm_eval *out, att_model *model, const char *path,
-                                         const att_eval_options *how, att_string *notes,
+/* Evaluates on the text of a file ("-": standard input), or if `path` is NULL on the validation
+ * text of training. An RNN reads the text in as many streams as it was trained on at a time, each
+ * from its start to its end; a Transformer in chunks of its context length, end to end. Of
+ * `options`, which may be NULL, the ensemble of its decoding is used: the probability of a token is
+ * then the mean over the models, each reading the text in its own way. */
+ATT_API att_status att_model_evaluate_lm(att_lm_eval *out, const att_model *model, const char *path,
+                                         const att_eval_options *options, att_string *notes,
                                          att_error *err);
 
 /* ---------------------------------------------------------------- 16. Looking inside */
@@ -1147,7 +1341,7 @@ typedef struct att_head_selection {
 /* Adds a worksheet to *out that works this head out, from embeddings or what the layers before gave
  * to what it adds, and expects of its weights what the model found in single precision. It loads
  * parameters from `file`, the model's name in the sheet's folder. Transformers alone have heads. */
-ATT_API att_status att_model_head_sheet(att_string *out, att_model *model, const char *file,
+ATT_API att_status att_model_head_sheet(att_string *out, const att_model *model, const char *file,
                                         const att_head_selection *which, att_error *err);
 
 /* What heads look at in a line, to draw. */
@@ -1157,7 +1351,7 @@ typedef struct att_attention_map att_attention_map;
  * those of which->head, or of all heads (0), each in a panel or their mean. Rows and columns of the
  * decoder are the start and what was said, each row being what the next token is found from.
  * Release with att_attention_map_free(). */
-ATT_API att_status att_model_attention_map(att_attention_map **out, att_model *model,
+ATT_API att_status att_model_attention_map(att_attention_map **out, const att_model *model,
                                            const att_head_selection *which, bool every_head,
                                            att_error *err);
 ATT_API void att_attention_map_free(att_attention_map *look);
@@ -1182,7 +1376,7 @@ typedef struct att_layer_unit {
 /* A text as it is read, and what a unit does after each of its tokens. */
 typedef struct att_unit_activations att_unit_activations;
 
-ATT_API att_status att_model_unit_activations(att_unit_activations **out, att_model *model,
+ATT_API att_status att_model_unit_activations(att_unit_activations **out, const att_model *model,
                                               const char *text, size_t length, att_layer_unit unit,
                                               att_unit_signal signal, att_error *err);
 ATT_API void att_unit_activations_free(att_unit_activations *watched);
@@ -1230,7 +1424,7 @@ typedef struct att_cells_info {
 /* Compares every unit of a recurrent model with every property of text that there is, on the text
  * of a file ("-": standard input). */
 typedef struct att_cells att_cells;
-ATT_API att_status att_model_cells(att_cells **out, att_model *model, const char *path,
+ATT_API att_status att_model_cells(att_cells **out, const att_model *model, const char *path,
                                    const att_cells_options *how, att_error *err);
 ATT_API void att_cells_free(att_cells *cells);
 
@@ -1248,7 +1442,7 @@ ATT_API att_status att_cells_html(att_string *out, const att_cells *cells, att_e
 /* How far a loss reaches back: the norm of the gradient of the last token's loss with respect to
  * the state after each token before it, for every layer of a recurrent model. */
 typedef struct att_gradient_flow att_gradient_flow;
-ATT_API att_status att_model_gradient_flow(att_gradient_flow **out, att_model *model,
+ATT_API att_status att_model_gradient_flow(att_gradient_flow **out, const att_model *model,
                                            const char *text, size_t length, att_error *err);
 ATT_API void att_gradient_flow_free(att_gradient_flow *flow);
 
@@ -1446,126 +1640,48 @@ ATT_API att_status att_image_center_crop(att_image *out, const att_image *in, in
 /* Adds the bytes of a PNG file of the picture to *out. */
 ATT_API att_status att_image_png(att_string *out, const att_image *picture, att_error *err);
 
-/* A network that looks at photographs, SqueezeNet v1.0, from a file that att_import() made of its
- * published weights. It tells what is on a photograph, and it gives features: what it saw in each
- * cell of a grid, which models of captions learn from. It looks at the middle square of a picture.
- * Not from several threads at once. */
+/* An image encoder: SqueezeNet v1.0, from a file that att_import() made of its published weights.
+ * It predicts the class of an image, and it computes features: a vector for each cell of a grid,
+ * which caption models are trained on. It uses the center square of an image. It never changes, and
+ * any number of threads may use one at once. */
 typedef struct att_image_encoder att_image_encoder;
 
+/* Reads an image encoder from a file, or from the bytes of one; `name` is the file in errors. */
 ATT_API att_status att_image_encoder_load(att_image_encoder **out, const char *path,
                                           att_error *err);
-ATT_API void att_image_encoder_free(att_image_encoder *eyes);
-ATT_API att_status att_image_encoder_save(const att_image_encoder *eyes, const char *path,
+ATT_API att_status att_image_encoder_read(att_image_encoder **out, const void *bytes, size_t size,
+                                          const char *name, att_error *err);
+ATT_API void att_image_encoder_free(att_image_encoder *encoder);
+
+/* Writes its file to a temporary name and renames it; or appends its bytes to *out. */
+ATT_API att_status att_image_encoder_save(const att_image_encoder *encoder, const char *path,
                                           att_error *err);
+ATT_API att_status att_image_encoder_write(att_string *out, const att_image_encoder *encoder,
+                                           att_error *err);
 
-/* The names of what it knows; NULL past the last. */
-ATT_API size_t att_image_encoder_label_count(const att_image_encoder *eyes);
-ATT_API const char *att_image_encoder_label(const att_image_encoder *eyes, size_t index);
+/* Its class labels; NULL past the last. */
+ATT_API size_t att_image_encoder_label_count(const att_image_encoder *encoder);
+ATT_API const char *att_image_encoder_label(const att_image_encoder *encoder, size_t index);
 
-/* The probability of each label, [att_image_encoder_label_count()], for one picture. */
-ATT_API att_status att_image_encoder_classify(float *out, att_image_encoder *eyes,
-                                              const att_image *picture, att_error *err);
+/* The probability of each label, [att_image_encoder_label_count()], for one image. */
+ATT_API att_status att_image_encoder_classify(float *out, const att_image_encoder *encoder,
+                                              const att_image *image, att_error *err);
 
-/* Numbers in a cell of its features. */
-ATT_API int64_t att_image_encoder_channels(const att_image_encoder *eyes);
+/* Channels of its features: numbers per cell. */
+ATT_API int64_t att_image_encoder_channels(const att_image_encoder *encoder);
 
-/* The features of one picture, float [rows,columns,depth]: a new tensor. */
-ATT_API att_status att_image_encoder_features(att_tensor *out, att_image_encoder *eyes,
-                                              const att_image *picture, att_error *err);
+/* The features of one image, float [rows,columns,channels]: a new tensor. */
+ATT_API att_status att_image_encoder_features(att_tensor *out, const att_image_encoder *encoder,
+                                              const att_image *image, att_error *err);
 
-/* Teaches the eyes to give features as others have made them from the same network: `seen` [N,C]
- * are features of N cells as these eyes give them, `wanted` [N,D] those that should come out. From
- * then on features are the linear map of C to D numbers that fits best (least squares, with a
- * pull towards 0 of `ridge` times the mean variance of the numbers seen). *error receives the
- * deviation that is left, as a part of that of `wanted`. Eyes can be taught once. */
-ATT_API att_status att_image_encoder_fit(att_image_encoder *eyes, const att_tensor *seen,
-                                         const att_tensor *wanted, double ridge, double *error,
-                                         att_error *err);
-
-/* ---------------------------------------------------------------- 20. Measuring */
-
-/* The machine, as far as it tells. */
-typedef struct att_machine_info {
-    char processor[64]; /* its own name */
-    int cores;          /* that this process may use */
-    int64_t cache[3];   /* bytes of the first, second and third cache of data; 0: not known */
-    int64_t memory;     /* bytes; 0: not known */
-} att_machine_info;
-
-ATT_API void att_machine_get(att_machine_info *out);
-
-/* What the machine can do at best, which a benchmark is held against. */
-typedef enum att_limit {
-    ATT_LIMIT_COMPUTE, /* fused multiply-adds on registers alone, in operations per second */
-    ATT_LIMIT_MEMORY,  /* reading an array far larger than the caches, in bytes per second */
-    ATT_LIMIT_CACHE,   /* y += a x in the first cache, in bytes per second read and written */
-} att_limit;
-enum { ATT_LIMITS = ATT_LIMIT_CACHE + 1 };
-
-/* "compute", "memory", "cache"; NULL past the last. */
-ATT_API const char *att_limit_name(att_limit limit);
-
-/* The instruction sets that can be measured here, plainest first; NULL past the last. */
-ATT_API const char *att_bench_cpu(size_t index);
-
-/* A benchmark, and what one call of it does. */
-typedef struct att_bench {
-    const char *name; /* "attention/forward/1024", "kernel/exp" */
-    const char *help; /* the shape in words */
-    att_limit limit;  /* the one that applies */
-    double flops;     /* multiplications and additions; 0 where they are not counted */
-    double bytes;     /* read and written */
-    double elements;  /* results */
-    bool one_thread;  /* it never uses more */
-} att_bench;
-
-ATT_API size_t att_bench_count(void);
-
-/* Benchmark `index`, from 0; its strings are lent for good. */
-ATT_API void att_bench_get(att_bench *out, size_t index);
-
-typedef struct att_bench_options {
-    const char *cpu; /* "ref", "avx2" or "avx512"; NULL: the one in use */
-    int threads;     /* 0: as many as in use */
-    double seconds;  /* to go on measuring for; 0: a tenth. At least one call is made */
-} att_bench_options;
-
-/* Seconds that one call takes. */
-typedef struct att_bench_times {
-    double best;
-    double median;
-    int64_t calls; /* that these come from */
-} att_bench_times;
-
-/* Measures one benchmark, or one limit. While it runs, the instruction set and the number of
- * threads are those of `how` for the whole process; afterwards they are as they were. */
-ATT_API att_status att_bench_run(att_bench_times *out, size_t index, const att_bench_options *how,
-                                 att_error *err);
-ATT_API att_status att_limit_measure(double *out, att_limit limit, const att_bench_options *how,
-                                     att_error *err);
-
-/* ---------------------------------------------------------------- 21. Gradient check */
-
-/* Models are built from operations, each with a forward and a backward of its own. Every one of
- * them states its formula in double precision as well, and samples: shapes and settings to try, odd
- * ones among them. A check compares, on one sample, the forward with the formula and the backward
- * with central differences of it. */
-typedef struct att_gradcheck {
-    const char *op;
-    const char *sample;
-    bool passed;
-    double forward_error, forward_bound;   /* relative to the largest entry, or to 1 if larger */
-    double backward_error, backward_bound; /* the largest over all inputs */
-    int input;                             /* which input's gradient that is of, from 0 */
-} att_gradcheck;
-
-/* Operations are numbered from 0; a name is NULL past the last. */
-ATT_API int att_gradcheck_count(void);
-ATT_API const char *att_gradcheck_name(int op);
-ATT_API int att_gradcheck_samples(int op);
-
-/* Checks an operation on one of its samples. */
-ATT_API att_status att_gradcheck_run(att_gradcheck *out, int op, int sample, att_error *err);
+/* A new image encoder whose features go through a linear projection, fitted so that they match
+ * features that another program computed from the same network: `features` [N,C] are those of
+ * `encoder` for N cells, `targets` [N,D] the wanted ones. Ridge regression, with a penalty of
+ * `ridge` times the mean variance of the features. *residual receives the deviation that is left,
+ * as a fraction of that of the targets. `encoder` may not have a projection already. */
+ATT_API att_status att_image_encoder_fit(att_image_encoder **out, const att_image_encoder *encoder,
+                                         const att_tensor *features, const att_tensor *targets,
+                                         double ridge, double *residual, att_error *err);
 
 #ifdef __cplusplus
 }

@@ -1,5 +1,5 @@
-/* The promise of everything that allocates: whichever allocation fails, it says so and leaks
- * nothing. */
+/* A check for functions that allocate: whichever allocation fails, the function returns
+ * ATT_NO_MEMORY and leaks nothing. */
 #ifndef TESTS_FAILING_MEMORY_H
 #define TESTS_FAILING_MEMORY_H
 
@@ -13,12 +13,11 @@
 
 #include <cmocka.h>
 
-/* Does the work with its first allocation failing, then its second, and so on until it succeeds,
- * which takes fewer than `most` rounds; gives how many it took. `work` releases what it made, on
- * failure too, and makes nothing that stays: a model that packs its weights when it is first used
- * is to be used before. */
+/* Calls `work` with its first allocation failing, then its second, and so on until it succeeds,
+ * which must take fewer than `max` rounds. Returns the number of rounds. `work` releases everything
+ * it allocates, on failure too: a model that packs its weights on first use must be used before. */
 static inline size_t every_allocation_fails(att_status (*work)(void *context), void *context,
-                                            size_t most)
+                                            size_t max)
 {
     size_t live = att_alloc_live();
     for (size_t n = 1;; n++) {
@@ -27,11 +26,11 @@ static inline size_t every_allocation_fails(att_status (*work)(void *context), v
         att_alloc_fail_at(0);
         assert_int_equal(att_alloc_live(), live);
         if (status == ATT_OK) {
-            assert_true(n > 1); /* else nothing was there to fail */
+            assert_true(n > 1); /* otherwise `work` allocates nothing */
             return n;
         }
         assert_int_equal(status, ATT_NO_MEMORY);
-        assert_true(n < most);
+        assert_true(n < max);
     }
 }
 

@@ -1,8 +1,8 @@
 """Attention by libattend, PyTorch and ONNX Runtime, in turns in one process.
 
 Run by bench/peers/run with the Python of bench/peers/setup; writes JSON. Each library gets its
-tensors in the layout it likes: PyTorch [B,H,T,K], the others [B,T,H,K]. A peer that cannot be
-imported is left out.
+tensors in its preferred layout: PyTorch [B,H,T,K], the others [B,T,H,K]. A peer that cannot be
+imported is skipped.
 """
 import json
 import os
@@ -17,7 +17,7 @@ import attend  # noqa: E402
 HEADS, WIDTH, LAYERS = 8, 64, 16
 ROUNDS, SAMPLE, REST = 5, 0.06, 0.02  # seconds of a sample, and of the pause before it
 
-# Processor time instead of the clock's, where the machine is busy and one thread is timed.
+# Processor time instead of wall-clock time, for one thread on a busy machine.
 clock = time.process_time if os.environ.get("ATTEND_BENCH_CLOCK") == "cpu" else time.perf_counter
 
 # work, n, batch, queries (0: n)
@@ -29,7 +29,7 @@ CASES = [("forward", 512, 1, 0), ("forward", 1024, 1, 0), ("forward", 4096, 1, 0
 
 
 class Case:
-    """One problem, with random inputs [B,T,H,K]; of a decoder's cache there is one per layer."""
+    """One problem with random inputs [B,T,H,K]; in decoding there is one KV cache per layer."""
 
     def __init__(self, work, n, batch, queries):
         random = np.random.default_rng(n)
@@ -62,20 +62,20 @@ class Ours:
         return self.library.version()
 
     def prepare(self, case, threads):
-        """A call for each layer, and a function that gives the results of the first."""
+        """A call for each layer, and a function that returns the results of the first."""
         self.library.threads(threads)
-        how = attend.Attention(score=attend.SCALED, causal=case.causal)
-        calls = [self._layer(case, how, k, v) for k, v in zip(case.keys, case.values)]
+        options = attend.AttentionOptions(score=attend.SCALED, causal=case.causal)
+        calls = [self._layer(case, options, k, v) for k, v in zip(case.keys, case.values)]
         return [call for call, _ in calls], calls[0][1]
 
-    def _layer(self, case, how, key, value):
+    def _layer(self, case, options, key, value):
         output = np.zeros_like(case.query)
         lse = np.zeros((case.batch, HEADS, case.queries), dtype=np.float32)
         inputs = attend.pointers(attend.Inputs, query=attend.view(case.query),
                                  key=attend.view(key), value=attend.view(value))
         outputs = attend.pointers(attend.Outputs, output=attend.view(output),
                                   log_sum_exp=attend.view(lse))
-        forward = self.library.forward(how, inputs, outputs)
+        forward = self.library.forward(options, inputs, outputs)
         forward()
         if not case.backward:
             return forward, lambda: [output]
@@ -83,11 +83,11 @@ class Ours:
         into = attend.pointers(attend.Grads, **dict(zip(("query", "key", "value"),
                                                          map(attend.view, grads))))
         grad_view = attend.view(case.grad)
-        call = self.library.backward(how, inputs, outputs, grad_view, into)
+        call = self.library.backward(options, inputs, outputs, grad_view, into)
 
         def results():
             for grad in grads:
-                grad[...] = 0  # the backward adds
+                grad[...] = 0  # the backward accumulates
             call()
             return grads + [lse]
 
@@ -150,7 +150,7 @@ class OnnxRuntime:
 
     def prepare(self, case, threads):
         if case.backward:
-            return None  # it has none
+            return None  # not supported
         session = self._session(case, threads)
         flat = (case.batch, -1, HEADS * WIDTH)
         bindings = []
@@ -192,8 +192,8 @@ class OnnxRuntime:
 
 
 def sample(calls):
-    """The best time of a call, layers in turn, for a while. The pause lets the threads of whoever
-    ran before fall asleep; the first call wakes our own."""
+    """The best time of a call, layers in turn, over SAMPLE seconds. The pause lets the threads of the
+    library measured before go to sleep; the first call wakes those of this one."""
     time.sleep(REST)
     calls[-1]()
     best, begin, turn = float("inf"), clock(), 0
@@ -208,8 +208,8 @@ def sample(calls):
 
 
 def typical_sample(calls):
-    """The same for layers that do not fit the caches: the mean over all of them, since a layer
-    that happens to be cached is not what decoding meets."""
+    """The same for layers that do not fit the caches: the best mean over all layers, since in decoding
+    no layer stays cached."""
     time.sleep(REST)
     calls[-1]()
     best, begin = float("inf"), clock()
@@ -252,17 +252,17 @@ def available(library):
 def main(path, threads):
     library = attend.Library(path)
     contenders, missing = available(library)
-    rows, limits = [], {}
+    rows, limits, machine = [], {}, {}
     for count in threads:
         best = {"compute": 0.0, "memory": 0.0}
         for arguments in CASES:
-            best["compute"] = max(best["compute"], library.limit(attend.COMPUTE, count))
-            best["memory"] = max(best["memory"], library.limit(attend.MEMORY, count))
+            machine, measured = library.bench(count)
+            best = {name: max(value, measured[name]) for name, value in best.items()}
             case = Case(*arguments)
             print(f"{case.work} {case.n}, {count} thread{'s' * (count > 1)}", file=sys.stderr)
             rows.append(compare(case, contenders, count))
         limits[str(count)] = best
-    print(json.dumps({"machine": library.machine(), "cpu": library.cpu(), "limits": limits,
+    print(json.dumps({"machine": machine, "cpu": library.cpu(), "limits": limits,
                       "versions": {c.name: c.version() for c in contenders},
                       "missing": missing, "rows": rows}))
 

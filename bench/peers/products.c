@@ -1,8 +1,9 @@
-/* Matrix products, ours and oneDNN's, in turns in one process; writes JSON for bench/peers/run.
+/* Matrix products by attend and by oneDNN, in turns in one process; writes JSON for
+ * bench/peers/run.
  *
- * Packed: weights are laid out once, ours with att_packed_matrix_new(), oneDNN's in the format it
- * chooses itself. Plain: both get them row by row, or transposed column by column. oneDNN runs on
- * OpenMP, ours on its own threads; the two never run at the same time. */
+ * Packed: the weights are reordered once, by att_packed_matrix_new() and to the format that oneDNN
+ * chooses. Plain: both get them row-major, or transposed. oneDNN uses OpenMP, attend its own
+ * threads; the two never run at the same time. */
 #include <attend.h>
 #include <dnnl.h>
 
@@ -30,20 +31,20 @@ static const shape transposed_shapes[] = {
     { 512, 512, 512 }, { 64, 512, 512 }, { 12, 512, 512 }, { 8, 512, 512 }, { 1, 512, 512 }
 };
 
-/* A way that the weights come in, and the shapes to measure. */
-typedef struct way {
+/* A layout of the weights, and the shapes to measure. */
+typedef struct layout {
     const char *name;
-    bool packed, transposed; /* transposed: b lies as [columns, depth] */
+    bool packed, transposed; /* transposed: b is stored as [columns, depth] */
     const shape *shapes;
     size_t count;
-} way;
+} layout;
 
 #define ALL_OF(array) array, sizeof array / sizeof *array
-static const way ways[] = {
-    { "product packed", true, false, ALL_OF(shapes) },
-    { "product plain", false, false, ALL_OF(shapes) },
-    { "product packed, B transposed,", true, true, ALL_OF(transposed_shapes) },
-    { "product plain, B transposed,", false, true, ALL_OF(transposed_shapes) },
+static const layout layouts[] = {
+    { "matmul packed", true, false, ALL_OF(shapes) },
+    { "matmul plain", false, false, ALL_OF(shapes) },
+    { "matmul packed, B transposed,", true, true, ALL_OF(transposed_shapes) },
+    { "matmul plain, B transposed,", false, true, ALL_OF(transposed_shapes) },
 };
 
 static _Noreturn void give_up(const char *what)
@@ -64,7 +65,7 @@ static void check_ours(att_status status)
         give_up("libattend");
 }
 
-/* Processor time instead of the clock's, where the machine is busy and one thread is timed. */
+/* Processor time instead of wall-clock time, for one thread on a busy machine. */
 static clockid_t clock_used = CLOCK_MONOTONIC;
 
 static double now(void)
@@ -86,10 +87,10 @@ static float *random_floats(int64_t count, unsigned seed)
     return x;
 }
 
-/* The same product for both. */
+/* One product, for both libraries. */
 typedef struct problem {
     shape of;
-    const way *way;
+    const layout *layout;
     float *a, *b, *ours, *theirs;
     att_tensor a_view, b_view, c_view;
     att_packed_matrix *packed; /* NULL: plain */
@@ -114,9 +115,9 @@ static dnnl_primitive_desc_t describe(problem *p)
 {
     const shape *s = &p->of;
     dnnl_memory_desc_t a, b, c;
-    dnnl_format_tag_t b_tag = p->way->packed       ? dnnl_format_tag_any
-                              : p->way->transposed ? dnnl_ba
-                                                   : dnnl_ab;
+    dnnl_format_tag_t b_tag = p->layout->packed       ? dnnl_format_tag_any
+                              : p->layout->transposed ? dnnl_ba
+                                                      : dnnl_ab;
     dnnl_matmul_desc_t what;
     dnnl_primitive_desc_t chosen;
     check(
@@ -133,7 +134,7 @@ static dnnl_primitive_desc_t describe(problem *p)
     return chosen;
 }
 
-/* Lays b out as the product wants it. */
+/* Converts b to the format that the primitive expects. */
 static void reorder_weights(problem *p, dnnl_primitive_desc_t chosen)
 {
     const dnnl_memory_desc_t *wanted =
@@ -155,21 +156,21 @@ static void reorder_weights(problem *p, dnnl_primitive_desc_t chosen)
     dnnl_primitive_desc_destroy(reorder);
 }
 
-/* b [depth, columns], a view of its transpose where the way says so. */
+/* b [depth, columns], a view of its transpose where the layout is transposed. */
 static att_tensor view_weights(const problem *p)
 {
     const shape *s = &p->of;
     att_tensor view = att_tensor_view(p->b, ATT_F32, 2, (int64_t[]){ s->depth, s->columns });
-    if (!p->way->transposed)
+    if (!p->layout->transposed)
         return view;
-    att_tensor lying = att_tensor_view(p->b, ATT_F32, 2, (int64_t[]){ s->columns, s->depth });
-    check_ours(att_tensor_transpose(&view, &lying, 0, 1, NULL));
+    att_tensor stored = att_tensor_view(p->b, ATT_F32, 2, (int64_t[]){ s->columns, s->depth });
+    check_ours(att_tensor_transpose(&view, &stored, 0, 1, NULL));
     return view;
 }
 
-static problem problem_new(shape of, const way *by)
+static problem problem_new(shape of, const layout *by)
 {
-    problem p = { .of = of, .way = by };
+    problem p = { .of = of, .layout = by };
     p.a = random_floats(of.rows * of.depth, 1);
     p.b = random_floats(of.depth * of.columns, 2);
     p.ours = random_floats(of.rows * of.columns, 3);
@@ -226,8 +227,8 @@ static void run_theirs(problem *p)
     check(dnnl_stream_wait(p->stream), "the product");
 }
 
-/* The best time of a call in a fortieth of a second, after one call to warm up; short ones are
- * timed many at once. */
+/* The best time per call within 0.025 s, after one call to warm up; short calls are timed in
+ * groups. */
 static double time_calls(void (*run)(problem *), problem *p)
 {
     run(p);
@@ -244,13 +245,13 @@ static double time_calls(void (*run)(problem *), problem *p)
 
 static double largest_difference(const problem *p)
 {
-    double most = 0;
+    double max = 0;
     for (int64_t i = 0; i < p->of.rows * p->of.columns; i++)
-        most = fmax(most, fabs((double)p->ours[i] - (double)p->theirs[i]));
-    return most;
+        max = fmax(max, fabs((double)p->ours[i] - (double)p->theirs[i]));
+    return max;
 }
 
-static void compare(shape of, const way *by, int threads, const char *before)
+static void compare(shape of, const layout *by, int threads, const char *before)
 {
     problem p = problem_new(of, by);
     double ours = INFINITY, theirs = INFINITY;
@@ -277,9 +278,9 @@ int main(int argc, char **argv)
         int threads = atoi(argv[i]);
         att_threads_set(threads);
         omp_set_num_threads(threads);
-        for (size_t w = 0; w < sizeof ways / sizeof *ways; w++)
-            for (size_t s = 0; s < ways[w].count; s++, before = ",")
-                compare(ways[w].shapes[s], &ways[w], threads, before);
+        for (size_t w = 0; w < sizeof layouts / sizeof *layouts; w++)
+            for (size_t s = 0; s < layouts[w].count; s++, before = ",")
+                compare(layouts[w].shapes[s], &layouts[w], threads, before);
     }
     printf("\n]\n");
     return 0;

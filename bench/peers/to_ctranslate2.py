@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
-"""Writes a Transformer that attend has trained as a model of CTranslate2, so that both can be
-measured at decoding with the same weights. Needs the packages ctranslate2 and numpy.
+"""Converts a Transformer trained by attend to a CTranslate2 model, to compare decoding with the same
+weights. Needs the packages ctranslate2 and numpy.
 
-    to_ctranslate2.py MODEL.safetensors FOLDER [--quantization int8]
+    to_ctranslate2.py MODEL.safetensors DIR [--quantization int8]
 
-A model with other norms or positions than those that it writes (norms before each part, sinusoids
-added), with gated units or grouped heads is refused.
+Only pre-norm models with added sinusoidal positions, without SwiGLU and grouped-query attention, can
+be converted.
 """
 import argparse
 import json
@@ -33,7 +33,7 @@ def load(path):
 
 
 def shown(spelling):
-    """A subword as `attend run --json` names it."""
+    """A BPE token as `attend run --json` prints it."""
     out = b""
     for byte in spelling:
         if byte > 0x20 and byte != 0x7F and (byte < 0x80 or len(spelling) > 1):
@@ -44,34 +44,40 @@ def shown(spelling):
 
 
 def words(vocabulary):
-    """All tokens in the order of their numbers."""
+    """All tokens in the order of their ids."""
     if "words" in vocabulary:
         own = vocabulary["words"]
     else:
+<<<<<<< HEAD
         spelt = [bytes([i]) for i in range(256)]
         spelt += [letter.encode() for letter in vocabulary["characters"]]
+=======
+        spellings = [bytes([i]) for i in range(256)]
+        spellings += [character.encode() for character in vocabulary["characters"]]
+>>>>>>> baseown
         merges = vocabulary["merges"]
         for left, right in zip(merges[::2], merges[1::2]):
-            spelt.append(spelt[left] + spelt[right])
-        own = [shown(one) for one in spelt]
+            spellings.append(spellings[left] + spellings[right])
+        own = [shown(one) for one in spellings]
     return ["<unk>", "<s>", "</s>"] + own
 
 
 def sinusoids(count, width):
-    place = np.arange(count)[:, None] / 10000 ** (np.arange(0, width, 2) / width)
+    angle = np.arange(count)[:, None] / 10000 ** (np.arange(0, width, 2) / width)
     table = np.empty((count, width), np.float32)
-    table[:, 0::2], table[:, 1::2] = np.sin(place), np.cos(place)
+    table[:, 0::2], table[:, 1::2] = np.sin(angle), np.cos(angle)
     return table
 
 
 def check(settings):
-    wanted = {"family": "transformer", "norm": "before", "scale": True, "residuals": True,
-              "positions": "sinusoidal", "positions-join": "add"}
-    for key, value in wanted.items():
+    expected = {"architecture": "transformer", "norm": "pre", "attention-scale": True,
+                "residuals": True, "position-encoding": "sinusoidal",
+                "position-encoding-join": "add"}
+    for key, value in expected.items():
         if settings[key] != value:
-            sys.exit(f"to_ctranslate2: {key} is {settings[key]}, and has to be {value}")
-    if settings["activation"] == "gated" or settings["key-heads"] != settings["heads"]:
-        sys.exit("to_ctranslate2: gated units and grouped heads are not written")
+            sys.exit(f"to_ctranslate2: {key} is {settings[key]}, expected {value}")
+    if settings["activation"] == "swiglu" or settings["kv-heads"] != settings["heads"]:
+        sys.exit("to_ctranslate2: SwiGLU and grouped-query attention cannot be converted")
 
 
 class Writer:
@@ -79,7 +85,7 @@ class Writer:
         self.tensors = tensors
 
     def linear(self, spec, name):
-        """Our matrices have a column for each result; theirs a row."""
+        """A matrix of attend has a column per output, one of CTranslate2 a row."""
         spec.weight = np.ascontiguousarray(self.tensors[name].T)
         if name + "_bias" in self.tensors:
             spec.bias = self.tensors[name + "_bias"]
@@ -102,7 +108,7 @@ class Writer:
     def embedding(self, side, table, settings, positions):
         spec = side.embeddings[0] if isinstance(side.embeddings, list) else side.embeddings
         spec.weight = table
-        side.scale_embeddings = settings["embed-scale"]
+        side.scale_embeddings = settings["embedding-scale"]
         side.position_encodings.encodings = positions
 
 
@@ -112,7 +118,7 @@ def convert(tensors, settings, positions=1024):
         (settings["layers"], settings["decoder-layers"]), settings["heads"], pre_norm=True,
         activation=activation[settings["activation"]])
     writer = Writer(tensors)
-    table = sinusoids(positions, settings["width"])
+    table = sinusoids(positions, settings["hidden-size"])
     target = tensors["target.embed"]
     writer.embedding(spec.encoder, tensors.get("source.embed", target), settings, table)
     writer.embedding(spec.decoder, target, settings, table)
@@ -140,7 +146,13 @@ def main():
     check(settings)
     spec = convert(tensors, settings)
     source = words(json.loads(meta["attend.source_vocab"]))
+<<<<<<< HEAD
     target = words(json.loads(meta["attend.target_vocab"])) if "attend.target_vocab" in meta else source
+=======
+    target = source
+    if "attend.target_vocab" in meta:
+        target = words(json.loads(meta["attend.target_vocab"]))
+>>>>>>> baseown
     spec.register_source_vocabulary(source)
     spec.register_target_vocabulary(target)
     spec.validate()

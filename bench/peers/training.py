@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
-"""The recurrent model with attention in PyTorch, written the way PyTorch wants it: nn.LSTM over whole
+"""The RNN encoder-decoder with attention in PyTorch, in the form that is fast there: nn.LSTM over whole
 sequences, one batched attention, one cross-entropy. It trains on the pairs that `attend train` reads,
-in batches of as many tokens, and tells its speed (target tokens, the end token included, in a second)
-and memory as one line of JSON.
+in batches of as many tokens, and prints target tokens per second (end token included) and peak memory
+as one line of JSON.
 
     training.py --train pairs.tsv --hidden-size 256 --embedding-size 128 --batch-tokens 2048 --seconds 20
 """
@@ -23,21 +23,29 @@ def options():
     parser.add_argument("--train", required=True, help="lines of source<TAB>target")
     parser.add_argument("--source-tokens", choices=["char", "space"], default="char")
     parser.add_argument("--target-tokens", choices=["char", "space"], default="char")
+<<<<<<< HEAD
     parser.add_argument("--hidden-size", type=int, default=128, help="units of a layer")
+=======
+    parser.add_argument("--hidden-size", type=int, default=128)
+>>>>>>> baseown
     parser.add_argument("--embedding-size", type=int, default=64)
     parser.add_argument("--layers", type=int, default=1)
     parser.add_argument("--bidirectional", action="store_true")
     parser.add_argument("--attention", choices=["none", "dot", "general", "additive"], default="dot")
     parser.add_argument("--dropout", type=float, default=0.0)
+<<<<<<< HEAD
     parser.add_argument("--batch-tokens", type=int, default=2048, help="tokens: rows times the longer side")
+=======
+    parser.add_argument("--batch-tokens", type=int, default=2048, help="rows times the longer side")
+>>>>>>> baseown
     parser.add_argument("--threads", type=int, default=2)
     parser.add_argument("--seconds", type=float, default=15.0)
-    parser.add_argument("--compile", action="store_true", help="through torch.compile")
+    parser.add_argument("--compile", action="store_true", help="use torch.compile")
     return parser.parse_args()
 
 
 def read(path, source_tokens, target_tokens):
-    """Pairs of lists of numbers, and the sizes of both vocabularies."""
+    """Pairs of lists of token ids, and the sizes of both vocabularies."""
     split = {"char": list, "space": str.split}
     known = ({}, {})
     pairs = []
@@ -51,7 +59,7 @@ def read(path, source_tokens, target_tokens):
 
 
 def batches(pairs, tokens):
-    """Tensors of pairs of like length, no more than `tokens` in the longer side, shuffled."""
+    """Batches of pairs of similar length, at most `tokens` in the longer side, shuffled."""
     pairs = sorted(pairs, key=lambda pair: (len(pair[1]), len(pair[0])))
     made, rows = [], []
     for pair in pairs:
@@ -76,8 +84,8 @@ def tensors(rows):
 
 
 class Embedding(nn.Module):
-    """Vectors of tokens with the dropout of attend (docs/models.md): a token lacks the same columns
-    wherever in its line it stands, and alike in every eighth line of the batch."""
+    """Token embeddings with the dropout of attend (docs/models.md): all occurrences of a token in a line
+    share the dropout mask, and so do those in every eighth line of the batch."""
     GROUPS = 8
 
     def __init__(self, count, width, dropout):
@@ -100,22 +108,22 @@ class Model(nn.Module):
         between = o.dropout if o.layers > 1 else 0.0
         self.drop = nn.Dropout(o.dropout)
         self.kind = o.attention
-        self.source = Embedding(sizes[0], o.embed, o.dropout)
-        self.target = Embedding(sizes[1], o.embed, o.dropout)
-        self.encoder = nn.LSTM(o.embed, o.width // directions, o.layers, batch_first=True,
+        self.source = Embedding(sizes[0], o.embedding_size, o.dropout)
+        self.target = Embedding(sizes[1], o.embedding_size, o.dropout)
+        self.encoder = nn.LSTM(o.embedding_size, o.hidden_size // directions, o.layers, batch_first=True,
                                bidirectional=o.bidirectional, dropout=between)
-        self.decoder = nn.LSTM(o.embed, o.width, o.layers, batch_first=True, dropout=between)
+        self.decoder = nn.LSTM(o.embedding_size, o.hidden_size, o.layers, batch_first=True, dropout=between)
         if o.bidirectional:
-            self.bridges = nn.ModuleList(nn.Linear(2 * o.width, 2 * o.width) for _ in range(o.layers))
+            self.bridges = nn.ModuleList(nn.Linear(2 * o.hidden_size, 2 * o.hidden_size) for _ in range(o.layers))
         if self.kind == "general":
-            self.key = nn.Linear(o.width, o.width, bias=False)
+            self.key = nn.Linear(o.hidden_size, o.hidden_size, bias=False)
         if self.kind == "additive":
-            self.query = nn.Linear(o.width, o.width)
-            self.key = nn.Linear(o.width, o.width, bias=False)
-            self.score = nn.Linear(o.width, 1, bias=False)
+            self.query = nn.Linear(o.hidden_size, o.hidden_size)
+            self.key = nn.Linear(o.hidden_size, o.hidden_size, bias=False)
+            self.score = nn.Linear(o.hidden_size, 1, bias=False)
         if self.kind != "none":
-            self.join = nn.Linear(2 * o.width, o.width, bias=False)
-        self.out = nn.Linear(o.width, sizes[1])
+            self.join = nn.Linear(2 * o.hidden_size, o.hidden_size, bias=False)
+        self.out = nn.Linear(o.hidden_size, sizes[1])
 
     def scores(self, states, memory):
         if self.kind == "additive":
@@ -123,7 +131,7 @@ class Model(nn.Module):
         return states @ (self.key(memory) if self.kind == "general" else memory).transpose(1, 2)
 
     def start(self, ends):
-        """Where the decoder starts: the ends of both directions through a bridge for each layer."""
+        """The initial decoder state: the final states of both directions, through a bridge per layer."""
         if not self.encoder.bidirectional:
             return ends
         hidden, cells = (torch.cat([e[0::2], e[1::2]], dim=2) for e in ends)
@@ -148,23 +156,23 @@ def main():
     torch.set_num_threads(o.threads)
     torch.manual_seed(1)
     pairs, sizes = read(o.train, o.source_tokens, o.target_tokens)
-    made = batches(pairs, o.batch)
+    made = batches(pairs, o.batch_tokens)
     model = Model(o, sizes)
     forward = torch.compile(model) if o.compile else model
-    optimiser = torch.optim.Adam(model.parameters(), lr=1e-3)
+    optimizer = torch.optim.Adam(model.parameters(), lr=1e-3)
     tokens = steps = 0
     loss = torch.zeros(())
     began = None
     while True:
         for source, lengths, target_in, target_out in made:
-            optimiser.zero_grad()
+            optimizer.zero_grad()
             scores = forward(source, lengths, target_in)
             loss = nn.functional.cross_entropy(scores.flatten(0, 1), target_out.flatten())
             loss.backward()
             nn.utils.clip_grad_norm_(model.parameters(), 1.0)
-            optimiser.step()
+            optimizer.step()
             steps += 1
-            if steps == 5:  # the first ones set up
+            if steps == 5:  # warm-up
                 began, tokens = time.perf_counter(), 0
             tokens += int((target_out >= 0).sum())
             if began and time.perf_counter() - began > o.seconds:

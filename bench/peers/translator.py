@@ -1,14 +1,19 @@
 #!/usr/bin/env python3
-"""The Transformer of a translation model of attend in PyTorch, written the way PyTorch wants it: fused
-scaled_dot_product_attention, one matrix for queries, keys and values, the output layer on tokens in use
-alone; when decoding, keys and values kept and all beams of a batch in one step. Tells as one line of JSON
-what it took.
+"""A Transformer of attend in PyTorch, in the form that is fast there: fused scaled_dot_product_attention,
+one matrix for queries, keys and values, no padding in the output layer; decoding with a KV cache and all
+beams of a batch in one step. Prints time and memory as one line of JSON.
 
+<<<<<<< HEAD
     translator.py train MODEL tokens.jsonl --batch-size 4096 --steps 60
     translator.py decode MODEL tokens.jsonl --beam 5 --target-names 32 --out answers
     translator.py ctranslate2 MODEL tokens.jsonl --beam 5 --target-names 32 --out answers
+=======
+    translator.py train MODEL tokens.jsonl --batch 4096 --steps 60
+    translator.py decode MODEL tokens.jsonl --beam 5 --rows 32 --out outputs
+    translator.py ctranslate2 MODEL tokens.jsonl --beam 5 --rows 32 --out outputs
+>>>>>>> baseown
 
-tokens.jsonl is what `attend score --json MODEL PAIRS` writes.
+tokens.jsonl is the output of `attend score --json MODEL PAIRS`.
 """
 import argparse
 import json
@@ -36,15 +41,20 @@ def options():
     parser.add_argument("--batch-size", type=int, default=4096, help="tokens: rows times the longer side")
     parser.add_argument("--steps", type=int, default=60)
     parser.add_argument("--beam", type=int, default=5)
+<<<<<<< HEAD
     parser.add_argument("--target-names", type=int, default=32, help="sentences to a batch when decoding")
     parser.add_argument("--out", help="where the answers go")
+=======
+    parser.add_argument("--rows", type=int, default=32, help="sentences per batch in decoding")
+    parser.add_argument("--out", help="file for the outputs")
+>>>>>>> baseown
     return parser.parse_args()
 
 
 # ---- the model file
 
 def read_model(path):
-    """Settings, the tokens in the order of their numbers, and the tensors."""
+    """The settings, the tokens in the order of their ids, and the tensors."""
     with open(path, "rb") as file:
         length, = struct.unpack("<Q", file.read(8))
         header = json.loads(file.read(length))
@@ -53,11 +63,19 @@ def read_model(path):
     tensors = {name: torch.from_numpy(numpy.frombuffer(data[slice(*row["data_offsets"])], numpy.float32)
                                       .reshape(row["shape"]).copy())
                for name, row in header.items() if not name.startswith("training.")}
+<<<<<<< HEAD
     return json.loads(meta["attend.settings"]), spelt(json.loads(meta["attend.source_vocab"])), tensors
 
 
 def spelt(vocabulary):
     """Subwords as `attend score` spells them: bytes, letters, then what merges make."""
+=======
+    return json.loads(meta["attend.settings"]), spellings(json.loads(meta["attend.source_vocab"])), tensors
+
+
+def spellings(vocabulary):
+    """BPE tokens as `attend score` prints them: bytes, characters, then the results of merges."""
+>>>>>>> baseown
     tokens = [chr(b) if b < 128 else f"<0x{b:02X}>" for b in range(256)] + list(vocabulary["characters"])
     tokens = [token.replace(" ", "▁") for token in tokens]
     merges = vocabulary["merges"]
@@ -71,8 +89,9 @@ def read_pairs(path, tokens):
     pairs = []
     with open(path, encoding="utf-8") as lines:
         for line in map(json.loads, lines):
-            if "source" in line:
-                pairs.append([[number[t] for t in line["source"]], [number[t] for t in line["target"][:-1]]])
+            if "source_tokens" in line:
+                pairs.append([[number[t] for t in line["source_tokens"]],
+                              [number[t] for t in line["target_tokens"][:-1]]])
     return pairs
 
 
@@ -84,7 +103,7 @@ def sinusoids(count, width):
 
 
 class Part(nn.Module):
-    """A norm, and the matrices named."""
+    """A layer norm and the named linear layers."""
     def __init__(self, tensors, prefix, names):
         super().__init__()
         get = lambda name: nn.Parameter(tensors[f"{prefix}.{name}"])
@@ -102,7 +121,7 @@ class Part(nn.Module):
 class Translator(nn.Module):
     def __init__(self, settings, tensors):
         super().__init__()
-        self.heads, self.width = settings["heads"], settings["width"]
+        self.heads, self.width = settings["heads"], settings["hidden-size"]
         self.drop, self.drop_weights = settings["dropout"], settings["attention-dropout"]
         part = lambda side, kind, names: nn.ModuleList(
             Part(tensors, f"{side}.{i}.{kind}", names)
@@ -158,7 +177,7 @@ class Translator(nn.Module):
         return self.ends[1].norm(x)
 
     def step(self, tokens, place, cache, memory, mask):
-        """One token a row; `cache` has the keys and values of each layer and grows."""
+        """One token per row; `cache` is the KV cache of each layer and grows."""
         x = self.embed(tokens[:, None], place)
         for i, (attention, cross, feed, keys) in enumerate(zip(*self.decoder, memory)):
             q, k, v = map(self.split, attention.linear(0, attention.norm(x)).chunk(3, dim=2))
@@ -190,41 +209,41 @@ def batches(pairs, tokens):
     return made
 
 
-def learn(model, optimiser, rows):
+def learn(model, optimizer, rows):
     source, before = padded([s for s, _ in rows]), padded([[START] + t for _, t in rows])
     after = padded([t + [END] for _, t in rows])
     used = torch.arange(after.shape[1])[None] < torch.tensor([len(t) + 1 for _, t in rows])[:, None]
     mask = (torch.arange(source.shape[1])[None] < torch.tensor([len(s) for s, _ in rows])[:, None])[:, None, None]
-    optimiser.zero_grad()
+    optimizer.zero_grad()
     states = model.decode(before, model.memory(model.encode(source, mask)), mask)[used]
     F.cross_entropy(F.linear(states, model.table, model.bias), after[used], label_smoothing=0.1).backward()
     nn.utils.clip_grad_norm_(model.parameters(), 1.0)
-    optimiser.step()
+    optimizer.step()
     return int(used.sum())
 
 
 def train(o, model, pairs):
     model.train()
-    optimiser = torch.optim.Adam(model.parameters(), lr=1e-4, betas=(0.9, 0.98))
+    optimizer = torch.optim.Adam(model.parameters(), lr=1e-4, betas=(0.9, 0.98))
     made = batches(pairs, o.batch)
-    for rows in made[:5]:  # the first ones set up
-        learn(model, optimiser, rows)
+    for rows in made[:5]:  # warm-up
+        learn(model, optimizer, rows)
     began, cpu = time.perf_counter(), time.process_time()
-    tokens = sum(learn(model, optimiser, made[i % len(made)]) for i in range(o.steps))
+    tokens = sum(learn(model, optimizer, made[i % len(made)]) for i in range(o.steps))
     return {"tokens": tokens, "seconds": time.perf_counter() - began, "cpu": time.process_time() - cpu}
 
 
 # ---- decoding
 
 def beam_search(model, sources, width):
-    """The best answer to each source: beams as attend has them, ranked by the mean log-probability."""
+    """The best hypothesis for each source: the beam search of attend, by mean log-probability."""
     lengths = torch.tensor(list(map(len, sources)))
     mask = (torch.arange(int(lengths.max()))[None] < lengths[:, None])[:, None, None]
     states = model.encode(padded(sources), mask)
     by_beam = lambda x: x.repeat_interleave(width, 0)
     memory, mask = model.memory(by_beam(states)), by_beam(mask)
     cache = [None] * len(memory)
-    live = list(range(len(sources)))  # sources that go on
+    live = list(range(len(sources)))  # sources that are not finished
     sums = torch.full((len(sources), width), -math.inf)
     sums[:, 0] = 0
     tokens, paths = torch.full((len(sources) * width,), START), [[[]] * width for _ in sources]
@@ -243,9 +262,9 @@ def beam_search(model, sources, width):
                 elif len(chosen) < width:
                     chosen.append((score, beam, token))
             paths[source] = [paths[source][beam] + [token] for _, beam, token in chosen]
-            most = 50 + 2 * len(sources[source])
+            max_length = 50 + 2 * len(sources[source])
             top = max(ended[source], default=(-math.inf,))[0]
-            if len(ended[source]) >= width or chosen[0][0] / most < top or place + 1 >= most:
+            if len(ended[source]) >= width or chosen[0][0] / max_length < top or place + 1 >= max_length:
                 continue
             keep.append(source)
             rows += [i * width + beam for _, beam, _ in chosen]
@@ -261,15 +280,15 @@ def beam_search(model, sources, width):
     return [max(found, default=(0, []))[1] for found in ended]
 
 
-def in_batches(o, pairs, answer):
-    """Sentences of like length together; answers in the order they were asked in."""
+def in_batches(o, pairs, translate):
+    """Sentences of similar length in one batch; outputs in the order of the inputs."""
     order = sorted(range(len(pairs)), key=lambda i: -len(pairs[i][0]))
-    answers = [None] * len(pairs)
+    outputs = [None] * len(pairs)
     for first in range(0, len(order), o.rows):
         some = order[first:first + o.rows]
-        for i, found in zip(some, answer([pairs[i][0] for i in some])):
-            answers[i] = found
-    return answers
+        for i, found in zip(some, translate([pairs[i][0] for i in some])):
+            outputs[i] = found
+    return outputs
 
 
 def decode(o, model, pairs):
@@ -277,8 +296,8 @@ def decode(o, model, pairs):
     with torch.inference_mode():
         beam_search(model, [pairs[0][0]], o.beam)
         began, cpu = time.perf_counter(), time.process_time()
-        answers = in_batches(o, pairs, lambda sources: beam_search(model, sources, o.beam))
-    return answers, {"seconds": time.perf_counter() - began, "cpu": time.process_time() - cpu}
+        outputs = in_batches(o, pairs, lambda sources: beam_search(model, sources, o.beam))
+    return outputs, {"seconds": time.perf_counter() - began, "cpu": time.process_time() - cpu}
 
 
 # ---- the same weights in CTranslate2
@@ -319,15 +338,15 @@ def ctranslate2(o, settings, tokens, model, pairs):
         translator = engine.Translator(folder, device="cpu", compute_type="float32", inter_threads=1,
                                        intra_threads=o.threads)
 
-        def answer(sources):
+        def translate(sources):
             found = translator.translate_batch([[named[t] for t in s] for s in sources], beam_size=o.beam,
                                                max_batch_size=0, max_decoding_length=150)
             return [[named.index(t) if t in named[:3] else int(t) for t in f.hypotheses[0]] for f in found]
 
-        answer([pairs[0][0]])
+        translate([pairs[0][0]])
         began, cpu = time.perf_counter(), time.process_time()
-        answers = in_batches(o, pairs, answer)
-    return answers, {"seconds": time.perf_counter() - began, "cpu": time.process_time() - cpu}
+        outputs = in_batches(o, pairs, translate)
+    return outputs, {"seconds": time.perf_counter() - began, "cpu": time.process_time() - cpu}
 
 
 def main():
@@ -339,10 +358,10 @@ def main():
     if o.work == "train":
         figures = train(o, model, pairs)
     else:
-        answers, figures = decode(o, model, pairs) if o.work == "decode" else ctranslate2(o, settings, tokens, model, pairs)
+        outputs, figures = decode(o, model, pairs) if o.work == "decode" else ctranslate2(o, settings, tokens, model, pairs)
         if o.out:
             with open(o.out, "w", encoding="utf-8") as out:
-                out.writelines("".join(tokens[t] for t in answer).replace("▁", " ").strip() + "\n" for answer in answers)
+                out.writelines("".join(tokens[t] for t in output).replace("▁", " ").strip() + "\n" for output in outputs)
     figures["peak_mb"] = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
     print(json.dumps(figures))
 

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
-"""Makes the arrays of debug-port.att: inputs, a correct float32 run and a faulty one.
+"""Makes the arrays of debug-port.att: inputs, a correct float32 run and a wrong one.
 
-The fault: for query 3 and key 5 the sum of products stops one element early, as when a
-vector loop forgets its remainder. Run in this folder; needs NumPy.
+The error: for query 3 and key 5 the dot product stops one element early, as in a vector loop
+without a remainder loop. Run in this folder; needs NumPy.
 """
 import zipfile
 
@@ -24,7 +24,7 @@ def run(q, k, v, lose=None):
 
 
 def save(path, arrays):
-    """An .npz whose bytes do not depend on the clock."""
+    """Writes an .npz whose bytes do not depend on the time."""
     with zipfile.ZipFile(path, "w", zipfile.ZIP_STORED) as out:
         for name, array in arrays.items():
             with out.open(zipfile.ZipInfo(name + ".npy", (1980, 1, 1, 0, 0, 0)), "w") as member:

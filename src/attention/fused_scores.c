@@ -39,18 +39,21 @@ static void add_bias(const att_fused_attention *fused, const att_sequence_head *
 {
     const att_tensor *bias = fused->problem->in->bias;
     int64_t row = bias_stride(bias, 2), step = bias_stride(bias, 3);
-    const float *at = (const float *)bias->data + head->b * bias_stride(bias, 0) +
-                      head->h * bias_stride(bias, 1) + tile->first * row + from * step;
+    int64_t at = head->b * bias_stride(bias, 0) + head->h * bias_stride(bias, 1) +
+                 tile->first * row + from * step;
     size_t lanes = tile->lanes;
-    if (step == 1)
+    if (step == 1 && bias->dtype == ATT_F32)
         fused->kernels->tile_pack(buffers->bias, lanes,
-                                  (att_matrix_view){ at, (ptrdiff_t)row, tile->queries, count },
+                                  (att_matrix_view){ (const float *)bias->data + at, (ptrdiff_t)row,
+                                                     tile->queries, count },
                                   1.0f);
     else
         for (size_t j = 0; j < count; j++)
             for (size_t q = 0; q < lanes; q++)
                 buffers->bias[j * lanes + q] =
-                    q < tile->queries ? at[(int64_t)q * row + (int64_t)j * step] : 0.0f;
+                    q < tile->queries
+                        ? (float)att_element_get(bias, at + (int64_t)q * row + (int64_t)j * step)
+                        : 0.0f;
     fused->kernels->axpy(buffers->scores, LOG2E_FLOAT, buffers->bias, count * lanes);
 }
 

@@ -93,6 +93,13 @@ static att_matrix_view step_of(att_matrix_view rows, int64_t at, int64_t end)
     return rows;
 }
 
+/* Rows that must be converted, as of a float16 KV cache, a few steps ahead. */
+static void prefetch_copied(const att_tensor *tensor, const att_sequence_head *head, int64_t first)
+{
+    int64_t left = head->key_start + head->keys - first;
+    att_tensor_prefetch_rows(tensor, head->b, first, head->g, att_clamp_i64(left, 0, STEP_KEYS));
+}
+
 /* The rows of a step inside the query's key range. */
 static att_matrix_view rows_of_step(const att_tensor *tensor, att_matrix_view rows,
                                     const single_query *s, int64_t at)
@@ -101,6 +108,8 @@ static att_matrix_view rows_of_step(const att_tensor *tensor, att_matrix_view ro
     rows = step_of(rows, at, s->end);
     if (att_tensor_rows_in_place(tensor))
         return rows;
+    if (s->does_prefetch) /* copied rows: those in place are prefetched by the kernels */
+        prefetch_copied(tensor, head, s->from - s->begin + at + PREFETCH_KEYS);
     return att_tensor_head_rows(tensor, head->b, s->from - s->begin + at, head->g, rows.rows,
                                 s->buffers.gathered);
 }

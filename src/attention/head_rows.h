@@ -1,4 +1,5 @@
-/* Rows of tensors as the kernels take them: floats, the elements of a row contiguous. */
+/* Rows of tensors as the kernels take them: float32, the elements of a row contiguous. Rows of
+ * float16 and bfloat16 are converted here, a tile or a block at a time, never a whole tensor. */
 #ifndef ATT_ATTENTION_HEAD_ROWS_H
 #define ATT_ATTENTION_HEAD_ROWS_H
 
@@ -7,6 +8,10 @@
 
 /* Whether the rows of a tensor [B,N,heads,width] can be used in place, without a buffer. */
 bool att_tensor_rows_in_place(const att_tensor *tensor);
+
+/* to[n] = the element at offset at + n * step of a float32, float16 or bfloat16 tensor. */
+void att_floats_get(const att_kernels *kernels, float *to, const att_tensor *tensor, int64_t at,
+                    int64_t step, size_t count);
 
 /* Rows first … first+count-1 of one head of a tensor [B,N,heads,width]: in place, or copied into
  * `buffer` [count][width] where they cannot be used in place. */

@@ -78,6 +78,7 @@ static att_status check_core(att_shape_bindings *shapes, const att_problem *p, a
         const att_tensor *tensor = att_problem_input(p->in, core[c].slot);
         if (!tensor)
             return att_fail(err, ATT_BAD_INPUT, "attention", "%s is missing", name);
+        ATT_TRY(att_shape_check_dtype(name, tensor, true, err));
         ATT_TRY(att_shape_match(shapes, name, tensor, core[c].shape, p->score->name, err));
     }
     int64_t heads = shapes->dim[ATT_DIM_H].size;
@@ -106,8 +107,10 @@ static att_status check_parameters(att_shape_bindings *shapes, const att_problem
             return att_fail(err, ATT_BAD_INPUT, "attention",
                             "%s is missing: the %s score needs %s [%s]", name, p->score->name, name,
                             want->shape);
-        if (tensor)
-            ATT_TRY(att_shape_match(shapes, name, tensor, want->shape, p->score->name, err));
+        if (!tensor)
+            continue;
+        ATT_TRY(att_shape_check_dtype(name, tensor, false, err));
+        ATT_TRY(att_shape_match(shapes, name, tensor, want->shape, p->score->name, err));
     }
     for (int s = ATT_SLOT_SCORE_W; s <= ATT_SLOT_SCORE_V; s++)
         if (!listed[s] && att_problem_input(p->in, (att_slot)s))
@@ -141,10 +144,12 @@ static att_status check_projected(const att_problem *p, att_error *err)
 static att_status check_biases(att_shape_bindings *shapes, const att_problem *p, att_error *err)
 {
     for (size_t r = 0; r < ATT_COUNT(bias_shapes); r++) {
+        const char *name = slots[bias_shapes[r].slot].name;
         const att_tensor *tensor = att_problem_input(p->in, bias_shapes[r].slot);
-        if (tensor)
-            ATT_TRY(att_shape_match(shapes, slots[bias_shapes[r].slot].name, tensor,
-                                    bias_shapes[r].shape, p->score->name, err));
+        if (!tensor)
+            continue;
+        ATT_TRY(att_shape_check_dtype(name, tensor, true, err));
+        ATT_TRY(att_shape_match(shapes, name, tensor, bias_shapes[r].shape, p->score->name, err));
     }
     char text[ATT_SHAPE_STRING_SIZE];
     if (p->in->relative && p->in->relative->shape[1] % 2 == 0)
@@ -257,6 +262,7 @@ att_status att_problem_check_outputs(const att_problem *p, const att_attention_o
         const att_tensor *tensor = output_at(out, r);
         if (!tensor)
             continue;
+        ATT_TRY(att_shape_check_dtype(outputs[r].name, tensor, false, err));
         ATT_TRY(att_shape_match(&shapes, outputs[r].name, tensor, outputs[r].shape, p->score->name,
                                 err));
         ATT_TRY(att_shape_writable(outputs[r].name, tensor, err));
@@ -280,6 +286,7 @@ att_status att_problem_check_grads(const att_problem *p, const att_tensor *outpu
         return att_fail(err, ATT_BAD_INPUT, "attention", "output_grad is missing");
     if (!grads)
         return att_fail(err, ATT_BAD_INPUT, "attention", "grads is missing");
+    ATT_TRY(att_shape_check_dtype("output_grad", output_grad, false, err));
     ATT_TRY(att_shape_match(&shapes, "output_grad", output_grad, "B,T,H,M", p->score->name, err));
     for (int s = 0; s < ATT_SLOT_COUNT; s++) {
         const att_tensor *grad = att_problem_grad(grads, (att_slot)s);
@@ -301,10 +308,16 @@ static bool is_float32(const att_tensor *tensor)
     return !tensor || tensor->dtype == ATT_F32;
 }
 
+/* float16 and bfloat16 are converted where they are read (head_rows.h). */
+static bool converts_to_float32(const att_tensor *tensor)
+{
+    return !tensor || tensor->dtype != ATT_F64;
+}
+
 bool att_problem_inputs_are_float32(const att_problem *p)
 {
     for (int s = 0; s < ATT_SLOT_COUNT; s++)
-        if (!is_float32(att_problem_input(p->in, (att_slot)s)))
+        if (!converts_to_float32(att_problem_input(p->in, (att_slot)s)))
             return false;
     return true;
 }

@@ -42,7 +42,8 @@ att_status att_problem_check_outputs(const att_problem *problem, const att_atten
 att_status att_problem_check_grads(const att_problem *problem, const att_tensor *output_grad,
                                    const att_attention_grads *grads, att_error *err);
 
-/* Whether all tensors given are float32 (as far as a path in float32 is concerned). */
+/* Whether all tensors given are float32; of inputs, whether all are float32, float16 or bfloat16.
+ */
 bool att_problem_inputs_are_float32(const att_problem *problem);
 bool att_outputs_are_float32(const att_attention_outputs *out);
 bool att_grads_are_float32(const att_attention_grads *grads);

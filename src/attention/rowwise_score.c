@@ -161,12 +161,17 @@ static const float *query_row(const att_rowwise_attention *work, const att_seque
            att_element_offset(query, head->b, s->queries.first + (int64_t)q, head->h, 0);
 }
 
+/* Rows of keys of the range from `begin` on: all of them where they can be used in place, else a
+ * block of them, copied. None at the end of the range. */
 static att_matrix_view key_rows(const att_rowwise_attention *work, const att_sequence_head *head,
-                                att_key_range range)
+                                const att_rowwise_buffers *s, int64_t begin, int64_t end)
 {
     const att_tensor *key = &work->operands.key;
-    size_t count = range.end > range.begin ? (size_t)(range.end - range.begin) : 0;
-    return att_tensor_head_rows(key, head->b, range.begin, key_head(work, head), count, NULL);
+    int64_t count = att_max_i64(end - begin, 0);
+    if (!att_tensor_rows_in_place(key))
+        count = att_min_i64(count, ATT_BLOCK_KEYS);
+    return att_tensor_head_rows(key, head->b, begin, key_head(work, head), (size_t)count,
+                                s->gathered);
 }
 
 static void additive_scores(const att_rowwise_attention *work, const att_sequence_head *head,
@@ -174,11 +179,14 @@ static void additive_scores(const att_rowwise_attention *work, const att_sequenc
 {
     const float *v = work->operands.v + head->h * work->operands.v_stride;
     for (size_t q = 0; q < s->queries.count; q++) {
-        att_matrix_view keys = key_rows(work, head, s->queries.key_range[q]);
+        att_key_range range = s->queries.key_range[q];
         float *row = s->scores + q * work->key_stride;
-        if (keys.rows > 0)
-            work->kernels->additive(row + (s->queries.key_range[q].begin - head->key_start),
-                                    query_row(work, head, s, q), v, keys);
+        for (int64_t j = range.begin; j < range.end;) {
+            att_matrix_view keys = key_rows(work, head, s, j, range.end);
+            work->kernels->additive(row + (j - head->key_start), query_row(work, head, s, q), v,
+                                    keys);
+            j += (int64_t)keys.rows;
+        }
     }
 }
 
@@ -188,16 +196,18 @@ static void additive_backward(const att_rowwise_attention *work, const att_seque
     const float *v = work->operands.v + head->h * work->operands.v_stride;
     memset(s->sums, 0, s->queries.count * work->x_stride * sizeof(float));
     for (size_t q = 0; q < s->queries.count; q++) {
-        att_matrix_view keys = key_rows(work, head, s->queries.key_range[q]);
-        int64_t at = s->queries.key_range[q].begin - head->key_start;
-        if (keys.rows == 0)
-            continue;
-        att_additive_grads grads = { .query = s->sums + q * work->x_stride,
-                                     .v = s->v_sums,
-                                     .keys = s->key_sums + (size_t)at * work->x_stride,
-                                     .key_stride = work->x_stride,
-                                     .scores = s->scores + q * work->key_stride + at };
-        work->kernels->additive_backward(&grads, query_row(work, head, s, q), v, keys);
+        att_key_range range = s->queries.key_range[q];
+        for (int64_t j = range.begin; j < range.end;) {
+            att_matrix_view keys = key_rows(work, head, s, j, range.end);
+            int64_t at = j - head->key_start;
+            att_additive_grads grads = { .query = s->sums + q * work->x_stride,
+                                         .v = s->v_sums,
+                                         .keys = s->key_sums + (size_t)at * work->x_stride,
+                                         .key_stride = work->x_stride,
+                                         .scores = s->scores + q * work->key_stride + at };
+            work->kernels->additive_backward(&grads, query_row(work, head, s, q), v, keys);
+            j += (int64_t)keys.rows;
+        }
     }
     add_query_grads(work, head, s);
 }
@@ -209,7 +219,7 @@ static void concat_scores(const att_rowwise_attention *work, const att_sequence_
 {
     for (size_t q = 0; q < s->queries.count; q++) {
         att_key_range range = s->queries.key_range[q];
-        att_matrix_view keys = key_rows(work, head, range);
+        att_matrix_view keys = key_rows(work, head, s, range.begin, range.end);
         float query = *query_row(work, head, s, q);
         float *row = s->scores + q * work->key_stride + (range.begin - head->key_start);
         for (size_t j = 0; j < keys.rows; j++)

@@ -30,8 +30,11 @@ const att_tensor *att_projection_bias(const att_problem *p, att_qk_side side)
 /* Rows that the caller has projected already are used in place if the kernels can. */
 static att_projection projected_form(const att_problem *p, att_qk_side side)
 {
-    bool together = att_projection_input(p, side)->stride[3] == 1;
-    return together && !att_projection_bias(p, side) ? ATT_PROJECTION_NONE : ATT_PROJECTION_COPY;
+    const att_tensor *input = att_projection_input(p, side);
+    bool in_place = input->stride[3] == 1 && input->dtype == ATT_F32;
+    bool by_pieces = side == ATT_QK_SIDE_KEY && input->dtype != ATT_F32; /* rowwise_score.c */
+    return (in_place || by_pieces) && !att_projection_bias(p, side) ? ATT_PROJECTION_NONE
+                                                                    : ATT_PROJECTION_COPY;
 }
 
 att_projection att_projection_kind(const att_problem *p, att_qk_side side)
@@ -98,13 +101,12 @@ att_tensor att_head_matrix_copy(const att_tensor *t, int64_t head, float *to)
     int64_t N = t->shape[1], K = t->shape[3];
     for (int64_t b = 0; b < t->shape[0]; b++)
         for (int64_t n = 0; n < N; n++) {
-            const float *from = (const float *)t->data + att_element_offset(t, b, n, head, 0);
+            int64_t from = att_element_offset(t, b, n, head, 0);
             float *row = to + (b * N + n) * K;
-            if (t->stride[3] == 1)
-                memcpy(row, from, (size_t)K * sizeof *row);
+            if (t->stride[3] == 1 && t->dtype == ATT_F32)
+                memcpy(row, (const float *)t->data + from, (size_t)K * sizeof *row);
             else
-                for (int64_t k = 0; k < K; k++)
-                    row[k] = from[k * t->stride[3]];
+                att_floats_get(att_kernels_get(), row, t, from, t->stride[3], (size_t)K);
         }
     return att_tensor_matrix(to, t->shape[0] * N, K, K, 1);
 }
@@ -113,7 +115,7 @@ att_tensor att_head_matrix(const att_tensor *t, int64_t head, float *buffer)
 {
     int64_t B = t->shape[0], N = t->shape[1], step = N == 1 ? t->stride[0] : t->stride[1];
     bool even = B == 1 || N == 1 || t->stride[0] == N * t->stride[1];
-    if (!even || t->stride[3] != 1 || step < t->shape[3] || B * N == 0)
+    if (!even || t->dtype != ATT_F32 || t->stride[3] != 1 || step < t->shape[3] || B * N == 0)
         return att_head_matrix_copy(t, head, buffer);
     return att_tensor_matrix((const float *)t->data + att_element_offset(t, 0, 0, head, 0), B * N,
                              t->shape[3], step, 1);

@@ -85,8 +85,6 @@ static att_status check_tensor(const char *name, const att_tensor *tensor, const
                                att_error *err)
 {
     char text[ATT_SHAPE_STRING_SIZE];
-    if (tensor->dtype != ATT_F32 && tensor->dtype != ATT_F64)
-        return att_fail(err, ATT_BAD_INPUT, "attention", "%s is neither float nor double", name);
     if (tensor->rank != rule_rank(rule))
         return att_fail(err, ATT_BAD_INPUT, "attention", "%s has %d dimensions, expected %d: [%s]",
                         name, tensor->rank, rule_rank(rule), rule);
@@ -142,6 +140,18 @@ att_status att_shape_match(att_shape_bindings *shapes, const char *name, const a
     return ATT_OK;
 }
 
+att_status att_shape_check_dtype(const char *name, const att_tensor *tensor, bool half,
+                                 att_error *err)
+{
+    if (!half)
+        return att_tensor_check_float("attention", name, tensor, err);
+    if (att_dtype_size(tensor->dtype) > 0)
+        return ATT_OK;
+    return att_fail(err, ATT_BAD_INPUT, "attention",
+                    "%s: expected float32, float64, float16 or bfloat16, found %s", name,
+                    att_dtype_name(tensor->dtype));
+}
+
 void att_shape_set(att_shape_bindings *shapes, att_dim dim, int64_t size, const char *name,
                    const att_tensor *tensor)
 {
@@ -178,8 +188,7 @@ att_status att_shape_same(const char *name, const att_tensor *tensor, const char
                         "%s %s and %s %s: a gradient has the shape of its input", like_name,
                         att_shape_to_string(first, like->rank, like->shape), name,
                         att_shape_to_string(second, tensor->rank, tensor->shape));
-    if (tensor->dtype != ATT_F32 && tensor->dtype != ATT_F64)
-        return att_fail(err, ATT_BAD_INPUT, "attention", "%s is neither float nor double", name);
+    ATT_TRY(att_shape_check_dtype(name, tensor, false, err));
     if (!tensor->data && !is_empty(tensor))
         return att_fail(err, ATT_BAD_INPUT, "attention", "%s %s has no data", name,
                         att_shape_to_string(second, tensor->rank, tensor->shape));

@@ -40,6 +40,10 @@ att_status att_shape_match(att_shape_bindings *shapes, const char *name, const a
 void att_shape_set(att_shape_bindings *shapes, att_dim dim, int64_t size, const char *name,
                    const att_tensor *tensor);
 
+/* The dtype must be float32 or float64, with `half` also float16 or bfloat16. */
+att_status att_shape_check_dtype(const char *name, const att_tensor *tensor, bool half,
+                                 att_error *err);
+
 /* A tensor that results are written to must not be a broadcast view. */
 att_status att_shape_writable(const char *name, const att_tensor *tensor, att_error *err);
 

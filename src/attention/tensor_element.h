@@ -2,7 +2,7 @@
 #ifndef ATT_ATTENTION_TENSOR_ELEMENT_H
 #define ATT_ATTENTION_TENSOR_ELEMENT_H
 
-#include "attend.h"
+#include "tensor/tensor.h"
 
 /* The offset of element [a,b,c,d] in elements; pass 0 for dimensions beyond the rank. */
 static inline int64_t att_element_offset(const att_tensor *tensor, int64_t a, int64_t b, int64_t c,
@@ -13,20 +13,6 @@ static inline int64_t att_element_offset(const att_tensor *tensor, int64_t a, in
     for (int dim = 0; dim < tensor->rank && dim < 4; dim++)
         at += index[dim] * tensor->stride[dim];
     return at;
-}
-
-static inline double att_element_get(const att_tensor *tensor, int64_t at)
-{
-    return tensor->dtype == ATT_F32 ? (double)((const float *)tensor->data)[at]
-                                    : ((const double *)tensor->data)[at];
-}
-
-static inline void att_element_set(const att_tensor *tensor, int64_t at, double value)
-{
-    if (tensor->dtype == ATT_F32)
-        ((float *)tensor->data)[at] = (float)value;
-    else
-        ((double *)tensor->data)[at] = value;
 }
 
 static inline void att_element_add(const att_tensor *tensor, int64_t at, double value)

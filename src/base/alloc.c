@@ -112,6 +112,19 @@ void *att_realloc(void *block, size_t used, size_t count, size_t size)
     return bigger;
 }
 
+bool att_array_grow(void **items, size_t *capacity, size_t count, size_t size)
+{
+    if (count < *capacity)
+        return true;
+    size_t bigger = *capacity ? *capacity * 2 : 8;
+    void *moved = att_realloc(*items, count * size, bigger, size);
+    if (!moved)
+        return false;
+    *items = moved;
+    *capacity = bigger;
+    return true;
+}
+
 void att_free(void *block)
 {
     if (!block)

@@ -4,6 +4,7 @@
 #ifndef ATT_BASE_ALLOC_H
 #define ATT_BASE_ALLOC_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 /* `count` items of `size` bytes, or NULL when the product overflows or memory is out. A request for
@@ -16,6 +17,10 @@ void *att_alloc_zero(size_t count, size_t size);
 /* Resizes a block, which may be NULL, keeping its first `used` bytes; returns NULL on failure, and
  * the old block stays valid. */
 void *att_realloc(void *block, size_t used, size_t count, size_t size);
+
+/* Ensures capacity for one more item in a growing array of `count` items of `size` bytes; the
+ * capacity doubles. Returns false, and changes nothing, when memory is out. */
+bool att_array_grow(void **items, size_t *capacity, size_t count, size_t size);
 
 /* Releases a block; does nothing for NULL. */
 void att_free(void *block);

@@ -2,6 +2,7 @@
 #include "base/arena.h"
 
 #include "base/alloc.h"
+#include "base/minmax.h"
 
 #include <stdarg.h>
 #include <stdint.h>
@@ -21,10 +22,7 @@ struct att_arena_block {
 static struct att_arena_block *grow(att_arena *arena, size_t bytes)
 {
     size_t size = arena->last ? arena->last->size * 2 : INITIAL_BLOCK_SIZE;
-    if (size > MAX_BLOCK_SIZE)
-        size = MAX_BLOCK_SIZE;
-    if (size < bytes)
-        size = bytes;
+    size = att_max_size(att_min_size(size, MAX_BLOCK_SIZE), bytes);
     if (size > SIZE_MAX - sizeof(struct att_arena_block))
         return NULL;
     struct att_arena_block *block = att_alloc(1, sizeof *block + size);
@@ -42,7 +40,7 @@ void *att_arena_alloc(att_arena *arena, size_t count, size_t size)
         arena->limit_reached = true;
         return NULL;
     }
-    size_t bytes = (count * size + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
+    size_t bytes = att_round_up(count * size, ALIGNMENT);
     struct att_arena_block *block = arena->last;
     if (!block || block->size - block->used < bytes)
         block = grow(arena, bytes);

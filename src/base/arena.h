@@ -1,4 +1,4 @@
-/* An arena: many small things that live and die together. Blocks grow as needed; what was given out
+/* An arena: many small allocations that are released together. It grows in blocks; an allocation
  * never moves. */
 #ifndef ATT_BASE_ARENA_H
 #define ATT_BASE_ARENA_H
@@ -7,17 +7,17 @@
 #include <stddef.h>
 
 typedef struct att_arena {
-    struct att_arena_block *last; /* the block in use, linked to the ones before it */
-    size_t limit;                 /* bytes it may give out; 0: as many as there are */
-    size_t allocated;             /* bytes given out */
-    bool limit_reached;           /* something was asked for beyond the limit */
+    struct att_arena_block *last; /* the block in use, linked to those before it */
+    size_t limit;                 /* maximum of `allocated`; 0: unlimited */
+    size_t allocated;             /* bytes allocated */
+    bool limit_reached;           /* an allocation was refused because of the limit */
 } att_arena;
 
-/* `count` zeroed items of `size` bytes, 16-byte aligned, or NULL when memory is out or the limit
- * reached (`refused` tells which). */
+/* `count` zeroed items of `size` bytes, 16-byte aligned, or NULL when memory is out or the limit is
+ * reached (`limit_reached` distinguishes the two). */
 void *att_arena_alloc(att_arena *arena, size_t count, size_t size);
 
-/* A terminated copy of `length` bytes. */
+/* A zero-terminated copy of `length` bytes. */
 char *att_arena_strndup(att_arena *arena, const char *text, size_t length);
 
 /* A formatted string. */

@@ -1,4 +1,4 @@
-/* A file in memory read from front to back; see bytes.h. */
+/* Sequential reading of a binary file in memory, with the end checked once, in one place. */
 #include "base/byte_reader.h"
 
 #include "base/error.h"

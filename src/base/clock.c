@@ -1,4 +1,4 @@
-/* The monotonic clock of the operating system (clock.h). */
+/* The monotonic clock, by clock_gettime(). */
 #include "base/clock.h"
 
 #include <time.h>

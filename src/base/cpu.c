@@ -1,8 +1,9 @@
-/* Detecting instruction sets; see cpu.h. A processor's word alone is not enough: the registers are
- * usable only if the operating system saves them on a task switch, which XCR0 tells. */
+/* Detection of instruction sets. CPUID alone is not enough: the vector registers are usable only if
+ * the operating system saves them on a task switch, which XCR0 shows. */
 #include "base/cpu.h"
 
 #include "base/error.h"
+#include "base/minmax.h"
 #include "base/parallel.h"
 
 #include <stdatomic.h>
@@ -23,7 +24,7 @@ enum {
     LEAF7_EBX_AVX512DQ = 1 << 17,
     LEAF7_EBX_AVX512BW = 1 << 30,
     XCR0_YMM = 0x06,    /* the SSE and AVX parts of the vector registers */
-    XCR0_AVX512 = 0xE6, /* and masks, upper halves and the upper sixteen registers */
+    XCR0_AVX512 = 0xE6, /* also mask registers, upper halves and the upper sixteen registers */
 };
 static const uint32_t LEAF7_EBX_AVX512VL = UINT32_C(1) << 31;
 
@@ -32,7 +33,6 @@ static const char *const names[] = {
     [ATT_CPU_AVX2] = "avx2",
     [ATT_CPU_AVX512] = "avx512",
 };
-enum { NAME_COUNT = sizeof names / sizeof *names };
 
 static bool has_all(uint64_t bits, uint64_t wanted)
 {
@@ -104,8 +104,8 @@ void att_cpu_model(char out[ATT_CPU_MODEL_SIZE])
     strcpy(out, end > begin ? raw + begin : "unknown processor");
 }
 
-/* One more than the value once it is known; several threads may find out at the same time and
- * agree. */
+/* 1 + the value, or 0 while it is unknown. Several threads may detect it at the same time; all
+ * store the same value. */
 static atomic_int best_known;
 static atomic_int in_use;
 
@@ -125,16 +125,17 @@ att_status att_cpu_parse(att_cpu *out, const char *requested, att_cpu best, att_
     if (!requested || !*requested)
         return ATT_OK;
     const char *const *found = NULL;
-    for (size_t i = 0; i < NAME_COUNT && !found; i++)
+    for (size_t i = 0; i < ATT_COUNT(names) && !found; i++)
         if (strcmp(requested, names[i]) == 0)
             found = &names[i];
     if (!found)
         return att_fail(err, ATT_BAD_INPUT, "ATTEND_CPU",
-                        "'%s' is no instruction set, expected ref, avx2 or avx512", requested);
+                        "expected scalar, avx2 or avx512, found '%s'", requested);
     att_cpu wanted = (att_cpu)(found - names);
     if (wanted > best)
         return att_fail(err, ATT_BAD_INPUT, "ATTEND_CPU",
-                        "this machine lacks %s, the best it has is %s", requested, names[best]);
+                        "this machine does not support %s; the best it supports is %s", requested,
+                        names[best]);
     *out = wanted;
     return ATT_OK;
 }

@@ -1,10 +1,13 @@
-/* Filling in att_error. Nothing here allocates: running out of memory must be reportable. */
+/* Filling in att_error. Nothing here allocates, so that running out of memory can be reported. */
 #include "base/error.h"
+
+#include "base/minmax.h"
 
 #include <stdio.h>
 #include <string.h>
 
-/* Cuts a string that filled its buffer back to a whole UTF-8 character. */
+/* `wanted` is the length that the string would have had. Where that did not fit into `size` bytes,
+ * removes a UTF-8 character that was cut in the middle. */
 static void trim_utf8(char *text, size_t size, size_t wanted)
 {
     if (wanted < size)
@@ -77,7 +80,7 @@ const char *att_status_name(att_status status)
         [ATT_CANCELLED] = "cancelled",
     };
     size_t index = (size_t)status;
-    return index < sizeof names / sizeof *names ? names[index] : "unknown status";
+    return index < ATT_COUNT(names) ? names[index] : "unknown status";
 }
 
 const char *att_version(void)

@@ -1,4 +1,4 @@
-/* How failures travel: a status comes back, the detail goes into an optional att_error. */
+/* Reporting failures: functions return a status and put the detail into an optional att_error. */
 #ifndef ATT_BASE_ERROR_H
 #define ATT_BASE_ERROR_H
 
@@ -6,7 +6,7 @@
 
 #include <stdarg.h>
 
-/* Passes a failure on to the caller. */
+/* Returns from the calling function where `expr` is not ATT_OK. */
 #define ATT_TRY(expr)                                                                              \
     do {                                                                                           \
         att_status try_status_ = (expr);                                                           \
@@ -25,7 +25,7 @@ att_status att_fail_at(att_error *err, att_status status, const char *place, int
                        const char *excerpt, const char *format, ...)
     __attribute__((format(printf, 7, 8)));
 
-/* Out of memory: every failed allocation says the same. */
+/* Reports a failed allocation, always with the same message. */
 att_status att_fail_memory(att_error *err);
 
 #endif

@@ -1,8 +1,9 @@
-/* Reading and saving whole files; see file.h. Plain read(2), not mmap: a mapped file that shrinks
- * kills the process with SIGBUS, while a short read can be reported. */
+/* Reading and saving whole files. Plain read(2), not mmap: a mapped file that shrinks kills the
+ * process with SIGBUS, while a short read can be reported. */
 #include "base/file.h"
 
 #include "base/error.h"
+#include "base/minmax.h"
 #include "base/string.h"
 
 #include <errno.h>
@@ -16,19 +17,19 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* Reads and writes at once; the kernel itself stops just below 2 GB. */
+/* Bytes per read or write call; the kernel's own limit is just below 2 GB. */
 enum { MAX_TRANSFER = 1 << 30 };
 
-/* What is asked for at once where the size is not known. */
+/* Bytes per read where the size is unknown. */
 enum { STREAM_CHUNK = 1 << 16 };
 
-/* Failures that a different path or other permissions would mend are the caller's input; the rest
- * (a full disk, a broken one, no free descriptors) are the system's. */
+/* Failures that a different path or other permissions would fix are bad input; the rest (a full or
+ * failing disk, no free descriptors) are system errors. */
 static att_status status_of_errno(int code)
 {
     static const int input_errors[] = { ENOENT, ENOTDIR,      EACCES, EPERM, EISDIR,
                                         EROFS,  ENAMETOOLONG, ELOOP,  ENXIO, ETXTBSY };
-    for (size_t i = 0; i < sizeof input_errors / sizeof *input_errors; i++)
+    for (size_t i = 0; i < ATT_COUNT(input_errors); i++)
         if (code == input_errors[i])
             return ATT_BAD_INPUT;
     return code == ENOMEM ? ATT_NO_MEMORY : ATT_SYSTEM;
@@ -42,7 +43,7 @@ static att_status fail_errno(att_error *err, const char *path, const char *doing
     return att_fail(err, status_of_errno(code), path, "cannot %s: %s", doing, reason);
 }
 
-/* What a file that is not a regular one is called, or NULL for a regular one. */
+/* The type of a special file in words, or NULL for a regular file. */
 static const char *special_file_name(mode_t mode)
 {
     static const struct {
@@ -52,10 +53,10 @@ static const char *special_file_name(mode_t mode)
         { S_IFDIR, "a directory" }, { S_IFCHR, "a device" },  { S_IFBLK, "a device" },
         { S_IFIFO, "a FIFO" },      { S_IFSOCK, "a socket" },
     };
-    for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
+    for (size_t i = 0; i < ATT_COUNT(kinds); i++)
         if ((mode & S_IFMT) == kinds[i].type)
             return kinds[i].name;
-    return S_ISREG(mode) ? NULL : "no regular file";
+    return S_ISREG(mode) ? NULL : "a special file";
 }
 
 static att_status fail_file_type(att_error *err, const char *path, mode_t mode)
@@ -65,13 +66,13 @@ static att_status fail_file_type(att_error *err, const char *path, mode_t mode)
 
 /* ---- reading */
 
-/* Reads until `size` bytes are there or the file ends; gives the bytes read, or -1 with errno. */
+/* Reads until `size` bytes have arrived or the file ends. Returns the number of bytes read, or -1
+ * with errno. */
 static ssize_t read_fully(int fd, char *to, size_t size)
 {
     size_t done = 0;
     while (done < size) {
-        size_t wanted = size - done < MAX_TRANSFER ? size - done : MAX_TRANSFER;
-        ssize_t got = read(fd, to + done, wanted);
+        ssize_t got = read(fd, to + done, att_min_size(size - done, MAX_TRANSFER));
         if (got < 0 && errno == EINTR)
             continue;
         if (got < 0)
@@ -88,7 +89,7 @@ static bool same_mtime(const struct stat *a, const struct stat *b)
     return a->st_mtim.tv_sec == b->st_mtim.tv_sec && a->st_mtim.tv_nsec == b->st_mtim.tv_nsec;
 }
 
-/* Compares what was read with what the file was before and is now. */
+/* Fails where the file changed while `got` bytes were read: size or modification time. */
 static att_status check_unchanged(int fd, const struct stat *before, size_t got, const char *path,
                                   att_error *err)
 {
@@ -97,18 +98,18 @@ static att_status check_unchanged(int fd, const struct stat *before, size_t got,
         return fail_errno(err, path, "read", errno);
     size_t size = (size_t)before->st_size;
     if (got < size)
-        return att_fail(err, ATT_BAD_INPUT, path,
-                        "shrank while being read: had %zu bytes, gave %zu", size, got);
+        return att_fail(err, ATT_BAD_INPUT, path, "shrank while being read: from %zu bytes to %zu",
+                        size, got);
     if (got > size || after.st_size > before->st_size)
-        return att_fail(err, ATT_BAD_INPUT, path, "grew while being read: had %zu bytes at first",
+        return att_fail(err, ATT_BAD_INPUT, path, "grew while being read: had %zu bytes before",
                         size);
     if (after.st_size != before->st_size || !same_mtime(before, &after))
         return att_fail(err, ATT_BAD_INPUT, path, "changed while being read");
     return ATT_OK;
 }
 
-/* Reads the open file whole. One byte more than its size is asked for, which shows one that grew;
- * that byte lands where the terminator goes. */
+/* Reads an open file. It requests one byte more than the size, to detect a file that grew; that
+ * byte goes where the terminator will be. */
 static att_status read_open(att_string *out, int fd, const char *path, size_t limit, att_error *err)
 {
     struct stat before;
@@ -143,7 +144,7 @@ static int open_retrying(const char *path, int flags, mode_t mode)
 
 att_status att_file_read(att_string *out, const char *path, size_t limit, att_error *err)
 {
-    /* Without O_NONBLOCK, opening a FIFO that nobody writes to would wait for ever. */
+    /* Without O_NONBLOCK, opening a FIFO without a writer would block forever. */
     int fd = open_retrying(path, O_RDONLY | O_NONBLOCK, 0);
     att_status status;
     if (fd >= 0) {
@@ -153,7 +154,7 @@ att_status att_file_read(att_string *out, const char *path, size_t limit, att_er
         int code = errno;
         struct stat info;
         if (code == ENXIO && stat(path, &info) == 0 && special_file_name(info.st_mode))
-            status = fail_file_type(err, path, info.st_mode); /* a socket cannot be opened at all */
+            status = fail_file_type(err, path, info.st_mode); /* open() fails on a socket */
         else
             status = fail_errno(err, path, "open", code);
     }
@@ -162,7 +163,7 @@ att_status att_file_read(att_string *out, const char *path, size_t limit, att_er
     return status;
 }
 
-/* Reads to the end of what has no size beforehand. */
+/* Reads a stream, whose size is not known in advance, to its end. */
 static att_status read_to_end(att_string *out, int fd, const char *name, size_t limit,
                               att_error *err)
 {
@@ -226,7 +227,7 @@ att_status att_file_read_stream(att_string *out, const char *path, size_t limit,
 static int write_fully(int fd, const char *bytes, size_t size)
 {
     while (size > 0) {
-        ssize_t put = write(fd, bytes, size < MAX_TRANSFER ? size : MAX_TRANSFER);
+        ssize_t put = write(fd, bytes, att_min_size(size, MAX_TRANSFER));
         if (put < 0 && errno == EINTR)
             continue;
         if (put < 0)
@@ -237,8 +238,8 @@ static int write_fully(int fd, const char *bytes, size_t size)
     return 0;
 }
 
-/* The descriptor that /dev/stdout, /dev/stderr or /dev/fd/N stands for, or -1. Where one of them
- * leads to a file, opening that name anew would start again at its beginning. */
+/* The descriptor that /dev/stdout, /dev/stderr or /dev/fd/N names, or -1. Where it is redirected to
+ * a file, opening the name again would overwrite the file from its start. */
 static int parse_descriptor_path(const char *path)
 {
     if (strcmp(path, "/dev/stdout") == 0)
@@ -266,7 +267,7 @@ static att_status write_in_place(const char *path, const void *bytes, size_t siz
     return code == 0 ? ATT_OK : fail_errno(err, path, "write", code);
 }
 
-/* Opens a new file in the folder of `path` under a name that nobody uses; *name gets that name. */
+/* Creates a file with an unused name, stored in *name, in the directory of `path`. */
 static int open_temp_file(att_string *name, const char *path)
 {
     static atomic_uint counter;
@@ -282,14 +283,15 @@ static int open_temp_file(att_string *name, const char *path)
         }
         int fd = open_retrying(name->data, O_WRONLY | O_CREAT | O_EXCL, 0666);
         if (fd >= 0)
-            (void)flock(fd, LOCK_EX | LOCK_NB); /* "in use", for att_file_remove_stale_temps() */
+            (void)flock(fd, LOCK_EX |
+                                LOCK_NB); /* marks it as in use for att_file_remove_stale_temps() */
         if (fd >= 0 || errno != EEXIST)
             return fd;
     }
     return -1;
 }
 
-/* Writes and flushes the open file and closes it; 0, or the errno of what failed first. */
+/* Writes, flushes and closes the open file. Returns 0, or the errno of the first failure. */
 static int write_and_close(int fd, const void *bytes, size_t size, const struct stat *old)
 {
     int code = 0;
@@ -302,8 +304,8 @@ static int write_and_close(int fd, const void *bytes, size_t size, const struct 
     return code;
 }
 
-/* Makes the renaming itself last through a power failure. Some file systems cannot, and the file
- * is complete either way, so a failure here is none of the caller's. */
+/* Makes the rename survive a power failure. Some file systems cannot do this, and the file is
+ * complete either way, so a failure is ignored. */
 static void sync_directory(const char *path, att_string *scratch)
 {
     const char *slash = strrchr(path, '/');
@@ -317,7 +319,8 @@ static void sync_directory(const char *path, att_string *scratch)
     close(fd);
 }
 
-/* Writes the bytes beside `target` and renames them into place; `old` is the file there now. */
+/* Writes a temporary file beside `target` and renames it into place; `old` describes the present
+ * file, or is NULL. */
 static att_status replace(const char *target, const struct stat *old, const char *path,
                           const void *bytes, size_t size, att_error *err)
 {
@@ -348,7 +351,7 @@ att_status att_file_save(const char *path, const void *bytes, size_t size, att_e
         return fail_file_type(err, path, info.st_mode);
     if (!S_ISREG(info.st_mode) || parse_descriptor_path(path) >= 0)
         return write_in_place(path, bytes, size, err);
-    char target[PATH_MAX]; /* a symbolic link stays one: what it leads to is replaced */
+    char target[PATH_MAX]; /* a symbolic link is kept: its target is replaced */
     if (!realpath(path, target))
         return fail_errno(err, path, "write", errno);
     return replace(target, &info, path, bytes, size, err);

@@ -1,4 +1,4 @@
-/* What saves that were killed have left behind; see file.h. */
+/* Removal of temporary files that killed processes left behind while saving. */
 #include "base/file.h"
 
 #include "base/string.h"
@@ -13,7 +13,7 @@
 #include <sys/file.h>
 #include <unistd.h>
 
-/* The process that a name like those of att_file_save() speaks of, or 0. */
+/* The process id in the name of a temporary file of att_file_save(), or 0 for other names. */
 static pid_t writer_pid(const char *name)
 {
     long pid = 0;
@@ -25,8 +25,8 @@ static pid_t writer_pid(const char *name)
     return pid > 0 && pid <= INT_MAX ? (pid_t)pid : 0;
 }
 
-/* Whether somebody may still be writing: the process lives, or the file is locked by one that this
- * machine or container cannot see. */
+/* Whether the file may still be being written: the process exists, or the file is locked by a
+ * process that is not visible from this machine or container. */
 static bool is_in_use(pid_t writer, int folder, const char *name)
 {
     if (getpgid(writer) >= 0 || errno != ESRCH)
@@ -39,7 +39,7 @@ static bool is_in_use(pid_t writer, int folder, const char *name)
     return locked;
 }
 
-/* The folder that saves to `path` write in: that of what a symbolic link leads to. */
+/* The directory of temporary files for `path`; where that is a symbolic link, of its target. */
 static DIR *open_directory(const char *path)
 {
     char real[PATH_MAX];

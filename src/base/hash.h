@@ -1,18 +1,25 @@
-/* A hash for tables in memory. The same bytes give the same hash on every machine of one byte
- * order; it resists no attacker. */
+/* A hash for tables in memory. It is the same on every machine. It is no protection against inputs
+ * chosen to collide. */
 #ifndef ATT_BASE_HASH_H
 #define ATT_BASE_HASH_H
 
 #include <stddef.h>
 #include <stdint.h>
 
-/* FNV-1a, its upper half folded in, since tables look at the lower bits. */
-static inline uint64_t att_hash(const void *bytes, size_t size)
+/* FNV-1a, 64 bits. */
+static inline uint64_t att_hash_fnv1a(const void *bytes, size_t size)
 {
     const unsigned char *at = bytes;
     uint64_t h = UINT64_C(0xCBF29CE484222325);
     for (size_t i = 0; i < size; i++)
         h = (h ^ at[i]) * UINT64_C(0x100000001B3);
+    return h;
+}
+
+/* The same with the upper half folded into the lower bits, which index tables. */
+static inline uint64_t att_hash(const void *bytes, size_t size)
+{
+    uint64_t h = att_hash_fnv1a(bytes, size);
     return h ^ h >> 32;
 }
 

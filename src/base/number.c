@@ -1,5 +1,5 @@
-/* Numbers as text; see number.h. */
-#define _GNU_SOURCE /* strtod_l(), uselocale() where the compiler is told to be strict */
+/* Parsing and formatting of numbers, independent of the locale. */
+#define _GNU_SOURCE /* strtod_l(), uselocale() */
 #include "base/number.h"
 
 #include <errno.h>
@@ -9,11 +9,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Whole numbers below are written out; all of them are exact. */
+/* Integers below this are formatted without an exponent, all their digits exact. */
 #define MAX_PLAIN_INTEGER 1e16
 
-/* An application may have set a locale in which 0.5 is written 0,5. glibc gives its built-in "C"
- * locale here without allocating. */
+/* The application may have set a locale with a decimal comma. glibc returns its built-in "C" locale
+ * here without allocating. */
 static locale_t c_locale(void)
 {
     return newlocale(LC_ALL_MASK, "C", (locale_t)0);
@@ -31,7 +31,7 @@ bool att_int_parse(int64_t *out, const char *text)
 
 bool att_double_parse(double *out, const char *text)
 {
-    /* Neither leading space, nor "inf", "nan" or hexadecimal. */
+    /* strtod() would also accept leading space, "inf", "nan" and hexadecimal. */
     if (*text == '\0' || text[strspn(text, "+-.0123456789eE")] != '\0')
         return false;
     locale_t plain = c_locale();

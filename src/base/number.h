@@ -1,4 +1,4 @@
-/* Numbers as users write them, whatever the locale: a decimal point is a point. */
+/* Parsing and formatting of numbers with a decimal point, whatever the locale. */
 #ifndef ATT_BASE_NUMBER_H
 #define ATT_BASE_NUMBER_H
 
@@ -6,17 +6,18 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Room for what att_double_format() gives. */
+/* Size of the buffer of att_double_format(). */
 enum { ATT_DOUBLE_STRING_SIZE = 32 };
 
-/* The whole number that `text` is, all of it: an optional sign and digits. */
+/* Parses an integer: an optional sign and digits, and nothing else. Returns false on failure. */
 bool att_int_parse(int64_t *out, const char *text);
 
-/* The finite number that `text` is, all of it, in decimal or scientific notation. */
+/* Parses a finite number in decimal or scientific notation, and nothing else. Returns false on
+ * failure. */
 bool att_double_parse(double *out, const char *text);
 
-/* Writes a finite number with the fewest digits that read back as the same, a whole one below 1e16
- * without a power of ten. Returns `out`. */
+/* Formats a finite number with the fewest digits that parse to the same double; an integer below
+ * 1e16 without an exponent. Returns `out`. */
 const char *att_double_format(char out[ATT_DOUBLE_STRING_SIZE], double value);
 
 #endif

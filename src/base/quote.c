@@ -1,4 +1,4 @@
-/* Names made safe to show; see quote.h. */
+/* Quoting of untrusted names for messages. */
 #include "base/quote.h"
 
 #include "base/utf8.h"
@@ -6,11 +6,12 @@
 #include <stdio.h>
 #include <string.h>
 
-/* The longest piece is "\xNN" or a character of four bytes; the ellipsis and a zero come after. */
+/* Each step writes at most 4 bytes ("\xNN" or a UTF-8 character); the ellipsis (3 bytes) and the
+ * terminator follow. */
 enum { MAX_ESCAPE = 4, LAST_ESCAPE_START = ATT_QUOTED_SIZE - MAX_ESCAPE - 4 };
 
-/* The bytes of the printable character at `text`, or 0 where there is none. U+0080 to U+009F are
- * control characters like those below the space. */
+/* The length in bytes of the printable character at `text`, or 0 where there is none. U+0080 to
+ * U+009F are control characters too. */
 static size_t printable(const char *text, size_t length)
 {
     uint32_t code;

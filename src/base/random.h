@@ -1,14 +1,14 @@
 /* Random numbers from a counter (Philox4x32-10: Salmon et al., "Parallel random numbers: as easy as
- * 1, 2, 3", 2011). There is no state: element `index` of stream `stream` under `seed` can be drawn
- * alone, in any order, on any thread, and is the same bits on every machine.
+ * 1, 2, 3", 2011). There is no state: element `index` of stream `stream` under `seed` can be
+ * computed alone, in any order, on any thread, and has the same bits on every machine.
  *
- * Functions of different type draw from the same bits: give each use a stream of its own. */
+ * The functions below derive their values from the same bits, so each use needs its own stream. */
 #ifndef ATT_BASE_RANDOM_H
 #define ATT_BASE_RANDOM_H
 
 #include <stdint.h>
 
-/* The generator itself: a 128-bit counter enciphered under a 64-bit key. */
+/* The generator: a 128-bit counter encrypted under a 64-bit key. */
 void att_philox(uint32_t out[4], const uint32_t counter[4], const uint32_t key[2]);
 
 /* 32 random bits. */

@@ -1,7 +1,9 @@
-/* The growing string; see text.h. */
+/* The growing string att_string: append, format, release. Capacity doubles, so that appending costs
+ * amortized constant time. */
 #include "base/string.h"
 
 #include "base/alloc.h"
+#include "base/minmax.h"
 
 #include <stdarg.h>
 #include <stdint.h>
@@ -15,9 +17,7 @@ att_status att_string_reserve(att_string *text, size_t more)
     size_t needed = text->length + more + 1;
     if (needed <= text->capacity)
         return ATT_OK;
-    size_t capacity = text->capacity ? text->capacity * 2 : 256;
-    if (capacity < needed)
-        capacity = needed;
+    size_t capacity = att_max_size(text->capacity ? text->capacity * 2 : 256, needed);
     char *data = att_realloc(text->data, text->length, capacity, 1);
     if (!data)
         return ATT_NO_MEMORY;

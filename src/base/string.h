@@ -1,5 +1,5 @@
-/* Writing into an att_string (att_string_append is in attend.h). A failed allocation leaves the
- * text as it was. */
+/* Appending to an att_string; att_string_append() and att_string_free() are in attend.h. A failed
+ * allocation leaves the string unchanged. */
 #ifndef ATT_BASE_STRING_H
 #define ATT_BASE_STRING_H
 
@@ -7,7 +7,7 @@
 
 #include <stdarg.h>
 
-/* Makes room for `more` bytes beyond `length`, and the terminator. */
+/* Ensures capacity for `more` bytes beyond `length` and the terminator. */
 att_status att_string_reserve(att_string *text, size_t more);
 
 att_status att_string_puts(att_string *text, const char *string);
@@ -16,7 +16,7 @@ att_status att_string_printf(att_string *text, const char *format, ...)
 att_status att_string_vprintf(att_string *text, const char *format, va_list args)
     __attribute__((format(printf, 2, 0)));
 
-/* `count` copies of `string`. */
+/* Appends `count` copies of `string`. */
 att_status att_string_repeat(att_string *text, const char *string, int64_t count);
 
 #endif

@@ -1,9 +1,11 @@
-/* "Did you mean …": the known word nearest to one that is not known. */
+/* "Did you mean …": the known word nearest to an unknown one, by Damerau-Levenshtein distance. */
 #include "attend.h"
+
+#include "base/minmax.h"
 
 #include <string.h>
 
-/* Longer words are not worth a guess; this also bounds time and stack. */
+/* Longer words get no suggestion, which bounds time and stack. */
 enum { MAX_WORD = 64, ROWS = 3 };
 
 static int to_lower(char c)
@@ -11,29 +13,24 @@ static int to_lower(char c)
     return c >= 'A' && c <= 'Z' ? c - 'A' + 'a' : c;
 }
 
-static int min_int(int a, int b)
+/* The number of edits (insert, delete, replace, swap neighbors) between two words, ignoring case.
+ * An entry of the table depends on the two rows above it, so three rows are used in turn. */
+static int64_t edit_distance(const char *a, int a_length, const char *b, int b_length)
 {
-    return a < b ? a : b;
-}
-
-/* Edits (insert, delete, replace, exchange neighbours) that turn one word into the other. A cell of
- * the table needs the two rows above it, so three rows take turns. */
-static int edit_distance(const char *a, int a_length, const char *b, int b_length)
-{
-    int rows[ROWS][MAX_WORD + 1];
+    int64_t rows[ROWS][MAX_WORD + 1];
     for (int j = 0; j <= b_length; j++)
         rows[0][j] = j;
     for (int i = 1; i <= a_length; i++) {
-        int *row = rows[i % ROWS];
-        const int *above = rows[(i - 1) % ROWS];
-        const int *two_above = rows[(i + ROWS - 2) % ROWS];
+        int64_t *row = rows[i % ROWS];
+        const int64_t *above = rows[(i - 1) % ROWS];
+        const int64_t *two_above = rows[(i + ROWS - 2) % ROWS];
         row[0] = i;
         for (int j = 1; j <= b_length; j++) {
             int same = to_lower(a[i - 1]) == to_lower(b[j - 1]);
-            row[j] = min_int(min_int(above[j], row[j - 1]) + 1, above[j - 1] + !same);
+            row[j] = att_min_i64(att_min_i64(above[j], row[j - 1]) + 1, above[j - 1] + !same);
             if (i > 1 && j > 1 && to_lower(a[i - 1]) == to_lower(b[j - 2]) &&
                 to_lower(a[i - 2]) == to_lower(b[j - 1]))
-                row[j] = min_int(row[j], two_above[j - 2] + 1);
+                row[j] = att_min_i64(row[j], two_above[j - 2] + 1);
         }
     }
     return rows[a_length % ROWS][b_length];
@@ -44,18 +41,18 @@ const char *att_suggest(const char *word, const char *const *known, size_t count
     size_t length = strnlen(word, MAX_WORD + 1);
     if (length == 0 || length > MAX_WORD)
         return NULL;
-    int limit = length < 6 ? 1 : length < 9 ? 2 : 3;
+    int64_t limit = length < 6 ? 1 : length < 9 ? 2 : 3;
     const char *nearest = NULL;
     for (size_t i = 0; i < count; i++) {
         size_t other = strnlen(known[i], MAX_WORD + 1);
         if (other > MAX_WORD)
             continue;
-        int edits = edit_distance(word, (int)length, known[i], (int)other);
-        /* As many edits as characters would mean that the words have nothing in common. */
-        if (edits > limit || edits >= (int)(length > other ? length : other))
+        int64_t edits = edit_distance(word, (int)length, known[i], (int)other);
+        /* As many edits as characters: the words have nothing in common. */
+        if (edits > limit || edits >= (int64_t)att_max_size(length, other))
             continue;
         nearest = known[i];
-        limit = edits - 1; /* from now on only a nearer word counts */
+        limit = edits - 1; /* a later word must be nearer */
     }
     return nearest;
 }

@@ -1,9 +1,9 @@
-/* UTF-8; see utf8.h. */
+/* Strict UTF-8 decoding and encoding. */
 #include "base/utf8.h"
 
 size_t att_utf8_decode(uint32_t *out, const char *text, size_t length)
 {
-    static const uint32_t smallest[] = { 0, 0, 0x80, 0x800, 0x10000 }; /* of so many bytes */
+    static const uint32_t smallest[] = { 0, 0, 0x80, 0x800, 0x10000 }; /* by length in bytes */
     const unsigned char *bytes = (const unsigned char *)text;
     if (length == 0)
         return 0;

@@ -1,5 +1,5 @@
-/* Attention as benchmarks, through the public calls: forward, causal, short, backward, decoding
- * over a cache, long sequences, and the scores and normalisers that are not raced. */
+/* Attention as benchmarks, through the public calls: forward, causal, short sequences, backward,
+ * decoding with a KV cache, long sequences, and the other scores and normalizers. */
 #include "bench/bench.h"
 
 #include "base/alloc.h"
@@ -10,14 +10,14 @@ typedef struct attention_case {
     const char *shape;
     int64_t batch, queries, keys, heads, kv_heads, head_size;
     att_attention_options options;
-    int layers; /* caches that calls go through in turn, as those of a model's layers; 0: one */
+    int layers; /* KV caches that calls use in turn, as the layers of a model do; 0: one */
     bool backward;
 } attention_case;
 
-/* Hidden width of the additive score. */
+/* Hidden size of the additive score. */
 enum { HIDDEN = 64 };
 
-/* In the order of the members: batch, queries, keys, heads, heads of keys and values, width. */
+/* In the order of the members: batch, queries, keys, heads, KV heads, size of a head. */
 #define SHAPE(B, T, S, H, G, K)                                                                    \
     .batch = B, .queries = T, .keys = S, .heads = H, .kv_heads = G, .head_size = K
 #define SCALED .options = { .score = ATT_SCORE_SCALED }
@@ -55,7 +55,7 @@ enum { HIDDEN = 64 };
     }
 #define NORMALIZER(word, kind)                                                                     \
     {                                                                                              \
-        .name = "attention/normalise/" word, .shape = "8 heads of 64, 128 queries and keys",       \
+        .name = "attention/normalizer/" word, .shape = "8 heads of 64, 128 queries and keys",      \
         SHAPE(1, 128, 128, 8, 8, 64), .options = {                                                 \
             .score = ATT_SCORE_SCALED,                                                             \
             .normalizer = kind                                                                     \
@@ -79,12 +79,12 @@ static const attention_case cases[] = {
       CAUSAL,
       .backward = true },
     { .name = "attention/decode/4096",
-      .shape = "1 query, 8 heads of 64, the caches of 16 layers in turn",
+      .shape = "1 query, 8 heads of 64, the KV caches of 16 layers in turn",
       SHAPE(1, 1, 4096, 8, 8, 64),
       SCALED,
       .layers = 16 },
     { .name = "attention/grouped/1024",
-      .shape = "32 heads of 64 on 8 of keys and values",
+      .shape = "32 heads of 64, 8 KV heads",
       SHAPE(1, 1024, 1024, 32, 8, 64),
       SCALED },
     { .name = "attention/wide/1024",
@@ -105,7 +105,7 @@ static const attention_case cases[] = {
     NORMALIZER("sigmoid", ATT_NORMALIZE_SIGMOID),
 };
 
-/* Pairs of query and key that are worked out, of all heads. */
+/* The number of pairs of query and key that are computed, over all heads. */
 static double pairs(const attention_case *c)
 {
     double queries = (double)c->queries, keys = (double)c->keys;
@@ -113,8 +113,9 @@ static double pairs(const attention_case *c)
     return (double)c->batch * (double)c->heads * all;
 }
 
-/* The forward has two products, the backward five: of scores and weights again, and of the three
- * gradients. Of anything that reads each key once, a single query, reading is the limit. */
+/* The forward has two matrix products, the backward five: scores and weight gradients, and the
+ * three gradients of query, key and value. A single query reads each key once, so memory is its
+ * limit. */
 static void info(att_bench *out, size_t index)
 {
     const attention_case *c = &cases[index];
@@ -136,7 +137,7 @@ typedef struct attention_state {
     att_tensor score_w, score_u, score_v;
     att_tensor output_grad, query_grad, key_grad, value_grad;
     void *workspace;
-    int64_t call_count; /* counts calls: which layer's cache is next */
+    int64_t call_count; /* selects the layer whose KV cache is next */
 } attention_state;
 
 static att_status make(att_tensor *out, int rank, const int64_t *shape, uint64_t seed,
@@ -147,7 +148,7 @@ static att_status make(att_tensor *out, int rank, const int64_t *shape, uint64_t
     return ATT_OK;
 }
 
-/* The parameters of the scores that have any. */
+/* Creates the parameters of a score, if it has any. */
 static att_status make_parameters(attention_state *s, att_error *err)
 {
     int64_t K = s->which->head_size, S = s->which->keys;
@@ -203,7 +204,7 @@ static att_attention_inputs inputs_of(const attention_state *s)
                                    .score_v = or_null(&s->score_v) };
 }
 
-/* Keys and values of the layer whose turn it is. */
+/* The keys and values of the next layer. */
 static att_status pick_layer(attention_state *s, att_tensor *key, att_tensor *value, att_error *err)
 {
     int64_t batch = s->which->batch, layers = s->key.shape[0] / batch, start;

@@ -1,16 +1,16 @@
-/* How benchmarks are listed and timed. A family is a table of benchmarks of one kind: kernels (all
- * of the list in kern.h), matrix products, attention, recurrent layers, convolutions. bench.c joins
- * the families to one list. */
+/* Benchmarks and their timing. A suite is a table of benchmarks of one type: kernels (all of the
+ * list in kern.h), matrix products, attention, RNN layers, convolutions. bench.c joins the suites
+ * to one list. */
 #ifndef ATT_BENCH_BENCH_H
 #define ATT_BENCH_BENCH_H
 
-#include "attend.h"
+#include "dev/attend_dev.h"
 
 typedef struct att_bench_suite {
     size_t count;
     void (*info)(att_bench *out, size_t index);
 
-    /* Makes the inputs; what it made is released by close(), also where it failed half-way. */
+    /* Creates the inputs. close() releases them, also where open() failed halfway. */
     att_status (*open)(void **state, size_t index, att_error *err);
     att_status (*run)(void *state, size_t times, att_error *err);
     void (*close)(void *state);
@@ -22,23 +22,24 @@ extern const att_bench_suite att_bench_attention;
 extern const att_bench_suite att_bench_rnn;
 extern const att_bench_suite att_bench_conv2d;
 
-/* Something to time: does its work `times` times. */
+/* A function to be timed: does its work `times` times. */
 typedef att_status att_bench_function(void *context, size_t times, att_error *err);
 
-/* Calls it until `seconds` are over, several calls to a sample where one is too short for the
- * clock, and at least twice unless one call takes seconds. The first call does not count unless it
- * is the only one: it meets cold caches and memory never touched. */
+/* Measures `run` for about `seconds`: in samples of several calls where one call is too short for
+ * the clock, and at least two calls unless one takes more than 2 seconds. The first call counts
+ * only where it is the only one, because caches are cold and memory is touched for the first time.
+ */
 att_status att_bench_time(att_bench_times *out, att_bench_function *run, void *context,
                           double seconds, att_error *err);
 
-/* Numbers of mean 0 and variance 1, the same for the same seed, drawn faster than memory is
- * written. */
+/* Fills an array with numbers of mean 0 and variance 1 that depend only on the seed, as fast as
+ * memory can be written. */
 void att_bench_fill(float *x, size_t count, uint64_t seed);
 
-/* The time that `how` gives. */
+/* The measuring time of `options`, which may be NULL. */
 double att_bench_seconds(const att_bench_options *options);
 
-/* What was in use before a measurement, to be put back after it. */
+/* The instruction set and number of threads before a measurement, to be restored after it. */
 typedef struct att_bench_saved_state {
     int cpu;
     int threads;

@@ -1,9 +1,10 @@
-/* Convolutions as benchmarks: layers of a network that looks at pictures, forward, and forward and
- * backward as in a step of training. */
+/* Convolutions as benchmarks: layers of an image encoder, forward, and forward and backward as in a
+ * training step. */
 #include "bench/bench.h"
 
 #include "base/alloc.h"
 #include "base/error.h"
+#include "base/minmax.h"
 #include "tape/op.h"
 #include "tape/ops.h"
 
@@ -15,12 +16,12 @@ typedef struct conv2d_case {
 } conv2d_case;
 
 static const conv2d_case cases[] = {
-    { "convolve/first/7x7", "a picture 227 x 227 x 3, 96 columns, stride 2", 1, 227, 3, 96, 7, 2,
+    { "conv2d/first/7x7", "image 227 x 227 x 3, 96 channels, stride 2", 1, 227, 3, 96, 7, 2,
       false },
-    { "convolve/wide/3x3", "a picture 57 x 57 x 16, 64 columns", 1, 57, 16, 64, 3, 1, false },
-    { "convolve/deep/3x3", "a picture 15 x 15 x 64, 256 columns", 1, 15, 64, 256, 3, 1, false },
-    { "convolve/learn/3x3", "16 pictures 34 x 34 x 32, 32 columns, forward and backward", 16, 34,
-      32, 32, 3, 1, true },
+    { "conv2d/wide/3x3", "image 57 x 57 x 16, 64 channels", 1, 57, 16, 64, 3, 1, false },
+    { "conv2d/deep/3x3", "image 15 x 15 x 64, 256 channels", 1, 15, 64, 256, 3, 1, false },
+    { "conv2d/train/3x3", "16 images 34 x 34 x 32, 32 channels, forward and backward", 16, 34, 32,
+      32, 3, 1, true },
 };
 
 static int64_t out_side(const conv2d_case *c)
@@ -28,7 +29,7 @@ static int64_t out_side(const conv2d_case *c)
     return (c->side - c->kernel) / c->stride + 1;
 }
 
-/* The products, and twice as much backward. */
+/* The backward does twice the multiplications of the forward. */
 static void info(att_bench *out, size_t index)
 {
     const conv2d_case *c = &cases[index];
@@ -87,7 +88,7 @@ static att_status open_conv2d(void **state, size_t index, att_error *err)
     return att_tape_new_training(&s->tape, &s->params, err);
 }
 
-/* Weights are packed once where they only serve, and again at each step where they learn. */
+/* For inference the weights are packed once; in training they are packed again in each step. */
 static att_status run_once(conv2d_state *s, att_error *err)
 {
     const conv2d_case *c = s->which;
@@ -128,7 +129,7 @@ static void close_conv2d(void *state)
 }
 
 const att_bench_suite att_bench_conv2d = {
-    .count = sizeof cases / sizeof *cases,
+    .count = ATT_COUNT(cases),
     .info = info,
     .open = open_conv2d,
     .run = run_conv2d,

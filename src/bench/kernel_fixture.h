@@ -1,34 +1,34 @@
-/* A stage for a kernel to be timed on: arrays that fit the first cache, and a count of the work.
+/* A fixture for timing a kernel: arrays that fit the level 1 cache, and a count of the work.
  *
- * A runner names its arrays, states its work and calls the kernel `times` times. Run with times = 0
- * and no arrays, it only says what it needs. */
+ * A runner requests its arrays, states its work and calls the kernel `times` times. With times = 0
+ * and no memory for arrays it only counts the memory it needs. */
 #ifndef ATT_BENCH_KERNEL_FIXTURE_H
 #define ATT_BENCH_KERNEL_FIXTURE_H
 
 #include "kern/kern.h"
 
 enum {
-    ROW = 512, /* floats: all rows of a kernel fit a first cache of 32 KB */
+    ROW = 512, /* floats: all rows of a kernel fit a level 1 cache of 32 KB */
     TILE_KEYS = ATT_BLOCK_KEYS,
     TILE_WIDTH = 64,
     ARRAY_GAP = 5 * ATT_LANES, /* floats between arrays */
 };
 
 typedef struct kernel_fixture {
-    float *floats; /* what arrays are taken from, or NULL */
+    float *floats; /* memory for the arrays, or NULL */
     size_t allocated;
     size_t times;
     const char *shape; /* the shape in words */
     double flops, bytes, elements;
-    float result; /* where kernels that give one number leave it */
+    float result; /* of kernels that return one number */
     uint32_t mask_bits[ATT_BLOCK_KEYS];
     uint8_t mask_bytes[ATT_TILE_LANES * ATT_BLOCK_KEYS];
 } kernel_fixture;
 
 #define REPEAT(s) for (size_t time_ = 0; time_ < (s)->times; time_++)
 
-/* An array of its own, touched `passes` times in a call. Arrays at equal offsets of a page would
- * make loads wait for stores that have nothing to do with them; a gap keeps them apart. */
+/* A separate array, read or written `passes` times in a call. A gap keeps arrays at different page
+ * offsets, because loads wait for unrelated stores with the same page offset. */
 static inline float *fixture_alloc(kernel_fixture *s, size_t count, int passes)
 {
     float *at = s->floats ? s->floats + s->allocated : NULL;
@@ -57,14 +57,14 @@ static inline att_matrix_view fixture_input_rows(kernel_fixture *s, size_t count
     return (att_matrix_view){ fixture_input(s, count * width), (ptrdiff_t)width, count, width };
 }
 
-/* What is worked on, where it is not a row. */
+/* Sets the shape in words and the number of elements, where they are not those of a row. */
 static inline void fixture_shape(kernel_fixture *s, const char *says, double elements)
 {
     s->shape = says;
     s->elements = elements;
 }
 
-/* The work is multiplications and additions rather than moving bytes. */
+/* States that arithmetic, not the movement of bytes, limits the kernel. */
 static inline void fixture_flops(kernel_fixture *s, double flops)
 {
     s->flops = flops;

@@ -1,5 +1,5 @@
-/* A runner for each type of kernel in kern.h, on a stage; those of kern/attention.h are in
- * runners_tile.h, those of kern/attention_rowwise.h in runners_rows.h. */
+/* A runner for each type of kernel in kern.h; those of kern/attention.h are in
+ * kernel_runners_attention.h, those of kern/attention_rowwise.h in kernel_runners_rowwise.h. */
 #ifndef ATT_BENCH_KERNEL_RUNNERS_H
 #define ATT_BENCH_KERNEL_RUNNERS_H
 
@@ -30,6 +30,13 @@ static void run_att_kern_dot(att_kern_dot *kernel, kernel_fixture *s)
 {
     const float *x = fixture_input(s, ROW), *y = fixture_input(s, ROW);
     REPEAT(s) s->result += kernel(x, y, ROW);
+}
+
+static void run_att_kern_from_half(att_kern_from_half *kernel, kernel_fixture *s)
+{
+    float *y = fixture_inout(s, ROW);
+    const float *x = fixture_input(s, ROW);
+    REPEAT(s) kernel(y, (const uint16_t *)(const void *)x, ROW);
 }
 
 static void run_att_kern_axpy(att_kern_axpy *kernel, kernel_fixture *s)
@@ -150,7 +157,7 @@ static void run_att_kern_adadelta(att_kern_adadelta *kernel, kernel_fixture *s)
     REPEAT(s) kernel(parameter, squares, changes, gradient, ROW, &step);
 }
 
-/* A block as the product has them: rows enough for whole tiles, columns for two panels. */
+/* A block of a matrix product: rows for whole tiles, columns for two panels. */
 static void run_att_kern_matmul(att_kern_matmul *kernel, kernel_fixture *s)
 {
     enum { ROWS = 24, COLUMNS = 2 * ATT_PANEL_COLUMNS, DEPTH = 128 };

@@ -1,5 +1,5 @@
-/* A runner for each type of kernel in kern/attention.h: one full tile of queries and a whole block
- * of keys, heads of 64. */
+/* A runner for each type of kernel in kern/attention.h: a full tile of queries, a full block of
+ * keys, heads of 64. */
 #ifndef ATT_BENCH_KERNEL_RUNNERS_ATTENTION_H
 #define ATT_BENCH_KERNEL_RUNNERS_ATTENTION_H
 
@@ -9,7 +9,7 @@ enum { TILE_SCORES = ATT_TILE_LANES * TILE_KEYS, TILE_QUERY = ATT_TILE_LANES * T
 
 static const char tile_shape[] = "32 queries, 128 keys, heads of 64";
 
-/* Two operations for each of `pairs` of query and key and each column. */
+/* Two operations per pair of query and key and per column. */
 static inline void tile_flops(kernel_fixture *s, size_t pairs)
 {
     fixture_shape(s, tile_shape, (double)pairs);
@@ -67,7 +67,7 @@ static void run_att_kern_single_query_combine(att_kern_single_query_combine *ker
     REPEAT(s) kernel(sums, weights, values, (att_matrix_view){ 0 });
 }
 
-/* In place: what were weights a call ago are the next scores, and as good as any. */
+/* In place: the weights of one call are the scores of the next. */
 static void run_att_kern_tile_softmax(att_kern_tile_softmax *kernel, kernel_fixture *s)
 {
     float *scores = inout_scores(s);

@@ -1,11 +1,11 @@
-/* A runner for each type of kernel in kern/attention_rowwise.h: a query of 64 over a block of keys,
- * or a row. */
+/* A runner for each type of kernel in kern/attention_rowwise.h: a query of size 64 and a block of
+ * keys, or a row. */
 #ifndef ATT_MEASURE_RUNNERS_ROWS_H
 #define ATT_MEASURE_RUNNERS_ROWS_H
 
 #include "bench/kernel_fixture.h"
 
-static const char additive_shape[] = "1 query, 128 keys, hidden width 64";
+static const char additive_shape[] = "1 query, 128 keys, hidden size 64";
 
 static void run_att_kern_additive(att_kern_additive *kernel, kernel_fixture *s)
 {

@@ -1,16 +1,17 @@
-/* Every kernel of the list in kern.h as a benchmark. A kernel whose type has no runner does not
- * compile. */
+/* Every kernel of the list in kern.h as a benchmark. A kernel type without a runner is a compile
+ * error. */
 #include "bench/bench.h"
 
 #include "base/alloc.h"
 #include "base/error.h"
+#include "base/minmax.h"
 #include "bench/kernel_runners.h"
 #include "bench/kernel_runners_rowwise.h"
 #include "bench/kernel_runners_attention.h"
 
 #include <math.h>
 
-/* Type-safe: run_exp(kernels, stage) runs that set's exp. */
+/* Type-safe: run_exp(kernels, fixture) runs exp of that instruction set. */
 #define RUN_FUNCTION(type, kernel)                                                                 \
     static void run_##kernel(const att_kernels *kernels, kernel_fixture *s)                        \
     {                                                                                              \
@@ -26,8 +27,8 @@ static const struct row {
     ATT_KERNELS(KERNEL_ROW)
 };
 
-/* A stage without arrays, for a kernel that will not be called. A causal mask's corner stands for
- * masks: query q may attend keys up to q and the whole first half. */
+/* A fixture without arrays, to find out what a runner needs. The mask is a part of a causal mask:
+ * query q may attend to keys up to q and to the whole first half. */
 static kernel_fixture fixture_empty(void)
 {
     kernel_fixture s = { .shape = "a row of 512", .elements = ROW };
@@ -70,8 +71,7 @@ static att_status open_kernel(void **state, size_t index, att_error *err)
         return att_fail_memory(err);
     att_bench_fill(s->floats, s->allocated, index);
     for (size_t i = 0; i < s->allocated; i++)
-        s->floats[i] =
-            fabsf(s->floats[i]); /* so that log has something to do, and squares are squares */
+        s->floats[i] = fabsf(s->floats[i]); /* log and square roots need positive inputs */
     return ATT_OK;
 }
 
@@ -94,7 +94,7 @@ static void close_kernel(void *state)
 }
 
 const att_bench_suite att_bench_kernels = {
-    .count = sizeof rows / sizeof *rows,
+    .count = ATT_COUNT(rows),
     .info = info,
     .open = open_kernel,
     .run = run_kernel,

@@ -1,10 +1,11 @@
-/* What the machine can do at best: see attend.h, "Measuring". Every thread works on its own numbers
- * with the kernels `fma_chains`, `axpy` and `sum` of the set in use, so that the limits
- * are what can be reached on this set, not what a data sheet says. */
+/* Limits of the machine (roofline): arithmetic, memory bandwidth, cache bandwidth. Every thread
+ * works on its own data with the kernels `fma_chains`, `axpy` and `sum` of the instruction set in
+ * use, so the limits are measured on that set and not taken from a data sheet. */
 #include "bench/bench.h"
 
 #include "base/alloc.h"
 #include "base/error.h"
+#include "base/minmax.h"
 #include "base/parallel.h"
 #include "kern/kern.h"
 
@@ -12,16 +13,17 @@
 #include <string.h>
 
 enum {
-    ROUNDS = 50000,       /* of ATT_FMA_CHAINS vectors: a quarter of a millisecond */
-    CACHED_FLOATS = 3072, /* floats, twice: 24 KB, three quarters of a small first cache, */
-    SECOND_ARRAY_OFFSET =
-        3584,      /* the second half a page off: equal page offsets make loads wait for stores */
-    PASSES = 1000, /* over them */
-    CHUNK_FLOATS = 1 << 18, /* floats that a thread reads of a large array: 1 MB */
+    ROUNDS = 50000, /* of ATT_FMA_CHAINS vectors: a quarter of a millisecond */
+    CACHED_FLOATS =
+        3072, /* per array; two arrays: 24 KB, three quarters of a small level 1 cache */
+    SECOND_ARRAY_OFFSET = 3584, /* in floats: half a page beyond a multiple of the page size, since
+                                   loads wait for stores with the same page offset */
+    PASSES = 1000,              /* over the arrays */
+    CHUNK_FLOATS = 1 << 18,     /* of a large array, read as one range: 1 MB */
 };
-static const int64_t min_array_bytes = INT64_C(256) << 20; /* bytes */
+static const int64_t min_array_bytes = INT64_C(256) << 20;
 
-/* What each thread has to itself: `floats` of `numbers`, from a multiple of a cache line on. */
+/* Range i works on `floats` elements of `numbers`, from i * floats on. */
 typedef struct limit_state {
     const att_kernels *kernels;
     float *numbers;
@@ -37,7 +39,7 @@ static void compute_body(void *context, int64_t begin, int64_t end)
         s->kernels->fma_chains(s->numbers + (size_t)i * s->floats, ROUNDS, 0.5f, 0.5f);
 }
 
-/* Two loads, a store and hardly any arithmetic for each result: no kernel moves bytes faster. */
+/* Two loads, one store and one fused multiply-add per element: no kernel moves bytes faster. */
 static void cache_body(void *context, int64_t begin, int64_t end)
 {
     limit_state *s = context;
@@ -48,7 +50,7 @@ static void cache_body(void *context, int64_t begin, int64_t end)
     }
 }
 
-/* The sum goes where the compiler cannot know that nobody looks. */
+/* `volatile` keeps the compiler from removing the unused sum. */
 static void memory_body(void *context, int64_t begin, int64_t end)
 {
     limit_state *s = context;
@@ -58,14 +60,15 @@ static void memory_body(void *context, int64_t begin, int64_t end)
     }
 }
 
-/* Ranges of an array eight times the last cache, within a quarter of the memory. */
+/* The number of ranges of an array of eight times the last-level cache, but at most a quarter of
+ * the memory. */
 static int64_t memory_ranges(void)
 {
     att_machine_info machine;
     att_machine_get(&machine);
-    int64_t bytes = 8 * machine.cache[2] > min_array_bytes ? 8 * machine.cache[2] : min_array_bytes;
-    if (machine.memory > 0 && bytes > machine.memory / 4)
-        bytes = machine.memory / 4;
+    int64_t bytes = att_max_i64(8 * machine.cache[2], min_array_bytes);
+    if (machine.memory > 0)
+        bytes = att_min_i64(bytes, machine.memory / 4);
     return bytes / (CHUNK_FLOATS * (int64_t)sizeof(float));
 }
 
@@ -73,7 +76,7 @@ static const struct limit_row {
     const char *name;
     void (*body)(void *context, int64_t begin, int64_t end);
     size_t floats;
-    double work; /* of one range: operations, or bytes */
+    double work; /* operations or bytes per range */
 } rows[] = {
     [ATT_LIMIT_COMPUTE] = { "compute", compute_body, ATT_FMA_CHAINS *ATT_LANES,
                             2.0 * ROUNDS *ATT_FMA_CHAINS *ATT_LANES },
@@ -125,11 +128,11 @@ att_status att_limit_measure(double *out, att_limit limit, const att_bench_optio
 {
     *out = 0;
     if ((unsigned)limit >= ATT_LIMITS)
-        return att_fail(err, ATT_BAD_INPUT, "bench", "there is no limit %d", (int)limit);
+        return att_fail(err, ATT_BAD_INPUT, "bench", "unknown limit %d", (int)limit);
     att_bench_saved_state before;
     ATT_TRY(att_bench_begin(&before, options, err));
-    double seconds =
-        att_bench_seconds(options); /* everything is held against this: a while longer */
+    /* Longer than a benchmark, since all of them are compared with the limits. */
+    double seconds = att_bench_seconds(options);
     att_status status = measure_limit(out, limit, fmax(seconds, fmin(0.3, 20 * seconds)), err);
     att_bench_end(before);
     return status;

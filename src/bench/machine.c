@@ -1,10 +1,9 @@
-/* The machine, as far as it tells; see attend.h, "Measuring". */
-#define _GNU_SOURCE /* sched_getaffinity() */
+/* A description of the machine: processor, cores, caches and memory, as the system reports them. */
 #include "bench/bench.h"
 
 #include "base/cpu.h"
+#include "base/parallel.h"
 
-#include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,18 +11,18 @@
 
 _Static_assert(sizeof((att_machine_info *)0)->processor >= ATT_CPU_MODEL_SIZE, "the name must fit");
 
-/* A count from the system; 0 where it does not know. */
+/* A value of sysconf(); 0 where it is unknown. */
 static int64_t sysconf_value(int name)
 {
     long got = sysconf(name);
     return got > 0 ? got : 0;
 }
 
-/* What a cache says of itself in the system's folder of caches, as a word. */
-static bool read_cache_attribute(char word[16], int index, const char *what)
+/* Reads an attribute of cache `index` from /sys, as a word. */
+static bool read_cache_attribute(char word[16], int index, const char *attribute)
 {
     char path[96];
-    snprintf(path, sizeof path, "/sys/devices/system/cpu/cpu0/cache/index%d/%s", index, what);
+    snprintf(path, sizeof path, "/sys/devices/system/cpu/cpu0/cache/index%d/%s", index, attribute);
     FILE *file = fopen(path, "r");
     bool found = file && fscanf(file, "%15s", word) == 1;
     if (file)
@@ -31,8 +30,8 @@ static bool read_cache_attribute(char word[16], int index, const char *what)
     return found;
 }
 
-/* The caches of data and of both, by level. sysconf() tells of them too, but in virtual machines
- * its sizes are at times those of the whole host. */
+/* The sizes of data and unified caches, by level. sysconf() reports them too, but in virtual
+ * machines sometimes those of the whole host. */
 static void find_caches(int64_t sizes[3])
 {
     char word[16], type[16];
@@ -46,20 +45,10 @@ static void find_caches(int64_t sizes[3])
     }
 }
 
-static int usable_cores(void)
-{
-#ifdef CPU_COUNT
-    cpu_set_t set;
-    if (sched_getaffinity(0, sizeof set, &set) == 0)
-        return CPU_COUNT(&set);
-#endif
-    return (int)sysconf_value(_SC_NPROCESSORS_ONLN);
-}
-
 void att_machine_get(att_machine_info *out)
 {
     *out = (att_machine_info){
-        .cores = usable_cores(),
+        .cores = att_usable_cores(),
         .memory = sysconf_value(_SC_PHYS_PAGES) * sysconf_value(_SC_PAGESIZE),
     };
     find_caches(out->cache);

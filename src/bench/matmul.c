@@ -1,9 +1,10 @@
-/* Matrix products as benchmarks: the shapes of layers, and of decoding, where the weights have to
- * come from memory once for every word. */
+/* Matrix products as benchmarks: the shapes of layers in training, and of decoding, where all
+ * weights are read from memory for each token. */
 #include "bench/bench.h"
 
 #include "base/alloc.h"
 #include "base/error.h"
+#include "base/minmax.h"
 
 typedef struct matmul_case {
     const char *name;
@@ -17,11 +18,11 @@ typedef struct matmul_case {
     .shape = "rows " #R ", columns " #C ", depth " #D, .rows = R, .columns = C, .depth = D
 #define PACKED(R, C, D)                                                                            \
     {                                                                                              \
-        .name = "product/packed/" #R "x" #C "x" #D, SHAPE(R, C, D), .packed = true                 \
+        .name = "matmul/packed/" #R "x" #C "x" #D, SHAPE(R, C, D), .packed = true                  \
     }
 #define PLAIN(R, C, D)                                                                             \
     {                                                                                              \
-        .name = "product/plain/" #R "x" #C "x" #D, SHAPE(R, C, D)                                  \
+        .name = "matmul/plain/" #R "x" #C "x" #D, SHAPE(R, C, D)                                   \
     }
 
 static const matmul_case cases[] = {
@@ -32,7 +33,7 @@ static const matmul_case cases[] = {
     PACKED(32, 256, 64),
     PACKED(8, 512, 512),
     PACKED(1, 512, 512),
-    { .name = "product/packed/1x4096x8192",
+    { .name = "matmul/packed/1x4096x8192",
       SHAPE(1, 4096, 8192),
       .packed = true,
       .limit = ATT_LIMIT_MEMORY },
@@ -105,7 +106,7 @@ static void close_matmul(void *state)
 }
 
 const att_bench_suite att_bench_matmul = {
-    .count = sizeof cases / sizeof *cases,
+    .count = ATT_COUNT(cases),
     .info = info,
     .open = open_matmul,
     .run = run_matmul,

@@ -1,8 +1,9 @@
-/* Recurrent layers as benchmarks: forward and backward over a batch, as in a step of training. */
+/* RNN layers as benchmarks: forward and backward over a batch, as in a training step. */
 #include "bench/bench.h"
 
 #include "base/alloc.h"
 #include "base/error.h"
+#include "base/minmax.h"
 #include "tape/op.h"
 #include "tape/ops.h"
 
@@ -13,23 +14,23 @@ typedef struct rnn_case {
     const char *shape;
     att_rnn_cell cell;
     int64_t hidden_size;      /* of inputs and states */
-    bool embedded_characters; /* the inputs are embedded letters, else any numbers */
+    bool embedded_characters; /* the inputs are embedded characters, else arbitrary vectors */
 } rnn_case;
 
-#define OF "64 sequences of 20, forward and backward"
+#define SHAPE "64 sequences of 20, forward and backward"
 
 static const rnn_case cases[] = {
-    { "recurrent/lstm/128", OF, ATT_RNN_CELL_LSTM, 128, false },
-    { "recurrent/lstm/256", OF, ATT_RNN_CELL_LSTM, 256, false },
-    { "recurrent/lstm/512", OF, ATT_RNN_CELL_LSTM, 512, false },
-    { "recurrent/letters/128", OF ", over 30 letters", ATT_RNN_CELL_LSTM, 128, true },
-    { "recurrent/letters/256", OF ", over 30 letters", ATT_RNN_CELL_LSTM, 256, true },
-    { "recurrent/gru/256", OF, ATT_RNN_CELL_GRU, 256, false },
-    { "recurrent/rnn/256", OF, ATT_RNN_CELL_VANILLA, 256, false },
+    { "rnn/lstm/128", SHAPE, ATT_RNN_CELL_LSTM, 128, false },
+    { "rnn/lstm/256", SHAPE, ATT_RNN_CELL_LSTM, 256, false },
+    { "rnn/lstm/512", SHAPE, ATT_RNN_CELL_LSTM, 512, false },
+    { "rnn/characters/128", SHAPE ", 30 characters", ATT_RNN_CELL_LSTM, 128, true },
+    { "rnn/characters/256", SHAPE ", 30 characters", ATT_RNN_CELL_LSTM, 256, true },
+    { "rnn/gru/256", SHAPE, ATT_RNN_CELL_GRU, 256, false },
+    { "rnn/vanilla/256", SHAPE, ATT_RNN_CELL_VANILLA, 256, false },
 };
 
-/* The products forward, and twice as much backward. Letters are multiplied by the weights once
- * each, not once each time they occur. */
+/* The backward does twice the multiplications of the forward. The embedding of each character is
+ * multiplied by the weights once, not once per occurrence. */
 static void info(att_bench *out, size_t index)
 {
     const rnn_case *c = &cases[index];
@@ -92,7 +93,8 @@ static att_status open_rnn(void **state, size_t index, att_error *err)
     return att_tape_new_training(&s->tape, &s->params, err);
 }
 
-/* A step: new weights, so that they are packed again; forward; backward from a gradient. */
+/* A training step: the weights count as changed, so that they are packed again; forward; backward.
+ */
 static att_status run_step(rnn_state *s, att_error *err)
 {
     const int64_t shape[] = { SEQUENCES, STEPS, s->which->hidden_size };
@@ -133,7 +135,7 @@ static void close_rnn(void *state)
 }
 
 const att_bench_suite att_bench_rnn = {
-    .count = sizeof cases / sizeof *cases,
+    .count = ATT_COUNT(cases),
     .info = info,
     .open = open_rnn,
     .run = run_rnn,

@@ -1,6 +1,7 @@
-/* Timing; see measure.h. */
+/* Timing of benchmarks, their input data, and the settings of the process during a measurement. */
 #include "bench/bench.h"
 
+#include "base/clock.h"
 #include "base/cpu.h"
 #include "base/error.h"
 #include "kern/kern.h"
@@ -8,31 +9,23 @@
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <time.h>
 
 enum { MAX_SAMPLES = 1024 };
 
-static const double min_sample_seconds = 50e-6; /* a thousand times what reading the clock takes */
-static const double max_repeated_seconds = 2;   /* a call longer than this is made once */
+static const double min_sample_seconds = 50e-6; /* a thousand times longer than reading the clock */
+static const double max_repeated_seconds = 2;   /* a call longer than this is made only once */
 
-static double now_seconds(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
-}
-
-/* Seconds for `times` calls. */
+/* Measures the seconds that `times` calls take together. */
 static att_status time_sample(double *out, att_bench_function *run, void *context, size_t times,
                               att_error *err)
 {
-    double begin = now_seconds();
+    double begin = att_clock_seconds();
     ATT_TRY(run(context, times, err));
-    *out = now_seconds() - begin;
+    *out = att_clock_seconds() - begin;
     return ATT_OK;
 }
 
-/* How many calls fill a sample, and how long they took. */
+/* Finds the number of calls that fill a sample, and the time they took. */
 static att_status calibrate_repeats(size_t *times, double *took, att_bench_function *run,
                                     void *context, double sample, att_error *err)
 {
@@ -52,7 +45,7 @@ static int compare(const void *left, const void *right)
 att_status att_bench_time(att_bench_times *out, att_bench_function *run, void *context,
                           double seconds, att_error *err)
 {
-    double samples[MAX_SAMPLES], first, begin = now_seconds();
+    double samples[MAX_SAMPLES], first, begin = att_clock_seconds();
     double sample = fmax(min_sample_seconds, seconds / MAX_SAMPLES);
     size_t times, count = 1;
     ATT_TRY(time_sample(&first, run, context, 1, err));
@@ -60,7 +53,7 @@ att_status att_bench_time(att_bench_times *out, att_bench_function *run, void *c
     if (first > max_repeated_seconds)
         return ATT_OK;
     ATT_TRY(calibrate_repeats(&times, &samples[0], run, context, sample, err));
-    for (; count < MAX_SAMPLES && now_seconds() - begin < seconds; count++)
+    for (; count < MAX_SAMPLES && att_clock_seconds() - begin < seconds; count++)
         ATT_TRY(time_sample(&samples[count], run, context, times, err));
     qsort(samples, count, sizeof *samples, compare);
     *out = (att_bench_times){
@@ -71,7 +64,8 @@ att_status att_bench_time(att_bench_times *out, att_bench_function *run, void *c
     return ATT_OK;
 }
 
-/* Uniform with variance 1, from the upper bits of a Weyl sequence stirred once (splitmix64). */
+/* Uniform with variance 1, from the upper bits of a Weyl sequence after one mixing step of
+ * splitmix64. */
 void att_bench_fill(float *x, size_t count, uint64_t seed)
 {
     const float width = 3.4641016f; /* 2 sqrt(3) */

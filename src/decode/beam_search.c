@@ -33,7 +33,7 @@ struct att_beam_search {
 
 /* ---- life */
 
-att_status att_beam_search_new(att_beam_search **out, att_model *model,
+att_status att_beam_search_new(att_beam_search **out, const att_model *model,
                                const att_decoding_options *how, att_error *err)
 {
     *out = NULL;

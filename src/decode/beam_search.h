@@ -37,7 +37,7 @@ typedef struct att_search_batch {
 typedef struct att_beam_search att_beam_search;
 
 /* The model, those of how->with and `how` are lent. Release with att_beam_search_free(). */
-att_status att_beam_search_new(att_beam_search **out, att_model *model,
+att_status att_beam_search_new(att_beam_search **out, const att_model *model,
                                const att_decoding_options *how, att_error *err);
 void att_beam_search_free(att_beam_search *search);
 

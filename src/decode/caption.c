@@ -11,7 +11,7 @@
 #include <string.h>
 
 typedef struct captioning {
-    att_model *model;
+    const att_model *model;
     const att_generate_options *options;
     att_outputs *outputs;
     att_image_batches images;
@@ -103,7 +103,7 @@ static att_status caption_all(captioning *d, const att_image_grids *grids, att_e
     return ATT_OK;
 }
 
-att_status att_model_caption(att_outputs **out, att_model *model, const att_tensor *pictures,
+att_status att_model_caption(att_outputs **out, const att_model *model, const att_tensor *pictures,
                              const att_generate_options *how, att_error *err)
 {
     static const att_generate_options usual = { 0 };

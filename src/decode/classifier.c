@@ -28,7 +28,7 @@ const char *att_model_label(const att_model *model, size_t index)
     return att_vocab_token(model->target_vocab, ATT_ID_FIRST + (int32_t)index);
 }
 
-att_status att_classifier_new(att_classifier **out, att_model *model, att_model *const *with,
+att_status att_classifier_new(att_classifier **out, const att_model *model, att_model *const *with,
                               size_t with_count, att_error *err)
 {
     *out = NULL;

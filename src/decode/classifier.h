@@ -8,7 +8,7 @@
 typedef struct att_classifier att_classifier;
 
 /* All models are borrowed. One that does not sort is ATT_BAD_INPUT. */
-att_status att_classifier_new(att_classifier **out, att_model *model, att_model *const *with,
+att_status att_classifier_new(att_classifier **out, const att_model *model, att_model *const *with,
                               size_t with_count, att_error *err);
 void att_classifier_free(att_classifier *judge);
 

@@ -17,7 +17,7 @@ struct att_predictions {
 };
 
 typedef struct classification {
-    att_model *model;
+    const att_model *model;
     const att_classify_options *options;
     att_predictions *predictions;
     att_classifier *classifier;
@@ -144,7 +144,7 @@ static att_status run(classification *s, const char *const *lines, size_t count,
     return classify_all(s, err);
 }
 
-att_status att_model_classify(att_predictions **out, att_model *model, const char *const *lines,
+att_status att_model_classify(att_predictions **out, const att_model *model, const char *const *lines,
                               size_t count, const att_classify_options *how, att_error *err)
 {
     static const att_classify_options usual = { 0 };

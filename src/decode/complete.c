@@ -137,7 +137,7 @@ static att_status check(const att_model *model, att_error *err)
 }
 
 /* The first token is given; the others are forced as far as they go. */
-static att_status run_search(token_stream *t, att_model *model, const att_decoding_options *how,
+static att_status run_search(token_stream *t, const att_model *model, const att_decoding_options *how,
                              const att_ids *ids, att_error *err)
 {
     static const int64_t no_lengths[1] = { 0 };
@@ -159,7 +159,7 @@ static att_status run_search(token_stream *t, att_model *model, const att_decodi
     return status == ATT_OK ? emit_rest(t, err) : status;
 }
 
-att_status att_model_complete(att_completion *out, att_model *model, const char *prompt,
+att_status att_model_complete(att_completion *out, const att_model *model, const char *prompt,
                               size_t length, const att_complete_options *how,
                               att_token_callback *told, void *context, att_error *err)
 {
@@ -189,7 +189,7 @@ att_status att_model_complete(att_completion *out, att_model *model, const char 
     return status;
 }
 
-att_status att_model_score_text(att_completion *out, att_model *model, const char *text,
+att_status att_model_score_text(att_completion *out, const att_model *model, const char *text,
                                 size_t length, const att_decoding_options *how,
                                 att_token_callback *told, void *context, att_error *err)
 {

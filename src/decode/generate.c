@@ -12,7 +12,7 @@
 enum { BATCH_TOKENS = 4096 };
 
 typedef struct generation {
-    att_model *model;
+    const att_model *model;
     const att_generate_options *options;
     att_outputs *outputs;
     att_beam_search *search;
@@ -172,7 +172,7 @@ static void end_generation(generation *s)
     att_string_free(&s->builder.scratch);
 }
 
-att_status att_model_generate(att_outputs **out, att_model *model, const char *const *lines,
+att_status att_model_generate(att_outputs **out, const att_model *model, const char *const *lines,
                               size_t count, const att_generate_options *how, att_error *err)
 {
     static const att_generate_options usual = { 0 };

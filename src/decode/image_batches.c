@@ -26,7 +26,7 @@ static att_status check_size(const att_settings *settings, const att_image_grids
         (long long)settings->image_depth);
 }
 
-att_status att_image_batches_open(att_image_batches *out, att_model *model,
+att_status att_image_batches_open(att_image_batches *out, const att_model *model,
                                   const att_image_grids *grids, const att_decoding_options *how,
                                   att_error *err)
 {

@@ -20,7 +20,7 @@ typedef struct att_image_batches {
 /* Opens a search over pictures, which are lent. What is said of them is made of known tokens alone:
  * there is no source that an unknown one could stand for. Pictures of another size than the model's
  * are ATT_BAD_INPUT. Release with att_image_batches_close(), whether it succeeded or not. */
-att_status att_image_batches_open(att_image_batches *out, att_model *model,
+att_status att_image_batches_open(att_image_batches *out, const att_model *model,
                                   const att_image_grids *grids, const att_decoding_options *how,
                                   att_error *err);
 void att_image_batches_close(att_image_batches *viewing);

@@ -90,7 +90,7 @@ att_status att_caption_eval_image_count(int64_t *out, const att_corpus *corpus, 
 /* ---- answers */
 
 typedef struct caption_evaluation {
-    att_model *model;
+    const att_model *model;
     const att_corpus *corpus;
     image_captions images;
     const att_corpus_eval_options *options;
@@ -173,7 +173,7 @@ static att_status caption_all(caption_evaluation *a, att_error *err)
     return ATT_OK;
 }
 
-att_status att_caption_eval_outputs(att_token_metrics *tally, att_model *model,
+att_status att_caption_eval_outputs(att_token_metrics *tally, const att_model *model,
                                     const att_corpus *corpus, const att_corpus_eval_options *how,
                                     att_error *err)
 {

@@ -11,7 +11,7 @@ att_status att_caption_eval_image_count(int64_t *out, const att_corpus *corpus, 
 /* Lets the model answer every picture that something is said of, in their order. Of the captions of
  * a picture the one with the fewest edits counts. Adds to *tally; how->texts is by place in that
  * order, and so is how->each afterwards: what it had of each caption is added up. */
-att_status att_caption_eval_outputs(att_token_metrics *tally, att_model *model,
+att_status att_caption_eval_outputs(att_token_metrics *tally, const att_model *model,
                                     const att_corpus *corpus, const att_corpus_eval_options *how,
                                     att_error *err);
 

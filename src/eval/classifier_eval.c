@@ -59,12 +59,11 @@ static att_status compute_metrics(classifier_eval *out, const att_label_predicti
         .calibration_error = att_label_predictions_calibration_error(judged, 1),
         .labels = labels,
         .confusion = out->confusion,
-        .per_label = out->label_metrics,
     };
     return ATT_OK;
 }
 
-static att_status run_eval(classifier_eval *out, att_model *model, const char *path,
+static att_status run_eval(classifier_eval *out, const att_model *model, const char *path,
                            const att_eval_options *how, att_string *notes, att_error *err)
 {
     const att_data_read_options reading = { .path = path,
@@ -89,7 +88,7 @@ static att_status run_eval(classifier_eval *out, att_model *model, const char *p
     return status;
 }
 
-att_status att_model_evaluate_classifier(att_classifier_eval **out, att_model *model,
+att_status att_model_evaluate_classifier(att_classifier_eval **out, const att_model *model,
                                          const char *path, const att_eval_options *how,
                                          att_string *notes, att_error *err)
 {
@@ -107,6 +106,12 @@ att_status att_model_evaluate_classifier(att_classifier_eval **out, att_model *m
     else
         att_classifier_eval_free(&result->result);
     return status;
+}
+
+const att_label_metrics *att_classifier_eval_label(const att_classifier_eval *eval, int64_t label)
+{
+    const classifier_eval *all = (const classifier_eval *)(const void *)eval; /* its first member */
+    return label >= 0 && label < eval->labels ? &all->label_metrics[label] : NULL;
 }
 
 void att_classifier_eval_free(att_classifier_eval *scores)

@@ -11,7 +11,7 @@
 #include <string.h>
 
 typedef struct evaluation {
-    att_model *model;
+    const att_model *model;
     const att_corpus *corpus;
     att_token_metrics *metrics;
     att_tape *tape;
@@ -126,7 +126,7 @@ static att_status open_rows(evaluation *e, att_error *err)
     return e->stream_ids && e->rows ? ATT_OK : att_fail_memory(err);
 }
 
-att_status att_corpus_eval(att_token_metrics *tally, att_model *model, const att_corpus *corpus,
+att_status att_corpus_eval(att_token_metrics *tally, const att_model *model, const att_corpus *corpus,
                            const att_corpus_eval_options *how, att_error *err)
 {
     att_corpus part = *corpus;

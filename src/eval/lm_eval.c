@@ -43,7 +43,7 @@ static double log_add(double a, double b)
     return more == -INFINITY ? more : more + att_log1p(att_exp(less - more));
 }
 
-static att_status add_model(ensemble_losses *all, att_model *model, const att_corpus *text,
+static att_status add_model(ensemble_losses *all, const att_model *model, const att_corpus *text,
                             att_error *err)
 {
     att_token_metrics ignored = { 0 };
@@ -54,7 +54,7 @@ static att_status add_model(ensemble_losses *all, att_model *model, const att_co
     return ATT_OK;
 }
 
-static att_status add_models(ensemble_losses *all, att_model *model, att_model *const *with,
+static att_status add_models(ensemble_losses *all, const att_model *model, att_model *const *with,
                              size_t with_count, const att_corpus *text, att_error *err)
 {
     if (!all->losses || !all->likelihood)
@@ -68,7 +68,7 @@ static att_status add_models(ensemble_losses *all, att_model *model, att_model *
 }
 
 /* Which token has the largest mean is not known from what they give to the one that came. */
-static att_status eval_ensemble(att_lm_eval *out, att_model *model, att_model *const *with,
+static att_status eval_ensemble(att_lm_eval *out, const att_model *model, att_model *const *with,
                                 size_t with_count, const att_corpus *text, att_error *err)
 {
     ATT_TRY(att_ensemble_check(model, with, with_count, err));
@@ -88,7 +88,7 @@ static att_status eval_ensemble(att_lm_eval *out, att_model *model, att_model *c
 
 /* ---- any number */
 
-static att_status run_eval(att_lm_eval *out, att_model *model, const att_decoding_options *how,
+static att_status run_eval(att_lm_eval *out, const att_model *model, const att_decoding_options *how,
                            const att_corpus *text, att_error *err)
 {
     if (how && how->ensemble_count > 0)
@@ -99,7 +99,7 @@ static att_status run_eval(att_lm_eval *out, att_model *model, const att_decodin
     return ATT_OK;
 }
 
-att_status att_model_evaluate_lm(att_lm_eval *out, att_model *model, const char *path,
+att_status att_model_evaluate_lm(att_lm_eval *out, const att_model *model, const char *path,
                                  const att_eval_options *how, att_string *notes, att_error *err)
 {
     if (att_model_type_get(model) != ATT_MODEL_LM)

@@ -13,7 +13,7 @@
 
 /* What is kept while a model is measured. */
 typedef struct seq2seq_eval {
-    att_model *model;
+    const att_model *model;
     const att_eval_options *options;
     att_corpus corpus;
     att_token_metrics metrics;
@@ -211,7 +211,7 @@ static att_status run_eval(seq2seq_eval *m, att_error *err)
 }
 
 att_status att_model_evaluate_seq2seq(att_seq2seq_eval *out, att_metric_score *texts,
-                                      att_model *model, const char *path,
+                                      const att_model *model, const char *path,
                                       const att_eval_options *how, att_string *notes,
                                       att_error *err)
 {

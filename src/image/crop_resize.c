@@ -1,24 +1,25 @@
-/* The middle of a picture in another size. Each new pixel is a weighted sum of those around its
- * place, by Keys' cubic (1981, a = -1/2): two new pixels wide to both sides where the picture
- * shrinks, so that nothing is passed over, and two old ones where it grows. First across, then
- * down, rounded to 8 bits in between. */
+/* Center crop and resize by bicubic interpolation: each output pixel is a weighted sum of the input
+ * pixels around it, by Keys' cubic kernel (1981, a = -1/2). The kernel extends two pixels to each
+ * side: output pixels where the image shrinks, so that every input pixel counts (antialiasing),
+ * input pixels where it grows. Rows first, then columns, rounded to 8 bits in between. */
 #include "image/image.h"
 
 #include "base/alloc.h"
 #include "base/error.h"
+#include "base/minmax.h"
 
 #include <math.h>
 
 enum { CUBIC_SUPPORT = 2 };
 
-/* Along one side: which old pixels each new one is made of, and their weights. */
+/* Along one axis: the input pixels of each output pixel, and their weights. */
 typedef struct resample_weights {
-    int64_t *first_pixel, *pixel_count; /* [new] */
-    float *weights;                     /* [new, most] */
-    int64_t max_pixels;                 /* old pixels to a new one */
+    int64_t *first_pixel, *pixel_count; /* [output pixels] */
+    float *weights;                     /* [output pixels, max_pixels] */
+    int64_t max_pixels;                 /* maximum of pixel_count */
 } resample_weights;
 
-/* From `begin` on, `length` old pixels become `count` new ones. */
+/* `length` input pixels from `begin` on become `count` output pixels. */
 typedef struct resize_axis {
     int64_t begin, length, count;
 } resize_axis;
@@ -37,8 +38,8 @@ static void compute_weights(resample_weights *out, resize_axis s, int64_t i)
     double center = ((double)i + 0.5) * resize, sum = 0;
     int64_t first = (int64_t)floor(center - CUBIC_SUPPORT * unit + 0.5);
     int64_t end = (int64_t)floor(center + CUBIC_SUPPORT * unit + 0.5);
-    first = first > 0 ? first : 0;
-    end = end < s.length ? end : s.length;
+    first = att_max_i64(first, 0);
+    end = att_min_i64(end, s.length);
     for (int64_t j = first; j < end; j++)
         sum += cubic_kernel(((double)j + 0.5 - center) / unit);
     out->first_pixel[i] = s.begin + first;
@@ -74,14 +75,14 @@ static uint8_t to_byte(float x)
     return (uint8_t)(x < 0 ? 0 : x > 254.5f ? 255 : x + 0.5f);
 }
 
-/* Line y of the picture, `count` new pixels across. */
+/* Resizes row y of the image to `count` pixels. */
 static void resize_row(uint8_t *out, const att_image *in, int64_t y, const resample_weights *across,
                        int64_t count)
 {
-    const uint8_t *line = in->pixels + y * in->width * ATT_RGB;
+    const uint8_t *row = in->pixels + y * in->width * ATT_RGB;
     for (int64_t i = 0; i < count * ATT_RGB; i++) {
         int64_t x = i / ATT_RGB;
-        const uint8_t *from = line + across->first_pixel[x] * ATT_RGB + i % ATT_RGB;
+        const uint8_t *from = row + across->first_pixel[x] * ATT_RGB + i % ATT_RGB;
         float sum = 0;
         for (int64_t j = 0; j < across->pixel_count[x]; j++)
             sum += across->weights[x * across->max_pixels + j] * (float)from[j * ATT_RGB];
@@ -89,12 +90,12 @@ static void resize_row(uint8_t *out, const att_image *in, int64_t y, const resam
     }
 }
 
-/* New line y, of `width` numbers, from lines that are as wide; they begin with line `top` of the
- * picture. */
-static void resize_column(uint8_t *out, const uint8_t *lines, int64_t top,
+/* Computes output row y, of `width` values, from `rows`, the resized rows from row `top` of the
+ * image on. */
+static void resize_column(uint8_t *out, const uint8_t *rows, int64_t top,
                           const resample_weights *down, int64_t y, int64_t width)
 {
-    const uint8_t *from = lines + (down->first_pixel[y] - top) * width;
+    const uint8_t *from = rows + (down->first_pixel[y] - top) * width;
     for (int64_t i = 0; i < width; i++) {
         float sum = 0;
         for (int64_t j = 0; j < down->pixel_count[y]; j++)
@@ -108,14 +109,14 @@ static att_status resize(att_image *out, const att_image *in, const resample_wei
 {
     int64_t n = out->width, width = n * ATT_RGB;
     int64_t top = down->first_pixel[0], end = down->first_pixel[n - 1] + down->pixel_count[n - 1];
-    uint8_t *lines = att_alloc((size_t)(end - top), (size_t)width);
-    if (!lines)
+    uint8_t *rows = att_alloc((size_t)(end - top), (size_t)width);
+    if (!rows)
         return att_fail_memory(err);
     for (int64_t y = top; y < end; y++)
-        resize_row(lines + (y - top) * width, in, y, across, n);
+        resize_row(rows + (y - top) * width, in, y, across, n);
     for (int64_t y = 0; y < n; y++)
-        resize_column(out->pixels + y * width, lines, top, down, y, width);
-    att_free(lines);
+        resize_column(out->pixels + y * width, rows, top, down, y, width);
+    att_free(rows);
     return ATT_OK;
 }
 
@@ -124,11 +125,12 @@ att_status att_image_center_crop(att_image *out, const att_image *in, int64_t pi
 {
     *out = (att_image){ 0 };
     if (pixels < 1 || pixels > ATT_IMAGE_MAX_SIDE || in->width < 1 || in->height < 1)
-        return att_fail(err, ATT_BAD_INPUT, "square",
-                        "a square has a side of 1 to %d pixels, and a picture at least one",
+        return att_fail(err, ATT_BAD_INPUT, "att_image_center_crop",
+                        "expected a side of 1 to %d pixels and an image of at least one pixel",
                         ATT_IMAGE_MAX_SIDE);
-    ATT_TRY(att_image_alloc(out, (uint64_t)pixels, (uint64_t)pixels, UINT64_MAX, "square", err));
-    int64_t min = in->width < in->height ? in->width : in->height;
+    ATT_TRY(att_image_alloc(out, (uint64_t)pixels, (uint64_t)pixels, UINT64_MAX,
+                            "att_image_center_crop", err));
+    int64_t min = att_min_i64(in->width, in->height);
     resample_weights across = { 0 }, down = { 0 };
     att_status status =
         resample_weights_new(&across, (resize_axis){ (in->width - min) / 2, min, pixels }, err);

@@ -1,9 +1,10 @@
-/* Pictures: which format a file has, and room for what is in it. */
+/* Images: detection of the file format, loading, limits of the size, allocation. */
 #include "image/image.h"
 
 #include "base/alloc.h"
 #include "base/error.h"
 #include "base/file.h"
+#include "base/minmax.h"
 
 #include <inttypes.h>
 #include <string.h>
@@ -24,7 +25,7 @@ att_status att_image_read(att_image *out, const void *bytes, size_t size, const 
                           att_error *err)
 {
     *out = (att_image){ 0 };
-    for (size_t i = 0; i < sizeof formats / sizeof *formats; i++)
+    for (size_t i = 0; i < ATT_COUNT(formats); i++)
         if (size >= formats[i].length && memcmp(bytes, formats[i].start, formats[i].length) == 0)
             return formats[i].read(out, bytes, size, name, err);
     return att_fail(err, ATT_BAD_INPUT, name, "is neither a JPEG nor a PNG file (%zu bytes)", size);
@@ -50,12 +51,12 @@ void att_image_free(att_image *image)
 att_status att_image_check_size(uint64_t width, uint64_t height, const char *name, att_error *err)
 {
     if (width == 0 || height == 0)
-        return att_fail(err, ATT_BAD_INPUT, name, "has a picture without pixels");
+        return att_fail(err, ATT_BAD_INPUT, name, "has no pixels");
     if (width > ATT_IMAGE_MAX_SIDE || height > ATT_IMAGE_MAX_SIDE ||
         width * height > ATT_IMAGE_MAX_PIXELS)
         return att_fail(err, ATT_BAD_INPUT, name,
-                        "has a picture of %" PRIu64 " x %" PRIu64
-                        " pixels; at most %d on a side and %d in all are read",
+                        "has %" PRIu64 " x %" PRIu64
+                        " pixels, expected at most %d per side and %d in total",
                         width, height, ATT_IMAGE_MAX_SIDE, ATT_IMAGE_MAX_PIXELS);
     return ATT_OK;
 }
@@ -66,7 +67,7 @@ att_status att_image_alloc(att_image *out, uint64_t width, uint64_t height, uint
     ATT_TRY(att_image_check_size(width, height, name, err));
     if (width * height > max)
         return att_fail(err, ATT_BAD_INPUT, name,
-                        "claims to have %" PRIu64 " x %" PRIu64
+                        "states %" PRIu64 " x %" PRIu64
                         " pixels, more than a file of its size can hold",
                         width, height);
     out->pixels = att_alloc(width * height, ATT_RGB);

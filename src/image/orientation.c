@@ -1,4 +1,4 @@
-/* How a camera was held, from Exif, and pictures put upright by it. */
+/* Orientation of images: reading it from Exif, and rotating and mirroring by it. */
 #include "image/image.h"
 
 #include "base/alloc.h"
@@ -8,14 +8,14 @@
 
 /* ---------------------------------------------------------------- Exif */
 
-/* A TIFF structure within the segment: a byte order, and offsets from its own start. */
+/* The TIFF structure in the segment: a byte order, and offsets from the start of the structure. */
 typedef struct tiff {
     const uint8_t *bytes;
     size_t size;
     bool little;
 } tiff;
 
-/* A number of `width` bytes; 0 beyond the end. */
+/* Reads an integer of `width` bytes; 0 beyond the end. */
 static uint32_t read_uint(const tiff *t, size_t at, size_t width)
 {
     uint32_t value = 0;
@@ -42,14 +42,15 @@ int att_exif_orientation(const uint8_t *bytes, size_t size)
     return 1;
 }
 
-/* ---------------------------------------------------------------- turning */
+/* ---------------------------------------------------------------- rotating and mirroring */
 
-/* What becomes of (x, y) of the upright picture: its place in the one that was stored. */
+/* Maps (x, y) of the upright image to the stored image. */
 typedef struct exif_transform {
-    bool swap;           /* x and y, first */
-    bool flip_x, flip_y; /* of the stored picture, then */
+    bool swap;           /* first: exchange x and y */
+    bool flip_x, flip_y; /* then: mirror the coordinate in the stored image */
 } exif_transform;
 
+/* By orientation, from 1. */
 static const exif_transform exif_transforms[8] = {
     { false, false, false }, { false, true, false }, { false, true, true }, { false, false, true },
     { true, false, false },  { true, false, true },  { true, true, true },  { true, true, false },

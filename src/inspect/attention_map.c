@@ -93,7 +93,7 @@ static att_status run_model(att_attention_capture *l, att_error *err)
     return att_tape_status(l->tape, err);
 }
 
-att_status att_attention_capture_run(att_attention_capture *looking, att_model *model,
+att_status att_attention_capture_run(att_attention_capture *looking, const att_model *model,
                                      const att_head_selection *which, int64_t usual, size_t most,
                                      att_error *err)
 {
@@ -171,7 +171,7 @@ static att_status make_map(att_attention_map *look, const att_attention_capture 
     return ATT_OK;
 }
 
-att_status att_model_attention_map(att_attention_map **out, att_model *model,
+att_status att_model_attention_map(att_attention_map **out, const att_model *model,
                                    const att_head_selection *which, bool every_head, att_error *err)
 {
     *out = NULL;

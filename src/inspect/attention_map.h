@@ -5,7 +5,7 @@
 #include "model/transformer.h"
 
 typedef struct att_attention_capture {
-    att_model *model;
+    const att_model *model;
     att_attention_block part;
     int64_t layer; /* from 0 */
     att_ids source;
@@ -19,7 +19,7 @@ typedef struct att_attention_capture {
 /* Checks the choice (a layer of 0 is number `usual`, from 1; 0: the last), takes the line's tokens,
  * of which more than `most` are refused (0: any number), and runs the model. To be ended on failure
  * too. */
-att_status att_attention_capture_run(att_attention_capture *looking, att_model *model,
+att_status att_attention_capture_run(att_attention_capture *looking, const att_model *model,
                                      const att_head_selection *which, int64_t usual, size_t most,
                                      att_error *err);
 void att_attention_capture_free(att_attention_capture *looking);

@@ -255,7 +255,7 @@ static att_status run_search(att_cell_search *search, const char *path,
     return att_cells_collect_samples(search, err);
 }
 
-att_status att_model_cells(att_cells **out, att_model *model, const char *path,
+att_status att_model_cells(att_cells **out, const att_model *model, const char *path,
                            const att_cells_options *how, att_error *err)
 {
     att_cell_search search = { .model = model,

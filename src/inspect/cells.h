@@ -17,7 +17,7 @@ struct att_cells {
 
 /* A search under way. */
 typedef struct att_cell_search {
-    att_model *model;
+    const att_model *model;
     att_rnn_stack stack;
     att_encoding encoding;
     att_token_range search_range, held_out_range; /* parts of the text */

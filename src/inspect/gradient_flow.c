@@ -80,7 +80,7 @@ static att_status make_curves(att_gradient_flow *out, const unrolled_pass *w, at
     return ATT_OK;
 }
 
-static att_status compute_gradients(att_gradient_flow *out, att_model *model, unrolled_pass *w,
+static att_status compute_gradients(att_gradient_flow *out, const att_model *model, unrolled_pass *w,
                                     att_error *err)
 {
     float loss = 0;
@@ -104,7 +104,7 @@ static att_status compute_gradients(att_gradient_flow *out, att_model *model, un
     return make_curves(out, w, err);
 }
 
-static att_status compute_flow(att_gradient_flow *out, att_model *model, const att_rnn_stack *tower,
+static att_status compute_flow(att_gradient_flow *out, const att_model *model, const att_rnn_stack *tower,
                                const att_encoding *text, att_error *err)
 {
     unrolled_pass w = { .stack = tower, .encoding = text, .count = (int64_t)text->ids.count - 1 };
@@ -120,7 +120,7 @@ static att_status compute_flow(att_gradient_flow *out, att_model *model, const a
     return status;
 }
 
-att_status att_model_gradient_flow(att_gradient_flow **out, att_model *model, const char *text,
+att_status att_model_gradient_flow(att_gradient_flow **out, const att_model *model, const char *text,
                                    size_t length, att_error *err)
 {
     att_rnn_stack tower;

@@ -290,7 +290,7 @@ static att_status write_sheet(sheet_writer *w, att_error *err)
     return w->status == ATT_OK ? ATT_OK : att_fail_memory(err);
 }
 
-att_status att_model_head_sheet(att_string *out, att_model *model, const char *file,
+att_status att_model_head_sheet(att_string *out, const att_model *model, const char *file,
                                 const att_head_selection *which, att_error *err)
 {
     sheet_writer w = {

@@ -73,7 +73,7 @@ att_status att_output_json(att_string *out, const att_output *answer, att_error 
         att_put(&writer, ",\"others\":[");
     for (int64_t i = 0; i < answer->alternative_count; i++) {
         att_put(&writer, i > 0 ? "," : "");
-        put_output(&writer, &answer->alternatives[i], false);
+        put_output(&writer, answer->alternatives[i], false);
         att_put(&writer, "}");
     }
     att_put(&writer, answer->alternative_count > 0 ? "]}\n" : "}\n");

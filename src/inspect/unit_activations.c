@@ -49,7 +49,7 @@ static att_status make_highlight(att_unit_activations *out, const att_encoding *
     return tokens && title ? ATT_OK : att_fail_memory(err);
 }
 
-static att_status record_unit(att_unit_activations *out, att_model *model,
+static att_status record_unit(att_unit_activations *out, const att_model *model,
                               const att_rnn_stack *tower, const att_encoding *text,
                               att_layer_unit unit, att_unit_signal signal, att_error *err)
 {
@@ -70,7 +70,7 @@ static att_status record_unit(att_unit_activations *out, att_model *model,
     return make_highlight(out, text, unit, signal, err);
 }
 
-att_status att_model_unit_activations(att_unit_activations **out, att_model *model,
+att_status att_model_unit_activations(att_unit_activations **out, const att_model *model,
                                       const char *text, size_t length, att_layer_unit unit,
                                       att_unit_signal signal, att_error *err)
 {

@@ -121,7 +121,7 @@ static att_status read_chunk(state_reader *r, int64_t first, int64_t count, att_
     return ATT_OK;
 }
 
-static att_status open_reading(state_reader *r, att_model *model, att_error *err)
+static att_status open_reading(state_reader *r, const att_model *model, att_error *err)
 {
     int64_t rows = r->options->count;
     for (int64_t i = 0; i < rows; i++) {
@@ -163,7 +163,7 @@ static int64_t chunk_length(const state_reader *r, int64_t step)
     return count;
 }
 
-att_status att_states_run(att_model *model, const att_rnn_stack *tower, const att_encoding *text,
+att_status att_states_run(const att_model *model, const att_rnn_stack *tower, const att_encoding *text,
                           const att_states_options *how, att_error *err)
 {
     state_reader r = { .stack = tower, .encoding = text, .options = how, .signal = how->signal };

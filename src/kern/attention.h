@@ -1,13 +1,13 @@
-/* The kernels of fused attention (src/attention/fused.h): one tile of queries meets one block of
- * keys. They are part of the list in kern.h.
+/* The kernels of fused attention (src/attention/fused.h): one tile of queries against one
+ * block of keys. They are part of the list in kern.h.
  *
- * A tile holds 32, 16 or 1 queries, its `lanes`. Whatever belongs to a query stands in that query's
- * lane: a tile of scores is [keys][lanes]; with one lane it is a plain row of scores. So no sum
- * ever runs across lanes, keys and values are used where they lie, and the number of lanes changes
- * no bit of any result.
+ * A tile holds 32, 16 or 1 queries, its `lanes`. Everything that belongs to a query is in its lane:
+ * a tile of scores is [keys][lanes]; with one lane it is a plain row of scores. So no sum runs
+ * across lanes, keys and values are used in place, and the number of lanes changes no bit of any
+ * result.
  *
  * Scores are in base 2: queries are packed with the factor scale * log2(e), and a weight is
- * 2^(score - largest score). That spares a multiplication per score. */
+ * 2^(score - largest score). That saves a multiplication per score. */
 #ifndef ATT_KERN_ATTENTION_H
 #define ATT_KERN_ATTENTION_H
 
@@ -16,10 +16,10 @@
 
 enum {
     ATT_TILE_LANES = 32, /* queries in the widest tile */
-    ATT_BLOCK_KEYS = 128 /* keys in a block: where maxima and sums are brought up to date */
+    ATT_BLOCK_KEYS = 128 /* keys in a block, after which maxima and sums are updated */
 };
 
-/* `count` rows of `width` floats, `stride` floats from one to the next. */
+/* `rows` rows of `columns` floats, `stride` floats from one to the next. */
 typedef struct att_matrix_view {
     const float *data;
     ptrdiff_t stride;
@@ -27,8 +27,8 @@ typedef struct att_matrix_view {
     size_t columns;
 } att_matrix_view;
 
-/* What a tile knows of each query after some blocks: the largest score, the sum of
- * 2^(score - largest), and by what the last block multiplied whatever was summed before it. */
+/* The softmax state of each query after some blocks: the maximum score, the sum of 2^(score - max),
+ * and the factor by which the last block rescaled the earlier sums. */
 typedef struct att_tile_state {
     float max[ATT_TILE_LANES];
     float sum[ATT_TILE_LANES];
@@ -43,9 +43,9 @@ typedef void att_kern_tile_pack(float *tile, size_t lanes, att_matrix_view rows,
 typedef void att_kern_tile_scores(float *scores, size_t lanes, const float *tile,
                                   att_matrix_view keys);
 
-/* Scores become weights 2^(score - largest) and the state is brought up to date. The weights of the
+/* Scores become weights 2^(score - max) and the state is updated. The weights of the
  * block are summed in 16 partial sums, key j in j mod 16, by the usual tree (kern.h). -inf becomes
- * the weight 0, also where there is nothing else. */
+ * weight 0, also where all scores are -inf. */
 typedef void att_kern_tile_softmax(float *scores, size_t lanes, size_t keys, att_tile_state *state);
 
 /* Scores become 2^(score - shift[lane]) * factor[lane], no score being above its shift. */
@@ -54,7 +54,7 @@ typedef void att_kern_tile_weights(float *scores, size_t lanes, size_t keys, con
 
 /* sums[q] = sums[q] * keep[q] + the sum of weights[j][q] * values[j] in the order of j, fused
  * multiply-adds from 0 on; for the first `queries` lanes. Rows of `sums` are `stride` floats apart.
- * Where `keep` is NULL, nothing of what they held is kept or read. */
+ * Where `keep` is NULL, the old sums are not read. */
 typedef void att_kern_tile_combine(float *sums, size_t stride, size_t queries, const float *keep,
                                    const float *weights, size_t lanes, att_matrix_view values);
 
@@ -62,8 +62,8 @@ typedef void att_kern_tile_combine(float *sums, size_t stride, size_t queries, c
 extern const float att_tile_ones[ATT_TILE_LANES];
 
 /* The same over the pairs that bit q of allow[j] allows: others are skipped, not multiplied by
- * zero, so that NaN and infinity in their values stay where they are. For finite values the result
- * is the same but for the sign of zero. */
+ * zero, so that NaN and infinity in their values do not spread. For finite values the result is the
+ * same except for the sign of zero. */
 typedef void att_kern_tile_combine_masked(float *sums, size_t stride, size_t queries,
                                           const float *keep, const float *weights, size_t lanes,
                                           att_matrix_view values, const uint32_t *allow);
@@ -77,7 +77,7 @@ typedef void att_kern_tile_mask_from_bytes(uint32_t *allow, size_t keys, const u
                                            ptrdiff_t stride, size_t queries);
 
 /* Whether a weight survives dropout: word j mod 4 of the block of Philox at counter (j/4, i, h, b)
- * is at least the threshold. These are the numbers of the first key and of the query in lane 0. */
+ * is at least the threshold. i and j are the indices of the query in lane 0 and the first key. */
 typedef struct att_tile_dropout {
     uint64_t key, threshold;
     uint32_t b, h, i, j;
@@ -87,15 +87,15 @@ typedef struct att_tile_dropout {
 typedef void att_kern_tile_dropout_mask(uint32_t *kept, size_t lanes, size_t keys,
                                         const att_tile_dropout *draw);
 
-/* scores[j][lane] += by_distance[lane + keys - 1 - j]: what depends on the distance of query and
- * key alone. */
+/* scores[j][lane] += by_distance[lane + keys - 1 - j]: a bias that depends only on the distance of
+ * query and key. */
 typedef void att_kern_tile_add_distance_bias(float *scores, size_t lanes, size_t keys,
                                              const float *by_distance);
 
 /* x = cap * tanh(x * inverse). */
 typedef void att_kern_tile_soft_cap(float *x, size_t n, float cap, float inverse);
 
-/* slope[i] = 1 - (x[i] * inverse)^2: the derivative of the above, from its result and 1/cap. */
+/* slope[i] = 1 - (x[i] * inverse)^2: the derivative of tile_soft_cap, from its result and 1/cap. */
 typedef void att_kern_tile_soft_cap_derivative(float *slope, const float *x, size_t n,
                                                float inverse);
 
@@ -115,9 +115,9 @@ typedef void att_kern_tile_combine_transposed_masked(float *sums, size_t stride,
                                                      const float *tile, size_t lanes,
                                                      att_matrix_view rows, const uint32_t *allow);
 
-/* One query, as in decoding over a cache: tile_scores with one lane, and sums + the weighted sum of
- * some values, in their order, each a fused multiply-add. That takes as long as memory does, so the
- * rows of `ahead`, which will be wanted soon, are fetched meanwhile; they may be none. */
+/* One query, as in decoding over a KV cache: tile_scores with one lane, and sums + the weighted sum
+ * of some values, in order, each a fused multiply-add. Both are limited by memory, so they prefetch
+ * the rows of `ahead`, which will be needed soon; `ahead` may be empty. */
 typedef void att_kern_single_query_scores(float *scores, const float *query, att_matrix_view keys,
                                           att_matrix_view ahead);
 typedef void att_kern_single_query_combine(float *sums, const float *weights,
@@ -127,7 +127,7 @@ typedef void att_kern_single_query_combine(float *sums, const float *weights,
 typedef void att_kern_tile_scale_output(float *out, ptrdiff_t out_stride, const float *factor,
                                         att_matrix_view sums);
 
-/* Whether all numbers are finite: 1 or 0. */
+/* 1 if all elements are finite, else 0. */
 typedef float att_kern_all_finite(att_matrix_view rows);
 
 #define ATT_TILE_KERNELS(K)                                                                        \

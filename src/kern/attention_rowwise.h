@@ -1,5 +1,5 @@
-/* The kernels of attention by rows (src/attention/rowwise.h), where a query's scores lie next to
- * each other: the additive score, and normalisers that need the whole row. They are part of the
+/* The kernels of row-wise attention (src/attention/rowwise.h), where a query's scores are
+ * contiguous: the additive score, and normalizers that need the whole row. They are part of the
  * list in kern.h. */
 #ifndef ATT_KERN_ATTENTION_ROWWISE_H
 #define ATT_KERN_ATTENTION_ROWWISE_H
@@ -10,8 +10,8 @@
 typedef void att_kern_additive(float *scores, const float *query, const float *v,
                                att_matrix_view keys);
 
-/* What goes back through the additive score of one query. Keys whose score has the gradient 0 are
- * skipped, so that NaN in a masked one stays where it is. */
+/* Gradients through the additive score of one query. Keys whose score has the gradient 0 are
+ * skipped, so that NaN in a masked key does not spread. */
 typedef struct att_additive_grads {
     float *query;        /* [A], added to in the order of keys */
     float *v;            /* [A], likewise */
@@ -23,9 +23,9 @@ typedef struct att_additive_grads {
 typedef void att_kern_additive_backward(const att_additive_grads *grads, const float *query,
                                         const float *v, att_matrix_view keys);
 
-/* y = f(x) over a row, whose sum is 1. NaN, +inf or nothing but -inf in the row make it NaN. The
- * threshold is found by Newton's method from below, which never passes it: sums over the numbers
- * above the last threshold, by 16 partial sums, give the next until it grows no more. */
+/* y = f(x) over a row, with sum 1. NaN or +inf in the row, or -inf only, makes it NaN. Newton's
+ * method finds the threshold t from below and never exceeds it: sums over the elements above the
+ * last threshold, by 16 partial sums, give the next until it no longer grows. */
 typedef void att_kern_simplex(float *y, const float *x, size_t n);
 
 /* rows[q][j] = tile[j][q] for the first `queries` lanes; rows are `stride` floats apart. */

@@ -1,7 +1,8 @@
-/* The constants of exp, log, tanh and erf, shared by the plain and the vector versions so that both
- * do the same operations on the same numbers. Polynomials come from coefficients.sollya, beside
- * this file, which also gives their errors: relative 2^-28.2 (exp), 2^-28 (exp2), 2^-26.4 (tanh),
- * 2^-27.8 (log), 2^-30 (erf, small), absolute 2^-30.4 (erf, large). What remains is rounding. */
+/* The constants of exp, log, tanh and erf, shared by the scalar and the vector versions so that
+ * both do the same operations on the same numbers. Polynomials come from coefficients.sollya,
+ * beside this file, which also gives their errors: relative 2^-28.2 (exp), 2^-28 (exp2), 2^-26.4
+ * (tanh), 2^-27.8 (log), 2^-30 (erf, small), absolute 2^-30.4 (erf, large). What remains is
+ * rounding. */
 #ifndef ATT_KERN_COEFFICIENTS_H
 #define ATT_KERN_COEFFICIENTS_H
 
@@ -18,7 +19,7 @@
  */
 #define ROUNDER 0x1.8p23f
 
-/* Beyond these exp() is infinite, or zero. Clamping keeps 2^n in reach of two multiplications. */
+/* Beyond these exp() is infinity or zero. Clamping lets two multiplications produce 2^n. */
 #define EXP_MAX_INPUT 89.0f
 #define EXP_MIN_INPUT -104.0f
 

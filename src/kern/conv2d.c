@@ -1,31 +1,22 @@
-/* Convolution as products of patches; see convolve.h. */
+/* 2-D convolution as matrix products of patches; see conv2d.h. */
 #include "kern/conv2d.h"
 
+#include "base/minmax.h"
 #include "base/parallel.h"
 
 #include <string.h>
 
 enum {
-    PATCHES_PER_BLOCK = 60, /* with 256 numbers of each, 60 kB on the stack: it stays in caches */
-    TILE = 12,              /* rows of products that suit the tiles of every instruction set */
-    SMALL_WORK = 1 << 18,   /* multiply-adds that are done before a second thread has woken up */
+    PATCHES_PER_BLOCK = 60, /* of 256 floats each: 60 kB on the stack, which stay in the caches */
+    TILE = 12,              /* a multiple of the tile rows of every instruction set */
+    SMALL_WORK = 1 << 18,   /* multiply-adds that one thread does before a second one has started */
     JOBS_PER_THREAD = 2,
 };
 
-/* A block of the matrix of patches: rows of `depth` numbers, without gaps. */
+/* A block of the matrix of patches: contiguous rows of `depth` floats. */
 typedef struct patch_block {
     _Alignas(64) float at[PATCHES_PER_BLOCK * ATT_DEPTH_BLOCK];
 } patch_block;
-
-static size_t min_size(size_t a, size_t b)
-{
-    return a < b ? a : b;
-}
-
-static size_t ceil_div(size_t count, size_t by)
-{
-    return (count + by - 1) / by;
-}
 
 size_t att_conv2d_patch_size(const att_conv2d_shape *sizes)
 {
@@ -41,15 +32,15 @@ static int64_t grain_for(const att_conv2d_shape *s, size_t jobs)
 
 /* ---------------------------------------------------------------- patches */
 
-/* Numbers of a patch that lie side by side in memory: those of one line of the kernel which both
- * the picture and the part of the patch that was asked for have. */
+/* Patch elements that are contiguous in memory: those of one kernel row that are inside the image
+ * and inside the requested part of the patch. */
 typedef struct row_run {
-    size_t at;           /* of its first number in the picture */
-    size_t patch_offset; /* likewise in the part of the patch that was asked for */
+    size_t at;           /* offset of the first element in the image */
+    size_t patch_offset; /* likewise in the requested part of the patch */
     size_t count;
 } row_run;
 
-/* Where the patch at (oy, ox) begins; negative beyond the border. */
+/* The start of the patch at (oy, ox); negative outside the image. */
 typedef struct corner {
     int64_t y, x;
 } corner;
@@ -60,12 +51,7 @@ static corner corner_of(const att_conv2d_shape *s, size_t oy, size_t ox)
     return (corner){ (int64_t)oy * stride - padding, (int64_t)ox * stride - padding };
 }
 
-static int64_t clamp(int64_t value, int64_t max)
-{
-    return value < 0 ? 0 : value > max ? max : value;
-}
-
-/* The run of the kernel's line `ky`, of a patch's numbers [first, first + count). */
+/* The run of kernel row `ky` within elements [first, first + count) of a patch. */
 static row_run row_run_of(const att_conv2d_shape *s, corner at, size_t ky, size_t first,
                           size_t count)
 {
@@ -74,9 +60,10 @@ static row_run row_run_of(const att_conv2d_shape *s, corner at, size_t ky, size_
     if (y < 0 || y >= (int64_t)s->height)
         return (row_run){ 0 };
     size_t from = first > start ? first - start : 0;
-    size_t to = min_size(line, first + count - start);
+    size_t to = att_min_size(line, first + count - start);
     int64_t x = at.x * (int64_t)s->channels;
-    int64_t begin = clamp(x + (int64_t)from, width), end = clamp(x + (int64_t)to, width);
+    int64_t begin = att_clamp_i64(x + (int64_t)from, 0, width),
+            end = att_clamp_i64(x + (int64_t)to, 0, width);
     if (begin == end)
         return (row_run){ 0 };
     return (row_run){ .at = (size_t)(y * width + begin),
@@ -84,7 +71,7 @@ static row_run row_run_of(const att_conv2d_shape *s, corner at, size_t ky, size_
                       .count = (size_t)(end - begin) };
 }
 
-/* Lines of the kernel that numbers [first, first + count) of a patch lie in. */
+/* The kernel rows that elements [first, first + count) of a patch belong to. */
 typedef struct row_range {
     size_t begin, end;
 } row_range;
@@ -92,10 +79,10 @@ typedef struct row_range {
 static row_range kernel_rows(const att_conv2d_shape *s, size_t first, size_t count)
 {
     size_t line = s->kernel_width * s->channels;
-    return (row_range){ first / line, ceil_div(first + count, line) };
+    return (row_range){ first / line, att_ceil_div(first + count, line) };
 }
 
-/* Numbers [first, first + count) of patches from `patch` on, counted through the batch. */
+/* Gathers elements [first, first + count) of patches from `patch` on, counted over the batch. */
 static void im2col(float *out, const att_conv2d_shape *s, const float *x, size_t patch,
                    size_t patches, size_t first, size_t count)
 {
@@ -118,7 +105,7 @@ static void im2col(float *out, const att_conv2d_shape *s, const float *x, size_t
     }
 }
 
-/* Adds the same numbers to where they come from, but only in lines [begin, end) of the picture. */
+/* Adds the same elements back to the image, but only in its rows [begin, end). */
 static void col2im(float *dx, const att_conv2d_shape *s, const float *parts, size_t oy, size_t ox,
                    size_t patches, size_t first, size_t count, row_range within)
 {
@@ -135,13 +122,13 @@ static void col2im(float *dx, const att_conv2d_shape *s, const float *parts, siz
 
 /* ---------------------------------------------------------------- forward */
 
-/* Results of patches [patch, patch + rows). */
+/* The outputs of patches [patch, patch + rows). */
 static void conv2d_patches(const att_conv2d_call *c, size_t patch, size_t rows)
 {
     patch_block patches;
     size_t K = att_conv2d_patch_size(&c->shape), N = c->shape.out_channels, k = 0;
     do {
-        size_t depth = min_size(ATT_DEPTH_BLOCK, K - k);
+        size_t depth = att_min_size(ATT_DEPTH_BLOCK, K - k);
         im2col(patches.at, &c->shape, c->x, patch, rows, k, depth);
         att_kernels_get()->matmul(&(att_matmul_block){ .rows = rows,
                                                        .columns = N,
@@ -169,7 +156,7 @@ static void conv2d_jobs(void *context, int64_t begin, int64_t end)
     size_t all = s->batch * s->out_height * s->out_width;
     for (size_t job = (size_t)begin; job < (size_t)end; job++) {
         size_t patch = job * PATCHES_PER_BLOCK;
-        conv2d_patches(c, patch, min_size(PATCHES_PER_BLOCK, all - patch));
+        conv2d_patches(c, patch, att_min_size(PATCHES_PER_BLOCK, all - patch));
     }
 }
 
@@ -177,7 +164,7 @@ void att_conv2d_run(const att_conv2d_call *call)
 {
     att_conv2d_call c = *call;
     size_t patches = c.shape.batch * c.shape.out_height * c.shape.out_width;
-    size_t jobs = ceil_div(patches, PATCHES_PER_BLOCK);
+    size_t jobs = att_ceil_div(patches, PATCHES_PER_BLOCK);
     att_parallel_for((int64_t)jobs, grain_for(&c.shape, jobs), conv2d_jobs, &c);
 }
 
@@ -185,18 +172,18 @@ void att_conv2d_run(const att_conv2d_call *call)
 
 typedef struct weights_job {
     const att_conv2d_weight_grad_call *call;
-    size_t numbers; /* of a patch, in each job */
+    size_t numbers; /* patch elements per job */
 } weights_job;
 
-/* The gradient of the weights that numbers [first, first + count) of a patch meet: sums over all
- * patches, a block of the depth being 256 of these. */
+/* The gradient of the weights for elements [first, first + count) of a patch: sums over all
+ * patches, 256 per block of the depth. */
 static void weight_grad_block(const att_conv2d_weight_grad_call *c, size_t first, size_t count)
 {
     patch_block patches;
     const att_conv2d_shape *s = &c->shape;
     size_t all = s->batch * s->out_height * s->out_width, N = s->out_channels, patch = 0;
     do {
-        size_t depth = min_size(ATT_DEPTH_BLOCK, all - patch);
+        size_t depth = att_min_size(ATT_DEPTH_BLOCK, all - patch);
         im2col(patches.at, s, c->x, patch, depth, first, count);
         att_kernels_get()->matmul(&(att_matmul_block){ .rows = count,
                                                        .columns = N,
@@ -221,16 +208,16 @@ static void weights_jobs(void *context, int64_t begin, int64_t end)
     size_t all = att_conv2d_patch_size(&w->call->shape);
     for (size_t job = (size_t)begin; job < (size_t)end; job++) {
         size_t first = job * w->numbers;
-        weight_grad_block(w->call, first, min_size(w->numbers, all - first));
+        weight_grad_block(w->call, first, att_min_size(w->numbers, all - first));
     }
 }
 
 void att_conv2d_backward_weights(const att_conv2d_weight_grad_call *call)
 {
     size_t K = att_conv2d_patch_size(&call->shape);
-    size_t share = ceil_div(K, (size_t)att_threads_get() * JOBS_PER_THREAD);
-    weights_job w = { call, min_size(PATCHES_PER_BLOCK, ceil_div(share, TILE) * TILE) };
-    size_t jobs = K > 0 ? ceil_div(K, w.numbers) : 0;
+    size_t share = att_ceil_div(K, (size_t)att_threads_get() * JOBS_PER_THREAD);
+    weights_job w = { call, att_min_size(PATCHES_PER_BLOCK, att_ceil_div(share, TILE) * TILE) };
+    size_t jobs = K > 0 ? att_ceil_div(K, w.numbers) : 0;
     att_parallel_for((int64_t)jobs, grain_for(&call->shape, jobs), weights_jobs, &w);
 }
 
@@ -238,7 +225,7 @@ void att_conv2d_backward_weights(const att_conv2d_weight_grad_call *call)
 
 typedef struct input_job {
     const att_conv2d_input_grad_call *call;
-    size_t row_bands; /* of lines that a picture is cut into */
+    size_t row_bands; /* bands of rows per image */
 } input_job;
 
 /* parts [rows, count] = dz [rows,N] times columns [first, first + count) of wᵀ. */
@@ -247,7 +234,7 @@ static void input_grad_patches(float *parts, const att_conv2d_input_grad_call *c
 {
     size_t N = c->shape.out_channels, n = 0;
     do {
-        size_t depth = min_size(ATT_DEPTH_BLOCK, N - n);
+        size_t depth = att_min_size(ATT_DEPTH_BLOCK, N - n);
         const float *panels = c->panels + first * N + n * ATT_PANEL_COLUMNS;
         att_kernels_get()->matmul(&(att_matmul_block){ .rows = rows,
                                                        .columns = count,
@@ -266,8 +253,8 @@ static void input_grad_patches(float *parts, const att_conv2d_input_grad_call *c
     } while (n < N);
 }
 
-/* What the patches of line `oy` of one result give to lines `within` of its picture. Their order
- * does not depend on `within`: a number gets its sum in the same order however pictures are cut. */
+/* Adds the contributions of output row `oy` to rows `within` of its image. Their order does not
+ * depend on `within`, so every element is summed in the same order however images are split. */
 static void input_grad_row(const att_conv2d_input_grad_call *c, size_t item, size_t oy,
                            row_range within)
 {
@@ -276,10 +263,10 @@ static void input_grad_row(const att_conv2d_input_grad_call *c, size_t item, siz
     size_t K = att_conv2d_patch_size(s);
     float *dx = c->dx + item * s->height * s->width * s->channels;
     for (size_t ox = 0; ox < s->out_width; ox += PATCHES_PER_BLOCK) {
-        size_t rows = min_size(PATCHES_PER_BLOCK, s->out_width - ox);
+        size_t rows = att_min_size(PATCHES_PER_BLOCK, s->out_width - ox);
         size_t patch = (item * s->out_height + oy) * s->out_width + ox;
         for (size_t k = 0; k < K; k += ATT_DEPTH_BLOCK) {
-            size_t count = min_size(ATT_DEPTH_BLOCK, K - k);
+            size_t count = att_min_size(ATT_DEPTH_BLOCK, K - k);
             input_grad_patches(parts.at, c, c->dz + patch * s->out_channels, rows, k, count);
             col2im(dx, s, parts.at, oy, ox, rows, k, count, within);
         }
@@ -303,7 +290,7 @@ static void input_jobs(void *context, int64_t begin, int64_t end)
     }
 }
 
-/* Lines of results near the border of two bands are worked out in both: bands are high. */
+/* Output rows near the border of two bands are computed in both; bands have many rows. */
 void att_conv2d_backward_input(const att_conv2d_input_grad_call *call)
 {
     const att_conv2d_shape *s = &call->shape;
@@ -311,7 +298,7 @@ void att_conv2d_backward_input(const att_conv2d_input_grad_call *call)
     size_t max = s->height / (4 * s->kernel_height);
     input_job j = { call, 1 };
     if (s->batch > 0 && s->batch < wanted && max > 1 && wanted > JOBS_PER_THREAD)
-        j.row_bands = min_size(max, ceil_div(wanted, s->batch));
+        j.row_bands = att_min_size(max, att_ceil_div(wanted, s->batch));
     size_t jobs = s->batch * j.row_bands;
     att_parallel_for((int64_t)jobs, grain_for(s, jobs), input_jobs, &j);
 }

@@ -1,5 +1,5 @@
-/* Which instruction set's kernels to use; see kern.h. A set that this build lacks (kern.cmake) has
- * no row, and the next plainer one serves. */
+/* Selects the kernels of an instruction set; see kern.h. A set that is not in this build
+ * (kern.cmake) has no row, and the next simpler set is used. */
 #include "kern/kern.h"
 
 #define DECLARE_KERNELS(set) extern const att_kernels att_kernels_##set;

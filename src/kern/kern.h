@@ -1,13 +1,13 @@
-/* Kernels on raw arrays, and the table that picks them by instruction set.
+/* Kernels on raw arrays, and the table that selects them by instruction set.
  *
  * ATT_KERNELS below is the one list: it declares every kernel, fills every set's table, and drives
- * the tests and the benchmark. The versions in ref/ are plain loops and are the specification;
+ * the tests and the benchmark. The versions in scalar/ are plain loops and the specification;
  * those in vec/ are compiled once per vector header. All of them give the same bits
  * (docs/kernels.md).
  *
- * Unless a line says otherwise: arrays do not overlap, except that an output may be the very array
- * of an input; pointers need no alignment; n may be 0; gradients are added to what is there. NaN
- * comes out where NaN goes in, but which of the NaNs is not promised. */
+ * Unless stated otherwise: arrays do not overlap, except that an output may be the same array as an
+ * input; pointers need no alignment; n may be 0; gradients are added to. NaN inputs give NaN
+ * results, with unspecified NaN bits. */
 #ifndef ATT_KERN_KERN_H
 #define ATT_KERN_KERN_H
 
@@ -28,6 +28,9 @@ typedef void att_kern_elementwise(float *y, const float *x, size_t n);
 /* dx[i] += dy[i] f'(x[i]); `kept` is x or y = f(x), as the list says. */
 typedef void att_kern_elementwise_backward(float *dx, const float *dy, const float *kept, size_t n);
 
+/* y[i] = x[i], from 16-bit floating point (kern/half.h). */
+typedef void att_kern_from_half(float *y, const uint16_t *x, size_t n);
+
 /* One number from a row. */
 typedef float att_kern_reduce(const float *x, size_t n);
 typedef float att_kern_dot(const float *x, const float *y, size_t n);
@@ -35,11 +38,11 @@ typedef float att_kern_dot(const float *x, const float *y, size_t n);
 /* y[i] += a x[i]. */
 typedef void att_kern_axpy(float *y, float a, const float *x, size_t n);
 
-/* y[i] = f(x)[i] over a row; gives log(sum(exp(x))). A row of -inf alone has softmax 0. */
+/* y[i] = f(x)[i] over a row; returns log(sum(exp(x))). A row of -inf only has softmax 0. */
 typedef float att_kern_softmax(float *y, const float *x, size_t n);
 
-/* What cross-entropy needs to know about its target: the class, and how much probability label
- * smoothing takes from it and spreads evenly over all n classes. */
+/* The target of cross-entropy: the class, and the probability that label smoothing moves from it to
+ * all n classes, evenly. */
 typedef struct att_cross_entropy_target {
     size_t class;
     float label_smoothing;
@@ -68,32 +71,34 @@ typedef void att_kern_norm_backward(float *dx, float *dgain, float *dbias, const
                                     const float *x, const float *gain, const att_norm_stats *stats,
                                     size_t n);
 
-/* LSTM: gates [4,n] hold what goes into the input, forget, candidate and output gates, and get the
- * gates themselves; with `from` [4,n], not NULL, added first: what comes from the input, where it
- * is not in them yet. cell = forget cell_before + input candidate; hidden = output tanh(cell). */
+/* LSTM: `gates` [4,n] holds the pre-activations of the input, forget, candidate and output gates
+ * and is replaced by the gates. `from` [4,n], unless NULL, is added first: the part from the layer
+ * input, where `gates` does not contain it. cell = forget cell_before + input candidate; hidden =
+ * output tanh(cell). */
 typedef void att_kern_lstm(float *hidden, float *cell, float *gates, const float *from,
                            const float *cell_before, size_t n);
 
-/* dgates [4,n] (of what went into the gates) and dcell_before are overwritten; dcell_before may be
+/* dgates [4,n] (of the pre-activations) and dcell_before are overwritten; dcell_before may be
  * dcell. */
 typedef void att_kern_lstm_backward(float *dgates, float *dcell_before, const float *dhidden,
                                     const float *dcell, const float *gates, const float *cell,
                                     const float *cell_before, size_t n);
 
 /* GRU: from_input and from_hidden [3,n] are the products for the reset and update gates and the
- * candidate; gates [3,n] get those. candidate = tanh(from_input + reset from_hidden);
+ * candidate; gates [3,n] is overwritten. candidate = tanh(from_input + reset from_hidden);
  * hidden = candidate + update (hidden_before - candidate). */
 typedef void att_kern_gru(float *hidden, float *gates, const float *from_input,
                           const float *from_hidden, const float *hidden_before, size_t n);
 
-/* Everything is overwritten; dhidden_before holds only the direct path, not that through
+/* All outputs are overwritten; dhidden_before holds only the direct path, not that through
  * from_hidden. */
 typedef void att_kern_gru_backward(float *dfrom_input, float *dfrom_hidden, float *dhidden_before,
                                    const float *dhidden, const float *gates,
                                    const float *from_hidden, const float *hidden_before, size_t n);
 
 /* Element i is dropped where att_random_float(seed, stream, i) < probability, and scaled by
- * 1 / (1 - probability) elsewhere. A stream per row makes a row's result its own. */
+ * 1 / (1 - probability) elsewhere. With one stream per row, a row's result does not depend on other
+ * rows. */
 typedef struct att_dropout_options {
     uint64_t seed;
     uint64_t stream;
@@ -102,13 +107,13 @@ typedef struct att_dropout_options {
 
 typedef void att_kern_dropout(float *y, const float *x, size_t n, const att_dropout_options *drop);
 
-/* A step of an optimiser takes as its gradient g = scale gradient + pull parameter: `scale` is what
- * averages and clips, `pull` the decay of the L2 kind. Moments are zeros before the first step. */
+/* The gradient of an optimizer step is g = scale gradient + l2_penalty parameter; `scale` averages
+ * and clips. Moments are zeros before the first step. */
 typedef struct att_gradient_options {
     float scale, l2_penalty;
 } att_gradient_options;
 
-/* velocity = momentum velocity + g; parameter -= rate velocity. */
+/* velocity = momentum velocity + g; parameter -= learning_rate velocity. */
 typedef struct att_sgd_step {
     att_gradient_options gradient;
     float learning_rate, momentum;
@@ -117,8 +122,8 @@ typedef struct att_sgd_step {
 typedef void att_kern_sgd(float *parameter, float *velocity, const float *gradient, size_t n,
                           const att_sgd_step *step);
 
-/* One step of Adam. `first` and `second` are 1 - beta1^t and 1 - beta2^t; `decay` pulls the
- * parameter itself towards zero (AdamW). */
+/* One step of Adam. The bias corrections are 1 - beta1^t and 1 - beta2^t; weight_decay shrinks the
+ * parameter itself (AdamW). */
 typedef struct att_adam_step {
     att_gradient_options gradient;
     float learning_rate, beta1, beta2, epsilon, weight_decay;
@@ -129,7 +134,7 @@ typedef void att_kern_adam(float *parameter, float *moment1, float *moment2, con
                            size_t n, const att_adam_step *step);
 
 /* squares = rho squares + (1 - rho) g^2; change = sqrt(changes + epsilon) / sqrt(squares + epsilon)
- * g; changes likewise of change^2; parameter -= rate change. */
+ * g; changes likewise of change^2; parameter -= learning_rate change. */
 typedef struct att_adadelta_step {
     att_gradient_options gradient;
     float learning_rate, rho, epsilon;
@@ -142,39 +147,39 @@ typedef void att_kern_adadelta(float *parameter, float *squares, float *changes,
  * whatever the shapes, the tiles and the threads: along the depth in blocks of ATT_DEPTH_BLOCK, in
  * each block fused multiply-adds in index order from zero; block sums are added to C in order.
  *
- * B comes in panels of 16 columns: element [k, 16 p + j] is at b[p * b_panel + k * b_step + j]. The
- * last panel is as full as the others; what is beyond `columns` is multiplied but not stored. Or,
- * for few rows, it comes as its transpose lies, with b_column not 0: element [k, j] is at
- * b[j * b_column + k], and nothing beyond `columns` is read. */
+ * B is given in panels of 16 columns: element [k, 16 p + j] is at b[p * b_panel_stride +
+ * k * b_row_stride + j]. The last panel is stored in full; columns beyond `columns` are multiplied
+ * but not stored. Or, for few rows, B is given transposed, with b_column_stride not 0: element [k,
+ * j] is at b[j * b_column_stride + k], and nothing beyond `columns` is read. */
 enum { ATT_DEPTH_BLOCK = 256, ATT_PANEL_COLUMNS = ATT_LANES };
 
 enum { ATT_ACTIVATION_COUNT = ATT_ACTIVATION_SIGMOID + 1 };
 
 typedef struct att_matmul_block {
     size_t rows, columns, depth; /* depth at most ATT_DEPTH_BLOCK */
-    const float *a;              /* element [i, k] is at a[i * a_row + k * a_step] */
+    const float *a; /* element [i, k] is at a[i * a_row_stride + k * a_column_stride] */
     size_t a_row_stride, a_column_stride;
     const float *b;
     size_t b_panel_stride, b_row_stride, b_column_stride;
-    float *c; /* element [i, j] is at c[i * c_row + j] */
+    float *c; /* element [i, j] is at c[i * c_row_stride + j] */
     size_t c_row_stride;
     bool accumulate;           /* the block's sums are added to C, else they replace it */
     bool is_last;              /* C is complete with this block: */
     const float *bias;         /* [columns], added, or NULL */
-    att_activation activation; /* and this done to it */
+    att_activation activation; /* then applied */
 } att_matmul_block;
 
 typedef void att_kern_matmul(const att_matmul_block *block);
 
-/* Copies [depth, columns] of B into panels, b_step = ATT_PANEL_COLUMNS and b_panel =
- * ATT_PANEL_COLUMNS * depth, zeros in the last panel's missing columns. Element [k, j] is at b[k *
- * stride + j], or at b[j * stride + k] where `transposed`. */
+/* Copies [depth, columns] of B into panels, b_row_stride = ATT_PANEL_COLUMNS and b_panel_stride =
+ * ATT_PANEL_COLUMNS * depth, with zeros in the last panel's missing columns. Element [k, j] is at
+ * b[k * stride + j], or at b[j * stride + k] where `transposed`. */
 typedef void att_kern_matmul_pack(float *panels, const float *b, size_t stride, bool transposed,
                                   size_t depth, size_t columns);
 
-/* What the machine can do at best, for benchmarks to hold the others against: each of the
- * ATT_FMA_CHAINS x 16 numbers of x becomes x a + b, fused, `rounds` times over. No number waits for
- * another, and none needs memory. */
+/* The peak multiply-add rate, to which benchmarks compare the other kernels: each of the
+ * ATT_FMA_CHAINS x 16 elements of x becomes x a + b, fused, `rounds` times. The chains are
+ * independent and stay in registers. */
 enum { ATT_FMA_CHAINS = 24 };
 typedef void att_kern_fma_chains(float *x, size_t rounds, float a, float b);
 
@@ -193,9 +198,11 @@ typedef void att_kern_fma_chains(float *x, size_t rounds, float a, float b);
     K(att_kern_elementwise_backward, relu_backward)    /* keeps x or y */                          \
     K(att_kern_elementwise_backward, gelu_backward)    /* keeps x */                               \
     K(att_kern_elementwise_backward, silu_backward)    /* keeps x */                               \
+    K(att_kern_from_half, float16_to_float32)                                                      \
+    K(att_kern_from_half, bfloat16_to_float32)                                                     \
     K(att_kern_reduce, sum)                                                                        \
     K(att_kern_reduce, sum_squares)                                                                \
-    K(att_kern_reduce, max) /* -inf for an empty row; a NaN may be passed over */                  \
+    K(att_kern_reduce, max) /* -inf for an empty row; a NaN may be ignored */                      \
     K(att_kern_dot, dot)    /* by 16 partial sums, unlike the matrix product */                    \
     K(att_kern_axpy, axpy)                                                                         \
     K(att_kern_softmax, softmax)                                                                   \

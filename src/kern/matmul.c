@@ -1,33 +1,24 @@
-/* The matrix product around its kernels; see product.h. The work is cut into jobs, each a block of
- * rows by a range of columns of one item's C, over the whole depth: threads share outputs only. */
+/* Matrix multiplication around its kernels; see matmul.h. The work is split into jobs, each a block
+ * of rows by a range of columns of one item's C over the whole depth, so no sum is split. */
 #include "kern/matmul.h"
 
 #include "base/alloc.h"
 #include "base/error.h"
+#include "base/minmax.h"
 #include "base/parallel.h"
 
 enum {
     COLUMNS_PER_BLOCK = 2 * ATT_PANEL_COLUMNS, /* of a transposed B: with a depth of 256, 32 kB */
-    ROWS_IN_BLOCK = 168,     /* with a depth of 256, A's part takes 172 kB of the second cache */
-    MAX_ROWS_TRANSPOSED = 3, /* up to so many, a transposed B is turned in registers on its way */
-    MAX_ROWS_UNPACKED = 256, /* up to so many rows, B is used as it is where its layout allows */
+    ROWS_IN_BLOCK = 168,     /* with a depth of 256, A takes 172 kB of the second-level cache */
+    MAX_ROWS_TRANSPOSED = 3, /* up to this many rows, B^T is transposed in registers */
+    MAX_ROWS_UNPACKED = 256, /* up to this many rows, B is used in place if its layout allows */
     JOBS_PER_THREAD = 4,
-    SMALL_WORK = 1 << 18, /* multiply-adds that are done before a second thread has woken up */
+    SMALL_WORK = 1 << 18, /* multiply-adds that one thread does before a second one has started */
 };
 
 size_t att_matmul_packed_size(size_t depth, size_t columns)
 {
     return (columns + ATT_PANEL_COLUMNS - 1) / ATT_PANEL_COLUMNS * ATT_PANEL_COLUMNS * depth;
-}
-
-static size_t ceil_div(size_t count, size_t by)
-{
-    return (count + by - 1) / by;
-}
-
-static size_t min_size(size_t a, size_t b)
-{
-    return a < b ? a : b;
 }
 
 /* ---------------------------------------------------------------- packing B */
@@ -51,13 +42,13 @@ static void pack_groups(void *context, int64_t begin, int64_t end)
         float *out = p->panels + item * att_matmul_packed_size(p->depth, p->columns);
         const float *b = p->b + item * p->batch_stride + column * (p->transposed ? p->stride : 1);
         kernels->matmul_pack(out + column * p->depth, b, p->stride, p->transposed, p->depth,
-                             min_size(COLUMNS_IN_GROUP, p->columns - column));
+                             att_min_size(COLUMNS_IN_GROUP, p->columns - column));
     }
 }
 
 static void pack_all(pack_job p, size_t items)
 {
-    p.column_groups = ceil_div(p.columns, COLUMNS_IN_GROUP);
+    p.column_groups = att_ceil_div(p.columns, COLUMNS_IN_GROUP);
     size_t count = items * p.column_groups, each = COLUMNS_IN_GROUP * p.depth;
     bool alone = count * each < SMALL_WORK / 4;
     att_parallel_for((int64_t)count, alone ? (int64_t)count : 1, pack_groups, &p);
@@ -77,8 +68,8 @@ void att_matmul_pack(float *panels, const float *b, size_t b_stride, bool b_tran
 
 /* ---------------------------------------------------------------- jobs */
 
-/* How C is cut up, and where B is: in panels, or as it came. `turns`: it came transposed, and each
- * job turns it as it goes: in registers, or a few panels of one block of the depth at a time. */
+/* How C is split, and where B is: in panels, or in place. `turns`: B is given transposed, and each
+ * job transposes it: in registers, or a few panels of one block of the depth at a time. */
 typedef struct plan {
     const att_matmul_call *call;
     const float *b;
@@ -93,7 +84,7 @@ static void run_depth(const att_matmul_call *p, att_matmul_block block, const fl
 {
     size_t k = 0;
     do {
-        block.depth = min_size(ATT_DEPTH_BLOCK, p->depth - k);
+        block.depth = att_min_size(ATT_DEPTH_BLOCK, p->depth - k);
         block.a = a + k * p->a_column_stride;
         block.b = b + k * block.b_row_stride;
         block.accumulate = p->accumulate || k > 0;
@@ -112,7 +103,7 @@ static void run_few_rows(const att_matmul_call *p, att_matmul_block block, const
     run_depth(p, block, a, b);
 }
 
-/* And for more of them: what is packed is used up while it is in the nearest caches. */
+/* The same for more rows: what is packed is used while it is in the first caches. */
 static void run_transposing(const att_matmul_call *p, att_matmul_block all, const float *a,
                             const float *b)
 {
@@ -120,13 +111,13 @@ static void run_transposing(const att_matmul_call *p, att_matmul_block all, cons
     const att_kernels *kernels = att_kernels_get();
     for (size_t column = 0; column < all.columns; column += COLUMNS_PER_BLOCK) {
         att_matmul_block block = all;
-        block.columns = min_size(COLUMNS_PER_BLOCK, all.columns - column);
+        block.columns = att_min_size(COLUMNS_PER_BLOCK, all.columns - column);
         block.c += column;
         block.bias = all.bias ? all.bias + column : NULL;
         block.b = panels;
         size_t k = 0;
         do {
-            block.depth = min_size(ATT_DEPTH_BLOCK, p->depth - k);
+            block.depth = att_min_size(ATT_DEPTH_BLOCK, p->depth - k);
             block.b_panel_stride = ATT_PANEL_COLUMNS * block.depth;
             block.a = a + k * p->a_column_stride;
             block.accumulate = p->accumulate || k > 0;
@@ -150,7 +141,7 @@ static void run_job(const plan *cut, size_t job)
     const float *b = cut->b + item * cut->b_batch_stride;
     att_matmul_block block = {
         .rows = p->rows * (row_block + 1) / cut->row_blocks - row,
-        .columns = min_size(cut->columns_in_block, p->columns - column),
+        .columns = att_min_size(cut->columns_in_block, p->columns - column),
         .a_row_stride = p->a_row_stride,
         .a_column_stride = p->a_column_stride,
         .b_panel_stride = cut->b_panel_stride,
@@ -177,19 +168,19 @@ static void run_jobs(void *context, int64_t begin, int64_t end)
 static void run_plan(plan cut)
 {
     const att_matmul_call *p = cut.call;
-    cut.row_blocks = ceil_div(p->rows, ROWS_IN_BLOCK);
-    cut.columns_in_block = ceil_div(p->columns, ATT_PANEL_COLUMNS) * ATT_PANEL_COLUMNS;
+    cut.row_blocks = att_ceil_div(p->rows, ROWS_IN_BLOCK);
+    cut.columns_in_block = att_ceil_div(p->columns, ATT_PANEL_COLUMNS) * ATT_PANEL_COLUMNS;
     cut.column_blocks = 1;
-    /* Reading B takes as long as three rows' multiply-adds. */
+    /* Loading B takes as long as the multiply-adds of three rows. */
     double rows = (double)p->rows + 3;
     double work = (double)p->batch * rows * (double)p->columns * (double)p->depth;
     size_t threads = (size_t)att_threads_get(), jobs = p->batch * cut.row_blocks;
     bool alone = work < SMALL_WORK || threads == 1;
     if (!alone && jobs < threads * JOBS_PER_THREAD) {
-        size_t wanted = ceil_div(threads * JOBS_PER_THREAD, jobs);
-        size_t panels = ceil_div(ceil_div(p->columns, wanted), ATT_PANEL_COLUMNS);
-        cut.columns_in_block = ceil_div(panels, 4) * 4 * ATT_PANEL_COLUMNS;
-        cut.column_blocks = ceil_div(p->columns, cut.columns_in_block);
+        size_t wanted = att_ceil_div(threads * JOBS_PER_THREAD, jobs);
+        size_t panels = att_ceil_div(att_ceil_div(p->columns, wanted), ATT_PANEL_COLUMNS);
+        cut.columns_in_block = att_ceil_div(panels, 4) * 4 * ATT_PANEL_COLUMNS;
+        cut.column_blocks = att_ceil_div(p->columns, cut.columns_in_block);
     }
     jobs *= cut.column_blocks;
     att_parallel_for((int64_t)jobs, alone ? (int64_t)jobs : 1, run_jobs, &cut);
@@ -221,7 +212,7 @@ static att_status run_packing_first(const att_matmul_call *p, att_error *err)
     return ATT_OK;
 }
 
-/* Uses B where it lies, but for columns at its end that do not fill a panel. */
+/* Uses B in place, except for the last columns, which do not fill a panel. */
 static att_status run_unpacked(const att_matmul_call *p, att_error *err)
 {
     att_matmul_call whole = *p, rest = *p;

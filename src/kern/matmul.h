@@ -1,6 +1,5 @@
-/* The matrix product on raw arrays: blocks, packing and threads around the kernels. Results depend
- * on nothing but the values: not on threads, packing, the number of rows, or the instruction set.
- */
+/* Matrix multiplication on raw arrays: blocks, packing and threads around the kernels. Results do
+ * not depend on threads, packing, the number of rows, or the instruction set. */
 #ifndef ATT_KERN_MATMUL_H
 #define ATT_KERN_MATMUL_H
 
@@ -13,7 +12,7 @@ typedef struct att_matmul_call {
 
     const float *a; /* element [i, k] is at a[i * a_row + k * a_step] */
     size_t a_row_stride, a_column_stride;
-    size_t a_batch_stride; /* from one item of the batch to the next; 0 where all have the same */
+    size_t a_batch_stride; /* from one batch item to the next; 0: shared by all */
 
     const float *b;  /* element [k, j] is at b[k * b_stride + j], */
     size_t b_stride; /* or at b[j * b_stride + k] where transposed */
@@ -30,10 +29,10 @@ typedef struct att_matmul_call {
     att_activation activation;
 } att_matmul_call;
 
-/* Fails only for want of memory, when B has to be packed first. */
+/* Fails only when out of memory, if B has to be packed first. */
 att_status att_matmul_run(const att_matmul_call *product, att_error *err);
 
-/* Floats that a packed B takes. */
+/* The number of floats of a packed B. */
 size_t att_matmul_packed_size(size_t depth, size_t columns);
 
 /* Packs B for use as `panels`. */

@@ -111,7 +111,7 @@ static void accumulate_loss(att_loss_result *result, const att_node *scores, con
     result->tokens += rows;
 }
 
-att_node *att_classifier_loss(att_model *model, att_tape *tape, const att_batch *batch,
+att_node *att_classifier_loss(const att_model *model, att_tape *tape, const att_batch *batch,
                               const att_loss_options *lesson, att_loss_result *result)
 {
     const att_classifier_network *parts = model->network;

@@ -40,7 +40,7 @@ att_status att_classifier_build(att_model *model, att_param_builder *builder,
 /* What can be said of the settings by any of them. */
 att_status att_classifier_check(const att_settings *settings, att_error *err);
 
-att_node *att_classifier_loss(att_model *model, att_tape *tape, const att_batch *batch,
+att_node *att_classifier_loss(const att_model *model, att_tape *tape, const att_batch *batch,
                               const att_loss_options *lesson, att_loss_result *result);
 
 att_status att_classifier_open(att_decoder *decoder, att_error *err);

@@ -1,4 +1,4 @@
-/* Eyes in files; see eyes.h. What they see is in eyes_look.c. */
+/* The image encoder in files and in memory. image_encoder_run.c runs it. */
 #include "model/image_encoder.h"
 
 #include "base/alloc.h"
@@ -7,6 +7,7 @@
 #include "base/string.h"
 #include "model/model_file.h"
 #include "nn/squeezenet.h"
+#include "tensor/bundle.h"
 
 #include <string.h>
 
@@ -32,67 +33,81 @@ static att_status check_architecture(const att_bundle *bundle, const char *name,
                     att_quote(quoted, architecture, strlen(architecture)));
 }
 
-/* Cuts the labels, a line each, where they lie. */
-static att_status read_labels(att_image_encoder *eyes, const att_bundle *bundle, const char *name,
-                              att_error *err)
+/* Splits the labels, one per line, in place. */
+static att_status read_labels(att_image_encoder *encoder, const att_bundle *bundle,
+                              const char *name, att_error *err)
 {
     const char *lines = att_bundle_meta_get(bundle, KEY_LABELS);
     if (!lines)
         return att_fail(err, ATT_BAD_INPUT, name, "lacks the metadata '%s'", KEY_LABELS);
-    char *at = att_arena_strndup(&eyes->arena, lines, strlen(lines));
-    eyes->labels = att_arena_alloc(&eyes->arena, ATT_SQUEEZENET_LABELS, sizeof *eyes->labels);
-    if (!at || !eyes->labels)
+    char *at = att_arena_strndup(&encoder->arena, lines, strlen(lines));
+    encoder->labels =
+        att_arena_alloc(&encoder->arena, ATT_SQUEEZENET_LABELS, sizeof *encoder->labels);
+    if (!at || !encoder->labels)
         return att_fail_memory(err);
     size_t count = 0;
     for (char *line; (line = strsep(&at, "\n"));) {
         if (count < ATT_SQUEEZENET_LABELS)
-            eyes->labels[count] = line;
-        count += at || line[0] != '\0'; /* the last line may end, or not */
+            encoder->labels[count] = line;
+        count += at || line[0] != '\0'; /* the last line may lack its newline */
     }
     if (count == ATT_SQUEEZENET_LABELS)
         return ATT_OK;
-    return att_fail(err, ATT_BAD_INPUT, name, "has %zu labels, and the network knows %d", count,
-                    ATT_SQUEEZENET_LABELS);
+    return att_fail(err, ATT_BAD_INPUT, name, "expected %d labels, found %zu",
+                    ATT_SQUEEZENET_LABELS, count);
 }
 
-static void build(att_param_builder *builder, att_image_encoder *eyes, int64_t map_depth)
+static void build(att_param_builder *builder, att_image_encoder *encoder, int64_t depth)
 {
     att_squeezenet_build(builder);
-    eyes->projection = ATT_NO_PARAM;
-    eyes->feature_depth = ATT_SQUEEZENET_CHANNELS;
-    if (map_depth == 0)
+    encoder->projection = ATT_NO_PARAM;
+    encoder->feature_depth = ATT_SQUEEZENET_CHANNELS;
+    if (depth == 0)
         return;
-    eyes->feature_depth = map_depth;
-    eyes->projection =
-        att_build_matrix(builder, ATT_SQUEEZENET_CHANNELS, map_depth, "features", "weight");
-    att_build_zeros(builder, map_depth, "features", "bias");
+    encoder->feature_depth = depth;
+    encoder->projection =
+        att_build_matrix(builder, ATT_SQUEEZENET_CHANNELS, depth, "features", "weight");
+    att_build_zeros(builder, depth, "features", "bias");
 }
 
-static att_status fill(att_image_encoder *eyes, const att_bundle *bundle, const char *name,
+static att_status fill(att_image_encoder *encoder, const att_bundle *bundle, const char *name,
                        att_error *err)
 {
-    att_param_builder builder = { .params = &eyes->params, .err = err };
-    const att_tensor *map = att_bundle_get(bundle, PROJECTION_WEIGHT);
+    att_param_builder builder = { .params = &encoder->params, .err = err };
+    const att_tensor *projection = att_bundle_get(bundle, PROJECTION_WEIGHT);
     ATT_TRY(check_architecture(bundle, name, err));
-    ATT_TRY(read_labels(eyes, bundle, name, err));
-    build(&builder, eyes, map && map->rank == 2 ? map->shape[1] : 0);
+    ATT_TRY(read_labels(encoder, bundle, name, err));
+    build(&builder, encoder, projection && projection->rank == 2 ? projection->shape[1] : 0);
     ATT_TRY(builder.status);
-    ATT_TRY(att_params_from_bundle(&eyes->params, bundle, name, err));
-    return att_tape_new(&eyes->tape, &eyes->params, err);
+    return att_params_from_bundle(&encoder->params, bundle, name, err);
+}
+
+static att_image_encoder *encoder_alloc(void)
+{
+    att_image_encoder *encoder = att_alloc_zero(1, sizeof *encoder);
+    if (!encoder)
+        return NULL;
+    encoder->idle_tape = att_alloc_zero(1, sizeof *encoder->idle_tape);
+    if (!encoder->idle_tape) {
+        att_free(encoder);
+        return NULL;
+    }
+    atomic_init(encoder->idle_tape, NULL);
+    return encoder;
 }
 
 att_status att_image_encoder_from_bundle(att_image_encoder **out, const att_bundle *bundle,
                                          const char *name, att_error *err)
 {
     *out = NULL;
-    att_image_encoder *eyes = att_alloc_zero(1, sizeof *eyes);
-    if (!eyes)
+    att_image_encoder *encoder = encoder_alloc();
+    if (!encoder)
         return att_fail_memory(err);
-    att_status status = fill(eyes, bundle, name, err);
+    att_status status = fill(encoder, bundle, name, err);
     if (status == ATT_OK)
-        *out = eyes;
+        *out = encoder;
     else
-        att_image_encoder_free(eyes);
+        att_image_encoder_free(encoder);
     return status;
 }
 
@@ -106,14 +121,26 @@ att_status att_image_encoder_load(att_image_encoder **out, const char *path, att
     return status;
 }
 
-void att_image_encoder_free(att_image_encoder *eyes)
+att_status att_image_encoder_read(att_image_encoder **out, const void *bytes, size_t size,
+                                  const char *name, att_error *err)
 {
-    if (!eyes)
+    *out = NULL;
+    att_bundle *bundle;
+    ATT_TRY(att_model_read_bundle(&bundle, bytes, size, name, err));
+    att_status status = att_image_encoder_from_bundle(out, bundle, name, err);
+    att_bundle_free(bundle);
+    return status;
+}
+
+void att_image_encoder_free(att_image_encoder *encoder)
+{
+    if (!encoder)
         return;
-    att_tape_free(eyes->tape);
-    att_params_free(&eyes->params);
-    att_arena_free(&eyes->arena);
-    att_free(eyes);
+    att_tape_free(atomic_load(encoder->idle_tape));
+    att_free(encoder->idle_tape);
+    att_params_free(&encoder->params);
+    att_arena_free(&encoder->arena);
+    att_free(encoder);
 }
 
 /* ---------------------------------------------------------------- writing */
@@ -125,78 +152,103 @@ att_status att_image_encoder_set_metadata(att_bundle *bundle, const char *labels
     return att_bundle_meta_set(bundle, KEY_LABELS, labels, err);
 }
 
-static att_status join_labels(att_string *out, const att_image_encoder *eyes)
+static att_status join_labels(att_string *out, const att_image_encoder *encoder)
 {
     for (size_t i = 0; i < ATT_SQUEEZENET_LABELS; i++)
-        ATT_TRY(att_string_printf(out, "%s\n", eyes->labels[i]));
+        ATT_TRY(att_string_printf(out, "%s\n", encoder->labels[i]));
     return ATT_OK;
 }
 
-static att_status to_bundle(att_bundle **out, const att_image_encoder *eyes, att_error *err)
+static att_status to_bundle(att_bundle **out, const att_image_encoder *encoder, att_error *err)
 {
     att_string labels = { 0 };
     ATT_TRY(att_bundle_new(out, err));
-    att_status status = join_labels(&labels, eyes);
+    att_status status = join_labels(&labels, encoder);
     if (status != ATT_OK)
         status = att_fail_memory(err);
     if (status == ATT_OK)
         status = att_image_encoder_set_metadata(*out, labels.data, err);
     att_string_free(&labels);
     if (status == ATT_OK)
-        status = att_params_to_bundle(*out, &eyes->params, err);
+        status = att_params_to_bundle(*out, &encoder->params, err);
     return status;
 }
 
-att_status att_image_encoder_save(const att_image_encoder *eyes, const char *path, att_error *err)
+att_status att_image_encoder_save(const att_image_encoder *encoder, const char *path,
+                                  att_error *err)
 {
     att_bundle *bundle = NULL;
-    att_status status = to_bundle(&bundle, eyes, err);
+    att_status status = to_bundle(&bundle, encoder, err);
     if (status == ATT_OK)
         status = att_safetensors_save(bundle, path, err);
     att_bundle_free(bundle);
     return status;
 }
 
-/* ---------------------------------------------------------------- a map */
-
-/* Parameters cannot be added to a block that is there: a new one takes over the values. */
-att_status att_image_encoder_add_projection(att_image_encoder *eyes, int64_t depth, att_error *err)
+att_status att_image_encoder_write(att_string *out, const att_image_encoder *encoder,
+                                   att_error *err)
 {
-    att_image_encoder wider = *eyes;
-    wider.params = (att_params){ 0 };
-    wider.tape = NULL;
-    att_param_builder builder = { .params = &wider.params, .err = err };
-    build(&builder, &wider, depth);
+    att_bundle *bundle = NULL;
+    att_status status = to_bundle(&bundle, encoder, err);
+    if (status == ATT_OK)
+        status = att_safetensors_write(out, bundle, "image encoder", err);
+    att_bundle_free(bundle);
+    return status;
+}
+
+/* ---------------------------------------------------------------- projection */
+
+static att_status copy_labels(att_image_encoder *out, const att_image_encoder *from, att_error *err)
+{
+    out->labels = att_arena_alloc(&out->arena, ATT_SQUEEZENET_LABELS, sizeof *out->labels);
+    for (size_t i = 0; out->labels && i < ATT_SQUEEZENET_LABELS; i++) {
+        out->labels[i] = att_arena_strndup(&out->arena, from->labels[i], strlen(from->labels[i]));
+        if (!out->labels[i])
+            return att_fail_memory(err);
+    }
+    return out->labels ? ATT_OK : att_fail_memory(err);
+}
+
+/* The parameters of the projection come last, so the block of values begins with the network's. */
+att_status att_image_encoder_with_projection(att_image_encoder **out,
+                                             const att_image_encoder *encoder, int64_t depth,
+                                             att_error *err)
+{
+    *out = NULL;
+    att_image_encoder *copy = encoder_alloc();
+    if (!copy)
+        return att_fail_memory(err);
+    att_param_builder builder = { .params = &copy->params, .err = err };
+    build(&builder, copy, depth);
     att_status status = builder.status;
     if (status == ATT_OK)
-        status = att_params_alloc(&wider.params, err);
+        status = copy_labels(copy, encoder, err);
     if (status == ATT_OK)
-        status = att_tape_new(&wider.tape, &eyes->params, err);
+        status = att_params_alloc(&copy->params, err);
     if (status != ATT_OK) {
-        att_params_free(&wider.params);
+        att_image_encoder_free(copy);
         return status;
     }
-    memcpy(wider.params.value, eyes->params.value, eyes->params.size * sizeof(float));
-    att_tape_free(eyes->tape);
-    att_params_free(&eyes->params);
-    *eyes = wider;
+    memcpy(copy->params.value, encoder->params.value, encoder->params.size * sizeof(float));
+    att_params_mark_changed(&copy->params);
+    *out = copy;
     return ATT_OK;
 }
 
-/* ---------------------------------------------------------------- what is known of them */
+/* ---------------------------------------------------------------- properties */
 
-size_t att_image_encoder_label_count(const att_image_encoder *eyes)
+size_t att_image_encoder_label_count(const att_image_encoder *encoder)
 {
-    (void)eyes;
+    (void)encoder;
     return ATT_SQUEEZENET_LABELS;
 }
 
-const char *att_image_encoder_label(const att_image_encoder *eyes, size_t index)
+const char *att_image_encoder_label(const att_image_encoder *encoder, size_t index)
 {
-    return index < ATT_SQUEEZENET_LABELS ? eyes->labels[index] : NULL;
+    return index < ATT_SQUEEZENET_LABELS ? encoder->labels[index] : NULL;
 }
 
-int64_t att_image_encoder_channels(const att_image_encoder *eyes)
+int64_t att_image_encoder_channels(const att_image_encoder *encoder)
 {
-    return eyes->feature_depth;
+    return encoder->feature_depth;
 }

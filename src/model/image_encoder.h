@@ -1,29 +1,35 @@
-/* Eyes: SqueezeNet with the names of what it knows, and a linear map that features go through where
- * they were made elsewhere. A file of them has the network's tensors, "features.weight" and
- * "features.bias" where there is a map, and the labels, a line each, in the metadata. */
+/* The image encoder: SqueezeNet v1.0 with its labels and, optionally, a linear projection of its
+ * features (att_image_encoder_fit). Immutable once it is made; each call has a tape of its own.
+ *
+ * Its file holds the tensors of the network, "features.weight" and "features.bias" where there is a
+ * projection, and the labels, one per line, in the metadata. */
 #ifndef ATT_MODEL_IMAGE_ENCODER_H
 #define ATT_MODEL_IMAGE_ENCODER_H
 
 #include "base/arena.h"
 #include "tape/tape.h"
 
+#include <stdatomic.h>
+
 struct att_image_encoder {
     att_params params;
-    att_tape *tape;
-    int projection;        /* the parameter of its weights, its bias after it; ATT_NO_PARAM: none */
-    int64_t feature_depth; /* numbers in a cell of the features */
+    int projection;        /* index of the projection's weight, its bias follows; or ATT_NO_PARAM */
+    int64_t feature_depth; /* channels of the features */
     const char **labels;   /* [ATT_SQUEEZENET_LABELS] */
-    att_arena arena;
+    att_arena arena;       /* of the labels */
+    _Atomic(att_tape *) *idle_tape; /* a tape that no call uses now, or NULL */
 };
 
-/* Reads eyes from a bundle; `name` stands for the file in errors. */
+/* Reads an image encoder from a bundle; `name` is the file in errors. */
 att_status att_image_encoder_from_bundle(att_image_encoder **out, const att_bundle *bundle,
                                          const char *name, att_error *err);
 
-/* Adds what a file of eyes says beside its tensors; `labels` is a line each. */
+/* Adds the metadata of an image encoder's file; `labels` has one per line. */
 att_status att_image_encoder_set_metadata(att_bundle *bundle, const char *labels, att_error *err);
 
-/* The same network with a map to `depth` numbers, of zeros; to be filled. */
-att_status att_image_encoder_add_projection(att_image_encoder *eyes, int64_t depth, att_error *err);
+/* A copy with a projection to `depth` channels, all zeros, which the caller fills and packs. */
+att_status att_image_encoder_with_projection(att_image_encoder **out,
+                                             const att_image_encoder *encoder, int64_t depth,
+                                             att_error *err);
 
 #endif

@@ -1,5 +1,6 @@
-/* Eyes taught to give features as others have made them: a linear map by least squares. Both sides
- * are taken less their means; (XᵀX + r I) W = XᵀY is solved by Cholesky's method, in double. */
+/* Fits a linear projection of the image encoder's features to given target features by ridge
+ * regression. Both sides are centered; (XᵀX + r I) W = XᵀY is solved by Cholesky's method, in
+ * double precision. */
 #include "model/image_encoder.h"
 
 #include "base/alloc.h"
@@ -12,9 +13,9 @@
 
 typedef struct ridge_regression {
     int64_t rows, C, D;
-    double *x, *y;           /* [rows,C], [rows,D]: less their means */
+    double *x, *y;           /* [rows,C], [rows,D], centered */
     double *x_mean, *y_mean; /* [C], [D] */
-    double *gram;            /* [C,C] XᵀX + r I, then its lower root */
+    double *gram;            /* [C,C] XᵀX + r I, then its Cholesky factor */
     double *weights;         /* [C,D] XᵀY, then W */
 } ridge_regression;
 
@@ -25,7 +26,7 @@ static void ridge_regression_free(ridge_regression *l)
         att_free(all[i]);
 }
 
-/* A matrix in double without its columns' means. */
+/* Copies a matrix to double, minus the mean of each column. */
 static att_status center(double **out, double **mean, const att_tensor *in, att_error *err)
 {
     int64_t rows = in->shape[0], width = in->shape[1];
@@ -63,8 +64,8 @@ static void add_ridge(double *square, int64_t C, double ridge)
         square[i * C + i] += ridge * sum / (double)C;
 }
 
-/* The lower root L of A = L Lᵀ, in its place; false where A has none: the numbers seen do not
- * determine a map. */
+/* Replaces A by its Cholesky factor L, A = L Lᵀ; false where A is not positive definite: the
+ * features do not determine a projection. */
 static bool cholesky(double *a, int64_t n)
 {
     for (int64_t i = 0; i < n; i++)
@@ -79,7 +80,7 @@ static bool cholesky(double *a, int64_t n)
     return true;
 }
 
-/* L Lᵀ W = B, B [n,m] becoming W: forth, and back. */
+/* Solves L Lᵀ W = B in place, B [n,m]: forward, then backward substitution. */
 static void solve(const double *root, double *b, int64_t n, int64_t m)
 {
     for (int64_t i = 0; i < n; i++) {
@@ -108,33 +109,34 @@ static att_status fit(ridge_regression *l, double ridge, att_error *err)
     multiply(l->weights, l->x, l->C, l->y, l->D, l->rows);
     add_ridge(l->gram, l->C, ridge);
     if (!cholesky(l->gram, l->C))
-        return att_fail(err, ATT_BAD_INPUT, "features",
-                        "%lld cells are too few, or too alike, to learn a map of %lld numbers from",
-                        (long long)l->rows, (long long)l->C);
+        return att_fail(
+            err, ATT_BAD_INPUT, "features",
+            "%lld cells are too few, or too similar, to fit a projection of %lld channels",
+            (long long)l->rows, (long long)l->C);
     solve(l->gram, l->weights, l->C, l->D);
     return ATT_OK;
 }
 
-/* The deviation that is left, as a part of that which there was. */
+/* The residual as a fraction of the target: sqrt(Σ (y - xW)² / Σ y²). */
 static double residual_ratio(const ridge_regression *l)
 {
-    double left = 0, all = 0;
+    double residual = 0, total = 0;
     for (int64_t n = 0; n < l->rows; n++)
         for (int64_t j = 0; j < l->D; j++) {
-            double said = 0, y = l->y[n * l->D + j];
+            double predicted = 0, y = l->y[n * l->D + j];
             for (int64_t i = 0; i < l->C; i++)
-                said += l->x[n * l->C + i] * l->weights[i * l->D + j];
-            left += (y - said) * (y - said);
-            all += y * y;
+                predicted += l->x[n * l->C + i] * l->weights[i * l->D + j];
+            residual += (y - predicted) * (y - predicted);
+            total += y * y;
         }
-    return all > 0 ? sqrt(left / all) : 0;
+    return total > 0 ? sqrt(residual / total) : 0;
 }
 
-/* W, and the bias that brings means to means. */
-static void store_projection(att_image_encoder *eyes, const ridge_regression *l)
+/* Stores W, and the bias that maps the mean of x to the mean of y. */
+static void store_projection(att_image_encoder *encoder, const ridge_regression *l)
 {
-    float *weight = eyes->params.value + eyes->params.items[eyes->projection].offset;
-    float *bias = eyes->params.value + eyes->params.items[eyes->projection + 1].offset;
+    float *weight = encoder->params.value + encoder->params.items[encoder->projection].offset;
+    float *bias = encoder->params.value + encoder->params.items[encoder->projection + 1].offset;
     for (int64_t j = 0; j < l->D; j++) {
         double sum = l->y_mean[j];
         for (int64_t i = 0; i < l->C; i++) {
@@ -143,42 +145,55 @@ static void store_projection(att_image_encoder *eyes, const ridge_regression *l)
         }
         bias[j] = (float)sum;
     }
-    att_params_mark_changed(&eyes->params);
+    att_params_mark_changed(&encoder->params);
 }
 
-static att_status check(const att_image_encoder *eyes, const att_tensor *seen,
-                        const att_tensor *wanted, att_error *err)
+static att_status check(const att_image_encoder *encoder, const att_tensor *features,
+                        const att_tensor *targets, att_error *err)
 {
     char a[ATT_SHAPE_STRING_SIZE], b[ATT_SHAPE_STRING_SIZE];
-    if (eyes->projection >= 0)
-        return att_fail(err, ATT_BAD_INPUT, "features", "the eyes have been taught already");
-    if (seen->rank == 2 && wanted->rank == 2 && seen->shape[0] == wanted->shape[0] &&
-        seen->shape[0] > 0 && seen->shape[1] == ATT_SQUEEZENET_CHANNELS && wanted->shape[1] > 0)
+    if (encoder->projection >= 0)
+        return att_fail(err, ATT_BAD_INPUT, "features",
+                        "expected an image encoder without a projection, found a fitted one");
+    ATT_TRY(att_tensor_check_float("features", "features", features, err));
+    ATT_TRY(att_tensor_check_float("features", "targets", targets, err));
+    if (features->rank == 2 && targets->rank == 2 && features->shape[0] == targets->shape[0] &&
+        features->shape[0] > 0 && features->shape[1] == ATT_SQUEEZENET_CHANNELS &&
+        targets->shape[1] > 0)
         return ATT_OK;
     return att_fail(err, ATT_BAD_INPUT, "features",
-                    "cells seen are %s and those wanted %s, expected [N,%d] and [N,D]",
-                    att_shape_to_string(a, seen->rank, seen->shape),
-                    att_shape_to_string(b, wanted->rank, wanted->shape), ATT_SQUEEZENET_CHANNELS);
+                    "expected features [N,%d] and targets [N,D], found %s and %s",
+                    ATT_SQUEEZENET_CHANNELS,
+                    att_shape_to_string(a, features->rank, features->shape),
+                    att_shape_to_string(b, targets->rank, targets->shape));
 }
 
-att_status att_image_encoder_fit(att_image_encoder *eyes, const att_tensor *seen,
-                                 const att_tensor *wanted, double ridge, double *error,
-                                 att_error *err)
+att_status att_image_encoder_fit(att_image_encoder **out, const att_image_encoder *encoder,
+                                 const att_tensor *features, const att_tensor *targets,
+                                 double ridge, double *residual, att_error *err)
 {
-    ATT_TRY(check(eyes, seen, wanted, err));
-    ridge_regression l = { .rows = seen->shape[0], .C = seen->shape[1], .D = wanted->shape[1] };
-    att_status status = center(&l.x, &l.x_mean, seen, err);
+    *out = NULL;
+    ATT_TRY(check(encoder, features, targets, err));
+    ridge_regression l = { .rows = features->shape[0],
+                           .C = features->shape[1],
+                           .D = targets->shape[1] };
+    att_image_encoder *fitted = NULL;
+    att_status status = center(&l.x, &l.x_mean, features, err);
     if (status == ATT_OK)
-        status = center(&l.y, &l.y_mean, wanted, err);
+        status = center(&l.y, &l.y_mean, targets, err);
     if (status == ATT_OK)
         status = fit(&l, ridge, err);
     if (status == ATT_OK)
-        status = att_image_encoder_add_projection(eyes, l.D, err);
+        status = att_image_encoder_with_projection(&fitted, encoder, l.D, err);
     if (status == ATT_OK) {
-        store_projection(eyes, &l);
-        status = att_params_pack(&eyes->params, err);
-        *error = residual_ratio(&l);
+        store_projection(fitted, &l);
+        *residual = residual_ratio(&l);
+        status = att_params_pack(&fitted->params, err);
     }
     ridge_regression_free(&l);
+    if (status == ATT_OK)
+        *out = fitted;
+    else
+        att_image_encoder_free(fitted);
     return status;
 }

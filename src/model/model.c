@@ -143,7 +143,7 @@ static const int32_t *dropped_target_in(att_tape *tape, const att_batch *batch,
     return ids;
 }
 
-att_node *att_model_loss(att_model *model, att_tape *tape, const att_batch *batch,
+att_node *att_model_loss(const att_model *model, att_tape *tape, const att_batch *batch,
                          const att_loss_options *lesson, att_loss_result *result)
 {
     att_batch fed = *batch;
@@ -158,7 +158,7 @@ att_node *att_model_loss(att_model *model, att_tape *tape, const att_batch *batc
     return model->architecture->loss(model, tape, &fed, lesson, result);
 }
 
-att_status att_decoder_new(att_decoder **out, att_model *model, att_error *err)
+att_status att_decoder_new(att_decoder **out, const att_model *model, att_error *err)
 {
     *out = NULL;
     att_decoder *decoder = att_alloc_zero(1, sizeof *decoder);

@@ -76,12 +76,17 @@ typedef struct att_model_metadata {
 att_status att_model_set_metadata(att_bundle *bundle, const att_model_metadata *meta,
                                   att_error *err);
 
-/* Adds a model to a bundle: tensors and metadata; `training` is JSON, or NULL. */
-att_status att_model_to_bundle(att_bundle *bundle, const att_model *model, const char *training,
-                               att_error *err);
+/* Adds a model to a bundle: metadata and tensors, or metadata alone. `temperature` is the one to be
+ * stored, since training fits it without changing the model; `training` is JSON, or NULL. */
+att_status att_model_to_bundle(att_bundle *bundle, const att_model *model, double temperature,
+                               const char *training, att_error *err);
+att_status att_model_metadata_to_bundle(att_bundle *bundle, const att_model *model,
+                                        double temperature, const char *training, att_error *err);
 
 /* The bundle in a file that is to be a model; of any other file, the error says what it is. */
 att_status att_model_load_bundle(att_bundle **out, const char *path, att_error *err);
+att_status att_model_read_bundle(att_bundle **out, const void *bytes, size_t size, const char *name,
+                                 att_error *err);
 
 /* Refuses a bundle that is not a model of ATT_MODEL_FORMAT. */
 att_status att_model_check_format(const att_bundle *bundle, const char *name, att_error *err);
@@ -163,7 +168,7 @@ void att_word_dropout(const att_loss_options *lesson, int32_t *ids, int64_t leng
 /* The loss of a batch, a single number summed over its target tokens, to be differentiated by
  * att_tape_backward(tape, loss, scale). Smoothing and the loss of given alignments are in it. NULL
  * on failure, which the tape keeps. `result` may be NULL. The tape has begun. */
-att_node *att_model_loss(att_model *model, att_tape *tape, const att_batch *batch,
+att_node *att_model_loss(const att_model *model, att_tape *tape, const att_batch *batch,
                          const att_loss_options *lesson, att_loss_result *result);
 
 /* ---- decoding */
@@ -190,7 +195,7 @@ typedef struct att_decoder_output {
 } att_decoder_output;
 
 /* Decodes with a model, which it borrows; one at a time per model. */
-att_status att_decoder_new(att_decoder **out, att_model *model, att_error *err);
+att_status att_decoder_new(att_decoder **out, const att_model *model, att_error *err);
 void att_decoder_free(att_decoder *decoder);
 
 /* Reads the sources: from here on row r continues source r. */
@@ -208,7 +213,7 @@ int64_t att_model_max_source_length(const att_model *model);
 /* ---- families */
 
 struct att_decoder {
-    att_model *model;
+    const att_model *model;
     att_tape *tape;
     bool want_attention; /* whether steps give the attention too; to be set before a step */
     void *state;         /* the family's */
@@ -221,7 +226,7 @@ struct att_architecture {
      * be is ATT_BAD_INPUT. */
     att_status (*build)(att_model *model, att_error *err);
 
-    att_node *(*loss)(att_model *model, att_tape *tape, const att_batch *batch,
+    att_node *(*loss)(const att_model *model, att_tape *tape, const att_batch *batch,
                       const att_loss_options *lesson, att_loss_result *result);
 
     att_status (*open)(att_decoder *decoder, att_error *err); /* makes `state` */

@@ -39,13 +39,12 @@ static att_status set_vocabulary(att_bundle *bundle, const char *key, const att_
     return att_bundle_meta_set(bundle, key, scratch->data, err);
 }
 
-static att_status set_temperature(att_bundle *bundle, const att_model *model, att_error *err)
+static att_status set_temperature(att_bundle *bundle, double temperature, att_error *err)
 {
     char text[ATT_DOUBLE_STRING_SIZE];
-    if (model->temperature == 1)
+    if (temperature == 1)
         return ATT_OK;
-    return att_bundle_meta_set(bundle, KEY_TEMPERATURE, att_double_format(text, model->temperature),
-                               err);
+    return att_bundle_meta_set(bundle, KEY_TEMPERATURE, att_double_format(text, temperature), err);
 }
 
 static att_status set_all_metadata(att_bundle *bundle, const att_model_metadata *meta,
@@ -72,8 +71,8 @@ att_status att_model_set_metadata(att_bundle *bundle, const att_model_metadata *
     return status;
 }
 
-att_status att_model_to_bundle(att_bundle *bundle, const att_model *model, const char *training,
-                               att_error *err)
+att_status att_model_metadata_to_bundle(att_bundle *bundle, const att_model *model,
+                                        double temperature, const char *training, att_error *err)
 {
     const att_model_metadata meta = { .architecture = model->architecture,
                                       .settings = model->settings,
@@ -82,17 +81,38 @@ att_status att_model_to_bundle(att_bundle *bundle, const att_model *model, const
                                       .training_json = training,
                                       .import_json = model->import_json };
     ATT_TRY(att_model_set_metadata(bundle, &meta, err));
-    ATT_TRY(set_temperature(bundle, model, err));
+    return set_temperature(bundle, temperature, err);
+}
+
+att_status att_model_to_bundle(att_bundle *bundle, const att_model *model, double temperature,
+                               const char *training, att_error *err)
+{
+    ATT_TRY(att_model_metadata_to_bundle(bundle, model, temperature, training, err));
     return att_params_to_bundle(bundle, &model->params, err);
+}
+
+static att_status bundle_of_model(att_bundle **out, const att_model *model, att_error *err)
+{
+    ATT_TRY(att_bundle_new(out, err));
+    return att_model_to_bundle(*out, model, model->temperature, model->training_json, err);
 }
 
 att_status att_model_save(const att_model *model, const char *path, att_error *err)
 {
-    att_bundle *bundle;
-    ATT_TRY(att_bundle_new(&bundle, err));
-    att_status status = att_model_to_bundle(bundle, model, model->training_json, err);
+    att_bundle *bundle = NULL;
+    att_status status = bundle_of_model(&bundle, model, err);
     if (status == ATT_OK)
         status = att_safetensors_save(bundle, path, err);
+    att_bundle_free(bundle);
+    return status;
+}
+
+att_status att_model_write(att_string *out, const att_model *model, att_error *err)
+{
+    att_bundle *bundle = NULL;
+    att_status status = bundle_of_model(&bundle, model, err);
+    if (status == ATT_OK)
+        status = att_safetensors_write(out, bundle, "model", err);
     att_bundle_free(bundle);
     return status;
 }
@@ -348,19 +368,34 @@ att_status att_model_from_bundle(att_model **out, const att_bundle *bundle, cons
     return status;
 }
 
+static att_status check_file_format(const void *bytes, size_t size, const char *name,
+                                    att_error *err)
+{
+    att_file_format format = att_file_format_detect(bytes, size);
+    if (format == ATT_FILE_SAFETENSORS)
+        return ATT_OK;
+    return att_fail(err, ATT_BAD_INPUT, name, "is %s (%zu bytes), expected a model",
+                    att_file_format_name(format), size);
+}
+
 att_status att_model_load_bundle(att_bundle **out, const char *path, att_error *err)
 {
     *out = NULL;
     att_string bytes = { 0 };
     ATT_TRY(att_file_read(&bytes, path, SIZE_MAX, err));
-    att_file_format kind = att_file_format_detect(bytes.data, bytes.length);
-    att_status status =
-        kind == ATT_FILE_SAFETENSORS
-            ? att_safetensors_read_in_place(out, &bytes, path, err)
-            : att_fail(err, ATT_BAD_INPUT, path, "is %s (%zu bytes), expected a model",
-                       att_file_format_name(kind), bytes.length);
+    att_status status = check_file_format(bytes.data, bytes.length, path, err);
+    if (status == ATT_OK)
+        status = att_safetensors_read_in_place(out, &bytes, path, err);
     att_string_free(&bytes);
     return status;
+}
+
+att_status att_model_read_bundle(att_bundle **out, const void *bytes, size_t size, const char *name,
+                                 att_error *err)
+{
+    *out = NULL;
+    ATT_TRY(check_file_format(bytes, size, name, err));
+    return att_safetensors_read(out, bytes, size, name, err);
 }
 
 att_status att_model_load(att_model **out, const char *path, att_error *err)
@@ -369,6 +404,17 @@ att_status att_model_load(att_model **out, const char *path, att_error *err)
     att_bundle *bundle;
     ATT_TRY(att_model_load_bundle(&bundle, path, err));
     att_status status = att_model_from_bundle(out, bundle, path, err);
+    att_bundle_free(bundle);
+    return status;
+}
+
+att_status att_model_read(att_model **out, const void *bytes, size_t size, const char *name,
+                          att_error *err)
+{
+    *out = NULL;
+    att_bundle *bundle;
+    ATT_TRY(att_model_read_bundle(&bundle, bytes, size, name, err));
+    att_status status = att_model_from_bundle(out, bundle, name, err);
     att_bundle_free(bundle);
     return status;
 }

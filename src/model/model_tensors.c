@@ -1,4 +1,4 @@
-/* Models made by hand: from settings and lists of tokens, their parameters set one by one. */
+/* Models built in memory: from settings and token lists, and with tensors replaced. */
 #include "model/model.h"
 
 #include "base/alloc.h"
@@ -8,9 +8,9 @@
 
 #include <string.h>
 
-/* ---- making */
+/* ---- building */
 
-/* All settings by their keys, so that the model has its own. */
+/* Copies all settings by key, so that the model owns its settings. */
 static att_status copy_settings(att_settings **out, const att_settings *from, att_error *err)
 {
     ATT_TRY(att_settings_new(out, NULL, err));
@@ -26,13 +26,12 @@ static att_status copy_settings(att_settings **out, const att_settings *from, at
     return ATT_OK;
 }
 
-/* What a model owns, before there is one. */
+/* What the model will own. */
 typedef struct owned_parts {
     att_settings *settings;
     att_vocab *source, *target;
 } owned_parts;
 
-/* What a target token is. */
 static att_tokenizer_kind target_tokenizer_kind(const att_settings *settings)
 {
     switch (att_settings_model_type(settings)) {
@@ -51,14 +50,14 @@ static att_status copy_owned_parts(owned_parts *own, const att_settings *setting
                                    const att_token_list *source, const att_token_list *target,
                                    att_error *err)
 {
-    att_model_type kind = att_settings_model_type(settings);
+    att_model_type type = att_settings_model_type(settings);
     ATT_TRY(copy_settings(&own->settings, settings, err));
-    if (att_model_type_has_source_vocab(kind))
+    if (att_model_type_has_source_vocab(type))
         ATT_TRY(att_vocab_from_tokens(&own->source, (att_tokenizer_kind)settings->source_tokens,
                                       settings->lowercase, source->tokens, source->count, err));
     ATT_TRY(att_vocab_from_tokens(&own->target, target_tokenizer_kind(settings),
                                   settings->lowercase, target->tokens, target->count, err));
-    if (kind == ATT_MODEL_LM)
+    if (type == ATT_MODEL_LM)
         att_vocab_set_whole_text(own->target);
     return ATT_OK;
 }
@@ -117,23 +116,56 @@ att_status att_model_tensor_get(att_tensor *out, const att_model *model, const c
     return att_tensor_copy(out, &view, ATT_F32, err);
 }
 
-att_status att_model_tensor_set(att_model *model, const char *name, const att_tensor *values,
-                                att_error *err)
+/* Every tensor of `tensors` must be a parameter of the model, in its shape. */
+static att_status check_replacements(const att_model *model, const att_bundle *tensors,
+                                     att_error *err)
 {
-    int index;
-    ATT_TRY(find_tensor(&index, model, name, err));
-    const att_param *param = &model->params.items[index];
-    if (values->rank != param->rank ||
-        memcmp(values->shape, param->shape, (size_t)param->rank * sizeof *param->shape) != 0) {
-        char found[ATT_SHAPE_STRING_SIZE], wanted[ATT_SHAPE_STRING_SIZE];
-        return att_fail(err, ATT_BAD_INPUT, NULL, "the tensor '%s' is %s, and was given %s", name,
-                        att_shape_to_string(wanted, param->rank, param->shape),
+    for (size_t i = 0; i < att_bundle_count(tensors); i++) {
+        int index;
+        const char *name = att_bundle_name(tensors, i);
+        const att_tensor *values = att_bundle_at(tensors, i);
+        ATT_TRY(find_tensor(&index, model, name, err));
+        ATT_TRY(att_tensor_check_float("tensor", name, values, err));
+        const att_param *param = &model->params.items[index];
+        if (values->rank == param->rank &&
+            memcmp(values->shape, param->shape, (size_t)param->rank * sizeof *param->shape) == 0)
+            continue;
+        char found[ATT_SHAPE_STRING_SIZE], expected[ATT_SHAPE_STRING_SIZE];
+        return att_fail(err, ATT_BAD_INPUT, NULL, "the tensor '%s': expected shape %s, found %s",
+                        name, att_shape_to_string(expected, param->rank, param->shape),
                         att_shape_to_string(found, values->rank, values->shape));
     }
-    att_tensor copy;
-    ATT_TRY(att_tensor_copy(&copy, values, ATT_F32, err));
-    memcpy(model->params.value + param->offset, copy.data, param->count * sizeof(float));
-    att_tensor_free(&copy);
-    att_param_mark_changed(&model->params, index);
-    return att_params_pack(&model->params, err);
+    return ATT_OK;
+}
+
+static att_status add_tensors(att_bundle *out, const att_model *model, const att_bundle *tensors,
+                              att_error *err)
+{
+    for (int i = 0; i < model->params.count; i++) {
+        const char *name = model->params.items[i].name;
+        const att_tensor *replacement = att_bundle_get(tensors, name);
+        att_tensor own = att_param_view(&model->params, i);
+        ATT_TRY(att_bundle_add(out, name, replacement ? replacement : &own, err));
+    }
+    return ATT_OK;
+}
+
+/* The new model is read from what the file of the old one would hold, with the new values in it: so
+ * it owns its settings and vocabularies, and its values are checked as those of a file are. */
+att_status att_model_replace_tensors(att_model **out, const att_model *model,
+                                     const att_bundle *tensors, att_error *err)
+{
+    *out = NULL;
+    att_bundle *bundle = NULL;
+    ATT_TRY(check_replacements(model, tensors, err));
+    att_status status = att_bundle_new(&bundle, err);
+    if (status == ATT_OK)
+        status = att_model_metadata_to_bundle(bundle, model, model->temperature,
+                                              model->training_json, err);
+    if (status == ATT_OK)
+        status = add_tensors(bundle, model, tensors, err);
+    if (status == ATT_OK)
+        status = att_model_from_bundle(out, bundle, "tensors", err);
+    att_bundle_free(bundle);
+    return status;
 }

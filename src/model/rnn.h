@@ -84,7 +84,7 @@ att_node *att_rnn_decoder_run(att_rnn_decoder *walk, const int32_t *tokens, int6
 /* The scores of the next token, [B,count,V], from readouts of steps that began at `first`. */
 att_node *att_rnn_decoder_logits(const att_rnn_decoder *walk, att_node *readouts, int64_t first);
 
-att_node *att_rnn_network_loss(att_model *model, att_tape *tape, const att_batch *batch,
+att_node *att_rnn_network_loss(const att_model *model, att_tape *tape, const att_batch *batch,
                                const att_loss_options *lesson, att_loss_result *result);
 
 /* Floats that a row of a text carries from batch to batch. */

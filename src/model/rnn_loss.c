@@ -70,7 +70,7 @@ static void save_carried_state(const att_rnn_decoder *walk, att_carried_state *c
                    walk->state[i]->value + r * width, (size_t)width * sizeof *carried->states);
 }
 
-att_node *att_rnn_network_loss(att_model *model, att_tape *tape, const att_batch *batch,
+att_node *att_rnn_network_loss(const att_model *model, att_tape *tape, const att_batch *batch,
                                const att_loss_options *lesson, att_loss_result *result)
 {
     att_rnn_decoder walk = { .network = model->network,

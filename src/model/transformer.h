@@ -110,7 +110,7 @@ att_node *att_transformer_decode(att_transformer_pass *run, const att_packed_seq
 att_linear_cross_entropy_inputs att_transformer_output(const att_transformer_pass *run,
                                                        att_node *x);
 
-att_node *att_transformer_loss(att_model *model, att_tape *tape, const att_batch *batch,
+att_node *att_transformer_loss(const att_model *model, att_tape *tape, const att_batch *batch,
                                const att_loss_options *lesson, att_loss_result *result);
 
 att_status att_transformer_open(att_decoder *decoder, att_error *err);

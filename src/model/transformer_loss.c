@@ -10,7 +10,7 @@ static void accumulate_loss(att_loss_result *result, const att_token_loss *losse
             att_loss_result_add(result, r, losses[i].loss, next->ids[i], losses[i].predicted);
 }
 
-att_node *att_transformer_loss(att_model *model, att_tape *tape, const att_batch *batch,
+att_node *att_transformer_loss(const att_model *model, att_tape *tape, const att_batch *batch,
                                const att_loss_options *lesson, att_loss_result *result)
 {
     att_transformer_pass run = { .network = model->network, .tape = tape };

@@ -52,9 +52,9 @@ int att_color_scale_level(const att_color_scale *scale, double value)
     return (int)(t * (ATT_COLOR_LEVELS - 1) + 0.5);
 }
 
-att_rgb att_colormap_anchor(att_colormap ramp, int index)
+att_rgb att_colormap_anchor(att_colormap colormap, int index)
 {
-    return colormaps[ramp][index];
+    return colormaps[colormap][index];
 }
 
 static uint8_t blend(uint8_t from, uint8_t to, int part, int whole)
@@ -62,15 +62,15 @@ static uint8_t blend(uint8_t from, uint8_t to, int part, int whole)
     return (uint8_t)((from * (whole - part) + to * part + whole / 2) / whole);
 }
 
-att_rgb att_colormap_color(att_colormap ramp, int level)
+att_rgb att_colormap_color(att_colormap colormap, int level)
 {
     int whole = ATT_COLOR_LEVELS - 1;
     int scaled = level * (ATT_COLORMAP_ANCHORS - 1);
     int index = scaled / whole;
     if (index >= ATT_COLORMAP_ANCHORS - 1)
-        return colormaps[ramp][ATT_COLORMAP_ANCHORS - 1];
-    att_rgb a = colormaps[ramp][index];
-    att_rgb b = colormaps[ramp][index + 1];
+        return colormaps[colormap][ATT_COLORMAP_ANCHORS - 1];
+    att_rgb a = colormaps[colormap][index];
+    att_rgb b = colormaps[colormap][index + 1];
     int part = scaled - index * whole;
     return (att_rgb){ blend(a.red, b.red, part, whole), blend(a.green, b.green, part, whole),
                       blend(a.blue, b.blue, part, whole) };
@@ -111,7 +111,7 @@ static int nearest_256(att_rgb c)
     return 16 + 36 * r + 6 * g + b;
 }
 
-int att_colormap_256(att_colormap ramp, int level)
+int att_colormap_256(att_colormap colormap, int level)
 {
     /* The nearest colors of the screen colormaps would alternate with gray and olive; these were
      * chosen by hand. */
@@ -124,9 +124,9 @@ int att_colormap_256(att_colormap ramp, int level)
         [ATT_COLORMAP_SCREEN] = { screen, ATT_COUNT(screen) },
         [ATT_COLORMAP_SCREEN_DIVERGING] = { diverging, ATT_COUNT(diverging) },
     };
-    int steps = chosen[ramp].steps;
+    int steps = chosen[colormap].steps;
     if (steps == 0)
-        return nearest_256(att_colormap_color(ramp, level));
-    return chosen[ramp]
+        return nearest_256(att_colormap_color(colormap, level));
+    return chosen[colormap]
         .colors[(level * (steps - 1) + ATT_COLOR_LEVELS / 2) / (ATT_COLOR_LEVELS - 1)];
 }

@@ -32,15 +32,15 @@ typedef struct att_color_scale {
 /* The level of `value`, 0 to ATT_COLOR_LEVELS - 1; values outside the range are clamped. */
 int att_color_scale_level(const att_color_scale *scale, double value);
 
-att_rgb att_colormap_color(att_colormap ramp, int level);
+att_rgb att_colormap_color(att_colormap colormap, int level);
 
 /* Anchor i of ATT_COLORMAP_ANCHORS evenly spaced colors; the colormap is linear between anchors. */
-att_rgb att_colormap_anchor(att_colormap ramp, int index);
+att_rgb att_colormap_anchor(att_colormap colormap, int index);
 
 /* Whether white text is easier to read on this color than black text. */
 bool att_rgb_is_dark(att_rgb color);
 
 /* The color of a level among the 240 fixed colors of a 256-color terminal. */
-int att_colormap_256(att_colormap ramp, int level);
+int att_colormap_256(att_colormap colormap, int level);
 
 #endif

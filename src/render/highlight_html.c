@@ -30,10 +30,10 @@ static const struct scale_class {
 } scale_classes[] = { { 's', ATT_COLORMAP_PAPER, ATT_COLORMAP_SCREEN },
                       { 'd', ATT_COLORMAP_DIVERGING, ATT_COLORMAP_SCREEN_DIVERGING } };
 
-static void put_rules(att_writer *out, char letter, att_colormap ramp)
+static void put_rules(att_writer *out, char letter, att_colormap colormap)
 {
     for (int i = 0; i <= STEPS; i++) {
-        att_rgb color = att_colormap_color(ramp, i * (ATT_COLOR_LEVELS - 1) / STEPS);
+        att_rgb color = att_colormap_color(colormap, i * (ATT_COLOR_LEVELS - 1) / STEPS);
         att_putf(out, ".%c%d{background:", letter, i);
         att_put_color(out, color);
         att_put(out, att_rgb_is_dark(color) ? ";color:#fff}\n" : ";color:#111}\n");

@@ -35,7 +35,8 @@ static void put_glyph(const drawing *d, const att_glyph *glyph)
 static void put_colored(const drawing *d, const att_glyph_line *line)
 {
     const att_terminal *terminal = d->terminal;
-    att_colormap ramp = d->scale.diverging ? ATT_COLORMAP_SCREEN_DIVERGING : ATT_COLORMAP_SCREEN;
+    att_colormap colormap =
+        d->scale.diverging ? ATT_COLORMAP_SCREEN_DIVERGING : ATT_COLORMAP_SCREEN;
     enum { NONE = -2 };
     int painted = NONE;
     bool underlined = false;
@@ -47,7 +48,7 @@ static void put_colored(const drawing *d, const att_glyph_line *line)
             if (painted != NONE)
                 att_terminal_style(terminal, ATT_STYLE_NONE);
             if (level >= 0)
-                att_terminal_level(terminal, ramp, level);
+                att_terminal_level(terminal, colormap, level);
             if (marked)
                 att_put(terminal->out, "\033[4m");
             painted = level;
@@ -97,7 +98,8 @@ static void put_legend(const drawing *d)
 {
     enum { STEPS = 16 };
     const att_terminal *terminal = d->terminal;
-    att_colormap ramp = d->scale.diverging ? ATT_COLORMAP_SCREEN_DIVERGING : ATT_COLORMAP_SCREEN;
+    att_colormap colormap =
+        d->scale.diverging ? ATT_COLORMAP_SCREEN_DIVERGING : ATT_COLORMAP_SCREEN;
     put_bound(d, d->scale.low);
     att_put(terminal->out, " ");
     for (int i = 0; i < STEPS; i++) {
@@ -105,7 +107,7 @@ static void put_legend(const drawing *d)
         if (terminal->color == ATT_COLOR_NONE) {
             att_put(terminal->out, height(d, level));
         } else {
-            att_terminal_level(terminal, ramp, level);
+            att_terminal_level(terminal, colormap, level);
             att_put(terminal->out, " ");
         }
     }

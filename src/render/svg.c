@@ -29,14 +29,14 @@ void att_put_color(att_writer *out, att_rgb color)
     att_put_bytes(out, text, sizeof text);
 }
 
-void att_put_colormap_stops(att_writer *out, att_colormap ramp)
+void att_put_colormap_stops(att_writer *out, att_colormap colormap)
 {
     for (int i = 0; i < ATT_COLORMAP_ANCHORS; i++) {
         /* Eighths are exact in thousandths, so there is no rounding. */
         int thousandths = i * 1000 / (ATT_COLORMAP_ANCHORS - 1);
         att_putf(out, "<stop offset=\"%d.%03d\" stop-color=\"", thousandths / 1000,
                  thousandths % 1000);
-        att_put_color(out, att_colormap_anchor(ramp, i));
+        att_put_color(out, att_colormap_anchor(colormap, i));
         att_put(out, "\"/>\n");
     }
 }

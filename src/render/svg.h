@@ -12,6 +12,6 @@ void att_put_svg_begin(att_writer *out, int64_t width, int64_t height, const cha
 void att_put_color(att_writer *out, att_rgb color);
 
 /* The stops of a gradient that shows a colormap. */
-void att_put_colormap_stops(att_writer *out, att_colormap ramp);
+void att_put_colormap_stops(att_writer *out, att_colormap colormap);
 
 #endif

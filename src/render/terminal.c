@@ -27,15 +27,15 @@ void att_terminal_style(const att_terminal *terminal, att_style style)
         att_put(terminal->out, codes[style]);
 }
 
-void att_terminal_level(const att_terminal *terminal, att_colormap ramp, int level)
+void att_terminal_level(const att_terminal *terminal, att_colormap colormap, int level)
 {
-    att_rgb c = att_colormap_color(ramp, level);
+    att_rgb c = att_colormap_color(colormap, level);
     bool dark = att_rgb_is_dark(c);
     if (terminal->color == ATT_COLOR_TRUE)
         att_putf(terminal->out, "\033[48;2;%d;%d;%d;38;2;%sm", c.red, c.green, c.blue,
                  dark ? "255;255;255" : "16;16;16");
     else if (terminal->color == ATT_COLOR_256)
-        att_putf(terminal->out, "\033[48;5;%d;38;5;%dm", att_colormap_256(ramp, level),
+        att_putf(terminal->out, "\033[48;5;%d;38;5;%dm", att_colormap_256(colormap, level),
                  dark ? 231 : 16);
 }
 

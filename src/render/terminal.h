@@ -30,7 +30,7 @@ att_terminal att_terminal_for(att_writer *out, const att_render_options *options
 void att_terminal_style(const att_terminal *terminal, att_style style);
 
 /* Sets a level of a colormap as the background, with a readable foreground. */
-void att_terminal_level(const att_terminal *terminal, att_colormap ramp, int level);
+void att_terminal_level(const att_terminal *terminal, att_colormap colormap, int level);
 
 /* One column as dark as the level: a block, or a character of " .:-=+*#%@". */
 const char *att_terminal_shade(const att_terminal *terminal, int level);

@@ -233,8 +233,8 @@ static void put_map_cell(att_page *page, const att_map *map, const att_color_sca
         att_putf(page->out, "\\attendcell{FFE9C7}{black}{$%s\\infty$}", value < 0 ? "-" : "");
         return;
     }
-    att_colormap ramp = scale->diverging ? ATT_COLORMAP_DIVERGING : ATT_COLORMAP_PAPER;
-    att_rgb c = att_colormap_color(ramp, att_color_scale_level(scale, value));
+    att_colormap colormap = scale->diverging ? ATT_COLORMAP_DIVERGING : ATT_COLORMAP_PAPER;
+    att_rgb c = att_colormap_color(colormap, att_color_scale_level(scale, value));
     if (map->keys <= MAP_VALUES)
         att_map_number(text, value, scale, page->options->digits, CELL_COLUMNS);
     att_putf(page->out, "\\attendcell{%02X%02X%02X}{%s}{%s}", c.red, c.green, c.blue,

@@ -1,4 +1,4 @@
-/* Config files: lines of `key = value`. */
+/* Config files: `key = value` lines, with # comments. A value in double quotes keeps its spaces. */
 #include "settings/settings.h"
 
 #include "base/error.h"
@@ -12,7 +12,7 @@
 
 enum { MAX_CONFIG_SIZE = 1 << 20 };
 
-/* A piece of a line, without the spaces around it. */
+/* A part of a line, without the spaces around it. */
 typedef struct slice {
     const char *text;
     size_t length;
@@ -22,8 +22,8 @@ typedef struct config_parser {
     att_settings *settings;
     const char *name;
     int line;
-    int set_at_line[ATT_MAX_SETTINGS]; /* the line that set each row, or 0 */
-    att_string key, value;             /* as strings */
+    int set_at_line[ATT_MAX_SETTINGS]; /* the line that set each setting, or 0 */
+    att_string key, value;             /* of the current line, terminated */
     att_error *err;
 } config_parser;
 
@@ -43,7 +43,7 @@ static slice trim(const char *text, size_t length)
     return (slice){ text, length };
 }
 
-/* Gives a failure of this line its place. */
+/* Adds the file and line to the error of a failure. */
 static att_status at_line(const config_parser *in, att_status status)
 {
     if (in->err && status == ATT_BAD_INPUT) {
@@ -60,7 +60,7 @@ static att_status fail(const config_parser *in, const char *message, slice about
     return at_line(in, att_fail(in->err, ATT_BAD_INPUT, NULL, "%s '%s'", message, quoted));
 }
 
-/* What a `#` at the start or after a space leaves of a piece. */
+/* The part before a comment. A comment starts with `#` at the start or after a space. */
 static slice without_comment(slice all)
 {
     for (size_t i = 0; i < all.length; i++)
@@ -69,16 +69,16 @@ static slice without_comment(slice all)
     return all;
 }
 
-/* The value inside double quotes; nothing but a comment may follow them. */
+/* Replaces *value by what is inside its double quotes. Only a comment may follow them. */
 static att_status unquote(const config_parser *in, slice *value)
 {
     const char *inside = value->text + 1;
     const char *end = memchr(inside, '"', value->length - 1);
     if (!end)
-        return fail(in, "no quote ends the value", *value);
+        return fail(in, "a closing quote is missing in the value", *value);
     slice rest = trim(end + 1, value->length - (size_t)(end + 1 - value->text));
     if (without_comment(rest).length > 0)
-        return fail(in, "only a comment may follow the quote that ends a value, not", rest);
+        return fail(in, "expected nothing or a comment after the closing quote, found", rest);
     *value = (slice){ inside, (size_t)(end - inside) };
     return ATT_OK;
 }
@@ -93,10 +93,10 @@ static att_status refuse_duplicate(config_parser *in)
 {
     int row = att_setting_spec_find(in->key.data);
     if (row < 0)
-        return ATT_OK; /* told with the nearest key later */
+        return ATT_OK; /* att_settings_set_from() refuses it */
     int before = in->set_at_line[row];
     if (before > 0)
-        return at_line(in, att_fail(in->err, ATT_BAD_INPUT, NULL, "%s was set in line %d already",
+        return at_line(in, att_fail(in->err, ATT_BAD_INPUT, NULL, "%s is already set in line %d",
                                     in->key.data, before));
     in->set_at_line[row] = in->line;
     return ATT_OK;

@@ -1,52 +1,128 @@
-/* The table of settings: one row for each, the whole truth about it. A new setting is a member of
- * att_settings and a row here; the command line, config files, help, completions and model files
- * know it from then on. */
+/* The table of settings. A new setting is a member of att_settings and a row here; the command
+ * line, config files, help, completions and model files then know it. Defaults that depend on other
+ * settings are in setting_defaults.c. */
 #include "settings/setting_specs.h"
 
+#include "base/minmax.h"
 #include "text/pretokenizer.h"
 
 #include <stddef.h>
 
-/* Whom a row concerns: tasks and families. LINES: pairs of lines from files; ENCODER: those that
- * read tokens; WRITING: that write them; LOOKING: whose decoder may look at a source; TWO_STACKS:
- * that have an encoder and a decoder; SENTENCES: of lines from files; WORDED: that write those;
- * COUNTED: that make up as many examples as they are told; DROPPING: that may be kept from some of
- * the words; SEEING: whose decoder goes from word to word and looks at pictures. */
-/* clang-format off */
-#define SCOPE_TSV_FILES           { ATT_TASKS_TSV_FILES, ATT_ARCHITECTURES_ALL }
-#define SCOPE_FROM_FILES            { ATT_TASKS_FROM_FILES, ATT_ARCHITECTURES_ALL }
-#define SCOPE_LM        { ATT_TASKS_LM, ATT_ARCHITECTURES_ALL }
-#define SCOPE_LM_BATCHES          { ATT_TASKS_LM, ATT_ARCHITECTURES_ALL }
-#define SCOPE_DECODED         { ATT_TASKS_SEQ2SEQ | ATT_TASKS_IMAGE, ATT_ARCHITECTURES_ALL }
-#define SCOPE_SYNTHETIC_STRINGS            { ATT_TASKS_SYNTHETIC_STRINGS, ATT_ARCHITECTURES_ALL }
-#define SCOPE_ALL             { ATT_TASKS_ALL, ATT_ARCHITECTURES_ALL }
-#define SCOPE_RNN       { ATT_TASKS_ALL, ATT_ARCHITECTURES_RNN }
-#define SCOPE_EMBEDDING_SIZE        { ATT_TASKS_ALL, ATT_ARCHITECTURES_EMBEDDING_SIZE }
-#define SCOPE_CNN     { ATT_TASKS_CLASSIFIER, ATT_ARCHITECTURES_CNN }
-#define SCOPE_PAIR_FILES           { ATT_TASKS_PAIR_FILES, ATT_ARCHITECTURES_ALL }
-#define SCOPE_CLASSIFIER           { ATT_TASKS_CLASSIFIER, ATT_ARCHITECTURES_ALL }
-#define SCOPE_GENERATE         { ATT_TASKS_GENERATE, ATT_ARCHITECTURES_ALL }
-#define SCOPE_SCHEDULED_SAMPLING             { ATT_TASKS_GENERATE, ATT_ARCHITECTURES_RNN }
-#define SCOPE_RNN_ENCODER         { ATT_TASKS_WITH_ENCODER, ATT_ARCHITECTURES_RNN }
-#define SCOPE_RNN_ATTENTION         { ATT_TASKS_SEQ2SEQ | ATT_TASKS_IMAGE, ATT_ARCHITECTURES_RNN }
-#define SCOPE_GUIDED_ALIGNMENT { ATT_TASKS_PAIR_FILES, ATT_ARCHITECTURES_RNN }
-#define SCOPE_TRANSFORMER     { ATT_TASKS_ALL, ATT_ARCHITECTURES_TRANSFORMER }
-#define SCOPE_ENCODER_DECODER      { ATT_TASKS_SEQ2SEQ | ATT_TASKS_IMAGE, ATT_ARCHITECTURES_TRANSFORMER }
-#define SCOPE_SENTENCES       { ATT_TASKS_TSV_FILES | ATT_TASKS_CAPTION, ATT_ARCHITECTURES_ALL }
-#define SCOPE_TARGET_TOKENS          { ATT_TASKS_PAIR_FILES | ATT_TASKS_CAPTION, ATT_ARCHITECTURES_ALL }
-#define SCOPE_SYNTHETIC         { ATT_TASKS_SYNTHETIC_STRINGS | ATT_TASKS_SHAPES, ATT_ARCHITECTURES_ALL }
-#define SCOPE_CAPTION         { ATT_TASKS_CAPTION, ATT_ARCHITECTURES_ALL }
-#define SCOPE_SHAPES          { ATT_TASKS_SHAPES, ATT_ARCHITECTURES_ALL }
-#define SCOPE_IMAGE        { ATT_TASKS_IMAGE, ATT_ARCHITECTURES_ALL }
-#define SCOPE_IMAGE_RNN          { ATT_TASKS_IMAGE, ATT_ARCHITECTURES_RNN }
-#define SCOPE_WORD_DROPOUT        { ATT_TASKS_CLASSIFIER | ATT_TASKS_IMAGE, ATT_ARCHITECTURES_ALL }
-/* clang-format on */
+/* The scope of a row: the tasks and the architectures that it applies to. */
+#define SCOPE_TSV_FILES                                                                            \
+    {                                                                                              \
+        ATT_TASKS_TSV_FILES, ATT_ARCHITECTURES_ALL                                                 \
+    }
+#define SCOPE_FROM_FILES                                                                           \
+    {                                                                                              \
+        ATT_TASKS_FROM_FILES, ATT_ARCHITECTURES_ALL                                                \
+    }
+#define SCOPE_LM                                                                                   \
+    {                                                                                              \
+        ATT_TASKS_LM, ATT_ARCHITECTURES_ALL                                                        \
+    }
+#define SCOPE_LM_BATCHES                                                                           \
+    {                                                                                              \
+        ATT_TASKS_LM, ATT_ARCHITECTURES_ALL                                                        \
+    }
+#define SCOPE_DECODED                                                                              \
+    {                                                                                              \
+        ATT_TASKS_SEQ2SEQ | ATT_TASKS_IMAGE, ATT_ARCHITECTURES_ALL                                 \
+    }
+#define SCOPE_SYNTHETIC_STRINGS                                                                    \
+    {                                                                                              \
+        ATT_TASKS_SYNTHETIC_STRINGS, ATT_ARCHITECTURES_ALL                                         \
+    }
+#define SCOPE_ALL                                                                                  \
+    {                                                                                              \
+        ATT_TASKS_ALL, ATT_ARCHITECTURES_ALL                                                       \
+    }
+#define SCOPE_RNN                                                                                  \
+    {                                                                                              \
+        ATT_TASKS_ALL, ATT_ARCHITECTURES_RNN                                                       \
+    }
+#define SCOPE_EMBEDDING_SIZE                                                                       \
+    {                                                                                              \
+        ATT_TASKS_ALL, ATT_ARCHITECTURES_EMBEDDING_SIZE                                            \
+    }
+#define SCOPE_CNN                                                                                  \
+    {                                                                                              \
+        ATT_TASKS_CLASSIFIER, ATT_ARCHITECTURES_CNN                                                \
+    }
+#define SCOPE_PAIR_FILES                                                                           \
+    {                                                                                              \
+        ATT_TASKS_PAIR_FILES, ATT_ARCHITECTURES_ALL                                                \
+    }
+#define SCOPE_CLASSIFIER                                                                           \
+    {                                                                                              \
+        ATT_TASKS_CLASSIFIER, ATT_ARCHITECTURES_ALL                                                \
+    }
+#define SCOPE_GENERATE                                                                             \
+    {                                                                                              \
+        ATT_TASKS_GENERATE, ATT_ARCHITECTURES_ALL                                                  \
+    }
+#define SCOPE_SCHEDULED_SAMPLING                                                                   \
+    {                                                                                              \
+        ATT_TASKS_GENERATE, ATT_ARCHITECTURES_RNN                                                  \
+    }
+#define SCOPE_RNN_ENCODER                                                                          \
+    {                                                                                              \
+        ATT_TASKS_WITH_ENCODER, ATT_ARCHITECTURES_RNN                                              \
+    }
+#define SCOPE_RNN_ATTENTION                                                                        \
+    {                                                                                              \
+        ATT_TASKS_SEQ2SEQ | ATT_TASKS_IMAGE, ATT_ARCHITECTURES_RNN                                 \
+    }
+#define SCOPE_GUIDED_ALIGNMENT                                                                     \
+    {                                                                                              \
+        ATT_TASKS_PAIR_FILES, ATT_ARCHITECTURES_RNN                                                \
+    }
+#define SCOPE_TRANSFORMER                                                                          \
+    {                                                                                              \
+        ATT_TASKS_ALL, ATT_ARCHITECTURES_TRANSFORMER                                               \
+    }
+#define SCOPE_ENCODER_DECODER                                                                      \
+    {                                                                                              \
+        ATT_TASKS_SEQ2SEQ | ATT_TASKS_IMAGE, ATT_ARCHITECTURES_TRANSFORMER                         \
+    }
+#define SCOPE_SENTENCES                                                                            \
+    {                                                                                              \
+        ATT_TASKS_TSV_FILES | ATT_TASKS_CAPTION, ATT_ARCHITECTURES_ALL                             \
+    }
+#define SCOPE_TARGET_TOKENS                                                                        \
+    {                                                                                              \
+        ATT_TASKS_PAIR_FILES | ATT_TASKS_CAPTION, ATT_ARCHITECTURES_ALL                            \
+    }
+#define SCOPE_SYNTHETIC                                                                            \
+    {                                                                                              \
+        ATT_TASKS_SYNTHETIC_STRINGS | ATT_TASKS_SHAPES, ATT_ARCHITECTURES_ALL                      \
+    }
+#define SCOPE_CAPTION                                                                              \
+    {                                                                                              \
+        ATT_TASKS_CAPTION, ATT_ARCHITECTURES_ALL                                                   \
+    }
+#define SCOPE_SHAPES                                                                               \
+    {                                                                                              \
+        ATT_TASKS_SHAPES, ATT_ARCHITECTURES_ALL                                                    \
+    }
+#define SCOPE_IMAGE                                                                                \
+    {                                                                                              \
+        ATT_TASKS_IMAGE, ATT_ARCHITECTURES_ALL                                                     \
+    }
+#define SCOPE_IMAGE_RNN                                                                            \
+    {                                                                                              \
+        ATT_TASKS_IMAGE, ATT_ARCHITECTURES_RNN                                                     \
+    }
+#define SCOPE_WORD_DROPOUT                                                                         \
+    {                                                                                              \
+        ATT_TASKS_CLASSIFIER | ATT_TASKS_IMAGE, ATT_ARCHITECTURES_ALL                              \
+    }
 
-/* Limits where any sensible value would do. A double holds each exactly. */
+/* Upper limits that no sensible value reaches. A double holds each exactly. */
 #define MAX_COUNT         1e9
 #define MAX_EXACT_INTEGER 9007199254740992.0 /* 2^53 */
 
-/* One row. What is not named is zero. */
+/* One row. Members that are not named are zero. */
 #define SPEC(group_, key_, member_, scope_, default_, type_, placeholder_, help_, ...)             \
     {                                                                                              \
         .info = { .key = key_,                                                                     \
@@ -268,8 +344,8 @@ const att_setting_spec att_setting_specs[] = {
             "largest convolution window in tokens; all window sizes in between share hidden-size"),
 
     CHOICE("classifier", "pool", pool, CLASSIFIER, "attention", pools, "HOW",
-           "sentence representation: state of the end-of-sentence token (eos), last state, mean, "
-           "max, or attention pooling"),
+           "sentence representation: state of a stop token at the end, last state, mean, max, or "
+           "attention pooling"),
     CHOICE("classifier", "pool-score", pool_score, CLASSIFIER, "additive", pool_scores, "KIND",
            "score function of attention pooling"),
     INTEGER("classifier", "pool-heads", pool_heads, CLASSIFIER, "1", 1, 1024, "N",
@@ -348,137 +424,8 @@ const att_setting_spec att_setting_specs[] = {
 
 };
 
-/* clang-format off */
-#define WHEN(when_, is_, key_, default_, ...)                                                        \
-    { .if_key = when_, .if_value = is_, .key = key_, .default_value = default_, ##__VA_ARGS__ }
+const size_t att_setting_spec_count = ATT_COUNT(att_setting_specs);
 
-/* By task first, so that what a task chooses counts for the rest. The three tasks made up are alike:
- * `reverse` is the third question of handout 003. The encoder reads both ways as elsewhere: where it
- * reads one way, the decoder looks at the letter beside the one that it writes. */
-#define SYNTHETIC_TASK(task)                                                                                \
-    WHEN("task", task, "hidden-size", "64"), WHEN("task", task, "embedding-size", "32"),                          \
-    WHEN("task", task, "attention", "dot"), WHEN("task", task, "dropout", "0"),                    \
-    WHEN("task", task, "epochs", "30"), WHEN("task", task, "batch-tokens", "1024")
-
-/* A Transformer learns at a rate that rises first, and falls with the root of the steps after
- * (Vaswani et al. 2017). Its own defaults are those of the preset `tiny`. */
-#define WHEN_TRANSFORMER(key, start) WHEN("architecture", "transformer", key, start)
-#define PRESET(name, layers, width, heads, feed_forward)                                           \
-    WHEN("preset", name, "layers", layers), WHEN("preset", name, "hidden-size", width),                  \
-    WHEN("preset", name, "heads", heads), WHEN("preset", name, "ffn-size", feed_forward)
-
-/* Sentences: those of docs/recipes.md, which Multi30k was learned with. */
-#define TRANSLATE(key, start) WHEN("task", "translate", key, start)
-#define TRANSLATE_TRANSFORMER(key, start)                                                          \
-    WHEN("task", "translate", key, start, .and_key = "architecture", .and_value = "transformer")
-
-/* Few sentences and many words: what is learned by heart must be kept down. */
-#define CLASSIFY(key, start) WHEN("task", "classify", key, start)
-#define CLASSIFY_TRANSFORMER(key, start)                                                           \
-    WHEN("task", "classify", key, start, .and_key = "architecture", .and_value = "transformer")
-
-#define CLASSIFY_CNN(key, start)                                                           \
-    WHEN("task", "classify", key, start, .and_key = "architecture", .and_value = "cnn")
-
-/* A small model of letters, and a context that a Transformer fills. */
-#define LM(key, start) WHEN("task", "lm", key, start)
-#define LM_TRANSFORMER(key, start)                                                                 \
-    WHEN("task", "lm", key, start, .and_key = "architecture", .and_value = "transformer")
-/* Captions: those of docs/recipes.md. Scenes made up are small, and seen by convolutions. */
-#define CAPTION(key, start) WHEN("task", "caption", key, start)
-#define SHAPES(key, start)  WHEN("task", "shapes", key, start)
-
-const att_conditional_default att_conditional_defaults[] = {
-    CAPTION("target-tokens", "word"),
-    CAPTION("lowercase", "yes"),
-    CAPTION("min-count", "4"),
-    CAPTION("dropout", "0.4"),
-    CAPTION("best-metric", "bleu"),
-    SHAPES("target-tokens", "word"),
-    SHAPES("hidden-size", "64"),
-    SHAPES("embedding-size", "32"),
-    SHAPES("dropout", "0"),
-    SHAPES("word-dropout", "0.5"),
-    SHAPES("init-from-image", "no"),
-    SHAPES("attention", "additive"),
-    SHAPES("batch-tokens", "512"),
-    SHAPES("learning-rate", "0.005"),
-    SHAPES("schedule", "cosine"),
-    SHAPES("epochs", "16"),
-    SHAPES("conv-layers", "2"),
-    SHAPES("train-count", "12000"),
-    SHAPES("valid-count", "500"),
-    SHAPES("best-metric", "exact-match"),
-    WHEN("attention", "none", "init-from-image", "yes"),
-    SYNTHETIC_TASK("reverse"),
-    SYNTHETIC_TASK("copy"),
-    SYNTHETIC_TASK("sort"),
-    TRANSLATE("architecture", "transformer"),
-    WHEN_TRANSFORMER("layers", "4"),
-    WHEN_TRANSFORMER("hidden-size", "128"),
-    WHEN_TRANSFORMER("positions", "sinusoidal"),
-    WHEN_TRANSFORMER("dropout", "0.1"),
-    WHEN_TRANSFORMER("label-smoothing", "0.1"),
-    WHEN_TRANSFORMER("beta2", "0.98"),
-    WHEN_TRANSFORMER("schedule", "inverse-sqrt"),
-    WHEN_TRANSFORMER("warmup", "1000"),
-    TRANSLATE("source-tokens", "bpe"),
-    TRANSLATE("target-tokens", "bpe"),
-    TRANSLATE("bpe-merges", "10000"),
-    TRANSLATE("joint", "yes"),
-    TRANSLATE("dropout", "0.3"),
-    TRANSLATE("label-smoothing", "0.1"),
-    TRANSLATE("schedule", "cosine"),
-    TRANSLATE("batch-tokens", "4096"),
-    TRANSLATE("epochs", "60"),
-    TRANSLATE("average-checkpoints", "5"),
-    TRANSLATE("best-metric", "loss"),
-    CLASSIFY("source-tokens", "word"),
-    CLASSIFY("target-tokens", "line"),
-    CLASSIFY("lowercase", "yes"),
-    CLASSIFY("hidden-size", "128"),
-    CLASSIFY("embedding-size", "96"),
-    CLASSIFY("dropout", "0.5"),
-    CLASSIFY("word-dropout", "0.1"),
-    CLASSIFY("label-smoothing", "0"),
-    CLASSIFY("learning-rate", "0.004"),
-    CLASSIFY("schedule", "cosine"),
-    CLASSIFY("batch-tokens", "512"),
-    CLASSIFY_TRANSFORMER("layers", "2"),
-    CLASSIFY_TRANSFORMER("dropout", "0.3"),
-    CLASSIFY_TRANSFORMER("learning-rate", "0.002"),
-    CLASSIFY_TRANSFORMER("warmup", "100"),
-    CLASSIFY_CNN("pool", "max"),
-    CLASSIFY_CNN("hidden-size", "300"),
-    WHEN("pool", "stop", "bidirectional", "no"),
-    TRANSLATE_TRANSFORMER("tie-embeddings", "all"),
-    TRANSLATE_TRANSFORMER("attention-dropout", "0.1"),
-    TRANSLATE_TRANSFORMER("learning-rate", "0.005"),
-    LM("embedding-size", "64"),
-    LM("learning-rate", "0.002"),
-    LM("schedule", "cosine"),
-    LM("epochs", "10"),
-    LM("label-smoothing", "0"),
-    LM("dropout", "0.1"),
-    LM_TRANSFORMER("learning-rate", "0.001"),
-    LM_TRANSFORMER("positions", "rotary"),
-    LM_TRANSFORMER("activation", "gelu"),
-    LM_TRANSFORMER("tie-embeddings", "output"),
-    LM_TRANSFORMER("optimizer", "adamw"),
-    LM_TRANSFORMER("warmup", "100"),
-    PRESET("small", "6", "256", "4", "1024"),
-    PRESET("base", "6", "512", "8", "2048"),
-    WHEN("optimizer", "sgd", "learning-rate", "0.1"),
-    WHEN("optimizer", "adamw", "weight-decay", "0.01"),
-    WHEN("optimizer", "adadelta", "learning-rate", "1"),
-    WHEN("optimizer", "adadelta", "epsilon", "1e-6"),
-};
-/* clang-format on */
-
-const size_t att_setting_spec_count = sizeof att_setting_specs / sizeof *att_setting_specs;
-const size_t att_conditional_default_count =
-    sizeof att_conditional_defaults / sizeof *att_conditional_defaults;
-
-_Static_assert(sizeof tasks / sizeof *tasks == ATT_TASK_COUNT + 1, "a word for every task");
-_Static_assert(sizeof att_setting_specs / sizeof *att_setting_specs <= ATT_MAX_SETTINGS,
-               "room for every origin");
+_Static_assert(ATT_COUNT(tasks) == ATT_TASK_COUNT + 1, "every task has a name");
+_Static_assert(ATT_COUNT(att_setting_specs) <= ATT_MAX_SETTINGS,
+               "att_settings.origin has a place for every setting");

@@ -1,4 +1,4 @@
-/* One setting's value, from text and back; see rows.h. */
+/* Parsing and writing the value of one setting, by type; see setting_specs.h. */
 #include "settings/setting_specs.h"
 
 #include "base/error.h"
@@ -29,20 +29,19 @@ const void *att_setting_spec_value(const att_setting_spec *row, const att_settin
     return (const char *)settings + row->offset;
 }
 
-/* ---- reading */
+/* ---- parsing */
 
 static att_status fail_range(const att_setting_spec *row, const char *value, att_error *err)
 {
-    char least[ATT_DOUBLE_STRING_SIZE], most[ATT_DOUBLE_STRING_SIZE], quoted[ATT_QUOTED_SIZE];
+    char min[ATT_DOUBLE_STRING_SIZE], max[ATT_DOUBLE_STRING_SIZE], quoted[ATT_QUOTED_SIZE];
     const char *kind = row->info.type == ATT_SETTING_INTEGER ? "whole number" : "number";
     return att_fail(err, ATT_BAD_INPUT, NULL, "%s expects a %s from %s to %s, not '%s'",
-                    row->info.key, kind, att_double_format(least, row->info.min),
-                    att_double_format(most, row->info.max),
-                    att_quote(quoted, value, strlen(value)));
+                    row->info.key, kind, att_double_format(min, row->info.min),
+                    att_double_format(max, row->info.max), att_quote(quoted, value, strlen(value)));
 }
 
-static att_status set_number(const att_setting_spec *row, att_settings *settings, const char *value,
-                             att_error *err)
+static att_status set_integer(const att_setting_spec *row, att_settings *settings,
+                              const char *value, att_error *err)
 {
     int64_t whole;
     if (!att_int_parse(&whole, value) || (double)whole < row->info.min ||
@@ -62,9 +61,9 @@ static att_status set_real(const att_setting_spec *row, att_settings *settings, 
     return ATT_OK;
 }
 
-/* Tells which words there are, and the one probably meant. */
-static att_status fail_word(const att_setting_spec *row, const char *value, size_t count,
-                            att_error *err)
+/* Lists the choices, and suggests the one that was probably meant. */
+static att_status fail_choice(const att_setting_spec *row, const char *value, size_t count,
+                              att_error *err)
 {
     char choices[MAX_CHOICES_LENGTH] = "", quoted[ATT_QUOTED_SIZE];
     size_t used = 0;
@@ -73,14 +72,14 @@ static att_status fail_word(const att_setting_spec *row, const char *value, size
         used += strlen(strcpy(choices + used, before));
         used += strlen(strncat(choices + used, row->info.choices[i], 30));
     }
-    const char *nearest = att_suggest(value, row->info.choices, count);
+    const char *nearest = att_setting_suggest_value(&row->info, value);
     return att_fail(err, ATT_BAD_INPUT, NULL, "%s expects %s, not '%s'%s%s%s", row->info.key,
                     choices, att_quote(quoted, value, strlen(value)),
                     nearest ? "; did you mean " : "", nearest ? nearest : "", nearest ? "?" : "");
 }
 
-static att_status set_word(const att_setting_spec *row, att_settings *settings, const char *value,
-                           att_error *err)
+static att_status set_choice(const att_setting_spec *row, att_settings *settings, const char *value,
+                             att_error *err)
 {
     int count = 0;
     for (; row->info.choices[count]; count++) {
@@ -89,7 +88,7 @@ static att_status set_word(const att_setting_spec *row, att_settings *settings, 
         *(int *)att_setting_spec_member(row, settings) = count;
         return ATT_OK;
     }
-    return fail_word(row, value, (size_t)count, err);
+    return fail_choice(row, value, (size_t)count, err);
 }
 
 static att_status set_text(const att_setting_spec *row, att_settings *settings, const char *value,
@@ -122,7 +121,7 @@ static att_status set_flag(const att_setting_spec *row, att_settings *settings, 
 
 /* ---- writing */
 
-static att_status write_number(att_string *out, const att_setting_spec *row, const void *member)
+static att_status write_integer(att_string *out, const att_setting_spec *row, const void *member)
 {
     (void)row;
     return att_string_printf(out, "%lld", (long long)*(const int64_t *)member);
@@ -135,7 +134,7 @@ static att_status write_real(att_string *out, const att_setting_spec *row, const
     return att_string_puts(out, att_double_format(written, *(const double *)member));
 }
 
-static att_status write_word(att_string *out, const att_setting_spec *row, const void *member)
+static att_status write_choice(att_string *out, const att_setting_spec *row, const void *member)
 {
     return att_string_puts(out, row->info.choices[*(const int *)member]);
 }
@@ -158,9 +157,9 @@ static const struct {
                       att_error *err);
     att_status (*write)(att_string *out, const att_setting_spec *row, const void *member);
 } value_types[] = {
-    [ATT_SETTING_INTEGER] = { set_number, write_number },
+    [ATT_SETTING_INTEGER] = { set_integer, write_integer },
     [ATT_SETTING_REAL] = { set_real, write_real },
-    [ATT_SETTING_CHOICE] = { set_word, write_word },
+    [ATT_SETTING_CHOICE] = { set_choice, write_choice },
     [ATT_SETTING_TEXT] = { set_text, write_text },
     [ATT_SETTING_FLAG] = { set_flag, write_flag },
 };

@@ -1,4 +1,4 @@
-/* Values for every row of the table, and the defaults that depend on others; see settings.h. */
+/* Setting and reading values by key, and applying defaults; see settings.h. */
 #include "settings/settings.h"
 
 #include "base/alloc.h"
@@ -40,20 +40,20 @@ att_model_type att_settings_model_type(const att_settings *settings)
     return att_task_specs[settings->task].model_type;
 }
 
-bool att_model_type_has_source_vocab(att_model_type kind)
+bool att_model_type_has_source_vocab(att_model_type type)
 {
-    return kind == ATT_MODEL_SEQ2SEQ || kind == ATT_MODEL_CLASSIFIER;
+    return type == ATT_MODEL_SEQ2SEQ || type == ATT_MODEL_CLASSIFIER;
 }
 
 /* ---- defaults */
 
-/* Defaults are literals of the table: a text is pointed to, and the rest is known to be good. */
-static void set_default(att_settings *settings, const att_setting_spec *row, const char *start)
+/* Defaults are literals of the table, which a test checks: a text needs no copy. */
+static void set_default(att_settings *settings, const att_setting_spec *row, const char *value)
 {
     if (row->info.type == ATT_SETTING_TEXT)
-        *(const char **)att_setting_spec_member(row, settings) = start;
+        *(const char **)att_setting_spec_member(row, settings) = value;
     else
-        (void)att_setting_spec_set(row, settings, start, NULL);
+        (void)att_setting_spec_set(row, settings, value, NULL);
 }
 
 static bool has_value(const att_settings *settings, const char *key, const char *word)
@@ -68,7 +68,7 @@ static bool copies_other_default(const att_setting_spec *row)
     return row->default_value && row->default_value[0] == '=';
 }
 
-/* The value of the number or real that the row's default names. */
+/* Copies the value of the integer or real that the row's default names. */
 static void copy_default(att_settings *settings, const att_setting_spec *row)
 {
     const att_setting_spec *other =
@@ -118,10 +118,7 @@ void att_settings_apply_defaults(att_settings *settings)
 
 static att_status fail_unknown(const char *key, att_error *err)
 {
-    const char *known[ATT_MAX_SETTINGS];
-    for (size_t i = 0; i < att_setting_spec_count; i++)
-        known[i] = att_setting_specs[i].info.key;
-    const char *nearest = att_suggest(key, known, att_setting_spec_count);
+    const char *nearest = att_setting_suggest(key);
     char quoted[ATT_QUOTED_SIZE];
     att_quote(quoted, key, strlen(key));
     if (nearest)
@@ -137,7 +134,7 @@ att_status att_settings_set_deferred(att_settings *settings, const char *key, co
     if (row < 0)
         return fail_unknown(key, err);
     if (settings->origin[row] > origin) {
-        /* Even a value that does not count must be a good one. */
+        /* A value that is overridden must be valid too. */
         att_settings unused = { 0 };
         att_status status = att_setting_spec_set(&att_setting_specs[row], &unused, value, err);
         att_arena_free(&unused.strings);
@@ -192,7 +189,7 @@ bool att_settings_applies(const att_settings *settings, const att_setting *setti
            concerns->architectures >> settings->architecture & 1;
 }
 
-/* ---- life */
+/* ---- making */
 
 att_status att_settings_new(att_settings **out, const char *task, att_error *err)
 {

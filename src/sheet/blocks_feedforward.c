@@ -102,10 +102,11 @@ static att_status write_linear(const att_sheet_layer *layer, const att_matrix *a
     ATT_TRY(att_calculations_start(out, arena, (size_t)(y->rows * y->cols), layer->call->err));
     for (int64_t i = 0; i < y->rows; i++) {
         for (int64_t j = 0; j < y->cols; j++) {
-            att_sum sum = { .arena = arena };
-            att_sum_add_dot_product(&sum, a->cols, a->data + i * a->cols, 1, b->data + j, b->cols);
+            att_expr_sum sum = { .arena = arena };
+            att_expr_sum_add_dot_product(&sum, a->cols, a->data + i * a->cols, 1, b->data + j,
+                                         b->cols);
             if (bias)
-                att_sum_add(&sum, att_make_number(arena, bias->data[layer->columns ? i : j]));
+                att_expr_sum_add(&sum, att_make_number(arena, bias->data[layer->columns ? i : j]));
             ATT_TRY(att_calculations_add_number(
                 out, arena, i + 1, att_make_indexed(arena, "y", i + 1, j + 1), sum.expr,
                 y->data[i * y->cols + j], layer->call->err));
@@ -256,7 +257,7 @@ static double convolve(const struct conv *conv, int64_t i, int64_t j)
 
 static att_expr *write_element(att_arena *arena, const struct conv *conv, int64_t i, int64_t j)
 {
-    att_sum sum = { .arena = arena };
+    att_expr_sum sum = { .arena = arena };
     for (int64_t t = 0; t < conv->taps; t++) {
         int64_t row = row_under(conv, i, t);
         const att_matrix *tap = conv->tap[t];
@@ -264,11 +265,11 @@ static att_expr *write_element(att_arena *arena, const struct conv *conv, int64_
             continue;
         const double *x = conv->x->data + row * conv->x->cols;
         bool whole = scales_vectors(conv);
-        att_sum_add_dot_product(&sum, whole ? 1 : tap->rows, whole ? x + j : x, 1,
-                                whole ? tap->data : tap->data + j, tap->cols);
+        att_expr_sum_add_dot_product(&sum, whole ? 1 : tap->rows, whole ? x + j : x, 1,
+                                     whole ? tap->data : tap->data + j, tap->cols);
     }
     if (conv->bias)
-        att_sum_add(&sum, att_make_number(arena, conv->bias->data[j]));
+        att_expr_sum_add(&sum, att_make_number(arena, conv->bias->data[j]));
     return sum.expr; /* at least one tap covers a row of x, so it is not NULL */
 }
 

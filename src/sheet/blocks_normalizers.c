@@ -28,12 +28,12 @@ static att_expr *number(att_arena *arena, double value)
 static att_expr *write_sum_of(att_arena *arena, const att_sheet_head *head, int64_t i,
                               const char *f)
 {
-    att_sum sum = { .arena = arena };
+    att_expr_sum sum = { .arena = arena };
     for (int64_t j = 0; j < head->key->rows; j++) {
         if (!may_attend(head, i, j))
             continue;
         att_expr *term = number(arena, score_at(head, i, j));
-        att_sum_add(&sum, f ? att_make_call(arena, f, term) : term);
+        att_expr_sum_add(&sum, f ? att_make_call(arena, f, term) : term);
     }
     return sum.expr;
 }

@@ -230,12 +230,12 @@ static att_status write_output(const att_sheet_layer *layer, const att_sheet_hea
         return ATT_OK;
     ATT_TRY(att_calculations_start(out, arena, (size_t)queries_of(head), layer->call->err));
     for (int64_t i = 0; i < queries_of(head); i++) {
-        att_sum sum = { .arena = arena };
+        att_expr_sum sum = { .arena = arena };
         for (int64_t j = 0; j < keys_of(head); j++) {
             if (head->allowed && !head->allowed[i * keys_of(head) + j])
                 continue;
             double weight = head->weights->data[i * keys_of(head) + j];
-            att_sum_add(
+            att_expr_sum_add(
                 &sum, att_make_binary(arena, ATT_OP_MULTIPLY, att_make_number(arena, weight),
                                       att_make_constant(arena, vector_of(layer, head->value, j))));
         }

@@ -147,25 +147,25 @@ static att_expr *multiply_elementwise(att_arena *arena, double a, att_expr *b)
 }
 
 /* x·W_x + b of one column, and h·W_h + b_h. */
-static void add_from_x(att_sum *sum, const struct run *run, int64_t t, int64_t col)
+static void add_from_x(att_expr_sum *sum, const struct run *run, int64_t t, int64_t col)
 {
-    att_sum_add_dot_product(sum, run->w_x->rows, input(run, t), 1, run->w_x->data + col,
-                            run->w_x->cols);
+    att_expr_sum_add_dot_product(sum, run->w_x->rows, input(run, t), 1, run->w_x->data + col,
+                                 run->w_x->cols);
     if (run->b)
-        att_sum_add(sum, number(sum->arena, run->b->data[col]));
+        att_expr_sum_add(sum, number(sum->arena, run->b->data[col]));
 }
 
-static void add_from_h(att_sum *sum, const struct run *run, int64_t t, int64_t col)
+static void add_from_h(att_expr_sum *sum, const struct run *run, int64_t t, int64_t col)
 {
-    att_sum_add_dot_product(sum, run->m, previous_state(run, t), 1, run->w_h->data + col,
-                            run->w_h->cols);
+    att_expr_sum_add_dot_product(sum, run->m, previous_state(run, t), 1, run->w_h->data + col,
+                                 run->w_h->cols);
     if (run->b_h)
-        att_sum_add(sum, number(sum->arena, run->b_h->data[col]));
+        att_expr_sum_add(sum, number(sum->arena, run->b_h->data[col]));
 }
 
 static att_expr *write_gate(att_arena *arena, const struct run *run, int64_t t, int64_t col)
 {
-    att_sum sum = { .arena = arena };
+    att_expr_sum sum = { .arena = arena };
     add_from_x(&sum, run, t, col);
     add_from_h(&sum, run, t, col);
     return sum.expr;
@@ -220,14 +220,14 @@ static att_expr *write_lstm_h(att_arena *arena, const struct run *run, int64_t t
 static att_expr *write_gru_n(att_arena *arena, const struct run *run, int64_t t, int64_t j)
 {
     int64_t col = GRU_N * run->m + j;
-    att_sum sum = { .arena = arena };
-    att_sum past = { .arena = arena };
+    att_expr_sum sum = { .arena = arena };
+    att_expr_sum past = { .arena = arena };
     add_from_x(&sum, run, t, col);
     if (run->before) {
-        att_sum_add(&sum, number(arena, reset_before(run, t, j)));
+        att_expr_sum_add(&sum, number(arena, reset_before(run, t, j)));
     } else {
         add_from_h(&past, run, t, col);
-        att_sum_add(&sum, multiply_elementwise(arena, at(run, GRU_R, t)[j], past.expr));
+        att_expr_sum_add(&sum, multiply_elementwise(arena, at(run, GRU_R, t)[j], past.expr));
     }
     return att_make_call(arena, "tanh", sum.expr);
 }

@@ -40,13 +40,14 @@ static att_expr *write_additive(att_arena *arena, const att_sheet_head *head, in
     const att_matrix *w = head->param[ATT_PARAM_W];
     const att_matrix *u = head->param[ATT_PARAM_U];
     const att_matrix *b = head->param[ATT_PARAM_B];
-    att_sum sum = { .arena = arena };
+    att_expr_sum sum = { .arena = arena };
     for (int64_t a = 0; a < w->rows; a++) {
         double x = dot(w->cols, row_of(w, a), row_of(head->query, i)) +
                    dot(u->cols, row_of(u, a), row_of(head->key, j)) + (b ? b->data[a] : 0.0);
         double factor = head->param[ATT_PARAM_V]->data[a];
-        att_sum_add(&sum, att_make_binary(arena, ATT_OP_MULTIPLY, att_make_number(arena, factor),
-                                          att_make_call(arena, "tanh", att_make_number(arena, x))));
+        att_expr_sum_add(&sum,
+                         att_make_binary(arena, ATT_OP_MULTIPLY, att_make_number(arena, factor),
+                                         att_make_call(arena, "tanh", att_make_number(arena, x))));
     }
     return sum.expr;
 }
@@ -55,9 +56,9 @@ static att_expr *write_concat(att_arena *arena, const att_sheet_head *head, int6
 {
     const double *v = head->param[ATT_PARAM_V]->data;
     int64_t width = head->query->cols;
-    att_sum sum = { .arena = arena };
-    att_sum_add_dot_product(&sum, width, v, 1, row_of(head->query, i), 1);
-    att_sum_add_dot_product(&sum, head->key->cols, v + width, 1, row_of(head->key, j), 1);
+    att_expr_sum sum = { .arena = arena };
+    att_expr_sum_add_dot_product(&sum, width, v, 1, row_of(head->query, i), 1);
+    att_expr_sum_add_dot_product(&sum, head->key->cols, v + width, 1, row_of(head->key, j), 1);
     return att_make_call(arena, "relu", sum.expr);
 }
 

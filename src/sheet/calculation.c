@@ -83,26 +83,26 @@ att_expr *att_make_indexed(att_arena *arena, const char *name, int64_t row, int6
     return node;
 }
 
-void att_sum_add(att_sum *sum, att_expr *term)
+void att_expr_sum_add(att_expr_sum *sum, att_expr *term)
 {
     bool first = sum->terms++ == 0;
     sum->expr = first ? term : att_make_binary(sum->arena, ATT_OP_ADD, sum->expr, term);
 }
 
-void att_sum_add_dot_product(att_sum *sum, int64_t count, const double *a, int64_t a_stride,
-                             const double *b, int64_t b_stride)
+void att_expr_sum_add_dot_product(att_expr_sum *sum, int64_t count, const double *a,
+                                  int64_t a_stride, const double *b, int64_t b_stride)
 {
     for (int64_t i = 0; i < count; i++)
-        att_sum_add(sum, att_make_binary(sum->arena, ATT_OP_MULTIPLY,
-                                         att_make_number(sum->arena, a[i * a_stride]),
-                                         att_make_number(sum->arena, b[i * b_stride])));
+        att_expr_sum_add(sum, att_make_binary(sum->arena, ATT_OP_MULTIPLY,
+                                              att_make_number(sum->arena, a[i * a_stride]),
+                                              att_make_number(sum->arena, b[i * b_stride])));
 }
 
 att_expr *att_make_dot_product(att_arena *arena, int64_t count, const double *a, int64_t a_stride,
                                const double *b, int64_t b_stride)
 {
-    att_sum sum = { .arena = arena };
-    att_sum_add_dot_product(&sum, count, a, a_stride, b, b_stride);
+    att_expr_sum sum = { .arena = arena };
+    att_expr_sum_add_dot_product(&sum, count, a, a_stride, b, b_stride);
     return sum.expr;
 }
 

@@ -27,17 +27,17 @@ att_expr *att_make_indexed(att_arena *arena, const char *name, int64_t row, int6
 
 /* A sum built from left to right, so that it needs no parentheses; start from { arena }. After a
  * NULL term `expr` stays NULL. */
-typedef struct att_sum {
+typedef struct att_expr_sum {
     att_arena *arena;
     att_expr *expr;
     size_t terms;
-} att_sum;
+} att_expr_sum;
 
-void att_sum_add(att_sum *sum, att_expr *term);
+void att_expr_sum_add(att_expr_sum *sum, att_expr *term);
 
 /* a[0]·b[0] + a[1]·b[1] + …: `count` terms, the factors `stride` apart. */
-void att_sum_add_dot_product(att_sum *sum, int64_t count, const double *a, int64_t a_stride,
-                             const double *b, int64_t b_stride);
+void att_expr_sum_add_dot_product(att_expr_sum *sum, int64_t count, const double *a,
+                                  int64_t a_stride, const double *b, int64_t b_stride);
 
 /* The same sum as an expression. */
 att_expr *att_make_dot_product(att_arena *arena, int64_t count, const double *a, int64_t a_stride,

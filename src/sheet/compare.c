@@ -231,7 +231,7 @@ static att_status compare_one(struct comparison *c)
 
 /* ---- The message */
 
-/* "; in the file, but not here: 'x', 'y'": a mistyped name must not look like a success. */
+/* "; in the file, but not in the sheet: 'x', 'y'": a mistyped name must not look like a success. */
 static att_status add_unmatched(const struct comparison *c, att_string *text)
 {
     size_t missed = 0;

@@ -1,38 +1,27 @@
-/* Bundles: named tensors and text metadata. */
+/* Bundles: named tensors and text metadata, as a .safetensors or .npz file holds them, and the
+ * detection of file formats. */
 #include "tensor/bundle.h"
 
 #include "base/alloc.h"
 #include "base/error.h"
 #include "base/file.h"
+#include "base/minmax.h"
+#include "base/name_table.h"
 #include "base/quote.h"
-#include "tensor/name_table.h"
+#include "tensor/tensor.h"
 
 #include <string.h>
 
 struct att_bundle {
     att_name_table names;
-    att_tensor *tensors; /* [capacity], the one of names.items[i] at i */
+    att_tensor *tensors; /* [capacity], parallel to names.items */
     size_t capacity;
     att_name_table keys;
-    const char **values; /* [value_capacity] in `texts` */
+    const char **values; /* [value_capacity], parallel to keys.items; in `strings` */
     size_t value_capacity;
     att_arena strings;
-    att_string file_bytes; /* the file that tensors are views of, or nothing */
+    att_string file_bytes; /* the file that tensors are views of, or empty */
 };
-
-/* Makes room for one item more in an array of `count`. */
-static bool grow_array(void **items, size_t *capacity, size_t count, size_t size)
-{
-    if (count < *capacity)
-        return true;
-    size_t bigger = *capacity ? *capacity * 2 : 8;
-    void *moved = att_realloc(*items, count * size, bigger, size);
-    if (!moved)
-        return false;
-    *items = moved;
-    *capacity = bigger;
-    return true;
-}
 
 att_status att_bundle_new(att_bundle **out, att_error *err)
 {
@@ -89,10 +78,10 @@ att_status att_bundle_take(att_bundle *bundle, const char *name, att_tensor *ten
 {
     char quoted[ATT_QUOTED_SIZE];
     if (att_bundle_get(bundle, name))
-        return att_fail(err, ATT_BAD_INPUT, "bundle", "tensor '%s' is there already",
+        return att_fail(err, ATT_BAD_INPUT, "bundle", "tensor '%s' exists already",
                         att_quote(quoted, name, strlen(name)));
     void *tensors = bundle->tensors;
-    bool room = grow_array(&tensors, &bundle->capacity, bundle->names.count, sizeof *tensor);
+    bool room = att_array_grow(&tensors, &bundle->capacity, bundle->names.count, sizeof *tensor);
     bundle->tensors = tensors;
     if (!room || !att_name_table_add(&bundle->names, name))
         return att_fail_memory(err);
@@ -105,6 +94,7 @@ att_status att_bundle_add(att_bundle *bundle, const char *name, const att_tensor
                           att_error *err)
 {
     att_tensor copy;
+    ATT_TRY(att_tensor_check_float("bundle", name, tensor, err));
     ATT_TRY(att_tensor_copy(&copy, tensor, tensor->dtype, err));
     att_status status = att_bundle_take(bundle, name, &copy, err);
     if (status != ATT_OK)
@@ -141,7 +131,8 @@ att_status att_bundle_meta_set(att_bundle *bundle, const char *key, const char *
     ptrdiff_t index = att_name_table_find(&bundle->keys, key);
     if (index == ATT_NO_NAME) {
         void *values = bundle->values;
-        bool room = grow_array(&values, &bundle->value_capacity, bundle->keys.count, sizeof copy);
+        bool room =
+            att_array_grow(&values, &bundle->value_capacity, bundle->keys.count, sizeof copy);
         bundle->values = values;
         if (!room || !att_name_table_add(&bundle->keys, key))
             return att_fail_memory(err);
@@ -153,10 +144,10 @@ att_status att_bundle_meta_set(att_bundle *bundle, const char *key, const char *
 
 /* ---- loading */
 
-/* So much of a file tells text from other data. */
+/* Bytes at the start of a file that decide between text and binary data. */
 enum { SNIFF_BYTES = 4096 };
 
-/* Whether there are no control characters but those of text: white space and escapes. */
+/* Whether the bytes have no control characters other than white space and escape. */
 static bool is_text(const unsigned char *bytes, size_t size)
 {
     for (size_t i = 0; i < size; i++)
@@ -165,8 +156,8 @@ static bool is_text(const unsigned char *bytes, size_t size)
     return true;
 }
 
-/* What a file is. The order matters: any eight bytes may begin a .safetensors file, but the brace
- * that follows them is a compression method that no .zip file has. */
+/* The order matters: a .safetensors file may begin with any eight bytes, but the brace that follows
+ * them would be an unknown compression method in a .zip file. */
 att_file_format att_file_format_detect(const void *bytes, size_t size)
 {
     const char *at = bytes;
@@ -178,8 +169,7 @@ att_file_format att_file_format_detect(const void *bytes, size_t size)
         return ATT_FILE_ZIP;
     if (size == 0)
         return ATT_FILE_EMPTY;
-    return is_text(bytes, size < SNIFF_BYTES ? size : SNIFF_BYTES) ? ATT_FILE_TEXT
-                                                                   : ATT_FILE_BINARY;
+    return is_text(bytes, att_min_size(size, SNIFF_BYTES)) ? ATT_FILE_TEXT : ATT_FILE_BINARY;
 }
 
 const char *att_file_format_name(att_file_format kind)
@@ -207,7 +197,7 @@ static att_status read_any(att_bundle **out, att_string *bytes, const char *path
                         "is a .npy file with a single array, expected .npz or .safetensors");
     default:
         return att_fail(err, ATT_BAD_INPUT, path,
-                        "is no .npy, .npz or .safetensors file (%zu bytes)", bytes->length);
+                        "is not a .npy, .npz or .safetensors file (%zu bytes)", bytes->length);
     }
 }
 

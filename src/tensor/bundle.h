@@ -1,20 +1,19 @@
-/* How readers fill a bundle and writers walk through one. */
+/* The inside of bundles, for the readers and writers of files. */
 #ifndef ATT_TENSOR_BUNDLE_H
 #define ATT_TENSOR_BUNDLE_H
 
 #include "attend.h"
 
-/* Adds the tensor itself, which then belongs to the bundle (*tensor is cleared). On failure it
- * stays the caller's. */
+/* Moves the tensor into the bundle (*tensor is cleared). On failure it stays the caller's. */
 att_status att_bundle_take(att_bundle *bundle, const char *name, att_tensor *tensor,
                            att_error *err);
 
-/* Metadata in the order of setting. */
+/* Metadata in the order in which they were set. */
 size_t att_bundle_meta_count(const att_bundle *bundle);
 void att_bundle_meta_at(const att_bundle *bundle, size_t index, const char **key,
                         const char **value);
 
-/* What a file is, from its bytes. */
+/* The format of a file, detected from its bytes. */
 typedef enum att_file_format {
     ATT_FILE_SAFETENSORS,
     ATT_FILE_ZIP,
@@ -26,7 +25,7 @@ typedef enum att_file_format {
 
 att_file_format att_file_format_detect(const void *bytes, size_t size);
 
-/* In words, for "is …": "text", "a .npy file". */
+/* The format in words, to complete "is …": "text", "a .npy file". */
 const char *att_file_format_name(att_file_format kind);
 
 /* The longest header of a .safetensors file in bytes, for reading and writing: the limit of the

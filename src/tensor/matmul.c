@@ -1,5 +1,6 @@
-/* The matrix product of tensors: checks what attend.h asks for, and hands the leading dimensions
- * one by one, the last of them as a batch, to the product on arrays (kern/matmul.h). */
+/* The matrix product of tensors: checks the arguments, broadcasts the leading dimensions, and calls
+ * the product on arrays (kern/matmul.h) for each of their indices, the last dimension as a batch.
+ */
 #include "kern/matmul.h"
 
 #include "base/alloc.h"
@@ -11,58 +12,50 @@ struct att_packed_matrix {
     _Alignas(64) float panels[];
 };
 
-/* A matrix with its leading dimensions matched to those of c. */
+/* A matrix with its leading dimensions broadcast to those of c. */
 typedef struct operand {
     const char *name;
     int64_t rows, columns, row_stride, column_stride;
     int64_t lead_stride[ATT_MAX_RANK];
 } operand;
 
-static bool is_empty(const att_tensor *t)
-{
-    for (int i = 0; i < t->rank; i++)
-        if (t->shape[i] == 0)
-            return true;
-    return false;
-}
-
 static att_status check_matrix(const char *name, const att_tensor *t, att_error *err)
 {
     char shape[ATT_SHAPE_STRING_SIZE];
     if (t->dtype != ATT_F32)
-        return att_fail(err, ATT_BAD_INPUT, "product", "%s is of type %s, expected float", name,
+        return att_fail(err, ATT_BAD_INPUT, "matmul", "%s: expected float32, found %s", name,
                         att_dtype_name(t->dtype));
     if (t->rank < 2)
-        return att_fail(err, ATT_BAD_INPUT, "product",
+        return att_fail(err, ATT_BAD_INPUT, "matmul",
                         "%s has shape %s, expected two dimensions or more", name,
                         att_shape_to_string(shape, t->rank, t->shape));
     for (int i = 0; i < t->rank; i++)
         if (t->shape[i] < 0)
-            return att_fail(err, ATT_BAD_INPUT, "product", "%s %s has a negative size", name,
+            return att_fail(err, ATT_BAD_INPUT, "matmul", "%s %s has a negative size", name,
                             att_shape_to_string(shape, t->rank, t->shape));
     for (int i = 0; i < t->rank; i++)
         if (t->stride[i] < 0)
-            return att_fail(err, ATT_BAD_INPUT, "product",
-                            "%s runs backwards along dimension %d, copy it first", name, i + 1);
-    if (!t->data && !is_empty(t))
-        return att_fail(err, ATT_BAD_INPUT, "product", "%s %s has no data", name,
+            return att_fail(err, ATT_BAD_INPUT, "matmul",
+                            "%s has a negative stride in dimension %d, copy it first", name, i + 1);
+    if (!t->data && !att_tensor_is_empty(t))
+        return att_fail(err, ATT_BAD_INPUT, "matmul", "%s %s has no data", name,
                         att_shape_to_string(shape, t->rank, t->shape));
     return ATT_OK;
 }
 
-/* Results need a place each. */
+/* Each element of c must have its own address. */
 static att_status check_writable(const att_tensor *c, att_error *err)
 {
-    for (int i = 0; i < c->rank && !is_empty(c); i++)
+    for (int i = 0; i < c->rank && !att_tensor_is_empty(c); i++)
         if (c->stride[i] == 0 && c->shape[i] > 1)
-            return att_fail(err, ATT_BAD_INPUT, "product",
-                            "c repeats its dimension %d (stride 0), expected a place for each "
-                            "result",
+            return att_fail(err, ATT_BAD_INPUT, "matmul",
+                            "c is broadcast in dimension %d (stride 0), expected separate "
+                            "elements",
                             i + 1);
     return ATT_OK;
 }
 
-/* Matches t's leading dimensions to those of c, from the last on. */
+/* Broadcasts t's leading dimensions to those of c, aligned at the last. */
 static att_status broadcast_operand(operand *out, const char *name, const att_tensor *t,
                                     const att_tensor *c, att_error *err)
 {
@@ -81,8 +74,8 @@ static att_status broadcast_operand(operand *out, const char *name, const att_te
     }
     if (fits)
         return ATT_OK;
-    return att_fail(err, ATT_BAD_INPUT, "product",
-                    "the leading dimensions of %s %s do not fit those of c %s", name,
+    return att_fail(err, ATT_BAD_INPUT, "matmul",
+                    "the leading dimensions of %s %s cannot be broadcast to those of c %s", name,
                     att_shape_to_string(shape, t->rank, t->shape),
                     att_shape_to_string(other, c->rank, c->shape));
 }
@@ -92,31 +85,32 @@ static att_status check_sizes(const operand *a, int64_t depth, int64_t columns, 
 {
     int64_t c_rows = c->shape[c->rank - 2], c_columns = c->shape[c->rank - 1];
     if (a->columns != depth)
-        return att_fail(err, ATT_BAD_INPUT, "product",
-                        "a has %lld columns and b %lld rows, expected as many",
+        return att_fail(err, ATT_BAD_INPUT, "matmul",
+                        "a has %lld columns and b has %lld rows, expected the same number",
                         (long long)a->columns, (long long)depth);
     if (c_rows != a->rows || c_columns != columns)
-        return att_fail(err, ATT_BAD_INPUT, "product",
+        return att_fail(err, ATT_BAD_INPUT, "matmul",
                         "c is [%lld, %lld], expected [%lld, %lld], the rows of a by the columns "
                         "of b",
                         (long long)c_rows, (long long)c_columns, (long long)a->rows,
                         (long long)columns);
     if (c->stride[c->rank - 1] != 1 && c_columns > 1)
-        return att_fail(err, ATT_BAD_INPUT, "product",
-                        "the columns of c are %lld apart, expected 1",
+        return att_fail(err, ATT_BAD_INPUT, "matmul",
+                        "the last dimension of c has stride %lld, expected 1",
                         (long long)c->stride[c->rank - 1]);
     return ATT_OK;
 }
 
-/* Sets B's layout in the call: which of the two strides is 1. A dimension of one element has no
- * stride to speak of. */
+/* Sets the layout of b in the call: which of its two strides is 1. The stride of a dimension with
+ * one element does not matter. */
 static att_status set_layout(att_matmul_call *call, const operand *b, att_error *err)
 {
     bool by_rows = b->column_stride == 1 || b->columns <= 1;
     bool by_columns = b->row_stride == 1 || b->rows <= 1;
     if (!by_rows && !by_columns)
-        return att_fail(err, ATT_BAD_INPUT, "product",
-                        "neither rows nor columns of %s are without gaps, copy it first", b->name);
+        return att_fail(err, ATT_BAD_INPUT, "matmul",
+                        "neither of the last two dimensions of %s has stride 1, copy it first",
+                        b->name);
     call->b_transposed = !by_rows;
     call->b_stride = (size_t)(by_rows ? b->row_stride : b->column_stride);
     return ATT_OK;
@@ -132,14 +126,14 @@ static att_status set_options(att_matmul_call *call, const att_matmul_options *o
     if (bias &&
         (bias->dtype != ATT_F32 || bias->rank != 1 ||
          (bias->stride[0] != 1 && bias->shape[0] > 1) || bias->shape[0] != (int64_t)call->columns))
-        return att_fail(err, ATT_BAD_INPUT, "product",
-                        "the bias is %s of type %s, expected [%zu] of float without gaps",
+        return att_fail(err, ATT_BAD_INPUT, "matmul",
+                        "the bias is %s of type %s, expected [%zu] of float32 with stride 1",
                         att_shape_to_string(shape, bias->rank, bias->shape),
                         att_dtype_name(bias->dtype), call->columns);
     if (bias && !bias->data && call->columns > 0)
-        return att_fail(err, ATT_BAD_INPUT, "product", "the bias has no data");
+        return att_fail(err, ATT_BAD_INPUT, "matmul", "the bias has no data");
     if ((unsigned)options->activation >= ATT_ACTIVATION_COUNT)
-        return att_fail(err, ATT_BAD_INPUT, "product", "there is no activation %d",
+        return att_fail(err, ATT_BAD_INPUT, "matmul", "unknown activation %d",
                         (int)options->activation);
     call->accumulate = options->add;
     call->bias = bias ? bias->data : NULL;
@@ -147,7 +141,8 @@ static att_status set_options(att_matmul_call *call, const att_matmul_options *o
     return ATT_OK;
 }
 
-/* Runs the call for every index of c's leading dimensions; the last of them is the batch. */
+/* Runs the call for every index of c's leading dimensions; the last of them is the batch of a call.
+ */
 static att_status run_leading(att_matmul_call call, const att_tensor *c, const operand *a,
                               const operand *b, att_error *err)
 {
@@ -175,7 +170,8 @@ static att_status run_leading(att_matmul_call call, const att_tensor *c, const o
     return ATT_OK;
 }
 
-/* What both kinds of product have in common; `columns` and `depth` are those of b. */
+/* The checks and settings that packed and unpacked products share; `depth` and `columns` are those
+ * of b. */
 static att_status prepare_call(att_matmul_call *call, operand *a_as, const att_tensor *c,
                                const att_tensor *a, int64_t depth, int64_t columns,
                                const att_matmul_options *options, att_error *err)
@@ -216,8 +212,7 @@ att_status att_packed_matrix_new(att_packed_matrix **out, const att_tensor *b, a
     ATT_TRY(check_matrix("b", b, err));
     char shape[ATT_SHAPE_STRING_SIZE];
     if (b->rank != 2)
-        return att_fail(err, ATT_BAD_INPUT, "product",
-                        "b has shape %s, expected two dimensions to pack",
+        return att_fail(err, ATT_BAD_INPUT, "matmul", "b has shape %s, expected two dimensions",
                         att_shape_to_string(shape, b->rank, b->shape));
     att_matmul_call call = { .b = b->data };
     operand b_as;

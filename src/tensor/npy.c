@@ -1,9 +1,9 @@
-/* Reading and writing .npy files (NumPy's NEP 1 and its documentation of numpy.lib.format):
+/* Reading and writing .npy files (NumPy's NEP 1 and its documentation of numpy.lib.format). Layout:
  *
- *   \x93NUMPY, major, minor, the header's length (2 bytes, from version 2 on 4), the header, the
- * data.
+ *   \x93NUMPY, major version, minor version, length of the header (2 bytes in version 1, 4 bytes
+ * from version 2 on), header, data.
  *
- * The header is a Python dict literal, of which npy_header.c reads just what NumPy writes. */
+ * The header is a Python dict literal; npy_header.c accepts the form that NumPy writes. */
 #include "tensor/npy.h"
 
 #include "base/error.h"
@@ -22,7 +22,7 @@ typedef struct npy_file {
     const char *name; /* for errors */
     const unsigned char *bytes;
     size_t size;
-    size_t header; /* where it begins */
+    size_t header; /* offset */
     size_t header_size;
 } npy_file;
 
@@ -31,7 +31,7 @@ static size_t data_start(const npy_file *file)
     return file->header + file->header_size;
 }
 
-/* Checks what comes before the header and finds the header. */
+/* Checks the bytes before the header and locates it. */
 static att_status find_header(npy_file *file, att_error *err)
 {
     const unsigned char *bytes = file->bytes;
@@ -40,32 +40,32 @@ static att_status find_header(npy_file *file, att_error *err)
                         file->size);
     if (memcmp(bytes, MAGIC, MAGIC_SIZE) != 0)
         return att_fail(err, ATT_BAD_INPUT, file->name,
-                        "does not begin with \\x93NUMPY as a .npy file does");
+                        "is not a .npy file: expected \\x93NUMPY at its start");
     unsigned major = bytes[MAGIC_SIZE], minor = bytes[MAGIC_SIZE + 1];
     if (major < 1 || major > 3 || minor != 0)
         return att_fail(err, ATT_BAD_INPUT, file->name,
-                        "is of .npy version %u.%u, expected 1.0, 2.0 or 3.0", major, minor);
+                        "has .npy version %u.%u, expected 1.0, 2.0 or 3.0", major, minor);
     size_t length_size = major == 1 ? 2 : 4;
     file->header = MAGIC_SIZE + VERSION_SIZE + length_size;
     if (file->size < file->header)
         return att_fail(err, ATT_BAD_INPUT, file->name,
-                        "ends after %zu bytes, in the header's length", file->size);
+                        "ends after %zu bytes, in the length of the header", file->size);
     for (size_t i = length_size; i-- > 0;)
         file->header_size = file->header_size << 8 | bytes[MAGIC_SIZE + VERSION_SIZE + i];
     if (file->header_size > file->size - file->header)
         return att_fail(err, ATT_BAD_INPUT, file->name,
-                        "the header should have %zu bytes, the file ends after %zu of them",
+                        "expected a header of %zu bytes, found %zu before the end of the file",
                         file->header_size, file->size - file->header);
     return ATT_OK;
 }
 
-/* Checks the bytes that follow the header against the shape and type that it states. */
+/* Checks the size of the data against the shape and type in the header. */
 static att_status check_size(const npy_file *file, const att_npy_header *header, int64_t *count,
                              att_error *err)
 {
     char shape[ATT_SHAPE_STRING_SIZE];
     att_shape_to_string(shape, header->rank, header->shape);
-    /* Converted elements may be wider than those in the file: 8 bytes at most. */
+    /* In memory an element has at most 8 bytes, whatever its size in the file. */
     *count = att_shape_count(header->rank, header->shape, INT64_MAX / 8);
     if (*count < 0)
         return att_fail(err, ATT_BAD_INPUT, file->name, "shape %s has too many elements", shape);
@@ -73,12 +73,12 @@ static att_status check_size(const npy_file *file, const att_npy_header *header,
     size_t need = (size_t)*count * header->storage->size;
     if (have != need)
         return att_fail(err, ATT_BAD_INPUT, file->name,
-                        "has %zu bytes of data, shape %s of '%s' needs %zu", have, shape,
-                        header->storage->npy, need);
+                        "has %zu bytes of data, expected %zu for shape %s of '%s'", have, need,
+                        shape, header->storage->npy);
     return ATT_OK;
 }
 
-/* Turns a tensor read in Fortran order, its dimensions reversed, into a row-major one. */
+/* Converts a tensor that was read in Fortran order, with its dimensions reversed, to row-major. */
 static att_status from_fortran(att_tensor *tensor, const att_npy_header *header, att_error *err)
 {
     att_tensor view = *tensor, copy;
@@ -101,11 +101,11 @@ static att_status read_data(att_tensor *out, const npy_file *file, const att_npy
     for (int i = 0; i < header->rank; i++)
         shape[i] = header->shape[header->fortran ? header->rank - 1 - i : i];
     ATT_TRY(att_tensor_new_uninitialized(out, header->storage->dtype, header->rank, shape, err));
-    int64_t unfit = att_storage_decode(out->data, header->storage, file->bytes + data_start(file),
-                                       count, header->order);
-    if (unfit >= 0)
+    int64_t invalid = att_storage_decode(out->data, header->storage, file->bytes + data_start(file),
+                                         count, header->order);
+    if (invalid >= 0)
         return att_fail(err, ATT_BAD_INPUT, file->name, "element %lld of the data is %s",
-                        (long long)unfit, header->storage->invalid_reason);
+                        (long long)invalid, header->storage->invalid_reason);
     return header->fortran && header->rank > 1 ? from_fortran(out, header, err) : ATT_OK;
 }
 
@@ -136,7 +136,7 @@ att_status att_npy_load(att_tensor *out, const char *path, att_error *err)
 
 /* ---- writing */
 
-/* Everything before the data, which begin at a multiple of 64. */
+/* Appends everything before the data, padded so that the data begin at a multiple of 64 bytes. */
 static att_status add_header(att_string *out, const att_tensor *tensor)
 {
     enum { BEFORE = MAGIC_SIZE + VERSION_SIZE + 2 };
@@ -151,6 +151,7 @@ static att_status add_header(att_string *out, const att_tensor *tensor)
 att_status att_npy_write(att_string *out, const att_tensor *tensor, att_error *err)
 {
     att_tensor dense;
+    ATT_TRY(att_tensor_check_float("npy", "tensor", tensor, err));
     ATT_TRY(att_tensor_copy(&dense, tensor, tensor->dtype, err));
     att_status status = add_header(out, &dense);
     if (status == ATT_OK)

@@ -1,7 +1,8 @@
-/* The header of a .npy file; see npy_header.h. */
+/* Parser and printer of the header of a .npy file, a Python dict literal. */
 #include "tensor/npy_header.h"
 
 #include "base/error.h"
+#include "base/minmax.h"
 #include "base/quote.h"
 #include "tensor/tensor.h"
 
@@ -19,7 +20,7 @@ typedef struct reader {
     att_error *err;
 } reader;
 
-/* Fails at the place that has been reached. */
+/* Fails, naming the position reached. */
 static att_status fail(const reader *in, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 
@@ -40,7 +41,7 @@ static void skip_spaces(reader *in)
         in->at++;
 }
 
-/* Takes the character if it comes next. */
+/* Skips spaces and, if it comes next, the character. */
 static bool take(reader *in, char c)
 {
     skip_spaces(in);
@@ -72,7 +73,7 @@ static att_status parse_string(reader *in, const char *what, char out[MAX_STRING
         if (*in->at == '\\' || (unsigned char)*in->at < ' ' || length == MAX_STRING)
             return fail(in, "%s",
                         length == MAX_STRING ? "the string is too long"
-                                             : "a string may not hold this character");
+                                             : "unexpected character in a string");
         out[length++] = *in->at++;
     }
     if (in->at == in->end)
@@ -84,14 +85,14 @@ static att_status parse_string(reader *in, const char *what, char out[MAX_STRING
 
 /* ---- descr */
 
-/* The kinds that NumPy has and a tensor has not. */
+/* NumPy types that tensors do not have, by the letter in descr. */
 static const struct {
     char letter;
     const char *name;
 } refused_kinds[] = {
-    { 'c', "complex numbers" }, { 'O', "Python objects" }, { 'S', "byte strings" },
-    { 'a', "byte strings" },    { 'U', "strings" },        { 'V', "raw bytes" },
-    { 'M', "dates" },           { 'm', "spans of time" },
+    { 'c', "complex numbers" }, { 'O', "Python objects" },   { 'S', "byte strings" },
+    { 'a', "byte strings" },    { 'U', "strings" },          { 'V', "raw bytes" },
+    { 'M', "dates" },           { 'm', "time differences" },
 };
 
 static att_status refuse_descr(const reader *in, const char *descr)
@@ -99,7 +100,7 @@ static att_status refuse_descr(const reader *in, const char *descr)
     char quoted[ATT_QUOTED_SIZE];
     att_quote(quoted, descr, strlen(descr));
     size_t order = strspn(descr, "<>|=");
-    for (size_t i = 0; i < sizeof refused_kinds / sizeof *refused_kinds; i++)
+    for (size_t i = 0; i < ATT_COUNT(refused_kinds); i++)
         if (descr[order] == refused_kinds[i].letter)
             return fail(in, "type '%s' holds %s, expected booleans, integers or floats", quoted,
                         refused_kinds[i].name);
@@ -117,7 +118,7 @@ static att_status parse_descr(reader *in, att_npy_header *out)
     if (!out->storage)
         return refuse_descr(in, descr);
     if (descr[0] == '|' && out->storage->size > 1)
-        return fail(in, "type '%s' of %zu bytes lacks its byte order", descr, out->storage->size);
+        return fail(in, "type '%s' of %zu bytes has no byte order", descr, out->storage->size);
     out->order = descr[0] == '<'   ? ATT_LITTLE_ENDIAN
                  : descr[0] == '>' ? ATT_BIG_ENDIAN
                                    : att_byte_order_native();
@@ -151,7 +152,7 @@ static att_status parse_dimension(reader *in, int64_t *out)
         return fail(in, "expected a dimension");
     if (*digits == '0' && in->at - digits > 1)
         return fail(in, "a dimension begins with 0");
-    if (in->at < in->end && *in->at == 'L') /* Python 2 marked its long integers */
+    if (in->at < in->end && *in->at == 'L') /* the suffix of long integers in Python 2 */
         in->at++;
     return ATT_OK;
 }
@@ -170,7 +171,7 @@ static att_status parse_shape(reader *in, att_npy_header *out)
         comma = take(in, ',');
     }
     if (out->rank == 1 && !comma)
-        return fail(in, "the shape is a number in brackets, expected a tuple such as (3,)");
+        return fail(in, "the shape is a number in parentheses, expected a tuple such as (3,)");
     return ATT_OK;
 }
 
@@ -184,7 +185,7 @@ static const struct {
     { "fortran_order", parse_fortran_order },
     { "shape", parse_shape },
 };
-enum { KEY_COUNT = sizeof keys / sizeof *keys };
+enum { KEY_COUNT = ATT_COUNT(keys) };
 
 static att_status parse_entry(reader *in, att_npy_header *out, bool seen[KEY_COUNT])
 {
@@ -197,7 +198,7 @@ static att_status parse_entry(reader *in, att_npy_header *out, bool seen[KEY_COU
         return fail(in, "unknown key '%s', expected descr, fortran_order and shape",
                     att_quote(quoted, key, strlen(key)));
     if (seen[i])
-        return fail(in, "key '%s' stands there twice", key);
+        return fail(in, "key '%s' occurs twice", key);
     seen[i] = true;
     if (!take(in, ':'))
         return fail(in, "expected ':' after '%s'", key);
@@ -238,7 +239,7 @@ size_t att_npy_header_print(char out[ATT_NPY_HEADER_MAX_SIZE], const att_tensor 
     int length =
         snprintf(dict, sizeof dict, "{'descr': '<%s', 'fortran_order': False, 'shape': (%s%s), }",
                  att_storage_dtype_of(tensor->dtype)->npy, shape + 1, tensor->rank == 1 ? "," : "");
-    size_t total = (before + (size_t)length + 1 + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT - before;
+    size_t total = att_round_up(before + (size_t)length + 1, ALIGNMENT) - before;
     snprintf(out, ATT_NPY_HEADER_MAX_SIZE, "%-*s\n", (int)total - 1, dict);
     return total;
 }

@@ -1,5 +1,5 @@
-/* Reading .npz files: a zip archive of .npy files, stored or deflated. libzip reads the archive;
- * what it says of sizes is believed only as far as the bytes present allow. */
+/* Reading .npz files: a zip archive of .npy files, stored or deflated, by libzip. The sizes stated
+ * in the archive are checked against the size of the file before memory is allocated for them. */
 #include "tensor/bundle.h"
 
 #include "base/alloc.h"
@@ -11,22 +11,22 @@
 #ifdef ATT_HAVE_ZIP
 #include <zip.h>
 
-/* Deflate cannot do better than 258 bytes for two bits, less a little: no more than 1032 to 1. */
+/* Deflate encodes at most 258 bytes in two bits: a compression ratio of at most 1032. */
 enum { DEFLATE_RATIO = 1032, MIN_ZIP_SIZE = 22 };
 
-/* All entries together may unpack to no more than this, however small the file. */
+/* Limit of the unpacked size of all entries together. */
 static const uint64_t MAX_UNPACKED_SIZE = UINT64_C(1) << 32;
 
 typedef struct archive {
     const char *name; /* for errors */
     size_t size;
     zip_t *zip;
-    uint64_t compressed_bytes;   /* bytes that entries so far claim to have in the file */
-    uint64_t uncompressed_bytes; /* and in memory */
+    uint64_t compressed_bytes;   /* stated by the entries so far */
+    uint64_t uncompressed_bytes; /* stated by the entries so far */
 } archive;
 
-/* Whether memory ran out. Some places of libzip forget to say so: they fail with "no error", or
- * pass on zlib's Z_MEM_ERROR. */
+/* Whether memory ran out. libzip does not always report ZIP_ER_MEMORY: some functions fail with "no
+ * error", or with zlib's Z_MEM_ERROR. */
 static bool is_memory_error(const zip_error_t *why)
 {
     enum { ZLIB_MEMORY = -4 };
@@ -41,13 +41,13 @@ static att_status fail_zip(const char *name, zip_error_t *why, att_error *err)
         return att_fail_memory(err);
     if (zip_error_code_zip(why) == ZIP_ER_EXISTS)
         return att_fail(err, ATT_BAD_INPUT, name, "has two entries of the same name");
-    return att_fail(err, ATT_BAD_INPUT, name, "is no proper .npz file: %s",
+    return att_fail(err, ATT_BAD_INPUT, name, "is not a valid .npz file: %s",
                     zip_error_strerror(why));
 }
 
 static att_status open_archive(archive *in, const void *bytes, att_error *err)
 {
-    if (in->size < MIN_ZIP_SIZE) /* libzip takes no bytes at all for an empty archive */
+    if (in->size < MIN_ZIP_SIZE) /* libzip would accept 0 bytes as an empty archive */
         return att_fail(err, ATT_BAD_INPUT, in->name, "has %zu bytes, too few for a .npz file",
                         in->size);
     zip_error_t why;
@@ -82,12 +82,12 @@ static att_status fail_unpacking(const archive *in, const zip_stat_t *entry, zip
                     att_quote(quoted, entry->name, strlen(entry->name)), zip_error_strerror(why));
 }
 
-/* Checks that the entry can be what it says it is, before any memory is taken for it. */
+/* Checks the type and the stated sizes of the entry, before memory is allocated for it. */
 static att_status check_entry(archive *in, const zip_stat_t *entry, att_error *err)
 {
     size_t length = strlen(entry->name);
     if (length < 4 || strcmp(entry->name + length - 4, ".npy") != 0)
-        return fail_entry(in, entry, "is no .npy file", err);
+        return fail_entry(in, entry, "is not a .npy file", err);
     if (entry->encryption_method != ZIP_EM_NONE)
         return fail_entry(in, entry, "is encrypted", err);
     if (entry->comp_method != ZIP_CM_STORE && entry->comp_method != ZIP_CM_DEFLATE)
@@ -97,14 +97,14 @@ static att_status check_entry(archive *in, const zip_stat_t *entry, att_error *e
     in->compressed_bytes += entry->comp_size;
     uint64_t max = entry->comp_method == ZIP_CM_STORE ? 1 : DEFLATE_RATIO;
     if (entry->size > entry->comp_size * max)
-        return fail_entry(in, entry, "claims more bytes than it can hold", err);
+        return fail_entry(in, entry, "states more bytes than it can hold", err);
     if (entry->size > MAX_UNPACKED_SIZE - in->uncompressed_bytes)
         return fail_entry(in, entry, "unpacks to more than 4 GB with the others", err);
     in->uncompressed_bytes += entry->size;
     return ATT_OK;
 }
 
-/* Reads the entry's bytes. Asking for one more than there should be makes libzip compare the
+/* Reads the bytes of the entry. Requesting one byte more than its size makes libzip verify the
  * checksum. */
 static att_status unpack(const archive *in, zip_uint64_t index, const zip_stat_t *entry, char *to,
                          att_error *err)
@@ -120,12 +120,12 @@ static att_status unpack(const archive *in, zip_uint64_t index, const zip_stat_t
     if (got < 0)
         status = fail_unpacking(in, entry, zip_file_get_error(file), err);
     else if (done != entry->size)
-        status = fail_entry(in, entry, "has not the size that the archive states", err);
+        status = fail_entry(in, entry, "does not have the size that the archive states", err);
     zip_fclose(file);
     return status;
 }
 
-/* Reads the unpacked .npy file and adds it under its name without ".npy". */
+/* Reads the unpacked .npy file and adds it to the bundle, named without ".npy". */
 static att_status add_array(att_bundle *bundle, const archive *in, const zip_stat_t *entry,
                             const char *bytes, att_error *err)
 {
@@ -159,7 +159,7 @@ static att_status read_entry(att_bundle *bundle, archive *in, zip_uint64_t index
     if (zip_stat_index(in->zip, index, 0, &entry) != 0)
         return fail_zip(in->name, zip_get_error(in->zip), err);
     if ((entry.valid & needed) != needed)
-        return att_fail(err, ATT_BAD_INPUT, in->name, "entry %llu lacks its name or size",
+        return att_fail(err, ATT_BAD_INPUT, in->name, "entry %llu has no name or size",
                         (unsigned long long)index);
     ATT_TRY(check_entry(in, &entry, err));
     char *bytes = att_alloc(entry.size + 1, 1);
@@ -200,7 +200,7 @@ att_status att_npz_read(att_bundle **out, const void *bytes, size_t size, const 
     (void)size;
     *out = NULL;
     return att_fail(err, ATT_UNSUPPORTED, name,
-                    "this build cannot read .npz files: it lacks libzip");
+                    "this build cannot read .npz files: it has no libzip");
 }
 
 #endif

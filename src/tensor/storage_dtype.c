@@ -1,7 +1,9 @@
-/* Element types of files; see element.h. Bits are put together by arithmetic on bytes, so that the
- * byte order of this machine does not matter; only the plain copy asks for it. */
+/* Conversion between the element types of files and float or double. Bits are assembled by
+ * arithmetic on bytes, so that the byte order of this machine does not matter, except for the plain
+ * copy of arrays that need no conversion. */
 #include "tensor/storage_dtype.h"
 
+#include "base/minmax.h"
 #include "base/string.h"
 #include "tensor/tensor.h"
 
@@ -39,7 +41,8 @@ static bool int32_value(uint64_t bits, double *out)
     return true;
 }
 
-/* A double holds an integer exactly if no more than 53 bits lie between its first and last one. */
+/* A double represents an integer exactly if its highest and lowest set bits span at most 53 bits.
+ */
 static bool uint64_value(uint64_t bits, double *out)
 {
     *out = (double)bits;
@@ -73,8 +76,8 @@ static bool bfloat16_value(uint64_t bits, double *out)
     return float32_value(bits << 16, out);
 }
 
-/* 1 sign bit, 5 of exponent, 10 of fraction. The exponents 0 (zero and subnormal numbers) and 31
- * (infinity and NaN) are apart. */
+/* 1 bit of sign, 5 of exponent, 10 of fraction. Exponent 0 means zero and subnormal numbers,
+ * exponent 31 infinity and NaN. */
 static bool float16_value(uint64_t bits, double *out)
 {
     uint64_t sign = bits >> 15 & 1, exponent = bits >> 10 & 31, fraction = bits & 1023;
@@ -106,11 +109,10 @@ static const att_storage_dtype storage_dtypes[] = {
     { "i8", "I64", 8, ATT_F64, int64_value, INEXACT },
     { "u8", "U64", 8, ATT_F64, uint64_value, INEXACT },
 };
-enum { STORAGE_DTYPE_COUNT = sizeof storage_dtypes / sizeof *storage_dtypes };
 
 const att_storage_dtype *att_storage_dtype_from_npy(const char *name)
 {
-    for (size_t i = 0; i < STORAGE_DTYPE_COUNT; i++)
+    for (size_t i = 0; i < ATT_COUNT(storage_dtypes); i++)
         if (storage_dtypes[i].npy && strcmp(storage_dtypes[i].npy, name) == 0)
             return &storage_dtypes[i];
     return NULL;
@@ -118,7 +120,7 @@ const att_storage_dtype *att_storage_dtype_from_npy(const char *name)
 
 const att_storage_dtype *att_storage_dtype_from_safetensors(const char *name)
 {
-    for (size_t i = 0; i < STORAGE_DTYPE_COUNT; i++)
+    for (size_t i = 0; i < ATT_COUNT(storage_dtypes); i++)
         if (strcmp(storage_dtypes[i].safetensors, name) == 0)
             return &storage_dtypes[i];
     return NULL;

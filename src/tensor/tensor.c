@@ -1,9 +1,10 @@
-/* Tensors: making them, looking at them in other shapes, copying. Views share the data; strides
- * carry everything that slicing and transposing do. */
+/* Tensors: creation, views, element access and copies. Views share the data; slicing and
+ * transposing change only shape, strides and the data pointer. */
 #include "tensor/tensor.h"
 
 #include "base/alloc.h"
 #include "base/error.h"
+#include "base/minmax.h"
 
 #include <assert.h>
 #include <stdio.h>
@@ -13,19 +14,30 @@ static const struct {
     size_t size;
     const char *name;
 } dtypes[] = {
-    [ATT_F32] = { sizeof(float), "float" },
-    [ATT_F64] = { sizeof(double), "double" },
+    [ATT_F32] = { sizeof(float), "float32" },
+    [ATT_F64] = { sizeof(double), "float64" },
+    [ATT_F16] = { sizeof(uint16_t), "float16" },
+    [ATT_BF16] = { sizeof(uint16_t), "bfloat16" },
 };
 
 size_t att_dtype_size(att_dtype dtype)
 {
     size_t index = (size_t)dtype;
-    return index < sizeof dtypes / sizeof *dtypes ? dtypes[index].size : 0;
+    return index < ATT_COUNT(dtypes) ? dtypes[index].size : 0;
 }
 
 const char *att_dtype_name(att_dtype dtype)
 {
-    return att_dtype_size(dtype) ? dtypes[dtype].name : "no type";
+    return att_dtype_size(dtype) ? dtypes[dtype].name : "unknown type";
+}
+
+att_status att_tensor_check_float(const char *call, const char *name, const att_tensor *tensor,
+                                  att_error *err)
+{
+    if (tensor->dtype == ATT_F32 || tensor->dtype == ATT_F64)
+        return ATT_OK;
+    return att_fail(err, ATT_BAD_INPUT, call, "%s: expected float32 or float64, found %s", name,
+                    att_dtype_name(tensor->dtype));
 }
 
 int64_t att_shape_count(int rank, const int64_t *shape, int64_t max)
@@ -78,14 +90,14 @@ att_tensor att_tensor_view(const void *data, att_dtype dtype, int rank, const in
     return view;
 }
 
-/* Makes the tensor with its elements zero or not yet set. */
-static att_status make(att_tensor *out, att_dtype dtype, int rank, const int64_t *shape, bool zero,
-                       att_error *err)
+/* Creates a tensor; its elements are 0 or uninitialized. */
+static att_status create(att_tensor *out, att_dtype dtype, int rank, const int64_t *shape,
+                         bool zero, att_error *err)
 {
     *out = (att_tensor){ 0 };
     size_t size = att_dtype_size(dtype);
     if (size == 0)
-        return att_fail(err, ATT_BAD_INPUT, "tensor", "element type %d is neither float nor double",
+        return att_fail(err, ATT_BAD_INPUT, "tensor", "element type %d is not an att_dtype",
                         (int)dtype);
     if (rank < 0 || rank > ATT_MAX_RANK)
         return att_fail(err, ATT_BAD_INPUT, "tensor", "has %d dimensions, expected 0 to %d", rank,
@@ -107,13 +119,13 @@ static att_status make(att_tensor *out, att_dtype dtype, int rank, const int64_t
 att_status att_tensor_new(att_tensor *out, att_dtype dtype, int rank, const int64_t *shape,
                           att_error *err)
 {
-    return make(out, dtype, rank, shape, true, err);
+    return create(out, dtype, rank, shape, true, err);
 }
 
 att_status att_tensor_new_uninitialized(att_tensor *out, att_dtype dtype, int rank,
                                         const int64_t *shape, att_error *err)
 {
-    return make(out, dtype, rank, shape, false, err);
+    return create(out, dtype, rank, shape, false, err);
 }
 
 void att_tensor_free(att_tensor *tensor)
@@ -149,8 +161,8 @@ static att_status check_dim(const att_tensor *in, int dim, const char *call, att
 {
     if (dim >= 0 && dim < in->rank)
         return ATT_OK;
-    return att_fail(err, ATT_BAD_INPUT, call, "there is no dimension %d, the tensor has %d", dim,
-                    in->rank);
+    return att_fail(err, ATT_BAD_INPUT, call, "found dimension %d, expected 0 to %d", dim,
+                    in->rank - 1);
 }
 
 att_status att_tensor_slice(att_tensor *out, const att_tensor *in, int dim, int64_t start,
@@ -160,8 +172,8 @@ att_status att_tensor_slice(att_tensor *out, const att_tensor *in, int dim, int6
     int64_t length = in->shape[dim];
     if (start < 0 || count < 0 || start > length || count > length - start)
         return att_fail(err, ATT_BAD_INPUT, __func__,
-                        "%lld entries from %lld on are not within the %lld of dimension %d",
-                        (long long)count, (long long)start, (long long)length, dim);
+                        "%lld entries from %lld on exceed dimension %d of size %lld",
+                        (long long)count, (long long)start, dim, (long long)length);
     att_tensor view = *in;
     view.owned = NULL;
     view.shape[dim] = count;
@@ -191,15 +203,15 @@ att_status att_tensor_reshape(att_tensor *out, const att_tensor *in, int rank, c
     char from[ATT_SHAPE_STRING_SIZE], to[ATT_SHAPE_STRING_SIZE];
     att_shape_to_string(from, in->rank, in->shape);
     if (rank < 0 || rank > ATT_MAX_RANK)
-        return att_fail(err, ATT_BAD_INPUT, __func__, "%d dimensions asked for, expected 0 to %d",
-                        rank, ATT_MAX_RANK);
+        return att_fail(err, ATT_BAD_INPUT, __func__, "found %d dimensions, expected 0 to %d", rank,
+                        ATT_MAX_RANK);
     if (!att_tensor_is_contiguous(in))
         return att_fail(err, ATT_BAD_INPUT, __func__,
-                        "the tensor of shape %s is not row-major without gaps: copy it first",
-                        from);
+                        "the tensor of shape %s is not contiguous: copy it first", from);
     int64_t count = att_shape_count(rank, shape, INT64_MAX);
     if (count < 0 || count != att_tensor_count(in))
-        return att_fail(err, ATT_BAD_INPUT, __func__, "shape %s has not as many elements as %s",
+        return att_fail(err, ATT_BAD_INPUT, __func__,
+                        "shape %s does not have as many elements as %s",
                         att_shape_to_string(to, rank, shape), from);
     *out = att_tensor_view(in->data, in->dtype, rank, shape);
     return ATT_OK;
@@ -217,31 +229,18 @@ int64_t att_tensor_offset(const att_tensor *tensor, const int64_t *index)
     return offset;
 }
 
-static double load(const att_tensor *tensor, int64_t offset)
-{
-    return tensor->dtype == ATT_F32 ? (double)((const float *)tensor->data)[offset]
-                                    : ((const double *)tensor->data)[offset];
-}
-
-static void store(const att_tensor *tensor, int64_t offset, double value)
-{
-    if (tensor->dtype == ATT_F32)
-        ((float *)tensor->data)[offset] = (float)value;
-    else
-        ((double *)tensor->data)[offset] = value;
-}
-
 double att_tensor_get(const att_tensor *tensor, const int64_t *index)
 {
-    return load(tensor, att_tensor_offset(tensor, index));
+    return att_element_get(tensor, att_tensor_offset(tensor, index));
 }
 
 void att_tensor_set(att_tensor *tensor, const int64_t *index, double value)
 {
-    store(tensor, att_tensor_offset(tensor, index), value);
+    att_element_set(tensor, att_tensor_offset(tensor, index), value);
 }
 
-/* Steps `index` to the next element in row-major order and moves `offset` along with it. */
+/* Moves `index` to the next element in row-major order and returns its offset, given the present
+ * one. */
 static int64_t advance(const att_tensor *in, int64_t *index, int64_t offset)
 {
     for (int d = in->rank - 1; d >= 0; d--) {
@@ -265,7 +264,7 @@ void att_tensor_copy_to_array(void *out, att_dtype dtype, const att_tensor *in)
     int64_t index[ATT_MAX_RANK] = { 0 };
     int64_t offset = 0;
     for (int64_t i = 0; i < count; i++) {
-        store(&to, i, load(in, offset));
+        att_element_set(&to, i, att_element_get(in, offset));
         offset = advance(in, index, offset);
     }
 }

@@ -127,12 +127,13 @@ static att_status add_blocks(att_bundle *bundle, const att_training *training, a
     return status;
 }
 
-static att_status add_model(att_bundle *bundle, const att_training *training, att_error *err)
+static att_status add_model(att_bundle *bundle, const att_training *training, double temperature,
+                            att_error *err)
 {
     att_string record = { 0 };
     att_status status = att_training_state_to_json(&record, &training->state, err);
     if (status == ATT_OK)
-        status = att_model_to_bundle(bundle, training->model, record.data, err);
+        status = att_model_to_bundle(bundle, training->model, temperature, record.data, err);
     att_string_free(&record);
     return status;
 }
@@ -146,7 +147,7 @@ att_status att_checkpoint_save(const att_training *training, att_error *err)
                         (long long)training->state.step);
     att_bundle *bundle;
     ATT_TRY(att_bundle_new(&bundle, err));
-    att_status status = add_model(bundle, training, err);
+    att_status status = add_model(bundle, training, 1, err);
     if (status == ATT_OK)
         status = add_blocks(bundle, training, err);
     if (status == ATT_OK)
@@ -159,12 +160,12 @@ att_status att_checkpoint_save(const att_training *training, att_error *err)
 
 /* The model's parameter block is exchanged for `values` meanwhile. */
 att_status att_training_model_bundle(att_bundle **out, const att_training *training, float *values,
-                                     att_error *err)
+                                     double temperature, att_error *err)
 {
     ATT_TRY(att_bundle_new(out, err));
     float *own = training->model->params.value;
     training->model->params.value = values;
-    att_status status = add_model(*out, training, err);
+    att_status status = add_model(*out, training, temperature, err);
     training->model->params.value = own;
     if (status == ATT_OK)
         return ATT_OK;

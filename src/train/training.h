@@ -47,9 +47,10 @@ att_status att_checkpoint_save(const att_training *training, att_error *err);
 att_status att_checkpoint_load(att_training *training, const att_bundle *bundle, const char *name,
                                att_error *err);
 
-/* A bundle of the model with the parameters `values` [size], which must outlive it. */
+/* A bundle of the model with the parameters `values` [size], which must outlive it, and the
+ * temperature that calibrates a classifier (1: none). */
 att_status att_training_model_bundle(att_bundle **out, const att_training *training, float *values,
-                                     att_error *err);
+                                     double temperature, att_error *err);
 
 /* ---- resume.c */
 

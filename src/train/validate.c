@@ -114,14 +114,10 @@ static att_status fit_temperature(double *out, att_training *training, att_error
  * when the run is resumed. */
 static att_status bundle_best(att_bundle **out, att_training *training, att_error *err)
 {
-    att_model *model = training->model;
     double temperature = 1;
-    if (att_model_type_get(model) == ATT_MODEL_CLASSIFIER)
+    if (att_model_type_get(training->model) == ATT_MODEL_CLASSIFIER)
         ATT_TRY(fit_temperature(&temperature, training, err));
-    model->temperature = temperature;
-    att_status status = att_training_model_bundle(out, training, training->best_params, err);
-    model->temperature = 1;
-    return status;
+    return att_training_model_bundle(out, training, training->best_params, temperature, err);
 }
 
 att_status att_training_save_best(att_training *training, att_error *err)
@@ -137,9 +133,10 @@ att_status att_training_model(att_model **out, att_training *training, att_error
 {
     att_bundle *bundle;
     *out = NULL;
-    ATT_TRY(training->state.best_validation > 0
-                ? bundle_best(&bundle, training, err)
-                : att_training_model_bundle(&bundle, training, training->model->params.value, err));
+    ATT_TRY(
+        training->state.best_validation > 0
+            ? bundle_best(&bundle, training, err)
+            : att_training_model_bundle(&bundle, training, training->model->params.value, 1, err));
     att_status status = att_model_from_bundle(out, bundle, "the model in training", err);
     att_bundle_free(bundle);
     return status;

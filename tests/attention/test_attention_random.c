@@ -5,8 +5,9 @@
  *   test_attention_random [FIRST [COUNT]]     other scenes than those of every day */
 #include "random_scene.h"
 #include "rowwise_check.h"
+#include "thin.h"
 
-static uint64_t first_seed = 1, seed_count = 200;
+static uint64_t first_seed = 1, seed_count = 200 / THIN;
 
 /* One scene, the truth about it, and what it is to be compared by. */
 typedef struct trial {

@@ -53,7 +53,7 @@ static void a_zeroed_block_is_zero(void **state)
     att_free(block);
 }
 
-static void a_product_that_overflows_is_refused(void **state)
+static void a_size_that_overflows_is_refused(void **state)
 {
     (void)state;
     size_t live = att_alloc_live();
@@ -78,6 +78,29 @@ static void resizing_keeps_what_was_used(void **state)
     assert_memory_equal(block, "ab", 2);
     assert_int_equal(att_alloc_live(), live + 1);
     att_free(block);
+}
+
+static void a_growing_array_keeps_its_items(void **state)
+{
+    (void)state;
+    size_t live = att_alloc_live(), capacity = 0;
+    void *items = NULL;
+    for (size_t count = 0; count < 100; count++) {
+        assert_true(att_array_grow(&items, &capacity, count, sizeof(size_t)));
+        assert_true(capacity > count);
+        ((size_t *)items)[count] = count * count;
+    }
+    for (size_t i = 0; i < 100; i++)
+        assert_int_equal(((size_t *)items)[i], i * i);
+    void *before = items;
+    size_t room = capacity;
+    att_alloc_fail_at(1);
+    assert_false(att_array_grow(&items, &capacity, capacity, sizeof(size_t)));
+    att_alloc_fail_at(0);
+    assert_ptr_equal(items, before);
+    assert_int_equal(capacity, room);
+    att_free(items);
+    assert_int_equal(att_alloc_live(), live);
 }
 
 static void a_failed_resize_leaves_the_old_block(void **state)
@@ -131,8 +154,9 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(blocks_are_aligned_to_64_bytes_and_counted),
         cmocka_unit_test(a_zeroed_block_is_zero),
-        cmocka_unit_test(a_product_that_overflows_is_refused),
+        cmocka_unit_test(a_size_that_overflows_is_refused),
         cmocka_unit_test(resizing_keeps_what_was_used),
+        cmocka_unit_test(a_growing_array_keeps_its_items),
         cmocka_unit_test(a_failed_resize_leaves_the_old_block),
         cmocka_unit_test(an_allocator_comes_too_late_once_memory_is_in_use),
         cmocka_unit_test(the_nth_call_and_all_after_it_fail_until_turned_off),

@@ -1,4 +1,4 @@
-/* Arenas: many things, one release, and a limit. */
+/* Arenas: many allocations, one release, and a limit. */
 #include "base/arena.h"
 
 #include "base/alloc.h"
@@ -12,7 +12,7 @@
 
 enum { MANY = 5000 };
 
-static void what_was_taken_never_moves_nor_overlaps(void **state)
+static void allocations_never_move_nor_overlap(void **state)
 {
     (void)state;
     static unsigned char *taken[MANY];
@@ -35,7 +35,7 @@ static void what_was_taken_never_moves_nor_overlaps(void **state)
     assert_int_equal(att_alloc_live(), live);
 }
 
-static void small_things_share_a_block(void **state)
+static void small_allocations_share_a_block(void **state)
 {
     (void)state;
     size_t live = att_alloc_live();
@@ -59,10 +59,10 @@ static void an_arena_can_be_used_again(void **state)
     assert_false(arena.limit_reached);
     assert_non_null(att_arena_alloc(&arena, 80, 1));
     att_arena_free(&arena);
-    att_arena_free(&arena); /* freeing what is empty does nothing */
+    att_arena_free(&arena); /* freeing an empty arena does nothing */
 }
 
-static void the_limit_and_overflow_are_refused_and_told_apart_from_no_memory(void **state)
+static void the_limit_and_overflow_are_distinguished_from_lack_of_memory(void **state)
 {
     (void)state;
     att_arena bounded = { .limit = 1000 }, open = { 0 };
@@ -76,12 +76,12 @@ static void the_limit_and_overflow_are_refused_and_told_apart_from_no_memory(voi
     assert_null(att_arena_alloc(&open, 1, 1));
     att_alloc_fail_at(0);
     assert_false(open.limit_reached);
-    assert_non_null(att_arena_alloc(&open, 1, 1)); /* memory came back */
+    assert_non_null(att_arena_alloc(&open, 1, 1)); /* memory is available again */
     att_arena_free(&open);
     att_arena_free(&bounded);
 }
 
-static void texts_are_copied_and_printed(void **state)
+static void strings_are_copied_and_formatted(void **state)
 {
     (void)state;
     att_arena arena = { 0 };
@@ -100,11 +100,11 @@ static void texts_are_copied_and_printed(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(what_was_taken_never_moves_nor_overlaps),
-        cmocka_unit_test(small_things_share_a_block),
+        cmocka_unit_test(allocations_never_move_nor_overlap),
+        cmocka_unit_test(small_allocations_share_a_block),
         cmocka_unit_test(an_arena_can_be_used_again),
-        cmocka_unit_test(the_limit_and_overflow_are_refused_and_told_apart_from_no_memory),
-        cmocka_unit_test(texts_are_copied_and_printed),
+        cmocka_unit_test(the_limit_and_overflow_are_distinguished_from_lack_of_memory),
+        cmocka_unit_test(strings_are_copied_and_formatted),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,5 +1,6 @@
-/* Numbers as text and back, in any locale. */
+/* Parsing and formatting of numbers, in any locale. */
 #include "base/number.h"
+#include "base/minmax.h"
 
 #include "base/comma_locale.h"
 
@@ -11,7 +12,7 @@
 
 #include <cmocka.h>
 
-static void whole_numbers_are_read_to_the_last_digit(void **state)
+static void integers_are_parsed_to_the_last_digit(void **state)
 {
     (void)state;
     int64_t got;
@@ -22,19 +23,19 @@ static void whole_numbers_are_read_to_the_last_digit(void **state)
     assert_true(att_int_parse(&got, "-9223372036854775808") && got == INT64_MIN);
 }
 
-static void what_is_no_whole_number_is_refused(void **state)
+static void invalid_integers_are_refused(void **state)
 {
     (void)state;
     static const char *const bad[] = { "",    "-",     "+",    "1.0",  "1e3",
                                        " 1",  "1 ",    "0x10", "--1",  "9223372036854775808",
                                        "one", "1_000", "１",   "1\n2", "NaN" };
     int64_t got;
-    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++)
+    for (size_t i = 0; i < ATT_COUNT(bad); i++)
         if (att_int_parse(&got, bad[i]))
             fail_msg("took '%s'", bad[i]);
 }
 
-static void real_numbers_are_read_exactly(void **state)
+static void real_numbers_are_parsed_exactly(void **state)
 {
     (void)state;
     double got;
@@ -45,13 +46,13 @@ static void real_numbers_are_read_exactly(void **state)
     assert_true(att_double_parse(&got, "1.7976931348623157e308") && got == DBL_MAX);
 }
 
-static void what_is_no_finite_number_is_refused(void **state)
+static void invalid_or_infinite_numbers_are_refused(void **state)
 {
     (void)state;
     static const char *const bad[] = { "",   ".",   "-",   "e5", "1e",    "inf",   "nan", "1e999",
                                        " 1", "1,5", "0x1", "1 ", "1.2.3", "1e5.0", "1d5", "--1" };
     double got;
-    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++)
+    for (size_t i = 0; i < ATT_COUNT(bad); i++)
         if (att_double_parse(&got, bad[i]))
             fail_msg("took '%s'", bad[i]);
 }
@@ -73,11 +74,11 @@ static void a_number_is_written_with_the_fewest_digits(void **state)
                   { -2.5, "-2.5" },
                   { 1.0 / 3, "0.3333333333333333" } };
     char out[ATT_DOUBLE_STRING_SIZE];
-    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
+    for (size_t i = 0; i < ATT_COUNT(cases); i++)
         assert_string_equal(att_double_format(out, cases[i].value), cases[i].written);
 }
 
-static void what_is_written_reads_back_as_the_same(void **state)
+static void formatted_numbers_parse_to_the_same_value(void **state)
 {
     (void)state;
     char out[ATT_DOUBLE_STRING_SIZE];
@@ -95,15 +96,15 @@ static void what_is_written_reads_back_as_the_same(void **state)
 static void a_decimal_comma_of_the_locale_changes_nothing(void **state)
 {
     (void)state;
-    char folder[] = COMMA_LOCALE_FOLDER, out[ATT_DOUBLE_STRING_SIZE] = "";
+    char directory[] = COMMA_LOCALE_FOLDER, out[ATT_DOUBLE_STRING_SIZE] = "";
     double got = 0;
-    bool comma = comma_locale_enter(folder);
+    bool comma = comma_locale_enter(directory);
     bool read = comma && att_double_parse(&got, "0.5");
     if (comma)
         att_double_format(out, 0.25);
-    assert_true(comma_locale_leave(folder));
+    assert_true(comma_locale_leave(directory));
     if (!comma)
-        skip(); /* no localedef, or no sources of locales */
+        skip(); /* no localedef, or no locale sources */
     assert_true(read && got == 0.5);
     assert_string_equal(out, "0.25");
 }
@@ -111,12 +112,12 @@ static void a_decimal_comma_of_the_locale_changes_nothing(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(whole_numbers_are_read_to_the_last_digit),
-        cmocka_unit_test(what_is_no_whole_number_is_refused),
-        cmocka_unit_test(real_numbers_are_read_exactly),
-        cmocka_unit_test(what_is_no_finite_number_is_refused),
+        cmocka_unit_test(integers_are_parsed_to_the_last_digit),
+        cmocka_unit_test(invalid_integers_are_refused),
+        cmocka_unit_test(real_numbers_are_parsed_exactly),
+        cmocka_unit_test(invalid_or_infinite_numbers_are_refused),
         cmocka_unit_test(a_number_is_written_with_the_fewest_digits),
-        cmocka_unit_test(what_is_written_reads_back_as_the_same),
+        cmocka_unit_test(formatted_numbers_parse_to_the_same_value),
         cmocka_unit_test(a_decimal_comma_of_the_locale_changes_nothing),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,5 +1,5 @@
-/* Instruction sets: what registers of machines we may not have mean, and what the environment may
- * ask for. */
+/* Instruction sets: their detection from the registers of many machines, and the environment
+ * variables. */
 #include "base/cpu.h"
 
 #include "base/parallel.h"
@@ -11,7 +11,7 @@
 
 #include <cmocka.h>
 
-/* Registers of a Skylake server, with Linux saving everything. */
+/* Registers of a Skylake server under Linux, which saves all vector registers. */
 static const uint32_t FULL_LEAF1 = 1u << 12 | 1u << 27 | 1u << 28;
 static const uint32_t FULL_LEAF7 = 1u << 5 | 1u << 16 | 1u << 17 | 1u << 30 | 1u << 31;
 static const uint64_t FULL_XCR0 = 0xE7;
@@ -66,11 +66,11 @@ static void detection_agrees_with_the_compiler(void **state)
 #endif
 }
 
-static void a_wish_that_can_be_had_is_granted(void **state)
+static void a_supported_instruction_set_is_used(void **state)
 {
     (void)state;
     att_cpu got;
-    assert_int_equal(att_cpu_parse(&got, "ref", ATT_CPU_AVX512, NULL), ATT_OK);
+    assert_int_equal(att_cpu_parse(&got, "scalar", ATT_CPU_AVX512, NULL), ATT_OK);
     assert_int_equal(got, ATT_CPU_SCALAR);
     assert_int_equal(att_cpu_parse(&got, "avx2", ATT_CPU_AVX512, NULL), ATT_OK);
     assert_int_equal(got, ATT_CPU_AVX2);
@@ -82,7 +82,7 @@ static void a_wish_that_can_be_had_is_granted(void **state)
     assert_int_equal(got, ATT_CPU_AVX2);
 }
 
-static void a_wish_that_cannot_be_had_keeps_the_best_and_says_why(void **state)
+static void an_unsupported_instruction_set_leaves_the_best_and_is_reported(void **state)
 {
     (void)state;
     att_cpu got;
@@ -90,10 +90,11 @@ static void a_wish_that_cannot_be_had_keeps_the_best_and_says_why(void **state)
     assert_int_equal(att_cpu_parse(&got, "avx512", ATT_CPU_AVX2, &err), ATT_BAD_INPUT);
     assert_int_equal(got, ATT_CPU_AVX2);
     assert_string_equal(err.place, "ATTEND_CPU");
-    assert_string_equal(err.message, "this machine lacks avx512, the best it has is avx2");
+    assert_string_equal(err.message,
+                        "this machine does not support avx512; the best it supports is avx2");
     assert_int_equal(att_cpu_parse(&got, "AVX", ATT_CPU_AVX2, &err), ATT_BAD_INPUT);
     assert_int_equal(got, ATT_CPU_AVX2);
-    assert_string_equal(err.message, "'AVX' is no instruction set, expected ref, avx2 or avx512");
+    assert_string_equal(err.message, "expected scalar, avx2 or avx512, found 'AVX'");
 }
 
 static void the_environment_is_checked_as_a_whole(void **state)
@@ -103,13 +104,13 @@ static void the_environment_is_checked_as_a_whole(void **state)
     unsetenv("ATTEND_CPU");
     unsetenv("ATTEND_THREADS");
     assert_int_equal(att_cpu_check(&err), ATT_OK);
-    setenv("ATTEND_CPU", "ref", 1);
+    setenv("ATTEND_CPU", "scalar", 1);
     setenv("ATTEND_THREADS", "3", 1);
     assert_int_equal(att_cpu_check(&err), ATT_OK);
     setenv("ATTEND_CPU", "mmx", 1);
     assert_int_equal(att_cpu_check(&err), ATT_BAD_INPUT);
     assert_string_equal(err.place, "ATTEND_CPU");
-    setenv("ATTEND_CPU", "ref", 1);
+    setenv("ATTEND_CPU", "scalar", 1);
     setenv("ATTEND_THREADS", "many", 1);
     assert_int_equal(att_cpu_check(&err), ATT_BAD_INPUT);
     assert_string_equal(err.place, "ATTEND_THREADS");
@@ -118,10 +119,10 @@ static void the_environment_is_checked_as_a_whole(void **state)
     unsetenv("ATTEND_THREADS");
 }
 
-static void the_one_in_use_has_a_name_and_can_be_changed(void **state)
+static void the_instruction_set_in_use_has_a_name_and_can_be_changed(void **state)
 {
     (void)state;
-    static const char *const names[] = { "ref", "avx2", "avx512" };
+    static const char *const names[] = { "scalar", "avx2", "avx512" };
     for (int i = ATT_CPU_SCALAR; i <= ATT_CPU_AVX512; i++) {
         att_cpu before = att_cpu_get();
         bool possible = (att_cpu)i <= att_cpu_best();
@@ -138,10 +139,10 @@ int main(void)
         cmocka_unit_test(each_missing_part_of_avx512_leaves_avx2),
         cmocka_unit_test(each_missing_part_of_avx2_leaves_plain_c),
         cmocka_unit_test(detection_agrees_with_the_compiler),
-        cmocka_unit_test(a_wish_that_can_be_had_is_granted),
-        cmocka_unit_test(a_wish_that_cannot_be_had_keeps_the_best_and_says_why),
+        cmocka_unit_test(a_supported_instruction_set_is_used),
+        cmocka_unit_test(an_unsupported_instruction_set_leaves_the_best_and_is_reported),
         cmocka_unit_test(the_environment_is_checked_as_a_whole),
-        cmocka_unit_test(the_one_in_use_has_a_name_and_can_be_changed),
+        cmocka_unit_test(the_instruction_set_in_use_has_a_name_and_can_be_changed),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

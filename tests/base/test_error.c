@@ -1,4 +1,4 @@
-/* Failures: what goes into att_error, and where it is cut. */
+/* Failures: the fields of att_error, and the truncation of long text. */
 #include "base/error.h"
 
 #include "base/utf8.h"
@@ -38,7 +38,7 @@ static void the_detail_is_optional(void **state)
     assert_int_equal(att_fail_memory(NULL), ATT_NO_MEMORY);
 }
 
-/* Characters of every length, moved so that the end of the buffer falls at each place in them. */
+/* UTF-8 characters of every length, shifted so that the buffer ends at each byte of them. */
 static void text_too_long_is_cut_between_characters(void **state)
 {
     (void)state;

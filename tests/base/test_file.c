@@ -1,5 +1,5 @@
-/* Reading and saving whole files. The system calls below replace libc's in this program, so that a
- * failing disk, a signal and a file that changes under the reader can be had at will. */
+/* Reading and saving whole files. The system calls below replace libc's in this program, to
+ * simulate a failing disk, a signal and a file that changes while being read. */
 #include "base/file.h"
 
 #include "base/alloc.h"
@@ -22,10 +22,10 @@
 static struct {
     int read_errno;     /* every read fails with this */
     int interruptions;  /* reads and writes that a signal interrupts first */
-    size_t largest;     /* bytes moved at once; 0: all */
+    size_t largest;     /* bytes per call; 0: all */
     off_t resize_to;    /* the file gets this size before the first read */
     const char *resize; /* its path, or NULL */
-    const char *touch;  /* a file whose time changes before the first read, or NULL */
+    const char *touch;  /* a file whose modification time changes before the first read, or NULL */
     int write_errno;    /* every write fails with this */
     int fsync_errno;    /* every fsync fails with this */
     int rename_errno;   /* every rename fails with this */
@@ -100,24 +100,24 @@ int rename(const char *from, const char *to)
     return (int)syscall(SYS_renameat2, AT_FDCWD, from, AT_FDCWD, to, 0);
 }
 
-/* ---- a folder of our own, entered for each test, so that names are short and relative */
+/* ---- each test runs in its own directory, so that names are short and relative */
 
-static char folder[64];
+static char directory[64];
 
-static int enter_folder(void **state)
+static int enter_directory(void **state)
 {
     (void)state;
     memset(&fault, 0, sizeof fault);
-    strcpy(folder, "/tmp/attend-file-XXXXXX");
-    return mkdtemp(folder) && chdir(folder) == 0 ? 0 : -1;
+    strcpy(directory, "/tmp/attend-file-XXXXXX");
+    return mkdtemp(directory) && chdir(directory) == 0 ? 0 : -1;
 }
 
-static int leave_folder(void **state)
+static int leave_directory(void **state)
 {
     (void)state;
     memset(&fault, 0, sizeof fault);
     char command[256];
-    snprintf(command, sizeof command, "chmod -R u+rwx '%s' && rm -rf '%s'", folder, folder);
+    snprintf(command, sizeof command, "chmod -R u+rwx '%s' && rm -rf '%s'", directory, directory);
     return chdir("/") == 0 && system(command) == 0 ? 0 : -1;
 }
 
@@ -187,7 +187,7 @@ static void a_file_is_read_whole_with_its_zero_bytes(void **state)
     att_string_free(&got);
 }
 
-static void an_empty_file_gives_an_empty_terminated_text(void **state)
+static void an_empty_file_becomes_an_empty_terminated_string(void **state)
 {
     (void)state;
     put("empty", "");
@@ -198,7 +198,7 @@ static void an_empty_file_gives_an_empty_terminated_text(void **state)
     att_string_free(&got);
 }
 
-static void reading_replaces_what_the_text_held(void **state)
+static void reading_replaces_the_contents_of_the_string(void **state)
 {
     (void)state;
     put("f", "new");
@@ -220,7 +220,7 @@ static void short_and_interrupted_reads_are_continued(void **state)
     assert_int_equal(fault.interruptions, 0);
 }
 
-static void what_is_no_file_is_refused_by_its_kind(void **state)
+static void special_files_are_refused_by_type(void **state)
 {
     (void)state;
     assert_int_equal(mkdir("dir", 0777), 0);
@@ -244,7 +244,7 @@ static void a_missing_file_is_bad_input(void **state)
     assert_read_fails("f/g", 100, ATT_BAD_INPUT, "cannot open: Not a directory");
 }
 
-static void one_file_is_known_by_all_of_its_names(void **state)
+static void all_names_of_a_file_are_recognized_as_the_same_file(void **state)
 {
     (void)state;
     put("f", "x");
@@ -260,7 +260,7 @@ static void one_file_is_known_by_all_of_its_names(void **state)
     assert_false(att_file_same("/dev/null", "/dev/null"));
 }
 
-static void a_place_for_a_file_is_no_folder(void **state)
+static void an_output_path_must_not_be_a_directory(void **state)
 {
     (void)state;
     att_error err = { 0 };
@@ -277,7 +277,7 @@ static void a_file_that_may_not_be_read_is_bad_input(void **state)
     (void)state;
     put("secret", "x");
     assert_int_equal(chmod("secret", 0), 0);
-    bool superuser = geteuid() == 0; /* who may read anything */
+    bool superuser = geteuid() == 0; /* may read everything */
     if (superuser)
         assert_int_equal(seteuid(65534), 0);
     assert_read_fails("secret", 100, ATT_BAD_INPUT, "cannot open: Permission denied");
@@ -299,7 +299,7 @@ static void a_file_that_shrinks_while_being_read_is_refused(void **state)
     put("f", "0123456789");
     fault.resize = "f";
     fault.resize_to = 4;
-    assert_read_fails("f", 100, ATT_BAD_INPUT, "shrank while being read: had 10 bytes, gave 4");
+    assert_read_fails("f", 100, ATT_BAD_INPUT, "shrank while being read: from 10 bytes to 4");
 }
 
 static void a_file_that_grows_while_being_read_is_refused(void **state)
@@ -308,7 +308,7 @@ static void a_file_that_grows_while_being_read_is_refused(void **state)
     put("f", "0123456789");
     fault.resize = "f";
     fault.resize_to = 11;
-    assert_read_fails("f", 100, ATT_BAD_INPUT, "grew while being read: had 10 bytes at first");
+    assert_read_fails("f", 100, ATT_BAD_INPUT, "grew while being read: had 10 bytes before");
 }
 
 static void a_file_rewritten_while_being_read_is_refused(void **state)
@@ -342,7 +342,7 @@ static void reading_without_memory_says_so(void **state)
 
 /* ---- streams */
 
-/* A pipe with `text` in it and nobody writing, as standard input while `path` is read. */
+/* Reads `path` with standard input from a pipe that contains `text` and has no writer. */
 static att_status read_piped(att_string *got, const char *text, size_t limit, att_error *err)
 {
     int ends[2], before = dup(STDIN_FILENO);
@@ -391,8 +391,8 @@ static void a_stream_that_breaks_is_a_system_error(void **state)
     assert_null(got.data);
 }
 
-/* A device has no end; only what was made for streaming is read as a stream. */
-static void a_stream_may_be_a_file_but_no_device_or_folder(void **state)
+/* A device may have no end; only FIFOs and standard input are read as streams. */
+static void a_stream_may_be_a_file_but_not_a_device_or_directory(void **state)
 {
     (void)state;
     put("f", "plain");
@@ -447,7 +447,7 @@ static void a_replaced_file_is_a_new_one_so_that_readers_keep_the_old(void **sta
     fclose(reader);
 }
 
-static void a_symbolic_link_stays_one(void **state)
+static void a_symbolic_link_is_kept(void **state)
 {
     (void)state;
     assert_int_equal(mkdir("dir", 0777), 0);
@@ -523,7 +523,7 @@ static void a_fifo_is_written_to_directly(void **state)
     close(reader);
 }
 
-static void a_descriptor_by_name_is_written_to_where_it_stands(void **state)
+static void a_named_descriptor_is_written_to_at_its_position(void **state)
 {
     (void)state;
     FILE *file = fopen("f", "wb");
@@ -557,19 +557,19 @@ static void every_allocation_of_a_save_may_fail(void **state)
     assert_holds("f", "new");
 }
 
-#define IN_FOLDER(test) cmocka_unit_test_setup_teardown(test, enter_folder, leave_folder)
+#define IN_FOLDER(test) cmocka_unit_test_setup_teardown(test, enter_directory, leave_directory)
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         IN_FOLDER(a_file_is_read_whole_with_its_zero_bytes),
-        IN_FOLDER(an_empty_file_gives_an_empty_terminated_text),
-        IN_FOLDER(reading_replaces_what_the_text_held),
+        IN_FOLDER(an_empty_file_becomes_an_empty_terminated_string),
+        IN_FOLDER(reading_replaces_the_contents_of_the_string),
         IN_FOLDER(short_and_interrupted_reads_are_continued),
-        IN_FOLDER(what_is_no_file_is_refused_by_its_kind),
+        IN_FOLDER(special_files_are_refused_by_type),
         IN_FOLDER(a_missing_file_is_bad_input),
-        IN_FOLDER(one_file_is_known_by_all_of_its_names),
-        IN_FOLDER(a_place_for_a_file_is_no_folder),
+        IN_FOLDER(all_names_of_a_file_are_recognized_as_the_same_file),
+        IN_FOLDER(an_output_path_must_not_be_a_directory),
         IN_FOLDER(a_file_that_may_not_be_read_is_bad_input),
         IN_FOLDER(a_file_beyond_the_limit_is_refused_with_both_sizes),
         IN_FOLDER(a_file_that_shrinks_while_being_read_is_refused),
@@ -580,17 +580,17 @@ int main(void)
         IN_FOLDER(standard_input_is_read_to_its_end),
         IN_FOLDER(a_stream_beyond_the_limit_is_refused),
         IN_FOLDER(a_stream_that_breaks_is_a_system_error),
-        IN_FOLDER(a_stream_may_be_a_file_but_no_device_or_folder),
+        IN_FOLDER(a_stream_may_be_a_file_but_not_a_device_or_directory),
         IN_FOLDER(a_new_file_gets_the_mode_of_the_umask),
         IN_FOLDER(a_replaced_file_keeps_its_mode),
         IN_FOLDER(a_replaced_file_is_a_new_one_so_that_readers_keep_the_old),
-        IN_FOLDER(a_symbolic_link_stays_one),
+        IN_FOLDER(a_symbolic_link_is_kept),
         IN_FOLDER(short_and_interrupted_writes_are_continued),
         IN_FOLDER(a_failed_save_leaves_the_old_file_and_nothing_else),
         IN_FOLDER(saving_where_no_file_can_be_is_bad_input),
         IN_FOLDER(a_device_is_written_to_directly),
         IN_FOLDER(a_fifo_is_written_to_directly),
-        IN_FOLDER(a_descriptor_by_name_is_written_to_where_it_stands),
+        IN_FOLDER(a_named_descriptor_is_written_to_at_its_position),
         IN_FOLDER(every_allocation_of_a_save_may_fail),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

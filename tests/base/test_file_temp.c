@@ -1,5 +1,6 @@
-/* What saves that were killed have left behind, and who may remove it. */
+/* Temporary files that killed processes left behind, and their removal. */
 #include "base/file.h"
+#include "base/minmax.h"
 
 #include <fcntl.h>
 #include <setjmp.h>
@@ -13,24 +14,24 @@
 
 #include <cmocka.h>
 
-static char folder[64];
+static char directory[64];
 
-static int enter_folder(void **state)
+static int enter_directory(void **state)
 {
     (void)state;
-    snprintf(folder, sizeof folder, "/tmp/attend-leftovers-XXXXXX");
-    return mkdtemp(folder) && chdir(folder) == 0 ? 0 : -1;
+    snprintf(directory, sizeof directory, "/tmp/attend-leftovers-XXXXXX");
+    return mkdtemp(directory) && chdir(directory) == 0 ? 0 : -1;
 }
 
-static int leave_folder(void **state)
+static int leave_directory(void **state)
 {
     (void)state;
     char command[128];
-    snprintf(command, sizeof command, "rm -rf '%s'", folder);
+    snprintf(command, sizeof command, "rm -rf '%s'", directory);
     return chdir("/") == 0 && system(command) == 0 ? 0 : -1;
 }
 
-/* The number of a process that is no more. */
+/* The id of a process that has ended. */
 static pid_t dead_process(void)
 {
     pid_t child = fork();
@@ -41,7 +42,8 @@ static pid_t dead_process(void)
     return child;
 }
 
-/* Makes a file as a save of that process would; its name is lent until the next call. */
+/* Creates a temporary file as att_file_save() of that process would; its name is valid until the
+ * next call. */
 static const char *leave(const char *where, pid_t writer, unsigned number)
 {
     static char name[128];
@@ -60,7 +62,7 @@ static bool is_there(const char *name)
     return lstat(name, &info) == 0;
 }
 
-static void what_dead_processes_left_is_removed(void **state)
+static void files_of_dead_processes_are_removed(void **state)
 {
     (void)state;
     assert_int_equal(mkdir("sub", 0700), 0);
@@ -75,7 +77,7 @@ static void what_dead_processes_left_is_removed(void **state)
     assert_int_equal(system("test -z \"$(ls -A | grep -v sub)\""), 0);
 }
 
-static void what_a_living_process_writes_stays(void **state)
+static void files_of_a_living_process_are_kept(void **state)
 {
     (void)state;
     const char *name = leave("", getpid(), 7);
@@ -83,8 +85,8 @@ static void what_a_living_process_writes_stays(void **state)
     assert_true(is_there(name));
 }
 
-/* As from another container, whose processes have numbers of their own. */
-static void what_somebody_has_locked_stays_until_it_is_let_go(void **state)
+/* As in another container, which has its own process ids. */
+static void a_locked_file_is_kept_until_it_is_unlocked(void **state)
 {
     (void)state;
     const char *name = leave("", dead_process(), 0);
@@ -97,7 +99,7 @@ static void what_somebody_has_locked_stays_until_it_is_let_go(void **state)
     assert_false(is_there(name));
 }
 
-static void the_folder_of_what_a_link_leads_to_is_cleared(void **state)
+static void the_directory_of_the_target_of_a_link_is_cleaned(void **state)
 {
     (void)state;
     assert_int_equal(mkdir("far", 0700), 0);
@@ -108,36 +110,36 @@ static void the_folder_of_what_a_link_leads_to_is_cleared(void **state)
     assert_false(is_there(name));
 }
 
-static void files_of_other_names_stay(void **state)
+static void files_with_other_names_are_kept(void **state)
 {
     (void)state;
     static const char *const others[] = { ".attend-x-0.tmp", ".attend-0-0.tmp",  ".attend-5.tmp",
                                           "attend-5-0.tmp",  ".attend-5-0.tmp~", "model" };
-    for (size_t i = 0; i < sizeof others / sizeof *others; i++)
+    for (size_t i = 0; i < ATT_COUNT(others); i++)
         assert_int_equal(att_file_save(others[i], "", 0, NULL), ATT_OK);
     att_file_remove_stale_temps("model");
-    for (size_t i = 0; i < sizeof others / sizeof *others; i++)
+    for (size_t i = 0; i < ATT_COUNT(others); i++)
         assert_true(is_there(others[i]));
 }
 
-static void a_folder_that_is_not_there_is_no_matter(void **state)
+static void a_missing_directory_is_ignored(void **state)
 {
     (void)state;
     att_file_remove_stale_temps("nowhere/model");
     assert_false(is_there("nowhere"));
 }
 
-#define IN_FOLDER(test) cmocka_unit_test_setup_teardown(test, enter_folder, leave_folder)
+#define IN_FOLDER(test) cmocka_unit_test_setup_teardown(test, enter_directory, leave_directory)
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        IN_FOLDER(what_dead_processes_left_is_removed),
-        IN_FOLDER(what_a_living_process_writes_stays),
-        IN_FOLDER(what_somebody_has_locked_stays_until_it_is_let_go),
-        IN_FOLDER(the_folder_of_what_a_link_leads_to_is_cleared),
-        IN_FOLDER(files_of_other_names_stay),
-        IN_FOLDER(a_folder_that_is_not_there_is_no_matter),
+        IN_FOLDER(files_of_dead_processes_are_removed),
+        IN_FOLDER(files_of_a_living_process_are_kept),
+        IN_FOLDER(a_locked_file_is_kept_until_it_is_unlocked),
+        IN_FOLDER(the_directory_of_the_target_of_a_link_is_cleaned),
+        IN_FOLDER(files_with_other_names_are_kept),
+        IN_FOLDER(a_missing_directory_is_ignored),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

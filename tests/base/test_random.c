@@ -1,5 +1,6 @@
-/* Random numbers: the published answers of Philox, and the moments of what is made from it. */
+/* Random numbers: the published test vectors of Philox, and the moments of the distributions. */
 #include "base/random.h"
+#include "base/minmax.h"
 
 #include <math.h>
 #include <setjmp.h>
@@ -9,9 +10,9 @@
 
 #include <cmocka.h>
 
-/* The known answers for philox4x32-10 published with Random123 (kat_vectors): zeros, ones and the
- * digits of pi. */
-static void philox_gives_the_published_answers(void **state)
+/* The known-answer tests for philox4x32-10 published with Random123 (kat_vectors): zeros, ones and
+ * the digits of pi. */
+static void philox_produces_the_published_values(void **state)
 {
     (void)state;
     static const struct {
@@ -25,7 +26,7 @@ static void philox_gives_the_published_answers(void **state)
           { 0xa4093822, 0x299f31d0 },
           { 0xd16cfe09, 0x94fdcceb, 0x5001e420, 0x24126ea1 } },
     };
-    for (size_t i = 0; i < sizeof known / sizeof *known; i++) {
+    for (size_t i = 0; i < ATT_COUNT(known); i++) {
         uint32_t got[4];
         att_philox(got, known[i].counter, known[i].key);
         assert_memory_equal(got, known[i].answer, sizeof got);
@@ -59,11 +60,11 @@ static void seeds_and_streams_are_unrelated(void **state)
         equal += here == att_random_bits(1, 1, i + 1);
         equal += here == att_random_bits(UINT64_C(1) << 32 | 1, 1, i);
     }
-    assert_int_equal(equal, 0); /* one match is to be expected in 100,000 such runs */
+    assert_int_equal(equal, 0); /* the probability of a match is about 1e-5 */
 }
 
 /* The mean of n draws of standard deviation s lies within 5 s / sqrt(n) of the true one but for
- * one run in 1.7 million; seeds are fixed, so that the test itself never wavers. */
+ * one run in 1.7 million; seeds are fixed, so that the test is deterministic. */
 static void assert_mean(double sum, double n, double mean, double deviation)
 {
     assert_true(fabs(sum / n - mean) < 5 * deviation / sqrt(n));
@@ -115,8 +116,8 @@ static void normal_numbers_have_the_moments_of_a_normal_distribution(void **stat
     assert_true(largest > 4 && largest < 6.5);
 }
 
-/* Our logarithm, sine and cosine against libm's: the radius is good to a few units in the last
- * place, a coordinate to a few units of the radius. */
+/* Our logarithm, sine and cosine against libm's: the radius is accurate to a few units in the last
+ * place, a coordinate to a few units in the last place of the radius. */
 static void normal_numbers_are_box_and_mullers(void **state)
 {
     (void)state;
@@ -129,8 +130,8 @@ static void normal_numbers_are_box_and_mullers(void **state)
     }
 }
 
-/* Written down once: should another compiler or machine give other bits, models would no longer
- * start from the same weights. */
+/* Recorded once: if another compiler or machine produced other bits, models would start from other
+ * weights. */
 static void normal_numbers_are_the_same_bits_everywhere(void **state)
 {
     (void)state;
@@ -148,7 +149,7 @@ static void normal_numbers_are_the_same_bits_everywhere(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(philox_gives_the_published_answers),
+        cmocka_unit_test(philox_produces_the_published_values),
         cmocka_unit_test(seed_stream_and_index_are_the_key_and_the_counter),
         cmocka_unit_test(seeds_and_streams_are_unrelated),
         cmocka_unit_test(uniform_numbers_have_the_moments_of_a_uniform_distribution),

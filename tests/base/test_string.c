@@ -1,4 +1,4 @@
-/* The growing string. */
+/* The growing string att_string. */
 #include "base/string.h"
 
 #include "base/alloc.h"
@@ -10,7 +10,7 @@
 
 #include <cmocka.h>
 
-static void a_text_grows_and_stays_terminated(void **state)
+static void a_string_grows_and_stays_terminated(void **state)
 {
     (void)state;
     att_string text = { 0 };
@@ -63,7 +63,7 @@ static void printing_and_repeating_append(void **state)
     att_string_free(&text);
 }
 
-static void what_cannot_be_allocated_leaves_the_text_as_it_was(void **state)
+static void a_failed_allocation_leaves_the_string_unchanged(void **state)
 {
     (void)state;
     att_string text = { 0 };
@@ -84,11 +84,11 @@ static void what_cannot_be_allocated_leaves_the_text_as_it_was(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_text_grows_and_stays_terminated),
+        cmocka_unit_test(a_string_grows_and_stays_terminated),
         cmocka_unit_test(zero_bytes_are_bytes_like_others),
         cmocka_unit_test(adding_nothing_makes_an_empty_string),
         cmocka_unit_test(printing_and_repeating_append),
-        cmocka_unit_test(what_cannot_be_allocated_leaves_the_text_as_it_was),
+        cmocka_unit_test(a_failed_allocation_leaves_the_string_unchanged),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,5 +1,6 @@
-/* The nearest known word. */
+/* Suggestions: the known word nearest to a mistyped one. */
 #include "attend.h"
+#include "base/minmax.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -13,18 +14,18 @@ static const char *const functions[] = { "softmax",   "sparsemax", "self_attenti
 
 static const char *suggest(const char *word)
 {
-    return att_suggest(word, functions, sizeof functions / sizeof *functions);
+    return att_suggest(word, functions, ATT_COUNT(functions));
 }
 
-static void each_kind_of_slip_is_one_edit(void **state)
+static void each_kind_of_typo_is_one_edit(void **state)
 {
     (void)state;
-    assert_string_equal(suggest("softmx"), "softmax");     /* left out */
-    assert_string_equal(suggest("tannh"), "tanh");         /* doubled */
-    assert_string_equal(suggest("tamh"), "tanh");          /* mistaken */
-    assert_string_equal(suggest("tnah"), "tanh");          /* exchanged */
-    assert_string_equal(suggest("xsoftmax"), "softmax");   /* in front */
-    assert_string_equal(suggest("attentio"), "attention"); /* at the end */
+    assert_string_equal(suggest("softmx"), "softmax");     /* a missing character */
+    assert_string_equal(suggest("tannh"), "tanh");         /* a doubled character */
+    assert_string_equal(suggest("tamh"), "tanh");          /* a wrong character */
+    assert_string_equal(suggest("tnah"), "tanh");          /* swapped characters */
+    assert_string_equal(suggest("xsoftmax"), "softmax");   /* an extra character in front */
+    assert_string_equal(suggest("attentio"), "attention"); /* a missing character at the end */
 }
 
 static void case_does_not_count(void **state)
@@ -57,12 +58,12 @@ static void nothing_is_suggested_where_nothing_is_near(void **state)
     assert_null(suggest("banana"));
     assert_null(suggest(""));
     assert_null(att_suggest("tanh", NULL, 0));
-    static const char *const letters[] = { "q", "k", "" };
-    assert_null(att_suggest("v", letters, 3)); /* one edit, but nothing in common */
-    assert_string_equal(att_suggest("Q", letters, 3), "q");
+    static const char *const characters[] = { "q", "k", "" };
+    assert_null(att_suggest("v", characters, 3)); /* one edit, but nothing in common */
+    assert_string_equal(att_suggest("Q", characters, 3), "q");
 }
 
-static void long_words_are_left_alone(void **state)
+static void long_words_get_no_suggestion(void **state)
 {
     (void)state;
     char word[100001];
@@ -81,12 +82,12 @@ static void long_words_are_left_alone(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(each_kind_of_slip_is_one_edit),
+        cmocka_unit_test(each_kind_of_typo_is_one_edit),
         cmocka_unit_test(case_does_not_count),
         cmocka_unit_test(longer_words_may_be_further_off),
         cmocka_unit_test(the_nearest_wins_and_the_first_among_equals),
         cmocka_unit_test(nothing_is_suggested_where_nothing_is_near),
-        cmocka_unit_test(long_words_are_left_alone),
+        cmocka_unit_test(long_words_get_no_suggestion),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,5 +1,6 @@
-/* UTF-8, and names made safe to show. */
+/* UTF-8, and the quoting of names for messages. */
 #include "base/utf8.h"
+#include "base/minmax.h"
 
 #include "base/quote.h"
 
@@ -38,7 +39,7 @@ static void every_character_is_decoded_and_no_surrogate(void **state)
     }
 }
 
-static void what_is_encoded_decodes_to_the_same(void **state)
+static void encoded_characters_decode_to_the_same(void **state)
 {
     (void)state;
     for (uint32_t code = 0; code < 0x110000; code++) {
@@ -70,7 +71,7 @@ static void what_is_no_utf8_is_refused(void **state)
                                        "\xed\xa0\x80",
                                        "\xf4\x90\x80\x80",
                                        "a\xc3" };
-    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++)
+    for (size_t i = 0; i < ATT_COUNT(bad); i++)
         assert_false(att_utf8_valid(bad[i], strlen(bad[i])));
     assert_true(att_utf8_valid("", 0));
     assert_true(att_utf8_valid("a\0b", 3));
@@ -83,7 +84,7 @@ static void assert_quoted(const char *text, size_t length, const char *expected)
     assert_ptr_equal(att_quote(out, text, length), out);
 }
 
-static void plain_names_are_shown_as_they_are(void **state)
+static void plain_names_are_unchanged(void **state)
 {
     (void)state;
     assert_quoted("", 0, "");
@@ -91,7 +92,7 @@ static void plain_names_are_shown_as_they_are(void **state)
     assert_quoted("ক é 😀", 11, "ক é 😀");
 }
 
-static void what_could_harm_a_terminal_is_shown_as_numbers(void **state)
+static void control_characters_are_shown_as_numbers(void **state)
 {
     (void)state;
     assert_quoted("a\nb\x1b[2J", 7, "a\\x0Ab\\x1B[2J");
@@ -122,10 +123,10 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_character_is_decoded_and_no_surrogate),
-        cmocka_unit_test(what_is_encoded_decodes_to_the_same),
+        cmocka_unit_test(encoded_characters_decode_to_the_same),
         cmocka_unit_test(what_is_no_utf8_is_refused),
-        cmocka_unit_test(plain_names_are_shown_as_they_are),
-        cmocka_unit_test(what_could_harm_a_terminal_is_shown_as_numbers),
+        cmocka_unit_test(plain_names_are_unchanged),
+        cmocka_unit_test(control_characters_are_shown_as_numbers),
         cmocka_unit_test(long_names_end_in_an_ellipsis_and_fit),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

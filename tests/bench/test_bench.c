@@ -1,5 +1,6 @@
-/* The list of benchmarks and how they are timed. No test asserts a time: only that there is one. */
+/* The list of benchmarks and their timing. No test checks the value of a time. */
 #include "base/alloc.h"
+#include "base/minmax.h"
 #include "base/cpu.h"
 #include "kern/kern.h"
 #include "bench/bench.h"
@@ -33,7 +34,7 @@ static void every_kernel_of_the_list_has_a_benchmark(void **state)
     ATT_KERNELS(IS_LISTED)
 }
 
-static void each_has_a_name_of_its_own_and_states_its_work(void **state)
+static void each_has_a_unique_name_and_states_its_work(void **state)
 {
     (void)state;
     for (size_t i = 0; i < att_bench_count(); i++) {
@@ -62,8 +63,8 @@ static void the_work_of_attention_is_that_of_its_products(void **state)
     assert_true(about.bytes == 4.0 * (2 * 4096 + 2) * 8 * 64);
 }
 
-/* Everything that does not take long even under the sanitisers, on every instruction set. */
-static void each_can_be_measured_on_every_set(void **state)
+/* All benchmarks that are short even under sanitizers, on every instruction set. */
+static void each_can_be_measured_on_every_instruction_set(void **state)
 {
     (void)state;
     for (size_t c = 0; att_bench_cpu(c); c++)
@@ -73,14 +74,14 @@ static void each_can_be_measured_on_every_set(void **state)
             if (about.flops > 4e7 || about.bytes > 1e7)
                 continue;
             att_bench_times times;
-            att_bench_options how = { .cpu = att_bench_cpu(c), .threads = 2, .seconds = 1e-4 };
-            assert_int_equal(att_bench_run(&times, i, &how, NULL), ATT_OK);
+            att_bench_options options = { .cpu = att_bench_cpu(c), .threads = 2, .seconds = 1e-4 };
+            assert_int_equal(att_bench_run(&times, i, &options, NULL), ATT_OK);
             if (!(times.best > 0 && times.median >= times.best && times.calls > 0))
                 fail_msg("%s: best %g, median %g", about.name, times.best, times.median);
         }
 }
 
-static void attention_backward_and_over_caches_can_be_measured(void **state)
+static void attention_backward_and_decoding_can_be_measured(void **state)
 {
     (void)state;
     static const char *const names[] = { "attention/backward/causal-1024",
@@ -92,39 +93,44 @@ static void attention_backward_and_over_caches_can_be_measured(void **state)
     }
 }
 
-static void limits_are_measured_on_every_set(void **state)
+static void limits_are_measured_on_every_instruction_set(void **state)
 {
     (void)state;
     for (size_t c = 0; att_bench_cpu(c); c++)
         for (int limit = 0; limit < ATT_LIMITS; limit++) {
-            att_bench_options how = { .cpu = att_bench_cpu(c), .threads = 1, .seconds = 1e-4 };
+            att_bench_options options = { .cpu = att_bench_cpu(c), .threads = 1, .seconds = 1e-4 };
             double rate;
-            assert_int_equal(att_limit_measure(&rate, (att_limit)limit, &how, NULL), ATT_OK);
+            assert_int_equal(att_limit_measure(&rate, (att_limit)limit, &options, NULL), ATT_OK);
             assert_true(rate > 0 && isfinite(rate));
         }
 }
 
-static void set_and_threads_are_afterwards_as_they_were(void **state)
+static void instruction_set_and_threads_are_restored(void **state)
 {
     (void)state;
     att_bench_times times;
     att_cpu cpu = att_cpu_get();
     att_threads_set(3);
-    att_bench_options how = { .cpu = "ref", .threads = 1, .seconds = 1e-4 };
+<<<<<<< HEAD
+    att_bench_options how = { .cpu = "scalar", .threads = 1, .seconds = 1e-4 };
     assert_int_equal(att_bench_run(&times, find("kernel/relu"), &how, NULL), ATT_OK);
+=======
+    att_bench_options options = { .cpu = "scalar", .threads = 1, .seconds = 1e-4 };
+    assert_int_equal(att_bench_run(&times, find("kernel/relu"), &options, NULL), ATT_OK);
+>>>>>>> baseown
     assert_int_equal(att_cpu_get(), cpu);
     assert_int_equal(att_threads_get(), 3);
     att_threads_set(0);
 }
 
-static void what_cannot_be_measured_is_refused(void **state)
+static void invalid_measurements_are_refused(void **state)
 {
     (void)state;
     att_bench_times times;
     att_error err;
     double rate;
-    att_bench_options how = { .cpu = "mmx" };
-    assert_int_equal(att_bench_run(&times, 0, &how, &err), ATT_BAD_INPUT);
+    att_bench_options options = { .cpu = "mmx" };
+    assert_int_equal(att_bench_run(&times, 0, &options, &err), ATT_BAD_INPUT);
     assert_string_equal(err.place, "bench");
     assert_non_null(strstr(err.message, "'mmx'"));
     assert_int_equal(att_bench_run(&times, att_bench_count(), &briefly, &err), ATT_BAD_INPUT);
@@ -136,12 +142,12 @@ static void what_cannot_be_measured_is_refused(void **state)
     assert_null(about.name);
 }
 
-static void out_of_memory_is_told_and_nothing_is_lost(void **state)
+static void out_of_memory_is_reported_and_nothing_leaks(void **state)
 {
     (void)state;
-    static const char *const names[] = { "kernel/exp", "product/packed/32x256x64",
+    static const char *const names[] = { "kernel/exp", "matmul/packed/32x256x64",
                                          "attention/score/additive" };
-    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+    for (size_t i = 0; i < ATT_COUNT(names); i++) {
         size_t index = find(names[i]), live = att_alloc_live(), n = 0;
         att_status status;
         do {
@@ -156,7 +162,7 @@ static void out_of_memory_is_told_and_nothing_is_lost(void **state)
     }
 }
 
-/* Something to time that counts how often it was called, and fails from one call on. */
+/* A function to be timed that counts its calls and fails from a given call on. */
 typedef struct counted {
     int64_t calls;
     int64_t fail_at;
@@ -211,7 +217,7 @@ static void filled_numbers_have_mean_0_and_variance_1(void **state)
     assert_true(fabs(squares / COUNT - 1) < 6 * sqrt(0.8 / COUNT));
 }
 
-static void the_machine_tells_of_itself(void **state)
+static void the_machine_is_described(void **state)
 {
     (void)state;
     att_machine_info machine;
@@ -227,18 +233,18 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_kernel_of_the_list_has_a_benchmark),
-        cmocka_unit_test(each_has_a_name_of_its_own_and_states_its_work),
+        cmocka_unit_test(each_has_a_unique_name_and_states_its_work),
         cmocka_unit_test(the_work_of_attention_is_that_of_its_products),
-        cmocka_unit_test(each_can_be_measured_on_every_set),
-        cmocka_unit_test(attention_backward_and_over_caches_can_be_measured),
-        cmocka_unit_test(limits_are_measured_on_every_set),
-        cmocka_unit_test(set_and_threads_are_afterwards_as_they_were),
-        cmocka_unit_test(what_cannot_be_measured_is_refused),
-        cmocka_unit_test(out_of_memory_is_told_and_nothing_is_lost),
+        cmocka_unit_test(each_can_be_measured_on_every_instruction_set),
+        cmocka_unit_test(attention_backward_and_decoding_can_be_measured),
+        cmocka_unit_test(limits_are_measured_on_every_instruction_set),
+        cmocka_unit_test(instruction_set_and_threads_are_restored),
+        cmocka_unit_test(invalid_measurements_are_refused),
+        cmocka_unit_test(out_of_memory_is_reported_and_nothing_leaks),
         cmocka_unit_test(a_failing_call_ends_the_measurement),
         cmocka_unit_test(without_time_a_call_is_still_made_after_a_first),
         cmocka_unit_test(filled_numbers_have_mean_0_and_variance_1),
-        cmocka_unit_test(the_machine_tells_of_itself),
+        cmocka_unit_test(the_machine_is_described),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,11 +1,12 @@
 # Checks of the tree and of what was built. They look at files, so once is enough: not again under
-# the sanitisers or in the minimal build.
+# the sanitizers or in the minimal build.
 if(ATTEND_SANITIZE OR ATTEND_MINIMAL)
   return()
 endif()
 set(checks ${PROJECT_SOURCE_DIR}/tests/checks)
 
-attend_test(check_layers ${checks}/layers)
+attend_test(check_layers ${checks}/layers ${CMAKE_BINARY_DIR}/CMakeFiles ${CMAKE_C_COMPILER})
+attend_test(check_names ${checks}/names)
 attend_test(check_header ${checks}/header ${CMAKE_C_COMPILER})
 attend_test(check_symbols ${checks}/symbols $<TARGET_FILE:attend_static>
   $<TARGET_FILE:attend_shared>)

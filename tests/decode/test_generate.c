@@ -233,11 +233,11 @@ static void the_next_best_hang_on_to_the_best(void **state)
     att_outputs *answers = answers_to(lines, 2, &how);
     const att_output *answer = att_outputs_get(answers, 0);
     assert_int_equal(answer->alternative_count, 2);
-    assert_true(answer->normalized_score > answer->alternatives[0].normalized_score);
-    assert_true(answer->alternatives[0].normalized_score >
-                answer->alternatives[1].normalized_score);
+    assert_true(answer->normalized_score > answer->alternatives[0]->normalized_score);
+    assert_true(answer->alternatives[0]->normalized_score >
+                answer->alternatives[1]->normalized_score);
     for (int64_t i = 0; i < 2; i++) {
-        const att_output *other = &answer->alternatives[i];
+        const att_output *other = answer->alternatives[i];
         assert_string_not_equal(other->text, answer->text);
         assert_ptr_equal(other->source_tokens, answer->source_tokens);
         assert_non_null(other->weights);

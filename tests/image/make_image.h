@@ -1,4 +1,4 @@
-/* Picture files made for tests, by the libraries that read them. */
+/* Image files for tests, written by the libraries that read them. */
 #ifndef TESTS_IMAGE_MAKE_IMAGE_H
 #define TESTS_IMAGE_MAKE_IMAGE_H
 
@@ -16,8 +16,8 @@
 
 enum { WIDE = 24, TALL = 16 };
 
-/* Four colours, a quarter each: red, green / blue, white. Large enough to survive JPEG. */
-static inline uint8_t colour_at(int x, int y, int channel)
+/* Four colors, a quarter each: red, green / blue, white. Large enough to survive JPEG. */
+static inline uint8_t color_at(int x, int y, int channel)
 {
     static const uint8_t quarters[4][3] = {
         { 255, 0, 0 }, { 0, 255, 0 }, { 0, 0, 255 }, { 255, 255, 255 }
@@ -29,16 +29,16 @@ static inline uint8_t colour_at(int x, int y, int channel)
 #include <jpeglib.h>
 
 typedef struct jpeg_kind {
-    J_COLOR_SPACE colours; /* JCS_RGB, JCS_GRAYSCALE or JCS_CMYK */
+    J_COLOR_SPACE colors; /* JCS_RGB, JCS_GRAYSCALE or JCS_CMYK */
     bool progressive;
     int orientation; /* 0: no Exif */
 } jpeg_kind;
 
 static inline uint8_t jpeg_sample(jpeg_kind kind, int x, int y, int c)
 {
-    if (kind.colours == JCS_CMYK) /* as Adobe stores it: paper, and no black */
-        return c == 3 ? 255 : colour_at(x, y, c);
-    return kind.colours == JCS_GRAYSCALE ? colour_at(x, y, 1) : colour_at(x, y, c);
+    if (kind.colors == JCS_CMYK) /* inverted, as Adobe stores it; no black */
+        return c == 3 ? 255 : color_at(x, y, c);
+    return kind.colors == JCS_GRAYSCALE ? color_at(x, y, 1) : color_at(x, y, c);
 }
 
 static inline void put_exif(j_compress_ptr jpeg, int orientation)
@@ -49,21 +49,21 @@ static inline void put_exif(j_compress_ptr jpeg, int orientation)
     jpeg_write_marker(jpeg, JPEG_APP0 + 1, exif, sizeof exif);
 }
 
-/* The bytes of a file; to be released with free(). */
+/* The bytes of a JPEG file; release with free(). */
 static inline uint8_t *make_jpeg(jpeg_kind kind, size_t *size)
 {
     struct jpeg_compress_struct jpeg;
     struct jpeg_error_mgr errors;
     uint8_t *bytes = NULL, line[WIDE * 4];
     unsigned long length = 0;
-    int channels = kind.colours == JCS_CMYK ? 4 : kind.colours == JCS_GRAYSCALE ? 1 : 3;
+    int channels = kind.colors == JCS_CMYK ? 4 : kind.colors == JCS_GRAYSCALE ? 1 : 3;
     jpeg.err = jpeg_std_error(&errors);
     jpeg_create_compress(&jpeg);
     jpeg_mem_dest(&jpeg, &bytes, &length);
     jpeg.image_width = WIDE;
     jpeg.image_height = TALL;
     jpeg.input_components = channels;
-    jpeg.in_color_space = kind.colours;
+    jpeg.in_color_space = kind.colors;
     jpeg_set_defaults(&jpeg);
     jpeg_set_quality(&jpeg, 100, TRUE);
     for (int c = 0; c < jpeg.num_components; c++)
@@ -89,7 +89,7 @@ static inline uint8_t *make_jpeg(jpeg_kind kind, size_t *size)
 #ifdef ATT_HAVE_PNG
 #include <png.h>
 
-/* Grows as libpng writes. */
+/* The write callback of libpng. */
 static inline void png_grow(png_structp png, png_bytep data, size_t length)
 {
     att_string *out = png_get_io_ptr(png);
@@ -97,19 +97,19 @@ static inline void png_grow(png_structp png, png_bytep data, size_t length)
 }
 
 typedef struct png_kind {
-    int colours; /* PNG_COLOR_TYPE_… */
-    int depth;   /* bits */
+    int colors; /* PNG_COLOR_TYPE_… */
+    int depth;  /* bits */
     bool interlaced;
 } png_kind;
 
-/* A sample of a pixel. Alpha is none in the right half: what is there must become white. */
+/* A sample of a pixel. Alpha is 0 in the right half, which must become white. */
 static inline int png_sample(png_kind kind, int x, int y, int c)
 {
-    int colours = kind.colours & PNG_COLOR_MASK_COLOR ? 3 : 1;
-    bool alpha = c == colours;
-    if (kind.colours == PNG_COLOR_TYPE_PALETTE)
+    int colors = kind.colors & PNG_COLOR_MASK_COLOR ? 3 : 1;
+    bool alpha = c == colors;
+    if (kind.colors == PNG_COLOR_TYPE_PALETTE)
         return (y >= TALL / 2) * 2 + (x >= WIDE / 2);
-    return alpha ? (x >= WIDE / 2 ? 0 : 255) : colour_at(x, y, c);
+    return alpha ? (x >= WIDE / 2 ? 0 : 255) : color_at(x, y, c);
 }
 
 static inline void png_line(uint8_t *line, png_kind kind, int channels, int y)
@@ -130,12 +130,12 @@ static inline att_string make_png(png_kind kind)
     png_infop info = png_create_info_struct(png);
     uint8_t lines[TALL][WIDE * 8], *rows[TALL];
     png_set_write_fn(png, &out, png_grow, NULL);
-    png_set_IHDR(png, info, WIDE, TALL, kind.depth, kind.colours,
+    png_set_IHDR(png, info, WIDE, TALL, kind.depth, kind.colors,
                  kind.interlaced ? PNG_INTERLACE_ADAM7 : PNG_INTERLACE_NONE, 0, 0);
     static const png_color palette[] = {
         { 255, 0, 0 }, { 0, 255, 0 }, { 0, 0, 255 }, { 255, 255, 255 }
     };
-    if (kind.colours == PNG_COLOR_TYPE_PALETTE)
+    if (kind.colors == PNG_COLOR_TYPE_PALETTE)
         png_set_PLTE(png, info, palette, 4);
     for (int y = 0; y < TALL; y++) {
         png_line(lines[y], kind, png_get_channels(png, info), y);

@@ -1,5 +1,6 @@
-/* Pictures read from files of every kind, refused where they are broken, put upright and scaled. */
+/* Images: reading files of every type, refusing invalid ones, orientation, crop and resize. */
 #include "image/make_image.h"
+#include "base/minmax.h"
 
 #include "base/alloc.h"
 #include "failing_memory.h"
@@ -8,19 +9,19 @@
 #include <math.h>
 
 #if defined(ATT_HAVE_JPEG) || defined(ATT_HAVE_PNG)
-/* The pixel is this colour, but for what JPEG loses. */
-static void expect_pixel(const att_image *p, int64_t x, int64_t y, const uint8_t *colour)
+/* Checks the color of a pixel within the error of JPEG. */
+static void expect_pixel(const att_image *p, int64_t x, int64_t y, const uint8_t *color)
 {
     enum { LOST = 8 };
     for (int c = 0; c < 3; c++)
-        assert_in_range(p->pixels[(y * p->width + x) * 3 + c] + LOST, colour[c],
-                        colour[c] + 2 * LOST);
+        assert_in_range(p->pixels[(y * p->width + x) * 3 + c] + LOST, color[c],
+                        color[c] + 2 * LOST);
 }
 
 static const uint8_t RED[] = { 255, 0, 0 }, GREEN[] = { 0, 255, 0 }, BLUE[] = { 0, 0, 255 },
                      WHITE[] = { 255, 255, 255 }, BLACK[] = { 0, 0, 0 };
 
-/* The four quarters, looked at away from their borders. */
+/* Checks the four quarters, away from their borders. */
 static void expect_quarters(const att_image *p, const uint8_t *const quarters[4])
 {
     for (int q = 0; q < 4; q++)
@@ -41,14 +42,14 @@ static void expect_scene(const void *bytes, size_t size, const uint8_t *const qu
 
 static const uint8_t *const as_made[4] = { RED, GREEN, BLUE, WHITE };
 
-/* Every beginning of a file is refused in one sentence that names it, and nothing is lost. */
+/* Every truncated file is refused with a message that names it, and nothing leaks. */
 static void expect_cuts_refused(const void *bytes, size_t size)
 {
     size_t live = att_alloc_live();
     for (size_t cut = 0; cut + 12 < size; cut++) {
         att_image p;
         att_error err = { 0 };
-        uint8_t *copy = att_alloc(cut, 1); /* so that reading beyond the end is noticed */
+        uint8_t *copy = att_alloc(cut, 1); /* so that a sanitizer detects reading beyond the end */
         assert_non_null(copy);
         memcpy(copy, bytes, cut);
         assert_int_equal(att_image_read(&p, copy, cut, "cut.file", &err), ATT_BAD_INPUT);
@@ -67,23 +68,23 @@ static void expect_cuts_refused(const void *bytes, size_t size)
 static void jpeg_files_of_every_kind_are_read(void **state)
 {
     (void)state;
-    static const uint8_t *const grey[4] = { BLACK, WHITE, BLACK, WHITE };
+    static const uint8_t *const gray[4] = { BLACK, WHITE, BLACK, WHITE };
     static const jpeg_kind kinds[] = { { JCS_RGB, false, 0 },
                                        { JCS_RGB, true, 0 },
                                        { JCS_GRAYSCALE, false, 0 },
                                        { JCS_CMYK, false, 0 } };
-    for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) {
+    for (size_t i = 0; i < ATT_COUNT(kinds); i++) {
         size_t size;
         uint8_t *bytes = make_jpeg(kinds[i], &size);
-        expect_scene(bytes, size, kinds[i].colours == JCS_GRAYSCALE ? grey : as_made, false);
+        expect_scene(bytes, size, kinds[i].colors == JCS_GRAYSCALE ? gray : as_made, false);
         free(bytes);
     }
 }
 
-static void a_photograph_is_put_upright(void **state)
+static void the_exif_orientation_is_applied(void **state)
 {
     (void)state;
-    /* Where the quarters come to lie, by the definition of Exif's orientations. */
+    /* The positions of the quarters, by the definition of the Exif orientations. */
     static const uint8_t *const upright[8][4] = {
         { RED, GREEN, BLUE, WHITE }, { GREEN, RED, WHITE, BLUE }, { WHITE, BLUE, GREEN, RED },
         { BLUE, WHITE, RED, GREEN }, { RED, BLUE, GREEN, WHITE }, { BLUE, RED, WHITE, GREEN },
@@ -117,15 +118,15 @@ static uint8_t *frame_of(uint8_t *bytes, size_t size)
     return NULL;
 }
 
-static void a_jpeg_file_that_claims_too_much_is_refused_before_memory_is_taken(void **state)
+static void a_jpeg_file_that_states_a_wrong_size_is_refused_before_allocating(void **state)
 {
     (void)state;
     static const struct {
         uint8_t height, width; /* in units of 256 */
         const char *says;
-    } claims[] = { { 0xff, 0xff, "at most 65535 on a side" },
+    } claims[] = { { 0xff, 0xff, "at most 65535 per side" },
                    { 0x20, 0x20, "more than a file of its size can hold" } };
-    for (size_t i = 0; i < sizeof claims / sizeof *claims; i++) {
+    for (size_t i = 0; i < ATT_COUNT(claims); i++) {
         size_t size;
         att_image p;
         att_error err = { 0 };
@@ -145,7 +146,7 @@ static void memory_may_run_out_while_a_jpeg_file_is_read(void **state)
     (void)state;
     size_t size, live = att_alloc_live();
     uint8_t *bytes = make_jpeg((jpeg_kind){ JCS_CMYK, false, 6 }, &size);
-    for (size_t n = 1; n <= 3; n++) { /* pixels, a line of print, the upright picture */
+    for (size_t n = 1; n <= 3; n++) { /* pixels, a row of CMYK, the upright image */
         att_image p;
         att_error err = { 0 };
         att_alloc_fail_at(n);
@@ -164,7 +165,7 @@ static void an_exif_segment_of_any_bytes_is_safe(void **state)
     const uint8_t little[] = { 8, 0, 0, 0, 1, 0, 0x12, 1, 3, 0, 1, 0, 0, 0, 6, 0, 0, 0 };
     memcpy(exif + 10, little, sizeof little);
     assert_int_equal(att_exif_orientation(exif, sizeof exif), 6);
-    for (size_t size = 0; size < 26; size++) /* cut off before the value */
+    for (size_t size = 0; size < 26; size++) /* truncated before the value */
         assert_int_equal(att_exif_orientation(exif, size), 1);
     exif[24] = 9;
     assert_int_equal(att_exif_orientation(exif, sizeof exif), 1);
@@ -178,8 +179,8 @@ static void png_files_of_every_kind_are_read(void **state)
 {
     (void)state;
     static const uint8_t *const on_white[4] = { RED, WHITE, BLUE, WHITE };
-    static const uint8_t *const grey[4] = { WHITE, BLACK, BLACK, WHITE };
-    static const uint8_t *const grey_on_white[4] = { WHITE, WHITE, BLACK, WHITE };
+    static const uint8_t *const gray[4] = { WHITE, BLACK, BLACK, WHITE };
+    static const uint8_t *const gray_on_white[4] = { WHITE, WHITE, BLACK, WHITE };
     static const struct {
         png_kind kind;
         const uint8_t *const *quarters;
@@ -190,12 +191,12 @@ static void png_files_of_every_kind_are_read(void **state)
         { { PNG_COLOR_TYPE_PALETTE, 8, false }, as_made },
         { { PNG_COLOR_TYPE_RGB_ALPHA, 8, true }, on_white },
         { { PNG_COLOR_TYPE_RGB_ALPHA, 16, false }, on_white },
-        { { PNG_COLOR_TYPE_GRAY, 8, false }, grey },
-        { { PNG_COLOR_TYPE_GRAY, 16, true }, grey },
-        { { PNG_COLOR_TYPE_GRAY_ALPHA, 8, false }, grey_on_white },
-        { { PNG_COLOR_TYPE_GRAY_ALPHA, 16, false }, grey_on_white },
+        { { PNG_COLOR_TYPE_GRAY, 8, false }, gray },
+        { { PNG_COLOR_TYPE_GRAY, 16, true }, gray },
+        { { PNG_COLOR_TYPE_GRAY_ALPHA, 8, false }, gray_on_white },
+        { { PNG_COLOR_TYPE_GRAY_ALPHA, 16, false }, gray_on_white },
     };
-    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+    for (size_t i = 0; i < ATT_COUNT(rows); i++) {
         att_string bytes = make_png(rows[i].kind);
         expect_scene(bytes.data, bytes.length, rows[i].quarters, false);
         att_string_free(&bytes);
@@ -210,7 +211,7 @@ static void a_png_file_that_ends_early_is_refused(void **state)
     att_string_free(&bytes);
 }
 
-/* The header's width and height, whose sum is mended: libpng looks at that first. */
+/* Sets width and height in the header and corrects its checksum, which libpng verifies first. */
 static void claim_size(att_string *png, uint32_t width, uint32_t height)
 {
     enum { CHUNK = 12, SIZES = 16, LENGTH = 17 };
@@ -229,21 +230,21 @@ static void claim_size(att_string *png, uint32_t width, uint32_t height)
         bytes[CHUNK + LENGTH + i] = (uint8_t)(~sum >> (24 - 8 * i));
 }
 
-static void a_png_file_that_claims_a_wrong_size_is_refused_before_memory_is_taken(void **state)
+static void a_png_file_that_states_a_wrong_size_is_refused_before_allocating(void **state)
 {
     (void)state;
     static const struct {
         uint32_t width, height;
         const char *says;
     } claims[] = {
-        { 40000, 40000, "has a picture of 40000 x 40000 pixels; at most 65535 on a side" },
-        { 70000, 2, "has a picture of 70000 x 2 pixels; at most 65535 on a side" },
+        { 40000, 40000, "has 40000 x 40000 pixels, expected at most 65535 per side" },
+        { 70000, 2, "has 70000 x 2 pixels, expected at most 65535 per side" },
         { 9000, 9000, "more than a file of its size can hold" },
-        { 0, 0, "is no proper PNG file: " },
-        { 0, 16, "is no proper PNG file: " },
-        { 25, 16, "is no proper PNG file: " },
+        { 0, 0, "is not a valid PNG file: " },
+        { 0, 16, "is not a valid PNG file: " },
+        { 25, 16, "is not a valid PNG file: " },
     };
-    for (size_t i = 0; i < sizeof claims / sizeof *claims; i++) {
+    for (size_t i = 0; i < ATT_COUNT(claims); i++) {
         att_image p;
         att_error err = { 0 };
         size_t live = att_alloc_live();
@@ -266,12 +267,12 @@ static void a_damaged_png_file_is_refused(void **state)
     att_string bytes = make_png((png_kind){ PNG_COLOR_TYPE_RGB, 8, false });
     bytes.data[60] ^= 0x40; /* within the compressed pixels */
     assert_int_equal(att_image_read(&p, bytes.data, bytes.length, "bad.png", &err), ATT_BAD_INPUT);
-    assert_non_null(strstr(err.message, "is no proper PNG file: "));
+    assert_non_null(strstr(err.message, "is not a valid PNG file: "));
     att_string_free(&bytes);
 }
 #endif
 
-/* ---------------------------------------------------------------- any */
+/* ---------------------------------------------------------------- any format */
 
 static void other_files_are_refused_by_name(void **state)
 {
@@ -285,7 +286,7 @@ static void other_files_are_refused_by_name(void **state)
     assert_string_equal(err.place, "/nowhere/a.jpg");
 }
 
-/* A picture whose red is its column, and green its line. */
+/* An image whose red is the column and green the row. */
 static att_image ramp(int64_t width, int64_t height)
 {
     att_image p;
@@ -299,7 +300,7 @@ static att_image ramp(int64_t width, int64_t height)
     return p;
 }
 
-static void a_square_of_its_own_size_is_the_middle_as_it_is(void **state)
+static void a_center_crop_of_the_same_size_is_a_copy(void **state)
 {
     (void)state;
     att_image p = ramp(40, 21), square;
@@ -313,22 +314,23 @@ static void a_square_of_its_own_size_is_the_middle_as_it_is(void **state)
     att_image_free(&p);
 }
 
-/* Weights are even about the centre, so that a ramp stays a ramp away from the borders. */
+/* The weights are symmetric about the center, so that a ramp stays a ramp away from the borders. */
 static void a_ramp_stays_a_ramp_in_any_size(void **state)
 {
     (void)state;
     static const int64_t sides[] = { 1, 7, 16, 50, 64, 99, 128 };
     att_image p = ramp(64, 64), square;
-    for (size_t i = 0; i < sizeof sides / sizeof *sides; i++) {
+    for (size_t i = 0; i < ATT_COUNT(sides); i++) {
         int64_t n = sides[i];
         double step = 64.0 / (double)n, reach = 2 * (step > 1 ? step : 1);
         assert_int_equal(att_image_center_crop(&square, &p, n, NULL), ATT_OK);
         for (int64_t x = 0; x < n; x++) {
-            double centre = ((double)x + 0.5) * step - 0.5;
-            if (centre - reach < 0 || centre + reach > 63)
+            double center = ((double)x + 0.5) * step - 0.5;
+            if (center - reach < 0 || center + reach > 63)
                 continue;
             const uint8_t *pixel = square.pixels + (n / 2 * n + x) * 3;
-            assert_true(fabs(pixel[0] - centre) <= 0.51); /* rounded twice, the first time alike */
+            assert_true(fabs(pixel[0] - center) <=
+                        0.51); /* rounded twice, the first time identically */
             assert_int_equal(pixel[2], 77);
         }
         att_image_free(&square);
@@ -345,7 +347,7 @@ static att_status scale(void *context)
     return status;
 }
 
-static void memory_may_run_out_while_a_picture_is_scaled(void **state)
+static void memory_may_run_out_while_an_image_is_resized(void **state)
 {
     (void)state;
     att_image p = ramp(30, 20);
@@ -354,7 +356,7 @@ static void memory_may_run_out_while_a_picture_is_scaled(void **state)
 }
 
 #ifdef ATT_HAVE_PNG
-static void a_picture_written_as_png_is_read_back_as_it_was(void **state)
+static void an_image_written_as_png_reads_back_unchanged(void **state)
 {
     (void)state;
     att_image p = ramp(37, 23), back;
@@ -371,7 +373,7 @@ static void a_picture_written_as_png_is_read_back_as_it_was(void **state)
     att_image_free(&p);
 }
 
-static void a_picture_that_cannot_be_written_is_refused(void **state)
+static void an_invalid_image_is_not_written(void **state)
 {
     (void)state;
     att_image p = ramp(5, 4);
@@ -379,7 +381,7 @@ static void a_picture_that_cannot_be_written_is_refused(void **state)
     att_string bytes = { 0 };
     att_error err = { 0 };
     assert_int_equal(att_image_png(&bytes, &empty, &err), ATT_BAD_INPUT);
-    assert_string_equal(err.message, "has a picture without pixels");
+    assert_string_equal(err.message, "has no pixels");
     att_alloc_fail_at(1);
     assert_int_equal(att_image_png(&bytes, &p, &err), ATT_NO_MEMORY);
     att_alloc_fail_at(0);
@@ -393,24 +395,24 @@ int main(void)
     const struct CMUnitTest tests[] = {
 #ifdef ATT_HAVE_JPEG
         cmocka_unit_test(jpeg_files_of_every_kind_are_read),
-        cmocka_unit_test(a_photograph_is_put_upright),
+        cmocka_unit_test(the_exif_orientation_is_applied),
         cmocka_unit_test(a_jpeg_file_that_ends_early_is_refused),
-        cmocka_unit_test(a_jpeg_file_that_claims_too_much_is_refused_before_memory_is_taken),
+        cmocka_unit_test(a_jpeg_file_that_states_a_wrong_size_is_refused_before_allocating),
         cmocka_unit_test(memory_may_run_out_while_a_jpeg_file_is_read),
         cmocka_unit_test(an_exif_segment_of_any_bytes_is_safe),
 #endif
 #ifdef ATT_HAVE_PNG
         cmocka_unit_test(png_files_of_every_kind_are_read),
         cmocka_unit_test(a_png_file_that_ends_early_is_refused),
-        cmocka_unit_test(a_png_file_that_claims_a_wrong_size_is_refused_before_memory_is_taken),
+        cmocka_unit_test(a_png_file_that_states_a_wrong_size_is_refused_before_allocating),
         cmocka_unit_test(a_damaged_png_file_is_refused),
-        cmocka_unit_test(a_picture_written_as_png_is_read_back_as_it_was),
-        cmocka_unit_test(a_picture_that_cannot_be_written_is_refused),
+        cmocka_unit_test(an_image_written_as_png_reads_back_unchanged),
+        cmocka_unit_test(an_invalid_image_is_not_written),
 #endif
         cmocka_unit_test(other_files_are_refused_by_name),
-        cmocka_unit_test(a_square_of_its_own_size_is_the_middle_as_it_is),
+        cmocka_unit_test(a_center_crop_of_the_same_size_is_a_copy),
         cmocka_unit_test(a_ramp_stays_a_ramp_in_any_size),
-        cmocka_unit_test(memory_may_run_out_while_a_picture_is_scaled),
+        cmocka_unit_test(memory_may_run_out_while_an_image_is_resized),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -19,12 +19,12 @@ static void reader_must(att_status status, const att_error *err)
         fail_msg("%s", err->message);
 }
 
-static void reader_set(att_model *model, const char *name, int rank, const int64_t *shape,
+static void reader_set(att_bundle *tensors, const char *name, int rank, const int64_t *shape,
                        const double *values)
 {
     att_error err = { 0 };
     att_tensor tensor = att_tensor_view(values, ATT_F64, rank, shape);
-    reader_must(att_model_tensor_set(model, name, &tensor, &err), &err);
+    reader_must(att_bundle_add(tensors, name, &tensor, &err), &err);
 }
 
 static att_model *reader_with(const char *const (*choices)[2], size_t count)
@@ -48,17 +48,23 @@ static inline att_model *reader_model(void)
         { "hidden-size", "3" },    { "embedding-size", "2" },   { "bidirectional", "no" },
         { "attention", "none" },   { "source-tokens", "char" }, { "target-tokens", "char" },
     };
-    att_model *model = reader_with(choices, sizeof choices / sizeof *choices);
+    att_model *built = reader_with(choices, sizeof choices / sizeof *choices), *model;
+    att_bundle *tensors;
+    att_error err = { 0 };
+    reader_must(att_bundle_new(&tensors, &err), &err);
     /* rows: <unknown> <start> <end> a b blank “ ” newline; columns: a blank, a mark */
     static const double embed[] = { 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1, 0, 0, 1, 0, -1, 1, 0 };
     static const double w[] = { 2, 0, 0, 0, 6, 0 };
     static const double u[] = { 0, 0, 0, 0, 3, 0, 0, 0, 0 };
     static const double bias[] = { 0, 0, 0 };
-    reader_set(model, "source.embed", 2, (const int64_t[]){ 3 + READER_TOKENS, READER_EMBED },
+    reader_set(tensors, "source.embed", 2, (const int64_t[]){ 3 + READER_TOKENS, READER_EMBED },
                embed);
-    reader_set(model, "encoder.0.forward.w", 2, (const int64_t[]){ READER_EMBED, READER_WIDTH }, w);
-    reader_set(model, "encoder.0.forward.u", 2, (const int64_t[]){ READER_WIDTH, READER_WIDTH }, u);
-    reader_set(model, "encoder.0.forward.bias", 1, (const int64_t[]){ READER_WIDTH }, bias);
+    reader_set(tensors, "encoder.0.forward.w", 2, (const int64_t[]){ READER_EMBED, READER_WIDTH }, w);
+    reader_set(tensors, "encoder.0.forward.u", 2, (const int64_t[]){ READER_WIDTH, READER_WIDTH }, u);
+    reader_set(tensors, "encoder.0.forward.bias", 1, (const int64_t[]){ READER_WIDTH }, bias);
+    reader_must(att_model_replace_tensors(&model, built, tensors, &err), &err);
+    att_bundle_free(tensors);
+    att_model_free(built);
     return model;
 }
 

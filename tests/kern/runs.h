@@ -8,6 +8,8 @@
 #include "kern/runs_attention_rowwise.h"
 #include "kern/scene.h"
 
+#include <stdlib.h>
+
 static inline void run_att_kern_elementwise(att_kern_elementwise *kernel, scene *s)
 {
     const float *x = scene_take(s, s->n);
@@ -19,6 +21,15 @@ static inline void run_att_kern_elementwise_backward(att_kern_elementwise_backwa
 {
     const float *dy = scene_take(s, s->n), *kept = scene_take(s, s->n);
     kernel(scene_take(s, s->n), dy, kept, s->n);
+}
+
+static inline void run_att_kern_from_half(att_kern_from_half *kernel, scene *s)
+{
+    const float *x = scene_take(s, s->n); /* its bytes: 2 n numbers of 16 bits, of any bits */
+    uint16_t *bits = (uint16_t *)malloc((2 * s->n + 1) * sizeof *bits);
+    memcpy(bits, x, s->n * sizeof *x);
+    kernel(scene_take(s, 2 * s->n), bits, 2 * s->n);
+    free(bits);
 }
 
 static inline void run_att_kern_reduce(att_kern_reduce *kernel, scene *s)

@@ -79,14 +79,21 @@ static const struct {
     { "output.bias", 1, { 6 }, { -1e5, -1e5, 0, 0, 0, 0 } },
 };
 
-static void set_tensors(att_model *model)
+static att_model *handout_model(void)
 {
+    att_model *built = make_model(), *model;
+    att_bundle *values;
     att_error err = { 0 };
+    must(att_bundle_new(&values, &err), &err);
     for (size_t i = 0; i < sizeof tensors / sizeof *tensors; i++) {
         const att_tensor view =
             att_tensor_view(tensors[i].values, ATT_F64, tensors[i].rank, tensors[i].shape);
-        must(att_model_tensor_set(model, tensors[i].name, &view, &err), &err);
+        must(att_bundle_add(values, tensors[i].name, &view, &err), &err);
     }
+    must(att_model_replace_tensors(&model, built, values, &err), &err);
+    att_bundle_free(values);
+    att_model_free(built);
+    return model;
 }
 
 static size_t read_sheet(char *text, size_t room)
@@ -125,10 +132,9 @@ static void agree(const att_output *answer)
 static void two_steps_of_the_handouts_model_agree_with_its_sheet(void **state)
 {
     (void)state;
-    att_model *model = make_model();
+    att_model *model = handout_model();
     att_outputs *answers;
     att_error err = { 0 };
-    set_tensors(model);
     const char *line = "Let's go";
     const att_generate_options how = { .attention = true };
     must(att_model_generate(&answers, model, &line, 1, &how, &err), &err);
@@ -144,9 +150,8 @@ static void two_steps_of_the_handouts_model_agree_with_its_sheet(void **state)
 static void a_model_made_by_hand_names_its_tensors_and_gives_them_back(void **state)
 {
     (void)state;
-    att_model *model = make_model();
+    att_model *model = handout_model();
     att_error err = { 0 };
-    set_tensors(model);
     size_t named = 0;
     while (att_model_tensor_name(model, named))
         named++;
@@ -162,13 +167,26 @@ static void a_model_made_by_hand_names_its_tensors_and_gives_them_back(void **st
 static void what_does_not_fit_a_model_made_by_hand_is_named(void **state)
 {
     (void)state;
-    att_model *model = make_model();
+    att_model *model = make_model(), *replaced;
     att_error err = { 0 };
     const double three[3] = { 0 };
     const att_tensor view = att_tensor_view(three, ATT_F64, 1, (int64_t[]){ 3 });
     att_tensor out;
-    assert_int_equal(att_model_tensor_set(model, "output.bias", &view, &err), ATT_BAD_INPUT);
-    assert_string_equal(err.message, "the tensor 'output.bias' is [6], and was given [3]");
+    static const struct {
+        const char *name, *message;
+    } refused[] = {
+        { "output.bias", "the tensor 'output.bias': expected shape [6], found [3]" },
+        { "output.v", "the model has no tensor 'output.v'" },
+    };
+    for (size_t i = 0; i < sizeof refused / sizeof *refused; i++) {
+        att_bundle *values;
+        must(att_bundle_new(&values, &err), &err);
+        must(att_bundle_add(values, refused[i].name, &view, &err), &err);
+        assert_int_equal(att_model_replace_tensors(&replaced, model, values, &err), ATT_BAD_INPUT);
+        assert_null(replaced);
+        assert_string_equal(err.message, refused[i].message);
+        att_bundle_free(values);
+    }
     assert_int_equal(att_model_tensor_get(&out, model, "output.v", &err), ATT_BAD_INPUT);
     assert_string_equal(err.message, "the model has no tensor 'output.v'");
     att_model_free(model);

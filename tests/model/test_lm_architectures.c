@@ -289,7 +289,7 @@ static void a_model_of_texts_comes_back_from_its_file(void **state)
         text_scene_new(&s, row);
         double told = loss_at(&s, 0, 8, false, NULL);
         assert_int_equal(att_bundle_new(&bundle, NULL), ATT_OK);
-        assert_int_equal(att_model_to_bundle(bundle, s.model, NULL, NULL), ATT_OK);
+        assert_int_equal(att_model_to_bundle(bundle, s.model, 1, NULL, NULL), ATT_OK);
         assert_null(att_bundle_meta_get(bundle, "attend.source_vocab"));
         if (att_model_from_bundle(&back, bundle, "x", &err) != ATT_OK)
             fail_msg("%s: %s", row->name, err.message);

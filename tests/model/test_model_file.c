@@ -68,7 +68,7 @@ static att_bundle *bundle_of(scene *s)
 {
     att_bundle *bundle;
     assert_int_equal(att_bundle_new(&bundle, NULL), ATT_OK);
-    assert_int_equal(att_model_to_bundle(bundle, s->model, "{\"steps\":3,\"loss\":0.25}", NULL),
+    assert_int_equal(att_model_to_bundle(bundle, s->model, 1, "{\"steps\":3,\"loss\":0.25}", NULL),
                      ATT_OK);
     return bundle;
 }

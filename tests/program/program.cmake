@@ -15,7 +15,8 @@ endforeach()
 
 # Tests that run the program inside themselves, main() renamed and its heap counted.
 add_library(attend_program_in_tests OBJECT ${ATTEND_PROGRAM_SOURCES})
-target_include_directories(attend_program_in_tests PRIVATE ${PROJECT_SOURCE_DIR}/include)
+target_include_directories(attend_program_in_tests PRIVATE ${PROJECT_SOURCE_DIR}/include
+  ${PROJECT_SOURCE_DIR}/src)
 target_compile_definitions(attend_program_in_tests PRIVATE main=attend_main calloc=counted_calloc
   realloc=counted_realloc strdup=counted_strdup free=counted_free)
 target_compile_options(attend_program_in_tests PRIVATE -Wno-missing-prototypes)

@@ -3,6 +3,7 @@
  */
 #include "attend.h"
 #include "base/file.h"
+#include "dev/attend_dev.h"
 #include "json_help.h"
 #include "program/in_process.h"
 
@@ -46,14 +47,14 @@ static void json_has_every_benchmark_asked_for_with_its_work_and_times(void **st
 {
     (void)state;
     const char *const words[] = {
-        "bench", "--json",    "--time", "0.001",     "product/packed/32x256x64",
+        "bench", "--json",    "--time", "0.001",     "matmul/packed/32x256x64",
         "e?p",   "--threads", "1,2",    "*/softmax", NULL
     };
     att_json_doc doc = measured(words);
     assert_int_equal(item_count(doc.root, "configs"), 2);
     static const char *const expected[2][3] = {
-        { "product/packed/32x256x64", "kernel/exp", "kernel/softmax" },
-        { "product/packed/32x256x64" },
+        { "matmul/packed/32x256x64", "kernel/exp", "kernel/softmax" },
+        { "matmul/packed/32x256x64" },
     };
     static const size_t counts[] = { 3, 1 }; /* kernels run on one thread */
     for (size_t s = 0; s < 2; s++) {

@@ -11,7 +11,7 @@ static const char *const english[] = { "I", "go", "home" };
 static const char *const decoder[] = { "s_t" };
 
 static const att_map dot_map = {
-    .title = "Where the decoder looks",
+    .title = "Attention of the decoder",
     .panels = 1,
     .queries = 1,
     .keys = 3,

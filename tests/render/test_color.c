@@ -31,11 +31,11 @@ static void levels_run_from_end_to_end_and_clamp(void **state)
 static void a_colormap_passes_through_its_anchors(void **state)
 {
     (void)state;
-    for (int ramp = ATT_COLORMAP_PAPER; ramp <= ATT_COLORMAP_DIVERGING; ramp++) {
+    for (int colormap = ATT_COLORMAP_PAPER; colormap <= ATT_COLORMAP_DIVERGING; colormap++) {
         for (int i = 0; i < ATT_COLORMAP_ANCHORS; i++) {
-            att_rgb expected = att_colormap_anchor((att_colormap)ramp, i);
+            att_rgb expected = att_colormap_anchor((att_colormap)colormap, i);
             int level = i * (ATT_COLOR_LEVELS - 1) / (ATT_COLORMAP_ANCHORS - 1);
-            att_rgb found = att_colormap_color((att_colormap)ramp, level);
+            att_rgb found = att_colormap_color((att_colormap)colormap, level);
             assert_memory_equal(&found, &expected, sizeof found);
         }
     }
@@ -76,9 +76,9 @@ static void text_on_a_color_can_be_read(void **state)
 static void terminal_colors_are_of_the_fixed_part_of_the_palette(void **state)
 {
     (void)state;
-    for (int ramp = ATT_COLORMAP_PAPER; ramp <= ATT_COLORMAP_DIVERGING; ramp++)
+    for (int colormap = ATT_COLORMAP_PAPER; colormap <= ATT_COLORMAP_DIVERGING; colormap++)
         for (int level = 0; level < ATT_COLOR_LEVELS; level++)
-            assert_in_range(att_colormap_256((att_colormap)ramp, level), 16, 255);
+            assert_in_range(att_colormap_256((att_colormap)colormap, level), 16, 255);
     assert_int_not_equal(att_colormap_256(ATT_COLORMAP_SCREEN, 0),
                          att_colormap_256(ATT_COLORMAP_SCREEN, ATT_COLOR_LEVELS - 1));
     /* Near white is a light gray of the gray ramp, or the white of the cube. */

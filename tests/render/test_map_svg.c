@@ -48,7 +48,7 @@ static void every_cell_is_a_rect_with_its_query_key_and_value(void **state)
                         "<title>query &quot;s_t&quot;, key &quot;home&quot;: 0.408738</title>");
     assert_holds(&text, ">key</text>");
     assert_holds(&text, ">query</text>");
-    assert_holds(&text, "<title>Where the decoder looks</title>");
+    assert_holds(&text, "<title>Attention of the decoder</title>");
     assert_holds(&text, ">0.41</text>"); /* the value, in its cell */
     att_string_free(&text);
 }

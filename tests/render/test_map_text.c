@@ -35,7 +35,7 @@ static void without_color_cells_have_shades_and_values(void **state)
 {
     (void)state;
     assert_drawn(&dot_map, (att_render_options){ .width = 80 },
-                 "Where the decoder looks\n"
+                 "Attention of the decoder\n"
                  "               key\n"
                  "query   I      go    home\n"
                  "s_t    ░0.26  ░0.33  ▒0.41\n"

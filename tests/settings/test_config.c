@@ -117,11 +117,10 @@ static void errors_name_the_line_and_the_nearest_key(void **state)
     assert_refused("#\n#\nlayers = 0", 3, "layers expects a whole number from 1 to 64, not '0'");
     assert_refused("train =\n", 1, "train expects FILE, but it is empty");
     assert_refused("train = \"\"\n", 1, "train expects FILE, but it is empty");
-    assert_refused("hidden-size = 3\nhidden-size = 3\n", 2,
-                   "hidden-size was set in line 1 already");
-    assert_refused("train = \"a\n", 1, "no quote ends the value '\"a'");
+    assert_refused("hidden-size = 3\nhidden-size = 3\n", 2, "hidden-size is already set in line 1");
+    assert_refused("train = \"a\n", 1, "a closing quote is missing in the value '\"a'");
     assert_refused("train = \"a\" b\n", 1,
-                   "only a comment may follow the quote that ends a value, not 'b'");
+                   "expected nothing or a comment after the closing quote, found 'b'");
 }
 
 static void what_is_no_text_is_refused(void **state)

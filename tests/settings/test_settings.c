@@ -313,6 +313,32 @@ static void an_unknown_key_is_refused_with_the_nearest(void **state)
     att_settings_free(settings);
 }
 
+/* Names of version 0.1 lead to those of today, however different they are. */
+static void an_old_name_is_refused_with_the_new_one(void **state)
+{
+    (void)state;
+    assert_refused("rate", "3", "unknown setting 'rate'; did you mean learning-rate?");
+    assert_refused("own", "0.5", "unknown setting 'own'; did you mean scheduled-sampling?");
+    assert_refused("start", "0.1", "unknown setting 'start'; did you mean init-range?");
+    assert_refused("picture-start", "yes",
+                   "unknown setting 'picture-start'; did you mean init-from-image?");
+    assert_refused("architecture", "recurrent",
+                   "architecture expects rnn, transformer or cnn, not 'recurrent'; did you mean "
+                   "rnn?");
+    assert_refused("rnn-cell", "rnn",
+                   "rnn-cell expects vanilla, gru or lstm, not 'rnn'; did you mean vanilla?");
+    assert_refused("tokens", "subword",
+                   "tokens expects char, word, bpe or byte, not 'subword'; did you mean bpe?");
+    static const char *const old_keys[] = { "width", "embed",   "feed",   "family",     "tie",
+                                            "clip",  "chunk",   "cell",   "least-rate", "batch",
+                                            "lower", "best-by", "average" };
+    for (size_t i = 0; i < sizeof old_keys / sizeof *old_keys; i++) {
+        assert_null(att_setting_find(old_keys[i]));
+        assert_non_null(att_setting_suggest(old_keys[i]));
+        assert_non_null(att_setting_find(att_setting_suggest(old_keys[i])));
+    }
+}
+
 static void an_unknown_task_is_refused_with_the_nearest(void **state)
 {
     (void)state;
@@ -363,6 +389,7 @@ int main(void)
         cmocka_unit_test(a_value_of_the_wrong_kind_is_refused_by_its_key),
         cmocka_unit_test(a_refused_value_leaves_the_old_one),
         cmocka_unit_test(an_unknown_key_is_refused_with_the_nearest),
+        cmocka_unit_test(an_old_name_is_refused_with_the_new_one),
         cmocka_unit_test(an_unknown_task_is_refused_with_the_nearest),
         cmocka_unit_test(every_allocation_may_fail),
     };

@@ -84,7 +84,6 @@ static void what_is_no_good_is_refused(void **state)
                    "the settings: line 1, column 1: expected a value, found the end of the text");
     assert_refused("[]", "the settings: expected an object, found an array");
     assert_refused(
-<<<<<<< HEAD
         "{\"hidden-size\":1",
         "the settings: line 1, column 17: expected ',' or '}', found the end of the text");
     assert_refused("{\"hidden-size\":1,\"hidden-size\":1}",
@@ -94,18 +93,6 @@ static void what_is_no_good_is_refused(void **state)
                                             "false for 'hidden-size', found an array");
     assert_refused("{\"hidden-size\":1.5}",
                    "the settings: hidden-size expects a whole number from 1 to 65536, not '1.5'");
-=======
-        "{\"width\":1",
-        "the settings: line 1, column 11: expected ',' or '}', found the end of the text");
-    assert_refused(
-        "{\"width\":1,\"width\":1}",
-        "the settings: line 1, column 21: the object that ends here has the key \"width\" twice");
-    assert_refused(
-        "{\"width\":[1]}",
-        "the settings: expected a string, a number, true or false for 'width', found an array");
-    assert_refused("{\"width\":1.5}",
-                   "the settings: width expects a whole number from 1 to 65536, not '1.5'");
->>>>>>> jsonuse
     assert_refused("{\"a\\u001bb\":1}", "the settings: unknown setting 'a\\x1Bb'");
     assert_refused("{\"lowercase\":\"maybe\"}",
                    "the settings: lowercase expects yes or no, not 'maybe'");

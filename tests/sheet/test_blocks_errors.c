@@ -182,8 +182,8 @@ static void errors_name_shapes_rules_and_places(void **state)
                         : status == ATT_OK;
         if (!same) {
             wrong++;
-            print_message("a = %s\n  found  %d:%d: %s\n  wanted %d:%d: %s\n", want->line, err.line,
-                          err.column, err.message, LINE, want->column,
+            print_message("a = %s\n  found  %d:%d: %s\n  expected %d:%d: %s\n", want->line,
+                          err.line, err.column, err.message, LINE, want->column,
                           want->message ? want->message : "no error");
         }
         att_sheet_free(sheet);

@@ -12,9 +12,9 @@ static void a_sum_is_left_associative_and_needs_no_parentheses(void **state)
 {
     (void)state;
     att_arena arena = { 0 };
-    att_sum sum = { .arena = &arena };
+    att_expr_sum sum = { .arena = &arena };
     for (int i = 1; i <= 3; i++)
-        att_sum_add(&sum, att_make_number(&arena, i));
+        att_expr_sum_add(&sum, att_make_number(&arena, i));
     assert_int_equal(sum.terms, 3);
     assert_int_equal(sum.expr->op, ATT_OP_ADD);
     assert_true(sum.expr->child[1]->number == 3);
@@ -45,9 +45,9 @@ static void a_builder_of_null_returns_null(void **state)
     assert_null(att_make_binary(&arena, ATT_OP_ADD, one, NULL));
     assert_null(att_make_call(&arena, "exp", NULL));
     assert_null(att_make_constant(&arena, NULL));
-    att_sum sum = { .arena = &arena };
-    att_sum_add(&sum, NULL);
-    att_sum_add(&sum, one);
+    att_expr_sum sum = { .arena = &arena };
+    att_expr_sum_add(&sum, NULL);
+    att_expr_sum_add(&sum, one);
     assert_null(sum.expr);
     arena.limit = arena.allocated;
     assert_null(att_make_number(&arena, 1));

@@ -1,4 +1,4 @@
-/* Zip archives with every field open to lies. */
+/* Zip archives in which every field can be wrong. */
 #ifndef TESTS_TENSOR_ARCHIVE_H
 #define TESTS_TENSOR_ARCHIVE_H
 
@@ -6,11 +6,11 @@
 
 #include <string.h>
 
-enum { STORED = 0, DEFLATED = 8, MOST_ENTRIES = 4 };
+enum { STORED = 0, DEFLATED = 8, MAX_ENTRIES = 4 };
 
 typedef struct entry {
     const char *name;
-    const att_string *content; /* as it stands in the archive */
+    const att_string *content; /* as stored in the archive */
     unsigned method;
     unsigned flags;
     uint32_t checksum_error; /* added to the true one */
@@ -30,10 +30,11 @@ static inline uint32_t checksum(const char *bytes, size_t size)
     return ~crc;
 }
 
-/* What both headers of an entry share, from the version needed to the name's length. */
+/* The part that both headers of an entry share, from the version needed to the length of the name.
+ */
 static inline void put_common(att_string *file, const entry *one)
 {
-    /* A deflated content here is one stored block: five bytes, then the bytes themselves. */
+    /* Deflated content here is one stored block: five bytes of header, then the bytes. */
     size_t skip = one->method == DEFLATED && one->content->length >= 5 ? 5 : 0;
     size_t size = one->content->length - skip;
     put_number(file, 20, 2);
@@ -80,7 +81,7 @@ static inline void put_directory(att_string *file, const entry *entries, const s
 static inline att_string archive(const entry *entries, size_t count)
 {
     att_string file = { 0 };
-    size_t starts[MOST_ENTRIES];
+    size_t starts[MAX_ENTRIES];
     for (size_t i = 0; i < count; i++) {
         starts[i] = file.length;
         put_entry(&file, &entries[i]);

@@ -1,4 +1,4 @@
-/* Files put together byte by byte. */
+/* Assembling files byte by byte. */
 #ifndef TESTS_TENSOR_BYTES_H
 #define TESTS_TENSOR_BYTES_H
 
@@ -18,7 +18,7 @@ static inline void put_zeros(att_string *file, size_t size)
         put(file, "", 1);
 }
 
-/* The number in little-endian order. */
+/* Appends the number in little-endian order. */
 static inline void put_number(att_string *file, uint64_t number, size_t size)
 {
     for (size_t i = 0; i < size; i++)

@@ -1,5 +1,4 @@
-/* What the tests of the file formats share: files put together byte by byte, and readers that must
- * refuse them. */
+/* Helpers of the tests of file formats. */
 #ifndef TESTS_TENSOR_FILES_H
 #define TESTS_TENSOR_FILES_H
 
@@ -17,8 +16,8 @@
 #define GOLDEN(name) ATTEND_SOURCE_DIR "/tests/tensor/golden/" name
 #define SHAPE(...)   ((const int64_t[]){ __VA_ARGS__ })
 
-/* The bytes copied to a block of exactly their size, so that the sanitiser sees any reader that
- * goes beyond them. */
+/* The bytes copied to a block of exactly their size, so that a sanitizer detects reads beyond
+ * them. */
 static inline void *exact_copy(const att_string *file)
 {
     void *block = att_alloc(file->length, 1);
@@ -28,8 +27,8 @@ static inline void *exact_copy(const att_string *file)
     return block;
 }
 
-/* Compares a message; one that is expected to end in an ellipsis may go on in any way there (with
- * the words of a library, which change with its version). A failure says which row it was. */
+/* Compares a message. Where `expected` ends in an ellipsis, the rest may be anything (text of a
+ * library that changes with its version). A failure names the row. */
 static inline void assert_message(const char *got, const char *expected, const char *row)
 {
     static const char ellipsis[] = "…";

@@ -1,5 +1,6 @@
-/* Bundles: named tensors, and the file formats told apart. */
+/* Bundles: named tensors, and the detection of file formats. */
 #include "tensor/files.h"
+#include "base/minmax.h"
 
 #include "base/file.h"
 #include "tensor/bundle.h"
@@ -8,8 +9,8 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-/* Takes the place of libc's in this program: the file named here loses its end before the first
- * read, as if someone else were writing it anew. */
+/* Replaces libc's function in this program: the file named here is truncated before the first read,
+ * as if another process were rewriting it. */
 static const char *shrinking;
 
 ssize_t read(int fd, void *to, size_t size)
@@ -80,7 +81,7 @@ static void a_name_may_be_used_once(void **state)
     att_error err = { 0 };
     assert_int_equal(att_bundle_add(bundle, "w", &tensor, NULL), ATT_OK);
     assert_int_equal(att_bundle_add(bundle, "w", &tensor, &err), ATT_BAD_INPUT);
-    assert_string_equal(err.message, "tensor 'w' is there already");
+    assert_string_equal(err.message, "tensor 'w' exists already");
     assert_int_equal(att_bundle_count(bundle), 1);
     att_bundle_free(bundle);
 }
@@ -103,7 +104,7 @@ static void metadata_can_be_replaced(void **state)
     att_bundle_free(bundle);
 }
 
-/* Builds a bundle with every allocation failing in turn; what was added before stays. */
+/* Builds a bundle with every allocation failing in turn; tensors added before are kept. */
 static void every_allocation_may_fail(void **state)
 {
     (void)state;
@@ -155,7 +156,7 @@ static int remove_temporary(void **state)
     return unlink(temporary);
 }
 
-static void what_is_no_bundle_is_refused_by_what_it_is(void **state)
+static void other_file_formats_are_refused_by_name(void **state)
 {
     (void)state;
     static const struct {
@@ -163,9 +164,9 @@ static void what_is_no_bundle_is_refused_by_what_it_is(void **state)
         size_t size;
         const char *message;
     } rows[] = {
-        { "", 0, "is no .npy, .npz or .safetensors file (0 bytes)" },
-        { "PK", 2, "is no .npy, .npz or .safetensors file (2 bytes)" },
-        { "hello, world", 12, "is no .npy, .npz or .safetensors file (12 bytes)" },
+        { "", 0, "is not a .npy, .npz or .safetensors file (0 bytes)" },
+        { "PK", 2, "is not a .npy, .npz or .safetensors file (2 bytes)" },
+        { "hello, world", 12, "is not a .npy, .npz or .safetensors file (12 bytes)" },
         { "\x93NUMPY\1\0{\0", 10,
           "is a .npy file with a single array, expected .npz or .safetensors" },
         { "\2\0\0\0\0\0\0\0{ ", 10, "the header does not end with '}' and spaces" },
@@ -174,7 +175,7 @@ static void what_is_no_bundle_is_refused_by_what_it_is(void **state)
         { "PK\3\4\24\0\0\0\0\0", 10, "has 10 bytes, too few for a .npz file" },
 #endif
     };
-    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+    for (size_t i = 0; i < ATT_COUNT(rows); i++) {
         att_bundle *bundle;
         att_error err = { 0 };
         assert_int_equal(att_file_save(temporary, rows[i].bytes, rows[i].size, NULL), ATT_OK);
@@ -191,11 +192,11 @@ static void a_file_that_shrinks_while_being_read_is_refused(void **state)
     static const struct {
         const char *path, *message;
     } rows[] = {
-        { GOLDEN("ours.safetensors"), "shrank while being read: had 472 bytes, gave 20" },
-        { GOLDEN("stored.npz"), "shrank while being read: had 518 bytes, gave 20" },
-        { GOLDEN("vector.npy"), "shrank while being read: had 152 bytes, gave 20" },
+        { GOLDEN("ours.safetensors"), "shrank while being read: from 472 bytes to 20" },
+        { GOLDEN("stored.npz"), "shrank while being read: from 518 bytes to 20" },
+        { GOLDEN("vector.npy"), "shrank while being read: from 152 bytes to 20" },
     };
-    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+    for (size_t i = 0; i < ATT_COUNT(rows); i++) {
         att_string file = { 0 };
         att_bundle *bundle;
         att_tensor tensor;
@@ -214,7 +215,7 @@ static void a_file_that_shrinks_while_being_read_is_refused(void **state)
     }
 }
 
-static void a_folder_is_no_bundle(void **state)
+static void a_directory_is_not_a_bundle(void **state)
 {
     (void)state;
     att_bundle *bundle;
@@ -232,9 +233,9 @@ int main(void)
         cmocka_unit_test(a_name_may_be_used_once),
         cmocka_unit_test(metadata_can_be_replaced),
         cmocka_unit_test(every_allocation_may_fail),
-        cmocka_unit_test(what_is_no_bundle_is_refused_by_what_it_is),
+        cmocka_unit_test(other_file_formats_are_refused_by_name),
         cmocka_unit_test(a_file_that_shrinks_while_being_read_is_refused),
-        cmocka_unit_test(a_folder_is_no_bundle),
+        cmocka_unit_test(a_directory_is_not_a_bundle),
     };
     return cmocka_run_group_tests(tests, make_temporary, remove_temporary);
 }

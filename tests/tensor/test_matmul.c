@@ -1,5 +1,6 @@
-/* The matrix product of tensors: shapes, views and leading dimensions, and what is refused. */
+/* The matrix product of tensors: shapes, views, leading dimensions, and invalid arguments. */
 #include "attend.h"
+#include "base/minmax.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -80,9 +81,9 @@ static void five_dimensions_are_walked_in_order(void **state)
 {
     (void)state;
     float left[2 * 3 * 2 * 4 * 5], right[5 * 6], out[2 * 3 * 2 * 4 * 6], flat[2 * 3 * 2 * 4 * 6];
-    for (size_t i = 0; i < sizeof left / sizeof *left; i++)
+    for (size_t i = 0; i < ATT_COUNT(left); i++)
         left[i] = (float)(i % 17) - 8;
-    for (size_t i = 0; i < sizeof right / sizeof *right; i++)
+    for (size_t i = 0; i < ATT_COUNT(right); i++)
         right[i] = (float)(i % 7) - 3;
     att_tensor a = VIEW(left, 2, 3, 2, 4, 5), b = VIEW(right, 5, 6), c = VIEW(out, 2, 3, 2, 4, 6);
     att_tensor flat_a = VIEW(left, 48, 5), flat_c = VIEW(flat, 48, 6);
@@ -91,14 +92,14 @@ static void five_dimensions_are_walked_in_order(void **state)
     assert_memory_equal(out, flat, sizeof out);
 }
 
-/* What is refused, and what is said about it. */
+/* Checks that a product is refused with this message. */
 static void refused(att_tensor c, att_tensor a, att_tensor b, const att_matmul_options *how,
                     const char *says)
 {
     att_error err = { 0 };
     assert_int_equal(att_matmul(&c, &a, &b, how, &err), ATT_BAD_INPUT);
     assert_string_equal(err.message, says);
-    assert_string_equal(err.place, "product");
+    assert_string_equal(err.place, "matmul");
 }
 
 static void wrong_arguments_are_refused_by_name(void **state)
@@ -106,39 +107,41 @@ static void wrong_arguments_are_refused_by_name(void **state)
     (void)state;
     float out[64] = { 0 };
     att_tensor a = VIEW(a_data, 2, 3), b = VIEW(b_data, 3, 2), c = VIEW(out, 2, 2);
-    refused(c, a, VIEW(b_data, 2, 2), NULL, "a has 3 columns and b 2 rows, expected as many");
+    refused(c, a, VIEW(b_data, 2, 2), NULL,
+            "a has 3 columns and b has 2 rows, expected the same number");
     refused(VIEW(out, 2, 3), a, b, NULL,
             "c is [2, 3], expected [2, 2], the rows of a by the columns of b");
     refused(VIEW(out, 4), a, b, NULL, "c has shape [4], expected two dimensions or more");
     refused(VIEW(out, 2, 2), VIEW(out, 2, 2, 3), b, NULL,
-            "the leading dimensions of a [2, 2, 3] do not fit those of c [2, 2]");
+            "the leading dimensions of a [2, 2, 3] cannot be broadcast to those of c [2, 2]");
     refused(VIEW(out, 3, 2, 2), VIEW(out, 2, 2, 3), b, NULL,
-            "the leading dimensions of a [2, 2, 3] do not fit those of c [3, 2, 2]");
+            "the leading dimensions of a [2, 2, 3] cannot be broadcast to those of c [3, 2, 2]");
     att_tensor wide = att_tensor_view(out, ATT_F64, 2, (int64_t[]){ 3, 2 });
-    refused(c, a, wide, NULL, "b is of type double, expected float");
+    refused(c, a, wide, NULL, "b: expected float32, found float64");
     att_tensor gaps = VIEW(out, 3, 2);
     gaps.stride[0] = 8;
     gaps.stride[1] = 3;
-    refused(c, a, gaps, NULL, "neither rows nor columns of b are without gaps, copy it first");
+    refused(c, a, gaps, NULL,
+            "neither of the last two dimensions of b has stride 1, copy it first");
     att_tensor backwards = a;
     backwards.stride[1] = -1;
-    refused(c, backwards, b, NULL, "a runs backwards along dimension 2, copy it first");
+    refused(c, backwards, b, NULL, "a has a negative stride in dimension 2, copy it first");
     att_tensor sparse = c;
     sparse.stride[1] = 2;
-    refused(sparse, a, b, NULL, "the columns of c are 2 apart, expected 1");
+    refused(sparse, a, b, NULL, "the last dimension of c has stride 2, expected 1");
     att_tensor repeated = c;
     repeated.stride[0] = 0;
     refused(repeated, a, b, NULL,
-            "c repeats its dimension 1 (stride 0), expected a place for each result");
+            "c is broadcast in dimension 1 (stride 0), expected separate elements");
     refused(c, VIEW(NULL, 2, 3), b, NULL, "a [2, 3] has no data");
     refused(c, VIEW(a_data, -2, 3), b, NULL, "a [-2, 3] has a negative size");
     att_tensor missing = VIEW(NULL, 2);
     refused(c, a, b, &(att_matmul_options){ .bias = &missing }, "the bias has no data");
     att_tensor bias = VIEW(b_data, 3);
     refused(c, a, b, &(att_matmul_options){ .bias = &bias },
-            "the bias is [3] of type float, expected [2] of float without gaps");
+            "the bias is [3] of type float32, expected [2] of float32 with stride 1");
     refused(c, a, b, &(att_matmul_options){ .activation = (att_activation)99 },
-            "there is no activation 99");
+            "unknown activation 99");
 }
 
 static void only_a_matrix_can_be_packed(void **state)
@@ -149,7 +152,7 @@ static void only_a_matrix_can_be_packed(void **state)
     att_tensor b = VIEW(b_data, 1, 3, 2);
     assert_int_equal(att_packed_matrix_new(&packed, &b, &err), ATT_BAD_INPUT);
     assert_null(packed);
-    assert_string_equal(err.message, "b has shape [1, 3, 2], expected two dimensions to pack");
+    assert_string_equal(err.message, "b has shape [1, 3, 2], expected two dimensions");
 }
 
 int main(void)

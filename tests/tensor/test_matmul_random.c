@@ -1,8 +1,8 @@
-/* Products drawn at random against the order of summing that attend.h states, worked out here by
+/* Random products compared with the order of summation that attend.h states, computed here by
  * scalar fused multiply-adds: the same bits with any strides, leading dimensions, packed or not, at
  * any number of threads and on any instruction set; and nothing written between the results.
  *
- *   test_product_random [FIRST [COUNT]]     other products than those of every day */
+ *   test_matmul_random [FIRST [COUNT]]     seeds other than the default ones */
 #include "attend.h"
 
 #include "base/cpu.h"
@@ -27,7 +27,7 @@ static int64_t roll(dice *d, int64_t sides)
     return (int64_t)(att_random_bits(d->seed, 3, d->count++) % (uint64_t)sides);
 }
 
-/* Numbers of about 1; in some products denormals, infinities and NaN among them. */
+/* Numbers of about 1; in some products also denormals, infinities and NaN. */
 static float draw_number(dice *d, bool wild)
 {
     static const float odd[] = { NAN, INFINITY, -INFINITY, 1e-40f, -3e-45f, 3e38f, -0.0f, 0.0f };
@@ -48,7 +48,7 @@ static void array_free(array *a)
 }
 
 /* A tensor with `leading` dimensions before its two last, which may be exchanged in memory; rows
- * have a gap, and what `repeat` allows may have a stride of 0. */
+ * have a gap, and dimensions that `repeat` permits may have stride 0. */
 static array array_new(dice *d, int rank, const int64_t *shape, bool turned, bool repeat, bool wild)
 {
     array a = { .t = { .dtype = ATT_F32, .rank = rank } };
@@ -80,17 +80,17 @@ static float *element(const att_tensor *t, const int64_t *lead, int64_t i, int64
 
 static float activate(att_activation activation, float x)
 {
-    return activation == ATT_ACTIVATION_RELU && 0 > x ? 0 : x; /* NaN and -0 as they are */
+    return activation == ATT_ACTIVATION_RELU && 0 > x ? 0 : x; /* NaN and -0 are unchanged */
 }
 
-/* One element, as the header has it. */
+/* One element, as attend.h defines it. */
 static float sum_of(const att_tensor *a, const att_tensor *b, const int64_t *lead, int64_t i,
                     int64_t j, int leading, float start, bool add)
 {
     int64_t depth = a->shape[a->rank - 1];
     float total = add ? start : 0;
     int64_t k = 0;
-    do { /* an empty sum is a block of its own: 0 */
+    do { /* an empty sum is one block: 0 */
         float sum = 0;
         int64_t end = k + 256 < depth ? k + 256 : depth;
         for (int64_t n = k; n < end; n++)
@@ -105,7 +105,7 @@ typedef struct product {
     int leading;
     array a, b, c, bias;
     att_matmul_options how;
-    float *wanted; /* all of c's block */
+    float *wanted; /* the whole block of c */
 } product;
 
 static void work_out(product *p)
@@ -186,7 +186,7 @@ static void compare(const product *p, const float *found, uint64_t seed, const c
                      (double)found[n], (double)p->wanted[n]);
 }
 
-/* The product into a copy of c's block. */
+/* Computes the product into a copy of the block of c. */
 static void run(const product *p, const att_packed_matrix *packed, uint64_t seed)
 {
     att_error err = { 0 };

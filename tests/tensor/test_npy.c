@@ -1,5 +1,6 @@
-/* .npy files: those that NumPy wrote, those that we write, and those that must be refused. */
+/* .npy files: reading those of NumPy, writing, and refusing invalid ones. */
 #include "tensor/files.h"
+#include "base/minmax.h"
 #include "failing_memory.h"
 
 #include <math.h>
@@ -47,7 +48,7 @@ static void every_type_that_numpy_writes_is_converted(void **state)
         { "f2_le", ATT_F32, floats },  { "f2_be", ATT_F32, floats },  { "f4_le", ATT_F32, floats },
         { "f4_be", ATT_F32, floats },  { "f8_le", ATT_F64, floats },  { "f8_be", ATT_F64, floats },
     };
-    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+    for (size_t i = 0; i < ATT_COUNT(rows); i++)
         assert_golden(rows[i].name, rows[i].dtype, rows[i].values);
 }
 
@@ -56,7 +57,7 @@ static void every_version_and_order_gives_the_same_tensor(void **state)
     (void)state;
     static const char *const paths[] = { GOLDEN("c_order.npy"), GOLDEN("fortran_order.npy"),
                                          GOLDEN("version_2.npy"), GOLDEN("version_3.npy") };
-    for (size_t i = 0; i < sizeof paths / sizeof *paths; i++) {
+    for (size_t i = 0; i < ATT_COUNT(paths); i++) {
         att_tensor tensor;
         assert_int_equal(att_npy_load(&tensor, paths[i], NULL), ATT_OK);
         assert_int_equal(tensor.rank, 3);
@@ -86,7 +87,7 @@ static void ranks_from_0_to_8_and_empty_arrays_are_read(void **state)
     att_tensor_free(&tensor);
 }
 
-/* A file of the given version with this literal and this many zero bytes after it. */
+/* A file of the given version with this header and `zeros` zero bytes of data. */
 static att_string with_header(int version, const char *dict, size_t data)
 {
     att_string file = { 0 };
@@ -110,7 +111,7 @@ static void the_literal_may_be_written_as_python_allows(void **state)
         "{'descr': '|u1', 'fortran_order': False, 'shape': (24,), }\n",
         "{'descr': '<b1', 'fortran_order': False, 'shape': (3, 8), }\n",
     };
-    for (size_t i = 0; i < sizeof dicts / sizeof *dicts; i++) {
+    for (size_t i = 0; i < ATT_COUNT(dicts); i++) {
         att_string file = with_header(1, dicts[i], 24);
         att_tensor tensor;
         att_error err = { 0 };
@@ -149,7 +150,7 @@ static void integers_that_a_double_holds_exactly_are_read(void **state)
         { UINT64_C(1) << 63, -0x1p63, 0x1p63 },
         { UINT64_C(0xFFFFFFFFFFFFF800), -2048, 0x1.fffffffffffffp63 },
     };
-    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+    for (size_t i = 0; i < ATT_COUNT(rows); i++) {
         double got;
         assert_int_equal(read_integer("<i8", rows[i].bits, &got, NULL), ATT_OK);
         assert_true(got == rows[i].as_signed);
@@ -176,7 +177,7 @@ static void integers_that_a_double_cannot_hold_are_refused(void **state)
     assert_true(got == -1);
 }
 
-static void every_half_is_the_float_that_it_should_be(void **state)
+static void every_float16_converts_to_the_right_float(void **state)
 {
     (void)state;
     att_string file =
@@ -207,7 +208,7 @@ static void every_half_is_the_float_that_it_should_be(void **state)
 #define ROWS "'fortran_order': False, "
 #define S23  "'shape': (2, 3), "
 
-/* Literals that must be refused; each is given 24 bytes of data, what '<f4' of (2, 3) needs. */
+/* Invalid headers; each is followed by 24 bytes of data, the size of '<f4' of (2, 3). */
 static const struct {
     const char *dict;
     const char *message;
@@ -220,8 +221,8 @@ static const struct {
     { "{}\n", "header, byte 2: key 'descr' is missing" },
     { "{" F4 S23 "}\n", "header, byte 35: key 'fortran_order' is missing" },
     { "{" F4 ROWS "}\n", "header, byte 42: key 'shape' is missing" },
-    { "{" F4 F4 ROWS S23 "}\n", "header, byte 24: key 'descr' stands there twice" },
-    { "{" F4 ROWS S23 S23 "}\n", "header, byte 65: key 'shape' stands there twice" },
+    { "{" F4 F4 ROWS S23 "}\n", "header, byte 24: key 'descr' occurs twice" },
+    { "{" F4 ROWS S23 S23 "}\n", "header, byte 65: key 'shape' occurs twice" },
     { "{" F4 ROWS S23 "'x': 1}\n",
       "header, byte 61: unknown key 'x', expected descr, fortran_order and shape" },
     { "{descr: '<f4', " ROWS S23 "}\n", "header, byte 1: expected a key in quotes" },
@@ -229,11 +230,10 @@ static const struct {
     { "{'descr: '<f4', " ROWS S23 "}\n",
       "header, byte 10: unknown key 'descr: ', expected descr, fortran_order and shape" },
     { "{'descr", "header, byte 7: the string is not closed" },
-    { "{'de\\x73cr': '<f4', " ROWS S23 "}\n",
-      "header, byte 4: a string may not hold this character" },
+    { "{'de\\x73cr': '<f4', " ROWS S23 "}\n", "header, byte 4: unexpected character in a string" },
     { "{'ddddddddddddddddddddddddddddddddddddddd': 1}\n",
       "header, byte 33: the string is too long" },
-    { "{'\x1b[31m': 1}\n", "header, byte 2: a string may not hold this character" },
+    { "{'\x1b[31m': 1}\n", "header, byte 2: unexpected character in a string" },
     { "{'\xff\xfe': 1}\n",
       "header, byte 5: unknown key '\\xFF\\xFE', expected descr, fortran_order and shape" },
     { "{" F4 ROWS S23 "} x\n", "header, byte 60: expected nothing but spaces after the '}'" },
@@ -245,7 +245,7 @@ static const struct {
     { "{'descr': '<f3', " ROWS S23 "}\n", "header, byte 15: unknown type '<f3'" },
     { "{'descr': '<f16', " ROWS S23 "}\n", "header, byte 16: unknown type '<f16'" },
     { "{'descr': '|f4', " ROWS S23 "}\n",
-      "header, byte 15: type '|f4' of 4 bytes lacks its byte order" },
+      "header, byte 15: type '|f4' of 4 bytes has no byte order" },
     { "{'descr': '<c8', " ROWS S23 "}\n",
       "header, byte 15: type '<c8' holds complex numbers, expected booleans, integers or floats" },
     { "{'descr': '|O', " ROWS S23 "}\n",
@@ -266,8 +266,9 @@ static const struct {
       "header, byte 50: expected the shape as a tuple such as (3, 4)" },
     { "{" F4 ROWS "'shape': [2, 3]}\n",
       "header, byte 50: expected the shape as a tuple such as (3, 4)" },
-    { "{" F4 ROWS "'shape': (6)}\n", "header, byte 53: the shape is a number in brackets, expected "
-                                     "a tuple such as (3,)" },
+    { "{" F4 ROWS "'shape': (6)}\n",
+      "header, byte 53: the shape is a number in parentheses, expected "
+      "a tuple such as (3,)" },
     { "{" F4 ROWS "'shape': (,)}\n", "header, byte 51: expected a dimension" },
     { "{" F4 ROWS "'shape': (2 3)}\n", "header, byte 53: expected ',' or ')' in the shape" },
     { "{" F4 ROWS "'shape': (2, 3", "header, byte 55: expected ',' or ')' in the shape" },
@@ -285,12 +286,13 @@ static const struct {
       "shape [4294967296, 4294967296] has too many elements" },
     { "{" F4 ROWS "'shape': (0, 4294967296, 4294967296), }\n",
       "shape [0, 4294967296, 4294967296] has too many elements" },
-    { "{" F4 ROWS "'shape': (2, 4), }\n", "has 24 bytes of data, shape [2, 4] of 'f4' needs 32" },
-    { "{" F4 ROWS "'shape': (5,), }\n", "has 24 bytes of data, shape [5] of 'f4' needs 20" },
-    { "{" F4 ROWS "'shape': (), }\n", "has 24 bytes of data, shape [] of 'f4' needs 4" },
-    { "{" F4 ROWS "'shape': (0,), }\n", "has 24 bytes of data, shape [0] of 'f4' needs 0" },
+    { "{" F4 ROWS "'shape': (2, 4), }\n",
+      "has 24 bytes of data, expected 32 for shape [2, 4] of 'f4'" },
+    { "{" F4 ROWS "'shape': (5,), }\n", "has 24 bytes of data, expected 20 for shape [5] of 'f4'" },
+    { "{" F4 ROWS "'shape': (), }\n", "has 24 bytes of data, expected 4 for shape [] of 'f4'" },
+    { "{" F4 ROWS "'shape': (0,), }\n", "has 24 bytes of data, expected 0 for shape [0] of 'f4'" },
     { "{" F4 ROWS "'shape': (1000000000000,), }\n",
-      "has 24 bytes of data, shape [1000000000000] of 'f4' needs 4000000000000" },
+      "has 24 bytes of data, expected 4000000000000 for shape [1000000000000] of 'f4'" },
 };
 
 static void assert_refused(const att_string *file, const char *message, const char *row)
@@ -313,7 +315,7 @@ static void assert_refused(const att_string *file, const char *message, const ch
 static void bad_headers_are_refused_in_every_version(void **state)
 {
     (void)state;
-    for (size_t i = 0; i < sizeof bad_headers / sizeof *bad_headers; i++)
+    for (size_t i = 0; i < ATT_COUNT(bad_headers); i++)
         for (int version = 1; version <= 3; version++) {
             att_string file = with_header(version, bad_headers[i].dict, 24);
             assert_refused(&file, bad_headers[i].message, bad_headers[i].dict);
@@ -321,7 +323,7 @@ static void bad_headers_are_refused_in_every_version(void **state)
         }
 }
 
-static void what_is_no_npy_file_is_refused(void **state)
+static void files_of_other_formats_are_refused(void **state)
 {
     (void)state;
     static const struct {
@@ -331,20 +333,20 @@ static void what_is_no_npy_file_is_refused(void **state)
     } rows[] = {
         { "", 0, "has 0 bytes, too few for a .npy file" },
         { "\x93NUMPY\1", 7, "has 7 bytes, too few for a .npy file" },
-        { "\x93NUMPX\1\0\0\0", 10, "does not begin with \\x93NUMPY as a .npy file does" },
-        { "0.5 0.25 0.125", 14, "does not begin with \\x93NUMPY as a .npy file does" },
-        { "\x93NUMPY\0\0\0\0", 10, "is of .npy version 0.0, expected 1.0, 2.0 or 3.0" },
-        { "\x93NUMPY\4\0\0\0", 10, "is of .npy version 4.0, expected 1.0, 2.0 or 3.0" },
-        { "\x93NUMPY\1\1\0\0", 10, "is of .npy version 1.1, expected 1.0, 2.0 or 3.0" },
-        { "\x93NUMPY\1\0\0", 9, "ends after 9 bytes, in the header's length" },
-        { "\x93NUMPY\2\0\0\0\0", 11, "ends after 11 bytes, in the header's length" },
+        { "\x93NUMPX\1\0\0\0", 10, "is not a .npy file: expected \\x93NUMPY at its start" },
+        { "0.5 0.25 0.125", 14, "is not a .npy file: expected \\x93NUMPY at its start" },
+        { "\x93NUMPY\0\0\0\0", 10, "has .npy version 0.0, expected 1.0, 2.0 or 3.0" },
+        { "\x93NUMPY\4\0\0\0", 10, "has .npy version 4.0, expected 1.0, 2.0 or 3.0" },
+        { "\x93NUMPY\1\1\0\0", 10, "has .npy version 1.1, expected 1.0, 2.0 or 3.0" },
+        { "\x93NUMPY\1\0\0", 9, "ends after 9 bytes, in the length of the header" },
+        { "\x93NUMPY\2\0\0\0\0", 11, "ends after 11 bytes, in the length of the header" },
         { "\x93NUMPY\1\0\5\0{}\n", 13,
-          "the header should have 5 bytes, the file ends after 3 of them" },
+          "expected a header of 5 bytes, found 3 before the end of the file" },
         { "\x93NUMPY\3\0\xff\xff\xff\xff{}\n", 15,
-          "the header should have 4294967295 bytes, the file ends after 3 of them" },
+          "expected a header of 4294967295 bytes, found 3 before the end of the file" },
         { "\x93NUMPY\1\0\0\0", 10, "header, byte 0: expected '{'" },
     };
-    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+    for (size_t i = 0; i < ATT_COUNT(rows); i++) {
         att_string file = { 0 };
         put(&file, rows[i].bytes, rows[i].size);
         assert_refused(&file, rows[i].message, rows[i].message);
@@ -362,7 +364,7 @@ static void booleans_other_than_0_and_1_are_refused(void **state)
     att_string_free(&file);
 }
 
-/* Whatever is cut off or appended, the file is refused. */
+/* A truncated or extended file is refused. */
 static void a_file_of_any_other_length_is_refused(void **state)
 {
     (void)state;
@@ -376,11 +378,12 @@ static void a_file_of_any_other_length_is_refused(void **state)
         att_free(bytes);
     }
     put(&file, "", 1);
-    assert_refused(&file, "has 25 bytes of data, shape [2, 3] of 'f4' needs 24", "one byte more");
+    assert_refused(&file, "has 25 bytes of data, expected 24 for shape [2, 3] of 'f4'",
+                   "one byte more");
     att_string_free(&file);
 }
 
-static void what_is_no_file_is_refused(void **state)
+static void directories_and_missing_files_are_refused(void **state)
 {
     (void)state;
     att_tensor tensor;
@@ -419,13 +422,13 @@ static void assert_same_bytes(const char *path, const char *expected)
         fail_msg("%s differs from %s", path, expected);
 }
 
-static void what_we_write_is_what_numpy_writes(void **state)
+static void written_files_equal_those_of_numpy(void **state)
 {
     (void)state;
     static const char *const paths[] = { GOLDEN("c_order.npy"), GOLDEN("scalar.npy"),
                                          GOLDEN("vector.npy"),  GOLDEN("empty.npy"),
                                          GOLDEN("rank_8.npy"),  GOLDEN("f8_le.npy") };
-    for (size_t i = 0; i < sizeof paths / sizeof *paths; i++) {
+    for (size_t i = 0; i < ATT_COUNT(paths); i++) {
         att_tensor tensor;
         assert_int_equal(att_npy_load(&tensor, paths[i], NULL), ATT_OK);
         assert_int_equal(att_npy_save(&tensor, temporary, NULL), ATT_OK);
@@ -448,7 +451,7 @@ static void a_view_is_written_row_major(void **state)
     att_tensor_free(&tensor);
 }
 
-static void saving_into_no_folder_is_refused(void **state)
+static void saving_into_a_missing_directory_is_refused(void **state)
 {
     (void)state;
     double one = 1;
@@ -493,15 +496,15 @@ int main(void)
         cmocka_unit_test(the_literal_may_be_written_as_python_allows),
         cmocka_unit_test(integers_that_a_double_holds_exactly_are_read),
         cmocka_unit_test(integers_that_a_double_cannot_hold_are_refused),
-        cmocka_unit_test(every_half_is_the_float_that_it_should_be),
+        cmocka_unit_test(every_float16_converts_to_the_right_float),
         cmocka_unit_test(bad_headers_are_refused_in_every_version),
-        cmocka_unit_test(what_is_no_npy_file_is_refused),
+        cmocka_unit_test(files_of_other_formats_are_refused),
         cmocka_unit_test(booleans_other_than_0_and_1_are_refused),
         cmocka_unit_test(a_file_of_any_other_length_is_refused),
-        cmocka_unit_test(what_is_no_file_is_refused),
-        cmocka_unit_test(what_we_write_is_what_numpy_writes),
+        cmocka_unit_test(directories_and_missing_files_are_refused),
+        cmocka_unit_test(written_files_equal_those_of_numpy),
         cmocka_unit_test(a_view_is_written_row_major),
-        cmocka_unit_test(saving_into_no_folder_is_refused),
+        cmocka_unit_test(saving_into_a_missing_directory_is_refused),
         cmocka_unit_test(every_allocation_may_fail),
     };
     return cmocka_run_group_tests(tests, make_temporary, remove_temporary);

@@ -1,6 +1,6 @@
-/* .npz files: those that NumPy wrote, and archives put together byte by byte that must be refused.
- */
+/* .npz files: reading those of NumPy, and refusing invalid archives assembled byte by byte. */
 #include "tensor/archive.h"
+#include "base/minmax.h"
 #include "failing_memory.h"
 #include "tensor/files.h"
 
@@ -10,8 +10,8 @@
 
 #ifdef ATT_HAVE_ZIP
 
-/* ---- libzip's memory comes from malloc, which is replaced here so that a call can be made to fail
- * (not under the sanitiser, which replaces it too) */
+/* ---- libzip allocates by malloc(), which is replaced here so that a call can be made to fail (not
+ * under a sanitizer, which replaces it too) */
 
 #if defined(__GLIBC__) && !defined(__SANITIZE_ADDRESS__)
 #define CAN_FAIL_MALLOC 1
@@ -43,7 +43,7 @@ void *realloc(void *old, size_t size)
 }
 #endif
 
-/* These bytes as a .npy file. */
+/* A .npy file with these bytes as data. */
 static att_string npy_of(const char *bytes, size_t size)
 {
     char dict[128];
@@ -99,7 +99,7 @@ static void assert_good(const entry *entries, size_t count)
     att_string_free(&file);
 }
 
-static void an_archive_made_here_is_read(void **state)
+static void a_handmade_archive_is_read(void **state)
 {
     (void)state;
     const entry entries[] = { { .name = "a.npy", .content = &npy },
@@ -108,7 +108,7 @@ static void an_archive_made_here_is_read(void **state)
     assert_good(entries, 3);
 }
 
-static void what_numpy_wrote_is_read(void **state)
+static void files_written_by_numpy_are_read(void **state)
 {
     (void)state;
     static const char *const paths[] = { GOLDEN("stored.npz"), GOLDEN("deflated.npz") };
@@ -153,10 +153,10 @@ static void bad_entries_are_refused(void **state)
         size_t count;
         const char *message;
     } rows[] = {
-        { { { .name = "a.txt", .content = &npy } }, 1, "entry 'a.txt' is no .npy file" },
-        { { { .name = "a/", .content = &empty } }, 1, "entry 'a/' is no .npy file" },
-        { { { .name = "npy", .content = &npy } }, 1, "entry 'npy' is no .npy file" },
-        { { { .name = "a.NPY", .content = &npy } }, 1, "entry 'a.NPY' is no .npy file" },
+        { { { .name = "a.txt", .content = &npy } }, 1, "entry 'a.txt' is not a .npy file" },
+        { { { .name = "a/", .content = &empty } }, 1, "entry 'a/' is not a .npy file" },
+        { { { .name = "npy", .content = &npy } }, 1, "entry 'npy' is not a .npy file" },
+        { { { .name = "a.NPY", .content = &npy } }, 1, "entry 'a.NPY' is not a .npy file" },
         { { { .name = "\x1b[2J", .content = &npy } }, 1, "entry '…" },
         { { { .name = "a.npy", .content = &npy }, { .name = "a.npy", .content = &npy } },
           2,
@@ -165,7 +165,9 @@ static void bad_entries_are_refused(void **state)
         { { { .name = "a.npy", .content = &npy, .method = 12 } },
           1,
           "entry 'a.npy' is neither stored nor deflated" },
-        { { { .name = "a.npy", .content = &npy, .method = 99 } }, 1, "is no proper .npz file: …" },
+        { { { .name = "a.npy", .content = &npy, .method = 99 } },
+          1,
+          "is not a valid .npz file: …" },
         { { { .name = "a.npy", .content = &npy, .checksum_error = 1 } },
           1,
           "entry 'a.npy' cannot be unpacked: …" },
@@ -180,39 +182,39 @@ static void bad_entries_are_refused(void **state)
           "tensor 'a': has 0 bytes, too few for a .npy file" },
         { { { .name = "a.npy", .content = &npy, .size = 1000 } },
           1,
-          "entry 'a.npy' claims more bytes than it can hold" },
+          "entry 'a.npy' states more bytes than it can hold" },
         { { { .name = "a.npy", .content = &deflated, .method = DEFLATED, .size = 0xFFFFFFFE } },
           1,
-          "entry 'a.npy' claims more bytes than it can hold" },
+          "entry 'a.npy' states more bytes than it can hold" },
         { { { .name = "a.npy", .content = &deflated, .method = DEFLATED, .size = 1000 } },
           1,
-          "entry 'a.npy' has not the size that the archive states" },
+          "entry 'a.npy' does not have the size that the archive states" },
         { { { .name = "a.npy", .content = &deflated, .method = DEFLATED, .size = 10 } },
           1,
           "entry 'a.npy' …" },
         { { { .name = "a.npy", .content = &npy, .packed = 100000 } }, 1, "…" },
         { { { .name = "a.npy", .content = &npy, .offset_error = 1 } },
           1,
-          "is no proper .npz file: …" },
+          "is not a valid .npz file: …" },
         { { { .name = "a.npy", .content = &npy, .offset_error = 0x7FFFFFFF } },
           1,
-          "is no proper .npz file: …" },
+          "is not a valid .npz file: …" },
         { { { .name = "a.npy", .content = &garbage } },
           1,
-          "tensor 'a': does not begin with \\x93NUMPY as a .npy file does" },
+          "tensor 'a': is not a .npy file: expected \\x93NUMPY at its start" },
         { { { .name = "a.npy", .content = &empty } },
           1,
           "tensor 'a': has 0 bytes, too few for a .npy file" },
     };
-    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+    for (size_t i = 0; i < ATT_COUNT(rows); i++) {
         att_string file = archive(rows[i].entries, rows[i].count);
         assert_refused(&file, rows[i].message, rows[i].message);
         att_string_free(&file);
     }
 }
 
-/* Each entry holds the next one, header and all, as its array: thousands of such entries would make
- * a small file unpack to a huge one. */
+/* Each entry contains the next one, header included, as its array: with thousands of such entries a
+ * small file would unpack to a huge one (zip bomb). */
 static void entries_within_entries_are_refused(void **state)
 {
     (void)state;
@@ -249,7 +251,7 @@ static void an_archive_cut_off_anywhere_is_refused(void **state)
         att_string cut = { .data = file.data, .length = size };
         char message[64];
         snprintf(message, sizeof message, "has %zu bytes, too few for a .npz file", size);
-        assert_refused(&cut, size < 22 ? message : "is no proper .npz file: …", "cut off");
+        assert_refused(&cut, size < 22 ? message : "is not a valid .npz file: …", "cut off");
     }
     att_string_free(&file);
 }
@@ -259,11 +261,11 @@ static void trailing_bytes_are_refused(void **state)
     (void)state;
     att_string file = archive((entry[]){ { .name = "a.npy", .content = &npy } }, 1);
     put(&file, "x", 1);
-    assert_refused(&file, "is no proper .npz file: …", "trailing");
+    assert_refused(&file, "is not a valid .npz file: …", "trailing");
     att_string_free(&file);
 }
 
-/* Any single byte changed: refused or read, but never a crash, and never a different number. */
+/* With any single byte changed, the file is refused or read with the same numbers. */
 static void no_changed_byte_changes_a_number(void **state)
 {
     (void)state;
@@ -303,8 +305,8 @@ static void every_allocation_of_ours_may_fail(void **state)
 }
 
 #ifdef CAN_FAIL_MALLOC
-/* While it looks for the directory, libzip takes missing memory for a missing archive. It also
- * leaks a block here and there, so that only ours are counted. */
+/* While it searches for the directory, libzip reports lack of memory as a missing archive. It also
+ * leaks some blocks, so that only our own are counted. */
 static void every_allocation_of_libzip_may_fail(void **state)
 {
     (void)state;
@@ -321,7 +323,7 @@ static void every_allocation_of_libzip_may_fail(void **state)
         fail_at = 0;
         att_bundle_free(bundle);
         if (status != ATT_OK && status != ATT_NO_MEMORY)
-            assert_message(err.message, "is no proper .npz file: Not a zip archive", "no memory");
+            assert_message(err.message, "is not a valid .npz file: Not a zip archive", "no memory");
         assert_int_equal(att_alloc_live(), live);
     }
     assert_true(n > 30);
@@ -332,8 +334,8 @@ static void every_allocation_of_libzip_may_fail(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(an_archive_made_here_is_read),
-        cmocka_unit_test(what_numpy_wrote_is_read),
+        cmocka_unit_test(a_handmade_archive_is_read),
+        cmocka_unit_test(files_written_by_numpy_are_read),
         cmocka_unit_test(bad_entries_are_refused),
         cmocka_unit_test(entries_within_entries_are_refused),
         cmocka_unit_test(an_archive_cut_off_anywhere_is_refused),
@@ -355,7 +357,7 @@ static void a_build_without_libzip_says_so(void **state)
     att_bundle *bundle;
     att_error err = { 0 };
     assert_int_equal(att_bundle_load(&bundle, GOLDEN("stored.npz"), &err), ATT_UNSUPPORTED);
-    assert_string_equal(err.message, "this build cannot read .npz files: it lacks libzip");
+    assert_string_equal(err.message, "this build cannot read .npz files: it has no libzip");
     assert_null(bundle);
 }
 

@@ -1,5 +1,6 @@
 /* Shapes, views and copies. */
 #include "tensor/tensor.h"
+#include "base/minmax.h"
 
 #include "base/alloc.h"
 
@@ -63,7 +64,7 @@ static void a_scalar_has_one_element_and_an_empty_tensor_none(void **state)
     att_tensor_free(NULL);
 }
 
-static void shapes_that_cannot_be_are_refused(void **state)
+static void impossible_shapes_are_refused(void **state)
 {
     (void)state;
     static const struct {
@@ -85,7 +86,7 @@ static void shapes_that_cannot_be_are_refused(void **state)
           { 0, INT64_C(1) << 40, INT64_C(1) << 40 },
           "shape [0, 1099511627776, 1099511627776] is negative or too large to address" },
     };
-    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    for (size_t i = 0; i < ATT_COUNT(cases); i++) {
         att_tensor tensor;
         att_error err = { 0 };
         assert_int_equal(att_tensor_new(&tensor, ATT_F64, cases[i].rank, cases[i].shape, &err),
@@ -98,7 +99,7 @@ static void shapes_that_cannot_be_are_refused(void **state)
     assert_int_equal(att_tensor_new(&tensor, (att_dtype)0, 0, NULL, NULL), ATT_BAD_INPUT);
 }
 
-/* The sanitiser would rather stop the program than say no to a request. */
+/* A sanitizer aborts the program instead of refusing the allocation. */
 const char *__asan_default_options(void);
 const char *__asan_default_options(void)
 {
@@ -154,13 +155,13 @@ static void a_slice_may_be_empty_but_not_outside(void **state)
     assert_int_equal(att_tensor_count(&slice), 0);
     assert_ptr_equal(slice.data, tensor.data);
     assert_int_equal(att_tensor_slice(&slice, &tensor, 2, 3, 2, &err), ATT_BAD_INPUT);
-    assert_string_equal(err.message, "2 entries from 3 on are not within the 4 of dimension 2");
+    assert_string_equal(err.message, "2 entries from 3 on exceed dimension 2 of size 4");
     assert_int_equal(att_tensor_slice(&slice, &tensor, 2, -1, 1, NULL), ATT_BAD_INPUT);
     assert_int_equal(att_tensor_slice(&slice, &tensor, 2, 1, INT64_MAX, NULL), ATT_BAD_INPUT);
     assert_int_equal(att_tensor_slice(&slice, &tensor, 2, 1, -1, NULL), ATT_BAD_INPUT);
     assert_int_equal(att_tensor_slice(&slice, &tensor, 2, 5, 0, NULL), ATT_BAD_INPUT);
     assert_int_equal(att_tensor_slice(&slice, &tensor, 3, 0, 1, &err), ATT_BAD_INPUT);
-    assert_string_equal(err.message, "there is no dimension 3, the tensor has 3");
+    assert_string_equal(err.message, "found dimension 3, expected 0 to 2");
     assert_int_equal(att_tensor_slice(&slice, &tensor, -1, 0, 1, NULL), ATT_BAD_INPUT);
     att_tensor_free(&tensor);
 }
@@ -189,12 +190,12 @@ static void a_reshape_keeps_the_order_of_elements(void **state)
     assert_true(att_tensor_get(&flat, SHAPE(5, 3)) == 123);
     assert_ptr_equal(flat.data, tensor.data);
     assert_int_equal(att_tensor_reshape(&flat, &tensor, 2, SHAPE(5, 5), &err), ATT_BAD_INPUT);
-    assert_string_equal(err.message, "shape [5, 5] has not as many elements as [2, 3, 4]");
+    assert_string_equal(err.message, "shape [5, 5] does not have as many elements as [2, 3, 4]");
     assert_int_equal(att_tensor_reshape(&flat, &tensor, 2, SHAPE(-6, -4), NULL), ATT_BAD_INPUT);
     assert_int_equal(att_tensor_reshape(&flat, &tensor, 9, SHAPE(24), NULL), ATT_BAD_INPUT);
     assert_int_equal(att_tensor_transpose(&turned, &tensor, 0, 1, NULL), ATT_OK);
     assert_int_equal(att_tensor_reshape(&flat, &turned, 1, SHAPE(24), &err), ATT_BAD_INPUT);
-    assert_string_equal(err.message, "the tensor of shape [3, 2, 4] is not row-major without gaps: "
+    assert_string_equal(err.message, "the tensor of shape [3, 2, 4] is not contiguous: "
                                      "copy it first");
     att_tensor_free(&tensor);
 }
@@ -257,7 +258,7 @@ static void a_view_too_large_to_count_is_refused_not_wrapped(void **state)
     assert_int_equal(att_tensor_copy(&out, &view, ATT_F64, NULL), ATT_BAD_INPUT);
     assert_int_equal(att_tensor_slice(&out, &view, 2, 1, 1, NULL), ATT_OK);
     assert_true(att_tensor_get(&out, SHAPE(5, 7, 0)) == 4);
-    view.stride[1] = 2; /* as if dense, were there room for it */
+    view.stride[1] = 2; /* as if contiguous, if that did not overflow */
     view.stride[0] = INT64_C(1) << 41;
     assert_false(att_tensor_is_contiguous(&view));
     assert_int_equal(att_tensor_reshape(&out, &view, 3, huge, NULL), ATT_BAD_INPUT);
@@ -308,7 +309,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_new_tensor_is_zero_and_row_major),
         cmocka_unit_test(a_scalar_has_one_element_and_an_empty_tensor_none),
-        cmocka_unit_test(shapes_that_cannot_be_are_refused),
+        cmocka_unit_test(impossible_shapes_are_refused),
         cmocka_unit_test(more_memory_than_there_is_is_reported),
         cmocka_unit_test(the_longest_shape_fits_its_text),
         cmocka_unit_test(a_slice_shows_the_same_elements),

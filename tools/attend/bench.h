@@ -3,6 +3,7 @@
 #define BENCH_H
 
 #include "attend.h"
+#include "dev/attend_dev.h"
 
 /* An instruction set and a number of threads, with the limits of the machine for them. */
 typedef struct bench_config {

@@ -148,6 +148,7 @@ static att_status fit_projection(att_image_encoder *encoder, const settings *set
     target_features targets = { 0 };
     att_tensor inputs, chosen = { 0 };
     double residual = 0;
+    att_image_encoder *fitted = NULL;
     int64_t *rows = calloc(count, sizeof *rows);
     att_status status =
         rows ? find_rows(rows, set->target_names, images, count, err) : error_memory(err);
@@ -159,9 +160,11 @@ static att_status fit_projection(att_image_encoder *encoder, const settings *set
         status = att_tensor_reshape(&inputs, features, 2,
                                     (int64_t[]){ (int64_t)count * cells, channels }, err);
     if (status == ATT_OK)
-        status = att_image_encoder_fit(encoder, &inputs, &chosen, set->ridge, &residual, err);
+        status =
+            att_image_encoder_fit(&fitted, encoder, &inputs, &chosen, set->ridge, &residual, err);
     if (status == ATT_OK)
-        status = att_image_encoder_save(encoder, set->output, err);
+        status = att_image_encoder_save(fitted, set->output, err);
+    att_image_encoder_free(fitted);
     if (status == ATT_OK) {
         printf("fitted %lld channels to %lld target channels on %lld cells; %.1f %% of the "
                "standard deviation remains\n",

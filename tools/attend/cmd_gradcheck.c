@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "dev/attend_dev.h"
 #include "output.h"
 
 typedef struct settings {

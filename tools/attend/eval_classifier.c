@@ -54,7 +54,7 @@ static void print_label_metrics(const att_classifier_eval *scores, const att_mod
     printf("\n%*s%10s %10s %10s %10s  label\n", numbered ? 6 : 0, "", "precision", "recall", "F1",
            "support");
     for (int64_t i = 0; i < scores->labels; i++) {
-        const att_label_metrics *rates = &scores->per_label[i];
+        const att_label_metrics *rates = att_classifier_eval_label(scores, i);
         if (numbered)
             printf("%5s ", name_of(name, model, i, false));
         printf("%8.2f %% %8.2f %% %8.2f %% %10" PRId64 "  %s\n", 100 * rates->precision,

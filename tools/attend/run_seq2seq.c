@@ -39,7 +39,7 @@ static att_status write_n_best(att_string *out, const att_output *output, size_t
                                const run_settings *set, att_error *err)
 {
     for (int64_t i = 0; i <= output->alternative_count; i++) {
-        const att_output *one = i == 0 ? output : &output->alternatives[i - 1];
+        const att_output *one = i == 0 ? output : output->alternatives[i - 1];
         char start[96];
         int length = snprintf(start, sizeof start, "%zu\t%.4f\t", number, one->normalized_score);
         if (att_string_append(out, start, (size_t)length) != ATT_OK)

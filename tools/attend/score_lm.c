@@ -79,11 +79,14 @@ att_status score_lm(const void *settings, const decoding *models, const char *fi
     const score_settings *set = settings;
     att_string text = { 0 };
     att_completion found;
+    const att_score_options options = { .size = sizeof options,
+                                        .ensemble = models->options.ensemble,
+                                        .ensemble_count = models->options.ensemble_count };
     score_writer w = { .set = set, .err = err };
     att_status status = lines_read_all(&text, file, err);
     if (status == ATT_OK)
-        status = att_model_score_text(&found, models->model, text.data, text.length,
-                                      &models->options, on_token, &w, err);
+        status = att_model_score_text(&found, models->model, text.data, text.length, &options,
+                                      on_token, &w, err);
     if (models->options.ensemble_count == 0) /* then the error is in the text */
         error_set_place(err, status, lines_name(file));
     status = status == ATT_OK ? w.status : status;

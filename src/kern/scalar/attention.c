@@ -1,4 +1,4 @@
-/* Tiles of attention in plain loops; see kern/attention.h. */
+/* Tiles of fused attention in plain loops; see kern/attention.h. */
 #include "base/random.h"
 #include "kern/scalar/partials.h"
 #include "kern/isa/isa.h"
@@ -24,15 +24,15 @@ void KERNEL(tile_scores)(float *scores, size_t lanes, const float *tile, att_mat
     }
 }
 
-/* One query's scores stand `lanes` apart. Where nothing but -inf was met there is no largest score
- * to subtract; nothing is subtracted then. */
+/* One query's scores are `lanes` apart. If all scores so far are -inf, there is no maximum to
+ * subtract, and 0 is subtracted instead. */
 static void softmax_lane(float *scores, size_t lanes, size_t keys, float *max, float *sum,
                          float *keep)
 {
     float before = *max;
     for (size_t j = 0; j < keys; j++)
         *max = max_float(scores[j * lanes], *max);
-    *max += 0.0f; /* which of 0 and -0 is larger depends on the order; now it is 0 */
+    *max += 0.0f; /* the maximum of 0 and -0 depends on the order: make it 0 */
     float shift = *max == -INFINITY ? 0.0f : *max;
     *keep = exp2_of(before - shift);
     partials sums = partials_fill(0.0f);

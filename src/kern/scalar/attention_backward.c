@@ -1,4 +1,4 @@
-/* Tiles of attention, backward, in plain loops; see kern/attention.h. */
+/* Tiles of fused attention, backward, in plain loops; see kern/attention.h. */
 #include "kern/scalar/math.h"
 #include "kern/isa/isa.h"
 

@@ -1,4 +1,4 @@
-/* Attention by rows, in plain loops; see kern/attention_rowwise.h. */
+/* Row-wise attention in plain loops; see kern/attention_rowwise.h. */
 #include "kern/scalar/partials.h"
 #include "kern/isa/isa.h"
 
@@ -32,7 +32,7 @@ void KERNEL(additive_backward)(const att_additive_grads *grads, const float *que
     }
 }
 
-/* y = (x - largest) * factor; false, and y NaN, where the row has no such numbers. */
+/* y = (x - max) * factor; returns false and fills y with NaN where that is not defined. */
 static bool subtract_max(float *y, const float *x, size_t n, float factor)
 {
     float top = KERNEL(max)(x, n);
@@ -46,7 +46,7 @@ static bool subtract_max(float *y, const float *x, size_t n, float factor)
     return valid;
 }
 
-/* The largest number is 0 and weighs at most 1: the threshold is -1 or above. */
+/* The maximum is 0 and its weight is at most 1, so the threshold is at least -1. */
 void KERNEL(sparsemax)(float *y, const float *x, size_t n)
 {
     if (!subtract_max(y, x, n, 1.0f))

@@ -1,4 +1,4 @@
-/* Element by element, in plain loops; see kern.h. */
+/* Elementwise functions in plain loops; see kern.h. */
 #include "kern/scalar/math.h"
 #include "kern/isa/isa.h"
 
@@ -30,7 +30,7 @@ ELEMENTWISE_BACKWARD(sigmoid)
 ELEMENTWISE_BACKWARD(gelu)
 ELEMENTWISE_BACKWARD(silu)
 
-/* A gradient that is not let through is not multiplied by zero: NaN and infinity stop here. */
+/* A blocked gradient is replaced by 0, not multiplied by it, so NaN and infinity do not pass. */
 void KERNEL(relu_backward)(float *dx, const float *dy, const float *kept, size_t n)
 {
     for (size_t i = 0; i < n; i++)

@@ -1,4 +1,4 @@
-/* The machine at its best, in plain loops; see kern.h. */
+/* Peak multiply-add rate, in plain loops; see kern.h. */
 #include "kern/isa/isa.h"
 
 #include <math.h>

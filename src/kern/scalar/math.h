@@ -1,5 +1,6 @@
-/* The elementary functions in plain C: what the vector versions must equal bit for bit, within
- * 2 units in the last place of the true value for every float (tests/kern/test_kern_math.c). */
+/* The elementary functions in plain C. The vector versions have the same bits. Every result is
+ * within 2 units in the last place of the exact value, for every float
+ * (tests/kern/test_kern_math.c). */
 #ifndef ATT_KERN_SCALAR_MATH_H
 #define ATT_KERN_SCALAR_MATH_H
 
@@ -24,8 +25,8 @@ static inline float bits_float(uint32_t bits)
     return x;
 }
 
-/* The larger (smaller); the second where they are equal or either is NaN, as the instruction does.
- * So a NaN in the second place is kept. */
+/* The larger (smaller) of two; `b` where they are equal or either is NaN, as the x86 instruction
+ * does. So a NaN in `b` is kept. */
 static inline float max_float(float a, float b)
 {
     return a > b ? a : b;
@@ -37,7 +38,7 @@ static inline float min_float(float a, float b)
 }
 
 /* p * 2^n, rounded once: n is halved so that both factors are normal numbers and only the second
- * product can leave the normal range. |n| <= 252; a NaN in either place comes out. */
+ * product can leave the normal range. |n| <= 252; NaN in p or n gives NaN. */
 static inline float scale2(float p, float n)
 {
     if (n != n)
@@ -67,8 +68,8 @@ static inline float exp_of(float x)
     return exp_clamped(min_float(EXP_MAX_INPUT, max_float(EXP_MIN_INPUT, x)));
 }
 
-/* 2^t for t <= 0, as attention needs it: a weight relative to the largest, so that what lies below
- * 2^-126.5 may as well be 0. That leaves one multiplication by 2^n, whose bits are at hand. */
+/* 2^t for t <= 0, for attention weights relative to the largest: results below 2^-126.5 become 0.
+ * That leaves one multiplication by 2^n, whose bits follow from those of t. */
 static inline float exp2_of(float t)
 {
     t = max_float(EXP2_MIN_INPUT, t);
@@ -83,7 +84,7 @@ static inline float exp2_of(float t)
     return p * bits_float(float_bits(rounded) << 23);
 }
 
-/* log(x) with x = 2^e (1 + f). Numbers below the normal range are first multiplied by 2^23. */
+/* log(x) with x = 2^e (1 + f). Subnormal numbers are first multiplied by 2^23. */
 static inline float log_of(float x)
 {
     int small = x < 0x1p-126f;
@@ -101,10 +102,10 @@ static inline float log_of(float x)
     p = fmaf(e, LN2, fmaf(p, f * f, f));
     if (x == 0)
         return -INFINITY;
-    return x < 0 ? NAN : x < INFINITY ? p : x; /* infinity and NaN stay */
+    return x < 0 ? NAN : x < INFINITY ? p : x; /* infinity and NaN are returned unchanged */
 }
 
-/* An odd polynomial near zero; beyond, 1 - 2 / (exp(2|x|) + 1), which loses nothing there. */
+/* An odd polynomial near zero; beyond, 1 - 2 / (exp(2|x|) + 1), which has no cancellation there. */
 static inline float tanh_of(float x)
 {
     float t = min_float(TANH_SATURATION, fabsf(x));
@@ -149,8 +150,8 @@ static inline float erf_of(float x)
     return copysignf(t < ERF_SPLIT ? near : far, x);
 }
 
-/* The activations, and their derivatives. Infinities give way to the largest floats where they
- * would meet a zero: x Phi(x) and x sigmoid(x) tend to 0 on the left, not to NaN. */
+/* The activations and their derivatives. Infinities are clamped to the largest floats where they
+ * would be multiplied by zero: x Phi(x) and x sigmoid(x) tend to 0 at -infinity, not to NaN. */
 
 static inline float clamp_to_lowest(float x)
 {
@@ -193,7 +194,7 @@ static inline float silu_derivative(float x)
     return fmaf(clamp_to_finite(x) * s, 1.0f - s, s);
 }
 
-/* From the results y. */
+/* Derivatives computed from the results y. */
 static inline float tanh_derivative(float y)
 {
     return fmaf(-y, y, 1.0f);

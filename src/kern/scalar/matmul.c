@@ -1,4 +1,4 @@
-/* The matrix product in plain loops; see kern.h for the order of the sums. */
+/* Matrix multiplication in plain loops; see kern.h for the order of the sums. */
 #include "kern/scalar/math.h"
 #include "kern/isa/isa.h"
 
@@ -12,7 +12,7 @@ static float apply_activation(att_activation options, float x)
     return functions[options] ? functions[options](x) : x;
 }
 
-/* Column j of B, and how far apart its elements are. */
+/* Column j of B, and the stride of its elements. */
 static const float *column_of(const att_matmul_block *block, size_t j, size_t *step)
 {
     *step = block->b_column_stride ? 1 : block->b_row_stride;

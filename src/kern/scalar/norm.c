@@ -2,8 +2,8 @@
 #include "kern/scalar/partials.h"
 #include "kern/isa/isa.h"
 
-/* The mean is found first and the squares are of differences from it, because the mean of squares
- * less the square of the mean cancels to nothing when the mean is large. */
+/* Two passes: first the mean, then the squared differences from it. The mean of squares minus the
+ * square of the mean would cancel when the mean is large. */
 static float mean_square(const float *x, float mean, size_t n)
 {
     partials sums = partials_fill(0.0f);
@@ -52,7 +52,7 @@ void KERNEL(layer_norm_backward)(float *dx, float *dgain, float *dbias, const fl
     }
 }
 
-/* The same without the mean, which the RMS norm does not take away. */
+/* The same without the mean, which the RMS norm does not subtract. */
 void KERNEL(rms_norm_backward)(float *dx, float *dgain, float *dbias, const float *dy,
                                const float *x, const float *gain, const att_norm_stats *stats,
                                size_t n)

@@ -1,4 +1,4 @@
-/* What only training needs, dropout and the steps of optimisers, in plain loops; see kern.h. */
+/* Kernels of training only: dropout and optimizer steps, in plain loops; see kern.h. */
 #include "base/random.h"
 #include "kern/isa/isa.h"
 
@@ -28,7 +28,7 @@ static float regularized_gradient(att_gradient_options use, float gradient, floa
     return fmaf(use.l2_penalty, parameter, use.scale * gradient);
 }
 
-/* rate old + (1 - rate) new, rounded twice. */
+/* Moving average: rate old + (1 - rate) new, rounded twice. */
 static float lerp(float rate, float old, float new)
 {
     return fmaf(rate, old - new, new);

@@ -1,5 +1,5 @@
-/* Sums and maxima along a row in the one order that every instruction set follows: 16 partial
- * results, element i in partial i mod 16, then a tree. */
+/* Sums and maxima along a row, in the order that every instruction set uses: 16 partial results,
+ * element i in partial i mod 16, then a tree. */
 #ifndef ATT_KERN_SCALAR_PARTIALS_H
 #define ATT_KERN_SCALAR_PARTIALS_H
 

@@ -1,4 +1,4 @@
-/* One number from a row, in plain loops; see kern.h. */
+/* Reductions of a row to one number, in plain loops; see kern.h. */
 #include "kern/scalar/partials.h"
 #include "kern/isa/isa.h"
 

@@ -25,8 +25,8 @@ void KERNEL(lstm_backward)(float *dgates, float *dcell_before, const float *dhid
         float input = gates[i], forget = gates[n + i];
         float candidate = gates[2 * n + i], output = gates[3 * n + i];
         float seen = tanh_of(cell[i]);
-        float d =
-            fmaf(dhidden[i] * output, tanh_derivative(seen), dcell[i]); /* of the cell, in all */
+        float d = fmaf(dhidden[i] * output, tanh_derivative(seen),
+                       dcell[i]); /* total gradient of the cell */
         dgates[i] = d * candidate * sigmoid_derivative(input);
         dgates[n + i] = d * cell_before[i] * sigmoid_derivative(forget);
         dgates[2 * n + i] = d * input * tanh_derivative(candidate);

@@ -2,8 +2,8 @@
 #include "kern/scalar/partials.h"
 #include "kern/isa/isa.h"
 
-/* Subtracting the largest element leaves the softmax unchanged and keeps exp() in [0, 1]. A row of
- * -inf has no such element to take away from itself; nothing is subtracted there. */
+/* Subtracting the maximum leaves the softmax unchanged and keeps exp() in [0, 1]. In a row of -inf
+ * only, 0 is subtracted instead: -inf - (-inf) would be NaN. */
 static float finite_max(const float *x, size_t n)
 {
     float max = KERNEL(max)(x, n);
@@ -40,7 +40,7 @@ float KERNEL(log_softmax)(float *y, const float *x, size_t n)
 {
     float shift = finite_max(x, n);
     float log_sum = log_of(sum_of_exp(x, shift, n));
-    float less = log_sum == -INFINITY ? 0.0f : log_sum; /* a row of -inf stays one */
+    float less = log_sum == -INFINITY ? 0.0f : log_sum; /* a row of -inf stays -inf */
     for (size_t i = 0; i < n; i++)
         y[i] = x[i] - shift - less;
     return shift + log_sum;
@@ -54,7 +54,8 @@ void KERNEL(log_softmax_backward)(float *dx, const float *dy, const float *kept,
         dx[i] += fmaf(-exp_of(kept[i]), total, dy[i]);
 }
 
-/* All terms are taken relative to the shift, so that large scores do not swallow the loss. */
+/* All terms are relative to the maximum, so that a small loss keeps its digits beside large
+ * logits. */
 float KERNEL(cross_entropy)(const float *x, size_t n, att_cross_entropy_target target, float *lse)
 {
     float shift = finite_max(x, n);

@@ -1,4 +1,4 @@
-/* Tiles of attention over vectors; see kern/attention.h and ref/attention.c. */
+/* Tiles of fused attention over vectors; see kern/attention.h and scalar/attention.c. */
 #include "kern/vec/math.h"
 #include "kern/vec/philox.h"
 #include "kern/vec/tile.h"
@@ -67,7 +67,7 @@ void KERNEL(tile_mask)(float *tile, size_t lanes, size_t keys, const uint32_t *a
             }
 }
 
-/* The compiler runs this along the keys. */
+/* The compiler vectorizes this along the keys. */
 void KERNEL(tile_mask_from_bytes)(uint32_t *allow, size_t keys, const uint8_t *bytes,
                                   ptrdiff_t stride, size_t queries)
 {
@@ -78,7 +78,7 @@ void KERNEL(tile_mask_from_bytes)(uint32_t *allow, size_t keys, const uint8_t *b
     }
 }
 
-/* One query: sixteen blocks of Philox serve 64 keys. */
+/* One query: sixteen blocks of Philox give the bits of 64 keys. */
 INLINE void dropout_row(uint32_t *kept, size_t keys, const att_tile_dropout *draw)
 {
     uint32_t word[4][LANES];
@@ -144,14 +144,13 @@ void KERNEL(tile_soft_cap)(float *x, size_t n, float cap, float inverse)
 
 /* ---- weights */
 
-/* What to subtract from scores whose largest is `most`. */
+/* The value to subtract from scores whose maximum is `max`: 0 where that is -inf. */
 INLINE vec finite_max(vec max)
 {
     return v_select(v_equal(max, v_set(-INFINITY)), v_set(0.0f), max);
 }
 
-/* The largest of sixteen queries' scores; four chains keep the maxima from waiting for each other.
- */
+/* The maximum scores of sixteen queries; four independent chains hide the latency of max. */
 INLINE vec max_of_scores(const float *scores, size_t lanes, size_t keys, vec max)
 {
     vec chain[4] = { max, max, max, max };
@@ -164,7 +163,7 @@ INLINE vec max_of_scores(const float *scores, size_t lanes, size_t keys, vec max
     return v_max(v_max(chain[0], chain[1]), v_max(chain[2], chain[3]));
 }
 
-/* Writes the weights of sixteen queries and gives their sums. */
+/* Writes the weights of sixteen queries and returns their sums. */
 INLINE vec exp_and_sum(float *scores, size_t lanes, size_t keys, vec shift)
 {
     vec part[ATT_LANES];

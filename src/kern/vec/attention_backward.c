@@ -1,4 +1,5 @@
-/* Tiles of attention, backward, over vectors; see kern/attention.h and ref/attention_back.c. */
+/* Tiles of fused attention, backward, over vectors; see kern/attention.h and
+ * scalar/attention_backward.c. */
 #include "kern/vec/math.h"
 #include "kern/vec/tile.h"
 

@@ -1,10 +1,10 @@
-/* Attention by rows, over vectors; see kern/attention_rowwise.h and ref/rows.c. */
+/* Row-wise attention over vectors; see kern/attention_rowwise.h and scalar/attention_rowwise.c. */
 #include "kern/vec/math.h"
 #include "kern/vec/tile.h"
 
 #include <string.h>
 
-/* The end of a row is padded with zeros: v 0 there adds nothing. */
+/* Lanes past the end of a row are zeros: v = 0 there adds nothing. */
 INLINE vec tanh_of_sum(const float *query, const float *key, size_t n)
 {
     return v_tanh(v_add(v_load_upto(query, n), v_load_upto(key, n)));
@@ -22,7 +22,7 @@ void KERNEL(additive)(float *scores, const float *query, const float *v, att_mat
     }
 }
 
-/* Sixteen of the A at a time go through all keys, so that what they add up stays in registers. */
+/* Sixteen of the A columns at a time visit all keys, so that their sums stay in registers. */
 void KERNEL(additive_backward)(const att_additive_grads *grads, const float *query, const float *v,
                                att_matrix_view keys)
 {
@@ -108,7 +108,7 @@ void KERNEL(entmax15)(float *y, const float *x, size_t n)
     }
 }
 
-/* Up to sixteen keys of sixteen queries, turned in registers. */
+/* Up to sixteen keys of sixteen queries, transposed in registers. */
 static void unpack_16x16(float *rows, size_t stride, size_t queries, const float *tile,
                          size_t lanes, size_t keys)
 {

@@ -1,15 +1,15 @@
-/* One query of attention over vectors; see kern/attention.h and ref/attention.c. */
+/* Single-query attention over vectors; see kern/attention.h and scalar/attention.c. */
 #include "kern/vec/tile.h"
 
 enum { CACHE_LINE_FLOATS = 64 / sizeof(float) };
 
-/* Rows to be fetched, a few at a time, into the second level: what is in use stays in the first. */
+/* Rows to prefetch, a few at a time, into the second-level cache; the first holds rows in use. */
 typedef struct prefetcher {
     att_matrix_view rows;
     size_t row, rows_per_step;
 } prefetcher;
 
-/* Spreads all rows over a number of steps. */
+/* Distributes all rows over a number of steps. */
 INLINE prefetcher prefetch_over(att_matrix_view rows, size_t steps)
 {
     return (prefetcher){ .rows = rows,
@@ -24,8 +24,8 @@ INLINE void prefetch_next(prefetcher *f)
             __builtin_prefetch(row_of(f->rows, f->row) + c, 0, 2);
 }
 
-/* Sixteen keys and all columns, sixteen of which at a time are brought into lanes by turning them
- * in registers. */
+/* Scores of sixteen keys: blocks of sixteen columns are transposed in registers, so that each key
+ * has a lane. */
 INLINE void score_16_keys(float *scores, const float *query, att_matrix_view keys, prefetcher *next)
 {
     vec_half low = h_set(0.0f), high = h_set(0.0f);
@@ -65,8 +65,8 @@ INLINE void score_last_keys(float *scores, const float *query, att_matrix_view k
     v_store_upto(scores, sum, keys.rows);
 }
 
-/* Not more than sixteen keys at once: where they lie 2 KB apart, as with 8 heads of 64, a line of
- * each just fits into the first level, and each line is needed four times. */
+/* At most sixteen keys at once: where they are 2 KB apart, as with 8 heads of 64, one cache line of
+ * each just fits in the first-level cache, and each line is used four times. */
 void KERNEL(single_query_scores)(float *scores, const float *query, att_matrix_view keys,
                                  att_matrix_view ahead)
 {

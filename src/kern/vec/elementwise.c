@@ -1,4 +1,4 @@
-/* Element by element, over vectors; see kern.h and ref/map.c. */
+/* Elementwise functions over vectors; see kern.h and scalar/elementwise.c. */
 #include "kern/vec/math.h"
 
 #define ELEMENTWISE(name)                                                                          \

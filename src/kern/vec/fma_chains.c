@@ -1,7 +1,7 @@
-/* The machine at its best, over vectors; see kern.h and ref/limit.c. */
+/* Peak multiply-add rate, over vectors; see kern.h and scalar/fma_chains.c. */
 #include "kern/vec/vec.h"
 
-/* As many chains at a time as there are registers for sums: more than it takes for none to wait. */
+/* As many chains at a time as there are registers for sums: enough to hide the latency. */
 _Static_assert(ATT_FMA_CHAINS % TILE_SUMS == 0, "the chains must come in whole groups");
 
 void KERNEL(fma_chains)(float *x, size_t rounds, float a, float b)

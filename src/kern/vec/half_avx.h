@@ -1,5 +1,6 @@
-/* Eight lanes in a register of 256 bits: the half of a vector, on AVX2 and on AVX-512. Wider
- * registers turn a matrix no faster, since each of their shuffles takes the place of two. */
+/* Half a vector, eight lanes in a 256-bit register, on AVX2 and AVX-512. (16-bit floating point is
+ * in kern/half.h.) Wider registers transpose a matrix no faster: each of their shuffles costs two.
+ */
 #ifndef ATT_KERN_VEC_HALF_AVX_H
 #define ATT_KERN_VEC_HALF_AVX_H
 
@@ -28,7 +29,7 @@ INLINE vec_half h_load_fours(const float *p, const float *q)
     return _mm256_insertf128_ps(_mm256_castps128_ps256(_mm_loadu_ps(p)), _mm_loadu_ps(q), 1);
 }
 
-/* Lines are loaded so that what is left to do is two 4x4 side by side. */
+/* Rows are loaded such that two adjacent 4x4 transposes remain. */
 INLINE void h_load_transposed(vec_half out[4], const float *p, ptrdiff_t stride)
 {
     const float *q = p + 4 * stride;

@@ -1,5 +1,5 @@
-/* The elementary functions over vectors, operation for operation those of ref/math.h, where the
- * methods are explained. */
+/* The elementary functions over vectors: the same operations as in scalar/math.h, which explains
+ * the methods. */
 #ifndef ATT_KERN_VEC_MATH_H
 #define ATT_KERN_VEC_MATH_H
 
@@ -113,8 +113,8 @@ INLINE vec v_erf(vec x)
     return v_copysign(v_select(v_less(t, v_set(ERF_SPLIT)), near, far), x);
 }
 
-/* The activations, and their derivatives. Infinities give way to the largest floats where they
- * would meet a zero: x Phi(x) and x sigmoid(x) tend to 0 on the left, not to NaN. */
+/* The activations and their derivatives. Infinities are clamped to the largest floats where they
+ * would be multiplied by zero: x Phi(x) and x sigmoid(x) tend to 0 at -infinity, not to NaN. */
 
 INLINE vec v_clamp_to_lowest(vec x)
 {
@@ -157,7 +157,7 @@ INLINE vec v_silu_derivative(vec x)
     return v_fma(v_mul(v_clamp_to_finite(x), s), v_sub(v_set(1.0f), s), s);
 }
 
-/* From the results y. */
+/* Derivatives computed from the results y. */
 INLINE vec v_tanh_derivative(vec y)
 {
     return v_fnma(y, y, v_set(1.0f));

@@ -1,12 +1,12 @@
-/* The matrix product over vectors; see kern.h and ref/product.c.
+/* Matrix multiplication over vectors; see kern.h and scalar/matmul.c.
  *
- * A tile of R rows by P panels of C stays in registers while the depth goes by: each step loads P
- * vectors of B and broadcasts R numbers of A. Every (R, P) whose sums fit the registers is
- * compiled; few rows get many panels, so that enough sums are under way to hide the multiply-add's
- * latency. */
+ * A tile of R rows by P panels of C stays in registers along the whole depth: each step loads P
+ * vectors of B and broadcasts R elements of A. Every (R, P) whose sums fit in the registers is
+ * compiled; few rows get many panels, so that there are enough independent sums to hide the latency
+ * of the multiply-add. */
 #include "kern/vec/math.h"
 
-/* ---------------------------------------------------------------- finishing */
+/* ---------------------------------------------------------------- bias and activation */
 
 #define EPILOGUE(name, op)                                                                         \
     static void epilogue_##name(float *c, size_t c_row, const float *bias, size_t rows,            \
@@ -86,7 +86,8 @@ INLINE void tile_store_part(const tile *t, const vec *sum, const size_t rows, co
         }
 }
 
-/* One step of the depth. Of the numbers of A and the vectors of B, the fewer stay in registers. */
+/* One step along the depth. Of the elements of A and the vectors of B, the fewer stay in registers.
+ */
 INLINE void tile_step(const tile *t, vec *sum, const float *a, const float *b, const size_t rows,
                       const size_t panels)
 {
@@ -147,7 +148,7 @@ FOR_ALL_ROWS(TILES_OF)
 
 _Static_assert((int)TILE_ROWS <= (int)MAX_TILE_ROWS, "tiles are compiled for up to MOST_ROWS rows");
 
-/* By rows and panels; NULL where there is none. */
+/* Indexed by rows and panels; NULL where not compiled. */
 typedef void tile_function(const tile *t);
 static tile_function *const tiles[MAX_TILE_ROWS + 1][MAX_TILE_PANELS + 1] = {
 #define TILE_ENTRY(rows, panels) [panels] = FITS(rows, panels) ? tile_##rows##_##panels : NULL
@@ -168,7 +169,7 @@ static void pack_transposed(float *panel, const float *b, size_t stride, size_t 
     for (size_t j = 0; j < LANES; j++)
         column[j] = b + (j < columns ? j : columns - 1) * stride;
     size_t k = 0;
-    for (; k + LANES <= depth; k += LANES) { /* lines of a column whole: few are kept waiting */
+    for (; k + LANES <= depth; k += LANES) { /* whole cache lines of a column */
         vec square[LANES];
 #pragma GCC unroll 16
         for (size_t j = 0; j < LANES; j++)
@@ -209,11 +210,11 @@ void KERNEL(matmul_pack)(float *panels, const float *b, size_t stride, bool tran
     }
 }
 
-/* ---------------------------------------------------------------- B turned on its way */
+/* ---------------------------------------------------------------- B transposed in registers */
 
-enum { TRANSPOSED_ROWS = 4 }; /* of a tile: with B's, its sums take sixteen registers */
+enum { TRANSPOSED_ROWS = 4 }; /* of a tile: with those of B, its sums take sixteen registers */
 
-/* Four steps of the depth for sixteen columns of B, which lie along the depth. */
+/* Four steps along the depth for sixteen columns of B, which are contiguous along the depth. */
 INLINE void transposed_steps(const tile *t, vec_half *sum, const float *a, const float *b,
                              const size_t rows)
 {
@@ -234,19 +235,19 @@ INLINE void transposed_steps(const tile *t, vec_half *sum, const float *a, const
 INLINE void transposed_step(const tile *t, vec_half *sum, const float *a, const float *b,
                             const size_t rows)
 {
-    float turned[LANES];
+    float column_values[LANES];
     for (size_t j = 0; j < LANES; j++)
-        turned[j] = b[j * t->b_step];
+        column_values[j] = b[j * t->b_step];
 #pragma GCC unroll 8
     for (size_t i = 0; i < rows; i++) {
         vec_half x = h_set(a[i * t->a_row]);
-        sum[2 * i] = h_fma(x, h_load(turned), sum[2 * i]);
-        sum[2 * i + 1] = h_fma(x, h_load(turned + LANES / 2), sum[2 * i + 1]);
+        sum[2 * i] = h_fma(x, h_load(column_values), sum[2 * i]);
+        sum[2 * i + 1] = h_fma(x, h_load(column_values + LANES / 2), sum[2 * i + 1]);
     }
 }
 
-/* Sixteen columns of B^T, b_step apart, and a tile of few rows. Turning B in registers costs more
- * than multiplying with it, but less than writing it down turned and reading it again. */
+/* Sixteen columns of B^T, b_step apart, and a tile of few rows. Transposing B in registers costs
+ * more than multiplying with it, but less than storing it transposed and loading it again. */
 INLINE void transposed_multiply(const tile *t, const size_t rows)
 {
     vec_half sum[2 * TRANSPOSED_ROWS];
@@ -294,7 +295,7 @@ static void matmul_last_columns(const att_matmul_block *block, size_t column)
 static void matmul_transposed(const att_matmul_block *block)
 {
 #define TRANSPOSED_ENTRY(rows) [rows] = transposed_##rows,
-    static tile_function *const turned[TRANSPOSED_ROWS + 1] = { FOR_TRANSPOSED_ROWS(
+    static tile_function *const by_rows[TRANSPOSED_ROWS + 1] = { FOR_TRANSPOSED_ROWS(
         TRANSPOSED_ENTRY) };
     size_t count = (block->rows + TRANSPOSED_ROWS - 1) / TRANSPOSED_ROWS, column = 0;
     tile t = { .depth = block->depth,
@@ -309,7 +310,7 @@ static void matmul_transposed(const att_matmul_block *block)
             rows = block->rows * (n + 1) / count - first;
             t.a = block->a + first * block->a_row_stride;
             t.c = block->c + first * block->c_row_stride + column;
-            turned[rows](&t);
+            by_rows[rows](&t);
             epilogue_tile(block, t.c, rows, column, LANES);
         }
     }
@@ -319,7 +320,7 @@ static void matmul_transposed(const att_matmul_block *block)
 
 /* ---------------------------------------------------------------- a block */
 
-/* The most panels that tiles of so many rows can take, out of those left. */
+/* The largest number of panels that a tile of `rows` rows can have, out of those left. */
 static size_t width_for(size_t rows, size_t panels_left)
 {
     size_t width = panels_left < MAX_TILE_PANELS ? panels_left : MAX_TILE_PANELS;
@@ -328,8 +329,8 @@ static size_t width_for(size_t rows, size_t panels_left)
     return width;
 }
 
-/* Rows are divided evenly among as few tiles as hold them. The panels of B are the outer loop, so
- * that they stay in the nearest cache while the tiles go by. */
+/* Rows are divided evenly among the fewest possible tiles. The panels of B are the outer loop, so
+ * that they stay in the first-level cache for all tiles. */
 void KERNEL(matmul)(const att_matmul_block *block)
 {
     if (block->b_column_stride)

@@ -1,4 +1,4 @@
-/* Layer norm and RMS norm of one row, over vectors; see kern.h and ref/norm.c. */
+/* Layer norm and RMS norm of one row, over vectors; see kern.h and scalar/norm.c. */
 #include "kern/vec/vec.h"
 
 #include <math.h>
@@ -38,7 +38,7 @@ void KERNEL(rms_norm)(float *y, att_norm_stats *stats, const float *x, const flo
     *stats = (att_norm_stats){ 0.0f, rstd };
 }
 
-/* u = (x - mean) rstd and g = dy gain at one place of the row. */
+/* u = (x - mean) rstd and g = dy gain for one vector of the row. */
 typedef struct norm_terms {
     vec u, g, dy;
 } norm_terms;
@@ -54,7 +54,7 @@ INLINE norm_terms norm_terms_at(const float *dy, const float *x, const float *ga
     return here;
 }
 
-/* Past the end dy is 0, so g is. */
+/* Past the end of the row dy is 0, and so is g. */
 INLINE void norm_backward(float *dx, float *dgain, float *dbias, const float *dy, const float *x,
                           const float *gain, const att_norm_stats *stats, size_t n, bool centered)
 {

@@ -1,16 +1,17 @@
-/* What only training needs, dropout and the steps of optimisers, over vectors; see kern.h and
- * ref/train.c. */
+/* Kernels of training only: dropout and optimizer steps, over vectors; see kern.h and
+ * scalar/optimizer.c. */
 #include "kern/vec/philox.h"
 
 #include <math.h>
 
-/* The 64 numbers att_random_float() gives from index 64 * `stretch` on. A block of Philox serves
- * four neighbours; the order of the counters in the lanes is such that transposing fours puts the
- * words of block 4k + q into lanes 4q to 4q + 3 of vector k. */
-INLINE void random_64(vec out[4], const att_dropout_options *drop, uint64_t stretch)
+/* The 64 numbers that att_random_float() returns from index 64 * `chunk` on. A block of Philox
+ * gives four consecutive numbers; the counters are ordered in the lanes such that transposing fours
+ * puts the words of block 4k + q into lanes 4q to 4q + 3 of vector k. */
+INLINE void random_64(vec out[4], const att_dropout_options *drop, uint64_t chunk)
 {
     static const uint32_t order[LANES] = { 0, 4, 8, 12, 1, 5, 9, 13, 2, 6, 10, 14, 3, 7, 11, 15 };
-    uint64_t block = stretch * LANES; /* of 16: adding the order never carries into the high word */
+    uint64_t block =
+        chunk * LANES; /* a multiple of 16: adding 0 … 15 never carries into the high word */
     ivec words[4] = { i_add(i_set((uint32_t)block), i_load(order)), i_set((uint32_t)(block >> 32)),
                       i_set((uint32_t)drop->stream), i_set((uint32_t)(drop->stream >> 32)) };
     philox(words, drop->seed);

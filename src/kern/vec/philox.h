@@ -4,7 +4,7 @@
 
 #include "kern/vec/vec.h"
 
-/* c[0] to c[3] hold the four words of each counter, and get those of its block. */
+/* c[0] to c[3] hold the four words of each counter and are replaced by those of its block. */
 INLINE void philox(ivec c[4], uint64_t key)
 {
     uint32_t k0 = (uint32_t)key, k1 = (uint32_t)(key >> 32);

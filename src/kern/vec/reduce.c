@@ -1,5 +1,5 @@
-/* One number from a row, over vectors; see kern.h and ref/fold.c. Lanes past the end of the row add
- * zero, or compare as -inf, which changes no partial result. */
+/* Reductions of a row to one number, over vectors; see kern.h and scalar/reduce.c. Lanes past the
+ * end of the row add zero, or compare as -inf, which changes no partial result. */
 #include "kern/vec/vec.h"
 
 float KERNEL(sum)(const float *x, size_t n)

@@ -1,7 +1,7 @@
-/* The LSTM and GRU cells, over vectors; see kern.h and ref/cell.c. */
+/* The LSTM and GRU cells, over vectors; see kern.h and scalar/rnn_cell.c. */
 #include "kern/vec/math.h"
 
-/* What goes into a gate. */
+/* The input of a gate, before its activation. */
 INLINE vec gate_input(const float *gate, const float *from, size_t left)
 {
     vec x = v_load_upto(gate, left);
@@ -29,7 +29,7 @@ INLINE void lstm_units(float *hidden, float *cell, float *gates, const float *fr
     }
 }
 
-/* Each case on its own, so that neither asks in its loop. */
+/* One loop for each case, so that neither branches inside. */
 void KERNEL(lstm)(float *hidden, float *cell, float *gates, const float *from,
                   const float *cell_before, size_t n)
 {

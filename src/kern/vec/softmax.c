@@ -1,5 +1,5 @@
 /* Softmax, its logarithm and the cross-entropy of one row, over vectors; see kern.h and
- * ref/softmax.c. */
+ * scalar/softmax.c. */
 #include "kern/vec/math.h"
 
 INLINE float finite_max(const float *x, size_t n)
@@ -13,7 +13,7 @@ INLINE float log_of(float x)
     return v_first(v_log(v_set(x)));
 }
 
-/* Lanes past the end hold -inf, whose exp() is 0. */
+/* Lanes past the end of the row hold -inf, whose exp() is 0. */
 INLINE vec exp_shifted(const float *x, vec shift, size_t n)
 {
     return v_exp(v_sub(v_load_fill(x, n, -INFINITY), shift));

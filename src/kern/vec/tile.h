@@ -1,7 +1,7 @@
-/* Sums of products in a register tile: what the kernels of attention spend their time in.
+/* Sums of products in a register tile: the inner loops of the attention kernels.
  *
- * Lanes run along the rows of the right operand, whose values are loaded as they lie; values of the
- * left one are broadcast. Each sum is a chain of fused multiply-adds from 0 on, in order. */
+ * Lanes run along the rows of the right operand, which are loaded directly; elements of the left
+ * operand are broadcast. Each sum is a chain of fused multiply-adds from 0 on, in order. */
 #ifndef ATT_KERN_VEC_TILE_H
 #define ATT_KERN_VEC_TILE_H
 
@@ -61,7 +61,7 @@ INLINE void tile_dot(vec sum[SUMS], size_t rows, size_t vecs, bool whole, left_o
     }
 }
 
-/* Goes through rows 0 … n-1 in strips: body(rows, first, …) with `rows` a constant. */
+/* Processes rows 0 … n-1 in strips: body(rows, first, …) with `rows` a constant. */
 #define IN_STRIPS(n, body, ...)                                                                    \
     do {                                                                                           \
         size_t row_ = 0, end_ = (n);                                                               \

@@ -215,7 +215,7 @@ INLINE ivec i_add(ivec a, ivec b)
     return EACH2(ivec, _mm256_add_epi32, a, b);
 }
 
-/* The instruction compares signed numbers: exchanging the halves of the range makes up for it. */
+/* The instruction compares signed integers: flipping the top bit makes the comparison unsigned. */
 INLINE __m256 less_unsigned_eight(__m256i a, __m256i b)
 {
     __m256i half = _mm256_set1_epi32(INT32_MIN);
@@ -319,7 +319,7 @@ INLINE void transpose_eight(__m256 row[8])
     }
 }
 
-/* The four quarters are transposed, and those off the diagonal exchanged. */
+/* Transposes the four quarters and swaps those off the diagonal. */
 INLINE void v_transpose(vec row[16])
 {
     __m256 quarter[4][8];

@@ -14,7 +14,7 @@ typedef __m512i ivec;
 typedef __mmask16 mask;
 
 /* 24 of the 32 registers hold sums, 6 rows of 4 panels; others hold the panels and a broadcast.
- * More rows need more addresses than there are registers, and were slower; so was copying A first.
+ * More rows need more address registers than there are and were slower; so was copying A first.
  */
 enum { TILE_ROWS = 6, TILE_SUMS = 24 };
 
@@ -229,7 +229,7 @@ INLINE float v_first(vec a)
     return _mm512_cvtss_f32(a);
 }
 
-/* Quarters are transposed as four-by-fours, then exchanged among the registers. */
+/* 4x4 blocks are transposed, then exchanged among the registers. */
 INLINE void v_transpose(vec row[16])
 {
     for (int i = 0; i < 16; i += 4)
@@ -246,7 +246,7 @@ INLINE void v_transpose(vec row[16])
     }
 }
 
-/* The upper half onto the lower, three times inside 256 bits, as the fixed tree wants. */
+/* The fixed tree: the upper half is added to the lower, then three times inside 256 bits. */
 INLINE float v_reduce_sum(vec a)
 {
     __m256 b = _mm256_add_ps(_mm512_castps512_ps256(a), _mm512_extractf32x8_ps(a, 1));

@@ -1,4 +1,5 @@
-/* Learns subwords from a file and applies them to it, timed; see bench/peers/subwords. */
+/* Times the training of a BPE tokenizer on a file and the encoding of the file; run by
+ * bench/peers/bpe. */
 #include "base/file.h"
 #include "text/lines.h"
 #include "text/vocab.h"
@@ -9,7 +10,7 @@
 
 enum { RUNS = 3 };
 
-/* Seconds of the processor: other programs do not count. */
+/* Processor time, so that other processes do not count. */
 static double now(void)
 {
     struct timespec at;
@@ -21,17 +22,17 @@ static void need(att_status status, const att_error *err)
 {
     if (status == ATT_OK)
         return;
-    fprintf(stderr, "subwords: %s\n", err->message);
+    fprintf(stderr, "bpe: %s\n", err->message);
     exit(1);
 }
 
-static att_vocab *learn(const att_string *text, int64_t merges)
+static att_vocab *train(const att_string *text, int64_t merges)
 {
     att_vocab *vocab;
     att_error err = { 0 };
     att_ids ids = { 0 };
     att_line_reader lines = att_line_reader_start(text->data, text->length);
-    att_line line;
+    att_line_view line;
     need(att_vocab_new(&vocab, ATT_TOKENIZER_BPE, false, &err), &err);
     while (att_line_reader_next(&lines, &line)) {
         need(att_vocab_count_line(vocab, SIZE_MAX, &ids, line.text, line.length, &err), &err);
@@ -42,19 +43,21 @@ static att_vocab *learn(const att_string *text, int64_t merges)
     return vocab;
 }
 
-/* Gives the number of tokens. */
-static size_t apply(const att_string *text, const att_vocab *vocab)
+/* Returns the number of tokens. */
+static size_t encode(const att_string *text, const att_vocab *vocab)
 {
     att_error err = { 0 };
     att_ids ids = { 0 };
+    att_tokenizer_state state = { 0 };
     size_t tokens = 0;
     att_line_reader lines = att_line_reader_start(text->data, text->length);
-    att_line line;
+    att_line_view line;
     while (att_line_reader_next(&lines, &line)) {
-        need(att_vocab_encode(vocab, NULL, &ids, line.text, line.length, &err), &err);
+        need(att_vocab_encode(vocab, &state, &ids, line.text, line.length, &err), &err);
         tokens += ids.count;
         ids.count = 0;
     }
+    att_tokenizer_state_free(&state);
     att_ids_free(&ids);
     return tokens;
 }
@@ -71,9 +74,9 @@ int main(int count, char **args)
     int32_t size = 0;
     for (int run = 0; run < RUNS; run++) {
         double start = now();
-        att_vocab *vocab = learn(&text, atoll(args[2]));
+        att_vocab *vocab = train(&text, atoll(args[2]));
         double learned = now();
-        tokens = apply(&text, vocab);
+        tokens = encode(&text, vocab);
         double applied = now();
         size = att_vocab_size(vocab);
         learning = learned - start < learning ? learned - start : learning;
@@ -81,7 +84,7 @@ int main(int count, char **args)
         att_vocab_free(vocab);
     }
     double lines = (double)att_line_reader_count(text.data, text.length);
-    printf("%-14s learned from %.0f lines in %.2f s (%.0f lines/s), applied in %.2f s "
+    printf("%-14s trained on %.0f lines in %.2f s (%.0f lines/s), encoded in %.2f s "
            "(%.0f lines/s): %zu tokens, vocabulary %d\n",
            "attend", lines, learning, lines / learning, applying, lines / applying, tokens, size);
     att_string_free(&text);

@@ -49,7 +49,7 @@ att_status att_ensemble_check(const att_model *model, att_model *const *with, si
 
 /* ---- life */
 
-static att_status open_decoders(att_ensemble *e, att_model *model, att_model *const *with,
+static att_status open_decoders(att_ensemble *e, const att_model *model, att_model *const *with,
                                 size_t count, att_error *err)
 {
     e->decoders = att_alloc_zero(count, sizeof(att_decoder *));
@@ -62,7 +62,7 @@ static att_status open_decoders(att_ensemble *e, att_model *model, att_model *co
     return ATT_OK;
 }
 
-att_status att_ensemble_new(att_ensemble **out, att_model *model, att_model *const *with,
+att_status att_ensemble_new(att_ensemble **out, const att_model *model, att_model *const *with,
                             size_t with_count, att_error *err)
 {
     *out = NULL;

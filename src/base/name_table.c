@@ -1,6 +1,6 @@
-/* The set of names; see name_table.h. Open addressing with linear steps: files may hold a hundred
- * thousand tensors, and looking each up among all the others would take hours. */
-#include "tensor/name_table.h"
+/* The hash table of names: open addressing with linear probing. Files may hold a hundred thousand
+ * tensors, for which a linear search per name would take hours. */
+#include "base/name_table.h"
 
 #include "base/alloc.h"
 #include "base/hash.h"
@@ -8,10 +8,10 @@
 #include <stdint.h>
 #include <string.h>
 
-enum { FIRST_CAPACITY = 8 };
+enum { INITIAL_CAPACITY = 8 };
 
-/* The slot that holds the name, or the free one where it belongs. */
-static size_t slot_of(const att_name_table *names, const char *name)
+/* The slot that holds the name, or the free slot where it belongs. */
+static size_t find_slot(const att_name_table *names, const char *name)
 {
     size_t mask = names->slot_count - 1;
     size_t slot = (size_t)att_hash(name, strlen(name)) & mask;
@@ -24,13 +24,13 @@ ptrdiff_t att_name_table_find(const att_name_table *names, const char *name)
 {
     if (names->slot_count == 0)
         return ATT_NO_NAME;
-    return (ptrdiff_t)names->slots[slot_of(names, name)] - 1;
+    return (ptrdiff_t)names->slots[find_slot(names, name)] - 1;
 }
 
-/* Doubles the room. Both blocks are there before anything changes. */
+/* Doubles the capacity. Both blocks are allocated before anything changes. */
 static bool grow(att_name_table *names)
 {
-    size_t capacity = names->capacity ? names->capacity * 2 : FIRST_CAPACITY;
+    size_t capacity = names->capacity ? names->capacity * 2 : INITIAL_CAPACITY;
     const char **items = att_alloc(capacity, sizeof *items);
     size_t *slots = att_alloc_zero(capacity * 2, sizeof *slots);
     if (!items || !slots) {
@@ -47,7 +47,7 @@ static bool grow(att_name_table *names)
     names->slots = slots;
     names->slot_count = capacity * 2;
     for (size_t i = 0; i < names->count; i++)
-        slots[slot_of(names, items[i])] = i + 1;
+        slots[find_slot(names, items[i])] = i + 1;
     return true;
 }
 
@@ -58,7 +58,7 @@ bool att_name_table_add(att_name_table *names, const char *name)
     const char *copy = att_arena_strndup(&names->arena, name, strlen(name));
     if (!copy)
         return false;
-    names->slots[slot_of(names, copy)] = names->count + 1;
+    names->slots[find_slot(names, copy)] = names->count + 1;
     names->items[names->count++] = copy;
     return true;
 }

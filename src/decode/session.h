@@ -14,7 +14,7 @@ att_status att_ensemble_check(const att_model *model, att_model *const *with, si
 
 /* A model and those that it decodes with, under that check; all are borrowed, and each decodes for
  * nobody else meanwhile. */
-att_status att_ensemble_new(att_ensemble **out, att_model *model, att_model *const *with,
+att_status att_ensemble_new(att_ensemble **out, const att_model *model, att_model *const *with,
                             size_t with_count, att_error *err);
 void att_ensemble_free(att_ensemble *ensemble);
 

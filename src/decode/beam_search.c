@@ -1,57 +1,62 @@
-/* The search over a batch; see search.h. Each step plans the rows of all hypotheses that go on,
- * asks the decoder for what may follow, lets every source choose on its own (on several threads),
- * and then settles source after source what goes on. Memory is asked for at the start of a batch;
- * steps only let the trail grow. */
+/* Beam search over a batch of sources. Each step assigns a row to every live hypothesis, runs one
+ * step of the session, expands the beam of every source (on several threads), and then advances the
+ * beams one after the other. Memory is allocated at the start of a batch; only the hypothesis tree
+ * grows with the steps. */
 #include "decode/beam_search.h"
 
 #include "base/alloc.h"
 #include "base/error.h"
+#include "base/minmax.h"
 #include "base/parallel.h"
-#include "decode/sampling.h"
+#include "base/progress.h"
 #include "decode/beam.h"
+#include "decode/sampling.h"
 
 #include <string.h>
 
 struct att_beam_search {
-    att_ensemble *ensemble;
+    att_session *session;
     const att_decoding_options *options;
     att_hypothesis_tree tree;
     att_search_step step;
     int64_t sources;
     att_beam *beams;          /* [sources] */
     int64_t rows;             /* of the step */
-    int64_t reported_tokens;  /* tokens of the first source that have been told */
-    int32_t *tokens;          /* [sources * width] */
+    int64_t reported_tokens;  /* tokens of the first source passed to on_token */
+    int32_t *tokens;          /* [sources * beam_size] */
     int64_t *order;           /* likewise */
-    int64_t history_capacity; /* tokens of each group's path */
+    int64_t history_capacity; /* tokens of each beam's history */
     int32_t *histories;
-    att_arena arena; /* of groups and what they have, for a batch */
+    att_arena arena; /* of the beams of a batch */
 
-    att_hypothesis *hypotheses; /* [sources, best] */
+    att_hypothesis *hypotheses; /* [sources, nbest] */
     att_arena results;
 };
 
-/* ---- life */
+/* ---- opening and closing */
 
 att_status att_beam_search_new(att_beam_search **out, const att_model *model,
-                               const att_decoding_options *how, att_error *err)
+                               const att_decoding_options *options, att_error *err)
 {
     *out = NULL;
     att_beam_search *search = att_alloc_zero(1, sizeof *search);
     if (!search)
         return att_fail_memory(err);
-    int64_t best = how->n_best > 0 ? how->n_best : 1, beam = how->beam > best ? how->beam : best;
-    search->options = how;
+    int64_t nbest = att_max_i64(options->n_best, 1), beam = att_max_i64(options->beam, nbest);
+    search->options = options;
     search->step = (att_search_step){
-        .options = how, .tree = &search->tree, .beam_size = how->sample ? best : beam, .nbest = best
+        .options = options,
+        .tree = &search->tree,
+        .beam_size = options->sample ? nbest : beam,
+        .nbest = nbest,
     };
     att_status status =
-        att_ensemble_new(&search->ensemble, model, how->ensemble, how->ensemble_count, err);
+        att_session_open(&search->session, model, options->ensemble, options->ensemble_count, err);
     if (status != ATT_OK) {
         att_beam_search_free(search);
         return status;
     }
-    search->step.vocabulary = att_ensemble_vocabulary(search->ensemble);
+    search->step.vocabulary = search->session->vocab_size;
     *out = search;
     return ATT_OK;
 }
@@ -60,7 +65,7 @@ void att_beam_search_free(att_beam_search *search)
 {
     if (!search)
         return;
-    att_ensemble_free(search->ensemble);
+    att_session_free(search->session);
     att_hypothesis_tree_free(&search->tree);
     att_free(search->histories);
     att_arena_free(&search->arena);
@@ -70,82 +75,83 @@ void att_beam_search_free(att_beam_search *search)
 
 /* ---- the start of a batch */
 
-static bool alloc_beam(att_beam_search *search, att_beam *group)
+static bool alloc_beam(att_beam_search *search, att_beam *beam)
 {
-    att_arena *memory = &search->arena;
-    const att_search_step *stage = &search->step;
-    size_t width = (size_t)stage->beam_size, best = (size_t)stage->nbest;
+    att_arena *arena = &search->arena;
+    const att_search_step *step = &search->step;
+    size_t beam_size = (size_t)step->beam_size, nbest = (size_t)step->nbest;
     int64_t candidates = search->options->sample
-                             ? att_sample_capacity(search->options, stage->vocabulary)
-                             : 2 * stage->beam_size;
-    group->live = att_arena_alloc(memory, width, sizeof *group->live);
-    group->next = att_arena_alloc(memory, width, sizeof *group->next);
-    group->finished = att_arena_alloc(memory, best, sizeof *group->finished);
-    group->sampled = att_arena_alloc(memory, width, sizeof *group->sampled);
-    group->topk.items = att_arena_alloc(memory, (size_t)candidates, sizeof *group->topk.items);
-    return group->live && group->next && group->finished && group->sampled && group->topk.items;
+                             ? att_sample_capacity(search->options, step->vocabulary)
+                             : 2 * step->beam_size;
+    beam->live = att_arena_alloc(arena, beam_size, sizeof *beam->live);
+    beam->next = att_arena_alloc(arena, beam_size, sizeof *beam->next);
+    beam->finished = att_arena_alloc(arena, nbest, sizeof *beam->finished);
+    beam->sampled = att_arena_alloc(arena, beam_size, sizeof *beam->sampled);
+    beam->topk.items = att_arena_alloc(arena, (size_t)candidates, sizeof *beam->topk.items);
+    return beam->live && beam->next && beam->finished && beam->sampled && beam->topk.items;
 }
 
 static bool alloc_batch(att_beam_search *search)
 {
     size_t sources = (size_t)search->sources, rows = sources * (size_t)search->step.beam_size;
-    att_arena *memory = &search->arena;
-    att_arena_free(memory);
+    att_arena *arena = &search->arena;
+    att_arena_free(arena);
     att_arena_free(&search->results);
-    search->beams = att_arena_alloc(memory, sources, sizeof *search->beams);
-    search->tokens = att_arena_alloc(memory, rows, sizeof *search->tokens);
-    search->order = att_arena_alloc(memory, rows, sizeof *search->order);
+    search->beams = att_arena_alloc(arena, sources, sizeof *search->beams);
+    search->tokens = att_arena_alloc(arena, rows, sizeof *search->tokens);
+    search->order = att_arena_alloc(arena, rows, sizeof *search->order);
     search->hypotheses = att_arena_alloc(&search->results, sources,
                                          (size_t)search->step.nbest * sizeof *search->hypotheses);
     if (search->options->sample)
         search->step.probabilities =
-            att_arena_alloc(memory, rows, (size_t)search->step.vocabulary * sizeof(float));
+            att_arena_alloc(arena, rows, (size_t)search->step.vocabulary * sizeof(float));
     return search->beams && search->tokens && search->order && search->hypotheses &&
            (!search->options->sample || search->step.probabilities);
 }
 
-static att_status begin_batch(att_beam_search *search, const att_search_batch *task, att_error *err)
+static att_status begin_batch(att_beam_search *search, const att_search_batch *batch,
+                              att_error *err)
 {
-    const att_sources *sources = task->sources;
-    att_keep_attention keep = task->keep_attention;
+    const att_sources *sources = batch->sources;
+    att_keep_attention keep = batch->keep_attention;
     keep.selected |= search->options->coverage_penalty > 0;
     search->sources = sources->rows;
     search->step.position = 0;
-    search->step.forbid_unknown = task->forbid_unknown;
-    search->step.end_token = task->ends_at_bos ? ATT_ID_BOS : ATT_ID_EOS;
+    search->step.forbid_unknown = batch->forbid_unknown;
+    search->step.end_token = batch->ends_at_bos ? ATT_ID_BOS : ATT_ID_EOS;
     search->reported_tokens = 0;
     search->history_capacity = 0;
     att_hypothesis_tree_reset(&search->tree, &keep, sources->length);
     if (!alloc_batch(search))
         return att_fail_memory(err);
     for (int64_t i = 0; i < sources->rows; i++) {
-        att_beam *group = &search->beams[i];
-        if (!alloc_beam(search, group))
+        att_beam *beam = &search->beams[i];
+        if (!alloc_beam(search, beam))
             return att_fail_memory(err);
-        group->source = i;
-        group->source_length = sources->lengths[i];
-        group->stream_id = task->stream_ids ? task->stream_ids[i] : (uint64_t)i;
-        group->first_token = task->first_token > 0 ? task->first_token : ATT_ID_BOS;
-        if (task->forced)
-            group->forced = task->forced[i];
-        att_beam_start(group, &search->step);
+        beam->source = i;
+        beam->source_length = sources->lengths[i];
+        beam->stream_id = batch->stream_ids ? batch->stream_ids[i] : (uint64_t)i;
+        beam->first_token = batch->first_token > 0 ? batch->first_token : ATT_ID_BOS;
+        if (batch->forced)
+            beam->forced = batch->forced[i];
+        att_beam_start(beam, &search->step);
     }
-    return att_ensemble_start(search->ensemble, sources, keep.selected || keep.all_heads, err);
+    return att_session_start(search->session, sources, keep.selected || keep.all_heads, err);
 }
 
 /* ---- steps */
 
-/* Gives each hypothesis that goes on a row. Whether any row changes its place. */
+/* Assigns a row to each live hypothesis. Returns whether any row moves. */
 static bool plan_rows(att_beam_search *search)
 {
     int64_t before = search->rows;
     bool moved = false;
     search->rows = 0;
     for (int64_t g = 0; g < search->sources; g++) {
-        att_beam *group = &search->beams[g];
-        group->first_row = search->rows;
-        for (int64_t i = 0; i < group->live_count; i++) {
-            const att_live_hypothesis *live = &group->live[i];
+        att_beam *beam = &search->beams[g];
+        beam->first_row = search->rows;
+        for (int64_t i = 0; i < beam->live_count; i++) {
+            const att_live_hypothesis *live = &beam->live[i];
             moved |= live->row != search->rows;
             search->tokens[search->rows] = live->token;
             search->order[search->rows++] = live->row;
@@ -154,21 +160,21 @@ static bool plan_rows(att_beam_search *search)
     return moved || search->rows != before;
 }
 
-/* Room for what no hypothesis may repeat: each group's path, and as many bans and three. */
+/* Room for no_repeat_ngram: the tokens of a hypothesis, as many banned tokens, and three more. */
 static att_status reserve_histories(att_beam_search *search, att_error *err)
 {
-    int64_t wanted = 2 * search->step.position + 3;
-    if (search->options->no_repeat_ngram < 1 || wanted <= search->history_capacity)
+    int64_t needed = 2 * search->step.position + 3;
+    if (search->options->no_repeat_ngram < 1 || needed <= search->history_capacity)
         return ATT_OK;
-    int64_t room = 2 * wanted + 64;
+    int64_t capacity = 2 * needed + 64;
     att_free(search->histories);
     search->histories =
-        att_alloc((size_t)search->sources, (size_t)room * sizeof *search->histories);
+        att_alloc((size_t)search->sources, (size_t)capacity * sizeof *search->histories);
     if (!search->histories)
         return att_fail_memory(err);
-    search->history_capacity = room;
+    search->history_capacity = capacity;
     for (int64_t g = 0; g < search->sources; g++)
-        search->beams[g].history = search->histories + g * room;
+        search->beams[g].history = search->histories + g * capacity;
     return ATT_OK;
 }
 
@@ -181,101 +187,111 @@ static void expand_range(void *context, int64_t begin, int64_t end)
 
 static att_status run_step(att_beam_search *search, bool moved, att_error *err)
 {
-    enum { GRAIN = 1 << 15 }; /* log-probabilities to a thread's turn */
-    att_search_step *stage = &search->step;
+    enum { GRAIN = 1 << 15 }; /* log-probabilities per parallel batch */
+    att_search_step *step = &search->step;
     att_decoder_output decoded;
     ATT_TRY(reserve_histories(search, err));
-    ATT_TRY(att_ensemble_step(search->ensemble, search->rows, search->tokens,
-                              moved ? search->order : NULL, &decoded, err));
+    ATT_TRY(att_session_advance(search->session, search->rows, search->tokens,
+                                moved ? search->order : NULL, &decoded, err));
     ATT_TRY(att_hypothesis_tree_add_attention(&search->tree, &decoded, search->rows, err));
-    stage->log_probs = decoded.log_probs;
-    stage->attention_row = search->tree.attention_rows - search->rows;
-    att_parallel_for(search->sources, 1 + GRAIN / (stage->vocabulary * stage->beam_size),
+    step->log_probs = decoded.log_probs;
+    step->attention_row = search->tree.attention_rows - search->rows;
+    att_parallel_for(search->sources, 1 + GRAIN / (step->vocabulary * step->beam_size),
                      expand_range, search);
     for (int64_t g = 0; g < search->sources; g++)
-        ATT_TRY(att_beam_advance(&search->beams[g], stage, err));
-    stage->position++;
+        ATT_TRY(att_beam_advance(&search->beams[g], step, err));
+    step->position++;
     return ATT_OK;
 }
 
-/* ---- telling */
+/* ---- reporting tokens */
 
-static int64_t ancestor(const att_hypothesis_tree *trail, int64_t link, int64_t steps)
+static int64_t ancestor(const att_hypothesis_tree *tree, int64_t node, int64_t steps)
 {
     while (steps-- > 0)
-        link = trail->nodes[link].parent;
-    return link;
+        node = tree->nodes[node].parent;
+    return node;
 }
 
-/* The link of the first source's token number `told`, from 0, if nothing can change it any more:
- * -1 where hypotheses do not agree on it yet, or there is none. Once one has ended it may be the
- * best in the end, so all wait for that. */
+/* The node of the next token of the first source to be reported, if nothing can change it any more;
+ * -1 where the live hypotheses do not agree on it yet, or there is none. Once a hypothesis has
+ * finished, it may turn out to be the best, so nothing is reported before the end. */
 static int64_t agreed_node(const att_beam_search *search)
 {
-    const att_beam *group = &search->beams[0];
-    const att_hypothesis_tree *trail = &search->tree;
-    int64_t told = search->reported_tokens;
-    if (group->live_count == 0) {
-        if (group->finished_count == 0 ||
-            told >= att_hypothesis_tree_length(trail, group->finished[0].node))
+    const att_beam *beam = &search->beams[0];
+    const att_hypothesis_tree *tree = &search->tree;
+    int64_t reported = search->reported_tokens;
+    if (beam->live_count == 0) {
+        if (beam->finished_count == 0 ||
+            reported >= att_hypothesis_tree_length(tree, beam->finished[0].node))
             return -1;
-        int64_t length = att_hypothesis_tree_length(trail, group->finished[0].node);
-        return ancestor(trail, group->finished[0].node, length - told - 1);
+        int64_t length = att_hypothesis_tree_length(tree, beam->finished[0].node);
+        return ancestor(tree, beam->finished[0].node, length - reported - 1);
     }
-    int64_t back = search->step.position - told - 1;
-    if (back < 0 || group->finished_count > 0)
+    int64_t back = search->step.position - reported - 1;
+    if (back < 0 || beam->finished_count > 0)
         return -1;
-    int64_t link = ancestor(trail, group->live[0].node, back);
-    for (int64_t i = 1; i < group->live_count; i++)
-        if (ancestor(trail, group->live[i].node, back) != link)
+    int64_t node = ancestor(tree, beam->live[0].node, back);
+    for (int64_t i = 1; i < beam->live_count; i++)
+        if (ancestor(tree, beam->live[i].node, back) != node)
             return -1;
-    return link;
+    return node;
 }
 
-/* Whether to go on. */
-static bool report_tokens(att_beam_search *search, const att_search_batch *task)
+/* false where on_token finished the search. */
+static bool report_tokens(att_beam_search *search, const att_search_batch *batch)
 {
-    int64_t link;
-    while (task->on_token && (link = agreed_node(search)) >= 0) {
+    int64_t node;
+    while (batch->on_token && (node = agreed_node(search)) >= 0) {
         search->reported_tokens++;
-        if (!task->on_token(task->context, search->tree.nodes[link].token,
-                            search->tree.nodes[link].log_prob))
+        if (!batch->on_token(batch->context, search->tree.nodes[node].token,
+                             search->tree.nodes[node].log_prob))
             return false;
     }
     return true;
 }
 
-/* ---- the end */
+/* ---- results */
+
+/* Gives the caller's callback its turn between two steps. */
+static att_status check_cancelled(att_error *err)
+{
+    att_progress_poll();
+    if (!att_progress_cancelled())
+        return ATT_OK;
+    return att_fail(err, ATT_CANCELLED, NULL, "cancelled by the caller while decoding");
+}
 
 static att_status copy_hypotheses(att_beam_search *search, att_error *err)
 {
     for (int64_t g = 0; g < search->sources; g++) {
-        const att_beam *group = &search->beams[g];
-        for (int64_t i = 0; i < group->finished_count; i++) {
-            const att_finished_hypothesis *ended = &group->finished[i];
+        const att_beam *beam = &search->beams[g];
+        for (int64_t i = 0; i < beam->finished_count; i++) {
+            const att_finished_hypothesis *finished = &beam->finished[i];
             att_hypothesis *out = &search->hypotheses[g * search->step.nbest + i];
-            ATT_TRY(att_hypothesis_tree_copy(&search->tree, out, ended->node, group->source_length,
-                                             &search->results, err));
-            out->truncated = ended->truncated;
-            out->log_prob_sum = ended->log_prob_sum;
-            out->normalized_score = ended->normalized_score;
+            ATT_TRY(att_hypothesis_tree_copy(&search->tree, out, finished->node,
+                                             beam->source_length, &search->results, err));
+            out->truncated = finished->truncated;
+            out->log_prob_sum = finished->log_prob_sum;
+            out->normalized_score = finished->normalized_score;
         }
     }
     return ATT_OK;
 }
 
-att_status att_beam_search_run(att_beam_search *search, const att_search_batch *task,
+att_status att_beam_search_run(att_beam_search *search, const att_search_batch *batch,
                                att_error *err)
 {
     search->sources = search->rows = 0;
-    if (task->sources->rows == 0)
+    if (batch->sources->rows == 0)
         return ATT_OK;
-    ATT_TRY(begin_batch(search, task, err));
-    search->rows = search->sources; /* as the decoder has them at its start */
+    ATT_TRY(begin_batch(search, batch, err));
+    search->rows = search->sources; /* one row per source before the first step */
     bool moved = plan_rows(search);
     while (search->rows > 0) {
+        ATT_TRY(check_cancelled(err));
         ATT_TRY(run_step(search, moved, err));
-        if (!report_tokens(search, task))
+        if (!report_tokens(search, batch))
             break;
         moved = plan_rows(search);
     }

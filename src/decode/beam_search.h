@@ -1,55 +1,54 @@
-/* The search for answers: one for every family and every way to choose, on the two calls of a
- * decoder. Taking the most probable token is a beam of one; a beam follows several hypotheses of
- * each source at a time; sampling draws.
+/* Beam search, greedy decoding (a beam of one) and sampling: one search for every architecture, on
+ * the steps of a session.
  *
- * What comes out of a source depends on the source, its number and how the search is made, and on
- * nothing else: not on the batch, its order, or the number of threads. */
+ * The result for a source depends on the source, its stream id and the options, and on nothing
+ * else: not on the batch, its order or the number of threads. */
 #ifndef ATT_DECODE_BEAM_SEARCH_H
 #define ATT_DECODE_BEAM_SEARCH_H
 
-#include "decode/ensemble.h"
 #include "decode/hypothesis_tree.h"
+#include "decode/session.h"
 
-/* Tokens to follow instead of choosing. */
+/* Tokens that the output must start with (forced decoding). */
 typedef struct att_forced_tokens {
     const int32_t *ids; /* [count] */
     size_t count;
-    bool ends_after; /* the end follows; else the search goes on from there */
+    bool ends_after; /* the end token follows (teacher forcing); else the search continues */
 } att_forced_tokens;
 
-/* Told of a token on which all hypotheses agree that go on; false ends the search. */
+/* Called for a token that all live hypotheses agree on; false ends the search. */
 typedef bool att_search_token_callback(void *context, int32_t token, float log_prob);
 
-/* A batch to be searched. */
 typedef struct att_search_batch {
     const att_sources *sources;
-    const uint64_t *stream_ids;      /* [rows] under which draws are made; NULL: from 0 on */
+    const uint64_t *stream_ids;      /* [rows] random streams of sampling; NULL: 0, 1, … */
     const att_forced_tokens *forced; /* [rows], or NULL */
     att_keep_attention keep_attention;
 
-    int32_t first_token;                 /* the token that all begin after; 0: ATT_ID_BOS */
-    bool forbid_unknown;                 /* an unknown token never follows */
-    bool ends_at_bos;                    /* texts end where the next begins: in ATT_ID_BOS */
-    att_search_token_callback *on_token; /* of the first row's tokens, as they come; or NULL */
-    void *context;                       /* of `told` */
+    int32_t first_token;                 /* fed first; 0: ATT_ID_BOS */
+    bool forbid_unknown;                 /* the unknown token is never chosen */
+    bool ends_at_bos;                    /* the end token is ATT_ID_BOS, as between texts */
+    att_search_token_callback *on_token; /* for the tokens of the first row; or NULL */
+    void *context;                       /* of on_token */
 } att_search_batch;
 
 typedef struct att_beam_search att_beam_search;
 
-/* The model, those of how->with and `how` are lent. Release with att_beam_search_free(). */
+/* The models and `options` must outlive the search. Release with att_beam_search_free(). */
 att_status att_beam_search_new(att_beam_search **out, const att_model *model,
-                               const att_decoding_options *how, att_error *err);
+                               const att_decoding_options *options, att_error *err);
 void att_beam_search_free(att_beam_search *search);
 
-att_status att_beam_search_run(att_beam_search *search, const att_search_batch *task,
+/* Between two steps the callback of the current progress scope may cancel (base/progress.h). */
+att_status att_beam_search_run(att_beam_search *search, const att_search_batch *batch,
                                att_error *err);
 
-/* What was found for row `row`: *count hypotheses, at least one and at most how->best, the best
- * first; lent until the next run. */
+/* The hypotheses found for row `row`: *count of them, at least one and at most options->n_best, the
+ * best first; borrowed until the next run. */
 const att_hypothesis *att_beam_search_hypotheses(const att_beam_search *search, int64_t row,
                                                  int64_t *count);
 
-/* Layers times heads of the weights in them, and heads of a layer. */
+/* Layers times heads of the attention weights, and heads of a layer. */
 int64_t att_beam_search_attention_maps(const att_beam_search *search);
 int64_t att_beam_search_heads(const att_beam_search *search);
 

@@ -1,26 +1,26 @@
-/* Models that sort, asked as any other: a decoder that takes one step, or several that decide
- * together. */
+/* Classifiers behind the interface of a decoder: one step on the start token yields the
+ * log-probabilities of the labels, from one model or an ensemble. */
 #ifndef ATT_DECODE_CLASSIFIER_H
 #define ATT_DECODE_CLASSIFIER_H
 
-#include "decode/ensemble.h"
+#include "decode/session.h"
 
 typedef struct att_classifier att_classifier;
 
-/* All models are borrowed. One that does not sort is ATT_BAD_INPUT. */
-att_status att_classifier_new(att_classifier **out, const att_model *model, att_model *const *with,
-                              size_t with_count, att_error *err);
-void att_classifier_free(att_classifier *judge);
+/* The models must outlive the classifier. A model of another type is ATT_BAD_INPUT. */
+att_status att_classifier_new(att_classifier **out, const att_model *model,
+                              att_model *const *ensemble, size_t ensemble_count, att_error *err);
+void att_classifier_free(att_classifier *classifier);
 
-/* What was found, lent until the next call. */
+/* Borrowed until the next call. */
 typedef struct att_classifier_output {
     int64_t labels;
     const float *log_probs; /* [rows,labels] */
     int64_t heads, length;
-    const float *attention; /* [rows,heads,length], or NULL: not asked for, or none */
+    const float *attention; /* [rows,heads,length]; NULL: not asked for, or none */
 } att_classifier_output;
 
-att_status att_classifier_run(att_classifier *judge, const att_sources *sources, bool want_weights,
-                              att_classifier_output *out, att_error *err);
+att_status att_classifier_run(att_classifier *classifier, const att_sources *sources,
+                              bool want_attention, att_classifier_output *out, att_error *err);
 
 #endif

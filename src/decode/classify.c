@@ -1,13 +1,15 @@
-/* Lines sorted by a model: text to tokens, batches of similar length, and labels (attend.h). */
-#include "base/math.h"
+/* att_model_classify(): lines to tokens, batches of similar length through the classifier, and
+ * predictions in the order of the lines. */
 #include "attend.h"
 
 #include "base/alloc.h"
 #include "base/error.h"
-#include "decode/output_builder.h"
+#include "base/math.h"
+#include "base/progress.h"
 #include "decode/classifier.h"
+#include "decode/output_builder.h"
 
-/* Tokens to a batch, padding included: enough to keep the products busy. */
+/* Tokens of a batch, padding included: large enough that matrix products run at full speed. */
 enum { BATCH_TOKENS = 4096 };
 
 struct att_predictions {
@@ -22,12 +24,12 @@ typedef struct classification {
     att_predictions *predictions;
     att_classifier *classifier;
     att_requests requests;
-    att_output_builder builder; /* makes the tokens of lines */
+    att_output_builder builder; /* of the tokens of lines */
 } classification;
 
-/* ---- one verdict */
+/* ---- one prediction */
 
-/* The most probable, the first of equals. */
+/* The index of the largest value, the first of equals. */
 static int64_t argmax(const double *values, int64_t count)
 {
     int64_t best = 0;
@@ -94,7 +96,7 @@ static att_status make_prediction(classification *s, const att_request *q,
     return add_attention(s, out, weights, rows->heads, rows->length, err);
 }
 
-/* ---- all of them */
+/* ---- all predictions */
 
 static att_status classify_batch(classification *s, const att_request *q, int64_t count,
                                  att_error *err)
@@ -114,72 +116,82 @@ static att_status classify_batch(classification *s, const att_request *q, int64_
 
 static att_status classify_all(classification *s, att_error *err)
 {
-    size_t at = 0, count = s->requests.count;
+    size_t done = 0, count = s->requests.count;
     const att_request *items = s->requests.items;
-    while (at < count && items[at].source.count > 0) {
-        size_t most = s->options->batch_size > 0 ? (size_t)s->options->batch_size
-                                                 : 1 + BATCH_TOKENS / items[at].source.count;
-        size_t rows = att_requests_batch_size(&s->requests, at, most);
-        ATT_TRY(classify_batch(s, &items[at], (int64_t)rows, err));
-        at += rows;
+    while (done < count && items[done].source.count > 0) {
+        size_t max = s->options->batch_size > 0 ? (size_t)s->options->batch_size
+                                                : 1 + BATCH_TOKENS / items[done].source.count;
+        size_t rows = att_requests_batch_size(&s->requests, done, max);
+        ATT_TRY(classify_batch(s, &items[done], (int64_t)rows, err));
+        done += rows;
+        ATT_TRY(att_progress_step((int64_t)done, err));
     }
-    for (; at < count; at++) /* nothing was asked: nothing is answered */
-        s->predictions->items[items[at].index] = (att_prediction){ .label_text = "", .label = -1 };
+    for (; done < count; done++) /* lines without tokens have no label */
+        s->predictions->items[items[done].index] =
+            (att_prediction){ .label_text = "", .label = -1 };
     return ATT_OK;
 }
 
 static att_status run(classification *s, const char *const *lines, size_t count, att_error *err)
 {
-    const att_classify_options *how = s->options;
+    const att_classify_options *options = s->options;
     s->predictions->items =
         att_arena_alloc(&s->predictions->arena, count, sizeof *s->predictions->items);
     if (!s->predictions->items)
         return att_fail_memory(err);
-    ATT_TRY(att_classifier_new(&s->classifier, s->model, how->ensemble, how->ensemble_count, err));
-    const att_input_limit limit = {
-        att_max_input_length(s->model, how->ensemble, how->ensemble_count, how->max_input_length),
-        how->input_overflow
-    };
+    ATT_TRY(att_classifier_new(&s->classifier, s->model, options->ensemble, options->ensemble_count,
+                               err));
+    const att_input_limit limit = { att_max_input_length(s->model, options->ensemble,
+                                                         options->ensemble_count,
+                                                         options->max_input_length),
+                                    options->input_overflow };
     ATT_TRY(att_requests_tokenize(&s->requests, s->model->source_vocab, lines, count, &limit, err));
     return classify_all(s, err);
 }
 
-att_status att_model_classify(att_predictions **out, const att_model *model, const char *const *lines,
-                              size_t count, const att_classify_options *how, att_error *err)
+att_status att_model_classify(att_predictions **out, const att_model *model,
+                              const char *const *lines, size_t count,
+                              const att_classify_options *options, att_error *err)
 {
-    static const att_classify_options usual = { 0 };
+    static const att_classify_options defaults = { 0 };
     *out = NULL;
-    att_predictions *verdicts = att_alloc_zero(1, sizeof *verdicts);
-    if (!verdicts)
+    att_predictions *predictions = att_alloc_zero(1, sizeof *predictions);
+    if (!predictions)
         return att_fail_memory(err);
-    verdicts->count = count;
-    classification s = { .model = model, .options = how ? how : &usual, .predictions = verdicts };
-    s.builder = (att_output_builder){ .model = model, .arena = &verdicts->arena };
+    predictions->count = count;
+    classification s = { .model = model,
+                         .options = options ? options : &defaults,
+                         .predictions = predictions };
+    s.builder = (att_output_builder){ .model = model, .arena = &predictions->arena };
+    att_progress_scope scope;
+    att_progress_begin(&scope, "classifying", (int64_t)count, s.options->callback,
+                       s.options->callback_context);
     att_status status = run(&s, lines, count, err);
+    att_progress_end(&scope);
     att_requests_free(&s.requests);
     att_classifier_free(s.classifier);
     att_string_free(&s.builder.scratch);
     if (status == ATT_OK)
-        *out = verdicts;
+        *out = predictions;
     else
-        att_predictions_free(verdicts);
+        att_predictions_free(predictions);
     return status;
 }
 
-void att_predictions_free(att_predictions *verdicts)
+void att_predictions_free(att_predictions *predictions)
 {
-    if (!verdicts)
+    if (!predictions)
         return;
-    att_arena_free(&verdicts->arena);
-    att_free(verdicts);
+    att_arena_free(&predictions->arena);
+    att_free(predictions);
 }
 
-size_t att_predictions_count(const att_predictions *verdicts)
+size_t att_predictions_count(const att_predictions *predictions)
 {
-    return verdicts->count;
+    return predictions->count;
 }
 
-const att_prediction *att_predictions_get(const att_predictions *verdicts, size_t index)
+const att_prediction *att_predictions_get(const att_predictions *predictions, size_t index)
 {
-    return index < verdicts->count ? &verdicts->items[index] : NULL;
+    return index < predictions->count ? &predictions->items[index] : NULL;
 }

@@ -1,7 +1,10 @@
-/* Texts that a language model goes on with, or is told; see attend.h. */
+/* Completing and scoring texts with a language model: a search whose tokens are reported as they
+ * become certain, as whole UTF-8 characters. */
 #include "attend.h"
 
 #include "base/error.h"
+#include "base/minmax.h"
+#include "base/progress.h"
 #include "base/string.h"
 #include "decode/beam_search.h"
 #include "text/utf8.h"
@@ -10,28 +13,28 @@
 
 #define REPLACEMENT_CHARACTER "\xEF\xBF\xBD" /* U+FFFD */
 
-/* A text under way. */
+/* The tokens of a running search on their way to the caller. */
 typedef struct token_stream {
     const att_vocab *vocab;
     att_token_callback *on_token;
     void *context;
-    int64_t skip_tokens;      /* tokens of the prompt still to come: they are not told */
-    bool whole_characters;    /* whole characters alone */
-    bool strip_leading_space; /* the next token is the first of its text: the space before it is not
-                               */
-    att_string pending_bytes; /* what is no whole character yet */
+    int64_t skip_tokens;      /* tokens of the prompt still to come, which are not reported */
+    int64_t done;             /* tokens so far, those of the prompt included */
+    bool whole_characters;    /* report whole characters only */
+    bool strip_leading_space; /* the next token is the first of its text: drop its space */
+    att_string pending_bytes; /* the start of a character */
     att_completion *totals;
-    bool failed; /* no memory */
+    bool failed; /* out of memory */
 } token_stream;
 
 /* ---- whole characters */
 
-/* Whether bytes are the beginning of a character of which more has to come. */
+/* Whether the bytes are the start of a character whose other bytes have not come yet. */
 static bool is_partial_character(const char *bytes, size_t length)
 {
     unsigned char lead = (unsigned char)bytes[0];
-    size_t wanted = lead >= 0xF0 && lead < 0xF5 ? 4 : lead >= 0xE0 ? 3 : lead >= 0xC2 ? 2 : 1;
-    if (lead >= 0xF5 || length >= wanted)
+    size_t expected = lead >= 0xF0 && lead < 0xF5 ? 4 : lead >= 0xE0 ? 3 : lead >= 0xC2 ? 2 : 1;
+    if (lead >= 0xF5 || length >= expected)
         return false;
     for (size_t i = 1; i < length; i++)
         if (((unsigned char)bytes[i] & 0xC0) != 0x80)
@@ -39,27 +42,27 @@ static bool is_partial_character(const char *bytes, size_t length)
     return true;
 }
 
-/* Moves the whole characters of what is held to *out; what can be none becomes U+FFFD. */
-static att_status flush_characters(att_string *held, att_string *out, bool last)
+/* Moves whole characters from *pending to *out; bytes that cannot become one become U+FFFD. */
+static att_status flush_characters(att_string *pending, att_string *out, bool last)
 {
     size_t at = 0;
-    while (at < held->length) {
+    while (at < pending->length) {
         uint32_t code;
-        const char *from = held->data + at;
-        size_t bytes = att_utf8_decode(&code, from, held->length - at);
-        if (bytes == 0 && !last && is_partial_character(from, held->length - at))
+        const char *from = pending->data + at;
+        size_t bytes = att_utf8_decode(&code, from, pending->length - at);
+        if (bytes == 0 && !last && is_partial_character(from, pending->length - at))
             break;
-        bool good = bytes > 0 && code != 0;
-        ATT_TRY(good ? att_string_append(out, from, bytes)
-                     : att_string_puts(out, REPLACEMENT_CHARACTER));
+        bool valid = bytes > 0 && code != 0;
+        ATT_TRY(valid ? att_string_append(out, from, bytes)
+                      : att_string_puts(out, REPLACEMENT_CHARACTER));
         at += bytes > 0 ? bytes : 1;
     }
-    memmove(held->data, held->data + at, held->length - at);
-    held->length -= at;
+    memmove(pending->data, pending->data + at, pending->length - at);
+    pending->length -= at;
     return ATT_OK;
 }
 
-/* ---- telling */
+/* ---- reporting tokens */
 
 static bool emit_characters(token_stream *t, const char *bytes, size_t length, float log_prob)
 {
@@ -67,17 +70,18 @@ static bool emit_characters(token_stream *t, const char *bytes, size_t length, f
     att_status status = att_string_append(&t->pending_bytes, bytes, length);
     if (status == ATT_OK)
         status = flush_characters(&t->pending_bytes, &out, false);
-    bool on = status == ATT_OK &&
-              t->on_token(t->context, out.length > 0 ? out.data : "", out.length, (double)log_prob);
+    bool go_on = status == ATT_OK && t->on_token(t->context, out.length > 0 ? out.data : "",
+                                                 out.length, (double)log_prob);
     t->failed = status != ATT_OK;
     att_string_free(&out);
-    return on;
+    return go_on;
 }
 
 static bool emit_token(void *context, int32_t token, float log_prob)
 {
     token_stream *t = context;
     size_t length;
+    (void)att_progress_step(++t->done, NULL); /* the search itself checks for cancel */
     if (t->skip_tokens > 0) {
         t->skip_tokens--;
         return true;
@@ -94,7 +98,7 @@ static bool emit_token(void *context, int32_t token, float log_prob)
                                : t->on_token(t->context, bytes, length, (double)log_prob);
 }
 
-/* What is still held when the text ends was no character. */
+/* Bytes still pending at the end of the text are not a character. */
 static att_status emit_rest(token_stream *t, att_error *err)
 {
     att_string out = { 0 };
@@ -106,106 +110,146 @@ static att_status emit_rest(token_stream *t, att_error *err)
     return status == ATT_OK ? ATT_OK : att_fail_memory(err);
 }
 
-/* ---- going on */
+/* ---- prompts */
 
-/* Where a text begins of which nothing is given: after the end of a line, if that is a token. */
-static att_status default_prompt(att_ids *ids, const att_vocab *words, att_error *err)
+/* The token of an empty text where the vocabulary has one (BOS), else the line end where that is
+ * one token, else the most frequent token. */
+att_status att_lm_start_token(int32_t *out, const att_vocab *vocab, att_error *err)
 {
-    ATT_TRY(att_vocab_encode(words, NULL, ids, "\n", 1, err));
-    if (ids->count == 1 && ids->items[0] != ATT_ID_UNK)
-        return ATT_OK;
-    ids->count = 0; /* the most frequent token will do */
-    return att_ids_add(ids, ATT_ID_FIRST) == ATT_OK ? ATT_OK : att_fail_memory(err);
+    att_ids ids = { 0 };
+    att_status status = att_vocab_encode(vocab, NULL, &ids, "", 0, err);
+    if (status == ATT_OK && ids.count == 0)
+        status = att_vocab_encode(vocab, NULL, &ids, "\n", 1, err);
+    if (status == ATT_OK)
+        *out = ids.count == 1 && ids.items[0] != ATT_ID_UNK ? ids.items[0] : ATT_ID_FIRST;
+    att_ids_free(&ids);
+    return status;
+}
+
+static att_status add_start_token(att_ids *ids, const att_vocab *vocab, att_error *err)
+{
+    int32_t token;
+    ATT_TRY(att_lm_start_token(&token, vocab, err));
+    return att_ids_add(ids, token) == ATT_OK ? ATT_OK : att_fail_memory(err);
 }
 
 static att_status encode_prompt(att_ids *ids, const att_model *model, const char *text,
-                                size_t length, att_completion *sums, att_error *err)
+                                size_t length, att_completion *totals, att_error *err)
 {
     ATT_TRY(att_vocab_encode(model->target_vocab, NULL, ids, text, length, err));
-    sums->prompt_tokens = (int64_t)ids->count;
+    totals->prompt_tokens = (int64_t)ids->count;
     for (size_t i = 0; i < ids->count; i++)
-        sums->unknown_tokens += ids->items[i] == ATT_ID_UNK;
+        totals->unknown_tokens += ids->items[i] == ATT_ID_UNK;
     return ATT_OK;
 }
 
-static att_status check(const att_model *model, att_error *err)
-{
-    if (att_model_type_get(model) == ATT_MODEL_LM)
-        return ATT_OK;
-    return att_fail(err, ATT_BAD_INPUT, NULL, "the model goes on with no text: it is a %s",
-                    model->architecture->name);
-}
+/* ---- searches */
 
-/* The first token is given; the others are forced as far as they go. */
-static att_status run_search(token_stream *t, const att_model *model, const att_decoding_options *how,
-                             const att_ids *ids, att_error *err)
+/* Feeds the first token; the other tokens of the prompt are forced. */
+static att_status run_search(token_stream *t, const att_model *model,
+                             const att_decoding_options *options, const att_ids *ids,
+                             att_error *err)
 {
     static const int64_t no_lengths[1] = { 0 };
     const att_sources nothing = { .rows = 1, .lengths = no_lengths };
     const att_forced_tokens forced = { .ids = ids->items + 1, .count = ids->count - 1 };
-    const att_search_batch task = { .sources = &nothing,
-                                    .forced = &forced,
-                                    .first_token = ids->items[0],
-                                    .forbid_unknown = true,
-                                    .ends_at_bos = att_vocab_prepends_bos(t->vocab),
-                                    .on_token = emit_token,
-                                    .context = t };
+    const att_search_batch batch = { .sources = &nothing,
+                                     .forced = &forced,
+                                     .first_token = ids->items[0],
+                                     .forbid_unknown = true,
+                                     .ends_at_bos = att_vocab_prepends_bos(t->vocab),
+                                     .on_token = emit_token,
+                                     .context = t };
     att_beam_search *search;
-    ATT_TRY(att_beam_search_new(&search, model, how, err));
-    att_status status = att_beam_search_run(search, &task, err);
+    ATT_TRY(att_beam_search_new(&search, model, options, err));
+    att_status status = att_beam_search_run(search, &batch, err);
     att_beam_search_free(search);
     if (status == ATT_OK && t->failed)
         status = att_fail_memory(err);
     return status == ATT_OK ? emit_rest(t, err) : status;
 }
 
+/* Length limits count the tokens of the prompt. Only texts that start with BOS have an end. */
+static att_decoding_options completion_options(const att_complete_options *options,
+                                               const att_vocab *vocab, int64_t prompt_tokens)
+{
+    att_decoding_options out = options->decoding;
+    out.max_output_length = prompt_tokens + options->max_new_tokens;
+    out.min_output_length = att_vocab_prepends_bos(vocab) ? 0 : INT64_MAX;
+    out.max_length_ratio = out.min_length_ratio = out.coverage_penalty = 0;
+    return out;
+}
+
+static att_status complete(token_stream *t, const att_model *model, const att_ids *ids,
+                           const att_complete_options *options, att_error *err)
+{
+    t->skip_tokens = (int64_t)ids->count - 1;
+    t->strip_leading_space = att_vocab_prepends_bos(t->vocab) && ids->count == 1;
+    const att_decoding_options decoding = completion_options(options, t->vocab, t->skip_tokens);
+    att_progress_scope scope;
+    att_progress_begin(&scope, "completing", decoding.max_output_length, options->callback,
+                       options->callback_context);
+    att_status status = run_search(t, model, &decoding, ids, err);
+    att_progress_end(&scope);
+    return status;
+}
+
 att_status att_model_complete(att_completion *out, const att_model *model, const char *prompt,
-                              size_t length, const att_complete_options *how,
-                              att_token_callback *told, void *context, att_error *err)
+                              size_t length, const att_complete_options *options,
+                              att_token_callback *on_token, void *context, att_error *err)
 {
     *out = (att_completion){ 0 };
-    ATT_TRY(check(model, err));
+    ATT_TRY(att_model_require_type(model, ATT_MODEL_LM, err));
     att_ids ids = { 0 };
-    att_decoding_options decoding = how->decoding;
     token_stream t = { .vocab = model->target_vocab,
-                       .on_token = told,
+                       .on_token = on_token,
                        .context = context,
                        .whole_characters = true,
                        .totals = out };
     att_status status = encode_prompt(&ids, model, prompt, length, out, err);
     if (status == ATT_OK && ids.count == 0)
-        status = default_prompt(&ids, model->target_vocab, err);
-    if (status == ATT_OK && how->max_new_tokens > 0) {
-        t.skip_tokens = (int64_t)ids.count - 1;
-        decoding.max_output_length = t.skip_tokens + how->max_new_tokens;
-        t.strip_leading_space = att_vocab_prepends_bos(t.vocab) && ids.count == 1;
-        decoding.min_output_length =
-            att_vocab_prepends_bos(t.vocab) ? 0 : INT64_MAX; /* else without an end */
-        decoding.max_length_ratio = decoding.min_length_ratio = decoding.coverage_penalty = 0;
-        status = run_search(&t, model, &decoding, &ids, err);
-    }
+        status = add_start_token(&ids, model->target_vocab, err);
+    if (status == ATT_OK && options->max_new_tokens > 0)
+        status = complete(&t, model, &ids, options, err);
     att_string_free(&t.pending_bytes);
     att_ids_free(&ids);
     return status;
 }
 
-att_status att_model_score_text(att_completion *out, const att_model *model, const char *text,
-                                size_t length, const att_decoding_options *how,
-                                att_token_callback *told, void *context, att_error *err)
+static att_status score(token_stream *t, const att_model *model, const att_ids *ids,
+                        const att_score_options *options, att_error *err)
 {
+    const att_decoding_options forced = { .ensemble = options->ensemble,
+                                          .ensemble_count = options->ensemble_count,
+                                          .max_output_length = (int64_t)ids->count - 1 };
+    att_progress_scope scope;
+    att_progress_begin(&scope, "scoring", forced.max_output_length, options->callback,
+                       options->callback_context);
+    att_status status = run_search(t, model, &forced, ids, err);
+    att_progress_end(&scope);
+    return status;
+}
+
+att_status att_model_score_text(att_completion *out, const att_model *model, const char *text,
+                                size_t length, const att_score_options *options,
+                                att_token_callback *on_token, void *context, att_error *err)
+{
+    att_score_options all = ATT_SCORE_OPTIONS_INIT;
     *out = (att_completion){ 0 };
-    ATT_TRY(check(model, err));
+    ATT_TRY(att_model_require_type(model, ATT_MODEL_LM, err));
+    if (options && options->size < sizeof options->size)
+        return att_fail(err, ATT_BAD_INPUT, NULL,
+                        "expected score options from ATT_SCORE_OPTIONS_INIT, found size %zu",
+                        options->size);
+    if (options)
+        memcpy(&all, options, att_min_size(options->size, sizeof all));
     att_ids ids = { 0 };
     token_stream t = {
-        .vocab = model->target_vocab, .on_token = told, .context = context, .totals = out
+        .vocab = model->target_vocab, .on_token = on_token, .context = context, .totals = out
     };
     att_status status = encode_prompt(&ids, model, text, length, out, err);
-    if (status == ATT_OK && ids.count > 1) {
-        const att_decoding_options follow = { .ensemble = how ? how->ensemble : NULL,
-                                              .ensemble_count = how ? how->ensemble_count : 0,
-                                              .max_output_length = (int64_t)ids.count - 1 };
-        status = run_search(&t, model, &follow, &ids, err);
-    }
+    if (status == ATT_OK && ids.count > 1)
+        status = score(&t, model, &ids, &all, err);
     att_ids_free(&ids);
     return status;
 }

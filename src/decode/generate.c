@@ -1,14 +1,17 @@
-/* Lines answered by a model: text to tokens, batches of similar length, and back (attend.h). */
+/* att_model_generate(): lines to tokens, batches of similar length through beam search, and outputs
+ * in the order of the lines. */
 #include "attend.h"
 
 #include "base/alloc.h"
 #include "base/error.h"
+#include "base/minmax.h"
+#include "base/progress.h"
 #include "decode/output_builder.h"
 
 #include <string.h>
 
-/* Source tokens to a batch, padding included, for each hypothesis that is followed: enough to keep
- * the products busy. */
+/* Source tokens of a batch times its beam size, padding included: large enough that matrix products
+ * run at full speed. */
 enum { BATCH_TOKENS = 4096 };
 
 typedef struct generation {
@@ -20,50 +23,50 @@ typedef struct generation {
     att_output_builder builder;
 } generation;
 
-/* ---- questions */
+/* ---- requests */
 
-/* What an answer is to be, or to begin with: an error says that it is there, not in the line. */
-static att_status encode_forced(att_ids *out, const generation *s, att_tokenizer_state *state,
+/* An error names the target or the prefix, since the line itself is good. */
+static att_status encode_forced(att_ids *out, const generation *g, att_tokenizer_state *state,
                                 const char *text, att_error *err)
 {
     att_error inner = { 0 };
     att_status status =
-        att_vocab_encode(s->model->target_vocab, state, out, text, strlen(text), &inner);
+        att_vocab_encode(g->model->target_vocab, state, out, text, strlen(text), &inner);
     if (status != ATT_BAD_INPUT)
         return status == ATT_OK ? ATT_OK : att_fail_memory(err);
-    return att_fail(err, status, NULL, "the %s: %s", s->options->targets ? "target" : "prefix",
+    return att_fail(err, status, NULL, "the %s: %s", g->options->targets ? "target" : "prefix",
                     inner.message);
 }
 
-static att_status read_forced_targets(generation *s, att_error *err)
+static att_status read_forced_targets(generation *g, att_error *err)
 {
-    const char *const *given = s->options->targets ? s->options->targets : s->options->prefixes;
+    const char *const *forced = g->options->targets ? g->options->targets : g->options->prefixes;
     att_tokenizer_state state = { 0 };
     att_status status = ATT_OK;
-    for (size_t i = 0; given && i < s->requests.count && status == ATT_OK; i++) {
-        att_request *q = &s->requests.items[i];
-        status = encode_forced(&q->forced_target, s, &state, given[q->index], err);
-        status = att_error_at_line(status, q->index, err);
+    for (size_t i = 0; forced && i < g->requests.count && status == ATT_OK; i++) {
+        att_request *request = &g->requests.items[i];
+        status = encode_forced(&request->forced_target, g, &state, forced[request->index], err);
+        status = att_error_at_line(status, request->index, err);
     }
     att_tokenizer_state_free(&state);
     return status;
 }
 
-static att_status read_requests(generation *s, const char *const *lines, size_t count,
+static att_status read_requests(generation *g, const char *const *lines, size_t count,
                                 att_error *err)
 {
-    const att_decoding_options *decoding = &s->options->decoding;
-    const att_input_limit limit = { att_max_input_length(s->model, decoding->ensemble,
+    const att_decoding_options *decoding = &g->options->decoding;
+    const att_input_limit limit = { att_max_input_length(g->model, decoding->ensemble,
                                                          decoding->ensemble_count,
-                                                         s->options->max_input_length),
-                                    s->options->input_overflow };
-    ATT_TRY(att_requests_tokenize(&s->requests, s->model->source_vocab, lines, count, &limit, err));
-    return read_forced_targets(s, err);
+                                                         g->options->max_input_length),
+                                    g->options->input_overflow };
+    ATT_TRY(att_requests_tokenize(&g->requests, g->model->source_vocab, lines, count, &limit, err));
+    return read_forced_targets(g, err);
 }
 
 /* ---- batches */
 
-/* Memory of one batch: `rows` questions of which the first is the longest. */
+/* The arrays of one batch. */
 typedef struct request_batch {
     int64_t rows;
     att_sources sources;
@@ -71,168 +74,182 @@ typedef struct request_batch {
     att_forced_tokens *forced;
 } request_batch;
 
-static att_status fill_batch(request_batch *b, const generation *s, const att_request *q,
+static att_status fill_batch(request_batch *batch, const generation *g, const att_request *requests,
                              att_error *err)
 {
-    size_t rows = (size_t)b->rows;
-    ATT_TRY(att_request_sources(&b->sources, q, b->rows, err));
-    b->stream_ids = att_alloc(rows, sizeof *b->stream_ids);
-    b->forced = att_alloc(rows, sizeof *b->forced);
-    if (!b->stream_ids || !b->forced)
+    size_t rows = (size_t)batch->rows;
+    ATT_TRY(att_request_sources(&batch->sources, requests, batch->rows, err));
+    batch->stream_ids = att_alloc(rows, sizeof *batch->stream_ids);
+    batch->forced = att_alloc(rows, sizeof *batch->forced);
+    if (!batch->stream_ids || !batch->forced)
         return att_fail_memory(err);
     for (size_t r = 0; r < rows; r++) {
-        b->stream_ids[r] = s->options->first_line + q[r].index;
-        b->forced[r] = (att_forced_tokens){ q[r].forced_target.items, q[r].forced_target.count,
-                                            s->options->targets != NULL };
+        const att_ids *forced = &requests[r].forced_target;
+        batch->stream_ids[r] = g->options->first_line + requests[r].index;
+        batch->forced[r] =
+            (att_forced_tokens){ forced->items, forced->count, g->options->targets != NULL };
     }
     return ATT_OK;
 }
 
-static void batch_free(request_batch *b)
+static void batch_free(request_batch *batch)
 {
-    att_request_sources_free(&b->sources);
-    att_free(b->stream_ids);
-    att_free(b->forced);
+    att_request_sources_free(&batch->sources);
+    att_free(batch->stream_ids);
+    att_free(batch->forced);
 }
 
-static att_status generate_batch(generation *s, const att_request *q, request_batch *b,
+static att_status search_batch(generation *g, const att_request *requests, request_batch *batch,
+                               att_error *err)
+{
+    const att_generate_options *options = g->options;
+    ATT_TRY(fill_batch(batch, g, requests, err));
+    const att_search_batch search = {
+        .sources = &batch->sources,
+        .stream_ids = batch->stream_ids,
+        .forced = options->targets || options->prefixes ? batch->forced : NULL,
+        .keep_attention = { .selected = options->attention || options->replace_unknown,
+                            .all_heads = options->attention && options->all_heads,
+                            .layer = options->layer,
+                            .head = options->head },
+    };
+    return att_error_at_line(att_beam_search_run(g->search, &search, err), requests->index, err);
+}
+
+static att_status generate_batch(generation *g, const att_request *requests, request_batch *batch,
                                  att_error *err)
 {
-    const att_generate_options *how = s->options;
-    ATT_TRY(fill_batch(b, s, q, err));
-    const att_search_batch task = {
-        .sources = &b->sources,
-        .stream_ids = b->stream_ids,
-        .forced = how->targets || how->prefixes ? b->forced : NULL,
-        .keep_attention = { .selected = how->attention || how->replace_unknown,
-                            .all_heads = how->attention && how->all_heads,
-                            .layer = how->layer,
-                            .head = how->head },
-    };
-    ATT_TRY(att_error_at_line(att_beam_search_run(s->search, &task, err), q->index, err));
-    s->builder.attention_maps = att_beam_search_attention_maps(s->search);
-    s->builder.heads = att_beam_search_heads(s->search);
-    for (int64_t r = 0; r < b->rows; r++) {
+    ATT_TRY(search_batch(g, requests, batch, err));
+    g->builder.attention_maps = att_beam_search_attention_maps(g->search);
+    g->builder.heads = att_beam_search_heads(g->search);
+    for (int64_t r = 0; r < batch->rows; r++) {
         int64_t count;
-        const att_hypothesis *found = att_beam_search_hypotheses(s->search, r, &count);
-        att_output *answer = &s->outputs->items[q[r].index];
-        ATT_TRY(att_output_builder_build(&s->builder, answer, &q[r], found, count, err));
+        const att_hypothesis *found = att_beam_search_hypotheses(g->search, r, &count);
+        att_output *output = &g->outputs->items[requests[r].index];
+        ATT_TRY(att_output_builder_build(&g->builder, output, &requests[r], found, count, err));
     }
     return ATT_OK;
 }
 
-/* How many of the questions from `first` on go together. */
-static size_t batch_size(const generation *s, size_t first)
+/* The number of requests from `first` on that form a batch. */
+static size_t batch_size(const generation *g, size_t first)
 {
-    const att_decoding_options *decoding = &s->options->decoding;
-    int64_t width = decoding->beam > decoding->n_best ? decoding->beam : decoding->n_best;
-    size_t most = (size_t)s->options->batch_size, length = s->requests.items[first].source.count;
-    if (most == 0)
-        most = 1 + BATCH_TOKENS / (length * (size_t)(width + !width));
-    return att_requests_batch_size(&s->requests, first, most);
+    const att_decoding_options *decoding = &g->options->decoding;
+    int64_t beam = att_max_i64(1, att_max_i64(decoding->beam, decoding->n_best));
+    size_t max = (size_t)g->options->batch_size, length = g->requests.items[first].source.count;
+    if (max == 0)
+        max = 1 + BATCH_TOKENS / (length * (size_t)beam);
+    return att_requests_batch_size(&g->requests, first, max);
 }
 
-static att_status generate_all(generation *s, att_error *err)
+static att_status generate_all(generation *g, att_error *err)
 {
-    size_t at = 0, count = s->requests.count;
-    const att_request *items = s->requests.items;
-    while (at < count && items[at].source.count > 0) {
-        size_t rows = batch_size(s, at);
-        request_batch b = { .rows = (int64_t)rows };
-        att_status status = generate_batch(s, &items[at], &b, err);
-        batch_free(&b);
+    size_t done = 0, count = g->requests.count;
+    const att_request *items = g->requests.items;
+    while (done < count && items[done].source.count > 0) {
+        request_batch batch = { .rows = (int64_t)batch_size(g, done) };
+        att_status status = generate_batch(g, &items[done], &batch, err);
+        batch_free(&batch);
         ATT_TRY(status);
-        at += rows;
+        done += (size_t)batch.rows;
+        ATT_TRY(att_progress_step((int64_t)done, err));
     }
-    for (; at < count; at++) /* nothing was asked: nothing is answered */
-        s->outputs->items[items[at].index].text = "";
+    for (; done < count; done++) /* lines without tokens have empty outputs */
+        g->outputs->items[items[done].index].text = "";
     return ATT_OK;
 }
 
 /* ---- the public calls */
 
-static att_status run_generation(generation *s, const char *const *lines, att_error *err)
+static att_status run_generation(generation *g, const char *const *lines, att_error *err)
 {
-    if (att_model_type_get(s->model) != ATT_MODEL_SEQ2SEQ)
-        return att_fail(err, ATT_BAD_INPUT, NULL, "the model answers no lines: it is a %s",
-                        s->model->architecture->name);
-    size_t count = s->outputs->count;
-    s->outputs->items = att_arena_alloc(&s->outputs->arena, count, sizeof *s->outputs->items);
-    if (!s->outputs->items)
+    ATT_TRY(att_model_require_type(g->model, ATT_MODEL_SEQ2SEQ, err));
+    size_t count = g->outputs->count;
+    g->outputs->items = att_arena_alloc(&g->outputs->arena, count, sizeof *g->outputs->items);
+    if (!g->outputs->items)
         return att_fail_memory(err);
-    ATT_TRY(att_beam_search_new(&s->search, s->model, &s->options->decoding, err));
-    ATT_TRY(read_requests(s, lines, count, err));
-    return generate_all(s, err);
-}
-
-static void end_generation(generation *s)
-{
-    att_requests_free(&s->requests);
-    att_beam_search_free(s->search);
-    att_string_free(&s->builder.scratch);
+    ATT_TRY(att_beam_search_new(&g->search, g->model, &g->options->decoding, err));
+    ATT_TRY(read_requests(g, lines, count, err));
+    return generate_all(g, err);
 }
 
 att_status att_model_generate(att_outputs **out, const att_model *model, const char *const *lines,
-                              size_t count, const att_generate_options *how, att_error *err)
+                              size_t count, const att_generate_options *options, att_error *err)
 {
-    static const att_generate_options usual = { 0 };
+    static const att_generate_options defaults = { 0 };
     *out = NULL;
-    att_outputs *answers = att_alloc_zero(1, sizeof *answers);
-    if (!answers)
+    att_outputs *outputs = att_alloc_zero(1, sizeof *outputs);
+    if (!outputs)
         return att_fail_memory(err);
-    answers->count = count;
-    generation s = { .model = model, .options = how ? how : &usual, .outputs = answers };
-    s.builder =
-        (att_output_builder){ .model = model, .options = s.options, .arena = &answers->arena };
-    att_status status = run_generation(&s, lines, err);
-    end_generation(&s);
+    outputs->count = count;
+    generation g = { .model = model, .options = options ? options : &defaults, .outputs = outputs };
+    g.builder =
+        (att_output_builder){ .model = model, .options = g.options, .arena = &outputs->arena };
+    att_progress_scope scope;
+    att_progress_begin(&scope, "generating", (int64_t)count, g.options->callback,
+                       g.options->callback_context);
+    att_status status = run_generation(&g, lines, err);
+    att_progress_end(&scope);
+    att_requests_free(&g.requests);
+    att_beam_search_free(g.search);
+    att_string_free(&g.builder.scratch);
     if (status == ATT_OK)
-        *out = answers;
+        *out = outputs;
     else
-        att_outputs_free(answers);
+        att_outputs_free(outputs);
     return status;
 }
 
-void att_outputs_free(att_outputs *answers)
+/* ---- outputs */
+
+void att_outputs_free(att_outputs *outputs)
 {
-    if (!answers)
+    if (!outputs)
         return;
-    att_arena_free(&answers->arena);
-    att_free(answers);
+    att_arena_free(&outputs->arena);
+    att_free(outputs);
 }
 
-size_t att_outputs_count(const att_outputs *answers)
+size_t att_outputs_count(const att_outputs *outputs)
 {
-    return answers->count;
+    return outputs->count;
 }
 
-const att_output *att_outputs_get(const att_outputs *answers, size_t index)
+const att_output *att_outputs_get(const att_outputs *outputs, size_t line)
 {
-    return index < answers->count ? &answers->items[index] : NULL;
+    return line < outputs->count ? &outputs->items[line] : NULL;
 }
 
-bool att_output_map(att_map *out, const att_output *answer)
+const att_output *att_outputs_alternative(const att_outputs *outputs, size_t line, size_t rank)
 {
-    if (!answer->weights)
+    const att_output *best = att_outputs_get(outputs, line);
+    if (!best || rank == 0)
+        return best;
+    return rank <= (size_t)best->alternative_count ? best->alternatives[rank - 1] : NULL;
+}
+
+bool att_output_map(att_map *out, const att_output *output)
+{
+    if (!output->weights)
         return false;
     *out = (att_map){ .panels = 1,
-                      .queries = answer->target_count,
-                      .keys = answer->source_count,
-                      .weights = answer->weights,
-                      .query_labels = answer->target_tokens,
-                      .key_labels = answer->source_tokens,
-                      .query_name = "answer",
+                      .queries = output->target_count,
+                      .keys = output->source_count,
+                      .weights = output->weights,
+                      .query_labels = output->target_tokens,
+                      .key_labels = output->source_tokens,
+                      .query_name = "output",
                       .key_name = "input" };
     return true;
 }
 
-bool att_output_layer_map(att_map *out, const att_output *answer, int64_t layer)
+bool att_output_layer_map(att_map *out, const att_output *output, int64_t layer)
 {
-    if (!answer->head_weights || layer < 0 || layer > answer->layers)
+    if (!output->head_weights || layer < 0 || layer > output->layers)
         return false;
-    att_output_map(out, answer);
-    int64_t first = (layer > 0 ? layer - 1 : answer->layers - 1) * answer->heads;
-    out->weights = answer->head_weights + first * answer->target_count * answer->source_count;
-    out->panels = answer->heads;
+    att_output_map(out, output);
+    int64_t first = (layer > 0 ? layer - 1 : output->layers - 1) * output->heads;
+    out->weights = output->head_weights + first * output->target_count * output->source_count;
+    out->panels = output->heads;
     return true;
 }

@@ -1,4 +1,4 @@
-/* Lines on their way to a model; see questions.h. */
+/* Tokenizes lines, sorts them by length and collects batches, so that padding is small. */
 #include "decode/requests.h"
 
 #include "base/alloc.h"
@@ -9,24 +9,24 @@
 
 att_status att_error_at_line(att_status status, size_t index, att_error *err)
 {
-    if (status != ATT_OK && err)
+    if (status != ATT_OK && status != ATT_CANCELLED && err)
         err->line = (int)index + 1;
     return status;
 }
 
-int64_t att_max_input_length(const att_model *model, att_model *const *with, size_t with_count,
-                             int64_t wanted)
+int64_t att_max_input_length(const att_model *model, att_model *const *ensemble,
+                             size_t ensemble_count, int64_t own_limit)
 {
-    int64_t longest = wanted;
-    for (size_t i = 0; i <= with_count; i++) {
-        int64_t own = att_model_max_source_length(i == 0 ? model : with[i - 1]);
-        if (own > 0 && (longest == 0 || own < longest))
-            longest = own;
+    int64_t smallest = own_limit;
+    for (size_t i = 0; i <= ensemble_count; i++) {
+        int64_t limit = att_model_max_source_length(i == 0 ? model : ensemble[i - 1]);
+        if (limit > 0 && (smallest == 0 || limit < smallest))
+            smallest = limit;
     }
-    return longest;
+    return smallest;
 }
 
-/* ---- reading */
+/* ---- tokenizing */
 
 static int by_length(const void *a, const void *b)
 {
@@ -36,29 +36,29 @@ static int by_length(const void *a, const void *b)
     return one->index < other->index ? -1 : 1;
 }
 
-/* Cuts or refuses what is longer than the models can take, or the caller wants. */
+/* Truncates or refuses a line with too many tokens. */
 static att_status limit_length(att_request *q, const att_input_limit *limit, att_error *err)
 {
     int64_t count = (int64_t)q->source.count;
     if (limit->max_length == 0 || count <= limit->max_length)
         return ATT_OK;
     if (limit->overflow == ATT_OVERFLOW_REFUSE)
-        return att_fail(err, ATT_BAD_INPUT, NULL, "has %lld tokens, and %lld are the most",
-                        (long long)count, (long long)limit->max_length);
+        return att_fail(err, ATT_BAD_INPUT, NULL, "expected at most %lld tokens, found %lld",
+                        (long long)limit->max_length, (long long)count);
     q->truncated_tokens = count - limit->max_length;
     q->source.count = (size_t)limit->max_length;
     return ATT_OK;
 }
 
-static att_status tokenize_request(att_request *q, const att_vocab *words,
+static att_status tokenize_request(att_request *q, const att_vocab *vocab,
                                    att_tokenizer_state *state, const att_input_limit *limit,
                                    att_error *err)
 {
-    ATT_TRY(att_vocab_encode(words, state, &q->source, q->line, strlen(q->line), err));
+    ATT_TRY(att_vocab_encode(vocab, state, &q->source, q->line, strlen(q->line), err));
     return limit_length(q, limit, err);
 }
 
-att_status att_requests_tokenize(att_requests *out, const att_vocab *words,
+att_status att_requests_tokenize(att_requests *out, const att_vocab *vocab,
                                  const char *const *lines, size_t count,
                                  const att_input_limit *limit, att_error *err)
 {
@@ -70,7 +70,7 @@ att_status att_requests_tokenize(att_requests *out, const att_vocab *words,
     for (size_t i = 0; i < count && status == ATT_OK; i++) {
         out->items[i].index = i;
         out->items[i].line = lines[i];
-        status = tokenize_request(&out->items[i], words, &state, limit, err);
+        status = tokenize_request(&out->items[i], vocab, &state, limit, err);
         status = att_error_at_line(status, i, err);
     }
     att_tokenizer_state_free(&state);
@@ -79,40 +79,40 @@ att_status att_requests_tokenize(att_requests *out, const att_vocab *words,
     return ATT_OK;
 }
 
-void att_requests_free(att_requests *questions)
+void att_requests_free(att_requests *requests)
 {
-    for (size_t i = 0; questions->items && i < questions->count; i++) {
-        att_ids_free(&questions->items[i].source);
-        att_ids_free(&questions->items[i].forced_target);
+    for (size_t i = 0; requests->items && i < requests->count; i++) {
+        att_ids_free(&requests->items[i].source);
+        att_ids_free(&requests->items[i].forced_target);
     }
-    att_free(questions->items);
-    *questions = (att_requests){ 0 };
+    att_free(requests->items);
+    *requests = (att_requests){ 0 };
 }
 
 /* ---- batches */
 
-size_t att_requests_batch_size(const att_requests *questions, size_t first, size_t most)
+size_t att_requests_batch_size(const att_requests *requests, size_t first, size_t max)
 {
     size_t count = 1;
-    while (count < most && first + count < questions->count &&
-           questions->items[first + count].source.count > 0)
+    while (count < max && first + count < requests->count &&
+           requests->items[first + count].source.count > 0)
         count++;
     return count;
 }
 
-att_status att_request_sources(att_sources *out, const att_request *questions, int64_t rows,
+att_status att_request_sources(att_sources *out, const att_request *requests, int64_t rows,
                                att_error *err)
 {
-    int64_t length = (int64_t)questions[0].source.count;
+    int64_t length = (int64_t)requests[0].source.count;
     int32_t *ids = att_alloc((size_t)rows, (size_t)length * sizeof *ids);
     int64_t *lengths = att_alloc((size_t)rows, sizeof *lengths);
     *out = (att_sources){ .rows = rows, .length = length, .ids = ids, .lengths = lengths };
     if (!ids || !lengths)
         return att_fail_memory(err);
     for (int64_t r = 0; r < rows; r++) {
-        lengths[r] = (int64_t)questions[r].source.count;
+        lengths[r] = (int64_t)requests[r].source.count;
         for (int64_t i = 0; i < length; i++)
-            ids[r * length + i] = i < lengths[r] ? questions[r].source.items[i] : ATT_ID_PAD;
+            ids[r * length + i] = i < lengths[r] ? requests[r].source.items[i] : ATT_ID_PAD;
     }
     return ATT_OK;
 }

@@ -1,50 +1,48 @@
-/* Lines on their way to a model: their tokens, the longest first, and batches of them. */
+/* Lines to be decoded or classified: their tokens, sorted by length, and batches of them. */
 #ifndef ATT_DECODE_REQUESTS_H
 #define ATT_DECODE_REQUESTS_H
 
 #include "model/model.h"
 
-/* One line. */
 typedef struct att_request {
-    size_t index; /* among the lines */
+    size_t index; /* of the line */
     const char *line;
-    att_ids source;           /* as many as are taken */
-    int64_t truncated_tokens; /* that are not */
-    att_ids forced_target;    /* what the answer is, or begins with */
+    att_ids source;
+    int64_t truncated_tokens; /* tokens removed from its end */
+    att_ids forced_target;    /* the output, or its prefix */
 } att_request;
 
 typedef struct att_requests {
-    att_request *items; /* [count] the longest first; those without tokens come last */
+    att_request *items; /* [count] the longest first; lines without tokens come last */
     size_t count;
 } att_requests;
 
-/* How long a line may be. */
 typedef struct att_input_limit {
-    int64_t max_length; /* tokens; 0: any number */
+    int64_t max_length; /* tokens of a line; 0: no limit */
     att_input_overflow overflow;
 } att_input_limit;
 
-/* The longest line that a model and those beside it can take, and the caller wants; 0: any. */
-int64_t att_max_input_length(const att_model *model, att_model *const *with, size_t with_count,
-                             int64_t wanted);
+/* The smallest of the limits of all models and of the caller's own; 0: no limit. */
+int64_t att_max_input_length(const att_model *model, att_model *const *ensemble,
+                             size_t ensemble_count, int64_t own_limit);
 
-/* Makes tokens of lines, which are lent. A line that cannot be taken is named by err->line, from 1.
- * To be freed on failure too. */
-att_status att_requests_tokenize(att_requests *out, const att_vocab *words,
+/* Tokenizes lines, which must outlive the requests. An error has the number of its line, from 1, in
+ * err->line. Release with att_requests_free(), also after a failure. */
+att_status att_requests_tokenize(att_requests *out, const att_vocab *vocab,
                                  const char *const *lines, size_t count,
                                  const att_input_limit *limit, att_error *err);
-void att_requests_free(att_requests *questions);
+void att_requests_free(att_requests *requests);
 
-/* How many of those from `first` on, which has tokens, go together: at most `most`. */
-size_t att_requests_batch_size(const att_requests *questions, size_t first, size_t most);
+/* The number of requests from `first` on, which has tokens, that form a batch: at most `max`. */
+size_t att_requests_batch_size(const att_requests *requests, size_t first, size_t max);
 
-/* The sources of `rows` questions, the first of which is the longest. Release with
+/* The sources of `rows` requests, the first of which is the longest. Release with
  * att_request_sources_free(). */
-att_status att_request_sources(att_sources *out, const att_request *questions, int64_t rows,
+att_status att_request_sources(att_sources *out, const att_request *requests, int64_t rows,
                                att_error *err);
 void att_request_sources_free(att_sources *sources);
 
-/* An error in one of many lines says which. */
+/* Sets err->line to the number of a line, from 1, where `status` is an error of it. */
 att_status att_error_at_line(att_status status, size_t index, att_error *err);
 
 #endif

@@ -1,131 +1,124 @@
-/* Models that decode together; see ensemble.h. */
-#include "decode/ensemble.h"
+/* Step-wise decoding with one model or an ensemble: the decoders of all models take the same steps,
+ * and their probabilities are averaged. */
+#include "decode/session.h"
 
 #include "base/alloc.h"
 #include "base/error.h"
+#include "base/minmax.h"
 #include "base/parallel.h"
 #include "kern/kern.h"
 
 #include <float.h>
 #include <string.h>
 
-struct att_ensemble {
-    size_t count;
-    int64_t vocabulary;
-    att_decoder **decoders;      /* [count] */
-    att_decoder_output *outputs; /* [count] */
-    float *averaged;             /* [rows,V], where there are several */
-    size_t capacity;             /* floats in it */
-};
+/* ---- ensembles */
 
-/* ---- vocabularies */
-
-static att_status same_tokens(const att_vocab *a, const att_vocab *b, const char *side,
-                              size_t which, att_error *err)
+static att_status check_vocabulary(const att_vocab *first, const att_vocab *other, const char *side,
+                                   size_t number, att_error *err)
 {
-    if (att_vocab_equal(a, b))
+    if (att_vocab_equal(first, other))
         return ATT_OK;
     return att_fail(err, ATT_BAD_INPUT, NULL,
-                    "model %zu has other %s tokens than the first: models that decode together "
-                    "must have the same",
-                    which, side);
+                    "ensemble: the %s vocabulary of model %zu differs from that of model 1", side,
+                    number);
 }
 
-att_status att_ensemble_check(const att_model *model, att_model *const *with, size_t count,
+att_status att_ensemble_check(const att_model *model, att_model *const *ensemble, size_t count,
                               att_error *err)
 {
     for (size_t i = 0; i < count; i++) {
-        if (att_model_type_get(model) != att_model_type_get(with[i]))
+        if (att_model_type_get(model) != att_model_type_get(ensemble[i]))
             return att_fail(err, ATT_BAD_INPUT, NULL,
-                            "model %zu is of another kind than the first: it was trained for "
-                            "another task",
-                            i + 2);
+                            "ensemble: model %zu is %s, expected %s like model 1", i + 2,
+                            att_model_type_phrase(att_model_type_get(ensemble[i])),
+                            att_model_type_phrase(att_model_type_get(model)));
         if (model->source_vocab)
-            ATT_TRY(same_tokens(model->source_vocab, with[i]->source_vocab, "source", i + 2, err));
-        ATT_TRY(same_tokens(model->target_vocab, with[i]->target_vocab, "target", i + 2, err));
+            ATT_TRY(check_vocabulary(model->source_vocab, ensemble[i]->source_vocab, "source",
+                                     i + 2, err));
+        ATT_TRY(
+            check_vocabulary(model->target_vocab, ensemble[i]->target_vocab, "target", i + 2, err));
     }
     return ATT_OK;
 }
 
-/* ---- life */
+/* ---- opening and closing */
 
-static att_status open_decoders(att_ensemble *e, const att_model *model, att_model *const *with,
-                                size_t count, att_error *err)
+static att_status open_decoders(att_session *session, const att_model *model,
+                                att_model *const *ensemble, size_t count, att_error *err)
 {
-    e->decoders = att_alloc_zero(count, sizeof(att_decoder *));
-    e->outputs = att_alloc_zero(count, sizeof *e->outputs);
-    if (!e->decoders || !e->outputs)
+    session->decoders = att_alloc_zero(count, sizeof(att_decoder *));
+    session->outputs = att_alloc_zero(count, sizeof *session->outputs);
+    if (!session->decoders || !session->outputs)
         return att_fail_memory(err);
-    e->count = count;
+    session->count = count;
     for (size_t i = 0; i < count; i++)
-        ATT_TRY(att_decoder_new(&e->decoders[i], i == 0 ? model : with[i - 1], err));
+        ATT_TRY(att_decoder_new(&session->decoders[i], i == 0 ? model : ensemble[i - 1], err));
     return ATT_OK;
 }
 
-att_status att_ensemble_new(att_ensemble **out, const att_model *model, att_model *const *with,
-                            size_t with_count, att_error *err)
+att_status att_session_open(att_session **out, const att_model *model, att_model *const *ensemble,
+                            size_t ensemble_count, att_error *err)
 {
     *out = NULL;
-    ATT_TRY(att_ensemble_check(model, with, with_count, err));
-    att_ensemble *e = att_alloc_zero(1, sizeof *e);
-    if (!e)
+    ATT_TRY(att_ensemble_check(model, ensemble, ensemble_count, err));
+    att_session *session = att_alloc_zero(1, sizeof *session);
+    if (!session)
         return att_fail_memory(err);
-    e->vocabulary = att_vocab_size(model->target_vocab);
-    att_status status = open_decoders(e, model, with, 1 + with_count, err);
+    session->model = model;
+    session->vocab_size = att_vocab_size(model->target_vocab);
+    att_status status = open_decoders(session, model, ensemble, 1 + ensemble_count, err);
     if (status == ATT_OK)
-        *out = e;
+        *out = session;
     else
-        att_ensemble_free(e);
+        att_session_free(session);
     return status;
 }
 
-void att_ensemble_free(att_ensemble *ensemble)
+void att_session_free(att_session *session)
 {
-    if (!ensemble)
+    if (!session)
         return;
-    for (size_t i = 0; i < ensemble->count; i++)
-        att_decoder_free(ensemble->decoders[i]);
-    att_free(ensemble->decoders);
-    att_free(ensemble->outputs);
-    att_free(ensemble->averaged);
-    att_free(ensemble);
+    for (size_t i = 0; session->decoders && i < session->count; i++)
+        att_decoder_free(session->decoders[i]);
+    att_free(session->decoders);
+    att_free(session->outputs);
+    att_free(session->averaged);
+    att_free(session->source_ids);
+    att_free(session->source_lengths);
+    att_tokenizer_state_free(&session->tokenizer);
+    att_free(session);
 }
 
-int64_t att_ensemble_vocabulary(const att_ensemble *ensemble)
-{
-    return ensemble->vocabulary;
-}
+/* ---- steps */
 
-/* ---- decoding */
-
-att_status att_ensemble_start(att_ensemble *ensemble, const att_sources *sources, bool want_weights,
-                              att_error *err)
+att_status att_session_start(att_session *session, const att_sources *sources, bool want_attention,
+                             att_error *err)
 {
-    for (size_t i = 0; i < ensemble->count; i++) {
-        ensemble->decoders[i]->want_attention = want_weights;
-        ATT_TRY(att_decoder_start(ensemble->decoders[i], sources, err));
+    for (size_t i = 0; i < session->count; i++) {
+        session->decoders[i]->want_attention = want_attention;
+        ATT_TRY(att_decoder_start(session->decoders[i], sources, err));
     }
     return ATT_OK;
 }
 
 enum { BLOCK = 256 };
 
-/* out = log(mean of exp(x_k)) over `count` tokens from `at` on, the largest x_k of each token taken
- * off before and put back after: log-probabilities far below what exp() can hold keep their
- * digits, and equal ones their bits. */
-static void average_block(const att_ensemble *e, int64_t at, size_t count)
+/* averaged = log(mean of exp(x_k)) over the models k, for `count` tokens from `at` on. Subtracting
+ * the largest x_k of each token first and adding it afterwards (log-sum-exp) keeps the digits of
+ * log-probabilities that exp() would underflow, and the bits of equal ones. */
+static void average_block(const att_session *e, int64_t at, size_t count)
 {
     const att_kernels *kern = att_kernels_get();
-    float most[BLOCK], part[BLOCK], sum[BLOCK] = { 0 };
+    float largest[BLOCK], part[BLOCK], sum[BLOCK] = { 0 };
     for (size_t i = 0; i < count; i++) {
-        most[i] = -FLT_MAX;
+        largest[i] = -FLT_MAX;
         for (size_t k = 0; k < e->count; k++)
-            if (e->outputs[k].log_probs[at + (int64_t)i] > most[i])
-                most[i] = e->outputs[k].log_probs[at + (int64_t)i];
+            if (e->outputs[k].log_probs[at + (int64_t)i] > largest[i])
+                largest[i] = e->outputs[k].log_probs[at + (int64_t)i];
     }
     for (size_t k = 0; k < e->count; k++) {
         for (size_t i = 0; i < count; i++)
-            part[i] = e->outputs[k].log_probs[at + (int64_t)i] - most[i];
+            part[i] = e->outputs[k].log_probs[at + (int64_t)i] - largest[i];
         kern->exp(part, part, count);
         for (size_t i = 0; i < count; i++)
             sum[i] += part[i];
@@ -134,11 +127,11 @@ static void average_block(const att_ensemble *e, int64_t at, size_t count)
         sum[i] /= (float)e->count;
     kern->log(sum, sum, count);
     for (size_t i = 0; i < count; i++)
-        e->averaged[at + (int64_t)i] = sum[i] + most[i];
+        e->averaged[at + (int64_t)i] = sum[i] + largest[i];
 }
 
 typedef struct average_job {
-    const att_ensemble *ensemble;
+    const att_session *session;
     int64_t count;
 } average_job;
 
@@ -146,39 +139,42 @@ static void average_range(void *context, int64_t begin, int64_t end)
 {
     const average_job *job = context;
     for (int64_t block = begin; block < end; block++) {
-        int64_t at = block * BLOCK, left = job->count - at;
-        average_block(job->ensemble, at, (size_t)(left < BLOCK ? left : BLOCK));
+        int64_t at = block * BLOCK;
+        average_block(job->session, at, (size_t)att_min_i64(job->count - at, BLOCK));
     }
 }
 
-static att_status average_log_probs(att_ensemble *e, int64_t rows, att_error *err)
+static att_status average_log_probs(att_session *e, int64_t rows, att_error *err)
 {
-    size_t wanted = (size_t)rows * (size_t)e->vocabulary;
-    if (wanted > e->capacity) {
+    size_t needed = (size_t)rows * (size_t)e->vocab_size;
+    if (needed > e->averaged_capacity) {
         att_free(e->averaged);
-        e->averaged = att_alloc(wanted, sizeof *e->averaged);
-        e->capacity = e->averaged ? wanted : 0;
+        e->averaged = att_alloc(needed, sizeof *e->averaged);
+        e->averaged_capacity = e->averaged ? needed : 0;
         if (!e->averaged)
             return att_fail_memory(err);
     }
-    const average_job job = { e, (int64_t)wanted };
-    att_parallel_for((job.count + BLOCK - 1) / BLOCK, 64, average_range, (void *)(uintptr_t)&job);
+    const average_job job = { e, (int64_t)needed };
+    att_parallel_for(att_ceil_div_i64(job.count, BLOCK), 64, average_range,
+                     (void *)(uintptr_t)&job);
     return ATT_OK;
 }
 
-att_status att_ensemble_step(att_ensemble *ensemble, int64_t rows, const int32_t *tokens,
-                             const int64_t *order, att_decoder_output *out, att_error *err)
+att_status att_session_advance(att_session *session, int64_t rows, const int32_t *tokens,
+                               const int64_t *order, att_decoder_output *out, att_error *err)
 {
-    for (size_t i = 0; i < ensemble->count; i++)
-        ATT_TRY(att_decoder_step(ensemble->decoders[i], rows, tokens, order, &ensemble->outputs[i],
-                                 err));
-    size_t looks = 0;
-    while (looks + 1 < ensemble->count && !ensemble->outputs[looks].attention)
-        looks++;
-    *out = ensemble->outputs[looks];
-    if (ensemble->count == 1)
+    for (size_t i = 0; i < session->count; i++)
+        ATT_TRY(
+            att_decoder_step(session->decoders[i], rows, tokens, order, &session->outputs[i], err));
+    size_t attending = 0;
+    while (attending + 1 < session->count && !session->outputs[attending].attention)
+        attending++;
+    *out = session->outputs[attending];
+    out->hidden = session->outputs[0].hidden;
+    out->hidden_size = session->outputs[0].hidden_size;
+    if (session->count == 1)
         return ATT_OK;
-    ATT_TRY(average_log_probs(ensemble, rows, err));
-    out->log_probs = ensemble->averaged;
+    ATT_TRY(average_log_probs(session, rows, err));
+    out->log_probs = session->averaged;
     return ATT_OK;
 }

@@ -1,31 +1,52 @@
-/* Models that decode together as if they were one: the probability of a token is the mean of
- * theirs. One model alone is passed through. */
-#ifndef ATT_DECODE_ENSEMBLE_H
-#define ATT_DECODE_ENSEMBLE_H
+/* Sessions: step-wise decoding with one model or an ensemble (att_session in attend.h). Beam
+ * search, classification and teacher-forced evaluation run on the calls declared here, which trust
+ * their arguments; session_api.c checks those of a user.
+ *
+ * In an ensemble the probability of a token is the mean over the models. */
+#ifndef ATT_DECODE_SESSION_H
+#define ATT_DECODE_SESSION_H
 
 #include "model/model.h"
 
-typedef struct att_ensemble att_ensemble;
+struct att_session {
+    const att_model *model; /* the first */
+    size_t count;           /* models */
+    int64_t vocab_size;
+    att_decoder **decoders;      /* [count] */
+    att_decoder_output *outputs; /* [count] */
+    float *averaged;             /* [rows,V], for several models */
+    size_t averaged_capacity;    /* floats in it */
 
-/* Whether models can work together; where their kinds or vocabularies differ, ATT_BAD_INPUT says
- * which model's. */
-att_status att_ensemble_check(const att_model *model, att_model *const *with, size_t count,
+    /* What session_api.c needs to check arguments and to describe the sources. */
+    bool want_attention, want_hidden;
+    int32_t start_token;
+    int64_t max_source_length; /* 0: no limit */
+    int64_t rows;              /* of the step before; at the start, the sources; 0: not started */
+    int64_t sources, source_length;
+    int32_t *source_ids;     /* [sources,source_length]; NULL where sources are not tokens */
+    int64_t *source_lengths; /* [sources] */
+    att_tokenizer_state tokenizer;
+    att_session_output output;
+};
+
+/* Whether models can decode together: ATT_BAD_INPUT where types or vocabularies differ. */
+att_status att_ensemble_check(const att_model *model, att_model *const *ensemble, size_t count,
                               att_error *err);
 
-/* A model and those that it decodes with, under that check; all are borrowed, and each decodes for
- * nobody else meanwhile. */
-att_status att_ensemble_new(att_ensemble **out, const att_model *model, att_model *const *with,
-                            size_t with_count, att_error *err);
-void att_ensemble_free(att_ensemble *ensemble);
+/* As att_session_new(), for a model of any type, classifiers included. */
+att_status att_session_open(att_session **out, const att_model *model, att_model *const *ensemble,
+                            size_t ensemble_count, att_error *err);
 
-/* As those of an att_decoder. What is looked at is what the first of the models with attention
- * looks at. */
-att_status att_ensemble_start(att_ensemble *ensemble, const att_sources *sources, bool want_weights,
-                              att_error *err);
-att_status att_ensemble_step(att_ensemble *ensemble, int64_t rows, const int32_t *tokens,
-                             const int64_t *order, att_decoder_output *out, att_error *err);
+/* Encodes sources, which are needed during the call only; see att_decoder_start(). */
+att_status att_session_start(att_session *session, const att_sources *sources, bool want_attention,
+                             att_error *err);
 
-/* Target tokens. */
-int64_t att_ensemble_vocabulary(const att_ensemble *ensemble);
+/* One step of all models; see att_decoder_step(). Attention is that of the first model that has
+ * any, hidden states are those of the first model. */
+att_status att_session_advance(att_session *session, int64_t rows, const int32_t *tokens,
+                               const int64_t *order, att_decoder_output *out, att_error *err);
+
+/* The token after which a language model starts a text without a prompt. */
+att_status att_lm_start_token(int32_t *out, const att_vocab *vocab, att_error *err);
 
 #endif

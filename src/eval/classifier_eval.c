@@ -94,9 +94,7 @@ att_status att_model_evaluate_classifier(att_classifier_eval **out, const att_mo
 {
     static const att_eval_options plain = { 0 };
     *out = NULL;
-    if (att_model_type_get(model) != ATT_MODEL_CLASSIFIER)
-        return att_fail(err, ATT_BAD_INPUT, NULL, "the model gives no labels: it is a %s",
-                        model->architecture->name);
+    ATT_TRY(att_model_require_type(model, ATT_MODEL_CLASSIFIER, err));
     classifier_eval *result = att_alloc_zero(1, sizeof *result);
     if (!result)
         return att_fail_memory(err);

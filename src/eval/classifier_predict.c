@@ -44,8 +44,9 @@ static att_status alloc_predictions(att_corpus_predictions *out, const att_corpu
     return ATT_OK;
 }
 
-att_status att_corpus_predict(att_corpus_predictions *out, const att_model *model, att_model *const *with,
-                              size_t with_count, const att_corpus *corpus, att_error *err)
+att_status att_corpus_predict(att_corpus_predictions *out, const att_model *model,
+                              att_model *const *with, size_t with_count, const att_corpus *corpus,
+                              att_error *err)
 {
     *out = (att_corpus_predictions){ 0 };
     const att_settings *settings = model->settings;

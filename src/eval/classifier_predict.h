@@ -14,8 +14,9 @@ typedef struct att_corpus_predictions {
 } att_corpus_predictions;
 
 /* Asks `model` together with others. To be freed on failure too. */
-att_status att_corpus_predict(att_corpus_predictions *out, const att_model *model, att_model *const *with,
-                              size_t with_count, const att_corpus *corpus, att_error *err);
+att_status att_corpus_predict(att_corpus_predictions *out, const att_model *model,
+                              att_model *const *with, size_t with_count, const att_corpus *corpus,
+                              att_error *err);
 void att_corpus_predictions_free(att_corpus_predictions *judged);
 
 #endif

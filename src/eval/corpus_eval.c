@@ -17,7 +17,7 @@ typedef struct evaluation {
     att_tape *tape;
     const att_corpus_eval_options *options;
     att_beam_search *search;   /* NULL: no answers */
-    att_ensemble *ensemble;    /* where several models answer; else NULL */
+    att_session *session;      /* where several models answer; else NULL */
     uint64_t *stream_ids;      /* of the rows of a batch */
     att_row_loss_result *rows; /* likewise */
     att_batches *batches;
@@ -32,8 +32,8 @@ static att_status eval_teacher_forced(evaluation *e, const att_batch *batch, att
     memset(e->rows, 0, (size_t)batch->rows * sizeof *e->rows);
     for (int64_t r = 0; e->options->token_losses && r < batch->rows; r++)
         e->rows[r].token_losses = e->options->token_losses + batch->pair_index[r];
-    if (e->ensemble) {
-        ATT_TRY(att_ensemble_loss(&result, e->ensemble, batch, err));
+    if (e->session) {
+        ATT_TRY(att_ensemble_loss(&result, e->session, batch, err));
     } else {
         att_tape_begin(e->tape, false, 0, 0);
         att_model_loss(e->model, e->tape, batch, e->carried_state.width > 0 ? &lesson : NULL,
@@ -126,8 +126,9 @@ static att_status open_rows(evaluation *e, att_error *err)
     return e->stream_ids && e->rows ? ATT_OK : att_fail_memory(err);
 }
 
-att_status att_corpus_eval(att_token_metrics *tally, const att_model *model, const att_corpus *corpus,
-                           const att_corpus_eval_options *how, att_error *err)
+att_status att_corpus_eval(att_token_metrics *tally, const att_model *model,
+                           const att_corpus *corpus, const att_corpus_eval_options *how,
+                           att_error *err)
 {
     att_corpus part = *corpus;
     if (how->max_pairs > 0 && how->max_pairs < part.pairs)
@@ -140,7 +141,7 @@ att_status att_corpus_eval(att_token_metrics *tally, const att_model *model, con
     if (status == ATT_OK)
         status = att_tape_new(&e.tape, &model->params, err);
     if (status == ATT_OK && how->decoding && how->decoding->ensemble_count > 0)
-        status = att_ensemble_new(&e.ensemble, model, how->decoding->ensemble,
+        status = att_session_open(&e.session, model, how->decoding->ensemble,
                                   how->decoding->ensemble_count, err);
     if (status == ATT_OK)
         status =
@@ -154,7 +155,7 @@ att_status att_corpus_eval(att_token_metrics *tally, const att_model *model, con
         status = att_caption_eval_outputs(tally, model, &part, how, err);
     att_free(e.stream_ids);
     att_free(e.rows);
-    att_ensemble_free(e.ensemble);
+    att_session_free(e.session);
     att_beam_search_free(e.search);
     att_tape_free(e.tape);
     att_batches_free(e.batches);

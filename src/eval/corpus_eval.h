@@ -31,8 +31,9 @@ typedef struct att_corpus_eval_options {
 } att_corpus_eval_options;
 
 /* Adds to *tally. */
-att_status att_corpus_eval(att_token_metrics *tally, const att_model *model, const att_corpus *corpus,
-                           const att_corpus_eval_options *how, att_error *err);
+att_status att_corpus_eval(att_token_metrics *tally, const att_model *model,
+                           const att_corpus *corpus, const att_corpus_eval_options *how,
+                           att_error *err);
 
 /* Scores answers by the metrics of text asked for, against the targets as they stand in the file,
  * which the corpus has kept. */

@@ -41,33 +41,33 @@ static void accumulate_step(att_loss_result *result, const teacher_forcing *f, i
     }
 }
 
-static att_status run_steps(teacher_forcing *f, att_loss_result *result, att_ensemble *ensemble,
+static att_status run_steps(teacher_forcing *f, att_loss_result *result, att_session *session,
                             att_error *err)
 {
     const att_batch *batch = f->batch;
     const att_sources sources = att_batch_sources(batch);
-    ATT_TRY(att_ensemble_start(ensemble, &sources, false, err));
+    ATT_TRY(att_session_start(session, &sources, false, err));
     f->rows = batch->rows;
     for (int64_t i = 0; i < batch->rows; i++)
         f->batch_row[i] = i;
     for (int64_t t = 0; t < batch->target_length; t++) {
         att_decoder_output decoded;
         keep_unfinished_rows(f, t);
-        ATT_TRY(att_ensemble_step(ensemble, f->rows, f->tokens, f->order, &decoded, err));
-        accumulate_step(result, f, t, decoded.log_probs, att_ensemble_vocabulary(ensemble));
+        ATT_TRY(att_session_advance(session, f->rows, f->tokens, f->order, &decoded, err));
+        accumulate_step(result, f, t, decoded.log_probs, session->vocab_size);
     }
     return ATT_OK;
 }
 
-att_status att_ensemble_loss(att_loss_result *result, att_ensemble *ensemble,
-                             const att_batch *batch, att_error *err)
+att_status att_ensemble_loss(att_loss_result *result, att_session *session, const att_batch *batch,
+                             att_error *err)
 {
     size_t rows = (size_t)batch->rows;
     teacher_forcing f = { .batch = batch,
                           .batch_row = att_alloc(rows, sizeof *f.batch_row),
                           .order = att_alloc(rows, sizeof *f.order),
                           .tokens = att_alloc(rows, sizeof *f.tokens) };
-    att_status status = f.batch_row && f.order && f.tokens ? run_steps(&f, result, ensemble, err)
+    att_status status = f.batch_row && f.order && f.tokens ? run_steps(&f, result, session, err)
                                                            : att_fail_memory(err);
     att_free(f.batch_row);
     att_free(f.order);

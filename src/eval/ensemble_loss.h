@@ -3,11 +3,11 @@
 #ifndef ATT_EVAL_ENSEMBLE_LOSS_H
 #define ATT_EVAL_ENSEMBLE_LOSS_H
 
-#include "decode/ensemble.h"
+#include "decode/session.h"
 
 /* Adds to *result what the models together give the targets of a batch. Of one model alone that is
  * what att_model_loss() adds. */
-att_status att_ensemble_loss(att_loss_result *result, att_ensemble *ensemble,
-                             const att_batch *batch, att_error *err);
+att_status att_ensemble_loss(att_loss_result *result, att_session *session, const att_batch *batch,
+                             att_error *err);
 
 #endif

@@ -4,7 +4,7 @@
 #include "base/alloc.h"
 #include "base/error.h"
 #include "base/math.h"
-#include "decode/ensemble.h"
+#include "decode/session.h"
 #include "data/data.h"
 
 #include <math.h>
@@ -88,8 +88,8 @@ static att_status eval_ensemble(att_lm_eval *out, const att_model *model, att_mo
 
 /* ---- any number */
 
-static att_status run_eval(att_lm_eval *out, const att_model *model, const att_decoding_options *how,
-                           const att_corpus *text, att_error *err)
+static att_status run_eval(att_lm_eval *out, const att_model *model,
+                           const att_decoding_options *how, const att_corpus *text, att_error *err)
 {
     if (how && how->ensemble_count > 0)
         return eval_ensemble(out, model, how->ensemble, how->ensemble_count, text, err);
@@ -102,9 +102,7 @@ static att_status run_eval(att_lm_eval *out, const att_model *model, const att_d
 att_status att_model_evaluate_lm(att_lm_eval *out, const att_model *model, const char *path,
                                  const att_eval_options *how, att_string *notes, att_error *err)
 {
-    if (att_model_type_get(model) != ATT_MODEL_LM)
-        return att_fail(err, ATT_BAD_INPUT, NULL, "the model is no language model: it is a %s",
-                        model->architecture->name);
+    ATT_TRY(att_model_require_type(model, ATT_MODEL_LM, err));
     const att_data_read_options reading = { .path = path,
                                             .settings = model->settings,
                                             .target_vocab = model->target_vocab };

@@ -80,8 +80,8 @@ static att_status make_curves(att_gradient_flow *out, const unrolled_pass *w, at
     return ATT_OK;
 }
 
-static att_status compute_gradients(att_gradient_flow *out, const att_model *model, unrolled_pass *w,
-                                    att_error *err)
+static att_status compute_gradients(att_gradient_flow *out, const att_model *model,
+                                    unrolled_pass *w, att_error *err)
 {
     float loss = 0;
     out->count = w->count;
@@ -104,8 +104,8 @@ static att_status compute_gradients(att_gradient_flow *out, const att_model *mod
     return make_curves(out, w, err);
 }
 
-static att_status compute_flow(att_gradient_flow *out, const att_model *model, const att_rnn_stack *tower,
-                               const att_encoding *text, att_error *err)
+static att_status compute_flow(att_gradient_flow *out, const att_model *model,
+                               const att_rnn_stack *tower, const att_encoding *text, att_error *err)
 {
     unrolled_pass w = { .stack = tower, .encoding = text, .count = (int64_t)text->ids.count - 1 };
     if (w.count < 1)
@@ -120,8 +120,8 @@ static att_status compute_flow(att_gradient_flow *out, const att_model *model, c
     return status;
 }
 
-att_status att_model_gradient_flow(att_gradient_flow **out, const att_model *model, const char *text,
-                                   size_t length, att_error *err)
+att_status att_model_gradient_flow(att_gradient_flow **out, const att_model *model,
+                                   const char *text, size_t length, att_error *err)
 {
     att_rnn_stack tower;
     att_encoding spelt = { 0 };

@@ -108,7 +108,8 @@ att_status att_classifier_eval_json(att_string *out, const att_classifier_eval *
     att_put(&writer, ",\"labels\":[");
     for (int64_t i = 0; i < scores->labels; i++) {
         att_put(&writer, i > 0 ? "," : "");
-        put_label_metrics(&writer, att_classifier_eval_label(scores, i), att_model_label(model, (size_t)i));
+        put_label_metrics(&writer, att_classifier_eval_label(scores, i),
+                          att_model_label(model, (size_t)i));
     }
     att_put(&writer, "]");
     put_confusion(&writer, scores);

@@ -163,8 +163,8 @@ static int64_t chunk_length(const state_reader *r, int64_t step)
     return count;
 }
 
-att_status att_states_run(const att_model *model, const att_rnn_stack *tower, const att_encoding *text,
-                          const att_states_options *how, att_error *err)
+att_status att_states_run(const att_model *model, const att_rnn_stack *tower,
+                          const att_encoding *text, const att_states_options *how, att_error *err)
 {
     state_reader r = { .stack = tower, .encoding = text, .options = how, .signal = how->signal };
     ATT_TRY(att_states_resolve_signal(&r.signal, tower, err));

@@ -1,4 +1,4 @@
-/* Models and the families they belong to; see model.h. */
+/* Creating, freeing and querying models, their loss, and the dispatch to their architecture. */
 #include "model/model.h"
 
 #include "base/alloc.h"
@@ -34,7 +34,7 @@ att_model *att_model_alloc(void)
 }
 
 att_status att_model_new(att_model **out, const att_settings *settings,
-                         const att_vocab *source_words, const att_vocab *target_words,
+                         const att_vocab *source_vocab, const att_vocab *target_vocab,
                          att_error *err)
 {
     *out = NULL;
@@ -42,14 +42,14 @@ att_status att_model_new(att_model **out, const att_settings *settings,
     if (!model)
         return att_fail_memory(err);
     model->settings = settings;
-    model->source_vocab = source_words;
-    model->target_vocab = target_words;
+    model->source_vocab = source_vocab;
+    model->target_vocab = target_vocab;
     model->architecture =
         att_architectures[att_settings_model_type(settings)][settings->architecture];
-    att_status status = model->architecture
-                            ? model->architecture->build(model, err)
-                            : att_fail(err, ATT_BAD_INPUT, NULL,
-                                       "there is no family of models that do this task so");
+    att_status status =
+        model->architecture
+            ? model->architecture->build(model, err)
+            : att_fail(err, ATT_BAD_INPUT, NULL, "no architecture of this name does this task");
     if (status == ATT_OK)
         status = att_params_init(&model->params, (uint64_t)settings->seed, err);
     if (status == ATT_OK)
@@ -84,6 +84,43 @@ att_param_builder att_model_builder(att_model *model, att_error *err)
 att_model_type att_model_type_get(const att_model *model)
 {
     return att_settings_model_type(model->settings);
+}
+
+const char *att_model_type_phrase(att_model_type type)
+{
+    static const char *const phrases[ATT_MODEL_TYPES] = {
+        [ATT_MODEL_SEQ2SEQ] = "a seq2seq model",
+        [ATT_MODEL_LM] = "a language model",
+        [ATT_MODEL_CLASSIFIER] = "a classifier",
+        [ATT_MODEL_CAPTION] = "a caption model",
+    };
+    return phrases[type];
+}
+
+att_status att_model_require_type(const att_model *model, att_model_type type, att_error *err)
+{
+    att_model_type found = att_model_type_get(model);
+    if (found == type)
+        return ATT_OK;
+    return att_fail(err, ATT_BAD_INPUT, NULL, "expected %s, found %s (%s)",
+                    att_model_type_phrase(type), att_model_type_phrase(found),
+                    model->architecture->name);
+}
+
+/* ---- labels of a classifier */
+
+size_t att_model_label_count(const att_model *model)
+{
+    if (att_model_type_get(model) != ATT_MODEL_CLASSIFIER)
+        return 0;
+    return (size_t)(att_vocab_size(model->target_vocab) - ATT_ID_FIRST);
+}
+
+const char *att_model_label(const att_model *model, size_t index)
+{
+    if (index >= att_model_label_count(model))
+        return NULL;
+    return att_vocab_token(model->target_vocab, ATT_ID_FIRST + (int32_t)index);
 }
 
 att_sources att_batch_sources(const att_batch *batch)
@@ -194,6 +231,7 @@ att_status att_decoder_start(att_decoder *decoder, const att_sources *sources, a
 att_status att_decoder_step(att_decoder *decoder, int64_t rows, const int32_t *tokens,
                             const int64_t *order, att_decoder_output *out, att_error *err)
 {
+    *out = (att_decoder_output){ 0 };
     att_tape_begin(decoder->tape, false, 0, 0);
     return decoder->model->architecture->step(decoder, rows, tokens, order, out, err);
 }

@@ -39,6 +39,12 @@ att_status att_model_new(att_model **out, const att_settings *settings,
                          const att_vocab *source_words, const att_vocab *target_words,
                          att_error *err);
 
+/* "a classifier": the type in error messages. */
+const char *att_model_type_phrase(att_model_type type);
+
+/* ATT_BAD_INPUT unless the model is of this type. */
+att_status att_model_require_type(const att_model *model, att_model_type type, att_error *err);
+
 /* ---- files (model_file.c). Tensors of a model file are its parameters by name. Its metadata:
  *
  *   attend.format        ATT_MODEL_FORMAT
@@ -190,11 +196,13 @@ typedef struct att_decoder_output {
     const float *log_probs; /* [rows,V] */
     const float
         *attention; /* [rows,maps,S] attention; NULL where the model has none, or not asked */
-    int64_t attention_maps; /* layers that look at the source times heads, a layer's together */
-    int64_t heads;          /* of each layer; 1 and 1 for a recurrent model */
+    int64_t attention_maps; /* layers of cross attention times heads, a layer's heads together */
+    int64_t heads;          /* of each layer; 1 map and 1 head for an RNN */
+    const float *hidden;    /* [rows,hidden_size] of the decoder's top layer; NULL: a classifier */
+    int64_t hidden_size;
 } att_decoder_output;
 
-/* Decodes with a model, which it borrows; one at a time per model. */
+/* A decoder of one model, which must outlive it. Several decoders may share a model. */
 att_status att_decoder_new(att_decoder **out, const att_model *model, att_error *err);
 void att_decoder_free(att_decoder *decoder);
 

@@ -67,7 +67,8 @@ struct att_rnn_decoder {
     att_node *readout;                   /* [B,1,R] of the step before; NULL: zeros */
     att_node *coverage;                  /* [B,S] weights so far; NULL: zeros */
     int64_t position;                    /* steps taken */
-    att_node *attention;                 /* [B,T,S] of the steps just taken; NULL if unwanted */
+    att_node *attention;                 /* [B,T,S] of the steps just taken; NULL if not wanted */
+    att_node *hidden;                    /* [B,T,N] of the top layer in the steps just taken */
 };
 
 /* The two ways to read: tokens by an encoder, where there are any, and pictures. */

@@ -206,5 +206,7 @@ att_status att_rnn_decoder_step(att_decoder *decoder, int64_t rows, const int32_
     out->attention = walk.want_attention && walk.attention ? walk.attention->value : NULL;
     out->attention_maps = out->heads = 1;
     ATT_TRY(att_tape_status(decoder->tape, err));
+    out->hidden = walk.hidden->value;
+    out->hidden_size = walk.network->hidden_size;
     return save_rows(s, &walk, err);
 }

@@ -84,8 +84,8 @@ static att_node *run_steps(att_rnn_decoder *walk, const int32_t *tokens, int64_t
                        2);
     if (parts->readout_at_input)
         x = att_concat(tape, (att_node *[]){ x, previous_readout(walk) }, 2);
-    att_node *hidden = run_layers(walk, x, count > 1 ? walk->lengths : NULL);
-    att_node *readout = compute_readout(walk, hidden, count);
+    walk->hidden = run_layers(walk, x, count > 1 ? walk->lengths : NULL);
+    att_node *readout = compute_readout(walk, walk->hidden, count);
     walk->position += count;
     if (parts->readout_at_input)
         walk->readout = readout;

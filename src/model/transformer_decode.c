@@ -323,5 +323,8 @@ att_status att_transformer_step(att_decoder *decoder, int64_t rows, const int32_
     out->attention_maps = parts->heads * parts->decoder_layers;
     out->heads = parts->heads;
     out->attention = run.want_attention && parts->has_encoder ? copy_attention(s, &run) : NULL;
-    return att_tape_status(decoder->tape, err);
+    ATT_TRY(att_tape_status(decoder->tape, err));
+    out->hidden = x->value;
+    out->hidden_size = parts->hidden_size;
+    return ATT_OK;
 }

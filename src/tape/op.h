@@ -4,6 +4,7 @@
 #define ATT_TAPE_OP_H
 
 #include "tape/memory_pool.h"
+#include "dev/attend_dev.h"
 #include "tape/tape.h"
 
 enum { ATT_SAMPLE_MAX_INPUTS = 8, ATT_NOT_GIVEN = -1 };

@@ -285,7 +285,7 @@ static void a_line_that_is_too_long_is_refused_or_cut(void **state)
     assert_int_equal(att_model_generate(&answers, trained.model, lines, 3, &how, &err),
                      ATT_BAD_INPUT);
     assert_int_equal(err.line, 2);
-    assert_string_equal(err.message, "has 5 tokens, and 3 are the most");
+    assert_string_equal(err.message, "expected at most 3 tokens, found 5");
     how.input_overflow = ATT_OVERFLOW_TRUNCATE;
     answers = answers_to(lines, 3, &how);
     assert_string_equal(att_outputs_get(answers, 1)->text, "cba");

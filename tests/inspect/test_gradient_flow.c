@@ -62,12 +62,20 @@ static speaker one_unit(void)
     }; /* which must not act here */
     speaker of = make_speaker(choices, sizeof choices / sizeof *choices);
     static const double one = 1, zeros[VOCABULARY] = { 0 };
-    reader_set(of.model, "target.embed", 2, (const int64_t[]){ VOCABULARY, 1 }, embed);
-    reader_set(of.model, "decoder.0.w", 2, (const int64_t[]){ 1, 1 }, &one);
-    reader_set(of.model, "decoder.0.u", 2, (const int64_t[]){ 1, 1 }, &again);
-    reader_set(of.model, "decoder.0.bias", 1, (const int64_t[]){ 1 }, zeros);
-    reader_set(of.model, "output.w", 2, (const int64_t[]){ 1, VOCABULARY }, out_w);
-    reader_set(of.model, "output.bias", 1, (const int64_t[]){ VOCABULARY }, zeros);
+    att_bundle *tensors;
+    att_model *model;
+    att_error err = { 0 };
+    reader_must(att_bundle_new(&tensors, &err), &err);
+    reader_set(tensors, "target.embed", 2, (const int64_t[]){ VOCABULARY, 1 }, embed);
+    reader_set(tensors, "decoder.0.w", 2, (const int64_t[]){ 1, 1 }, &one);
+    reader_set(tensors, "decoder.0.u", 2, (const int64_t[]){ 1, 1 }, &again);
+    reader_set(tensors, "decoder.0.bias", 1, (const int64_t[]){ 1 }, zeros);
+    reader_set(tensors, "output.w", 2, (const int64_t[]){ 1, VOCABULARY }, out_w);
+    reader_set(tensors, "output.bias", 1, (const int64_t[]){ VOCABULARY }, zeros);
+    reader_must(att_model_replace_tensors(&model, of.model, tensors, &err), &err);
+    att_bundle_free(tensors);
+    att_model_free(of.model);
+    of.model = model;
     return of;
 }
 

@@ -311,8 +311,9 @@ typedef struct att_block {
  * Masks combine: a query sees a key only if every mask given allows it. Lengths, blocks, the dense
  * mask and the bias go by index. Causal masks, windows, ALiBi, relative tables and the location
  * score go by position: a key's is its index, a query's its index + `offset` (or its sequence's
- * entry in `offsets`), which is never implied by shapes; in packed sequences (B = 1) indices for this count from the start of the
- * sequence, and queries and keys of one sequence see only each other.
+ * entry in `offsets`), which is never implied by shapes; in packed sequences (B = 1) indices for
+ * this count from the start of the sequence, and queries and keys of one sequence see only each
+ * other.
  *
  * Whether dropout keeps a weight depends on seed, step, layer, b, h, i and j alone. */
 typedef struct att_attention_options {
@@ -321,8 +322,8 @@ typedef struct att_attention_options {
     double scale;    /* multiplies the score; 0: 1/sqrt(Kq) for the scaled score, else 1 */
     double soft_cap; /* score becomes cap*tanh(score/cap), cap from 1e-30 to 1e30; 0: none */
 
-    bool causal;          /* query i sees keys ≤ i + offset */
-    int64_t offset;       /* position of query 0, counted in keys */
+    bool causal;            /* query i sees keys ≤ i + offset */
+    int64_t offset;         /* position of query 0, counted in keys */
     const int64_t *offsets; /* [B], or [sequences] where packed: position of query 0 of each
                                sequence, for KV caches of different lengths; NULL: `offset` for
                                all. With offsets, `offset` must be 0 */

@@ -1,5 +1,5 @@
-/* The public tokenizer of a model: text to ids, pieces and byte offsets, ids to text, and the lookup
- * of tokens in its vocabularies. */
+/* The public tokenizer of a model: text to ids, pieces and byte offsets, ids to text, and the
+ * lookup of tokens in its vocabularies. */
 #include "attend.h"
 
 #include "base/alloc.h"

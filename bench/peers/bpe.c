@@ -35,7 +35,7 @@ static att_vocab *train(const att_string *text, int64_t merges)
     att_line_view line;
     need(att_vocab_new(&vocab, ATT_TOKENIZER_BPE, false, &err), &err);
     while (att_line_reader_next(&lines, &line)) {
-        need(att_vocab_count_line(vocab, SIZE_MAX, &ids, line.text, line.length, &err), &err);
+        need(att_vocab_count_line(vocab, &ids, line.text, line.length, &err), &err);
         ids.count = 0;
     }
     need(att_vocab_train_bpe(vocab, merges, 1, &err), &err);
@@ -48,16 +48,14 @@ static size_t encode(const att_string *text, const att_vocab *vocab)
 {
     att_error err = { 0 };
     att_ids ids = { 0 };
-    att_tokenizer_state state = { 0 };
     size_t tokens = 0;
     att_line_reader lines = att_line_reader_start(text->data, text->length);
     att_line_view line;
     while (att_line_reader_next(&lines, &line)) {
-        need(att_vocab_encode(vocab, &state, &ids, line.text, line.length, &err), &err);
+        need(att_vocab_encode(vocab, &ids, line.text, line.length, &err), &err);
         tokens += ids.count;
         ids.count = 0;
     }
-    att_tokenizer_state_free(&state);
     att_ids_free(&ids);
     return tokens;
 }

@@ -4,11 +4,7 @@ by attend, converted for CTranslate2 by to_ctranslate2.py. Both decode the same 
 beam size and batch size; loading is not counted. Prints processor seconds, tokens per second, and the
 number of equal outputs.
 
-<<<<<<< HEAD
-    decoding.py ATTEND MODEL.safetensors FOLDER LINES [--beam 5] [--batch-size 32] [--threads 1]
-=======
     decoding.py ATTEND MODEL.safetensors DIR LINES [--beam 5] [--batch 32] [--threads 1]
->>>>>>> baseown
 """
 import argparse
 import json
@@ -27,11 +23,7 @@ def options():
     parser.add_argument("folder", help="the model converted by to_ctranslate2.py")
     parser.add_argument("lines", help="a file of sources")
     parser.add_argument("--beam", type=int, default=5)
-<<<<<<< HEAD
-    parser.add_argument("--batch-size", type=int, default=32, help="lines at a time")
-=======
     parser.add_argument("--batch", type=int, default=32, help="lines per batch")
->>>>>>> baseown
     parser.add_argument("--threads", type=int, default=1)
     return parser.parse_args()
 
@@ -39,12 +31,8 @@ def options():
 def run_attend(args, lines, json_too=False):
     """The output lines of attend, and its processor seconds."""
     before = resource.getrusage(resource.RUSAGE_CHILDREN)
-<<<<<<< HEAD
-    command = [how.attend, "run", how.model, "--beam", str(how.beam), "--batch-size", str(how.batch)]
-=======
     command = [args.attend, "run", args.model, "--beam", str(args.beam),
                "--batch-size", str(args.batch)]
->>>>>>> baseown
     done = subprocess.run(command + ["--json"] * json_too, input=lines, text=True, check=True,
                           stdout=subprocess.PIPE,
                           env={**os.environ, "ATTEND_THREADS": str(args.threads)})

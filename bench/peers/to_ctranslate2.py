@@ -48,13 +48,8 @@ def words(vocabulary):
     if "words" in vocabulary:
         own = vocabulary["words"]
     else:
-<<<<<<< HEAD
-        spelt = [bytes([i]) for i in range(256)]
-        spelt += [letter.encode() for letter in vocabulary["characters"]]
-=======
         spellings = [bytes([i]) for i in range(256)]
         spellings += [character.encode() for character in vocabulary["characters"]]
->>>>>>> baseown
         merges = vocabulary["merges"]
         for left, right in zip(merges[::2], merges[1::2]):
             spellings.append(spellings[left] + spellings[right])
@@ -146,13 +141,9 @@ def main():
     check(settings)
     spec = convert(tensors, settings)
     source = words(json.loads(meta["attend.source_vocab"]))
-<<<<<<< HEAD
-    target = words(json.loads(meta["attend.target_vocab"])) if "attend.target_vocab" in meta else source
-=======
     target = source
     if "attend.target_vocab" in meta:
         target = words(json.loads(meta["attend.target_vocab"]))
->>>>>>> baseown
     spec.register_source_vocabulary(source)
     spec.register_target_vocabulary(target)
     spec.validate()

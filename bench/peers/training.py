@@ -23,21 +23,13 @@ def options():
     parser.add_argument("--train", required=True, help="lines of source<TAB>target")
     parser.add_argument("--source-tokens", choices=["char", "space"], default="char")
     parser.add_argument("--target-tokens", choices=["char", "space"], default="char")
-<<<<<<< HEAD
-    parser.add_argument("--hidden-size", type=int, default=128, help="units of a layer")
-=======
     parser.add_argument("--hidden-size", type=int, default=128)
->>>>>>> baseown
     parser.add_argument("--embedding-size", type=int, default=64)
     parser.add_argument("--layers", type=int, default=1)
     parser.add_argument("--bidirectional", action="store_true")
     parser.add_argument("--attention", choices=["none", "dot", "general", "additive"], default="dot")
     parser.add_argument("--dropout", type=float, default=0.0)
-<<<<<<< HEAD
-    parser.add_argument("--batch-tokens", type=int, default=2048, help="tokens: rows times the longer side")
-=======
     parser.add_argument("--batch-tokens", type=int, default=2048, help="rows times the longer side")
->>>>>>> baseown
     parser.add_argument("--threads", type=int, default=2)
     parser.add_argument("--seconds", type=float, default=15.0)
     parser.add_argument("--compile", action="store_true", help="use torch.compile")

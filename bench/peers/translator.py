@@ -3,15 +3,9 @@
 one matrix for queries, keys and values, no padding in the output layer; decoding with a KV cache and all
 beams of a batch in one step. Prints time and memory as one line of JSON.
 
-<<<<<<< HEAD
-    translator.py train MODEL tokens.jsonl --batch-size 4096 --steps 60
-    translator.py decode MODEL tokens.jsonl --beam 5 --target-names 32 --out answers
-    translator.py ctranslate2 MODEL tokens.jsonl --beam 5 --target-names 32 --out answers
-=======
     translator.py train MODEL tokens.jsonl --batch 4096 --steps 60
     translator.py decode MODEL tokens.jsonl --beam 5 --rows 32 --out outputs
     translator.py ctranslate2 MODEL tokens.jsonl --beam 5 --rows 32 --out outputs
->>>>>>> baseown
 
 tokens.jsonl is the output of `attend score --json MODEL PAIRS`.
 """
@@ -38,16 +32,11 @@ def options():
     parser.add_argument("model")
     parser.add_argument("tokens")
     parser.add_argument("--threads", type=int, default=1)
-    parser.add_argument("--batch-size", type=int, default=4096, help="tokens: rows times the longer side")
+    parser.add_argument("--batch", type=int, default=4096, help="tokens: rows times the longer side")
     parser.add_argument("--steps", type=int, default=60)
     parser.add_argument("--beam", type=int, default=5)
-<<<<<<< HEAD
-    parser.add_argument("--target-names", type=int, default=32, help="sentences to a batch when decoding")
-    parser.add_argument("--out", help="where the answers go")
-=======
     parser.add_argument("--rows", type=int, default=32, help="sentences per batch in decoding")
     parser.add_argument("--out", help="file for the outputs")
->>>>>>> baseown
     return parser.parse_args()
 
 
@@ -63,19 +52,11 @@ def read_model(path):
     tensors = {name: torch.from_numpy(numpy.frombuffer(data[slice(*row["data_offsets"])], numpy.float32)
                                       .reshape(row["shape"]).copy())
                for name, row in header.items() if not name.startswith("training.")}
-<<<<<<< HEAD
-    return json.loads(meta["attend.settings"]), spelt(json.loads(meta["attend.source_vocab"])), tensors
-
-
-def spelt(vocabulary):
-    """Subwords as `attend score` spells them: bytes, letters, then what merges make."""
-=======
     return json.loads(meta["attend.settings"]), spellings(json.loads(meta["attend.source_vocab"])), tensors
 
 
 def spellings(vocabulary):
     """BPE tokens as `attend score` prints them: bytes, characters, then the results of merges."""
->>>>>>> baseown
     tokens = [chr(b) if b < 128 else f"<0x{b:02X}>" for b in range(256)] + list(vocabulary["characters"])
     tokens = [token.replace(" ", "▁") for token in tokens]
     merges = vocabulary["merges"]

@@ -21,4 +21,20 @@ double att_random_double(uint64_t seed, uint64_t stream, uint64_t index);
 /* Normal with mean 0 and variance 1. */
 double att_random_normal(uint64_t seed, uint64_t stream, uint64_t index);
 
+/* The streams of data and of its order in training. Each is the first of a range, one stream per
+ * epoch, example or attempt, unless it says otherwise. Two uses share a number where no run has
+ * both. The numbers must not change: they determine every synthetic dataset and every batch. */
+#define ATT_STREAM_SYNTHETIC_STRINGS (UINT64_C(1) << 40) /* per attempt */
+#define ATT_STREAM_SYNTHETIC_SPLIT   (UINT64_C(1) << 41) /* one stream, indexed by attempt */
+#define ATT_STREAM_PAIR_ORDER        (UINT64_C(1) << 42) /* per epoch */
+#define ATT_STREAM_BATCH_ORDER       (UINT64_C(1) << 43) /* per epoch */
+#define ATT_STREAM_LM_OFFSET         (UINT64_C(1) << 44) /* per epoch, of language models */
+#define ATT_STREAM_LM_ORDER          (UINT64_C(1) << 45) /* per epoch, of language models */
+#define ATT_STREAM_SHAPES_TRAIN      (UINT64_C(1) << 44) /* per scene */
+#define ATT_STREAM_SHAPES_VALID      (UINT64_C(1) << 45) /* per scene */
+#define ATT_STREAM_SHAPES_SPLIT      (UINT64_C(1) << 46) /* one stream, indexed by pair of kinds */
+#define ATT_STREAM_VALID_SPLIT                                                                     \
+    UINT64_C(0x686F6C64) /* one stream, indexed by hash of the source                              \
+                          */
+
 #endif

@@ -1,4 +1,4 @@
-/* Alignments; see align.h. */
+/* Parsing word alignments; see alignment.h. */
 #include "data/alignment.h"
 
 #include "base/error.h"
@@ -8,13 +8,13 @@
 enum { MAX_DIGITS = 9 };
 
 static att_status fail(const att_line_view *line, const char *name, att_error *err,
-                       const char *says)
+                       const char *message)
 {
-    return att_fail_at(err, ATT_BAD_INPUT, name, (int)line->number, 0, NULL, "%s", says);
+    return att_fail_at(err, ATT_BAD_INPUT, name, (int)line->number, 0, NULL, "%s", message);
 }
 
-/* The number at *at, which moves behind it; -1 where there is none. */
-static int64_t take_number(const att_line_view *line, size_t *at)
+/* Parses the number at *at and moves *at past it; -1 if there is none. */
+static int64_t parse_number(const att_line_view *line, size_t *at)
 {
     int64_t number = 0;
     size_t start = *at;
@@ -32,20 +32,20 @@ static bool at_space(const att_line_view *line, size_t at)
            (line->text[at] == ' ' || line->text[at] == '\t' || line->text[at] == '\r');
 }
 
-/* One "source-target". */
+/* Parses one "source-target" link. Of several sources of a target, the first counts. */
 static att_status read_link(int32_t *first, const att_line_view *line, size_t *at, const char *name,
                             int64_t sources, int64_t targets, att_error *err)
 {
-    int64_t source = take_number(line, at);
+    int64_t source = parse_number(line, at);
     bool dash = *at < line->length && line->text[*at] == '-';
     *at += dash;
-    int64_t target = dash ? take_number(line, at) : -1;
+    int64_t target = dash ? parse_number(line, at) : -1;
     if (source < 0 || target < 0 || (*at < line->length && !at_space(line, *at)))
-        return fail(line, name, err, "expected alignments such as 0-0 1-2, source-target");
+        return fail(line, name, err, "expected source-target alignments such as 0-0 1-2");
     if (source >= sources || target >= targets)
         return att_fail_at(err, ATT_BAD_INPUT, name, (int)line->number, 0, NULL,
-                           "%lld-%lld is beyond the pair's %lld source and %lld target tokens, "
-                           "counted from 0",
+                           "%lld-%lld is outside the pair, which has %lld source and %lld target "
+                           "tokens, counted from 0",
                            (long long)source, (long long)target, (long long)sources,
                            (long long)targets);
     if (first[target] < 0 || source < first[target])

@@ -1,4 +1,5 @@
-/* Captions go into batches as the targets of pairs do; their pictures are laid beside them. */
+/* Captions are batched like the targets of pairs; the grids of their images are copied beside them.
+ */
 #include "data/batch_captions.h"
 
 #include "base/alloc.h"
@@ -11,9 +12,9 @@ typedef struct caption_batches {
     att_batches base;
     const att_corpus *corpus;
     att_batches *captions;
-    int64_t cells;     /* that a model looks at */
-    int64_t *lengths;  /* [rows] as many for each */
-    float *image_grid; /* [rows, width of a picture] */
+    int64_t cells;     /* of an image, after convolutions: the source length */
+    int64_t *lengths;  /* [rows] all equal to `cells` */
+    float *image_grid; /* [rows, values of an image] */
 } caption_batches;
 
 int64_t att_image_grid_cells(const att_settings *settings, const att_image_grids *grids)
@@ -48,21 +49,21 @@ static const att_batch *get(att_batches *batches, int64_t index)
 {
     caption_batches *b = (caption_batches *)batches;
     const att_image_grids *grids = &b->corpus->image_grids;
-    size_t width = (size_t)att_image_grids_stride(grids);
-    att_batch *shown = &b->base.current;
-    *shown = *att_batches_get(b->captions, index);
-    for (int64_t r = 0; r < shown->rows; r++)
-        memcpy(b->image_grid + (size_t)r * width,
-               att_image_grids_get(grids, att_corpus_image(b->corpus, shown->pair_index[r])),
-               width * sizeof *b->image_grid);
-    shown->source = NULL;
-    shown->source_length = b->cells;
-    shown->source_lengths = b->lengths;
-    shown->source_tokens = shown->rows * b->cells;
-    shown->image_grid = b->image_grid;
-    shown->cells = grids->rows * grids->columns;
-    shown->depth = grids->depth;
-    return shown;
+    size_t stride = (size_t)att_image_grids_stride(grids);
+    att_batch *current = &b->base.current;
+    *current = *att_batches_get(b->captions, index);
+    for (int64_t r = 0; r < current->rows; r++)
+        memcpy(b->image_grid + (size_t)r * stride,
+               att_image_grids_get(grids, att_corpus_image(b->corpus, current->pair_index[r])),
+               stride * sizeof *b->image_grid);
+    current->source = NULL;
+    current->source_length = b->cells;
+    current->source_lengths = b->lengths;
+    current->source_tokens = current->rows * b->cells;
+    current->image_grid = b->image_grid;
+    current->cells = grids->rows * grids->columns;
+    current->depth = grids->depth;
+    return current;
 }
 
 static const att_batches_methods methods = { .free = free_batches,

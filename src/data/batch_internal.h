@@ -1,9 +1,8 @@
-/* What every way of making batches does: behind batch.h. A way's own struct begins with
- * att_batches.
- */
+/* The interface that every kind of batches implements. Its own struct starts with att_batches. */
 #ifndef ATT_DATA_BATCH_INTERNAL_H
 #define ATT_DATA_BATCH_INTERNAL_H
 
+#include "base/random.h"
 #include "data/batch.h"
 
 typedef struct att_batches_methods {
@@ -15,9 +14,15 @@ typedef struct att_batches_methods {
 
 struct att_batches {
     const att_batches_methods *methods;
-    int64_t count; /* of the epoch as it is arranged */
+    int64_t count; /* batches of the current epoch */
     att_batch_limits limits;
-    att_batch current; /* what att_batches_get() lends */
+    att_batch current; /* what att_batches_get() returns */
 };
+
+/* The index from 0 to i that element i is exchanged with in a Fisher-Yates shuffle. */
+static inline int64_t att_shuffle_partner(uint64_t seed, uint64_t stream, int64_t i)
+{
+    return (int64_t)(att_random_double(seed, stream, (uint64_t)i) * (double)(i + 1));
+}
 
 #endif

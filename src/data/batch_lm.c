@@ -1,71 +1,57 @@
-/* Batches of a text; see chunks.h. */
+/* Batches for language models; see batch_lm.h. */
 #include "data/batch_lm.h"
 
 #include "base/alloc.h"
 #include "base/error.h"
+#include "base/minmax.h"
 #include "base/random.h"
 #include "data/batch_internal.h"
-
-/* Draws of chunks come from streams of their own, one per epoch, counted from these. */
-#define OFFSET_STREAM (UINT64_C(1) << 44)
-#define ORDER_STREAM  (UINT64_C(1) << 45)
 
 typedef struct lm_batches {
     att_batches base;
     att_lm_batches_options options;
-    const int32_t *ids;  /* of the text */
-    int64_t targets;     /* tokens but the first */
-    int64_t rows;        /* of a batch */
-    int64_t offset;      /* not carried: targets in the first chunk, if that is shorter; else 0 */
-    int64_t chunk_count; /* not carried: chunks of the epoch */
-    int64_t *order;      /* [pieces] */
-    int32_t *target_in, *target_out; /* of the batch shown */
+    const int32_t *ids;  /* token ids of the text */
+    int64_t targets;     /* tokens to predict: all but the first */
+    int64_t rows;        /* of a full batch */
+    int64_t offset;      /* without carried state: targets of a shorter first chunk, or 0 */
+    int64_t chunk_count; /* without carried state: chunks of the epoch */
+    int64_t *order;      /* [chunk_count] the chunks in the order of the epoch */
+    int32_t *target_in, *target_out; /* of the current batch */
     int64_t *lengths, *positions;
 } lm_batches;
 
-static int64_t min_i64(int64_t a, int64_t b)
-{
-    return a < b ? a : b;
-}
-
-static int64_t max_i64(int64_t a, int64_t b)
-{
-    return a > b ? a : b;
-}
-
 /* ---- arranging */
 
-/* Stream r of those carried: targets from *begin on, its length given back. Lengths differ by one
- * at most, the longer first. */
+/* With carried state: stream r covers the targets from *begin on. Returns its length. Lengths
+ * differ by at most one, the longer streams first. */
 static int64_t stream_of(const lm_batches *c, int64_t r, int64_t *begin)
 {
     int64_t each = c->targets / c->rows, more = c->targets % c->rows;
-    *begin = r * each + min_i64(r, more);
+    *begin = r * each + att_min_i64(r, more);
     return each + (r < more);
 }
 
-/* Chunk i of those not carried. */
+/* Without carried state: chunk i covers the targets from *begin on. Returns its length. */
 static int64_t chunk_of(const lm_batches *c, int64_t i, int64_t *begin)
 {
     int64_t first = c->offset > 0 ? c->offset : c->options.sequence_length;
     *begin = i == 0 ? 0 : first + (i - 1) * c->options.sequence_length;
-    return min_i64(i == 0 ? first : c->options.sequence_length, c->targets - *begin);
+    return att_min_i64(i == 0 ? first : c->options.sequence_length, c->targets - *begin);
 }
 
-static void arrange(lm_batches *c, int64_t shift)
+static void arrange(lm_batches *c, int64_t offset)
 {
-    c->offset = shift;
+    c->offset = offset;
     if (c->options.carry_state) {
         int64_t begin, longest = stream_of(c, 0, &begin);
-        c->base.count = (longest + c->options.sequence_length - 1) / c->options.sequence_length;
+        c->base.count = att_ceil_div_i64(longest, c->options.sequence_length);
         return;
     }
-    int64_t rest = c->targets - shift;
     c->chunk_count =
-        (shift > 0) + (rest + c->options.sequence_length - 1) / c->options.sequence_length;
+        (offset > 0) + att_ceil_div_i64(c->targets - offset, c->options.sequence_length);
     for (int64_t i = 0; i < c->chunk_count; i++)
         c->order[i] = i;
-    c->base.count = (c->chunk_count + c->rows - 1) / c->rows;
+    c->base.count = att_ceil_div_i64(c->chunk_count, c->rows);
 }
 
 static void start_sequential(att_batches *base)
@@ -80,13 +66,12 @@ static void start_epoch(att_batches *base, int64_t epoch)
         arrange(c, 0);
         return;
     }
-    int64_t most = min_i64(c->options.sequence_length, c->targets);
-    uint64_t shift_stream = OFFSET_STREAM + (uint64_t)epoch;
-    arrange(c, (int64_t)(att_random_double(c->options.seed, shift_stream, 0) * (double)most));
+    int64_t max_offset = att_min_i64(c->options.sequence_length, c->targets);
+    uint64_t offset_stream = ATT_STREAM_LM_OFFSET + (uint64_t)epoch;
+    arrange(c,
+            (int64_t)(att_random_double(c->options.seed, offset_stream, 0) * (double)max_offset));
     for (int64_t i = c->chunk_count - 1; i > 0; i--) {
-        uint64_t stream = ORDER_STREAM + (uint64_t)epoch;
-        int64_t j =
-            (int64_t)(att_random_double(c->options.seed, stream, (uint64_t)i) * (double)(i + 1));
+        int64_t j = att_shuffle_partner(c->options.seed, ATT_STREAM_LM_ORDER + (uint64_t)epoch, i);
         int64_t other = c->order[j];
         c->order[j] = c->order[i];
         c->order[i] = other;
@@ -95,7 +80,8 @@ static void start_epoch(att_batches *base, int64_t epoch)
 
 /* ---- filling */
 
-/* Where row r of a batch begins among the targets, and how long it is: 0 for none. */
+/* Row r of a batch covers the targets from *begin on. Returns its length; 0: there is no such row.
+ */
 static int64_t row_of(const lm_batches *c, int64_t index, int64_t r, int64_t *begin)
 {
     if (!c->options.carry_state) {
@@ -104,7 +90,7 @@ static int64_t row_of(const lm_batches *c, int64_t index, int64_t r, int64_t *be
     }
     int64_t length = stream_of(c, r, begin), done = index * c->options.sequence_length;
     *begin += done;
-    return min_i64(c->options.sequence_length, length - done);
+    return att_min_i64(c->options.sequence_length, length - done);
 }
 
 static void fill_row(lm_batches *c, int64_t r, int64_t begin, int64_t length, int64_t width)
@@ -124,7 +110,7 @@ static const att_batch *get(att_batches *base, int64_t index)
     lm_batches *c = (lm_batches *)base;
     int64_t begin, rows = 0, width = 0, used = 0, length;
     for (; rows < c->rows && (length = row_of(c, index, rows, &begin)) > 0; rows++)
-        width = max_i64(width, length);
+        width = att_max_i64(width, length);
     for (int64_t r = 0; r < rows; r++) {
         length = row_of(c, index, r, &begin);
         fill_row(c, r, begin, length, width);
@@ -141,7 +127,7 @@ static const att_batch *get(att_batches *base, int64_t index)
     return &base->current;
 }
 
-/* ---- life */
+/* ---- making */
 
 static void free_lm_batches(att_batches *base)
 {
@@ -156,15 +142,15 @@ static void free_lm_batches(att_batches *base)
 
 static const att_batches_methods methods = { free_lm_batches, start_epoch, start_sequential, get };
 
-/* As many rows as a batch has room for. A stream starts from nothing, so a short text is few: each
- * goes on for some chunks at least. */
+/* As many rows as fit into a batch. Every stream starts from the initial state, so a short text
+ * gets fewer streams, each of at least STREAM_CHUNKS chunks. */
 static void choose_rows(lm_batches *c)
 {
     enum { STREAM_CHUNKS = 16 };
-    c->options.sequence_length = min_i64(c->options.sequence_length, c->targets);
-    int64_t most = max_i64(c->options.batch_tokens / c->options.sequence_length, 1);
-    int64_t least = c->options.sequence_length * (c->options.carry_state ? STREAM_CHUNKS : 1);
-    c->rows = min_i64(most, max_i64(c->targets / least, 1));
+    c->options.sequence_length = att_min_i64(c->options.sequence_length, c->targets);
+    int64_t max_rows = att_max_i64(c->options.batch_tokens / c->options.sequence_length, 1);
+    int64_t min_tokens = c->options.sequence_length * (c->options.carry_state ? STREAM_CHUNKS : 1);
+    c->rows = att_min_i64(max_rows, att_max_i64(c->targets / min_tokens, 1));
     c->base.limits =
         (att_batch_limits){ .rows = c->rows,
                             .target_length = c->options.sequence_length,
@@ -172,14 +158,14 @@ static void choose_rows(lm_batches *c)
 }
 
 att_status att_lm_batches_new(att_batches **out, const att_corpus *text,
-                              const att_lm_batches_options *how, att_error *err)
+                              const att_lm_batches_options *options, att_error *err)
 {
     *out = NULL;
     lm_batches *c = att_alloc_zero(1, sizeof *c);
     if (!c)
         return att_fail_memory(err);
     *c = (lm_batches){ .base = { .methods = &methods },
-                       .options = *how,
+                       .options = *options,
                        .ids = text->target.ids,
                        .targets = text->target.offsets[1] - 1 };
     choose_rows(c);

@@ -1,4 +1,4 @@
-/* Pairs of lines as pairs of token sequences; see corpus.h. */
+/* Reading pairs of lines as pairs of token sequences; see corpus.h. */
 #include "data/corpus.h"
 
 #include "base/alloc.h"
@@ -12,11 +12,11 @@
 
 #include <string.h>
 
-enum { SOURCE, TARGET, SIDES, FIRST_CAPACITY = 256, VALID_SPLIT_STREAM = 0x686F6C64 };
+enum { SOURCE, TARGET, SIDES, FIRST_CAPACITY = 256 };
 
 /* One side while it is being read. */
 typedef struct sequence_builder {
-    const struct att_text_file *file; /* where its text is from */
+    const struct att_text_file *file; /* that its text is from */
     const att_vocab *vocab;
     att_vocab *counted; /* the same while it counts tokens; or NULL */
     att_tokenizer_state state;
@@ -37,7 +37,7 @@ typedef struct corpus_reader {
     att_error *err;
 } corpus_reader;
 
-/* ---- room for one pair more */
+/* ---- memory */
 
 static bool grow_list(int64_t **list, int64_t used, int64_t capacity)
 {
@@ -47,7 +47,7 @@ static bool grow_list(int64_t **list, int64_t used, int64_t capacity)
     return more != NULL;
 }
 
-/* `at` has one entry more than there are pairs. */
+/* Reserves memory for one more pair. `offsets` has one entry more than there are pairs. */
 static att_status reserve_pair(corpus_reader *in)
 {
     if (in->pairs + 1 < in->capacity)
@@ -86,13 +86,13 @@ static att_status tokenize_side(corpus_reader *in, sequence_builder *side,
     return ATT_OK;
 }
 
-/* Tokens of the pair being read. */
+/* The number of tokens of the current pair. */
 static int64_t new_tokens(const corpus_reader *in, const sequence_builder *side)
 {
     return (int64_t)side->ids.count - side->offsets[in->pairs];
 }
 
-/* Whether the pair being read has a label that there was none of in training. */
+/* Whether the current pair has a label that the training data lacks. */
 static bool has_unknown_label(const corpus_reader *in)
 {
     const sequence_builder *side = &in->sides[TARGET];
@@ -104,23 +104,23 @@ static att_status refuse_label(const corpus_reader *in, const att_line_view *lab
 {
     char quoted[ATT_QUOTED_SIZE];
     return att_fail_at(in->err, ATT_BAD_INPUT, in->sides[TARGET].file->name, (int)label->number, 0,
-                       NULL, "the label '%s' is none of those that were learned",
+                       NULL, "unknown label '%s': the training data does not have it",
                        att_quote(quoted, label->text, label->length));
 }
 
-/* Why the pair must be left out, or -1. */
+/* The reason to skip the current pair, or -1. */
 static int skip_reason(const corpus_reader *in)
 {
     int64_t source = new_tokens(in, &in->sides[SOURCE]);
     int64_t target = new_tokens(in, &in->sides[TARGET]);
-    int64_t most = in->options->max_length > 0 ? in->options->max_length : INT64_MAX;
+    int64_t max_length = in->options->max_length > 0 ? in->options->max_length : INT64_MAX;
     if (source == 0)
         return target == 0 ? ATT_SKIP_BLANK : ATT_SKIP_EMPTY_SOURCE;
     if (target == 0)
         return ATT_SKIP_EMPTY_TARGET;
-    if (source > most)
+    if (source > max_length)
         return ATT_SKIP_LONG_SOURCE;
-    if (target > most)
+    if (target > max_length)
         return ATT_SKIP_LONG_TARGET;
     return in->options->read_valid && has_unknown_label(in) ? ATT_SKIP_UNKNOWN_LABEL : -1;
 }
@@ -163,8 +163,8 @@ static void keep_pair(corpus_reader *in, int64_t line)
     in->line_numbers[in->pairs++] = line;
 }
 
-/* The line as it stands, ended by a zero byte. */
-static att_status keep_text(corpus_reader *in, const att_line_view *target)
+/* Stores the line as it is, ended by a zero byte. */
+static att_status keep_target_text(corpus_reader *in, const att_line_view *target)
 {
     in->target_text_offsets[in->pairs] = (int64_t)in->target_text.length;
     if (att_string_append(&in->target_text, target->text, target->length) != ATT_OK ||
@@ -173,14 +173,14 @@ static att_status keep_text(corpus_reader *in, const att_line_view *target)
     return ATT_OK;
 }
 
-/* Whether a source is among those held out. A source goes to one side with all its targets, so that
- * no answer of the validation is in the training data. */
+/* Whether a source is held out for validation. All pairs with the same source are on the same side,
+ * so that no validation source occurs in training. */
 static bool is_valid_pair(const att_pair_read_options *options, const att_line_view *source)
 {
     if (options->valid_fraction <= 0)
         return false;
     uint64_t h = att_hash(source->text, source->length);
-    return att_random_double(options->seed, VALID_SPLIT_STREAM, h) < options->valid_fraction;
+    return att_random_double(options->seed, ATT_STREAM_VALID_SPLIT, h) < options->valid_fraction;
 }
 
 static att_status add_pair(corpus_reader *in, const att_line_view lines[SIDES],
@@ -204,14 +204,14 @@ static att_status add_pair(corpus_reader *in, const att_line_view lines[SIDES],
                                    new_tokens(in, &in->sides[SOURCE]),
                                    new_tokens(in, &in->sides[TARGET]), in->err));
     if (in->options->keep_target_text)
-        ATT_TRY(keep_text(in, &lines[TARGET]));
+        ATT_TRY(keep_target_text(in, &lines[TARGET]));
     keep_pair(in, lines[SOURCE].number);
     return ATT_OK;
 }
 
 /* ---- all pairs */
 
-/* Refuses a line that is not all text, naming the byte in the line and in the file. */
+/* Refuses a line that is not text, naming the byte in the line and in the file. */
 static att_status check_text(const corpus_reader *in, const struct att_text_file *file,
                              const att_line_view *line)
 {
@@ -233,7 +233,7 @@ static bool is_blank(const att_line_view *line)
     return true;
 }
 
-/* The two sides of a line with a tab. A line of spaces alone is two empty sides. */
+/* The two sides of a line with a tab. A line of spaces has two empty sides. */
 static att_status split_tsv_line(const corpus_reader *in, const att_line_view *line,
                                  att_line_view sides[SIDES])
 {
@@ -243,7 +243,7 @@ static att_status split_tsv_line(const corpus_reader *in, const att_line_view *l
     if (tabs != 1 && !is_blank(line)) {
         const char *found = tabs == 0 ? "no tab" : "more than one tab";
         const char *expected = in->options->has_labels   ? "sentence<TAB>label"
-                               : in->options->is_caption ? "number<TAB>caption"
+                               : in->options->is_caption ? "image<TAB>caption"
                                                          : "source<TAB>target";
         return att_fail_at(in->err, ATT_BAD_INPUT, in->sides[SOURCE].file->name, (int)line->number,
                            0, NULL, "expected %s, found %s", expected, found);
@@ -337,7 +337,7 @@ att_status att_corpus_read(att_corpus *out, const att_pair_text *pairs,
     return status;
 }
 
-/* ---- afterwards */
+/* ---- using */
 
 static int64_t renumber(att_sequences *side, int64_t pairs, const int32_t *final)
 {

@@ -1,29 +1,29 @@
-/* The files that pairs come from, whole and looked over; see corpus.h. */
+/* Loading the files of pairs; see corpus.h. */
 #include "data/corpus.h"
 
 #include "base/error.h"
 #include "base/file.h"
+#include "base/minmax.h"
 #include "base/string.h"
 #include "data/memory_files.h"
 #include "text/lines.h"
 
 #include <string.h>
 
-/* A file of text beyond this is not what a model learns from on one machine. */
+/* No corpus for training on one machine is larger. */
 static const size_t MAX_FILE_SIZE = (size_t)4 << 30;
 
-/* What a file is that starts with these bytes. */
+/* Formats that are recognized by their first bytes and refused. */
 static const struct {
     const char *bytes;
     size_t count;
-    const char *says;
+    const char *message;
 } unsupported_formats[] = {
-    { "\x1F\x8B", 2, "is compressed: unpack it first, or give <(zcat FILE) in its place" },
+    { "\x1F\x8B", 2, "is compressed: unpack it, or use <(zcat FILE) instead" },
     { "\xFD"
       "7zXZ",
-      5, "is compressed: unpack it first, or give <(xzcat FILE) in its place" },
-    { "\x28\xB5\x2F\xFD", 4,
-      "is compressed: unpack it first, or give <(zstdcat FILE) in its place" },
+      5, "is compressed: unpack it, or use <(xzcat FILE) instead" },
+    { "\x28\xB5\x2F\xFD", 4, "is compressed: unpack it, or use <(zstdcat FILE) instead" },
     { "PK\x03\x04", 4, "is a ZIP archive, expected UTF-8 text" },
     { "\xFF\xFE", 2, "is UTF-16, expected UTF-8: iconv -f UTF-16 -t UTF-8 converts it" },
     { "\xFE\xFF", 2, "is UTF-16, expected UTF-8: iconv -f UTF-16 -t UTF-8 converts it" },
@@ -31,11 +31,11 @@ static const struct {
 
 static att_status refuse_unsupported(const struct att_text_file *file, att_error *err)
 {
-    for (size_t i = 0; i < sizeof unsupported_formats / sizeof *unsupported_formats; i++)
+    for (size_t i = 0; i < ATT_COUNT(unsupported_formats); i++)
         if (file->text.length >= unsupported_formats[i].count &&
             memcmp(file->text.data, unsupported_formats[i].bytes, unsupported_formats[i].count) ==
                 0)
-            return att_fail(err, ATT_BAD_INPUT, file->name, "%s", unsupported_formats[i].says);
+            return att_fail(err, ATT_BAD_INPUT, file->name, "%s", unsupported_formats[i].message);
     return ATT_OK;
 }
 
@@ -84,7 +84,7 @@ void att_pair_text_free(att_pair_text *pairs)
     *pairs = (att_pair_text){ 0 };
 }
 
-/* Files that belong together line by line must have as many. */
+/* Parallel files must have the same number of lines. */
 static att_status compare_lines(const struct att_text_file *a, const struct att_text_file *b,
                                 att_error *err)
 {
@@ -95,7 +95,7 @@ static att_status compare_lines(const struct att_text_file *a, const struct att_
     if (lines == others)
         return ATT_OK;
     return att_fail(err, ATT_BAD_INPUT, b->name,
-                    "has %lld line%s and %s has %lld: they belong together line by line",
+                    "has %lld line%s and %s has %lld: they must correspond line by line",
                     (long long)others, others == 1 ? "" : "s", a->name, (long long)lines);
 }
 

@@ -1,4 +1,4 @@
-/* What a run learns from, whatever its kind; see data.h. */
+/* Loading data of every type of model; see data.h. */
 #include "data/data.h"
 
 #include "base/error.h"
@@ -34,15 +34,16 @@ att_status att_data_load(att_data *out, const att_settings *settings, att_error 
     return status;
 }
 
-att_status att_data_read(att_corpus *out, const att_data_read_options *how, att_error *err)
+att_status att_data_read(att_corpus *out, const att_data_read_options *options, att_error *err)
 {
-    const att_settings *settings = how->settings;
+    const att_settings *settings = options->settings;
     *out = (att_corpus){ 0 };
-    if (!how->path && !settings->train && !settings->source &&
+    if (!options->path && !settings->train && !settings->source &&
         att_task_specs[settings->task].required)
         return att_fail(err, ATT_BAD_INPUT, NULL,
-                        "what the model was validated on is not known; name a file");
-    att_status status = loaders[att_settings_model_type(how->settings)]->read(out, how, err);
+                        "the model does not name its validation data: name a file");
+    att_status status =
+        loaders[att_settings_model_type(options->settings)]->read(out, options, err);
     if (status != ATT_OK)
         att_corpus_free(out);
     return status;

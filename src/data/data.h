@@ -1,4 +1,4 @@
-/* What a training run learns from: both corpora and both vocabularies, as the settings ask for. */
+/* The data of a training run: training and validation corpus, and the vocabularies. */
 #ifndef ATT_DATA_DATA_H
 #define ATT_DATA_DATA_H
 
@@ -8,39 +8,40 @@
 
 typedef struct att_data {
     att_model_type model_type;
-    att_vocab *source_vocab, *target_vocab; /* one and the same where the sides share it;
-                                             * a kind that reads no tokens has no source's */
+    att_vocab *source_vocab, *target_vocab; /* the same pointer if joint; no source vocabulary
+                                             * for language models and captions */
     att_corpus train, valid;
-    int64_t held_out;            /* pairs of `valid` that were taken from the training file */
+    int64_t held_out;            /* pairs of `valid` that were held out of the training file */
     int64_t overlapping_sources; /* pairs of `valid` whose source is also in `train` */
 } att_data;
 
-/* Reads or makes up the data. The same settings and files give the same data. */
+/* Reads or generates the data. The same settings and files give the same data. */
 att_status att_data_load(att_data *out, const att_settings *settings, att_error *err);
 void att_data_free(att_data *data);
 
-/* Data to measure a model on, numbered by the vocabularies that it has. */
+/* Data to evaluate a model on, encoded by its vocabularies. */
 typedef struct att_data_read_options {
-    const char *path; /* "-": standard input; NULL: what the settings say is validated on */
+    const char *path; /* "-": standard input; NULL: the validation data of the settings */
     const att_settings *settings;
     const att_vocab *source_vocab, *target_vocab;
-    bool keep_target_text; /* of the targets */
-    const char *features;  /* the pictures of `path`; NULL: those of the settings */
+    bool keep_target_text;
+    const char *features; /* the image features of `path`; NULL: those of the settings */
 } att_data_read_options;
 
-att_status att_data_read(att_corpus *out, const att_data_read_options *how, att_error *err);
+att_status att_data_read(att_corpus *out, const att_data_read_options *options, att_error *err);
 
-/* Batches over a corpus, which must outlive them, of at most `tokens` tokens, as suits the kind. */
+/* Batches of a corpus for the model type of the settings, of at most `tokens` tokens each. The
+ * corpus must outlive them. */
 att_status att_data_batches(att_batches **out, const att_corpus *corpus,
                             const att_settings *settings, int64_t tokens, uint64_t seed,
                             att_error *err);
 
-/* What was found, as lines of text for the user: pairs, lengths, vocabularies, unknown tokens, what
- * was dropped and why. */
+/* Appends a report for the user: number of examples, vocabulary sizes, sequence lengths, unknown
+ * tokens, skipped lines and why they were skipped. */
 att_status att_data_report(att_string *out, const att_data *data);
 
-/* The part of it that a user must know of any corpus, `name` in the lines: what was left out of it,
- * and what was taken otherwise than it stands there. Nothing, where all is well. */
+/* Appends the warnings of that report for one corpus, called `name`: skipped lines, CRLF line ends,
+ * a byte order mark. Nothing if there is nothing to warn of. */
 att_status att_corpus_warnings(att_string *out, const char *name, const att_corpus *corpus);
 
 #endif

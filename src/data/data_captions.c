@@ -1,5 +1,5 @@
-/* Pictures and what is said of them: grids from .npy files with lines number<TAB>caption, or scenes
- * made up; see data.h. In the corpus a picture is its number, as the one token of a source. */
+/* Data of caption models: feature grids from .npy files with image<TAB>caption lines, or synthetic
+ * scenes; see data.h. In the corpus, the source of a pair is one token: the number of the image. */
 #include "data/data_loaders.h"
 
 #include "base/alloc.h"
@@ -12,10 +12,10 @@
 #include <stdio.h>
 #include <string.h>
 
-/* What a corpus is read from. */
+/* The images and captions that a corpus is made of. */
 typedef struct caption_corpus {
     att_image_grids image_grids;
-    const char *name; /* of where they come from */
+    const char *name; /* of the features, for errors */
     att_pair_text text;
 } caption_corpus;
 
@@ -25,14 +25,14 @@ static void free_caption_corpus(caption_corpus *from)
     att_pair_text_free(&from->text);
 }
 
-/* ---- getting pictures and text */
+/* ---- loading images and text */
 
 static att_status generate_caption_corpus(caption_corpus *out, const att_settings *settings,
-                                          bool held, att_error *err)
+                                          bool held_out, att_error *err)
 {
-    out->name = held ? "scenes held out" : "scenes to train on";
+    out->name = held_out ? "synthetic validation images" : "synthetic training images";
     out->text.tsv.name = out->name;
-    return att_shapes_generate(&out->image_grids, &out->text.tsv.text, settings, held, err);
+    return att_shapes_generate(&out->image_grids, &out->text.tsv.text, settings, held_out, err);
 }
 
 static att_status load_caption_corpus(caption_corpus *out, const char *features,
@@ -53,13 +53,13 @@ static att_status get_train(caption_corpus *out, const att_settings *settings, a
     return load_caption_corpus(out, settings->features, settings->train, settings, err);
 }
 
-/* Whether what is validated on is held out of what is trained on. */
+/* Whether the validation data are held out of the training data. */
 static bool splits_train(const att_settings *settings)
 {
     return settings->task != ATT_TASK_SHAPES && !settings->valid;
 }
 
-/* Captions of their own may be of the same pictures: then those are meant. */
+/* A validation file without valid-features has captions of the training images. */
 static att_status get_valid(caption_corpus *out, const att_settings *settings, att_error *err)
 {
     if (settings->task == ATT_TASK_SHAPES)
@@ -70,9 +70,9 @@ static att_status get_valid(caption_corpus *out, const att_settings *settings, a
     return load_caption_corpus(out, features, settings->valid, settings, err);
 }
 
-/* ---- reading captions */
+/* ---- encoding captions */
 
-/* The numbers of pictures as tokens: that of number n is ATT_ID_FIRST + n. */
+/* A vocabulary of image numbers: image n has the id ATT_ID_FIRST + n. */
 static att_status make_image_vocab(att_vocab **out, int64_t count, att_error *err)
 {
     enum { ROOM = 24 };
@@ -100,33 +100,33 @@ static att_status check_image_numbers(const att_corpus *corpus, const caption_co
         if (length == 1 && ids[0] >= ATT_ID_FIRST)
             continue;
         return att_fail_at(err, ATT_BAD_INPUT, from->text.tsv.name, (int)corpus->line_numbers[p], 0,
-                           NULL, "does not begin with the number of a picture: %s has 0 to %lld",
+                           NULL, "does not start with an image number: %s has images 0 to %lld",
                            from->name, (long long)from->image_grids.count - 1);
     }
     return ATT_OK;
 }
 
 static att_status refuse_empty(const att_corpus *corpus, const caption_corpus *from,
-                               const char *what, att_error *err)
+                               const char *purpose, att_error *err)
 {
     if (corpus->pairs > 0)
         return ATT_OK;
     return att_fail(err, ATT_BAD_INPUT, from->text.tsv.name,
-                    "has no captions to %s on: lines number<TAB>caption, of at most max-length "
-                    "tokens",
-                    what);
+                    "has no captions to %s on: expected image<TAB>caption lines of at most "
+                    "max-length tokens",
+                    purpose);
 }
 
 static att_status read_with_final_vocab(att_corpus *out, const caption_corpus *from,
-                                        const att_pair_read_options *options, const char *what,
+                                        const att_pair_read_options *options, const char *purpose,
                                         att_error *err)
 {
     ATT_TRY(att_corpus_read(out, &from->text, options, err));
-    ATT_TRY(refuse_empty(out, from, what, err));
+    ATT_TRY(refuse_empty(out, from, purpose, err));
     return check_image_numbers(out, from, err);
 }
 
-/* Counts the tokens of captions, and reads them again where they become subwords. */
+/* Counts the tokens of the captions; BPE then encodes them again. */
 static att_status read_train(att_data *out, const caption_corpus *from,
                              const att_settings *settings, att_pair_read_options *options,
                              att_error *err)
@@ -161,14 +161,14 @@ static att_pair_read_options read_options(const att_settings *settings, const at
                                     .is_caption = true };
 }
 
-/* The corpus takes the album's pictures over. */
+/* The corpus takes ownership of the images. */
 static void move_image_grids(att_corpus *corpus, caption_corpus *from)
 {
     corpus->image_grids = from->image_grids;
     from->image_grids = (att_image_grids){ 0 };
 }
 
-/* ---- learning */
+/* ---- training data */
 
 static att_status load_train(att_data *out, const att_settings *settings, att_error *err)
 {
@@ -194,12 +194,13 @@ static att_status check_same_grid(const att_data *data, const att_settings *sett
     if (train->rows == valid->rows && train->columns == valid->columns &&
         train->depth == valid->depth)
         return ATT_OK;
-    return att_fail(err, ATT_BAD_INPUT, settings->valid_features,
-                    "has pictures of %lld × %lld cells of %lld numbers, and %s of %lld × %lld of "
-                    "%lld",
-                    (long long)valid->rows, (long long)valid->columns, (long long)valid->depth,
-                    settings->features, (long long)train->rows, (long long)train->columns,
-                    (long long)train->depth);
+    return att_fail(
+        err, ATT_BAD_INPUT, settings->valid_features,
+        "has images of %lld × %lld cells × %lld channels, expected %lld × %lld × %lld as in "
+        "%s",
+        (long long)valid->rows, (long long)valid->columns, (long long)valid->depth,
+        (long long)train->rows, (long long)train->columns, (long long)train->depth,
+        settings->features);
 }
 
 static att_status read_valid(att_corpus *out, caption_corpus *from, const att_settings *settings,
@@ -208,7 +209,7 @@ static att_status read_valid(att_corpus *out, caption_corpus *from, const att_se
     att_vocab *numbers = NULL;
     ATT_TRY(make_image_vocab(&numbers, from->image_grids.count, err));
     att_pair_read_options options = read_options(settings, numbers, vocab);
-    options.keep_target_text = true; /* answers are compared with all that is said of a picture */
+    options.keep_target_text = true; /* outputs are compared with all captions of an image */
     options.read_valid = held_out;
     options.valid_fraction = held_out ? options.valid_fraction : 0;
     att_status status = read_with_final_vocab(out, from, &options, "validate", err);
@@ -224,17 +225,17 @@ static att_status load_captions(att_data *out, const att_settings *settings, att
                           settings->lowercase, err));
     ATT_TRY(load_train(out, settings, err));
     caption_corpus from = { 0 };
-    bool held = splits_train(settings);
+    bool held_out = splits_train(settings);
     att_status status = get_valid(&from, settings, err);
     if (status == ATT_OK)
-        status = read_valid(&out->valid, &from, settings, out->target_vocab, held, err);
+        status = read_valid(&out->valid, &from, settings, out->target_vocab, held_out, err);
     free_caption_corpus(&from);
     ATT_TRY(status);
-    out->held_out = held ? out->valid.pairs : 0;
+    out->held_out = held_out ? out->valid.pairs : 0;
     return check_same_grid(out, settings, err);
 }
 
-/* ---- measuring */
+/* ---- evaluation data */
 
 static att_status read_captions(att_corpus *out, const att_data_read_options *options,
                                 att_error *err)
@@ -248,7 +249,7 @@ static att_status read_captions(att_corpus *out, const att_data_read_options *op
         status = get_valid(&from, settings, err);
     else if (!features)
         status = att_fail(err, ATT_BAD_INPUT, options->path,
-                          "are captions of pictures that were not given: give --features");
+                          "has captions, but their images are not given: give --features");
     else
         status = load_caption_corpus(&from, features, options->path, settings, err);
     if (status == ATT_OK)
@@ -258,15 +259,15 @@ static att_status read_captions(att_corpus *out, const att_data_read_options *op
     return status;
 }
 
-/* ---- telling */
+/* ---- report */
 
 static int64_t count_images(const att_corpus *corpus)
 {
     int64_t count = 0, last = -1;
     for (int64_t p = 0; p < corpus->pairs; p++) {
-        int64_t picture = att_corpus_image(corpus, p);
-        count += picture != last;
-        last = picture;
+        int64_t image = att_corpus_image(corpus, p);
+        count += image != last;
+        last = image;
     }
     return count;
 }
@@ -275,7 +276,7 @@ static att_status report_corpus(att_string *out, const char *name, const att_cor
                                 const char *after)
 {
     return att_string_printf(
-        out, "%-12s%" PRId64 " captions of %" PRId64 " pictures, %" PRId64 " tokens%s\n", name,
+        out, "%-12s%" PRId64 " captions of %" PRId64 " images, %" PRId64 " tokens%s\n", name,
         corpus->pairs, count_images(corpus), corpus->stats.target.tokens, after);
 }
 
@@ -284,10 +285,9 @@ static att_status report_captions(att_string *out, const att_data *data)
     const att_image_grids *grids = &data->train.image_grids;
     ATT_TRY(report_corpus(out, "training", &data->train, ""));
     ATT_TRY(report_corpus(out, "validation", &data->valid,
-                          data->held_out > 0 ? ", held out of the training file" : ""));
-    ATT_TRY(att_string_printf(out,
-                              "%-12s%" PRId64 " × %" PRId64 " cells of %" PRId64 " numbers each\n",
-                              "pictures", grids->rows, grids->columns, grids->depth));
+                          data->held_out > 0 ? ", held out of the training data" : ""));
+    ATT_TRY(att_string_printf(out, "%-12s%" PRId64 " × %" PRId64 " cells, %" PRId64 " channels\n",
+                              "images", grids->rows, grids->columns, grids->depth));
     ATT_TRY(att_sequence_stats_report(out, "target", data->target_vocab, &data->train.stats.target,
                                       &data->valid.stats.target, data->train.pairs));
     ATT_TRY(att_corpus_warnings(out, "training", &data->train));

@@ -1,5 +1,5 @@
-/* A text to go on with, for a language model; see data.h. Nothing of it is dropped: what its tokens
- * stand for is the text again, ends of lines and spaces among them. */
+/* Data of language models: a text. Nothing of it is dropped: its tokens, which include spaces and
+ * line ends, decode to the same text. */
 #include "data/data_loaders.h"
 
 #include "base/alloc.h"
@@ -14,14 +14,14 @@
 
 #define UTF8_BOM "\xEF\xBB\xBF"
 
-/* A part of a file. */
+/* A part of a text file. */
 typedef struct text_slice {
     const char *name, *text;
     size_t length;
-    bool has_bom; /* was there, and is left out */
+    bool has_bom; /* there was a byte order mark, which is not part of `text` */
 } text_slice;
 
-/* ---- parts */
+/* ---- parts of a text */
 
 static text_slice whole_text(const struct att_text_file *file, att_tokenizer_kind tokens)
 {
@@ -36,24 +36,24 @@ static text_slice whole_text(const struct att_text_file *file, att_tokenizer_kin
     return all;
 }
 
-/* Cuts the end off a text, where a line ends if one does near there. */
-static text_slice split_off_end(text_slice *all, double share)
+/* Splits the end off a text, at a line end if there is one within 1 % of the length. */
+static text_slice split_off_end(text_slice *all, double fraction)
 {
-    size_t at = all->length - (size_t)((double)all->length * share);
+    size_t at = all->length - (size_t)((double)all->length * fraction);
     const char *end = at < all->length ? memchr(all->text + at, '\n', all->length - at) : NULL;
     size_t near = all->length / 100 + 1;
     if (end && (size_t)(end - all->text) - at <= near)
         at = (size_t)(end - all->text) + 1;
     while (at < all->length && ((unsigned char)all->text[at] & 0xC0) == 0x80)
         at++; /* not inside a character */
-    text_slice cut = { .name = all->name, .text = all->text + at, .length = all->length - at };
+    text_slice rest = { .name = all->name, .text = all->text + at, .length = all->length - at };
     all->length = at;
-    return cut;
+    return rest;
 }
 
 /* ---- reading */
 
-/* Names the line and the byte of what is no text. */
+/* Refuses what is not text, naming the line and the byte. */
 static att_status check_text(const text_slice *from, att_error *err)
 {
     size_t good = att_line_valid_prefix(from->text, from->length);
@@ -92,7 +92,7 @@ static int64_t count_unknown(const int32_t *ids, size_t count)
     return unknown;
 }
 
-/* The corpus takes the numbers over. */
+/* The corpus takes ownership of the ids. */
 static att_status move_to_corpus(att_corpus *out, att_ids *ids, const text_slice *from,
                                  att_error *err)
 {
@@ -165,7 +165,7 @@ static att_status load_slices(att_data *out, struct att_text_file files[2],
     ATT_TRY(read_train(out, &train, settings, err));
     if (valid.length == 0 && !settings->valid)
         return att_fail(err, ATT_BAD_INPUT, train.name,
-                        "has nothing left to validate on: give valid, or a hold-out above 0");
+                        "has nothing left to validate on: give valid, or a valid-fraction above 0");
     ATT_TRY(read_slice(&out->valid, &valid, out->target_vocab, NULL, "validate", err));
     out->held_out = settings->valid ? 0 : 1;
     return ATT_OK;
@@ -190,7 +190,8 @@ static att_status read_text(att_corpus *out, const att_data_read_options *option
     const char *own = settings->valid ? settings->valid : settings->train;
     struct att_text_file file;
     if (!options->path && !own)
-        return att_fail(err, ATT_BAD_INPUT, NULL, "there is no text to measure on: give a file");
+        return att_fail(err, ATT_BAD_INPUT, NULL,
+                        "the model does not name its validation text: name a file");
     ATT_TRY(att_text_file_load(&file, options->path ? options->path : own, err));
     text_slice from = whole_text(&file, tokens);
     if (!options->path && !settings->valid)
@@ -200,24 +201,24 @@ static att_status read_text(att_corpus *out, const att_data_read_options *option
     return status;
 }
 
-static att_status batch_text(att_batches **out, const att_corpus *corpus,
-                             const att_settings *settings, int64_t tokens, uint64_t seed,
-                             att_error *err)
+static att_status make_batches(att_batches **out, const att_corpus *corpus,
+                               const att_settings *settings, int64_t tokens, uint64_t seed,
+                               att_error *err)
 {
-    bool carried = settings->architecture == ATT_ARCHITECTURE_RNN;
+    bool carry_state = settings->architecture == ATT_ARCHITECTURE_RNN;
     return att_lm_batches_new(
-        out, corpus, &(att_lm_batches_options){ tokens, settings->sequence_length, carried, seed },
-        err);
+        out, corpus,
+        &(att_lm_batches_options){ tokens, settings->sequence_length, carry_state, seed }, err);
 }
 
-/* ---- the report */
+/* ---- report */
 
 static att_status report_slice(att_string *out, const char *name, const att_corpus *corpus,
                                const char *more)
 {
-    const att_corpus_stats *facts = &corpus->stats;
+    const att_corpus_stats *stats = &corpus->stats;
     return att_string_printf(out, "%-12s%" PRId64 " characters, %" PRId64 " tokens%s\n", name,
-                             facts->characters, facts->target.tokens, more);
+                             stats->characters, stats->target.tokens, more);
 }
 
 static att_status report_text(att_string *out, const att_data *data)
@@ -226,12 +227,12 @@ static att_status report_text(att_string *out, const att_data *data)
     ATT_TRY(report_slice(out, "training", &data->train, ""));
     ATT_TRY(report_slice(out, "validation", &data->valid,
                          data->held_out ? ", the end of the training file" : ""));
-    ATT_TRY(att_string_printf(out, "%-12s%s, %d known\n", "tokens",
+    ATT_TRY(att_string_printf(out, "%-12s%s, vocabulary size %d\n", "tokens",
                               att_tokenizer_kind_name(att_vocab_tokenizer_kind(data->target_vocab)),
-                              att_vocab_size(data->target_vocab) - ATT_ID_FIRST));
+                              att_vocab_size(data->target_vocab)));
     if (train->unknown_tokens > 0 || valid->unknown_tokens > 0)
         ATT_TRY(att_string_printf(
-            out, "%-12sunknown: %" PRId64 " in training, %" PRId64 " in validation\n", "",
+            out, "%-12sunknown tokens: %" PRId64 " in training, %" PRId64 " in validation\n", "",
             train->unknown_tokens, valid->unknown_tokens));
     ATT_TRY(att_corpus_warnings(out, "training", &data->train));
     return att_corpus_warnings(out, "validation", &data->valid);
@@ -240,6 +241,6 @@ static att_status report_text(att_string *out, const att_data *data)
 const att_data_loader att_lm_data = {
     .load = load_text,
     .read = read_text,
-    .batches = batch_text,
+    .batches = make_batches,
     .report = report_text,
 };

@@ -1,4 +1,4 @@
-/* Pairs of lines, from files or made up; see data.h. */
+/* Data of sequence-to-sequence models and classifiers: pairs of lines, from files or synthetic. */
 #include "data/data_loaders.h"
 
 #include "base/alloc.h"
@@ -8,13 +8,13 @@
 
 #include <stdlib.h>
 
-/* The text of both corpora. */
+/* The text of the training and validation corpus. */
 typedef struct pair_corpora {
-    att_pair_text train, valid; /* valid is empty where pairs are held out of train */
+    att_pair_text train, valid; /* `valid` is empty if pairs are held out of `train` */
     bool valid_from_train;
 } pair_corpora;
 
-/* ---- getting the text */
+/* ---- loading the text */
 
 static att_status generate_corpora(pair_corpora *out, const att_settings *settings, att_error *err)
 {
@@ -31,7 +31,7 @@ static att_status load_corpora(pair_corpora *out, const att_settings *settings, 
                                    NULL };
     if (!train.tsv && !(train.source && train.target))
         return att_fail(err, ATT_BAD_INPUT, NULL,
-                        "there is nothing to train on: give train, or source and target");
+                        "there is no training data: give train, or source and target");
     ATT_TRY(att_pair_text_load(&out->train, &train, err));
     out->valid_from_train = !valid.tsv && !valid.source;
     return out->valid_from_train ? ATT_OK : att_pair_text_load(&out->valid, &valid, err);
@@ -42,10 +42,10 @@ static const char *name_of(const att_pair_text *text)
     return text->tsv.name ? text->tsv.name : text->source.name;
 }
 
-/* ---- reading it */
+/* ---- encoding it */
 
-/* Closes both, and the corpus that was read with them. With subwords the corpus is read again: only
- * then is it known how many tokens a line has. */
+/* Finalizes both vocabularies and the ids of the training corpus. With BPE the corpus must be
+ * encoded again: only then are the tokens of a line known. */
 static att_status finish_vocabularies(att_data *out, const att_settings *settings, bool *again,
                                       att_error *err)
 {
@@ -68,25 +68,25 @@ static const char *noun(const att_pair_read_options *reading)
 }
 
 static att_status refuse_empty(const att_corpus *corpus, const att_pair_read_options *reading,
-                               const char *name, const char *what, att_error *err)
+                               const char *name, const char *purpose, att_error *err)
 {
     if (corpus->pairs > 0)
         return ATT_OK;
     if (corpus->stats.lines == 0)
-        return att_fail(err, ATT_BAD_INPUT, name, "has no %s to %s on", noun(reading), what);
+        return att_fail(err, ATT_BAD_INPUT, name, "has no %s to %s on", noun(reading), purpose);
     return att_fail(err, ATT_BAD_INPUT, name,
-                    "has no %s to %s on: all %lld lines have an empty side or more tokens than "
-                    "max-length",
-                    noun(reading), what, (long long)corpus->stats.lines);
+                    "has no %s to %s on: each of its %lld lines has an empty side or more tokens "
+                    "than max-length",
+                    noun(reading), purpose, (long long)corpus->stats.lines);
 }
 
 static att_pair_read_options read_options(const pair_corpora *from, const att_settings *settings,
                                           const att_vocab *source, const att_vocab *target)
 {
-    bool made = !att_settings_uses_files(settings);
+    bool synthetic = !att_settings_uses_files(settings);
     return (att_pair_read_options){ .source_vocab = source,
                                     .target_vocab = target,
-                                    .max_length = made ? 0 : settings->max_length,
+                                    .max_length = synthetic ? 0 : settings->max_length,
                                     .valid_fraction =
                                         from->valid_from_train ? settings->valid_fraction : 0,
                                     .seed = (uint64_t)settings->data_seed,
@@ -124,12 +124,12 @@ static att_status read_valid(att_corpus *out, const pair_corpora *from,
     ATT_TRY(att_corpus_read(out, valid, &options, err));
     if (from->valid_from_train && out->stats.lines == 0)
         return att_fail(err, ATT_BAD_INPUT, name_of(valid),
-                        "is too small to hold %s out of: hold-out %g left none; give valid",
-                        noun(&options), settings->valid_fraction);
+                        "is too small: valid-fraction %g holds out no %s; give valid",
+                        settings->valid_fraction, noun(&options));
     return refuse_empty(out, &options, name_of(valid), "validate", err);
 }
 
-/* ---- what both corpora share */
+/* ---- overlap of training and validation */
 
 static uint64_t hash_source(const att_corpus *corpus, int64_t pair)
 {
@@ -144,7 +144,7 @@ static int by_value(const void *left, const void *right)
     return (a > b) - (a < b);
 }
 
-/* By hash alone: two sources in 2^64 taken for one would not spoil a figure of a report. */
+/* Compares hashes only: a collision, one in 2^64 pairs, would hardly change the report. */
 static att_status count_overlap(att_data *data, att_error *err)
 {
     const att_corpus *train = &data->train, *valid = &data->valid;
@@ -163,7 +163,7 @@ static att_status count_overlap(att_data *data, att_error *err)
     return ATT_OK;
 }
 
-/* ---- all of it */
+/* ---- loading and reading */
 
 static att_status get_corpora(pair_corpora *out, const att_settings *settings, att_error *err)
 {
@@ -221,7 +221,7 @@ static att_status read_file(att_corpus *out, const att_data_read_options *option
         status = att_corpus_read(out, &text, &reading, err);
     if (status == ATT_OK && out->pairs == 0)
         status =
-            att_fail(err, ATT_BAD_INPUT, options->path, "has no %s to measure on", noun(&reading));
+            att_fail(err, ATT_BAD_INPUT, options->path, "has no %s to evaluate on", noun(&reading));
     att_pair_text_free(&text);
     return status;
 }
@@ -247,7 +247,7 @@ static att_status batch_pairs(att_batches **out, const att_corpus *corpus,
     return att_pair_batches_new(out, corpus, tokens, seed, err);
 }
 
-/* ---- labels: pairs whose targets are one of a list */
+/* ---- classifiers: targets are labels */
 
 static att_status load_labels(att_data *out, const att_settings *settings, att_error *err)
 {
@@ -256,7 +256,7 @@ static att_status load_labels(att_data *out, const att_settings *settings, att_e
     if (labels > 1)
         return ATT_OK;
     return att_fail(err, ATT_BAD_INPUT, settings->train ? settings->train : settings->target,
-                    "has but one label, '%s': there is nothing to tell apart",
+                    "has only one label, '%s'; expected at least two",
                     att_vocab_token(out->target_vocab, ATT_ID_FIRST));
 }
 

@@ -1,4 +1,4 @@
-/* What was found in the data, for the user; see data.h. */
+/* The report on the data that `attend train` prints before training; see data.h. */
 #include "data/data_loaders.h"
 
 #include "base/error.h"
@@ -9,9 +9,9 @@
 static const char *const token_names[] = {
     [ATT_TOKENIZER_CHAR] = "characters",
     [ATT_TOKENIZER_WORD] = "words",
-    [ATT_TOKENIZER_SPACE] = "given by spaces",
-    [ATT_TOKENIZER_BPE] = "BPE",
-    [ATT_TOKENIZER_LINE] = "lines",
+    [ATT_TOKENIZER_SPACE] = "whitespace-separated tokens",
+    [ATT_TOKENIZER_BPE] = "BPE tokens",
+    [ATT_TOKENIZER_LINE] = "whole lines",
     [ATT_TOKENIZER_BYTE] = "bytes",
 };
 
@@ -52,54 +52,55 @@ att_status att_sequence_stats_report(att_string *out, const char *name, const at
                                      const att_sequence_stats *valid, int64_t pairs)
 {
     ATT_TRY(att_string_printf(
-        out, "%-12s%s, %d known; %" PRId64 " to %" PRId64 " a line, %.1f on average\n", name,
-        token_names[att_vocab_tokenizer_kind(vocab)], att_vocab_size(vocab) - ATT_ID_FIRST,
+        out, "%-12s%s, vocabulary size %d; sequence length %" PRId64 " to %" PRId64 ", mean %.1f\n",
+        name, token_names[att_vocab_tokenizer_kind(vocab)], att_vocab_size(vocab),
         train->min_length, train->max_length, (double)train->tokens / (double)pairs));
     if (train->unknown_tokens == 0 && valid->unknown_tokens == 0)
         return ATT_OK;
-    return att_string_printf(
-        out,
-        "%-12sunknown: %" PRId64 " (%.2f %%) in training, %" PRId64 " (%.2f %%) in validation\n",
-        "", train->unknown_tokens, percent(train->unknown_tokens, train->tokens),
-        valid->unknown_tokens, percent(valid->unknown_tokens, valid->tokens));
+    return att_string_printf(out,
+                             "%-12sunknown tokens: %" PRId64 " (%.2f %%) in training, %" PRId64
+                             " (%.2f %%) in validation\n",
+                             "", train->unknown_tokens,
+                             percent(train->unknown_tokens, train->tokens), valid->unknown_tokens,
+                             percent(valid->unknown_tokens, valid->tokens));
 }
 
 /* "3 empty (lines 4, 9, 12)" */
-static att_status report_skip(att_string *out, const att_corpus_stats *facts, int reason)
+static att_status report_skip(att_string *out, const att_corpus_stats *stats, int reason)
 {
-    int64_t count = facts->skipped[reason];
+    int64_t count = stats->skipped[reason];
     ATT_TRY(
         att_string_printf(out, "%" PRId64 " %s (line%s", count, skip_names[reason], plural(count)));
     for (int64_t i = 0; i < count && i < ATT_SKIP_MAX_LINES; i++)
         ATT_TRY(
-            att_string_printf(out, "%s %" PRId64, i ? "," : "", facts->skipped_lines[reason][i]));
+            att_string_printf(out, "%s %" PRId64, i ? "," : "", stats->skipped_lines[reason][i]));
     return att_string_puts(out, count > ATT_SKIP_MAX_LINES ? ", …)" : ")");
 }
 
-static att_status report_skips(att_string *out, const char *name, const att_corpus_stats *facts)
+static att_status report_skips(att_string *out, const char *name, const att_corpus_stats *stats)
 {
     const char *before = "";
     for (int reason = 0; reason < ATT_SKIP_COUNT; reason++) {
-        if (facts->skipped[reason] == 0)
+        if (stats->skipped[reason] == 0)
             continue;
         if (!*before)
-            ATT_TRY(att_string_printf(out, "%-12s%s: ", "left out", name));
+            ATT_TRY(att_string_printf(out, "%-12s%s: ", "skipped", name));
         ATT_TRY(att_string_puts(out, before));
-        ATT_TRY(report_skip(out, facts, reason));
+        ATT_TRY(report_skip(out, stats, reason));
         before = ", ";
     }
     return *before ? att_string_puts(out, "\n") : ATT_OK;
 }
 
-static att_status report_warnings(att_string *out, const char *name, const att_corpus_stats *facts)
+static att_status report_warnings(att_string *out, const char *name, const att_corpus_stats *stats)
 {
-    if (facts->crlf_lines > 0)
-        ATT_TRY(att_string_printf(
-            out, "%-12s%s: %" PRId64 " line%s with the end of DOS, CRLF, taken as any other\n",
-            "note", name, facts->crlf_lines, plural(facts->crlf_lines)));
-    if (facts->has_bom)
-        ATT_TRY(att_string_printf(
-            out, "%-12s%s: starts with a byte order mark, which was left out\n", "note", name));
+    if (stats->crlf_lines > 0)
+        ATT_TRY(att_string_printf(out,
+                                  "%-12s%s: %" PRId64 " line%s with CRLF line ends, read as LF\n",
+                                  "note", name, stats->crlf_lines, plural(stats->crlf_lines)));
+    if (stats->has_bom)
+        ATT_TRY(att_string_printf(out, "%-12s%s: starts with a byte order mark, which is ignored\n",
+                                  "note", name));
     return ATT_OK;
 }
 
@@ -125,11 +126,11 @@ static att_status report_validation(att_string *out, const att_data *data)
     ATT_TRY(report_pairs(out, "validation", &data->valid));
     if (data->held_out == 0)
         return ATT_OK;
-    out->length--; /* goes on in the same line */
-    return att_string_puts(out, ", held out of the training file\n");
+    out->length--; /* the newline: the line continues */
+    return att_string_puts(out, ", held out of the training data\n");
 }
 
-/* ---- labels */
+/* ---- classification data */
 
 static att_status report_sentences(att_string *out, const char *name, const att_corpus *corpus)
 {
@@ -157,8 +158,8 @@ att_status att_classifier_data_report(att_string *out, const att_data *data)
     ATT_TRY(report_sentences(out, "training", &data->train));
     ATT_TRY(report_sentences(out, "validation", &data->valid));
     if (data->held_out > 0) {
-        out->length--; /* goes on in the same line */
-        ATT_TRY(att_string_puts(out, ", held out of the training file\n"));
+        out->length--; /* the newline: the line continues */
+        ATT_TRY(att_string_puts(out, ", held out of the training data\n"));
     }
     ATT_TRY(att_sequence_stats_report(out, "tokens", data->source_vocab, &data->train.stats.source,
                                       &data->valid.stats.source, data->train.pairs));

@@ -1,4 +1,4 @@
-/* Grids of vectors from files; see grids.h. */
+/* Loading image features; see image_grids.h. */
 #include "data/image_grids.h"
 #include "data/memory_files.h"
 
@@ -13,9 +13,9 @@ int64_t att_image_grids_stride(const att_image_grids *grids)
     return grids->rows * grids->columns * grids->depth;
 }
 
-const float *att_image_grids_get(const att_image_grids *grids, int64_t picture)
+const float *att_image_grids_get(const att_image_grids *grids, int64_t image)
 {
-    return grids->values + picture * att_image_grids_stride(grids);
+    return grids->values + image * att_image_grids_stride(grids);
 }
 
 att_status att_image_grids_new(att_image_grids *out, int64_t count, int64_t rows, int64_t columns,
@@ -36,7 +36,7 @@ void att_image_grids_free(att_image_grids *grids)
 
 /* ---- shapes */
 
-/* Rows and columns of so many cells; a square where nothing else is said. */
+/* Rows and columns of a grid of `cells` cells: a square unless `rows` is given. */
 static att_status infer_rows_and_columns(att_image_grids *out, int64_t cells, int64_t rows,
                                          const char *name, att_error *err)
 {
@@ -46,10 +46,11 @@ static att_status infer_rows_and_columns(att_image_grids *out, int64_t cells, in
     out->columns = cells / rows;
     if (out->rows * out->columns == cells)
         return ATT_OK;
-    return att_fail(err, ATT_BAD_INPUT, name,
-                    "has %lld cells a picture, which are no grid of %lld rows: give picture-rows, "
-                    "or features of [pictures,rows,columns,depth]",
-                    (long long)cells, (long long)rows);
+    return att_fail(
+        err, ATT_BAD_INPUT, name,
+        "has %lld cells per image, which do not divide into %lld rows: give image-rows, "
+        "or features of shape [images,rows,columns,channels]",
+        (long long)cells, (long long)rows);
 }
 
 static att_status read_shape(att_image_grids *out, const att_tensor *values, int64_t rows,
@@ -59,8 +60,8 @@ static att_status read_shape(att_image_grids *out, const att_tensor *values, int
     const int64_t *shape = values->shape;
     if ((values->rank != 3 && values->rank != 4) || att_tensor_count(values) == 0)
         return att_fail(err, ATT_BAD_INPUT, name,
-                        "is %s, expected features of [pictures,cells,depth] or "
-                        "[pictures,rows,columns,depth]",
+                        "has shape %s, expected [images,cells,channels] or "
+                        "[images,rows,columns,channels]",
                         att_shape_to_string(found, values->rank, shape));
     out->count = shape[0];
     out->depth = shape[values->rank - 1];
@@ -78,10 +79,11 @@ static att_status check_finite(const att_image_grids *grids, const char *name, a
     int64_t width = att_image_grids_stride(grids);
     for (int64_t i = 0; i < grids->count * width; i++)
         if (!isfinite(grids->values[i]))
-            return att_fail(err, ATT_BAD_INPUT, name,
-                            "picture %lld has no number in cell %lld, place %lld (all from 0)",
-                            (long long)(i / width), (long long)(i % width / grids->depth),
-                            (long long)(i % grids->depth));
+            return att_fail(
+                err, ATT_BAD_INPUT, name,
+                "image %lld has a NaN or infinity in cell %lld, channel %lld (counted from 0)",
+                (long long)(i / width), (long long)(i % width / grids->depth),
+                (long long)(i % grids->depth));
     return ATT_OK;
 }
 
@@ -100,9 +102,8 @@ static att_status scale_by_file(att_image_grids *grids, const char *path, att_er
     att_status status = ATT_OK;
     if (count != 1 && count != grids->depth)
         status = att_fail(err, ATT_BAD_INPUT, path,
-                          "has %lld numbers to multiply features by, expected one or %lld, one for "
-                          "each of their depth",
-                          (long long)count, (long long)grids->depth);
+                          "has %lld factors, expected 1 or %lld, one per channel", (long long)count,
+                          (long long)grids->depth);
     else
         status = att_tensor_copy(&by, &loaded, ATT_F64, err);
     if (status == ATT_OK) {
@@ -124,7 +125,7 @@ static att_status scale_all(att_image_grids *grids, const char *scale, att_error
     return ATT_OK;
 }
 
-/* ---- all of it */
+/* ---- loading */
 
 att_status att_image_grids_view(att_image_grids *out, const att_tensor *values, int64_t rows,
                                 const char *name, att_error *err)
@@ -132,7 +133,7 @@ att_status att_image_grids_view(att_image_grids *out, const att_tensor *values, 
     *out = (att_image_grids){ 0 };
     ATT_TRY(read_shape(out, values, rows, name, err));
     if (values->dtype != ATT_F32)
-        return att_fail(err, ATT_BAD_INPUT, name, "pictures are floats, and these are doubles");
+        return att_fail(err, ATT_BAD_INPUT, name, "expected features of type float, found double");
     out->values = values->data;
     return check_finite(out, name, err);
 }

@@ -1,17 +1,13 @@
-/* Scenes drawn, painted and said; see shapes.h. Everything is whole numbers, so that a seed gives
- * the same pictures on every machine. */
+/* Sampling, rendering and captioning scenes; see synthetic_shapes.h. All arithmetic is on integers,
+ * so a seed gives the same images on every machine. */
 #include "data/synthetic_shapes.h"
 
 #include "base/error.h"
+#include "base/minmax.h"
 #include "base/random.h"
 #include "base/string.h"
 
 #include <stdlib.h>
-
-/* Scenes are drawn from streams of their own, counted from these: 32 draws to an attempt. */
-#define TRAIN_STREAM (UINT64_C(1) << 44)
-#define VALID_STREAM (UINT64_C(1) << 45)
-#define PAIRS_STREAM (UINT64_C(1) << 46)
 
 static const struct {
     const char *word;
@@ -21,31 +17,31 @@ static const struct {
     { "yellow", 235, 215, 50 }, { "purple", 150, 60, 190 }, { "white", 245, 245, 245 },
 };
 
-/* Whether a place is part of a form whose centre is (0, 0). */
-static bool in_circle(int64_t x, int64_t y, int64_t reach)
+/* Whether a point is inside a figure with center (0, 0). */
+static bool in_circle(int64_t x, int64_t y, int64_t radius)
 {
-    return x * x + y * y <= reach * reach;
+    return x * x + y * y <= radius * radius;
 }
 
-static bool in_square(int64_t x, int64_t y, int64_t reach)
+static bool in_square(int64_t x, int64_t y, int64_t radius)
 {
-    return llabs(x) < reach && llabs(y) < reach;
+    return llabs(x) < radius && llabs(y) < radius;
 }
 
-static bool in_triangle(int64_t x, int64_t y, int64_t reach)
+static bool in_triangle(int64_t x, int64_t y, int64_t radius)
 {
-    return llabs(y) <= reach && 2 * llabs(x) <= y + reach;
+    return llabs(y) <= radius && 2 * llabs(x) <= y + radius;
 }
 
-static bool in_cross(int64_t x, int64_t y, int64_t reach)
+static bool in_cross(int64_t x, int64_t y, int64_t radius)
 {
-    return (3 * llabs(x) <= reach && llabs(y) <= reach) ||
-           (3 * llabs(y) <= reach && llabs(x) <= reach);
+    return (3 * llabs(x) <= radius && llabs(y) <= radius) ||
+           (3 * llabs(y) <= radius && llabs(x) <= radius);
 }
 
 static const struct {
     const char *word;
-    bool (*covers)(int64_t x, int64_t y, int64_t reach);
+    bool (*covers)(int64_t x, int64_t y, int64_t radius);
 } figures[] = {
     { "circle", in_circle },
     { "square", in_square },
@@ -54,60 +50,62 @@ static const struct {
 };
 
 enum {
-    COLORS = sizeof colors / sizeof *colors,
-    FIGURES = sizeof figures / sizeof *figures,
+    COLORS = ATT_COUNT(colors),
+    FIGURES = ATT_COUNT(figures),
     KINDS = COLORS * FIGURES,
-    HELD_OUT_ONE_IN = 5, /* one pair of kinds in so many is held out */
+    HELD_OUT_ONE_IN = 5, /* one in this many pairs of kinds is held_out out for validation */
 };
 
-/* ---- drawing */
+/* ---- sampling */
 
 typedef struct random_stream {
     uint64_t seed, stream, next;
 } random_stream;
 
-/* A whole number from `least` to `most`. */
-static int64_t random_range(random_stream *from, int64_t least, int64_t most)
+/* A random integer from `min` to `max`. */
+static int64_t random_range(random_stream *from, int64_t min, int64_t max)
 {
     uint64_t bits = att_random_bits(from->seed, from->stream, from->next++);
-    return least + (int64_t)(bits * (uint64_t)(most - least + 1) >> 32);
+    return min + (int64_t)(bits * (uint64_t)(max - min + 1) >> 32);
 }
 
-/* Whether scenes of these two kinds are held out, in whatever order. */
+/* Whether scenes with these two kinds of shape, in any order, are held_out out. */
 static bool is_held_out(uint64_t seed, int64_t a, int64_t b)
 {
     uint64_t pair = (uint64_t)(a < b ? a * KINDS + b : b * KINDS + a);
-    return att_random_bits(seed, PAIRS_STREAM, pair) % HELD_OUT_ONE_IN == 0;
+    return att_random_bits(seed, ATT_STREAM_SHAPES_SPLIT, pair) % HELD_OUT_ONE_IN == 0;
 }
 
-/* A shape of `kind` and size on one side of the picture: `far` tells which. */
-static att_shape sample_shape(random_stream *from, int64_t kind, int64_t reach, bool far,
-                              bool upright, int64_t size)
+/* A shape on one side of the image: the right or lower side if `far`. */
+static att_shape sample_shape(random_stream *from, int64_t kind, int64_t radius, bool far,
+                              bool vertical, int64_t size)
 {
     att_shape out = { .color = (int)(kind % COLORS), .figure = (int)(kind / COLORS) };
-    out.radius = reach;
-    int64_t half = (size - 1) / 2 - out.radius; /* beyond it the other might be met */
+    out.radius = radius;
+    int64_t half = (size - 1) / 2 - out.radius; /* beyond it the two shapes might overlap */
     int64_t along = random_range(from, out.radius, half < size / 3 ? half : size / 3);
-    int64_t beside = random_range(from, size / 3, 2 * size / 3);
+    int64_t across = random_range(from, size / 3, 2 * size / 3);
     if (far)
         along = size - 1 - along;
-    out.x = upright ? beside : along;
-    out.y = upright ? along : beside;
+    out.x = vertical ? across : along;
+    out.y = vertical ? along : across;
     return out;
 }
 
-void att_scene_sample(att_scene *out, uint64_t seed, int64_t number, bool held, int64_t size)
+void att_scene_sample(att_scene *out, uint64_t seed, int64_t number, bool held_out, int64_t size)
 {
-    random_stream from = { seed, (held ? VALID_STREAM : TRAIN_STREAM) + (uint64_t)number, 0 };
+    random_stream from = {
+        seed, (held_out ? ATT_STREAM_SHAPES_VALID : ATT_STREAM_SHAPES_TRAIN) + (uint64_t)number, 0
+    };
     int64_t first, second;
     do {
         first = random_range(&from, 0, KINDS - 1);
         second = random_range(&from, 0, KINDS - 1);
-    } while (first == second || is_held_out(seed, first, second) != held);
+    } while (first == second || is_held_out(seed, first, second) != held_out);
     out->vertical = random_range(&from, 0, 1);
     out->first_is_far = random_range(&from, 0, 1);
     out->background = (int)random_range(&from, 30, 110);
-    /* A quarter wider at least: whether a shape is the larger one shows without the other. */
+    /* The larger is at least a quarter wider, so its size alone shows that it is the larger. */
     int64_t large = random_range(&from, size / 5, 2 * size / 9),
             small = random_range(&from, size / 8, size / 7);
     out->first = sample_shape(&from, first, large, out->first_is_far, out->vertical, size);
@@ -135,7 +133,7 @@ void att_scene_render(float *pixels, const att_scene *scene, int64_t size)
             render_pixel(pixels + 3 * (y * size + x), scene, x, y);
 }
 
-/* ---- saying */
+/* ---- captions */
 
 att_status att_scene_caption(att_string *out, const att_scene *scene)
 {
@@ -147,7 +145,7 @@ att_status att_scene_caption(att_string *out, const att_scene *scene)
                              figures[b->figure].word);
 }
 
-/* ---- all of them */
+/* ---- datasets */
 
 static att_status add_line(att_string *out, const att_scene *scene, int64_t number)
 {
@@ -156,16 +154,16 @@ static att_status add_line(att_string *out, const att_scene *scene, int64_t numb
     return att_string_puts(out, "\n");
 }
 
-att_status att_shapes_generate(att_image_grids *pictures, att_string *captions,
-                               const att_settings *settings, bool held, att_error *err)
+att_status att_shapes_generate(att_image_grids *images, att_string *captions,
+                               const att_settings *settings, bool held_out, att_error *err)
 {
     int64_t size = settings->image_size;
-    int64_t count = held ? settings->valid_count : settings->train_count;
-    ATT_TRY(att_image_grids_new(pictures, count, size, size, 3, err));
+    int64_t count = held_out ? settings->valid_count : settings->train_count;
+    ATT_TRY(att_image_grids_new(images, count, size, size, 3, err));
     for (int64_t i = 0; i < count; i++) {
         att_scene scene;
-        att_scene_sample(&scene, (uint64_t)settings->data_seed, i, held, size);
-        att_scene_render(pictures->values + i * att_image_grids_stride(pictures), &scene, size);
+        att_scene_sample(&scene, (uint64_t)settings->data_seed, i, held_out, size);
+        att_scene_render(images->values + i * att_image_grids_stride(images), &scene, size);
         if (add_line(captions, &scene, i) != ATT_OK)
             return att_fail_memory(err);
     }

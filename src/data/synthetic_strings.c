@@ -1,4 +1,4 @@
-/* Tasks made up; see tasks.h. */
+/* Generating string pairs; see synthetic_strings.h. */
 #include "data/synthetic_strings.h"
 
 #include "base/error.h"
@@ -11,10 +11,6 @@
 
 enum { MAX_CHARACTERS = 1000, MAX_LENGTH = 1000 };
 
-/* Strings are drawn from streams of their own, counted from these. */
-#define CHARACTERS_STREAM (UINT64_C(1) << 40)
-#define SPLIT_STREAM      (UINT64_C(1) << 41)
-
 typedef struct character {
     const char *text;
     size_t length;
@@ -22,12 +18,12 @@ typedef struct character {
 
 typedef struct string_task {
     const att_settings *settings;
-    att_string alphabet; /* composed; letters point into it */
+    att_string alphabet; /* normalized; `characters` point into it */
     character characters[MAX_CHARACTERS];
     int64_t character_count;
     att_string_set used_strings;
     att_string source;
-    int64_t sample[MAX_LENGTH]; /* the string drawn last: numbers of letters */
+    int64_t sample[MAX_LENGTH]; /* the last string: indices of characters */
     int64_t length;
     att_error *err;
 } string_task;
@@ -46,13 +42,13 @@ static bool same(const character *a, const character *b)
     return a->length == b->length && memcmp(a->text, b->text, a->length) == 0;
 }
 
-/* Whether two letters stay two when they stand side by side: flags and marks may merge. */
+/* Whether two characters stay separate side by side: regional indicators and marks may merge. */
 static bool stay_apart(const character *a, const character *b, att_string *scratch)
 {
     scratch->length = 0;
     if (att_string_append(scratch, a->text, a->length) != ATT_OK ||
         att_string_append(scratch, b->text, b->length) != ATT_OK)
-        return true; /* the strings will not fit into memory either */
+        return true; /* generating the strings will fail too */
     att_pretokenizer splitter = { .text = scratch->data, .length = scratch->length };
     const char *token;
     size_t length;
@@ -64,9 +60,9 @@ static att_status check_characters(string_task *in)
     for (int64_t i = 0; i < in->character_count; i++)
         for (int64_t j = 0; j < in->character_count; j++) {
             if (i < j && same(&in->characters[i], &in->characters[j]))
-                return refuse_character(in, (size_t)i, "is there twice");
+                return refuse_character(in, (size_t)i, "occurs twice");
             if (!stay_apart(&in->characters[i], &in->characters[j], &in->source))
-                return refuse_character(in, (size_t)j, "merges with the letter before it");
+                return refuse_character(in, (size_t)j, "merges with the character before it");
         }
     return ATT_OK;
 }
@@ -80,14 +76,15 @@ static att_status read_alphabet(string_task *in)
     character one;
     while (att_pretokenizer_next(&splitter, &one.text, &one.length)) {
         if (in->character_count == MAX_CHARACTERS)
-            return att_fail(in->err, ATT_BAD_INPUT, NULL, "alphabet has more than %d letters",
+            return att_fail(in->err, ATT_BAD_INPUT, NULL, "alphabet has more than %d characters",
                             MAX_CHARACTERS);
         in->characters[in->character_count++] = one;
         if ((unsigned char)one.text[0] <= ' ')
-            return refuse_character(in, (size_t)in->character_count - 1, "is no letter");
+            return refuse_character(in, (size_t)in->character_count - 1,
+                                    "is white space or a control character");
     }
     if (in->character_count == 0)
-        return att_fail(in->err, ATT_BAD_INPUT, NULL, "alphabet has no letters");
+        return att_fail(in->err, ATT_BAD_INPUT, NULL, "alphabet has no characters");
     return check_characters(in);
 }
 
@@ -96,7 +93,7 @@ static att_status read_alphabet(string_task *in)
 static void sample_string(string_task *in, uint64_t attempt)
 {
     const att_settings *settings = in->settings;
-    uint64_t seed = (uint64_t)settings->data_seed, stream = CHARACTERS_STREAM + attempt;
+    uint64_t seed = (uint64_t)settings->data_seed, stream = ATT_STREAM_SYNTHETIC_STRINGS + attempt;
     uint64_t lengths = (uint64_t)(settings->max_string_length - settings->min_string_length + 1);
     in->length =
         settings->min_string_length + (int64_t)(att_random_bits(seed, stream, 0) * lengths >> 32);
@@ -106,33 +103,33 @@ static void sample_string(string_task *in, uint64_t attempt)
                                   32);
 }
 
-static void reverse(int64_t *letters, int64_t length)
+static void reverse(int64_t *characters, int64_t length)
 {
     for (int64_t i = 0; i < length / 2; i++) {
-        int64_t other = letters[length - 1 - i];
-        letters[length - 1 - i] = letters[i];
-        letters[i] = other;
+        int64_t other = characters[length - 1 - i];
+        characters[length - 1 - i] = characters[i];
+        characters[i] = other;
     }
 }
 
-static void copy(int64_t *letters, int64_t length)
+static void copy(int64_t *characters, int64_t length)
 {
-    (void)letters;
+    (void)characters;
     (void)length;
 }
 
-/* In the order of the alphabet. */
-static void sort(int64_t *letters, int64_t length)
+/* Sorts by the order of the alphabet. */
+static void sort(int64_t *characters, int64_t length)
 {
     for (int64_t i = 1; i < length; i++) {
-        int64_t one = letters[i], place = i;
-        for (; place > 0 && letters[place - 1] > one; place--)
-            letters[place] = letters[place - 1];
-        letters[place] = one;
+        int64_t one = characters[i], place = i;
+        for (; place > 0 && characters[place - 1] > one; place--)
+            characters[place] = characters[place - 1];
+        characters[place] = one;
     }
 }
 
-static void (*const transforms[])(int64_t *letters, int64_t length) = {
+static void (*const transforms[])(int64_t *characters, int64_t length) = {
     [ATT_TASK_REVERSE] = reverse,
     [ATT_TASK_COPY] = copy,
     [ATT_TASK_SORT] = sort,
@@ -156,9 +153,9 @@ static att_status add_line(string_task *in, att_string *out)
     return att_string_append(out, "\n", 1);
 }
 
-/* ---- all of them */
+/* ---- datasets */
 
-/* How many different strings there are, or 1e18 where there are more. */
+/* The number of different strings, at most 1e18. */
 static double count_possible(const string_task *in)
 {
     double total = 0, of_length = 1;
@@ -177,16 +174,16 @@ static att_status check_counts(const string_task *in, int64_t wanted)
         return ATT_OK;
     char quoted[ATT_QUOTED_SIZE];
     return att_fail(in->err, ATT_BAD_INPUT, NULL,
-                    "train-count and valid-count ask for %lld different strings, at most half of "
-                    "those there are: over '%s' there are %.0f of %lld to %lld letters",
+                    "train-count and valid-count ask for %lld different strings, more than half of "
+                    "all: alphabet '%s' has %.0f strings of %lld to %lld characters",
                     (long long)wanted,
                     att_quote(quoted, in->settings->alphabet, strlen(in->settings->alphabet)),
                     possible, (long long)in->settings->min_string_length,
                     (long long)in->settings->max_string_length);
 }
 
-/* Short strings are few and soon taken, so a coin decides for each draw whether it is for training
- * or for validation; else the corpus filled first would have them all. */
+/* Short strings are few and soon used up, so a random number decides for each string whether it is
+ * for training or for validation; else the corpus that is filled first would get all of them. */
 static att_status sample_all(string_task *in, att_string *train, att_string *valid)
 {
     const att_settings *settings = in->settings;
@@ -199,8 +196,8 @@ static att_status sample_all(string_task *in, att_string *train, att_string *val
             return att_fail_memory(in->err);
         if (att_string_set_find(&in->used_strings, in->source.data, in->source.length) >= 0)
             continue;
-        bool to_valid =
-            att_random_double((uint64_t)settings->data_seed, SPLIT_STREAM, attempt) < part;
+        bool to_valid = att_random_double((uint64_t)settings->data_seed, ATT_STREAM_SYNTHETIC_SPLIT,
+                                          attempt) < part;
         if (left[to_valid] == 0)
             continue;
         size_t index;

@@ -29,7 +29,7 @@ typedef struct att_states_options {
 att_status att_states_resolve_signal(att_unit_signal *signal, const att_rnn_stack *tower,
                                      att_error *err);
 
-att_status att_states_run(const att_model *model, const att_rnn_stack *tower, const att_encoding *text,
-                          const att_states_options *how, att_error *err);
+att_status att_states_run(const att_model *model, const att_rnn_stack *tower,
+                          const att_encoding *text, const att_states_options *how, att_error *err);
 
 #endif

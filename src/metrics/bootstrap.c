@@ -1,4 +1,4 @@
-/* Resampling lines; see bootstrap.h. */
+/* Bootstrap resampling of lines; see bootstrap.h. */
 #include "metrics/bootstrap.h"
 
 #include "base/alloc.h"
@@ -15,7 +15,7 @@ typedef struct resampling {
     double *scores; /* [resamples] */
 } resampling;
 
-/* Scores as many lines as there are, drawn with replacement. */
+/* Each resample has as many lines as there are, drawn with replacement. */
 static void resample(void *context, int64_t first, int64_t end)
 {
     const resampling *d = context;

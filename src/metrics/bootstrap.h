@@ -1,5 +1,5 @@
-/* How sure a figure is: the lines it was counted on drawn again and again (Efron, "Bootstrap
- * methods: another look at the jackknife", 1979; Koehn, "Statistical significance tests for machine
+/* Confidence intervals of a metric by bootstrap resampling of lines (Efron, "Bootstrap methods:
+ * another look at the jackknife", 1979; Koehn, "Statistical significance tests for machine
  * translation evaluation", 2004). */
 #ifndef ATT_METRICS_BOOTSTRAP_H
 #define ATT_METRICS_BOOTSTRAP_H
@@ -8,17 +8,17 @@
 
 enum { ATT_BOOTSTRAP_MAX_STATS = 24 };
 
-/* What is drawn from: numbers of lines, and the figure that their sums give. */
+/* The statistics of every line, and the score of their sums. */
 typedef struct att_bootstrap {
-    const double *stats; /* [lines, width] */
+    const double *stats; /* [lines, stat_count] */
     size_t lines;
     size_t stat_count; /* at most ATT_BOOTSTRAP_MAX_STATS */
     double (*score)(const double *sums);
 } att_bootstrap;
 
-/* 95 % of the figures of `resamples` draws lie in *out; NaN where there are none.
- * The draws depend on the seed and the number of lines alone: figures of the same lines are drawn
- * alike. */
+/* The interval that holds the middle 95 % of the scores of `resamples` resamples; NaN if there are
+ * none. Which lines are drawn depends only on the seed and the number of lines, so all metrics of a
+ * test set are computed on the same resamples. */
 att_status att_bootstrap_interval(att_interval *out, const att_bootstrap *from, int64_t resamples,
                                   uint64_t seed, att_error *err);
 

@@ -1,7 +1,7 @@
 /* chrF (Popović, "chrF: character n-gram F-score for automatic MT evaluation", 2015) and chrF++,
- * which adds words ("chrF++: words helping character n-grams", 2017): precision and recall of runs
- * of letters, averaged over the orders that both sides have, recall weighted twice. Of several
- * references the one with the best score counts, line by line. */
+ * which adds word n-ngrams ("chrF++: words helping character n-ngrams", 2017): precision and recall
+ * of character n-ngrams, averaged over the orders that both sides have, combined to F2 (recall
+ * counts twice). Of several references, the one with the best score counts, line by line. */
 #include "metrics/metric_spec.h"
 
 #include "base/error.h"
@@ -17,13 +17,12 @@ enum {
     STATS_PER_ORDER = 3
 };
 
-static double score(const double *numbers, int orders)
+static double score(const double *stats, int orders)
 {
-    const double weight = 4; /* the square of 2 */
+    const double weight = 4; /* beta squared, beta = 2 */
     double precision = 0, recall = 0;
     int used = 0;
-    for (const double *at = numbers; at < numbers + STATS_PER_ORDER * orders;
-         at += STATS_PER_ORDER) {
+    for (const double *at = stats; at < stats + STATS_PER_ORDER * orders; at += STATS_PER_ORDER) {
         if (at[HYPOTHESIS_NGRAMS] == 0 || at[REFERENCE_NGRAMS] == 0)
             continue;
         precision += at[MATCHED] / at[HYPOTHESIS_NGRAMS];
@@ -37,59 +36,59 @@ static double score(const double *numbers, int orders)
     return 100 * ((1 + weight) * precision * recall / (weight * precision + recall));
 }
 
-double att_chrf_score(const double *numbers)
+double att_chrf_score(const double *stats)
 {
-    return score(numbers, CHARACTER_ORDER);
+    return score(stats, CHARACTER_ORDER);
 }
 
-double att_chrf_words_score(const double *numbers)
+double att_chrf_words_score(const double *stats)
 {
-    return score(numbers, CHARACTER_ORDER + WORD_ORDER);
+    return score(stats, CHARACTER_ORDER + WORD_ORDER);
 }
 
-/* The numbers of all orders of one kind of symbols. An order that the reference is too short for
- * counts for nothing on either side. */
-static att_status count_ngrams(double *numbers, const att_symbols *answer,
-                               const att_symbols *reference, int orders, att_ngrams *grams)
+/* The statistics of all orders of one kind of symbols. An order that the reference is too short for
+ * counts on neither side. */
+static att_status count_ngrams(double *stats, const att_symbols *hypothesis,
+                               const att_symbols *reference, int orders, att_ngrams *ngrams)
 {
     double matched[CHARACTER_ORDER];
-    att_ngrams_clear(grams);
-    ATT_TRY(att_ngrams_add(grams, reference->items, reference->count, orders));
-    att_ngrams_match(grams, answer->items, answer->count, orders, matched);
-    for (int n = 1; n <= orders; n++, numbers += STATS_PER_ORDER) {
-        numbers[REFERENCE_NGRAMS] = att_ngrams_total(reference->count, n);
-        numbers[HYPOTHESIS_NGRAMS] =
-            numbers[REFERENCE_NGRAMS] > 0 ? att_ngrams_total(answer->count, n) : 0;
-        numbers[MATCHED] = matched[n - 1];
+    att_ngrams_clear(ngrams);
+    ATT_TRY(att_ngrams_add(ngrams, reference->items, reference->count, orders));
+    att_ngrams_match(ngrams, hypothesis->items, hypothesis->count, orders, matched);
+    for (int n = 1; n <= orders; n++, stats += STATS_PER_ORDER) {
+        stats[REFERENCE_NGRAMS] = att_ngrams_total(reference->count, n);
+        stats[HYPOTHESIS_NGRAMS] =
+            stats[REFERENCE_NGRAMS] > 0 ? att_ngrams_total(hypothesis->count, n) : 0;
+        stats[MATCHED] = matched[n - 1];
     }
     return ATT_OK;
 }
 
-static att_status count(double *numbers, const att_metric_line *line, int words, att_ngrams *grams)
+static att_status count(double *stats, const att_metric_line *line, int words, att_ngrams *ngrams)
 {
     double best = -1;
     for (size_t r = 0; r < line->reference_count; r++) {
         double these[STATS_PER_ORDER * (CHARACTER_ORDER + WORD_ORDER)];
         ATT_TRY(
-            count_ngrams(these, &line->hypothesis, &line->references[r], CHARACTER_ORDER, grams));
+            count_ngrams(these, &line->hypothesis, &line->references[r], CHARACTER_ORDER, ngrams));
         if (words > 0)
             ATT_TRY(count_ngrams(these + STATS_PER_ORDER * CHARACTER_ORDER, &line->hypothesis_words,
-                                 &line->reference_words[r], words, grams));
+                                 &line->reference_words[r], words, ngrams));
         double found = score(these, CHARACTER_ORDER + words);
         if (found > best)
-            memcpy(numbers, these,
-                   (size_t)(STATS_PER_ORDER * (CHARACTER_ORDER + words)) * sizeof *numbers);
+            memcpy(stats, these,
+                   (size_t)(STATS_PER_ORDER * (CHARACTER_ORDER + words)) * sizeof *stats);
         best = found > best ? found : best;
     }
     return ATT_OK;
 }
 
-att_status att_chrf_stats(double *numbers, const att_metric_line *line, att_ngrams *grams)
+att_status att_chrf_stats(double *stats, const att_metric_line *line, att_ngrams *ngrams)
 {
-    return count(numbers, line, 0, grams);
+    return count(stats, line, 0, ngrams);
 }
 
-att_status att_chrf_words_stats(double *numbers, const att_metric_line *line, att_ngrams *grams)
+att_status att_chrf_words_stats(double *stats, const att_metric_line *line, att_ngrams *ngrams)
 {
-    return count(numbers, line, WORD_ORDER, grams);
+    return count(stats, line, WORD_ORDER, ngrams);
 }

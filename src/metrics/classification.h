@@ -1,46 +1,47 @@
-/* How well sentences were sorted: which label was taken for which, and how far the probabilities of
- * labels can be trusted. */
+/* Metrics of classification: accuracy, precision, recall and F1 from a confusion matrix; loss,
+ * calibration error and temperature scaling from predicted probabilities. */
 #ifndef ATT_METRICS_CLASSIFICATION_H
 #define ATT_METRICS_CLASSIFICATION_H
 
 #include "attend.h"
 
-/* ---- counts [labels, labels]: sentences of one label (row) that were given another (column) */
+/* ---- confusion matrix: counts [labels, labels] of sentences by true label (row) and predicted
+ * label (column) */
 
-/* Of those on the diagonal. NaN where nothing was counted, as all rates here. */
+/* The fraction of correct predictions; NaN if nothing was counted. */
 double att_confusion_accuracy(const int64_t *counts, int64_t labels);
 
-/* One label against all others; a rate of nothing is 0. */
+/* Precision, recall and F1 of one label against all others; 0 where they are 0 / 0. */
 att_label_metrics att_confusion_label_metrics(const int64_t *counts, int64_t labels, int64_t which);
 
-/* The mean of the F1 of all labels that were there or were given. */
+/* The mean F1 of all labels that occur or were predicted; NaN if there are none. */
 double att_confusion_macro_f1(const int64_t *counts, int64_t labels);
 
 /* ---- probabilities */
 
-/* Sentences with the log-probabilities that a model gave to each label. */
+/* The log-probability of every label for each sentence. */
 typedef struct att_label_predictions {
     int64_t count, labels;
     const float *log_probs; /* [count, labels] */
-    const int32_t *truth;   /* [count] from 0 */
+    const int32_t *truth;   /* [count] true labels, from 0 */
 } att_label_predictions;
 
-/* The label of a sentence that is the most probable, the first of equals. */
-int64_t att_label_predictions_argmax(const att_label_predictions *judged, int64_t index);
+/* The most probable label of a sentence, the first of equals. */
+int64_t att_label_predictions_argmax(const att_label_predictions *predictions, int64_t index);
 
-/* Adds to counts [labels, labels]. */
-void att_label_predictions_confusion(int64_t *counts, const att_label_predictions *judged);
+/* Adds all sentences to a confusion matrix. */
+void att_label_predictions_confusion(int64_t *counts, const att_label_predictions *predictions);
 
-/* With log-probabilities divided by `temperature` (and normalised again): the mean of -log
- * probability of the true label in nats; and the expected calibration error, the mean distance of
- * how often the most probable label is right from its probability, in 15 bins of equal width (Guo
- * et al. 2017, "On calibration of modern neural networks"). */
-double att_label_predictions_loss(const att_label_predictions *judged, double temperature);
-double att_label_predictions_calibration_error(const att_label_predictions *judged,
+/* With log-probabilities divided by `temperature` and normalized again: the mean negative
+ * log-likelihood of the true label in nats; and the expected calibration error: the mean difference
+ * between the probability of the predicted label and how often it is correct, in 15 bins of equal
+ * width (Guo et al. 2017, "On calibration of modern neural networks"). */
+double att_label_predictions_loss(const att_label_predictions *predictions, double temperature);
+double att_label_predictions_calibration_error(const att_label_predictions *predictions,
                                                double temperature);
 
-/* The temperature with the least loss, between 1/20 and 20, in four digits; 1 where there is
- * nothing to fit it by. It changes no label. */
-double att_label_predictions_fit_temperature(const att_label_predictions *judged);
+/* The temperature that minimizes the loss, between 1/20 and 20, rounded to four digits; 1 if there
+ * are no sentences or fewer than two labels. Temperature scaling changes no predicted label. */
+double att_label_predictions_fit_temperature(const att_label_predictions *predictions);
 
 #endif

@@ -1,4 +1,4 @@
-/* Error rates by edits, and exact matches. */
+/* Word, phoneme and character error rate, and exact match. */
 #include "metrics/metric_spec.h"
 
 #include "metrics/token_metrics.h"
@@ -7,9 +7,9 @@
 
 enum { EDITS = 0, LENGTH = 1 };
 
-/* Of several references, that with the lowest rate; an empty one costs every symbol of the answer.
- */
-att_status att_edit_rate_stats(double *numbers, const att_metric_line *line, att_ngrams *grams)
+/* Of several references, the one with the lowest error rate counts. With an empty reference, every
+ * symbol of the hypothesis is an edit. */
+att_status att_edit_rate_stats(double *stats, const att_metric_line *line, att_ngrams *grams)
 {
     (void)grams;
     double best = 0;
@@ -23,34 +23,34 @@ att_status att_edit_rate_stats(double *numbers, const att_metric_line *line, att
         if (r > 0 && rate >= best)
             continue;
         best = rate;
-        numbers[EDITS] = (double)edits;
-        numbers[LENGTH] = (double)reference->count;
+        stats[EDITS] = (double)edits;
+        stats[LENGTH] = (double)reference->count;
     }
     return ATT_OK;
 }
 
-double att_edit_rate_score(const double *numbers)
+double att_edit_rate_score(const double *stats)
 {
-    if (numbers[LENGTH] > 0)
-        return 100 * (numbers[EDITS] / numbers[LENGTH]);
-    return numbers[EDITS] > 0 ? 100 : 0;
+    if (stats[LENGTH] > 0)
+        return 100 * (stats[EDITS] / stats[LENGTH]);
+    return stats[EDITS] > 0 ? 100 : 0;
 }
 
-att_status att_exact_match_stats(double *numbers, const att_metric_line *line, att_ngrams *grams)
+att_status att_exact_match_stats(double *stats, const att_metric_line *line, att_ngrams *grams)
 {
     (void)grams;
-    numbers[EDITS] = 0;
-    numbers[LENGTH] = 1;
+    stats[EDITS] = 0;
+    stats[LENGTH] = 1;
     for (size_t r = 0; r < line->reference_count; r++) {
         const att_symbols *a = &line->hypothesis, *b = &line->references[r];
         if (a->count == b->count &&
             (a->count == 0 || memcmp(a->items, b->items, a->count * sizeof *a->items) == 0))
-            numbers[EDITS] = 1;
+            stats[EDITS] = 1;
     }
     return ATT_OK;
 }
 
-double att_exact_match_score(const double *numbers)
+double att_exact_match_score(const double *stats)
 {
-    return numbers[LENGTH] > 0 ? 100 * numbers[EDITS] / numbers[LENGTH] : 0;
+    return stats[LENGTH] > 0 ? 100 * stats[EDITS] / stats[LENGTH] : 0;
 }

@@ -1,4 +1,4 @@
-/* Answers scored against references by any of the metrics; see attend.h. */
+/* att_metrics_score(): hypotheses scored against references by any of the metrics; see attend.h. */
 #include "metrics/metric_spec.h"
 
 #include "base/alloc.h"
@@ -12,45 +12,46 @@
 #include <stdio.h>
 #include <string.h>
 
-/* ---- the table */
+/* ---- the table of metrics */
 
-#define EDIT_RATE_SPEC(name_, title_, says_, symbols_)                                             \
+#define EDIT_RATE_SPEC(name_, title_, help_, symbols_)                                             \
     {                                                                                              \
-        .info = { name_, title_, says_, true }, .stat_count = 2, .symbols = symbols_,              \
+        .info = { name_, title_, help_, true }, .stat_count = 2, .symbols = symbols_,              \
         .second_symbols = -1, .count = att_edit_rate_stats, .score = att_edit_rate_score           \
     }
 
-/* The measures of captions, as published ones are counted: small letters, no punctuation. */
-#define CAPTION_BLEU_SPEC(name_, title_, says_, score_)                                            \
+/* Metrics of captions, computed as published ones are: in lower case, without punctuation. */
+#define CAPTION_BLEU_SPEC(name_, title_, help_, score_)                                            \
     {                                                                                              \
-        .info = { name_, title_, says_, false }, .stat_count = 10, .symbols = ATT_SYMBOLS_CAPTION, \
+        .info = { name_, title_, help_, false }, .stat_count = 10, .symbols = ATT_SYMBOLS_CAPTION, \
         .second_symbols = -1, .lowercase = true, .count = att_bleu_stats, .score = score_,         \
         .signature = "|eff:no|tok:caption|smooth:none"                                             \
     }
 
 const att_metric_spec att_metric_specs[] = {
-    { .info = { "bleu", "BLEU", "runs of up to four words that the reference has too", false },
+    { .info = { "bleu", "BLEU", "precision of n-grams of up to 4 words, with a brevity penalty",
+                false },
       .stat_count = 10,
       .symbols = ATT_SYMBOLS_TOKENS,
       .second_symbols = -1,
       .count = att_bleu_stats,
       .score = att_bleu_score,
       .signature = "|eff:no|tok:@|smooth:exp" },
-    { .info = { "chrf", "chrF2", "runs of up to six letters, recall weighted twice", false },
+    { .info = { "chrf", "chrF2", "F2 score of character n-grams of up to 6 characters", false },
       .stat_count = 18,
       .symbols = ATT_SYMBOLS_CHARACTERS,
       .second_symbols = -1,
       .count = att_chrf_stats,
       .score = att_chrf_score,
       .signature = "|eff:yes|nc:6|nw:0|space:no" },
-    { .info = { "chrf++", "chrF2++", "chrF with words and pairs of words", false },
+    { .info = { "chrf++", "chrF2++", "chrF with word unigrams and bigrams", false },
       .stat_count = 24,
       .symbols = ATT_SYMBOLS_CHARACTERS,
       .second_symbols = ATT_SYMBOLS_CHRF,
       .count = att_chrf_words_stats,
       .score = att_chrf_words_score,
       .signature = "|eff:yes|nc:6|nw:2|space:no" },
-    { .info = { "ter", "TER", "edits per word of the reference, a moved run being one", true },
+    { .info = { "ter", "TER", "edits per reference word; moving a phrase is one edit", true },
       .stat_count = 2,
       .symbols = ATT_SYMBOLS_WORDS,
       .second_symbols = -1,
@@ -58,22 +59,24 @@ const att_metric_spec att_metric_specs[] = {
       .count = att_ter_stats,
       .score = att_edit_rate_score,
       .signature = "|tok:tercom|norm:no|punct:yes|asian:no" },
-    EDIT_RATE_SPEC("wer", "word error rate", "edits per word of the reference", ATT_SYMBOLS_WORDS),
-    EDIT_RATE_SPEC("per", "phoneme error rate", "the same, where words are phonemes",
+    EDIT_RATE_SPEC("wer", "word error rate", "edits per reference word", ATT_SYMBOLS_WORDS),
+    EDIT_RATE_SPEC("per", "phoneme error rate", "edits per reference phoneme, separated by spaces",
                    ATT_SYMBOLS_WORDS),
-    EDIT_RATE_SPEC("cer", "character error rate", "edits per code point of the reference",
+    EDIT_RATE_SPEC("cer", "character error rate", "edits per reference code point",
                    ATT_SYMBOLS_LINE),
-    { .info = { "exact", "exact match", "lines that agree altogether", false },
+    { .info = { "exact", "exact match", "lines equal to the reference, apart from white space",
+                false },
       .stat_count = 2,
       .symbols = ATT_SYMBOLS_LINE,
       .second_symbols = -1,
       .count = att_exact_match_stats,
       .score = att_exact_match_score },
-    CAPTION_BLEU_SPEC("bleu-1", "BLEU-1", "of captions: words", att_bleu_1_score),
-    CAPTION_BLEU_SPEC("bleu-2", "BLEU-2", "of captions: runs of up to two", att_bleu_2_score),
-    CAPTION_BLEU_SPEC("bleu-3", "BLEU-3", "of captions: runs of up to three", att_bleu_3_score),
-    CAPTION_BLEU_SPEC("bleu-4", "BLEU-4", "of captions: runs of up to four", att_bleu_4_score),
-    { .info = { "cider", "CIDEr", "of captions: runs weighed by how rare they are", false },
+    CAPTION_BLEU_SPEC("bleu-1", "BLEU-1", "captions: n-grams of 1 word", att_bleu_1_score),
+    CAPTION_BLEU_SPEC("bleu-2", "BLEU-2", "captions: n-grams of up to 2 words", att_bleu_2_score),
+    CAPTION_BLEU_SPEC("bleu-3", "BLEU-3", "captions: n-grams of up to 3 words", att_bleu_3_score),
+    CAPTION_BLEU_SPEC("bleu-4", "BLEU-4", "captions: n-grams of up to 4 words", att_bleu_4_score),
+    { .info = { "cider", "CIDEr", "captions: TF-IDF similarity of n-grams of up to 4 words",
+                false },
       .stat_count = 2,
       .symbols = ATT_SYMBOLS_CAPTION,
       .second_symbols = -1,
@@ -86,7 +89,8 @@ const att_metric_spec att_metric_specs[] = {
 
 const size_t att_metric_spec_count = sizeof att_metric_specs / sizeof *att_metric_specs;
 
-_Static_assert(sizeof att_metric_specs / sizeof *att_metric_specs < 32, "a list of names fits");
+_Static_assert(sizeof att_metric_specs / sizeof *att_metric_specs < 32,
+               "find_metric() has room for all names");
 
 size_t att_metric_count(void)
 {
@@ -108,7 +112,7 @@ static const att_metric_spec *find_metric(const char *name, att_error *err)
     }
     char quoted[ATT_QUOTED_SIZE];
     const char *nearest = att_suggest(name, known, att_metric_spec_count);
-    att_fail(err, ATT_BAD_INPUT, NULL, "there is no metric '%s'%s%s%s",
+    att_fail(err, ATT_BAD_INPUT, NULL, "unknown metric '%s'%s%s%s",
              att_quote(quoted, name, strlen(name)), nearest ? "; did you mean " : "",
              nearest ? nearest : "", nearest ? "?" : "");
     return NULL;
@@ -116,21 +120,21 @@ static const att_metric_spec *find_metric(const char *name, att_error *err)
 
 /* ---- one line */
 
-/* What is needed while lines are read. */
+/* Working memory for the lines of one metric. */
 typedef struct metric_scorer {
     const att_metric_spec *spec;
     const att_hypotheses *texts;
     att_metric_tokenizer tokenizer;
     bool lowercase;
     att_string_set words;
-    att_ids pool; /* the symbols of one line: answer, references, and those of the second kind */
-    size_t reference_count; /* references that the line has */
-    size_t *ends;           /* [2 * (1 + references)] where each ends in the pool */
-    att_symbols *symbols;   /* beside it */
+    att_ids
+        pool; /* the symbols of one line: hypothesis, references, then those of the second kind */
+    size_t reference_count; /* of the current line */
+    size_t *ends;           /* [2 * (1 + references)] the end of each in the pool */
+    att_symbols *symbols;   /* [2 * (1 + references)] each as a slice of the pool */
     att_string lowercased, tokenized;
-    att_ngrams grams;
-    att_ngrams
-        document_frequencies; /* the runs of all references, where the metric asks for them */
+    att_ngrams ngrams;
+    att_ngrams document_frequencies; /* of all references, if the metric asks for them */
 } metric_scorer;
 
 static att_status read_side(metric_scorer *s, const char *line, int kind, size_t place,
@@ -155,8 +159,8 @@ static att_status read_side(metric_scorer *s, const char *line, int kind, size_t
     return ATT_OK;
 }
 
-/* The texts of a line that are there, one after another: the answer and its references, each as
- * symbols of one kind from `place` on. */
+/* Reads the hypothesis of a line and those references that it has as symbols of one kind, into
+ * `ends` from index `place` on. */
 static att_status read_sides(metric_scorer *s, size_t line, int kind, size_t place, att_error *err)
 {
     ATT_TRY(read_side(s, s->texts->hypotheses[line], kind, place, err));
@@ -183,17 +187,17 @@ static att_status read_line(metric_scorer *s, size_t line, att_error *err)
     return ATT_OK;
 }
 
-static att_status count_line(metric_scorer *s, size_t line, double *numbers, att_error *err)
+static att_status count_line(metric_scorer *s, size_t line, double *stats, att_error *err)
 {
     ATT_TRY(read_line(s, line, err));
-    const att_metric_line measured = { .hypothesis = s->symbols[0],
-                                       .references = s->symbols + 1,
-                                       .reference_count = s->reference_count,
-                                       .hypothesis_words = s->symbols[1 + s->reference_count],
-                                       .reference_words = s->symbols + 2 + s->reference_count,
-                                       .document_frequencies = &s->document_frequencies,
-                                       .line_count = s->texts->count };
-    return s->spec->count(numbers, &measured, &s->grams) == ATT_OK ? ATT_OK : att_fail_memory(err);
+    const att_metric_line current = { .hypothesis = s->symbols[0],
+                                      .references = s->symbols + 1,
+                                      .reference_count = s->reference_count,
+                                      .hypothesis_words = s->symbols[1 + s->reference_count],
+                                      .reference_words = s->symbols + 2 + s->reference_count,
+                                      .document_frequencies = &s->document_frequencies,
+                                      .line_count = s->texts->count };
+    return s->spec->count(stats, &current, &s->ngrams) == ATT_OK ? ATT_OK : att_fail_memory(err);
 }
 
 static att_status count_documents(metric_scorer *s, size_t line, att_error *err)
@@ -207,7 +211,7 @@ static att_status count_documents(metric_scorer *s, size_t line, att_error *err)
     return ATT_OK;
 }
 
-static att_status count_lines(metric_scorer *s, double *numbers, att_error *err)
+static att_status count_lines(metric_scorer *s, double *stats, att_error *err)
 {
     size_t places = 2 * (1 + s->texts->reference_count);
     att_status status = ATT_OK;
@@ -218,30 +222,30 @@ static att_status count_lines(metric_scorer *s, double *numbers, att_error *err)
     for (size_t i = 0; s->spec->document_order > 0 && i < s->texts->count && status == ATT_OK; i++)
         status = count_documents(s, i, err);
     for (size_t i = 0; i < s->texts->count && status == ATT_OK; i++)
-        status = count_line(s, i, numbers + i * (size_t)s->spec->stat_count, err);
+        status = count_line(s, i, stats + i * (size_t)s->spec->stat_count, err);
     att_string_set_free(&s->words);
     att_ids_free(&s->pool);
     att_free(s->ends);
     att_free(s->symbols);
     att_string_free(&s->lowercased);
     att_string_free(&s->tokenized);
-    att_ngrams_free(&s->grams);
+    att_ngrams_free(&s->ngrams);
     att_ngrams_free(&s->document_frequencies);
     return status;
 }
 
-/* ---- the score and how sure it is */
+/* ---- the score and its confidence interval */
 
-static double sum_and_score(const att_metric_spec *measure, const double *numbers, size_t lines)
+static double sum_and_score(const att_metric_spec *spec, const double *stats, size_t lines)
 {
     double sum[ATT_BOOTSTRAP_MAX_STATS] = { 0 };
     for (size_t i = 0; i < lines; i++)
-        for (int n = 0; n < measure->stat_count; n++)
-            sum[n] += numbers[i * (size_t)measure->stat_count + (size_t)n];
-    return measure->score(sum);
+        for (int n = 0; n < spec->stat_count; n++)
+            sum[n] += stats[i * (size_t)spec->stat_count + (size_t)n];
+    return spec->score(sum);
 }
 
-/* "nrefs:5", or "nrefs:var" where lines differ in it. */
+/* "nrefs:5", or "nrefs:var" if lines have different stats of references. */
 static void write_reference_count(char *out, size_t size, const att_hypotheses *texts)
 {
     snprintf(out, size, "nrefs:%zu", texts->reference_count);
@@ -252,13 +256,13 @@ static void write_reference_count(char *out, size_t size, const att_hypotheses *
 }
 
 static void write_signature(att_metric_score *out, const metric_scorer *s,
-                            const att_metric_options *how)
+                            const att_metric_options *options)
 {
     char references[32], drawn[64] = "", rest[64] = "";
     write_reference_count(references, sizeof references, s->texts);
-    if (how->resamples > 0)
-        snprintf(drawn, sizeof drawn, "|bs:%lld|seed:%llu", (long long)how->resamples,
-                 (unsigned long long)how->seed);
+    if (options->resamples > 0)
+        snprintf(drawn, sizeof drawn, "|bs:%lld|seed:%llu", (long long)options->resamples,
+                 (unsigned long long)options->seed);
     const char *signature = s->spec->signature ? s->spec->signature : "";
     const char *at = strchr(signature, '@');
     snprintf(rest, sizeof rest, "%.*s%s%s", (int)(at ? at - signature : (int)strlen(signature)),
@@ -267,26 +271,27 @@ static void write_signature(att_metric_score *out, const metric_scorer *s,
              drawn, s->lowercase || s->spec->lowercase ? "lc" : "mixed", rest, ATT_VERSION);
 }
 
-static att_status score(att_metric_score *out, metric_scorer *s, const att_metric_options *how,
+static att_status score(att_metric_score *out, metric_scorer *s, const att_metric_options *options,
                         att_error *err)
 {
     size_t lines = s->texts->count;
-    double *numbers = att_alloc(lines * (size_t)s->spec->stat_count, sizeof *numbers);
-    if (!numbers)
+    double *stats = att_alloc(lines * (size_t)s->spec->stat_count, sizeof *stats);
+    if (!stats)
         return att_fail_memory(err);
     *out = (att_metric_score){ .metric = &s->spec->info, .interval = { NAN, NAN } };
-    att_status status = count_lines(s, numbers, err);
-    const att_bootstrap drawn = { numbers, lines, (size_t)s->spec->stat_count, s->spec->score };
+    att_status status = count_lines(s, stats, err);
+    const att_bootstrap drawn = { stats, lines, (size_t)s->spec->stat_count, s->spec->score };
     if (status == ATT_OK) {
-        out->value = sum_and_score(s->spec, numbers, lines);
-        status = att_bootstrap_interval(&out->interval, &drawn, how->resamples, how->seed, err);
+        out->value = sum_and_score(s->spec, stats, lines);
+        status =
+            att_bootstrap_interval(&out->interval, &drawn, options->resamples, options->seed, err);
     }
-    att_free(numbers);
-    write_signature(out, s, how);
+    att_free(stats);
+    write_signature(out, s, options);
     return status;
 }
 
-/* ---- the public call */
+/* ---- public functions */
 
 static att_status find_tokenizer(att_metric_tokenizer *out, const char *word, att_error *err)
 {
@@ -300,17 +305,18 @@ static att_status find_tokenizer(att_metric_tokenizer *out, const char *word, at
         return ATT_OK;
     }
     char quoted[ATT_QUOTED_SIZE];
-    return att_fail(err, ATT_BAD_INPUT, NULL, "there is no tokeniser '%s': 13a, none, char or intl",
+    return att_fail(err, ATT_BAD_INPUT, NULL,
+                    "unknown tokenizer '%s', expected 13a, none, char or intl",
                     att_quote(quoted, word, strlen(word)));
 }
 
-/* err->line tells which line, and err->place whether of the answers or of which reference. */
+/* On failure err->line is the line, and err->place names the hypotheses or the references. */
 static att_status check_line(const char *text, size_t side, size_t line, att_error *err)
 {
     att_error inner = { 0 };
     if (!text || att_line_validate(text, strlen(text), &inner) == ATT_OK)
         return ATT_OK;
-    char place[32] = "answers";
+    char place[32] = "hypotheses";
     if (side > 0)
         snprintf(place, sizeof place, "references %zu", side);
     return att_fail_at(err, inner.status, place, (int)line + 1, 0, NULL, "%s", inner.message);
@@ -319,37 +325,39 @@ static att_status check_line(const char *text, size_t side, size_t line, att_err
 static att_status check_texts(const att_hypotheses *texts, att_error *err)
 {
     if (texts->count == 0 || texts->reference_count == 0)
-        return att_fail(err, ATT_BAD_INPUT, NULL, "there is nothing to compare");
+        return att_fail(err, ATT_BAD_INPUT, NULL, "there are no hypotheses or no references");
     for (size_t side = 0; side <= texts->reference_count; side++)
         for (size_t i = 0; i < texts->count; i++)
             ATT_TRY(check_line(side == 0 ? texts->hypotheses[i] : texts->references[side - 1][i],
                                side, i, err));
     for (size_t i = 0; i < texts->count; i++) {
-        size_t referred = 0;
+        size_t references = 0;
         for (size_t r = 0; r < texts->reference_count; r++)
-            referred += texts->references[r][i] != NULL;
-        if (referred == 0)
-            return att_fail_at(err, ATT_BAD_INPUT, "answers", (int)i + 1, 0, NULL,
-                               "there is no reference for it");
+            references += texts->references[r][i] != NULL;
+        if (references == 0)
+            return att_fail_at(err, ATT_BAD_INPUT, "hypotheses", (int)i + 1, 0, NULL,
+                               "the line has no reference");
     }
     return ATT_OK;
 }
 
 att_status att_metrics_score(att_metric_score *out, const char *const *names, size_t count,
-                             const att_hypotheses *texts, const att_metric_options *how,
+                             const att_hypotheses *texts, const att_metric_options *options,
                              att_error *err)
 {
-    static const att_metric_options plain = { 0 };
-    how = how ? how : &plain;
-    att_metric_tokenizer tokeniser;
-    ATT_TRY(find_tokenizer(&tokeniser, how->tokenizer, err));
+    static const att_metric_options defaults = { 0 };
+    options = options ? options : &defaults;
+    att_metric_tokenizer tokenizer;
+    ATT_TRY(find_tokenizer(&tokenizer, options->tokenizer, err));
     ATT_TRY(check_texts(texts, err));
     for (size_t i = 0; i < count; i++) {
-        metric_scorer s = { .texts = texts, .tokenizer = tokeniser, .lowercase = how->lowercase };
+        metric_scorer s = { .texts = texts,
+                            .tokenizer = tokenizer,
+                            .lowercase = options->lowercase };
         s.spec = find_metric(names[i], err);
         if (!s.spec)
             return ATT_BAD_INPUT;
-        ATT_TRY(score(&out[i], &s, how, err));
+        ATT_TRY(score(&out[i], &s, options, err));
     }
     return ATT_OK;
 }

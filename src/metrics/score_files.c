@@ -1,4 +1,4 @@
-/* Files of answers and references, line by line; see attend.h. */
+/* att_metrics_score_files(): hypotheses and references from files, line by line; see attend.h. */
 #include "metrics/metric_spec.h"
 
 #include "base/alloc.h"
@@ -9,7 +9,7 @@
 
 #include <string.h>
 
-/* A file of lines beyond this is no test set. */
+/* No test set is larger. */
 static const size_t MAX_FILE_SIZE = (size_t)1 << 30;
 
 typedef struct line_file {
@@ -25,7 +25,7 @@ static void free_file(line_file *file)
     att_free(file->lines);
 }
 
-/* Ends each line with a zero byte where its end was. */
+/* Replaces every line end by a zero byte. */
 static att_status split_lines(line_file *file, att_error *err)
 {
     att_line_reader lines = att_line_reader_start(file->text.data, file->text.length);
@@ -58,14 +58,14 @@ static att_status load(line_file *file, const char *path, att_error *err)
     return file->lines ? split_lines(file, err) : att_fail_memory(err);
 }
 
-static att_status load_all(line_file *files, const char *answers, const char *const *references,
+static att_status load_all(line_file *files, const char *hypotheses, const char *const *references,
                            size_t reference_count, att_error *err)
 {
     for (size_t i = 0; i <= reference_count; i++) {
-        ATT_TRY(load(&files[i], i == 0 ? answers : references[i - 1], err));
+        ATT_TRY(load(&files[i], i == 0 ? hypotheses : references[i - 1], err));
         if (files[i].count != files[0].count)
             return att_fail(err, ATT_BAD_INPUT, files[i].name,
-                            "has %zu line%s and %s has %zu: they belong together line by line",
+                            "has %zu line%s and %s has %zu: they must correspond line by line",
                             files[i].count, files[i].count == 1 ? "" : "s", files[0].name,
                             files[0].count);
     }
@@ -75,21 +75,21 @@ static att_status load_all(line_file *files, const char *answers, const char *co
 }
 
 att_status att_metrics_score_files(att_metric_score *out, size_t *lines, const char *const *names,
-                                   size_t count, const char *answers, const char *const *references,
-                                   size_t reference_count, const att_metric_options *how,
-                                   att_error *err)
+                                   size_t count, const char *hypotheses,
+                                   const char *const *references, size_t reference_count,
+                                   const att_metric_options *options, att_error *err)
 {
     line_file *files = att_alloc_zero(reference_count + 1, sizeof *files);
     const char *const **sides = att_alloc(reference_count, sizeof *sides);
     att_status status = files && sides ? ATT_OK : att_fail_memory(err);
     if (status == ATT_OK)
-        status = load_all(files, answers, references, reference_count, err);
+        status = load_all(files, hypotheses, references, reference_count, err);
     for (size_t i = 0; i < reference_count && status == ATT_OK; i++)
         sides[i] = files[i + 1].lines;
     if (status == ATT_OK) {
         const att_hypotheses texts = { files[0].lines, sides, files[0].count, reference_count };
         *lines = texts.count;
-        status = att_metrics_score(out, names, count, &texts, how, err);
+        status = att_metrics_score(out, names, count, &texts, options, err);
     }
     for (size_t i = 0; files && i <= reference_count; i++)
         free_file(&files[i]);

@@ -1,7 +1,8 @@
-/* Lines as symbols; see words.h. */
+/* Lines as symbols; see symbols.h. */
 #include "metrics/symbols.h"
 
 #include "base/error.h"
+#include "base/minmax.h"
 #include "text/utf8.h"
 
 #include <string.h>
@@ -13,7 +14,7 @@ bool att_is_whitespace(uint32_t code)
     if ((code >= 0x09 && code <= 0x0D) || (code >= 0x1C && code <= 0x1F) ||
         (code >= 0x2000 && code <= 0x200A))
         return true;
-    for (size_t i = 0; i < sizeof others / sizeof *others; i++)
+    for (size_t i = 0; i < ATT_COUNT(others); i++)
         if (code == others[i])
             return true;
     return false;
@@ -32,7 +33,7 @@ static att_status read_characters(att_ids *out, const char *line, size_t length)
     return ATT_OK;
 }
 
-/* White space between words is one space, whatever it was. */
+/* White space between words becomes one space. */
 static att_status read_line(att_ids *out, const char *line, size_t length)
 {
     bool space = false;
@@ -52,7 +53,7 @@ static att_status read_line(att_ids *out, const char *line, size_t length)
 
 /* ---- words */
 
-/* The next word from *at on; false at the end. */
+/* The next whitespace-separated word from *at on; false at the end. */
 static bool next_word(const char *line, size_t length, size_t *at, const char **word, size_t *size)
 {
     uint32_t code;
@@ -98,7 +99,8 @@ static bool is_chrf_punctuation(char byte)
            !((byte | 32) >= 'a' && (byte | 32) <= 'z');
 }
 
-/* A word whose last letter is a mark is two; otherwise one whose first is. */
+/* A word that ends in a punctuation mark is split before it; else a word that starts with one is
+ * split after it. */
 static att_status read_chrf_words(att_ids *out, att_string_set *words, const char *line,
                                   size_t length, att_error *err)
 {
@@ -124,11 +126,12 @@ static bool is_caption_punctuation(char byte)
     return byte != '\0' && strchr(".,:;?!-'\"`()[]{}", byte) != NULL;
 }
 
-/* How many bytes at the end of a word stand apart: those of "n't", "'s", "'re" and the like. */
+/* The length in bytes of a clitic at the end of a word ("n't", "'s", …), which is a word of its
+ * own; 0: none. */
 static size_t find_clitic(const char *word, size_t size)
 {
     static const char *const clitics[] = { "n't", "'re", "'ve", "'ll", "'s", "'d", "'m" };
-    for (size_t i = 0; i < sizeof clitics / sizeof *clitics; i++) {
+    for (size_t i = 0; i < ATT_COUNT(clitics); i++) {
         size_t length = strlen(clitics[i]);
         if (size > length && memcmp(word + size - length, clitics[i], length) == 0)
             return length;
@@ -144,7 +147,8 @@ static att_status read_caption(att_ids *out, att_string_set *words, const char *
     while (next_word(line, length, &at, &word, &size)) {
         while (size > 0 && is_caption_punctuation(word[size - 1]))
             size--;
-        /* An apostrophe before letters may be that of a clitic cut off already: "girl 's". */
+        /* An apostrophe before letters may belong to a clitic that is already split off: "girl 's".
+         */
         for (; size > 0 && is_caption_punctuation(word[0]) && !(word[0] == '\'' && size > 1);
              size--)
             word++;

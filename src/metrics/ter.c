@@ -1,18 +1,19 @@
 /* TER (Snover et al., "A study of translation edit rate with targeted human annotation", 2006):
- * edits between words, where moving a run of words counts as one. Which runs are moved, and in what
- * order, are the rules of Tercom as sacreBLEU has them:
+ * word edits, where shifting a phrase counts as one edit. Which phrases are shifted, and in which
+ * order, follows Tercom as sacreBLEU implements it:
  *
- * - A run of up to 10 words of the answer that also stands in the reference, at most 50 places
- * away, may move to where the reference has it, if some of it is wrong where it stands and some of
- * the reference is wrong there.
- * - Each round makes the move that saves most edits; of equal ones the longest, then the one from
- *   furthest left, then to furthest left; until none saves any, or 1000 have been tried.
- * - The table of edits is worked out only within 25 places of the diagonal, and no more of it is
- *   kept: memory grows with the line, not with its square. */
+ * - A phrase of up to 10 words of the hypothesis that also occurs in the reference, at most 50
+ *   positions away, may shift to that position if it contains an error and the reference phrase is
+ *   not fully matched.
+ * - Each round makes the shift that saves most edits; of equal ones the longest phrase, then the
+ * one from furthest left, then to furthest left; until no shift saves an edit, or 1000 were tried.
+ * - The edit distance table is computed and stored only within 25 cells of the diagonal: memory
+ * grows with the line, not with its square. */
 #include "metrics/metric_spec.h"
 
 #include "base/alloc.h"
 #include "base/error.h"
+#include "base/minmax.h"
 
 #include <math.h>
 #include <string.h>
@@ -27,28 +28,28 @@ enum {
 
 typedef enum edit { EDIT_NONE, EDIT_KEEP, EDIT_SUBSTITUTE, EDIT_DELETE, EDIT_INSERT } edit;
 
-/* One answer on its way to one reference. Rows of the table are for the words of the answer,
- * columns for those of the reference. */
+/* One hypothesis and one reference. Rows of the table are words of the hypothesis, columns words of
+ * the reference. */
 typedef struct ter_state {
     const int32_t *reference;
-    int32_t *hypothesis, *shifted; /* as it is now, and as a move would make it */
-    size_t rows, columns;          /* words of the answer, and of the reference */
-    size_t *row_offsets; /* [rows + 2] where the cells of each row's band begin; row 0 has none */
-    int32_t *costs;      /* cells for `answer`, band after band */
-    uint8_t *edits;      /* beside them: the last edit of each */
-    int32_t *scratch;    /* [2, columns + 1] the row in work, and the one above it */
-    ptrdiff_t *aligned;  /* [columns] the word of the answer beside each of the reference */
+    int32_t *hypothesis, *shifted; /* as it is now, and after a shift that is tried */
+    size_t rows, columns;          /* words of the hypothesis, and of the reference */
+    size_t *row_offsets; /* [rows + 2] the first cell of each row's band; row 0 has none */
+    int32_t *costs;      /* of `hypothesis`, band after band */
+    uint8_t *edits;      /* the last edit of each cell, parallel to `costs` */
+    int32_t *scratch;    /* [2, columns + 1] the current row, and the one above it */
+    ptrdiff_t *aligned;  /* [columns] the hypothesis word aligned with each reference word */
     bool *hypothesis_errors, *reference_errors;
     int candidates;
 } ter_state;
 
-/* ---- the table */
+/* ---- the edit distance table */
 
 typedef struct band {
     size_t first, end;
 } band;
 
-/* The columns of a row that are worked out. The last row is, up to its end. */
+/* The columns of a row that are computed. The last row is computed up to its end. */
 static band band_of(const ter_state *m, size_t row)
 {
     double slope = m->rows > 0 ? (double)m->columns / (double)m->rows : 1;
@@ -59,8 +60,8 @@ static band band_of(const ter_state *m, size_t row)
                    .end = row == m->rows ? m->columns + 1 : (size_t)end };
 }
 
-/* Works one row out from the one above it. Of edits equally cheap the first counts: keeping or
- * replacing, removing, adding. */
+/* Computes a row from the one above it. Of equally cheap edits the first counts: match or
+ * substitution, deletion, insertion. */
 static void compute_row(const ter_state *m, int32_t word, size_t row, const int32_t *above,
                         int32_t *costs, uint8_t *edits)
 {
@@ -68,23 +69,23 @@ static void compute_row(const ter_state *m, int32_t word, size_t row, const int3
     for (size_t j = 0; j <= m->columns; j++)
         costs[j] = INFINITE_COST;
     for (size_t j = in.first; j < in.end; j++) {
-        int32_t min_size = above[j] + 1;
+        int32_t cost = above[j] + 1;
         edit last = EDIT_DELETE;
         if (j > 0) {
             bool same = word == m->reference[j - 1];
             int32_t across = above[j - 1] + !same;
-            if (across <= min_size) {
-                min_size = across;
+            if (across <= cost) {
+                cost = across;
                 last = same ? EDIT_KEEP : EDIT_SUBSTITUTE;
             }
-            if (costs[j - 1] + 1 < min_size) {
-                min_size = costs[j - 1] + 1;
+            if (costs[j - 1] + 1 < cost) {
+                cost = costs[j - 1] + 1;
                 last = EDIT_INSERT;
             }
         }
-        costs[j] = min_size < INFINITE_COST ? min_size : INFINITE_COST;
+        costs[j] = cost < INFINITE_COST ? cost : INFINITE_COST;
         if (edits)
-            edits[j - in.first] = (uint8_t)(min_size < INFINITE_COST ? last : EDIT_NONE);
+            edits[j - in.first] = (uint8_t)(cost < INFINITE_COST ? last : EDIT_NONE);
     }
 }
 
@@ -93,7 +94,7 @@ static int32_t *scratch_row(const ter_state *m, size_t row)
     return m->scratch + (row % 2) * (m->columns + 1);
 }
 
-/* Puts a row of the table back into the place where it was in work. */
+/* Copies a row of the table back into the scratch rows. */
 static void restore_row(const ter_state *m, size_t row)
 {
     int32_t *out = scratch_row(m, row);
@@ -117,7 +118,7 @@ static int32_t compute_table(ter_state *m)
     return scratch_row(m, m->rows)[m->columns];
 }
 
-/* The cost after a move, which leaves the rows before `from` as they are. */
+/* The cost after a shift, which leaves the rows before `from` unchanged. */
 static int32_t cost_after_shift(const ter_state *m, size_t from)
 {
     restore_row(m, from);
@@ -126,7 +127,7 @@ static int32_t cost_after_shift(const ter_state *m, size_t from)
     return scratch_row(m, m->rows)[m->columns];
 }
 
-/* The last edit of a cell; beyond its row's band there is none, and in row 0 words are added. */
+/* The last edit of a cell: none outside the band of its row, an insertion in row 0. */
 static edit last_edit(const ter_state *m, size_t row, size_t column)
 {
     if (row == 0)
@@ -136,7 +137,7 @@ static edit last_edit(const ter_state *m, size_t row, size_t column)
     return kept ? (edit)m->edits[m->row_offsets[row] + column - in.first] : EDIT_NONE;
 }
 
-/* Reads the table backwards: what stands beside what, and which words are wrong. */
+/* Traces the table back: the alignment of words, and which words have errors. */
 static void align(ter_state *m)
 {
     size_t i = m->rows, j = m->columns;
@@ -152,7 +153,7 @@ static void align(ter_state *m)
     }
 }
 
-/* ---- moves */
+/* ---- shifts */
 
 typedef struct shift {
     int32_t saved;
@@ -168,17 +169,12 @@ static bool is_better(const shift *a, const shift *b)
     return a->start != b->start ? a->start < b->start : a->to < b->to;
 }
 
-static size_t min_size(size_t a, size_t b)
-{
-    return a < b ? a : b;
-}
-
-/* Writes the answer with the run before word `to` of it, or after as many words as the run has
- * where that is within the run. */
+/* Writes the hypothesis with the phrase moved to before word `to`. If `to` is inside the phrase,
+ * the words after the phrase up to length + to come before it. */
 static void apply_shift(const ter_state *m, const shift *by)
 {
     size_t after = by->start + by->length;
-    size_t end = by->to > after ? by->to : min_size(by->length + by->to, m->rows);
+    size_t end = by->to > after ? by->to : att_min_size(by->length + by->to, m->rows);
     size_t at = 0;
     const struct {
         size_t from, to;
@@ -200,7 +196,7 @@ static bool any(const bool *wrong, size_t start, size_t length)
     return false;
 }
 
-/* Tries one run at every place beside its like in the reference. */
+/* Tries to shift one phrase to every position aligned with the equal phrase of the reference. */
 static void try_shifts(ter_state *m, size_t start, size_t there, size_t length, int32_t cost,
                        shift *best)
 {
@@ -217,7 +213,7 @@ static void try_shifts(ter_state *m, size_t start, size_t there, size_t length, 
         before = to;
         shift next = { .start = start, .length = length, .to = to };
         apply_shift(m, &next);
-        next.saved = cost - cost_after_shift(m, min_size(start, to));
+        next.saved = cost - cost_after_shift(m, att_min_size(start, to));
         m->candidates++;
         if (best->length == 0 || is_better(&next, best))
             *best = next;
@@ -229,7 +225,7 @@ static shift best_shift(ter_state *m, int32_t cost)
     shift best = { 0 };
     for (size_t h = 0; h < m->rows; h++)
         for (size_t r = h > MAX_SHIFT_DISTANCE ? h - MAX_SHIFT_DISTANCE : 0;
-             r < min_size(m->columns, h + MAX_SHIFT_DISTANCE + 1); r++)
+             r < att_min_size(m->columns, h + MAX_SHIFT_DISTANCE + 1); r++)
             for (size_t n = 1; n <= MAX_SHIFT_SIZE && h + n <= m->rows && r + n <= m->columns;
                  n++) {
                 if (m->hypothesis[h + n - 1] != m->reference[r + n - 1])
@@ -269,7 +265,7 @@ static void free_ter_state(ter_state *m)
     att_free(m->reference_errors);
 }
 
-/* Gives each row's band its cells, and all of them their memory. */
+/* Sets the offsets of all bands and allocates their cells. */
 static bool alloc_table(ter_state *m)
 {
     m->row_offsets = att_alloc(m->rows + 2, sizeof *m->row_offsets);
@@ -285,9 +281,10 @@ static bool alloc_table(ter_state *m)
     return m->costs && m->edits;
 }
 
-static att_status edits_to(double *edits, const att_symbols *answer, const att_symbols *reference)
+static att_status edits_to(double *edits, const att_symbols *hypothesis,
+                           const att_symbols *reference)
 {
-    size_t rows = answer->count, columns = reference->count;
+    size_t rows = hypothesis->count, columns = reference->count;
     *edits = (double)rows;
     if (columns == 0)
         return ATT_OK;
@@ -304,15 +301,15 @@ static att_status edits_to(double *edits, const att_symbols *answer, const att_s
                 m.reference_errors && alloc_table(&m);
     if (good) {
         if (rows > 0)
-            memcpy(m.hypothesis, answer->items, rows * sizeof *m.hypothesis);
+            memcpy(m.hypothesis, hypothesis->items, rows * sizeof *m.hypothesis);
         *edits = edits_with_shifts(&m);
     }
     free_ter_state(&m);
     return good ? ATT_OK : ATT_NO_MEMORY;
 }
 
-/* The fewest edits to any reference, over the average length of all. */
-att_status att_ter_stats(double *numbers, const att_metric_line *line, att_ngrams *grams)
+/* The fewest edits to any reference, over the mean length of all references. */
+att_status att_ter_stats(double *stats, const att_metric_line *line, att_ngrams *grams)
 {
     (void)grams;
     double fewest = 0, lengths = 0;
@@ -322,7 +319,7 @@ att_status att_ter_stats(double *numbers, const att_metric_line *line, att_ngram
         fewest = r == 0 || edits < fewest ? edits : fewest;
         lengths += (double)line->references[r].count;
     }
-    numbers[0] = fewest;
-    numbers[1] = lengths / (double)line->reference_count;
+    stats[0] = fewest;
+    stats[1] = lengths / (double)line->reference_count;
     return ATT_OK;
 }

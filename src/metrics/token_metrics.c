@@ -1,30 +1,25 @@
-/* Agreement with references; see tally.h. */
-#include "base/math.h"
+/* Edit distances of tokens and words, added up over lines; see token_metrics.h. */
 #include "metrics/token_metrics.h"
 
 #include "base/alloc.h"
 #include "base/error.h"
+#include "base/math.h"
+#include "base/minmax.h"
 #include "metrics/symbols.h"
 
 #include <math.h>
 #include <string.h>
 
-/* ---- distance */
+/* ---- edit distance */
 
-static int64_t min_of_three(int64_t a, int64_t b, int64_t c)
-{
-    int64_t least = a < b ? a : b;
-    return least < c ? least : c;
-}
-
-/* An unknown token stands for any, so it agrees with none, not even with itself. */
+/* The unknown token may stand for any word, so it matches nothing, not even itself. */
 static bool tokens_match(int32_t a, int32_t b)
 {
     return a == b && b != ATT_ID_UNK;
 }
 
-/* The table of Wagner and Fischer, one row at a time: row[j] is the distance between the first i
- * of a and the first j of b. */
+/* The algorithm of Wagner and Fischer, one row at a time: row[j] is the distance between the first
+ * i tokens of a and the first j of b. */
 int64_t att_edit_distance(const int32_t *a, size_t a_count, const int32_t *b, size_t b_count)
 {
     int64_t *row = att_alloc(b_count + 1, sizeof *row);
@@ -38,7 +33,7 @@ int64_t att_edit_distance(const int32_t *a, size_t a_count, const int32_t *b, si
         for (size_t j = 1; j <= b_count; j++) {
             int64_t replaced = diagonal + !tokens_match(a[i - 1], b[j - 1]);
             diagonal = row[j];
-            row[j] = min_of_three(replaced, diagonal + 1, row[j - 1] + 1);
+            row[j] = att_min_i64(replaced, att_min_i64(diagonal, row[j - 1]) + 1);
         }
     }
     int64_t distance = row[b_count];
@@ -46,10 +41,10 @@ int64_t att_edit_distance(const int32_t *a, size_t a_count, const int32_t *b, si
     return distance;
 }
 
-/* ---- words of characters */
+/* ---- words of character tokens */
 
-/* Numbers the words between spaces: each word of `all` gets the number of the first like it, so
- * that words can be compared as tokens are. A word with an unknown character is unknown. */
+/* Words between spaces as numbers: equal words get the same number, so that words can be compared
+ * like tokens. A word with an unknown character is unknown. */
 typedef struct wordlist {
     const int32_t **starts;
     size_t *lengths;
@@ -82,24 +77,23 @@ static void add_words(wordlist *list, const int32_t *ids, size_t count, int32_t 
     }
 }
 
-static att_status add_character_words(att_token_metrics *tally, int32_t space,
-                                      const int32_t *answer, size_t answer_count,
+static att_status add_character_words(att_token_metrics *metrics, int32_t space,
+                                      const int32_t *hypothesis, size_t hypothesis_count,
                                       const int32_t *reference, size_t reference_count)
 {
-    size_t most = answer_count + reference_count + 1;
-    wordlist list = { .starts = att_alloc(most, sizeof *list.starts),
-                      .lengths = att_alloc(most, sizeof *list.lengths),
-                      .numbers = att_alloc(most, sizeof *list.numbers) };
+    size_t max_words = hypothesis_count + reference_count + 1;
+    wordlist list = { .starts = att_alloc(max_words, sizeof *list.starts),
+                      .lengths = att_alloc(max_words, sizeof *list.lengths),
+                      .numbers = att_alloc(max_words, sizeof *list.numbers) };
     int64_t edits = -1;
     if (list.starts && list.lengths && list.numbers) {
-        add_words(&list, answer, answer_count, space);
-        size_t answered = list.count;
+        add_words(&list, hypothesis, hypothesis_count, space);
+        size_t found = list.count;
         add_words(&list, reference, reference_count, space);
-        edits = att_edit_distance(list.numbers, answered, list.numbers + answered,
-                                  list.count - answered);
+        edits = att_edit_distance(list.numbers, found, list.numbers + found, list.count - found);
         if (edits >= 0) {
-            tally->words += (int64_t)(list.count - answered);
-            tally->word_edits += edits;
+            metrics->words += (int64_t)(list.count - found);
+            metrics->word_edits += edits;
         }
     }
     att_free(list.starts);
@@ -108,8 +102,7 @@ static att_status add_character_words(att_token_metrics *tally, int32_t space,
     return edits < 0 ? ATT_NO_MEMORY : ATT_OK;
 }
 
-/* ---- words of subwords: a word may be spelt by other tokens than the reference's, so text is
- * compared */
+/* ---- words of subword tokens: different tokens may spell the same word, so texts are compared */
 
 static att_status read_words(att_ids *out, att_string_set *words, att_string *text,
                              const att_vocab *vocab, const int32_t *ids, size_t count)
@@ -120,108 +113,109 @@ static att_status read_words(att_ids *out, att_string_set *words, att_string *te
                              text->length, NULL);
 }
 
-static att_status add_decoded_words(att_token_metrics *tally, const att_vocab *vocab,
-                                    const int32_t *answer, size_t answer_count,
+static att_status add_decoded_words(att_token_metrics *metrics, const att_vocab *vocab,
+                                    const int32_t *hypothesis, size_t hypothesis_count,
                                     const int32_t *reference, size_t reference_count)
 {
     att_string_set words = { 0 };
     att_string text = { 0 };
-    att_ids answered = { 0 }, wanted = { 0 };
+    att_ids found = { 0 }, expected = { 0 };
     int64_t edits = -1;
-    if (read_words(&answered, &words, &text, vocab, answer, answer_count) == ATT_OK &&
-        read_words(&wanted, &words, &text, vocab, reference, reference_count) == ATT_OK)
-        edits = att_edit_distance(answered.items, answered.count, wanted.items, wanted.count);
+    if (read_words(&found, &words, &text, vocab, hypothesis, hypothesis_count) == ATT_OK &&
+        read_words(&expected, &words, &text, vocab, reference, reference_count) == ATT_OK)
+        edits = att_edit_distance(found.items, found.count, expected.items, expected.count);
     if (edits >= 0) {
-        tally->words += (int64_t)wanted.count;
-        tally->word_edits += edits;
+        metrics->words += (int64_t)expected.count;
+        metrics->word_edits += edits;
     }
-    att_ids_free(&answered);
-    att_ids_free(&wanted);
+    att_ids_free(&found);
+    att_ids_free(&expected);
     att_string_free(&text);
     att_string_set_free(&words);
     return edits < 0 ? ATT_NO_MEMORY : ATT_OK;
 }
 
-/* ---- adding up */
+/* ---- sums */
 
-/* The token that is a space; one that no line has where the vocabulary lacks it. */
+/* The id of the space character, or ATT_ID_PAD, which no line has, if the vocabulary lacks it. */
 static int32_t space_of(const att_vocab *vocab)
 {
     int32_t id = att_vocab_id(vocab, " ", 1);
     return id == ATT_ID_UNK ? ATT_ID_PAD : id;
 }
 
-/* Tokens that are neither characters nor parts of words are words themselves. */
-static att_status add_word_edits(att_token_metrics *tally, const att_vocab *vocab,
-                                 const int32_t *answer, size_t answer_count,
+/* Tokens that are neither characters nor subwords are words themselves. */
+static att_status add_word_edits(att_token_metrics *metrics, const att_vocab *vocab,
+                                 const int32_t *hypothesis, size_t hypothesis_count,
                                  const int32_t *reference, size_t reference_count, int64_t edits)
 {
     if (att_vocab_tokenizer_kind(vocab) == ATT_TOKENIZER_CHAR)
-        return add_character_words(tally, space_of(vocab), answer, answer_count, reference,
-                                   reference_count);
+        return add_character_words(metrics, space_of(vocab), hypothesis, hypothesis_count,
+                                   reference, reference_count);
     if (att_vocab_is_subword(vocab))
-        return add_decoded_words(tally, vocab, answer, answer_count, reference, reference_count);
-    tally->words += (int64_t)reference_count;
-    tally->word_edits += edits;
+        return add_decoded_words(metrics, vocab, hypothesis, hypothesis_count, reference,
+                                 reference_count);
+    metrics->words += (int64_t)reference_count;
+    metrics->word_edits += edits;
     return ATT_OK;
 }
 
-att_status att_token_metrics_add(att_token_metrics *tally, const att_vocab *vocab,
-                                 const int32_t *answer, size_t answer_count,
+att_status att_token_metrics_add(att_token_metrics *metrics, const att_vocab *vocab,
+                                 const int32_t *hypothesis, size_t hypothesis_count,
                                  const int32_t *reference, size_t reference_count)
 {
-    int64_t edits = att_edit_distance(answer, answer_count, reference, reference_count);
-    if (edits < 0 || add_word_edits(tally, vocab, answer, answer_count, reference, reference_count,
-                                    edits) != ATT_OK)
+    int64_t edits = att_edit_distance(hypothesis, hypothesis_count, reference, reference_count);
+    if (edits < 0 || add_word_edits(metrics, vocab, hypothesis, hypothesis_count, reference,
+                                    reference_count, edits) != ATT_OK)
         return ATT_NO_MEMORY;
-    tally->lines++;
-    tally->exact_matches += edits == 0;
-    tally->tokens += (int64_t)reference_count;
-    tally->edits += edits;
+    metrics->lines++;
+    metrics->exact_matches += edits == 0;
+    metrics->tokens += (int64_t)reference_count;
+    metrics->edits += edits;
     return ATT_OK;
 }
 
-void att_token_metrics_merge(att_token_metrics *tally, const att_token_metrics *more)
+void att_token_metrics_merge(att_token_metrics *metrics, const att_token_metrics *more)
 {
-    tally->lines += more->lines;
-    tally->exact_matches += more->exact_matches;
-    tally->tokens += more->tokens;
-    tally->edits += more->edits;
-    tally->words += more->words;
-    tally->word_edits += more->word_edits;
-    tally->steps += more->steps;
-    tally->correct_steps += more->correct_steps;
-    tally->loss += more->loss;
+    metrics->lines += more->lines;
+    metrics->exact_matches += more->exact_matches;
+    metrics->tokens += more->tokens;
+    metrics->edits += more->edits;
+    metrics->words += more->words;
+    metrics->word_edits += more->word_edits;
+    metrics->steps += more->steps;
+    metrics->correct_steps += more->correct_steps;
+    metrics->loss += more->loss;
 }
 
 /* ---- rates */
 
-static double rate(int64_t part, int64_t all)
+static double ratio(int64_t part, int64_t all)
 {
     return all > 0 ? (double)part / (double)all : NAN;
 }
 
-double att_token_metrics_exact_match(const att_token_metrics *tally)
+double att_token_metrics_exact_match(const att_token_metrics *metrics)
 {
-    return rate(tally->exact_matches, tally->lines);
+    return ratio(metrics->exact_matches, metrics->lines);
 }
 
-double att_token_metrics_token_accuracy(const att_token_metrics *tally)
+double att_token_metrics_token_accuracy(const att_token_metrics *metrics)
 {
-    return rate(tally->correct_steps, tally->steps);
+    return ratio(metrics->correct_steps, metrics->steps);
 }
 
-double att_token_metrics_token_error_rate(const att_token_metrics *tally)
+double att_token_metrics_token_error_rate(const att_token_metrics *metrics)
 {
-    return rate(tally->edits, tally->tokens);
+    return ratio(metrics->edits, metrics->tokens);
 }
 
-double att_token_metrics_word_error_rate(const att_token_metrics *tally)
+double att_token_metrics_word_error_rate(const att_token_metrics *metrics)
 {
-    return rate(tally->word_edits, tally->words);
+    return ratio(metrics->word_edits, metrics->words);
 }
 
-double att_token_metrics_perplexity(const att_token_metrics *tally)
+double att_token_metrics_perplexity(const att_token_metrics *metrics)
 {
-    return tally->steps > 0 ? att_exp(tally->loss / (double)tally->steps) : NAN;
+    return metrics->steps > 0 ? att_exp(metrics->loss / (double)metrics->steps) : NAN;
 }

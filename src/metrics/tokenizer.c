@@ -1,9 +1,10 @@
-/* The tokenisers of BLEU, and small letters; see words.h. Each of mteval's rules goes over the
- * whole line before the next, and what a rule has matched it does not look at again: some lines
- * come out otherwise if one tries to do it all at once. */
+/* The tokenizers of BLEU, and lowercasing; see symbols.h. As with the regular expressions of
+ * mteval, each rule is applied to the whole line before the next, without overlapping matches:
+ * applying all rules in one pass would split some lines differently. */
 #include "metrics/symbols.h"
 
 #include "base/error.h"
+#include "base/minmax.h"
 #include "base/string.h"
 #include "text/unicode.h"
 #include "text/utf8.h"
@@ -12,7 +13,7 @@
 
 const char *const att_metric_tokenizer_names[] = { "13a", "none", "char", "intl", NULL };
 
-/* ---- what Unicode says */
+/* ---- Unicode categories */
 
 static bool is_between(uint32_t code, att_category first, att_category last)
 {
@@ -48,17 +49,17 @@ static bool is_combining(uint32_t code)
            category == ATT_CATEGORY_SK;
 }
 
-/* ---- small letters */
+/* ---- lower case */
 
 enum { DOTTED_CAPITAL_I = 0x130, CAPITAL_SIGMA = 0x3A3, FINAL_SIGMA = 0x3C2 };
 
-/* What may stand inside a word without being a letter of it: accents, apostrophes, points. */
+/* Case_Ignorable: characters inside a word that have no case, such as accents and apostrophes. */
 static bool is_case_ignorable(uint32_t code)
 {
     static const uint32_t marks[] = { '\'',   '.',    ':',    '^',    '`',    0xB7,   0x387,
                                       0x55F,  0x5F4,  0x2018, 0x2019, 0x2024, 0x2027, 0xFE13,
                                       0xFE52, 0xFE55, 0xFF07, 0xFF0E, 0xFF1A };
-    for (size_t i = 0; i < sizeof marks / sizeof *marks; i++)
+    for (size_t i = 0; i < ATT_COUNT(marks); i++)
         if (code == marks[i])
             return true;
     return is_combining(code);
@@ -75,7 +76,7 @@ static bool followed_by_cased(const char *line, size_t length, size_t at)
     return false;
 }
 
-/* A sigma that ends a word of several letters has a form of its own. */
+/* A capital sigma at the end of a word becomes the final form. */
 static uint32_t lowercase_at(const char *line, size_t length, size_t at, size_t bytes,
                              bool after_letter)
 {
@@ -92,7 +93,7 @@ att_status att_lowercase(att_string *out, const char *line, size_t length)
     out->length = 0;
     for (size_t at = 0, bytes; at < length; at += bytes) {
         uint32_t code;
-        char small[4];
+        char encoded[4];
         bytes = att_utf8_decode_lossy(line + at, length - at, &code);
         uint32_t lower = lowercase_at(line, length, at, bytes, after_letter);
         if (!is_case_ignorable(code))
@@ -102,17 +103,17 @@ att_status att_lowercase(att_string *out, const char *line, size_t length)
         else if (lower == code)
             ATT_TRY(att_string_append(out, line + at, bytes));
         else
-            ATT_TRY(att_string_append(out, small, att_utf8_encode(small, lower)));
+            ATT_TRY(att_string_append(out, encoded, att_utf8_encode(encoded, lower)));
     }
     return ATT_OK;
 }
 
 /* ---- rules */
 
-/* A rule looks at a character and the next; `taken` of them come out with spaces around. */
+/* A rule matches one character, or two neighbors, and inserts text around them. */
 typedef struct regex_rule {
     bool (*first)(uint32_t code);
-    bool (*second)(uint32_t code); /* NULL: there is none */
+    bool (*second)(uint32_t code); /* NULL: one character only */
     const char *before, *between, *after;
 } regex_rule;
 
@@ -175,7 +176,7 @@ static bool is_dash(uint32_t code)
     return code == '-';
 }
 
-/* Marks of ASCII but the apostrophe, and those that the other rules see to. */
+/* ASCII punctuation, without the apostrophe and the marks of the other rules. */
 static bool is_ascii_punctuation(uint32_t code)
 {
     return code > ' ' && code < 0x7F && !is_digit(code) && !is_point(code) && !is_dash(code) &&
@@ -189,7 +190,8 @@ static att_status replace(att_string *text, const char *from, const char *to)
         bool here = at + size <= text->length && memcmp(text->data + at, from, size) == 0;
         const char *bytes = here ? to : text->data + at;
         size_t count = here ? strlen(to) : 1;
-        memmove(text->data + kept, bytes, count); /* no replacement is longer */
+        memmove(text->data + kept, bytes,
+                count); /* no replacement is longer than what it replaces */
         kept += count;
         at += here ? size : 1;
     }
@@ -211,7 +213,7 @@ static att_status tokenize_13a(att_string *out, const char *line, size_t length)
     };
     ATT_TRY(att_string_puts(out, " "));
     ATT_TRY(att_string_append(out, line, length));
-    for (size_t i = 0; i < sizeof entities / sizeof *entities; i++)
+    for (size_t i = 0; i < ATT_COUNT(entities); i++)
         ATT_TRY(replace(out, entities[i][0], entities[i][1]));
     ATT_TRY(att_string_puts(out, " "));
     return apply_all(out, rules);
@@ -254,16 +256,16 @@ static att_status tokenize_char(att_string *out, const char *line, size_t length
     return apply_all(out, rules);
 }
 
-att_status att_metric_tokenize(att_string *out, att_metric_tokenizer tokeniser, const char *line,
+att_status att_metric_tokenize(att_string *out, att_metric_tokenizer tokenizer, const char *line,
                                size_t length)
 {
-    static att_status (*const ways[])(att_string *, const char *, size_t) = {
+    static att_status (*const tokenizers[])(att_string *, const char *, size_t) = {
         [ATT_METRIC_TOKENIZER_13A] = tokenize_13a,
         [ATT_METRIC_TOKENIZER_NONE] = tokenize_none,
         [ATT_METRIC_TOKENIZER_CHAR] = tokenize_char,
         [ATT_METRIC_TOKENIZER_INTL] = tokenize_intl,
     };
-    size_t end = 0; /* without white space after it: intl looks whether a mark is the last */
+    size_t end = 0; /* of the line without trailing white space, as intl needs it */
     for (size_t at = 0; at < length;) {
         uint32_t code;
         at += att_utf8_decode_lossy(line + at, length - at, &code);
@@ -271,5 +273,5 @@ att_status att_metric_tokenize(att_string *out, att_metric_tokenizer tokeniser, 
             end = at;
     }
     out->length = 0;
-    return ways[tokeniser](out, line, end);
+    return tokenizers[tokenizer](out, line, end);
 }

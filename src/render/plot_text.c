@@ -2,6 +2,7 @@
  * colors to distinguish several curves, or in ASCII mode, each curve has its own character. */
 #include "render/plot.h"
 
+#include "base/math.h"
 #include "base/arena.h"
 #include "render/terminal.h"
 
@@ -30,7 +31,8 @@ att_decades att_plot_decades(const att_plot *plot)
         }
     if (largest == 0)
         return (att_decades){ .low = 0, .high = 1, .step = 1 };
-    att_decades out = { .low = (int)floor(log10(smallest)), .high = (int)ceil(log10(largest)) };
+    att_decades out = { .low = (int)floor(att_log10(smallest)),
+                        .high = (int)ceil(att_log10(largest)) };
     if (out.high == out.low)
         out.high++;
     if (out.high - out.low > MAX_DECADES)
@@ -43,7 +45,7 @@ double att_plot_height(const att_decades *decades, double value)
 {
     if (!is_plottable(value))
         return -1;
-    return (log10(value) - decades->low) / (decades->high - decades->low);
+    return (att_log10(value) - decades->low) / (decades->high - decades->low);
 }
 
 int64_t att_plot_index(const att_plot *plot, double part)

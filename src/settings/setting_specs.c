@@ -9,114 +9,32 @@
 #include <stddef.h>
 
 /* The scope of a row: the tasks and the architectures that it applies to. */
-#define SCOPE_TSV_FILES                                                                            \
-    {                                                                                              \
-        ATT_TASKS_TSV_FILES, ATT_ARCHITECTURES_ALL                                                 \
-    }
-#define SCOPE_FROM_FILES                                                                           \
-    {                                                                                              \
-        ATT_TASKS_FROM_FILES, ATT_ARCHITECTURES_ALL                                                \
-    }
-#define SCOPE_LM                                                                                   \
-    {                                                                                              \
-        ATT_TASKS_LM, ATT_ARCHITECTURES_ALL                                                        \
-    }
-#define SCOPE_LM_BATCHES                                                                           \
-    {                                                                                              \
-        ATT_TASKS_LM, ATT_ARCHITECTURES_ALL                                                        \
-    }
-#define SCOPE_DECODED                                                                              \
-    {                                                                                              \
-        ATT_TASKS_SEQ2SEQ | ATT_TASKS_IMAGE, ATT_ARCHITECTURES_ALL                                 \
-    }
-#define SCOPE_SYNTHETIC_STRINGS                                                                    \
-    {                                                                                              \
-        ATT_TASKS_SYNTHETIC_STRINGS, ATT_ARCHITECTURES_ALL                                         \
-    }
-#define SCOPE_ALL                                                                                  \
-    {                                                                                              \
-        ATT_TASKS_ALL, ATT_ARCHITECTURES_ALL                                                       \
-    }
-#define SCOPE_RNN                                                                                  \
-    {                                                                                              \
-        ATT_TASKS_ALL, ATT_ARCHITECTURES_RNN                                                       \
-    }
-#define SCOPE_EMBEDDING_SIZE                                                                       \
-    {                                                                                              \
-        ATT_TASKS_ALL, ATT_ARCHITECTURES_EMBEDDING_SIZE                                            \
-    }
-#define SCOPE_CNN                                                                                  \
-    {                                                                                              \
-        ATT_TASKS_CLASSIFIER, ATT_ARCHITECTURES_CNN                                                \
-    }
-#define SCOPE_PAIR_FILES                                                                           \
-    {                                                                                              \
-        ATT_TASKS_PAIR_FILES, ATT_ARCHITECTURES_ALL                                                \
-    }
-#define SCOPE_CLASSIFIER                                                                           \
-    {                                                                                              \
-        ATT_TASKS_CLASSIFIER, ATT_ARCHITECTURES_ALL                                                \
-    }
-#define SCOPE_GENERATE                                                                             \
-    {                                                                                              \
-        ATT_TASKS_GENERATE, ATT_ARCHITECTURES_ALL                                                  \
-    }
-#define SCOPE_SCHEDULED_SAMPLING                                                                   \
-    {                                                                                              \
-        ATT_TASKS_GENERATE, ATT_ARCHITECTURES_RNN                                                  \
-    }
-#define SCOPE_RNN_ENCODER                                                                          \
-    {                                                                                              \
-        ATT_TASKS_WITH_ENCODER, ATT_ARCHITECTURES_RNN                                              \
-    }
-#define SCOPE_RNN_ATTENTION                                                                        \
-    {                                                                                              \
-        ATT_TASKS_SEQ2SEQ | ATT_TASKS_IMAGE, ATT_ARCHITECTURES_RNN                                 \
-    }
-#define SCOPE_GUIDED_ALIGNMENT                                                                     \
-    {                                                                                              \
-        ATT_TASKS_PAIR_FILES, ATT_ARCHITECTURES_RNN                                                \
-    }
-#define SCOPE_TRANSFORMER                                                                          \
-    {                                                                                              \
-        ATT_TASKS_ALL, ATT_ARCHITECTURES_TRANSFORMER                                               \
-    }
-#define SCOPE_ENCODER_DECODER                                                                      \
-    {                                                                                              \
-        ATT_TASKS_SEQ2SEQ | ATT_TASKS_IMAGE, ATT_ARCHITECTURES_TRANSFORMER                         \
-    }
-#define SCOPE_SENTENCES                                                                            \
-    {                                                                                              \
-        ATT_TASKS_TSV_FILES | ATT_TASKS_CAPTION, ATT_ARCHITECTURES_ALL                             \
-    }
-#define SCOPE_TARGET_TOKENS                                                                        \
-    {                                                                                              \
-        ATT_TASKS_PAIR_FILES | ATT_TASKS_CAPTION, ATT_ARCHITECTURES_ALL                            \
-    }
-#define SCOPE_SYNTHETIC                                                                            \
-    {                                                                                              \
-        ATT_TASKS_SYNTHETIC_STRINGS | ATT_TASKS_SHAPES, ATT_ARCHITECTURES_ALL                      \
-    }
-#define SCOPE_CAPTION                                                                              \
-    {                                                                                              \
-        ATT_TASKS_CAPTION, ATT_ARCHITECTURES_ALL                                                   \
-    }
-#define SCOPE_SHAPES                                                                               \
-    {                                                                                              \
-        ATT_TASKS_SHAPES, ATT_ARCHITECTURES_ALL                                                    \
-    }
-#define SCOPE_IMAGE                                                                                \
-    {                                                                                              \
-        ATT_TASKS_IMAGE, ATT_ARCHITECTURES_ALL                                                     \
-    }
-#define SCOPE_IMAGE_RNN                                                                            \
-    {                                                                                              \
-        ATT_TASKS_IMAGE, ATT_ARCHITECTURES_RNN                                                     \
-    }
-#define SCOPE_WORD_DROPOUT                                                                         \
-    {                                                                                              \
-        ATT_TASKS_CLASSIFIER | ATT_TASKS_IMAGE, ATT_ARCHITECTURES_ALL                              \
-    }
+#define SCOPE_TSV_FILES          ATT_TASKS_TSV_FILES, ATT_ARCHITECTURES_ALL
+#define SCOPE_FROM_FILES         ATT_TASKS_FROM_FILES, ATT_ARCHITECTURES_ALL
+#define SCOPE_LM                 ATT_TASKS_LM, ATT_ARCHITECTURES_ALL
+#define SCOPE_DECODED            ATT_TASKS_SEQ2SEQ | ATT_TASKS_IMAGE, ATT_ARCHITECTURES_ALL
+#define SCOPE_SYNTHETIC_STRINGS  ATT_TASKS_SYNTHETIC_STRINGS, ATT_ARCHITECTURES_ALL
+#define SCOPE_ALL                ATT_TASKS_ALL, ATT_ARCHITECTURES_ALL
+#define SCOPE_RNN                ATT_TASKS_ALL, ATT_ARCHITECTURES_RNN
+#define SCOPE_EMBEDDING_SIZE     ATT_TASKS_ALL, ATT_ARCHITECTURES_EMBEDDING_SIZE
+#define SCOPE_CNN                ATT_TASKS_CLASSIFIER, ATT_ARCHITECTURES_CNN
+#define SCOPE_PAIR_FILES         ATT_TASKS_PAIR_FILES, ATT_ARCHITECTURES_ALL
+#define SCOPE_CLASSIFIER         ATT_TASKS_CLASSIFIER, ATT_ARCHITECTURES_ALL
+#define SCOPE_GENERATE           ATT_TASKS_GENERATE, ATT_ARCHITECTURES_ALL
+#define SCOPE_SCHEDULED_SAMPLING ATT_TASKS_GENERATE, ATT_ARCHITECTURES_RNN
+#define SCOPE_RNN_ENCODER        ATT_TASKS_WITH_ENCODER, ATT_ARCHITECTURES_RNN
+#define SCOPE_RNN_ATTENTION      ATT_TASKS_SEQ2SEQ | ATT_TASKS_IMAGE, ATT_ARCHITECTURES_RNN
+#define SCOPE_GUIDED_ALIGNMENT   ATT_TASKS_PAIR_FILES, ATT_ARCHITECTURES_RNN
+#define SCOPE_TRANSFORMER        ATT_TASKS_ALL, ATT_ARCHITECTURES_TRANSFORMER
+#define SCOPE_ENCODER_DECODER    ATT_TASKS_SEQ2SEQ | ATT_TASKS_IMAGE, ATT_ARCHITECTURES_TRANSFORMER
+#define SCOPE_SENTENCES          ATT_TASKS_TSV_FILES | ATT_TASKS_CAPTION, ATT_ARCHITECTURES_ALL
+#define SCOPE_TARGET_TOKENS      ATT_TASKS_PAIR_FILES | ATT_TASKS_CAPTION, ATT_ARCHITECTURES_ALL
+#define SCOPE_SYNTHETIC          ATT_TASKS_SYNTHETIC_STRINGS | ATT_TASKS_SHAPES, ATT_ARCHITECTURES_ALL
+#define SCOPE_CAPTION            ATT_TASKS_CAPTION, ATT_ARCHITECTURES_ALL
+#define SCOPE_SHAPES             ATT_TASKS_SHAPES, ATT_ARCHITECTURES_ALL
+#define SCOPE_IMAGE              ATT_TASKS_IMAGE, ATT_ARCHITECTURES_ALL
+#define SCOPE_IMAGE_RNN          ATT_TASKS_IMAGE, ATT_ARCHITECTURES_RNN
+#define SCOPE_WORD_DROPOUT       ATT_TASKS_CLASSIFIER | ATT_TASKS_IMAGE, ATT_ARCHITECTURES_ALL
 
 /* Upper limits that no sensible value reaches. A double holds each exactly. */
 #define MAX_COUNT         1e9
@@ -131,8 +49,9 @@
                   .placeholder = placeholder_,                                                     \
                   .help = help_,                                                                   \
                   __VA_ARGS__ },                                                                   \
-        .default_value = default_, .offset = offsetof(struct att_settings, member_),               \
-        .scope = SCOPE_##scope_                                                                    \
+        .default_value = default_, .offset = offsetof(struct att_settings, member_), .scope = {    \
+            SCOPE_##scope_                                                                         \
+        }                                                                                          \
     }
 
 #define INTEGER(group_, key_, member_, scope_, default_, min_, max_, placeholder_, help_)          \
@@ -271,7 +190,7 @@ const att_setting_spec att_setting_specs[] = {
         "minimum number of occurrences in the training data for a token to enter the vocabulary"),
     INTEGER("tokens", "max-length", max_length, SENTENCES, "500", 0, MAX_COUNT, "N",
             "skip training pairs with more tokens than this on either side; 0: no limit"),
-    INTEGER("tokens", "sequence-length", sequence_length, LM_BATCHES, "128", 1, 1e6, "TOKENS",
+    INTEGER("tokens", "sequence-length", sequence_length, LM, "128", 1, 1e6, "TOKENS",
             "tokens per training sequence: the length of truncated BPTT for an RNN, the context "
             "length for a Transformer"),
 

@@ -1,4 +1,4 @@
-/* Display widths; see width.h. */
+/* Display widths as terminals have them; see display_width.h. */
 #include "text/display_width.h"
 
 #include "text/unicode.h"
@@ -6,7 +6,7 @@
 
 #include <string.h>
 
-enum { VIRAMA = 9 }; /* the combining class */
+enum { VIRAMA = 9 }; /* the combining class of viramas */
 
 uint32_t att_utf8_decode_next(const char **cursor)
 {
@@ -16,7 +16,7 @@ uint32_t att_utf8_decode_next(const char **cursor)
     return code;
 }
 
-/* Control characters are never sent; a replacement or a space is, one column wide. */
+/* Control characters are printed as a replacement or a space, which has one column. */
 static bool is_control(uint32_t c)
 {
     return c < 0x20 || (c >= 0x7F && c < 0xA0);
@@ -27,8 +27,8 @@ static int char_width(uint32_t c)
     return is_control(c) ? 1 : att_unicode_width(c);
 }
 
-/* The columns that `after` adds to its cluster: emoji joined to one before, and skin tones, are
- * drawn into the same two columns. */
+/* The columns that `after` adds to its cluster: none for a skin tone or an emoji that is joined to
+ * the one before it. */
 static int added_width(uint32_t before, uint32_t after)
 {
     bool drawn_together = before == 0x200D || (after >= 0x1F3FB && after <= 0x1F3FF);
@@ -47,14 +47,14 @@ int att_display_width_next(const char **cursor)
         uint32_t after = att_utf8_decode_next(&ahead);
         if (after == 0)
             return width;
-        /* Grapheme clusters break behind a virama; a conjunct is one shape to the reader. */
+        /* Grapheme clusters break after a virama, but a conjunct is displayed as one shape. */
         bool conjunct = att_unicode_combining_class(before) == VIRAMA && after > 0x900 &&
                         char_width(after) == 1;
         if (att_unicode_breaks(before, after, &state) && !conjunct)
             return width;
         width += added_width(before, after);
         if (after == 0xFE0F && width == 1)
-            width = 2; /* the emoji form of a text symbol */
+            width = 2; /* emoji presentation of a text symbol */
         before = after;
         *cursor = ahead;
     }

@@ -1,4 +1,4 @@
-/* Lines of a text; see lines.h. */
+/* The line iterator of corpora and of files of references; see lines.h. */
 #include "text/lines.h"
 
 #include <string.h>

@@ -1,9 +1,11 @@
-/* UTF-8; see utf8.h. */
+/* Validation and decoding of UTF-8, and identifier characters; see utf8.h. */
 #include "text/utf8.h"
+
+#include "base/minmax.h"
 
 #include <string.h>
 
-/* How many of the next bytes are ASCII, counted eight at a time. */
+/* The number of ASCII bytes at the start of the text, rounded down to a multiple of 8. */
 static size_t ascii_run(const char *text, size_t length)
 {
     size_t i = 0;
@@ -41,12 +43,12 @@ size_t att_utf8_decode_lossy(const char *text, size_t length, uint32_t *code)
     return 1;
 }
 
-/* Beyond ASCII everything may be in a name but these ranges: punctuation, operators, symbols,
- * superscripts (x² must not be a name), pictures, private use. In order. */
+/* Ranges beyond ASCII that identifiers may not contain, in rising order: punctuation, operators,
+ * symbols, superscripts (x² is not an identifier), pictographs, private use. */
 static const struct range {
     uint32_t first;
     uint32_t last;
-} not_in_names[] = {
+} excluded_ranges[] = {
     { 0x80, 0xA9 },       { 0xAB, 0xB4 },        { 0xB6, 0xB9 },     { 0xBB, 0xBF },
     { 0xD7, 0xD7 },       { 0xF7, 0xF7 },        { 0x2C2, 0x2C5 },   { 0x37E, 0x37E },
     { 0x387, 0x387 },     { 0x55A, 0x55F },      { 0x589, 0x58F },   { 0x5BE, 0x5BE },
@@ -70,9 +72,9 @@ bool att_utf8_identifier_start(uint32_t code)
 {
     if (code < 0x80)
         return ascii_letter(code);
-    for (size_t i = 0; i < sizeof not_in_names / sizeof *not_in_names; i++)
-        if (code <= not_in_names[i].last)
-            return code < not_in_names[i].first;
+    for (size_t i = 0; i < ATT_COUNT(excluded_ranges); i++)
+        if (code <= excluded_ranges[i].last)
+            return code < excluded_ranges[i].first;
     return false;
 }
 

@@ -1,4 +1,4 @@
-/* What the gradients of attention promise on any scene, whichever way they are worked out; beside
+/* What the gradients of attention promise on any scene, on every path; beside
  * forward_promises.h. */
 #ifndef TESTS_ATTENTION_BACKWARD_PROMISES_H
 #define TESTS_ATTENTION_BACKWARD_PROMISES_H
@@ -24,14 +24,14 @@ static inline void backward_open(backward *b, choice c)
 
 static inline void backward_fast(backward *b)
 {
-    ASSERT_OK(att_attention_backward(&b->s.how, &b->s.in, NULL, b->l.grad.out.output, &b->found.to,
-                                     NULL, err));
+    ASSERT_OK(att_attention_backward(&b->s.options, &b->s.in, NULL, b->l.grad.out.output,
+                                     &b->found.to, NULL, err));
 }
 
 static inline void backward_run(backward *b)
 {
     backward_fast(b);
-    ASSERT_OK(att_attention_backward_reference(&b->s.how, &b->s.in, b->l.grad.out.output,
+    ASSERT_OK(att_attention_backward_reference(&b->s.options, &b->s.in, b->l.grad.out.output,
                                                &b->wanted.to, err));
 }
 
@@ -53,7 +53,7 @@ static inline uint64_t backward_hash(const backward *b, const results *forward, 
     assert_true(att_cpu_set(cpu));
     att_threads_set(threads);
     grads_new(&found, &b->s, ATT_F32);
-    ASSERT_OK(att_attention_backward(&b->s.how, &b->s.in, forward ? &forward->out : NULL,
+    ASSERT_OK(att_attention_backward(&b->s.options, &b->s.in, forward ? &forward->out : NULL,
                                      b->l.grad.out.output, &found.to, workspace, err));
     uint64_t hash = grads_hash(&found);
     grads_free(&found);
@@ -68,7 +68,7 @@ static inline void promise_same_grad_bits(choice c, size_t count)
     results forward;
     backward_open(&b, c);
     results_new(&forward, &b.s, ATT_F32, false);
-    ASSERT_OK(att_attention_forward(&b.s.how, &b.s.in, &forward.out, NULL, err));
+    ASSERT_OK(att_attention_forward(&b.s.options, &b.s.in, &forward.out, NULL, err));
     uint64_t plain = backward_hash(&b, &forward, ATT_CPU_SCALAR, 1, NULL);
     for (int cpu = ATT_CPU_SCALAR; cpu <= (int)att_cpu_best(); cpu++)
         for (size_t t = c.seed; t < c.seed + count; t += THIN) {
@@ -96,7 +96,7 @@ static inline void promise_one_grad_alone(choice c)
             if (other != slot)
                 memset((char *)&one.to + (size_t)other * sizeof(att_tensor *), 0,
                        sizeof(att_tensor *));
-        ASSERT_OK(att_attention_backward(&all.s.how, &all.s.in, NULL, all.l.grad.out.output,
+        ASSERT_OK(att_attention_backward(&all.s.options, &all.s.in, NULL, all.l.grad.out.output,
                                          &one.to, NULL, err));
         if (one.block[slot])
             assert_memory_equal(one.block[slot], all.found.block[slot], one.bytes[slot]);
@@ -105,7 +105,7 @@ static inline void promise_one_grad_alone(choice c)
     backward_close(&all);
 }
 
-/* In a scene of one head, the gradient of query i worked out with no other query there. */
+/* In a scene of one head, the gradient of query i computed without other queries. */
 static inline void assert_query_grad(const backward *b, int64_t i)
 {
     enum { WIDEST = 64 };
@@ -113,18 +113,18 @@ static inline void assert_query_grad(const backward *b, int64_t i)
     const scene *s = &b->s;
     att_tensor query = s->tensor[ATT_SLOT_QUERY], grad = *b->l.grad.out.output;
     att_tensor to = att_tensor_view(found, ATT_F32, 4, SHAPE(1, 1, 1, s->c.K));
-    att_attention_options how = s->how;
+    att_attention_options options = s->options;
     att_attention_inputs in = s->in;
     assert_true(s->c.K <= WIDEST);
     query.data = (float *)query.data + i * query.stride[1];
     grad.data = (float *)grad.data + i * grad.stride[1];
     query.shape[1] = grad.shape[1] = 1;
     in.query = &query;
-    how.offset += i;
+    options.offset += i;
     for (int64_t k = 0; k < s->c.K; k++)
         found[k] = 1; /* what was there before, as in grads_new() */
-    ASSERT_OK(att_attention_backward(&how, &in, NULL, &grad, &(att_attention_grads){ .query = &to },
-                                     NULL, err));
+    ASSERT_OK(att_attention_backward(&options, &in, NULL, &grad,
+                                     &(att_attention_grads){ .query = &to }, NULL, err));
     for (int64_t k = 0; k < s->c.K; k++) {
         double wanted = get(b->found.to.query, 0, i, 0, k);
         if ((double)found[k] != wanted && !(isnan(found[k]) && isnan(wanted)))
@@ -192,7 +192,7 @@ static inline void promise_backward_failures(backward *b, size_t most)
         att_error err = { 0 };
         assert_true(n < most);
         att_alloc_fail_at(n);
-        status = att_attention_backward(&b->s.how, &b->s.in, NULL, b->l.grad.out.output,
+        status = att_attention_backward(&b->s.options, &b->s.in, NULL, b->l.grad.out.output,
                                         &b->found.to, NULL, &err);
         att_alloc_fail_at(0);
         assert_true(status == ATT_OK || status == ATT_NO_MEMORY);

@@ -1,4 +1,5 @@
-/* A workspace of exactly the size told for a scene, nowhere aligned, with a fence on both sides. */
+/* A workspace of exactly the size that att_attention_workspace() returns for a scene, not aligned,
+ * with a fence on both sides. */
 #ifndef TESTS_ATTENTION_FENCED_WORKSPACE_H
 #define TESTS_ATTENTION_FENCED_WORKSPACE_H
 
@@ -15,7 +16,7 @@ typedef struct fenced_workspace {
 /* For the number of threads that is set. */
 static inline void workspace_open(fenced_workspace *w, const scene *s, bool backward)
 {
-    w->size = att_attention_workspace(&s->how, &s->in, backward);
+    w->size = att_attention_workspace(&s->options, &s->in, backward);
     assert_true(w->size > 0);
     w->block = malloc(w->size + 1 + FENCE_AFTER);
     memset(w->block, FENCE_BYTE, w->size + 1 + FENCE_AFTER);

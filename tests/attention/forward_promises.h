@@ -1,6 +1,6 @@
-/* What forward attention promises on any scene, whichever way it is worked out: the same bits at
- * any number of threads, on any instruction set and in any company; a workspace of the size told;
- * no memory lost. Tests of each way choose the scenes. */
+/* What forward attention promises on any scene, on every path: the same bits at
+ * any number of threads, on any instruction set and in any batch; a workspace of the size returned
+ * by att_attention_workspace(); no memory lost. The tests of each path choose the scenes. */
 #ifndef TESTS_ATTENTION_FORWARD_PROMISES_H
 #define TESTS_ATTENTION_FORWARD_PROMISES_H
 
@@ -21,8 +21,8 @@ static inline void forward_open(forward *f, choice c)
 
 static inline void forward_run(forward *f)
 {
-    ASSERT_OK(att_attention_forward(&f->s.how, &f->s.in, &f->found.out, NULL, err));
-    ASSERT_OK(att_attention_forward_reference(&f->s.how, &f->s.in, &f->exact.out, err));
+    ASSERT_OK(att_attention_forward(&f->s.options, &f->s.in, &f->found.out, NULL, err));
+    ASSERT_OK(att_attention_forward_reference(&f->s.options, &f->s.in, &f->exact.out, err));
 }
 
 static inline void forward_close(forward *f)
@@ -41,7 +41,7 @@ static inline uint64_t forward_hash(const scene *s, att_cpu cpu, int threads, vo
     assert_true(att_cpu_set(cpu));
     att_threads_set(threads);
     results_new(&found, s, ATT_F32, s->c.seed % 2);
-    ASSERT_OK(att_attention_forward(&s->how, &s->in, &found.out, workspace, err));
+    ASSERT_OK(att_attention_forward(&s->options, &s->in, &found.out, workspace, err));
     uint64_t hash = results_hash(&found);
     results_free(&found);
     return hash;
@@ -64,7 +64,7 @@ static inline void promise_same_bits(choice c, size_t count)
     att_threads_set(1);
 }
 
-/* ---- in any company */
+/* ---- in any batch */
 
 /* The same scene with some of the queries and keys only, by views; it is released with the whole.
  */
@@ -91,7 +91,7 @@ static inline void assert_same_rows(const scene *part, const results *whole, int
 {
     results alone;
     results_new(&alone, part, ATT_F32, false);
-    ASSERT_OK(att_attention_forward(&part->how, &part->in, &alone.out, NULL, err));
+    ASSERT_OK(att_attention_forward(&part->options, &part->in, &alone.out, NULL, err));
     for (int64_t i = 0; i < part->c.T; i++)
         for (int64_t h = 0; h < part->c.H; h++)
             for (int64_t m = 0; m < part->c.M; m++) {
@@ -104,17 +104,17 @@ static inline void assert_same_rows(const scene *part, const results *whole, int
     results_free(&alone);
 }
 
-/* A causal scene worked out query by query, with the keys so far and no others. */
+/* A causal scene computed query by query, with the keys so far and no others. */
 static inline void promise_decoding(choice c, int64_t step)
 {
     scene s, part;
     results whole;
     scene_new(&s, c);
     results_new(&whole, &s, ATT_F32, false);
-    ASSERT_OK(att_attention_forward(&s.how, &s.in, &whole.out, NULL, err));
+    ASSERT_OK(att_attention_forward(&s.options, &s.in, &whole.out, NULL, err));
     for (int64_t i = 0; i < c.T; i += step) {
         part_of(&part, &s, 0, i, 1, 0, i + 1);
-        part.how.offset = i;
+        part.options.offset = i;
         assert_same_rows(&part, &whole, 0, i);
     }
     results_free(&whole);
@@ -126,18 +126,18 @@ static inline void promise_decoding(choice c, int64_t step)
 static inline void promise_packing(const scene *s)
 {
     results whole;
-    const int64_t *queries = s->how.query_offsets, *keys = s->how.key_offsets;
+    const int64_t *queries = s->options.query_offsets, *keys = s->options.key_offsets;
     results_new(&whole, s, ATT_F32, false);
-    ASSERT_OK(att_attention_forward(&s->how, &s->in, &whole.out, NULL, err));
-    for (int64_t n = 0; n < s->how.sequences; n++) {
+    ASSERT_OK(att_attention_forward(&s->options, &s->in, &whole.out, NULL, err));
+    for (int64_t n = 0; n < s->options.sequences; n++) {
         int64_t length = keys[n + 1] - keys[n];
         const int64_t rooms[] = { length, s->c.S - keys[n] };
         for (size_t k = 0; k < COUNT(rooms); k++) {
             scene part;
             part_of(&part, s, 0, queries[n], queries[n + 1] - queries[n], keys[n], rooms[k]);
-            part.how.sequences = 0;
-            part.how.query_offsets = part.how.key_offsets = NULL;
-            part.how.key_lengths = k > 0 ? &length : NULL;
+            part.options.sequences = 0;
+            part.options.query_offsets = part.options.key_offsets = NULL;
+            part.options.key_lengths = k > 0 ? &length : NULL;
             assert_same_rows(&part, &whole, 0, queries[n]);
         }
     }
@@ -173,7 +173,7 @@ static inline void promise_failures(choice c, size_t most)
         att_error err = { 0 };
         assert_true(n < most);
         att_alloc_fail_at(n);
-        status = att_attention_forward(&s.how, &s.in, &found.out, NULL, &err);
+        status = att_attention_forward(&s.options, &s.in, &found.out, NULL, &err);
         att_alloc_fail_at(0);
         assert_true(status == ATT_OK || status == ATT_NO_MEMORY);
         assert_true(status == err.status);

@@ -16,7 +16,7 @@
 
 /* Masks and biases to be combined. */
 enum { LENGTHS = 1, CAUSAL = 2, WINDOW = 4, BLOCKS = 8, DENSE = 16, PACKED = 32, OFFSETS = 64 };
-enum { FULL_BIAS = 1, SHARED_BIAS = 2, TURNED_BIAS = 4, ALIBI = 8, RELATIVE = 16 };
+enum { FULL_BIAS = 1, SHARED_BIAS = 2, TRANSPOSED_BIAS = 4, ALIBI = 8, RELATIVE = 16 };
 
 static const int masks[] = { 0,
                              LENGTHS,
@@ -33,7 +33,7 @@ static const int masks[] = { 0,
                              WINDOW | LENGTHS | OFFSETS,
                              PACKED | CAUSAL | OFFSETS };
 static const int biases[] = { 0,     FULL_BIAS, SHARED_BIAS,
-                              ALIBI, RELATIVE,  TURNED_BIAS | ALIBI | RELATIVE };
+                              ALIBI, RELATIVE,  TRANSPOSED_BIAS | ALIBI | RELATIVE };
 
 /* Numbers of threads that must not show. */
 static const int thread_numbers[] = { 1, 2, 3, 8 };
@@ -54,7 +54,7 @@ typedef struct choice {
     double spread; /* of queries and keys: large ones make large scores; 0: 1 */
     uint64_t seed;
     att_score score;
-    att_normalizer normaliser;
+    att_normalizer normalizer;
     int64_t A; /* additive score */
 } choice;
 
@@ -62,7 +62,7 @@ enum { FENCE = 64 }; /* floats before and after each result */
 
 typedef struct scene {
     choice c;
-    att_attention_options how;
+    att_attention_options options;
     att_attention_inputs in;
     att_tensor tensor[ATT_SLOT_COUNT];
     float *block[ATT_SLOT_COUNT];
@@ -109,17 +109,17 @@ static inline int64_t tensor_room(const att_tensor *t, int64_t *offset)
     return low + high + 1;
 }
 
-static inline att_tensor shaped(int rank, const int64_t *shape, layout how)
+static inline att_tensor shaped(int rank, const int64_t *shape, layout order)
 {
     static const int rows[] = { 0, 1, 2, 3 }, heads[] = { 0, 2, 1, 3 }, wild[] = { 3, 0, 2, 1 };
     att_tensor t = { .dtype = ATT_F32, .rank = rank };
     memcpy(t.shape, shape, (size_t)rank * sizeof *shape);
     lay_out(&t,
-            rank < 4 || how == LAYOUT_ROWS ? rows
-            : how == LAYOUT_HEADS          ? heads
-                                           : wild,
-            how == LAYOUT_ROWS ? 0 : 3);
-    if (rank == 4 && how == LAYOUT_WILD)
+            rank < 4 || order == LAYOUT_ROWS ? rows
+            : order == LAYOUT_HEADS          ? heads
+                                             : wild,
+            order == LAYOUT_ROWS ? 0 : 3);
+    if (rank == 4 && order == LAYOUT_WILD)
         t.stride[1] = -t.stride[1];
     return t;
 }
@@ -149,7 +149,7 @@ static inline void fill_biases(scene *s)
         scene_fill(s, ATT_SLOT_BIAS, 4, SHAPE(c->B, c->H, c->T, c->S), 2);
     if (c->bias & SHARED_BIAS)
         scene_fill(s, ATT_SLOT_BIAS, 4, SHAPE(1, c->H, 1, c->S), 2);
-    if (c->bias & TURNED_BIAS) {
+    if (c->bias & TRANSPOSED_BIAS) {
         scene_fill(s, ATT_SLOT_BIAS, 4, SHAPE(c->B, 1, c->T, c->S), 2);
         att_tensor *bias = &s->tensor[ATT_SLOT_BIAS];
         bias->stride[2] = 1;
@@ -202,23 +202,23 @@ static inline void fill_packing(scene *s)
     o[6] = c->S / 4;
     o[7] = c->S / 3;
     o[8] = o[9] = c->S;
-    s->how.sequences = 4;
-    s->how.query_offsets = o;
-    s->how.key_offsets = o + 5;
+    s->options.sequences = 4;
+    s->options.query_offsets = o;
+    s->options.key_offsets = o + 5;
 }
 
 static inline void fill_blocks(scene *s)
 {
     const choice *c = &s->c;
-    s->how.block_queries = 24;
-    s->how.block_keys = 40;
+    s->options.block_queries = 24;
+    s->options.block_keys = 40;
     int64_t rows = (c->T + 23) / 24, columns = (c->S + 39) / 40, count = 0;
     s->blocks = malloc((size_t)(rows * columns + 1) * sizeof *s->blocks);
     for (int64_t n = rows * columns - 1; n >= 0; n--)
         if (att_random_bits(c->seed, 70, (uint64_t)n) % 3)
             s->blocks[count++] = (att_block){ n / columns, n % columns };
-    s->how.blocks = s->blocks;
-    s->how.block_count = count;
+    s->options.blocks = s->blocks;
+    s->options.block_count = count;
 }
 
 static inline void fill_dense(scene *s)
@@ -228,10 +228,11 @@ static inline void fill_dense(scene *s)
     s->allow = malloc(count + 1);
     for (size_t n = 0; n < count; n++)
         s->allow[n] = att_random_bits(c->seed, 71, n) % 4 != 0;
-    s->how.mask = s->allow;
-    bool turned = c->layout == LAYOUT_WILD;
-    memcpy(s->how.mask_stride, SHAPE(0, c->T * c->S, turned ? 1 : c->S, turned ? c->T : 1),
-           sizeof s->how.mask_stride);
+    s->options.mask = s->allow;
+    bool transposed = c->layout == LAYOUT_WILD;
+    memcpy(s->options.mask_stride,
+           SHAPE(0, c->T * c->S, transposed ? 1 : c->S, transposed ? c->T : 1),
+           sizeof s->options.mask_stride);
 }
 
 static inline void fill_lengths(scene *s)
@@ -242,8 +243,8 @@ static inline void fill_lengths(scene *s)
         s->lengths[b] = s->c.T - b % 3 * (s->c.T / 4);
         s->lengths[B + b] = s->c.S - (b + 1) % 3 * (s->c.S / 3);
     }
-    s->how.query_lengths = s->lengths;
-    s->how.key_lengths = s->lengths + B;
+    s->options.query_lengths = s->lengths;
+    s->options.key_lengths = s->lengths + B;
 }
 
 /* Another position of query 0 for each of up to B members of the batch or 4 packed sequences. */
@@ -252,19 +253,19 @@ static inline void fill_positions(scene *s)
     int64_t count = s->c.B > 4 ? s->c.B : 4;
     s->positions = malloc((size_t)count * sizeof *s->positions);
     for (int64_t n = 0; n < count; n++)
-        s->positions[n] = s->how.offset + n * 7 - 9;
-    s->how.offset = 0;
-    s->how.offsets = s->positions;
+        s->positions[n] = s->options.offset + n * 7 - 9;
+    s->options.offset = 0;
+    s->options.offsets = s->positions;
 }
 
 static inline void fill_masks(scene *s)
 {
     const choice *c = &s->c;
-    s->how.offset = c->S - c->T;
-    s->how.causal = c->mask & CAUSAL;
-    s->how.window = c->mask & WINDOW;
-    s->how.window_left = 50;
-    s->how.window_right = c->mask & CAUSAL ? -1 : 20;
+    s->options.offset = c->S - c->T;
+    s->options.causal = c->mask & CAUSAL;
+    s->options.window = c->mask & WINDOW;
+    s->options.window_left = 50;
+    s->options.window_right = c->mask & CAUSAL ? -1 : 20;
     if (c->mask & LENGTHS)
         fill_lengths(s);
     if (c->mask & PACKED)
@@ -290,14 +291,14 @@ static inline void scene_new(scene *s, choice c)
 {
     double spread = c.spread > 0 ? c.spread : 1;
     *s = (scene){ .c = c };
-    s->how = (att_attention_options){ .score = c.score,
-                                      .normalizer = c.normaliser,
-                                      .scale = c.scale,
-                                      .soft_cap = c.cap,
-                                      .dropout = c.dropout,
-                                      .dropout_seed = c.seed,
-                                      .dropout_step = 5,
-                                      .dropout_layer = 2 };
+    s->options = (att_attention_options){ .score = c.score,
+                                          .normalizer = c.normalizer,
+                                          .scale = c.scale,
+                                          .soft_cap = c.cap,
+                                          .dropout = c.dropout,
+                                          .dropout_seed = c.seed,
+                                          .dropout_step = 5,
+                                          .dropout_layer = 2 };
     scene_fill(s, ATT_SLOT_QUERY, 4, SHAPE(c.B, c.T, c.H, c.K), spread);
     scene_fill(s, ATT_SLOT_KEY, 4, SHAPE(c.B, c.S, c.G, c.K), spread);
     scene_fill(s, ATT_SLOT_VALUE, 4, SHAPE(c.B, c.S, c.G, c.M), 1);
@@ -387,7 +388,7 @@ static inline uint64_t results_hash(const results *r)
 }
 
 /* How many bytes outside the elements of a result are no longer what they were. */
-static inline size_t results_spilt(const results *r, int n)
+static inline size_t results_spilled(const results *r, int n)
 {
     const att_tensor *t = &r->tensor[n];
     size_t size = t->dtype == ATT_F32 ? sizeof(float) : sizeof(double);
@@ -402,11 +403,11 @@ static inline size_t results_spilt(const results *r, int n)
         for (int d = t->rank - 1; d >= 0 && ++index[d] == t->shape[d]; d--)
             index[d] = 0;
     }
-    size_t spilt = 0;
+    size_t spilled = 0;
     for (size_t b = 0; b < r->bytes[n]; b++)
-        spilt += (unsigned char)copy[b] != 0xa5;
+        spilled += (unsigned char)copy[b] != 0xa5;
     free(copy);
-    return spilt;
+    return spilled;
 }
 
 static inline const char *choice_name(const choice *c)
@@ -415,7 +416,7 @@ static inline const char *choice_name(const choice *c)
     snprintf(name, sizeof name,
              "%s by %s, B %d T %d S %d H %d/%d K %d M %d mask %d bias %d cap %g drop %g layout %d "
              "seed %d",
-             att_score_name(c->score), att_normalizer_name(c->normaliser), (int)c->B, (int)c->T,
+             att_score_name(c->score), att_normalizer_name(c->normalizer), (int)c->B, (int)c->T,
              (int)c->S, (int)c->H, (int)c->G, (int)c->K, (int)c->M, c->mask, c->bias, c->cap,
              c->dropout, (int)c->layout, (int)c->seed);
     return name;

@@ -37,7 +37,7 @@ static inline int64_t oracle_distance(const scene *s, int64_t b, int64_t i, int6
         i -= s->query_offsets[sequence];
         j -= s->key_offsets[oracle_sequence(s->key_offsets, j)];
     }
-    return j - (i + (s->how.offsets ? s->offsets[sequence] : s->how.offset));
+    return j - (i + (s->options.offsets ? s->offsets[sequence] : s->options.offset));
 }
 
 static inline bool oracle_allows(const scene *s, int64_t b, int64_t h, int64_t i, int64_t j)
@@ -50,9 +50,9 @@ static inline bool oracle_allows(const scene *s, int64_t b, int64_t h, int64_t i
     int64_t distance = oracle_distance(s, b, i, j);
     if (mask & CAUSAL && distance > 0)
         return false;
-    if (mask & WINDOW && distance < -s->how.window_left)
+    if (mask & WINDOW && distance < -s->options.window_left)
         return false;
-    if (mask & WINDOW && s->how.window_right >= 0 && distance > s->how.window_right)
+    if (mask & WINDOW && s->options.window_right >= 0 && distance > s->options.window_right)
         return false;
     bool listed = !(mask & BLOCKS);
     for (int n = 0; n < 4; n++)
@@ -154,10 +154,10 @@ static inline long double oracle_raw(const scene *s, int64_t b, int64_t h, int64
 /* score → scale → soft cap → bias */
 static inline long double oracle_score(const scene *s, int64_t b, int64_t h, int64_t i, int64_t j)
 {
-    long double scale = s->how.scale != 0                     ? (long double)s->how.scale
+    long double scale = s->options.scale != 0                 ? (long double)s->options.scale
                         : s->choice.score == ATT_SCORE_SCALED ? 1 / sqrtl((long double)s->Kq)
                                                               : 1;
-    long double cap = s->how.soft_cap;
+    long double cap = s->options.soft_cap;
     long double score = scale * oracle_raw(s, b, h, i, j);
     if (cap > 0)
         score = cap * tanhl(score / cap);
@@ -198,7 +198,7 @@ static inline void oracle_threshold(long double *w, const long double *z, int64_
         w[n] = powl(fmaxl(half * z[n] - low, 0), power);
 }
 
-static inline void oracle_normalise(att_normalizer kind, long double *w, const long double *z,
+static inline void oracle_normalize(att_normalizer kind, long double *w, const long double *z,
                                     int64_t count)
 {
     long double sum = 0, sum_exp = 0;
@@ -226,9 +226,10 @@ static inline long double oracle_factor(const scene *s, int64_t b, int64_t h, in
     if (!s->choice.dropped)
         return 1;
     uint32_t key[4], word[4];
-    att_philox(key,
-               (uint32_t[]){ (uint32_t)s->how.dropout_step, 0, (uint32_t)s->how.dropout_layer, 0 },
-               (uint32_t[]){ (uint32_t)s->seed, (uint32_t)(s->seed >> 32) });
+    att_philox(
+        key,
+        (uint32_t[]){ (uint32_t)s->options.dropout_step, 0, (uint32_t)s->options.dropout_layer, 0 },
+        (uint32_t[]){ (uint32_t)s->seed, (uint32_t)(s->seed >> 32) });
     att_philox(word, (uint32_t[]){ (uint32_t)j / 4, (uint32_t)i, (uint32_t)h, (uint32_t)b }, key);
     return word[j % 4] * 0x1p-32L < 0.25L ? 0 : 1 / 0.75L;
 }
@@ -249,7 +250,7 @@ static inline void oracle_row(scene_results *r, const scene *s, int64_t b, int64
         sum_exp += expl(z[count]);
         key[count++] = j;
     }
-    oracle_normalise(s->choice.normaliser, w, z, count);
+    oracle_normalize(s->choice.normalizer, w, z, count);
     for (int64_t n = 0; n < count; n++) {
         r->weights[row * s->S + key[n]] = (double)w[n];
         r->key_totals[(b * s->H + h) * s->S + key[n]] += (double)w[n];

@@ -38,7 +38,7 @@ static inline choice draw_choice(dice *d)
 {
     bool tiled = once_in(d, 2);
     choice c = { .score = (att_score)roll(d, tiled ? 2 : ATT_SCORE_LOCATION + 1),
-                 .normaliser = (att_normalizer)(tiled ? 0 : roll(d, ATT_NORMALIZE_NONE + 1)),
+                 .normalizer = (att_normalizer)(tiled ? 0 : roll(d, ATT_NORMALIZE_NONE + 1)),
                  .B = roll(d, 4),
                  .T = draw_size(d),
                  .S = draw_size(d),
@@ -162,10 +162,10 @@ static inline void draw_blocks(scene *s, dice *d)
     for (int64_t n = rows * columns - 1; n >= 0; n--)
         if (roll(d, 3))
             s->blocks[count++] = (att_block){ n / columns, n % columns };
-    s->how.blocks = s->blocks;
-    s->how.block_count = count;
-    s->how.block_queries = height;
-    s->how.block_keys = width;
+    s->options.blocks = s->blocks;
+    s->options.block_count = count;
+    s->options.block_queries = height;
+    s->options.block_keys = width;
 }
 
 /* A dense mask has strides like any tensor; what a stride of 0 repeats needs no room. */
@@ -178,31 +178,31 @@ static inline void draw_dense(scene *s, dice *d)
     s->allow = malloc((size_t)room);
     for (int64_t n = 0; n < room; n++)
         s->allow[n] = (uint8_t)(roll(d, 6) >= hidden ? 1 + roll(d, 255) : 0);
-    s->how.mask = s->allow + offset;
-    memcpy(s->how.mask_stride, t.stride, sizeof s->how.mask_stride);
+    s->options.mask = s->allow + offset;
+    memcpy(s->options.mask_stride, t.stride, sizeof s->options.mask_stride);
 }
 
 static inline void draw_masks(scene *s, dice *d)
 {
     const choice *c = &s->c;
-    s->how.offset = roll(d, c->S + 10) - 5;
-    s->how.causal = c->mask & CAUSAL;
-    s->how.window = c->mask & WINDOW;
-    s->how.window_left = roll(d, 60) - 1;
-    s->how.window_right = roll(d, 60) - 1;
+    s->options.offset = roll(d, c->S + 10) - 5;
+    s->options.causal = c->mask & CAUSAL;
+    s->options.window = c->mask & WINDOW;
+    s->options.window_left = roll(d, 60) - 1;
+    s->options.window_right = roll(d, 60) - 1;
     if (c->mask & LENGTHS) {
         s->lengths = malloc((size_t)(2 * c->B + 1) * sizeof *s->lengths);
         for (int64_t n = 0; n < 2 * c->B; n++)
             s->lengths[n] = roll(d, (n < c->B ? c->T : c->S) + 1);
-        s->how.query_lengths = once_in(d, 4) ? NULL : s->lengths;
-        s->how.key_lengths = once_in(d, 4) ? NULL : s->lengths + c->B;
+        s->options.query_lengths = once_in(d, 4) ? NULL : s->lengths;
+        s->options.key_lengths = once_in(d, 4) ? NULL : s->lengths + c->B;
     }
     if (c->mask & PACKED) {
-        s->how.sequences = 1 + roll(d, 4);
-        draw_offsets(d, s->offsets, s->how.sequences + 1, c->T);
-        draw_offsets(d, s->offsets + 5, s->how.sequences + 1, c->S);
-        s->how.query_offsets = s->offsets;
-        s->how.key_offsets = s->offsets + 5;
+        s->options.sequences = 1 + roll(d, 4);
+        draw_offsets(d, s->offsets, s->options.sequences + 1, c->T);
+        draw_offsets(d, s->offsets + 5, s->options.sequences + 1, c->S);
+        s->options.query_offsets = s->offsets;
+        s->options.key_offsets = s->offsets + 5;
     }
     if (c->mask & BLOCKS)
         draw_blocks(s, d);
@@ -224,14 +224,14 @@ static inline void scene_draw(scene *s, dice *d)
     double spread = c.score == ATT_SCORE_GAUSSIAN ? 1 / sqrt((double)(c.K + 1)) : 0.7;
     *s = (scene){ .c = c };
     s->c.K = Kq > Kk ? Kq : Kk;
-    s->how = (att_attention_options){ .score = c.score,
-                                      .normalizer = c.normaliser,
-                                      .scale = c.scale,
-                                      .soft_cap = c.cap,
-                                      .dropout = c.dropout,
-                                      .dropout_seed = c.seed,
-                                      .dropout_step = 5,
-                                      .dropout_layer = 2 };
+    s->options = (att_attention_options){ .score = c.score,
+                                          .normalizer = c.normalizer,
+                                          .scale = c.scale,
+                                          .soft_cap = c.cap,
+                                          .dropout = c.dropout,
+                                          .dropout_seed = c.seed,
+                                          .dropout_step = 5,
+                                          .dropout_layer = 2 };
     draw_tensor(s, d, ATT_SLOT_QUERY, 4, SHAPE(c.B, c.T, c.H, Kq), spread);
     draw_tensor(s, d, ATT_SLOT_KEY, 4, SHAPE(c.B, c.S, c.G, Kk), spread);
     draw_tensor(s, d, ATT_SLOT_VALUE, 4, SHAPE(c.B, c.S, c.G, c.M), 1);

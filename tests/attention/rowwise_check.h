@@ -1,9 +1,9 @@
-/* How far attention by rows may be from the reference, which gets the same floats and works in
+/* How far row-wise attention may be from the reference, which gets the same floats and works in
  * double.
  *
  * Numbers of these scenes are about 1. A score is a chain of at most `steps` roundings of partial
  * results no larger than `size`, the largest sum of absolute values on its way; so it is off by
- * EPS · steps · size, and so, relative to itself, is whatever depends on it through a normaliser,
+ * EPS · steps · size, and so, relative to itself, is whatever depends on it through a normalizer,
  * whose slope is at most 1 but for `sum`: that divides by Σ s, and loses Σ|s| / |Σ s| twice over in
  * its gradient. Sums over keys and queries add their own steps. */
 #ifndef TESTS_ATTENTION_ROWWISE_CHECK_H
@@ -50,7 +50,7 @@ static inline double tolerance(const scene *s, const results *exact)
         size *= (double)c->K;
     if (c->score == ATT_SCORE_GAUSSIAN)
         size *= score + 1;
-    return EPS * steps * (size + score + 1) * (c->normaliser == ATT_NORMALIZE_SUM ? cancelled : 1);
+    return EPS * steps * (size + score + 1) * (c->normalizer == ATT_NORMALIZE_SUM ? cancelled : 1);
 }
 
 static inline void check_tensor(const char *name, const att_tensor *found, const att_tensor *exact,
@@ -69,15 +69,15 @@ static inline void check_tensor(const char *name, const att_tensor *found, const
     }
 }
 
-/* All scores and normalisers that do not go straight through tiles. */
-enum { SCORES = ATT_SCORE_LOCATION + 1, NORMALISERS = ATT_NORMALIZE_NONE + 1 };
+/* All scores and normalizers that do not go straight through tiles. */
+enum { SCORES = ATT_SCORE_LOCATION + 1, NORMALIZERS = ATT_NORMALIZE_NONE + 1 };
 
-#define FOR_KINDS(score, normaliser)                                                               \
+#define FOR_KINDS(score, normalizer)                                                               \
     for (int score = 0; score < SCORES; score++)                                                   \
-        for (int normaliser = score <= ATT_SCORE_SCALED; normaliser < NORMALISERS; normaliser++)
+        for (int normalizer = score <= ATT_SCORE_SCALED; normalizer < NORMALIZERS; normalizer++)
 
 /* A small scene of that kind, to be changed. */
-static inline choice kind(int score, int normaliser, uint64_t seed)
+static inline choice kind(int score, int normalizer, uint64_t seed)
 {
     return (choice){ .B = 2,
                      .T = 7,
@@ -89,7 +89,7 @@ static inline choice kind(int score, int normaliser, uint64_t seed)
                      .A = 9,
                      .spread = 0.7,
                      .score = (att_score)score,
-                     .normaliser = (att_normalizer)normaliser,
+                     .normalizer = (att_normalizer)normalizer,
                      .seed = seed };
 }
 
@@ -101,9 +101,9 @@ static inline void for_every_size(void check(choice))
         { 1, 1, 1, 1, 1 },  { 1, 40, 64, 64, 64 }, { 33, 17, 16, 3, 17 }, { 5, 300, 3, 20, 40 },
         { 40, 0, 4, 4, 4 }, { 0, 9, 4, 4, 4 },     { 3, 5, 0, 2, 0 },     { 65, 129, 7, 0, 5 }
     };
-    FOR_KINDS(score, normaliser)
+    FOR_KINDS(score, normalizer)
     for (size_t n = 0; n < COUNT(sizes); n++) {
-        choice c = kind(score, normaliser, n);
+        choice c = kind(score, normalizer, n);
         c.T = sizes[n][0];
         c.S = sizes[n][1];
         c.K = sizes[n][2];
@@ -118,9 +118,9 @@ static inline void for_every_size(void check(choice))
 static inline void for_every_mask(void check(choice))
 {
     uint64_t seed = 0;
-    FOR_KINDS(score, normaliser)
+    FOR_KINDS(score, normalizer)
     for (size_t m = 0; m < COUNT(masks); m++, seed++) {
-        choice c = kind(score, normaliser, seed);
+        choice c = kind(score, normalizer, seed);
         c.mask = masks[m];
         c.bias = biases[seed % COUNT(biases)];
         c.B = masks[m] & PACKED ? 1 : 2;
@@ -140,9 +140,9 @@ static inline void for_every_mask(void check(choice))
 static inline void for_every_kind_shared(void check(choice))
 {
     uint64_t seed = 0;
-    FOR_KINDS(score, normaliser)
+    FOR_KINDS(score, normalizer)
     {
-        choice c = kind(score, normaliser, seed++);
+        choice c = kind(score, normalizer, seed++);
         c.mask = masks[seed % COUNT(masks)];
         c.bias = seed % 3 ? 0 : biases[seed % COUNT(biases)];
         c.B = c.mask & PACKED ? 1 : 5;

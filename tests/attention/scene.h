@@ -1,5 +1,5 @@
 /* A scene: one small attention computation made from a row of choices and a seed. The tests walk
- * through all combinations of the choices: every score, normaliser, mask, bias and head layout,
+ * through all combinations of the choices: every score, normalizer, mask, bias and head layout,
  * with and without soft cap and dropout. */
 #ifndef TESTS_ATTENTION_SCENE_H
 #define TESTS_ATTENTION_SCENE_H
@@ -26,17 +26,17 @@ static const struct scene_heads {
 
 enum {
     SCORES = ATT_SCORE_LOCATION + 1,
-    NORMALISERS = ATT_NORMALIZE_NONE + 1,
+    NORMALIZERS = ATT_NORMALIZE_NONE + 1,
     MASKS = COUNT(scene_masks),
     BIASES = COUNT(scene_biases),
     LAYOUTS = COUNT(scene_heads),
-    SCENES = SCORES * NORMALISERS * MASKS * BIASES * LAYOUTS * 2,
+    SCENES = SCORES * NORMALIZERS * MASKS * BIASES * LAYOUTS * 2,
     ROOM = 256 /* numbers of the largest tensor */
 };
 
 typedef struct scene_choice {
     att_score score;
-    att_normalizer normaliser;
+    att_normalizer normalizer;
     int mask;
     int bias;
     struct scene_heads heads;
@@ -48,7 +48,7 @@ typedef struct scene_choice {
 typedef struct scene {
     scene_choice choice;
     uint64_t seed;
-    att_attention_options how;
+    att_attention_options options;
     att_attention_inputs in;
     int64_t B, T, S, H, G, Kq, Kk, M, A;
     att_tensor tensor[ATT_SLOT_COUNT]; /* data NULL where not used */
@@ -69,7 +69,7 @@ static inline scene_choice scene_choose(int n)
     choice.heads = scene_heads[rest % LAYOUTS], rest /= LAYOUTS;
     choice.bias = scene_biases[rest % BIASES], rest /= BIASES;
     choice.mask = scene_masks[rest % MASKS], rest /= MASKS;
-    choice.normaliser = (att_normalizer)(rest % NORMALISERS), rest /= NORMALISERS;
+    choice.normalizer = (att_normalizer)(rest % NORMALIZERS), rest /= NORMALIZERS;
     choice.score = (att_score)rest;
     if (choice.score == ATT_SCORE_ADDITIVE && n % 5 < 4)
         choice.projected = n % 5;
@@ -80,7 +80,7 @@ static inline const char *scene_name(const scene_choice *c)
 {
     static char name[160];
     snprintf(name, sizeof name, "%s, %s, mask %d, bias %d, heads %d/%d%s%s%s",
-             att_score_name(c->score), att_normalizer_name(c->normaliser), c->mask, c->bias,
+             att_score_name(c->score), att_normalizer_name(c->normalizer), c->mask, c->bias,
              (int)c->heads.H, (int)c->heads.G, c->capped ? ", capped" : "",
              c->dropped ? ", dropped" : "", c->projected ? ", projected" : "");
     return name;
@@ -119,20 +119,20 @@ static inline void scene_connect(scene *s)
                                     .bias = scene_input(s, ATT_SLOT_BIAS),
                                     .alibi = scene_input(s, ATT_SLOT_ALIBI),
                                     .relative = scene_input(s, ATT_SLOT_RELATIVE) };
-    s->how.query_lengths = s->choice.mask & LENGTHS ? s->query_lengths : NULL;
-    s->how.key_lengths = s->choice.mask & LENGTHS ? s->key_lengths : NULL;
-    s->how.query_offsets = s->choice.mask & PACKED ? s->query_offsets : NULL;
-    s->how.key_offsets = s->choice.mask & PACKED ? s->key_offsets : NULL;
-    s->how.offsets = s->seed % 2 ? s->offsets : NULL;
-    s->how.blocks = s->choice.mask & BLOCKS ? s->blocks : NULL;
-    s->how.mask = s->choice.mask & DENSE ? s->allow : NULL;
+    s->options.query_lengths = s->choice.mask & LENGTHS ? s->query_lengths : NULL;
+    s->options.key_lengths = s->choice.mask & LENGTHS ? s->key_lengths : NULL;
+    s->options.query_offsets = s->choice.mask & PACKED ? s->query_offsets : NULL;
+    s->options.key_offsets = s->choice.mask & PACKED ? s->key_offsets : NULL;
+    s->options.offsets = s->seed % 2 ? s->offsets : NULL;
+    s->options.blocks = s->choice.mask & BLOCKS ? s->blocks : NULL;
+    s->options.mask = s->choice.mask & DENSE ? s->allow : NULL;
 }
 
-/* The sum normaliser divides by the sum of a row's scores. Its scenes have positive inputs, so that
+/* The sum normalizer divides by the sum of a row's scores. Its scenes have positive inputs, so that
  * no sum comes near 0; all others take either sign. */
 static inline double scene_low(const scene *s)
 {
-    return s->choice.normaliser == ATT_NORMALIZE_SUM ? 0.3 : -1;
+    return s->choice.normalizer == ATT_NORMALIZE_SUM ? 0.3 : -1;
 }
 
 static inline void scene_fill_score(scene *s)
@@ -186,26 +186,28 @@ static inline void scene_fill_masks(scene *s)
 {
     int mask = s->choice.mask;
     if (mask & PACKED) {
-        s->how.sequences = 3;
+        s->options.sequences = 3;
         memcpy(s->query_offsets, (int64_t[]){ 0, 2, 3, 5 }, sizeof s->query_offsets);
         memcpy(s->key_offsets, (int64_t[]){ 0, 3, 3, 5 }, sizeof s->key_offsets);
     }
     memcpy(s->query_lengths, (int64_t[]){ s->T, s->T - 1 }, sizeof s->query_lengths);
     memcpy(s->key_lengths, (int64_t[]){ s->S - 1, s->S }, sizeof s->key_lengths);
-    s->how.causal = mask & CAUSAL;
-    s->how.offset = mask & (CAUSAL | WINDOW) ? 1 : -1;
-    memcpy(s->offsets, (int64_t[]){ s->how.offset, s->how.offset + 1, s->how.offset - 1 },
+    s->options.causal = mask & CAUSAL;
+    s->options.offset = mask & (CAUSAL | WINDOW) ? 1 : -1;
+    memcpy(s->offsets,
+           (int64_t[]){ s->options.offset, s->options.offset + 1, s->options.offset - 1 },
            sizeof s->offsets);
     if (s->seed % 2)
-        s->how.offset = 0;
-    s->how.window = mask & WINDOW;
-    s->how.window_left = 1;
-    s->how.window_right = mask & CAUSAL ? -1 : 1;
-    s->how.block_queries = 2;
-    s->how.block_keys = 2;
-    s->how.block_count = mask & BLOCKS ? 4 : 0; /* out of order, one of them twice */
+        s->options.offset = 0;
+    s->options.window = mask & WINDOW;
+    s->options.window_left = 1;
+    s->options.window_right = mask & CAUSAL ? -1 : 1;
+    s->options.block_queries = 2;
+    s->options.block_keys = 2;
+    s->options.block_count = mask & BLOCKS ? 4 : 0; /* out of order, one of them twice */
     memcpy(s->blocks, (att_block[]){ { 1, 1 }, { 0, 1 }, { 0, 0 }, { 0, 1 } }, sizeof s->blocks);
-    memcpy(s->how.mask_stride, (int64_t[]){ 0, s->T * s->S, s->S, 1 }, sizeof s->how.mask_stride);
+    memcpy(s->options.mask_stride, (int64_t[]){ 0, s->T * s->S, s->S, 1 },
+           sizeof s->options.mask_stride);
     for (int64_t n = 0; n < s->H * s->T * s->S; n++)
         s->allow[n] = att_random_double(s->seed, 99, (uint64_t)n) < 0.8;
 }
@@ -234,14 +236,14 @@ static inline void scene_new(scene *s, scene_choice choice, uint64_t seed)
                   .Kk = wide && !(choice.projected & KEYS_PROJECTED) ? 2 : 3,
                   .M = 2,
                   .A = 3 };
-    s->how = (att_attention_options){ .score = choice.score,
-                                      .normalizer = choice.normaliser,
-                                      .scale = choice.capped ? 1.25 : 0,
-                                      .soft_cap = choice.capped ? 1.5 : 0,
-                                      .dropout = choice.dropped ? 0.25 : 0,
-                                      .dropout_seed = seed,
-                                      .dropout_step = 7,
-                                      .dropout_layer = 3 };
+    s->options = (att_attention_options){ .score = choice.score,
+                                          .normalizer = choice.normalizer,
+                                          .scale = choice.capped ? 1.25 : 0,
+                                          .soft_cap = choice.capped ? 1.5 : 0,
+                                          .dropout = choice.dropped ? 0.25 : 0,
+                                          .dropout_seed = seed,
+                                          .dropout_step = 7,
+                                          .dropout_layer = 3 };
     scene_fill(s, ATT_SLOT_QUERY, view4(NULL, s->B, s->T, s->H, s->Kq), scene_low(s), 1);
     scene_fill(s, ATT_SLOT_KEY, view4(NULL, s->B, s->S, s->G, s->Kk), scene_low(s), 1);
     scene_fill(s, ATT_SLOT_VALUE, view4(NULL, s->B, s->S, s->G, s->M), -1, 1);

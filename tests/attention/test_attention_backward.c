@@ -81,7 +81,7 @@ static double loss(const scene *s, const slopes *l, double along, uint64_t *piec
         for (int64_t n = 0; n < size_of(s, slot); n++)
             moved.data[slot][n] += along * l->direction[slot][n];
     scene_results_new(&r, s);
-    ASSERT_OK(att_attention_forward_reference(&moved.how, &moved.in, &r.out, err));
+    ASSERT_OK(att_attention_forward_reference(&moved.options, &moved.in, &r.out, err));
     *piece = pieces(&moved, &r);
     double sum = 0;
     for (int64_t n = 0; n < s->B * s->T * s->H * s->M; n++)
@@ -135,7 +135,7 @@ static void run_backward(const scene *s, slopes *l)
     random_fill(l->output_grad, s->B * s->T * s->H * s->M, s->seed, 50);
     att_tensor output_grad = view4(l->output_grad, s->B, s->T, s->H, s->M);
     att_attention_grads grads = grads_of(l, s);
-    ASSERT_OK(att_attention_backward_reference(&s->how, &s->in, &output_grad, &grads, err));
+    ASSERT_OK(att_attention_backward_reference(&s->options, &s->in, &output_grad, &grads, err));
 }
 
 /* One direction through all tensors at once; gives false where a kink is in the way. */
@@ -183,9 +183,9 @@ static void each_element_of_each_gradient_agrees_with_its_difference(void **stat
     static scene s;
     static slopes l;
     int checked = 0, skipped = 0;
-    for (int n = 0; n < SCORES * NORMALISERS; n++) {
-        scene_choice choice = { .score = (att_score)(n / NORMALISERS),
-                                .normaliser = (att_normalizer)(n % NORMALISERS),
+    for (int n = 0; n < SCORES * NORMALIZERS; n++) {
+        scene_choice choice = { .score = (att_score)(n / NORMALIZERS),
+                                .normalizer = (att_normalizer)(n % NORMALIZERS),
                                 .mask = LENGTHS | CAUSAL | DENSE,
                                 .bias = FULL_BIAS | ALIBI | RELATIVE,
                                 .heads = scene_heads[2],

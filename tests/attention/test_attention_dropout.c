@@ -14,9 +14,9 @@ static void a_weight_is_dropped_as_often_as_asked(void **state)
     (void)state;
     const double rates[] = { 0.01, 0.1, 0.25, 0.5, 0.9, 0.999 };
     for (size_t n = 0; n < COUNT(rates); n++) {
-        att_attention_options how = quarter;
-        how.dropout = rates[n];
-        att_attention_dropout drop = att_attention_dropout_new(&how);
+        att_attention_options options = quarter;
+        options.dropout = rates[n];
+        att_attention_dropout drop = att_attention_dropout_new(&options);
         double dropped = 0;
         const int64_t trials = 4 * 4 * 64 * 256;
         for (int64_t t = 0; t < trials; t++) {
@@ -34,8 +34,8 @@ static void a_weight_is_dropped_as_often_as_asked(void **state)
 static void nothing_is_dropped_at_probability_zero(void **state)
 {
     (void)state;
-    att_attention_options how = { .dropout_seed = 1 };
-    att_attention_dropout drop = att_attention_dropout_new(&how);
+    att_attention_options options = { .dropout_seed = 1 };
+    att_attention_dropout drop = att_attention_dropout_new(&options);
     for (int64_t j = 0; j < 1000; j++)
         assert_true(att_attention_dropout_factor(&drop, 0, 0, 0, j) == 1);
 }

@@ -6,7 +6,7 @@
 
 /* A sound computation, B 1, T 3, S 5, H 2, G 1, K 4, M 3, to be spoilt. */
 typedef struct bench {
-    att_attention_options how;
+    att_attention_options options;
     att_attention_inputs in;
     att_attention_outputs out;
     att_attention_grads grads;
@@ -52,22 +52,22 @@ static const uint8_t allow[] = { 1 };
 
 static void pack(bench *t, int64_t sequences, const int64_t *queries, const int64_t *keys)
 {
-    t->how.sequences = sequences;
-    t->how.query_offsets = queries;
-    t->how.key_offsets = keys;
+    t->options.sequences = sequences;
+    t->options.query_offsets = queries;
+    t->options.key_offsets = keys;
 }
 
 static void blocks(bench *t, const att_block *list, int64_t count, int64_t queries, int64_t keys)
 {
-    t->how.blocks = list;
-    t->how.block_count = count;
-    t->how.block_queries = queries;
-    t->how.block_keys = keys;
+    t->options.blocks = list;
+    t->options.block_count = count;
+    t->options.block_queries = queries;
+    t->options.block_keys = keys;
 }
 
 static void additive(bench *t)
 {
-    t->how.score = ATT_SCORE_ADDITIVE;
+    t->options.score = ATT_SCORE_ADDITIVE;
     t->in.score_w = &t->w;
     t->in.score_u = &t->u;
     t->in.score_b = &t->b;
@@ -76,7 +76,7 @@ static void additive(bench *t)
 
 static void location(bench *t, int64_t rows)
 {
-    t->how.score = ATT_SCORE_LOCATION;
+    t->options.score = ATT_SCORE_LOCATION;
     t->w = view3(numbers, 1, rows, 4);
     t->in.score_w = &t->w;
 }
@@ -88,7 +88,8 @@ static void location(bench *t, int64_t rows)
     X(no_value, t->in.value = NULL, "value is missing")                                            \
     X(no_output, t->out.output = NULL, "output is missing")                                        \
     X(no_data, t->key.data = NULL, "key [1, 5, 1, 4] has no data")                                 \
-    X(no_type, t->value.dtype = (att_dtype)5, "value: expected float32, float64, float16 or bfloat16, found no type")                 \
+    X(no_type, t->value.dtype = (att_dtype)5,                                                      \
+      "value: expected float32, float64, float16 or bfloat16, found no type")                      \
     X(query_rank, t->query.rank = 3, "query has 3 dimensions, expected 4: [B,T,H,Kq]")             \
     X(key_rank, t->key.rank = 2, "key has 2 dimensions, expected 4: [B,S,G,Kq]")                   \
     X(negative_rank, t->key.rank = -1, "key has -1 dimensions, expected 4: [B,S,G,Kq]")            \
@@ -98,11 +99,12 @@ static void location(bench *t, int64_t rows)
       "key [1, 9223372036854775807, 1, 4] has a size out of range, expected 0 to 2^32")            \
     X(dot_width, t->key = view4(numbers, 1, 5, 1, 6),                                              \
       "query [1, 3, 2, 4] and key [1, 5, 1, 6]: the dot score needs d_q = d_k, but 4 ≠ 6")         \
-    X(scaled_width, (t->how.score = ATT_SCORE_SCALED, t->query = view4(numbers, 1, 3, 2, 5)),      \
+    X(scaled_width, (t->options.score = ATT_SCORE_SCALED, t->query = view4(numbers, 1, 3, 2, 5)),  \
       "query [1, 3, 2, 5] and key [1, 5, 1, 4]: the scaled score needs d_q = d_k, but 5 ≠ 4")      \
-    X(gaussian_width, (t->how.score = ATT_SCORE_GAUSSIAN, t->query = view4(numbers, 1, 3, 2, 5)),  \
+    X(gaussian_width,                                                                              \
+      (t->options.score = ATT_SCORE_GAUSSIAN, t->query = view4(numbers, 1, 3, 2, 5)),              \
       "query [1, 3, 2, 5] and key [1, 5, 1, 4]: the gaussian score needs d_q = d_k, but 5 ≠ 4")    \
-    X(cosine_width, (t->how.score = ATT_SCORE_COSINE, t->query = view4(numbers, 1, 3, 2, 5)),      \
+    X(cosine_width, (t->options.score = ATT_SCORE_COSINE, t->query = view4(numbers, 1, 3, 2, 5)),  \
       "query [1, 3, 2, 5] and key [1, 5, 1, 4]: the cosine score needs d_q = d_k, but 5 ≠ 4")      \
     X(value_rows, t->value = view4(numbers, 1, 4, 1, 3),                                           \
       "key [1, 5, 1, 4] and value [1, 4, 1, 3]: n_k = n_v is required, but 5 ≠ 4")                 \
@@ -127,21 +129,24 @@ static void location(bench *t, int64_t rows)
     X(dot_with_u, t->in.score_u = &t->u, "score_u is given, but the dot score does not use it")    \
     X(dot_with_b, t->in.score_b = &t->b, "score_b is given, but the dot score does not use it")    \
     X(dot_with_v, t->in.score_v = &t->v, "score_v is given, but the dot score does not use it")    \
-    X(general_without_w, t->how.score = ATT_SCORE_GENERAL,                                         \
+    X(general_without_w, t->options.score = ATT_SCORE_GENERAL,                                     \
       "score_w is missing: the general score needs score_w [H|1,Kq,Kk]")                           \
     X(general_with_v,                                                                              \
-      (t->how.score = ATT_SCORE_GENERAL, t->in.score_w = &t->w, t->in.score_v = &t->v),            \
+      (t->options.score = ATT_SCORE_GENERAL, t->in.score_w = &t->w, t->in.score_v = &t->v),        \
       "score_v is given, but the general score does not use it")                                   \
     X(general_rows,                                                                                \
-      (t->how.score = ATT_SCORE_GENERAL, t->w = view3(numbers, 2, 3, 4), t->in.score_w = &t->w),   \
+      (t->options.score = ATT_SCORE_GENERAL, t->w = view3(numbers, 2, 3, 4),                       \
+       t->in.score_w = &t->w),                                                                     \
       "query [1, 3, 2, 4] and score_w [2, 3, 4]: dimension 1 of score_w [H|1,Kq,Kk] must be Kq, "  \
       "but 4 ≠ 3")                                                                                 \
     X(general_columns,                                                                             \
-      (t->how.score = ATT_SCORE_GENERAL, t->w = view3(numbers, 1, 4, 5), t->in.score_w = &t->w),   \
+      (t->options.score = ATT_SCORE_GENERAL, t->w = view3(numbers, 1, 4, 5),                       \
+       t->in.score_w = &t->w),                                                                     \
       "key [1, 5, 1, 4] and score_w [1, 4, 5]: dimension 2 of score_w [H|1,Kq,Kk] must be Kk, "    \
       "but 4 ≠ 5")                                                                                 \
     X(general_heads,                                                                               \
-      (t->how.score = ATT_SCORE_GENERAL, t->w = view3(numbers, 3, 4, 4), t->in.score_w = &t->w),   \
+      (t->options.score = ATT_SCORE_GENERAL, t->w = view3(numbers, 3, 4, 4),                       \
+       t->in.score_w = &t->w),                                                                     \
       "query [1, 3, 2, 4] and score_w [3, 4, 4]: dimension 0 of score_w [H|1,Kq,Kk] must be H "    \
       "or 1, but 2 ≠ 3")                                                                           \
     X(additive_without_w,                                                                          \
@@ -163,9 +168,9 @@ static void location(bench *t, int64_t rows)
     X(additive_v, (additive(t), t->v = view2(numbers, 1, 5)),                                      \
       "score_w [2, 4, 4] and score_v [1, 5]: dimension 1 of score_v [H|1,A] must be A, "           \
       "but 4 ≠ 5")                                                                                 \
-    X(concat_without_v, t->how.score = ATT_SCORE_CONCAT,                                           \
+    X(concat_without_v, t->options.score = ATT_SCORE_CONCAT,                                       \
       "score_v is missing: the concat score needs score_v [H|1,Kq+Kk]")                            \
-    X(concat_width, (t->how.score = ATT_SCORE_CONCAT, t->in.score_v = &t->v),                      \
+    X(concat_width, (t->options.score = ATT_SCORE_CONCAT, t->in.score_v = &t->v),                  \
       "key [1, 5, 1, 4] and score_v [2, 4]: dimension 1 of score_v [H|1,Kq+Kk] must be Kq+Kk, "    \
       "but 8 ≠ 4")                                                                                 \
     X(location_rows, location(t, 4),                                                               \
@@ -187,35 +192,36 @@ static void location(bench *t, int64_t rows)
       "1, but 2 ≠ 3")                                                                              \
     X(relative_even, (t->relative = view2(numbers, 2, 4), t->in.relative = &t->relative),          \
       "relative [2, 4]: the table is [H|1,2R+1], but 4 is even")                                   \
-    X(score_number, t->how.score = (att_score)8, "score is 8, which is not an att_score")          \
-    X(normaliser_number, t->how.normalizer = (att_normalizer)7,                                    \
+    X(score_number, t->options.score = (att_score)8, "score is 8, which is not an att_score")      \
+    X(normalizer_number, t->options.normalizer = (att_normalizer)7,                                \
       "normalizer is 7, which is not an att_normalizer")                                           \
-    X(scale_nan, t->how.scale = NAN, "scale is nan, expected a finite number")                     \
-    X(scale_infinite, t->how.scale = INFINITY, "scale is inf, expected a finite number")           \
-    X(cap_negative, t->how.soft_cap = -1,                                                          \
+    X(scale_nan, t->options.scale = NAN, "scale is nan, expected a finite number")                 \
+    X(scale_infinite, t->options.scale = INFINITY, "scale is inf, expected a finite number")       \
+    X(cap_negative, t->options.soft_cap = -1,                                                      \
       "soft_cap is -1, expected a number from 1e-30 to 1e30, or 0 for none")                       \
-    X(cap_beyond_float, t->how.soft_cap = 1e300,                                                   \
+    X(cap_beyond_float, t->options.soft_cap = 1e300,                                               \
       "soft_cap is 1e+300, expected a number from 1e-30 to 1e30, or 0 for none")                   \
-    X(cap_infinite, t->how.soft_cap = INFINITY,                                                    \
+    X(cap_infinite, t->options.soft_cap = INFINITY,                                                \
       "soft_cap is inf, expected a number from 1e-30 to 1e30, or 0 for none")                      \
-    X(dropout_one, t->how.dropout = 1,                                                             \
+    X(dropout_one, t->options.dropout = 1,                                                         \
       "dropout is 1, expected a probability of at least 0 and below 1")                            \
-    X(dropout_negative, t->how.dropout = -0.1,                                                     \
+    X(dropout_negative, t->options.dropout = -0.1,                                                 \
       "dropout is -0.1, expected a probability of at least 0 and below 1")                         \
-    X(dropout_nan, t->how.dropout = NAN,                                                           \
+    X(dropout_nan, t->options.dropout = NAN,                                                       \
       "dropout is nan, expected a probability of at least 0 and below 1")                          \
-    X(offset_far, t->how.offset = INT64_MIN,                                                       \
+    X(offset_far, t->options.offset = INT64_MIN,                                                   \
       "offset is -9223372036854775808, expected -2^53 to 2^53")                                    \
-    X(query_length, t->how.query_lengths = length_six,                                             \
+    X(query_length, t->options.query_lengths = length_six,                                         \
       "query_lengths[0] is 6, expected 0 to T = 3")                                                \
-    X(key_length, t->how.key_lengths = length_six, "key_lengths[0] is 6, expected 0 to S = 5")     \
-    X(key_length_negative, t->how.key_lengths = length_negative,                                   \
+    X(key_length, t->options.key_lengths = length_six, "key_lengths[0] is 6, expected 0 to S = 5") \
+    X(key_length_negative, t->options.key_lengths = length_negative,                               \
       "key_lengths[0] is -1, expected 0 to S = 5")                                                 \
     X(sequences_negative, pack(t, -1, NULL, NULL), "sequences is -1, expected 0 or more")          \
-    X(offset_and_offsets, (t->how.offset = 3, t->how.offsets = to_three),                          \
+    X(offset_and_offsets, (t->options.offset = 3, t->options.offsets = to_three),                  \
       "offset is 3 and offsets is given, expected one of them")                                    \
-    X(offsets_far, t->how.offsets = far, "offsets[0] is 9007199254740993, expected -2^53 to 2^53") \
-    X(offsets_of_packed_far, (pack(t, 2, to_three, to_five), t->how.offsets = second_far),         \
+    X(offsets_far, t->options.offsets = far,                                                       \
+      "offsets[0] is 9007199254740993, expected -2^53 to 2^53")                                    \
+    X(offsets_of_packed_far, (pack(t, 2, to_three, to_five), t->options.offsets = second_far),     \
       "offsets[1] is -9007199254740993, expected -2^53 to 2^53")                                   \
     X(offsets_alone, pack(t, 0, NULL, to_five), "key_offsets is given, but sequences is 0")        \
     X(query_offsets_alone, pack(t, 0, to_three, NULL),                                             \
@@ -269,7 +275,7 @@ static void location(bench *t, int64_t rows)
     X(grad_shape, (t->grad = view4(results, 1, 5, 1, 3), t->grads.key = &t->grad),                 \
       "key [1, 5, 1, 4] and gradient of key [1, 5, 1, 3]: a gradient has the shape of its input")  \
     X(grad_type, (t->grad = t->key, t->grad.dtype = (att_dtype)0, t->grads.key = &t->grad),        \
-      "gradient of key: expected float32 or float64, found no type")                                             \
+      "gradient of key: expected float32 or float64, found no type")                               \
     X(grad_data, (t->grad = t->key, t->grad.data = NULL, t->grads.key = &t->grad),                 \
       "gradient of key [1, 5, 1, 4] has no data")                                                  \
     X(grad_broadcast,                                                                              \
@@ -314,12 +320,12 @@ static void each_broken_rule_of_the_forward_is_named(void **state)
         att_error err = { 0 };
         bench_new(&t);
         forward_cases[n].spoil(&t);
-        att_status status = att_attention_forward_reference(&t.how, &t.in, &t.out, &err);
+        att_status status = att_attention_forward_reference(&t.options, &t.in, &t.out, &err);
         expect_refusal(&forward_cases[n], status, &err);
         att_error again = { 0 };
-        status = att_attention_forward_matrix(&t.how, &t.in, &t.out, &again);
+        status = att_attention_forward_matrix(&t.options, &t.in, &t.out, &again);
         expect_refusal(&forward_cases[n], status, &again);
-        assert_int_equal(att_attention_forward_reference(&t.how, &t.in, &t.out, NULL),
+        assert_int_equal(att_attention_forward_reference(&t.options, &t.in, &t.out, NULL),
                          ATT_BAD_INPUT);
     }
 }
@@ -333,7 +339,7 @@ static void each_broken_rule_of_the_backward_is_named(void **state)
         bench_new(&t);
         backward_cases[n].spoil(&t);
         att_status status =
-            att_attention_backward_reference(&t.how, &t.in, t.upstream, &t.grads, &err);
+            att_attention_backward_reference(&t.options, &t.in, t.upstream, &t.grads, &err);
         expect_refusal(&backward_cases[n], status, &err);
     }
 }
@@ -343,12 +349,12 @@ static void the_computation_that_is_spoilt_is_sound(void **state)
     (void)state;
     bench t;
     bench_new(&t);
-    t.how.mask = allow;
+    t.options.mask = allow;
     t.output.data = (double[18]){ 0 };
-    ASSERT_OK(att_attention_forward_reference(&t.how, &t.in, &t.out, err));
+    ASSERT_OK(att_attention_forward_reference(&t.options, &t.in, &t.out, err));
     additive(&t);
-    ASSERT_OK(att_attention_forward_reference(&t.how, &t.in, &t.out, err));
-    ASSERT_OK(att_attention_backward_reference(&t.how, &t.in, t.upstream, &t.grads, err));
+    ASSERT_OK(att_attention_forward_reference(&t.options, &t.in, &t.out, err));
+    ASSERT_OK(att_attention_backward_reference(&t.options, &t.in, t.upstream, &t.grads, err));
 }
 
 /* ---- memory */
@@ -359,14 +365,14 @@ static att_status try_forward(const scene *s, att_error *err)
 {
     static scene_results r;
     scene_results_new(&r, s);
-    return att_attention_forward_reference(&s->how, &s->in, &r.out, err);
+    return att_attention_forward_reference(&s->options, &s->in, &r.out, err);
 }
 
 static att_status try_matrix(const scene *s, att_error *err)
 {
     static scene_results r;
     scene_results_new(&r, s);
-    return att_attention_forward_matrix(&s->how, &s->in, &r.out, err);
+    return att_attention_forward_matrix(&s->options, &s->in, &r.out, err);
 }
 
 static att_status try_backward(const scene *s, att_error *err)
@@ -375,7 +381,7 @@ static att_status try_backward(const scene *s, att_error *err)
     att_tensor output_grad = view4(upstream, s->B, s->T, s->H, s->M);
     att_tensor bias_grad = s->tensor[ATT_SLOT_BIAS];
     bias_grad.data = bias;
-    return att_attention_backward_reference(&s->how, &s->in, &output_grad,
+    return att_attention_backward_reference(&s->options, &s->in, &output_grad,
                                             &(att_attention_grads){ .bias = &bias_grad }, err);
 }
 
@@ -404,11 +410,12 @@ static void a_backward_without_grads_is_refused(void **state)
     bench t;
     bench_new(&t);
     att_error of_ref = { 0 }, of_fast = { 0 };
-    expect_refusal(
-        &none, att_attention_backward_reference(&t.how, &t.in, t.upstream, NULL, &of_ref), &of_ref);
     expect_refusal(&none,
-                   att_attention_backward(&t.how, &t.in, NULL, t.upstream, NULL, NULL, &of_fast),
-                   &of_fast);
+                   att_attention_backward_reference(&t.options, &t.in, t.upstream, NULL, &of_ref),
+                   &of_ref);
+    expect_refusal(
+        &none, att_attention_backward(&t.options, &t.in, NULL, t.upstream, NULL, NULL, &of_fast),
+        &of_fast);
 }
 
 /* Gradients that nobody wants need no memory and change nothing. */
@@ -421,12 +428,12 @@ static void a_backward_with_nothing_wanted_does_nothing(void **state)
     att_attention_inputs in = { .query = &input, .key = &input, .value = &input };
     att_attention_grads nothing = { 0 };
     for (int score = ATT_SCORE_DOT; score <= ATT_SCORE_COSINE; score++) {
-        att_attention_options how = { .score = (att_score)score };
-        if (att_attention_workspace(&how, &in, true) == 0)
+        att_attention_options options = { .score = (att_score)score };
+        if (att_attention_workspace(&options, &in, true) == 0)
             continue; /* it needs parameters */
         att_alloc_fail_at(1);
-        ASSERT_OK(att_attention_backward(&how, &in, NULL, &upstream, &nothing, NULL, err));
-        ASSERT_OK(att_attention_backward_reference(&how, &in, &upstream, &nothing, err));
+        ASSERT_OK(att_attention_backward(&options, &in, NULL, &upstream, &nothing, NULL, err));
+        ASSERT_OK(att_attention_backward_reference(&options, &in, &upstream, &nothing, err));
         att_alloc_fail_at(0);
     }
 }
@@ -457,15 +464,16 @@ static void every_array_of_the_working_area_may_fail(void **state)
     att_attention_inputs in = { .query = &query, .key = &key, .value = &key };
     att_attention_outputs outputs = { .output = &output };
     att_attention_grads grads = { .query = &output };
-    att_attention_options how = { .score = ATT_SCORE_COSINE };
+    att_attention_options options = { .score = ATT_SCORE_COSINE };
     size_t alive = att_alloc_live();
     for (int backward = 0; backward < 2; backward++) {
         size_t n = 0;
         att_status status = ATT_NO_MEMORY;
         while (status != ATT_OK) {
             att_alloc_fail_at(++n);
-            status = backward ? att_attention_backward_reference(&how, &in, &output, &grads, NULL)
-                              : att_attention_forward_reference(&how, &in, &outputs, NULL);
+            status = backward
+                         ? att_attention_backward_reference(&options, &in, &output, &grads, NULL)
+                         : att_attention_forward_reference(&options, &in, &outputs, NULL);
             att_alloc_fail_at(0);
             assert_int_equal(att_alloc_live(), alive);
             assert_true(status == ATT_OK || status == ATT_NO_MEMORY);
@@ -475,7 +483,7 @@ static void every_array_of_the_working_area_may_fail(void **state)
 }
 
 /* A view may repeat one number any number of times. Sizes whose product overflows are refused for
- * lack of memory before a byte is asked for. */
+ * lack of memory before a byte is requested. */
 static void a_product_of_sizes_that_overflows_is_out_of_memory(void **state)
 {
     (void)state;
@@ -483,13 +491,13 @@ static void a_product_of_sizes_that_overflows_is_out_of_memory(void **state)
     att_tensor huge = view4(one, 1, 1, 1, 1), output = huge;
     huge.shape[1] = huge.shape[3] = output.shape[1] = output.shape[3] = (int64_t)1 << 32;
     huge.stride[1] = huge.stride[3] = 0;
-    att_attention_options how = { 0 };
+    att_attention_options options = { 0 };
     att_attention_inputs in = { .query = &huge, .key = &huge, .value = &huge };
     att_attention_outputs outputs = { .output = &output };
-    assert_int_equal(att_attention_forward_reference(&how, &in, &outputs, NULL), ATT_NO_MEMORY);
-    assert_int_equal(att_attention_forward_matrix(&how, &in, &outputs, NULL), ATT_NO_MEMORY);
+    assert_int_equal(att_attention_forward_reference(&options, &in, &outputs, NULL), ATT_NO_MEMORY);
+    assert_int_equal(att_attention_forward_matrix(&options, &in, &outputs, NULL), ATT_NO_MEMORY);
     att_attention_grads grads = { .query = &output };
-    assert_int_equal(att_attention_backward_reference(&how, &in, &huge, &grads, NULL),
+    assert_int_equal(att_attention_backward_reference(&options, &in, &huge, &grads, NULL),
                      ATT_NO_MEMORY);
 }
 

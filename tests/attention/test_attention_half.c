@@ -55,12 +55,13 @@ static uint64_t hash_of(const scene *s)
     loss l;
     grads to;
     results_new(&found, s, ATT_F32, true);
-    ASSERT_OK(att_attention_forward(&s->how, &s->in, &found.out, NULL, err));
+    ASSERT_OK(att_attention_forward(&s->options, &s->in, &found.out, NULL, err));
     uint64_t hash = results_hash(&found);
     results_free(&found);
     loss_new(&l, s);
     grads_new(&to, s, ATT_F32);
-    ASSERT_OK(att_attention_backward(&s->how, &s->in, NULL, &l.grad.tensor[0], &to.to, NULL, err));
+    ASSERT_OK(
+        att_attention_backward(&s->options, &s->in, NULL, &l.grad.tensor[0], &to.to, NULL, err));
     hash ^= grads_hash(&to);
     results_free(&l.grad);
     grads_free(&to);
@@ -90,7 +91,7 @@ static void every_score_and_normalizer_has_the_bits_of_float32(void **state)
     (void)state;
     uint64_t seed = 0;
     for (int score = 0; score < SCORES; score++)
-        for (int normalizer = 0; normalizer < NORMALISERS; normalizer++, seed++) {
+        for (int normalizer = 0; normalizer < NORMALIZERS; normalizer++, seed++) {
             choice c = kind(score, normalizer, seed);
             c.T = seed % 4 == 0 ? 1 : 35;
             c.S = 170;
@@ -137,7 +138,8 @@ static void projected_additive_keys_have_the_bits_of_float32(void **state)
         uint64_t hash[2];
         for (int n = 0; n < 2; n++) {
             results_new(&found[n], both[n], ATT_F32, true);
-            ASSERT_OK(att_attention_forward(&both[n]->how, &both[n]->in, &found[n].out, NULL, err));
+            ASSERT_OK(
+                att_attention_forward(&both[n]->options, &both[n]->in, &found[n].out, NULL, err));
             hash[n] = results_hash(&found[n]);
             results_free(&found[n]);
             loss l;
@@ -145,8 +147,8 @@ static void projected_additive_keys_have_the_bits_of_float32(void **state)
             loss_new(&l, both[n]);
             grads_new(&to, both[n], ATT_F32);
             to.to.score_w = to.to.score_u = NULL;
-            ASSERT_OK(att_attention_backward(&both[n]->how, &both[n]->in, NULL, &l.grad.tensor[0],
-                                             &to.to, NULL, err));
+            ASSERT_OK(att_attention_backward(&both[n]->options, &both[n]->in, NULL,
+                                             &l.grad.tensor[0], &to.to, NULL, err));
             hash[n] ^= grads_hash(&to);
             results_free(&l.grad);
             grads_free(&to);
@@ -169,7 +171,7 @@ static void the_reference_reads_halves(void **state)
             results found;
             results_new(&found, both[n], ATT_F64, true);
             ASSERT_OK(
-                att_attention_forward_reference(&both[n]->how, &both[n]->in, &found.out, err));
+                att_attention_forward_reference(&both[n]->options, &both[n]->in, &found.out, err));
             hash[n] = results_hash(&found);
             results_free(&found);
         }
@@ -190,11 +192,11 @@ static void memory_does_not_grow_with_a_converted_copy(void **state)
         key.stride[d] = query.stride[d] = 0;
     const att_score scores[] = { ATT_SCORE_SCALED, ATT_SCORE_GAUSSIAN };
     for (size_t n = 0; n < COUNT(scores); n++) {
-        att_attention_options how = { .score = scores[n] };
+        att_attention_options options = { .score = scores[n] };
         att_attention_inputs in = { .query = &query, .key = &key, .value = &key };
-        size_t narrow = att_attention_workspace(&how, &in, false);
+        size_t narrow = att_attention_workspace(&options, &in, false);
         key.dtype = query.dtype = ATT_F32;
-        size_t wide = att_attention_workspace(&how, &in, false);
+        size_t wide = att_attention_workspace(&options, &in, false);
         key.dtype = query.dtype = ATT_F16;
         assert_true(narrow > 0);
         assert_true(narrow <= wide + 2 * 128 * 64 * sizeof(float));
@@ -210,12 +212,12 @@ static void other_tensors_in_16_bits_are_refused_by_name(void **state)
     twins_new(&t, kind(ATT_SCORE_GENERAL, ATT_NORMALIZE_SOFTMAX, 1), ATT_F16, 63);
     results_new(&found, &t.narrow, ATT_F32, false);
     t.narrow.tensor[ATT_SLOT_SCORE_W].dtype = ATT_F16;
-    assert_int_equal(att_attention_forward(&t.narrow.how, &t.narrow.in, &found.out, NULL, &err),
+    assert_int_equal(att_attention_forward(&t.narrow.options, &t.narrow.in, &found.out, NULL, &err),
                      ATT_BAD_INPUT);
     assert_string_equal(err.message, "score_w: expected float32 or float64, found float16");
     t.narrow.tensor[ATT_SLOT_SCORE_W].dtype = ATT_F32;
     found.tensor[0].dtype = ATT_BF16;
-    assert_int_equal(att_attention_forward(&t.narrow.how, &t.narrow.in, &found.out, NULL, &err),
+    assert_int_equal(att_attention_forward(&t.narrow.options, &t.narrow.in, &found.out, NULL, &err),
                      ATT_BAD_INPUT);
     assert_string_equal(err.message, "output: expected float32 or float64, found bfloat16");
     results_free(&found);

@@ -1,4 +1,4 @@
-/* The numbers of the course handouts, worked out by the reference. Where a handout rounds or errs,
+/* The numbers of the course handouts, computed by the reference. Where a handout rounds or errs,
  * the true number stands here, given to as many digits as it is known to. */
 #include "helper.h"
 
@@ -17,7 +17,7 @@ static void multiply(double *c, const double *a, const double *b, int n, int k, 
 static void attend(att_score score, const double *q, const double *k, const double *v, int T, int S,
                    int K, int M, const double *w, double *scores, double *weights, double *output)
 {
-    att_attention_options how = { .score = score };
+    att_attention_options options = { .score = score };
     att_tensor query = view4(q, 1, T, 1, K);
     att_tensor key = view4(k, 1, S, 1, K);
     att_tensor value = view4(v, 1, S, 1, M);
@@ -31,7 +31,7 @@ static void attend(att_score score, const double *q, const double *k, const doub
     att_attention_outputs outputs = { .output = &out,
                                       .scores = &score_map,
                                       .weights = &weight_map };
-    ASSERT_OK(att_attention_forward_reference(&how, &in, &outputs, err));
+    ASSERT_OK(att_attention_forward_reference(&options, &in, &outputs, err));
 }
 
 static const double h000[] = { 0.1, 0.2, 0.3, 0.4, 0.2, 0.3, 0.4, 0.5, 0.3, 0.4, 0.5, 0.6 };
@@ -167,13 +167,13 @@ static void handout_003_two_heads(void **state)
             v[4 * i + c] = one[2][2 * i + c];
             q[4 * i + 2 + c] = k[4 * i + 2 + c] = v[4 * i + 2 + c] = two[2 * i + c];
         }
-    att_attention_options how = { .score = ATT_SCORE_SCALED };
+    att_attention_options options = { .score = ATT_SCORE_SCALED };
     att_tensor query = view4(q, 1, 4, 2, 2), key = view4(k, 1, 4, 2, 2);
     att_tensor value = view4(v, 1, 4, 2, 2), output = view4(z, 1, 4, 2, 2);
     att_tensor map = view4(weights, 1, 2, 4, 4);
     att_attention_inputs in = { .query = &query, .key = &key, .value = &value };
     att_attention_outputs out = { .output = &output, .weights = &map };
-    ASSERT_OK(att_attention_forward_reference(&how, &in, &out, err));
+    ASSERT_OK(att_attention_forward_reference(&options, &in, &out, err));
     assert_nine_digits(weights, printed[0], 16);
     assert_nine_digits(weights + 16, printed[1], 16);
     assert_near(z,

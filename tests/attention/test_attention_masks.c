@@ -1,5 +1,5 @@
-/* What a mask hides has no effect of any kind: not as a number, not as NaN or infinity, neither
- * forward nor backward. And the masks mean what docs/attention.md says. */
+/* A masked element has no effect, whether it is a number, NaN or infinity, forward or backward.
+ * And the masks mean what docs/attention.md says. */
 #include "oracle.h"
 
 /* Everything a scene gives, forward and backward. */
@@ -18,11 +18,11 @@ static void work_out(everything *e, const scene *s, const double *output_grad)
         to[slot] = s->tensor[slot].data ? &grad[slot] : NULL;
     }
     scene_results_new(&e->r, s);
-    ASSERT_OK(att_attention_forward_reference(&s->how, &s->in, &e->r.out, err));
+    ASSERT_OK(att_attention_forward_reference(&s->options, &s->in, &e->r.out, err));
     att_tensor upstream = view4(output_grad, s->B, s->T, s->H, s->M);
     att_attention_grads grads = { to[0], to[1], to[2], to[3], to[4],
                                   to[5], to[6], to[7], to[8], to[9] };
-    ASSERT_OK(att_attention_backward_reference(&s->how, &s->in, &upstream, &grads, err));
+    ASSERT_OK(att_attention_backward_reference(&s->options, &s->in, &upstream, &grads, err));
 }
 
 static void fill_output_grad(double *to, uint64_t seed)
@@ -31,13 +31,13 @@ static void fill_output_grad(double *to, uint64_t seed)
         to[n] = att_random_double(seed, 80, (uint64_t)n) - 0.5;
 }
 
-/* Bends a scene's masks so that each leaves some keys unused by all queries. */
+/* Changes the masks of a scene so that each leaves some keys unused by all queries. */
 static void hide_whole_keys(scene *s)
 {
-    s->how.offset = s->how.offsets ? 0 : -1;
+    s->options.offset = s->options.offsets ? 0 : -1;
     for (size_t n = 0; n < COUNT(s->offsets); n++)
         s->offsets[n] = -1;
-    s->blocks[2] = s->blocks[1]; /* block (0, 0) is gone */
+    s->blocks[2] = s->blocks[1]; /* block (0, 0) is removed */
     for (int64_t n = 0; n < s->H * s->T; n++)
         s->allow[n * s->S + 1] = 0;
     memcpy(s->query_offsets, (int64_t[]){ 0, 2, 2, 5 }, sizeof s->query_offsets);
@@ -67,7 +67,7 @@ static void poison(double *row, int64_t count, double with)
         row[n] = with;
 }
 
-/* Puts `with` wherever nothing may look; gives the number of places. */
+/* Writes `with` to every element that may not be read; returns their number. */
 static int poison_hidden(scene *s, double *output_grad, double with)
 {
     int places = 0;
@@ -211,7 +211,7 @@ static att_attention_inputs parameters(att_score score, int64_t S, int64_t K, co
 }
 
 /* Forward and backward with these sizes of B, T, S, K and M and every input 0.5. */
-static void run_sizes(const att_attention_options *how, const int64_t size[5], double *output,
+static void run_sizes(const att_attention_options *options, const int64_t size[5], double *output,
                       double *lse)
 {
     double halves[64], dq[16] = { 0 };
@@ -220,33 +220,33 @@ static void run_sizes(const att_attention_options *how, const int64_t size[5], d
     att_tensor store[3], q = view4(halves, B, T, 1, K), k = view4(halves, B, S, 1, K);
     att_tensor v = view4(halves, B, S, 1, M), o = view4(output, B, T, 1, M);
     att_tensor l = view3(lse, B, 1, T), d = view4(dq, B, T, 1, K);
-    att_attention_inputs in = parameters(how->score, S, K, halves, store);
+    att_attention_inputs in = parameters(options->score, S, K, halves, store);
     in.query = &q;
     in.key = &k;
     in.value = &v;
     att_attention_outputs out = { .output = &o, .log_sum_exp = &l };
-    ASSERT_OK(att_attention_forward_reference(how, &in, &out, err));
-    ASSERT_OK(
-        att_attention_backward_reference(how, &in, &o, &(att_attention_grads){ .query = &d }, err));
+    ASSERT_OK(att_attention_forward_reference(options, &in, &out, err));
+    ASSERT_OK(att_attention_backward_reference(options, &in, &o,
+                                               &(att_attention_grads){ .query = &d }, err));
 }
 
 static void every_size_but_that_of_heads_may_be_zero(void **state)
 {
     (void)state;
-    for (int n = 0; n < 5 * SCORES * NORMALISERS; n++) {
+    for (int n = 0; n < 5 * SCORES * NORMALIZERS; n++) {
         int zero = n % 5;
-        att_attention_options how = { .score = (att_score)(n / 5 % SCORES),
-                                      .normalizer = (att_normalizer)(n / 5 / SCORES) };
+        att_attention_options options = { .score = (att_score)(n / 5 % SCORES),
+                                          .normalizer = (att_normalizer)(n / 5 / SCORES) };
         int64_t size[5] = { 2, 2, 2, 2, 2 };
         double output[8], lse[4];
         size[zero] = 0;
         poison(output, 8, 7);
-        run_sizes(&how, size, output, lse);
+        run_sizes(&options, size, output, lse);
         if (zero == 2) { /* no key: every query is empty */
             assert_near(output, (double[]){ 0, 0, 0, 0, 0, 0, 0, 0 }, 8, 0);
             assert_true(lse[0] == -INFINITY);
         }
-        if (zero == 3 && how.normalizer == ATT_NORMALIZE_SOFTMAX) /* all scores alike */
+        if (zero == 3 && options.normalizer == ATT_NORMALIZE_SOFTMAX) /* all scores alike */
             assert_close(output[0], 0.5, 0);
     }
 }
@@ -254,7 +254,7 @@ static void every_size_but_that_of_heads_may_be_zero(void **state)
 /* ---- what masks mean */
 
 /* Attention of one head, B = 1, over the queries and keys of a scene. */
-static void forward(const scene *s, const att_attention_options *how, int64_t T, int64_t S,
+static void forward(const scene *s, const att_attention_options *options, int64_t T, int64_t S,
                     int64_t i, int64_t j, double *output)
 {
     att_tensor query = view4(s->data[ATT_SLOT_QUERY] + i * s->Kq, 1, T, 1, s->Kq);
@@ -265,20 +265,20 @@ static void forward(const scene *s, const att_attention_options *how, int64_t T,
     in.query = &query;
     in.key = &key;
     in.value = &value;
-    ASSERT_OK(
-        att_attention_forward_reference(how, &in, &(att_attention_outputs){ .output = &out }, err));
+    ASSERT_OK(att_attention_forward_reference(options, &in,
+                                              &(att_attention_outputs){ .output = &out }, err));
 }
 
 /* A scene of 5 queries and 5 keys with everything that counts positions. */
-static void positions_scene(scene *s, int score, int normaliser)
+static void positions_scene(scene *s, int score, int normalizer)
 {
     scene_choice choice = { .score = (att_score)score,
-                            .normaliser = (att_normalizer)normaliser,
+                            .normalizer = (att_normalizer)normalizer,
                             .mask = PACKED | CAUSAL | WINDOW,
                             .bias = ALIBI | RELATIVE,
                             .heads = { 1, 1, false } };
     scene_new(s, choice, 4);
-    s->how.sequences = 2;
+    s->options.sequences = 2;
     memcpy(s->query_offsets, (int64_t[]){ 0, 3, 5 }, 3 * sizeof(int64_t));
     memcpy(s->key_offsets, (int64_t[]){ 0, 2, 5 }, 3 * sizeof(int64_t));
 }
@@ -288,15 +288,15 @@ static void packed_sequences_equal_separate_ones(void **state)
     (void)state;
     static scene s;
     for (int score = 0; score < SCORES; score++)
-        for (int normaliser = 0; normaliser < NORMALISERS; normaliser++) {
-            positions_scene(&s, score, normaliser);
+        for (int normalizer = 0; normalizer < NORMALIZERS; normalizer++) {
+            positions_scene(&s, score, normalizer);
             double packed[10], apart[10];
-            forward(&s, &s.how, 5, 5, 0, 0, packed);
-            att_attention_options how = s.how;
-            how.sequences = 0;
-            how.query_offsets = how.key_offsets = NULL;
-            forward(&s, &how, 3, 2, 0, 0, apart);
-            forward(&s, &how, 2, 3, 3, 2, apart + 6);
+            forward(&s, &s.options, 5, 5, 0, 0, packed);
+            att_attention_options options = s.options;
+            options.sequences = 0;
+            options.query_offsets = options.key_offsets = NULL;
+            forward(&s, &options, 3, 2, 0, 0, apart);
+            forward(&s, &options, 2, 3, 3, 2, apart + 6);
             assert_near(packed, apart, 10, 0);
         }
 }
@@ -306,17 +306,17 @@ static void key_lengths_equal_keys_cut_off(void **state)
     (void)state;
     static scene s;
     for (int score = 0; score < SCORES; score++)
-        for (int normaliser = 0; normaliser < NORMALISERS; normaliser++) {
-            positions_scene(&s, score, normaliser);
+        for (int normalizer = 0; normalizer < NORMALIZERS; normalizer++) {
+            positions_scene(&s, score, normalizer);
             double masked[10], cut[10];
-            s.how.sequences = 0;
-            s.how.query_offsets = s.how.key_offsets = NULL;
-            s.how.causal = s.how.window = false;
-            att_attention_options how = s.how;
-            how.key_lengths = (int64_t[]){ 3 };
-            how.query_lengths = (int64_t[]){ 4 };
-            forward(&s, &how, 5, 5, 0, 0, masked);
-            forward(&s, &s.how, 4, 3, 0, 0, cut);
+            s.options.sequences = 0;
+            s.options.query_offsets = s.options.key_offsets = NULL;
+            s.options.causal = s.options.window = false;
+            att_attention_options options = s.options;
+            options.key_lengths = (int64_t[]){ 3 };
+            options.query_lengths = (int64_t[]){ 4 };
+            forward(&s, &options, 5, 5, 0, 0, masked);
+            forward(&s, &s.options, 4, 3, 0, 0, cut);
             assert_near(masked, cut, 8, 0);
             assert_near(masked + 8, (double[]){ 0, 0 }, 2, 0);
         }
@@ -328,17 +328,17 @@ static void an_offset_continues_where_the_queries_before_ended(void **state)
     (void)state;
     static scene s;
     positions_scene(&s, ATT_SCORE_SCALED, ATT_NORMALIZE_SOFTMAX);
-    att_attention_options how = { .score = ATT_SCORE_SCALED, .causal = true };
+    att_attention_options options = { .score = ATT_SCORE_SCALED, .causal = true };
     double whole[10], step[2];
-    forward(&s, &how, 5, 5, 0, 0, whole);
+    forward(&s, &options, 5, 5, 0, 0, whole);
     for (int64_t i = 0; i < 5; i++) {
-        how.offset = i;
-        forward(&s, &how, 1, i + 1, i, 0, step);
+        options.offset = i;
+        forward(&s, &options, 1, i + 1, i, 0, step);
         assert_near(step, whole + 2 * i, 2, 0);
     }
 }
 
-/* Which keys remain, written as rows of 0 and 1, for masks whose numbers were worked by hand. */
+/* Which keys remain, written as rows of 0 and 1, for masks computed by hand. */
 static void masks_leave_the_keys_their_definition_names(void **state)
 {
     (void)state;
@@ -347,7 +347,7 @@ static void masks_leave_the_keys_their_definition_names(void **state)
     static const att_block diagonal[] = { { 1, 1 }, { 0, 0 } };
     static const uint8_t odd[] = { 0, 1, 0, 1 };
     static const struct {
-        att_attention_options how;
+        att_attention_options options;
         const char *keys; /* 3 queries of 4 keys */
     } rows[] = {
         { { .causal = true }, "1000 1100 1110" },
@@ -387,7 +387,7 @@ static void masks_leave_the_keys_their_definition_names(void **state)
         att_tensor q = view4(numbers, 1, 3, 1, 1), k = view4(numbers, 1, 4, 1, 1);
         att_tensor o = view4(output, 1, 3, 1, 1), w = view4(weights, 1, 1, 3, 4);
         ASSERT_OK(att_attention_forward_reference(
-            &rows[n].how, &(att_attention_inputs){ .query = &q, .key = &k, .value = &k },
+            &rows[n].options, &(att_attention_inputs){ .query = &q, .key = &k, .value = &k },
             &(att_attention_outputs){ .output = &o, .weights = &w }, err));
         char seen[16];
         for (int i = 0; i < 3; i++)

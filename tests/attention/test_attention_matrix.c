@@ -5,7 +5,7 @@
 
 /* Both forms round each product and each sum once. A score sums K products of up to three factors
  * below 1.25, an output S products of weights and values: with K, S ≤ 5 they differ by less than
- * 2·(K+S)·eps times the largest score (below 12) times the steepest normaliser (`sum`, below 10).
+ * 2·(K+S)·eps times the largest score (below 12) times the steepest normalizer (`sum`, below 10).
  */
 static const double limit = 2 * (5 + 5) * DBL_EPSILON * 12 * 10;
 
@@ -22,8 +22,8 @@ static void the_matrix_form_equals_the_reference(void **state)
         scene_new(&s, choice, (uint64_t)n);
         scene_results_new(&r, &s);
         scene_results_new(&m, &s);
-        ASSERT_OK(att_attention_forward_reference(&s.how, &s.in, &r.out, err));
-        ASSERT_OK(att_attention_forward_matrix(&s.how, &s.in, &m.out, err));
+        ASSERT_OK(att_attention_forward_reference(&s.options, &s.in, &r.out, err));
+        ASSERT_OK(att_attention_forward_matrix(&s.options, &s.in, &m.out, err));
         size_t rows = (size_t)(s.B * s.H * s.T);
         assert_near(m.output, r.output, rows * (size_t)s.M, limit);
         assert_near(m.scores, r.scores, rows * (size_t)s.S, limit);
@@ -45,13 +45,14 @@ static void the_matrix_form_refuses_scores_that_are_no_product(void **state)
         att_error err = { 0 };
         scene_new(&s, (scene_choice){ .score = (att_score)score, .heads = { 1, 1, false } }, 1);
         scene_results_new(&r, &s);
-        assert_int_equal(att_attention_forward_matrix(&s.how, &s.in, &r.out, &err), ATT_BAD_INPUT);
+        assert_int_equal(att_attention_forward_matrix(&s.options, &s.in, &r.out, &err),
+                         ATT_BAD_INPUT);
         assert_non_null(strstr(err.message, att_score_name((att_score)score)));
         assert_string_equal(err.place, "attention");
     }
 }
 
-/* 0 · NaN is NaN: what the reference avoids by skipping, and why it is the truth. */
+/* 0 · NaN is NaN: what the reference avoids by skipping, and why it is the definition. */
 static void the_matrix_form_alone_lets_a_masked_value_show(void **state)
 {
     (void)state;
@@ -60,9 +61,9 @@ static void the_matrix_form_alone_lets_a_masked_value_show(void **state)
     scene_new(&s, (scene_choice){ .mask = LENGTHS, .heads = { 1, 1, false } }, 1);
     s.data[ATT_SLOT_VALUE][(s.S - 1) * s.M] = NAN; /* key_lengths[0] is S - 1 */
     scene_results_new(&r, &s);
-    ASSERT_OK(att_attention_forward_reference(&s.how, &s.in, &r.out, err));
+    ASSERT_OK(att_attention_forward_reference(&s.options, &s.in, &r.out, err));
     assert_true(isfinite(r.output[0]));
-    ASSERT_OK(att_attention_forward_matrix(&s.how, &s.in, &r.out, err));
+    ASSERT_OK(att_attention_forward_matrix(&s.options, &s.in, &r.out, err));
     assert_true(isnan(r.output[0]));
 }
 

@@ -1,11 +1,11 @@
-/* The normalisers alone: closed forms, extremes, and what happens to NaN and infinities. */
+/* The normalizers alone: closed forms, extremes, and what happens to NaN and infinities. */
 #include "helper.h"
 
 #include "attention/normalize.h"
 
 #include <float.h>
 
-static void normalise(att_normalizer which, double *weights, const double *scores, int64_t count)
+static void normalize(att_normalizer which, double *weights, const double *scores, int64_t count)
 {
     double scratch[1000];
     att_normalizer_get(which)->forward(weights, scores, count, scratch);
@@ -39,12 +39,12 @@ static void two_scores_have_closed_forms(void **state)
     (void)state;
     for (double d = 0; d <= 3; d += 0.125) {
         double scores[] = { 5 + d, 5 }, w[2];
-        normalise(ATT_NORMALIZE_SOFTMAX, w, scores, 2);
+        normalize(ATT_NORMALIZE_SOFTMAX, w, scores, 2);
         assert_near(w, (double[]){ 1 / (1 + exp(-d)), 1 / (1 + exp(d)) }, 2, 2 * DBL_EPSILON);
-        normalise(ATT_NORMALIZE_SPARSEMAX, w, scores, 2);
+        normalize(ATT_NORMALIZE_SPARSEMAX, w, scores, 2);
         double top = d < 1 ? (1 + d) / 2 : 1;
         assert_near(w, (double[]){ top, 1 - top }, 2, 2 * DBL_EPSILON);
-        normalise(ATT_NORMALIZE_ENTMAX15, w, scores, 2);
+        normalize(ATT_NORMALIZE_ENTMAX15, w, scores, 2);
         double a = d < 2 ? (-d / 2 + sqrt(2 - d * d / 4)) / 2 : 0;
         assert_near(w, (double[]){ 1 - a * a, a * a }, 2, 8 * DBL_EPSILON);
     }
@@ -55,20 +55,20 @@ static void the_plain_normalisers_divide_and_no_more(void **state)
     (void)state;
     const double scores[] = { 1, -2, 3, 0.5 };
     double w[4];
-    normalise(ATT_NORMALIZE_MEAN, w, scores, 4);
+    normalize(ATT_NORMALIZE_MEAN, w, scores, 4);
     assert_near(w, (double[]){ 0.25, -0.5, 0.75, 0.125 }, 4, 0);
-    normalise(ATT_NORMALIZE_SUM, w, scores, 4);
+    normalize(ATT_NORMALIZE_SUM, w, scores, 4);
     assert_near(w, (double[]){ 0.4, -0.8, 1.2, 0.2 }, 4, 2 * DBL_EPSILON);
-    normalise(ATT_NORMALIZE_NONE, w, scores, 4);
+    normalize(ATT_NORMALIZE_NONE, w, scores, 4);
     assert_near(w, scores, 4, 0);
-    normalise(ATT_NORMALIZE_SIGMOID, w, scores, 4);
+    normalize(ATT_NORMALIZE_SIGMOID, w, scores, 4);
     for (int n = 0; n < 4; n++)
         assert_close(w[n], 1 / (1 + exp(-scores[n])), 2 * DBL_EPSILON);
-    normalise(ATT_NORMALIZE_SUM, w, (double[]){ 1, -1 }, 2);
+    normalize(ATT_NORMALIZE_SUM, w, (double[]){ 1, -1 }, 2);
     assert_true(w[0] == INFINITY && w[1] == -INFINITY);
 }
 
-/* Scores 800 apart overflow exp() unless the largest is taken off first. */
+/* Scores 800 apart overflow exp() unless the maximum is subtracted first. */
 static void simplex_normalisers_survive_any_finite_scores(void **state)
 {
     (void)state;
@@ -79,13 +79,13 @@ static void simplex_normalisers_survive_any_finite_scores(void **state)
     for (size_t n = 0; n < COUNT(on_the_simplex); n++)
         for (size_t r = 0; r < 3; r++) {
             double w[3];
-            normalise(on_the_simplex[n], w, rows[r], 3);
+            normalize(on_the_simplex[n], w, rows[r], 3);
             assert_near(w, (double[]){ 0.5, 0.5, 0 }, 3, DBL_EPSILON);
         }
     double w[3];
-    normalise(ATT_NORMALIZE_SPARSEMAX, w, rows[3], 3);
+    normalize(ATT_NORMALIZE_SPARSEMAX, w, rows[3], 3);
     assert_near(w, (double[]){ 0.5, 0.5, 0 }, 3, 0);
-    normalise(ATT_NORMALIZE_SIGMOID, w, (double[]){ 1000, -1000, 0 }, 3);
+    normalize(ATT_NORMALIZE_SIGMOID, w, (double[]){ 1000, -1000, 0 }, 3);
     assert_near(w, (double[]){ 1, 0, 0.5 }, 3, 0);
 }
 
@@ -99,7 +99,7 @@ static void weights_on_the_simplex_sum_to_one(void **state)
         for (int spread = 0; spread < 5; spread++) {
             for (int j = 0; j < 1000; j++)
                 scores[j] = sin(j * 1.7) * spread * spread;
-            normalise(on_the_simplex[n], w, scores, 1000);
+            normalize(on_the_simplex[n], w, scores, 1000);
             double sum = 0;
             for (int j = 0; j < 1000; j++) {
                 assert_true(w[j] >= 0);
@@ -119,23 +119,23 @@ static void the_slope_of_the_sigmoid_keeps_its_digits_where_it_is_flat(void **st
     (void)state;
     const double scores[] = { 40, -40, 0 };
     double w[3], grad[3];
-    normalise(ATT_NORMALIZE_SIGMOID, w, scores, 3);
+    normalize(ATT_NORMALIZE_SIGMOID, w, scores, 3);
     att_normalizer_get(ATT_NORMALIZE_SIGMOID)->backward(grad, (double[]){ 1, 1, 1 }, scores, w, 3);
     assert_near(grad, (double[]){ exp(-40), exp(-40), 0.25 }, 3, 4 * DBL_EPSILON * exp(-40));
 }
 
-/* A score of -inf has weight 0 as long as another is finite. */
+/* A score of -inf has weight 0 if another score is finite. */
 static void minus_infinity_weighs_nothing_beside_a_finite_score(void **state)
 {
     (void)state;
     for (size_t n = 0; n < COUNT(on_the_simplex); n++) {
         double w[3];
-        normalise(on_the_simplex[n], w, (double[]){ -INFINITY, 2, -INFINITY }, 3);
+        normalize(on_the_simplex[n], w, (double[]){ -INFINITY, 2, -INFINITY }, 3);
         assert_near(w, (double[]){ 0, 1, 0 }, 3, 0);
     }
 }
 
-/* Where the simplex has no point to give, all weights and all gradients are NaN. */
+/* Where the simplex projection is undefined, all weights and all gradients are NaN. */
 static void rows_without_an_answer_are_nan_throughout(void **state)
 {
     (void)state;
@@ -147,7 +147,7 @@ static void rows_without_an_answer_are_nan_throughout(void **state)
     for (size_t n = 0; n < COUNT(on_the_simplex); n++)
         for (size_t r = 0; r < COUNT(rows); r++) {
             double w[3], grad[3];
-            normalise(on_the_simplex[n], w, rows[r], 3);
+            normalize(on_the_simplex[n], w, rows[r], 3);
             att_normalizer_get(on_the_simplex[n])
                 ->backward(grad, (double[]){ 1, 2, 3 }, rows[r], w, 3);
             for (int j = 0; j < 3; j++)

@@ -22,24 +22,25 @@ static att_tensor rows_of(const att_tensor *t, int64_t b, int64_t first, int64_t
 /* One sequence of a scene as a problem of its own. */
 typedef struct sequence {
     att_tensor query, key, value;
-    att_attention_options how;
+    att_attention_options options;
     att_attention_inputs in;
     int64_t b, first, queries, first_key, keys;
 } sequence;
 
 static void sequence_new(sequence *q, const scene *s, int64_t n)
 {
-    bool packed = s->how.sequences > 0;
-    const int64_t *queries = s->how.query_offsets, *keys = s->how.key_offsets;
-    *q = (sequence){ .how = s->how, .in = s->in, .b = n, .queries = s->c.T, .keys = s->c.S };
+    bool packed = s->options.sequences > 0;
+    const int64_t *queries = s->options.query_offsets, *keys = s->options.key_offsets;
+    *q =
+        (sequence){ .options = s->options, .in = s->in, .b = n, .queries = s->c.T, .keys = s->c.S };
     if (packed) {
         q->b = 0;
         q->first = queries[n];
         q->queries = queries[n + 1] - queries[n];
         q->first_key = keys[n];
         q->keys = keys[n + 1] - keys[n];
-        q->how.sequences = 0;
-        q->how.query_offsets = q->how.key_offsets = NULL;
+        q->options.sequences = 0;
+        q->options.query_offsets = q->options.key_offsets = NULL;
     }
     q->query = rows_of(s->in.query, q->b, q->first, q->queries);
     q->key = rows_of(s->in.key, q->b, q->first_key, q->keys);
@@ -47,8 +48,8 @@ static void sequence_new(sequence *q, const scene *s, int64_t n)
     q->in.query = &q->query;
     q->in.key = &q->key;
     q->in.value = &q->value;
-    q->how.offsets = NULL;
-    q->how.offset = s->how.offsets[n];
+    q->options.offsets = NULL;
+    q->options.offset = s->options.offsets[n];
 }
 
 /* All elements of two tensors [1,N,heads,width] have the same bits. */
@@ -67,17 +68,17 @@ static void assert_same_tensor(const char *name, const att_tensor *found, const 
 
 static void assert_same_output(const scene *s, att_dtype dtype)
 {
-    int64_t count = s->how.sequences > 0 ? s->how.sequences : s->c.B;
+    int64_t count = s->options.sequences > 0 ? s->options.sequences : s->c.B;
     results whole;
     results_new(&whole, s, dtype, false);
-    ASSERT_OK(att_attention_forward(&s->how, &s->in, &whole.out, NULL, err));
+    ASSERT_OK(att_attention_forward(&s->options, &s->in, &whole.out, NULL, err));
     for (int64_t n = 0; n < count; n++) {
         sequence q;
         att_tensor alone;
         sequence_new(&q, s, n);
         ASSERT_OK(att_tensor_new(&alone, dtype, 4, SHAPE(1, q.queries, s->c.H, s->c.M), err));
-        ASSERT_OK(att_attention_forward(&q.how, &q.in, &(att_attention_outputs){ .output = &alone },
-                                        NULL, err));
+        ASSERT_OK(att_attention_forward(&q.options, &q.in,
+                                        &(att_attention_outputs){ .output = &alone }, NULL, err));
         att_tensor part = rows_of(whole.out.output, q.b, q.first, q.queries);
         assert_same_tensor("output", &part, &alone, &s->c);
         att_tensor_free(&alone);
@@ -87,14 +88,14 @@ static void assert_same_output(const scene *s, att_dtype dtype)
 
 static void assert_same_grads(const scene *s)
 {
-    int64_t count = s->how.sequences > 0 ? s->how.sequences : s->c.B;
+    int64_t count = s->options.sequences > 0 ? s->options.sequences : s->c.B;
     static const char *const names[] = { "query", "key", "value" };
     loss l;
     grads whole;
     loss_new(&l, s);
     grads_new(&whole, s, ATT_F32);
     ASSERT_OK(
-        att_attention_backward(&s->how, &s->in, NULL, &l.grad.tensor[0], &whole.to, NULL, err));
+        att_attention_backward(&s->options, &s->in, NULL, &l.grad.tensor[0], &whole.to, NULL, err));
     for (int64_t n = 0; n < count; n++) {
         sequence q;
         sequence_new(&q, s, n);
@@ -107,7 +108,7 @@ static void assert_same_grads(const scene *s)
         }
         att_tensor output_grad = rows_of(&l.grad.tensor[0], q.b, q.first, q.queries);
         att_attention_grads to = { .query = &alone[0], .key = &alone[1], .value = &alone[2] };
-        ASSERT_OK(att_attention_backward(&q.how, &q.in, NULL, &output_grad, &to, NULL, err));
+        ASSERT_OK(att_attention_backward(&q.options, &q.in, NULL, &output_grad, &to, NULL, err));
         for (int k = 0; k < 3; k++) {
             bool query = k == 0;
             att_tensor part =
@@ -126,7 +127,7 @@ static void for_every_scene(bool packed, void check(const scene *))
     static const int64_t queries[] = { 0, 9, 9, 40, 41 }, keys[] = { 0, 50, 60, 150, 160 };
     uint64_t seed = 0;
     for (int score = 0; score < SCORES; score++)
-        for (int normalizer = 0; normalizer < NORMALISERS; normalizer++, seed++) {
+        for (int normalizer = 0; normalizer < NORMALIZERS; normalizer++, seed++) {
             choice c = kind(score, normalizer, seed);
             scene s;
             c.B = packed ? 1 : BATCH;
@@ -135,11 +136,11 @@ static void for_every_scene(bool packed, void check(const scene *))
             c.mask = seed % 4 == 3 ? WINDOW : CAUSAL;
             c.bias = seed % 3 == 0 ? ALIBI | RELATIVE : 0;
             scene_new(&s, c);
-            s.how.offset = 0;
-            s.how.offsets = positions;
-            s.how.sequences = packed ? 4 : 0;
-            s.how.query_offsets = packed ? queries : NULL;
-            s.how.key_offsets = packed ? keys : NULL;
+            s.options.offset = 0;
+            s.options.offsets = positions;
+            s.options.sequences = packed ? 4 : 0;
+            s.options.query_offsets = packed ? queries : NULL;
+            s.options.key_offsets = packed ? keys : NULL;
             check(&s);
             scene_free(&s);
         }
@@ -184,12 +185,12 @@ static void the_matrix_form_uses_offsets(void **state)
     c.mask = CAUSAL;
     c.bias = ALIBI;
     forward_open(&f, c);
-    f.s.how.offset = 0;
-    f.s.how.offsets = positions;
+    f.s.options.offset = 0;
+    f.s.options.offsets = positions;
     results matrix;
     results_new(&matrix, &f.s, ATT_F64, true);
-    ASSERT_OK(att_attention_forward_matrix(&f.s.how, &f.s.in, &matrix.out, err));
-    ASSERT_OK(att_attention_forward_reference(&f.s.how, &f.s.in, &f.exact.out, err));
+    ASSERT_OK(att_attention_forward_matrix(&f.s.options, &f.s.in, &matrix.out, err));
+    ASSERT_OK(att_attention_forward_reference(&f.s.options, &f.s.in, &f.exact.out, err));
     for (int n = 0; n < RESULTS; n++)
         check_tensor(result_names[n], &matrix.tensor[n], &f.exact.tensor[n], 0x1p-44, &c);
     results_free(&matrix);

@@ -15,9 +15,10 @@ static bool agrees_on(const char *name, choice c)
     forward_open(&f, c);
     const att_attention_path *path = att_attention_path_get(name);
     assert_non_null(path);
-    att_status status = att_attention_forward_on(path, &f.s.how, &f.s.in, &f.found.out, &refused);
+    att_status status =
+        att_attention_forward_on(path, &f.s.options, &f.s.in, &f.found.out, &refused);
     if (status == ATT_OK) {
-        ASSERT_OK(att_attention_forward_reference(&f.s.how, &f.s.in, &f.exact.out, err));
+        ASSERT_OK(att_attention_forward_reference(&f.s.options, &f.s.in, &f.exact.out, err));
         double limit = tolerance(&f.s, &f.exact);
         for (int n = 0; n < RESULTS; n++)
             check_tensor(result_names[n], &f.found.tensor[n], &f.exact.tensor[n], limit, &c);
@@ -52,7 +53,7 @@ static void each_path_agrees_with_the_reference_on_what_it_supports(void **state
 static void only_softmax_is_fused(void **state)
 {
     (void)state;
-    for (int normalizer = ATT_NORMALIZE_MEAN; normalizer < NORMALISERS; normalizer++) {
+    for (int normalizer = ATT_NORMALIZE_MEAN; normalizer < NORMALIZERS; normalizer++) {
         assert_false(agrees_on("fused", kind(ATT_SCORE_DOT, normalizer, 1)));
         assert_false(agrees_on("projected-fused", kind(ATT_SCORE_GENERAL, normalizer, 1)));
     }
@@ -74,9 +75,9 @@ static void each_path_has_the_gradients_of_the_reference(void **state)
             grads_new(&found, &s, ATT_F32);
             grads_new(&exact, &s, ATT_F32);
             const att_attention_path *path = att_attention_path_get(path_names[n]);
-            if (att_attention_backward_on(path, &s.how, &s.in, &l.grad.tensor[0], &found.to,
+            if (att_attention_backward_on(path, &s.options, &s.in, &l.grad.tensor[0], &found.to,
                                           NULL) == ATT_OK) {
-                ASSERT_OK(att_attention_backward_reference(&s.how, &s.in, &l.grad.tensor[0],
+                ASSERT_OK(att_attention_backward_reference(&s.options, &s.in, &l.grad.tensor[0],
                                                            &exact.to, err));
                 for (int slot = 0; slot < ATT_SLOT_COUNT; slot++)
                     if (exact.tensor[slot].data)
@@ -101,7 +102,7 @@ static void results_in_double_come_from_the_reference_alone(void **state)
     results_new(&exact, &s, ATT_F64, false);
     for (size_t n = 0; n < COUNT(path_names); n++) {
         att_status expected = n == 3 ? ATT_OK : ATT_BAD_INPUT;
-        assert_int_equal(att_attention_forward_on(att_attention_path_get(path_names[n]), &s.how,
+        assert_int_equal(att_attention_forward_on(att_attention_path_get(path_names[n]), &s.options,
                                                   &s.in, &exact.out, NULL),
                          expected);
     }

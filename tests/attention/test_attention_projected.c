@@ -1,6 +1,6 @@
-/* Additive attention over queries and keys that have been projected beforehand: W q and U k, worked
- * out by the matrix product, in the place of q and k. Every bit is to be what it is when attention
- * does that itself. (That either is right, the reference's tests and the random ones say.) */
+/* Additive attention over queries and keys that have been projected beforehand: W q and U k,
+ * computed by att_matmul(), in the place of q and k. Every bit must equal that of attention with
+ * the matrices. (The tests of the reference and the random tests show that both are right.) */
 #include "grads.h"
 
 /* A scene with matrices that all heads share, and the same scene with a side or two projected. */
@@ -21,7 +21,7 @@ static choice additive(uint64_t seed)
                      .M = 5,
                      .A = 19,
                      .score = ATT_SCORE_ADDITIVE,
-                     .normaliser = seed % 2 ? ATT_NORMALIZE_SPARSEMAX : ATT_NORMALIZE_SOFTMAX,
+                     .normalizer = seed % 2 ? ATT_NORMALIZE_SPARSEMAX : ATT_NORMALIZE_SOFTMAX,
                      .mask = some_masks[seed % COUNT(some_masks)],
                      .bias = seed % 3 ? 0 : ALIBI,
                      .seed = 2 * seed }; /* even: heads share W and U */
@@ -35,10 +35,10 @@ static void project(pair *p, att_slot input, att_slot parameter)
     int64_t A = matrix->shape[1], rows = from->shape[0] * from->shape[1] * from->shape[2];
     float *to = malloc((size_t)(rows * A + 1) * sizeof *to);
     att_tensor a = att_tensor_view(from->data, ATT_F32, 2, SHAPE(rows, from->shape[3]));
-    att_tensor b = att_tensor_view(matrix->data, ATT_F32, 2, SHAPE(A, from->shape[3])), turned;
+    att_tensor b = att_tensor_view(matrix->data, ATT_F32, 2, SHAPE(A, from->shape[3])), transposed;
     att_tensor c = att_tensor_view(to, ATT_F32, 2, SHAPE(rows, A));
-    ASSERT_OK(att_tensor_transpose(&turned, &b, 0, 1, err));
-    ASSERT_OK(att_matmul(&c, &a, &turned, NULL, err));
+    ASSERT_OK(att_tensor_transpose(&transposed, &b, 0, 1, err));
+    ASSERT_OK(att_matmul(&c, &a, &transposed, NULL, err));
     p->products[input == ATT_SLOT_KEY] = to;
     s->tensor[input] =
         att_tensor_view(to, ATT_F32, 4, SHAPE(from->shape[0], from->shape[1], from->shape[2], A));
@@ -81,9 +81,9 @@ static void attention_over_projected_rows_gives_the_same_bits(void **state)
         pair_new(&p, seed, sides & 1, sides & 2);
         results_new(&whole, &p.whole, ATT_F32, true);
         results_new(&projected, &p.whole, ATT_F32, true);
-        ASSERT_OK(att_attention_forward(&p.whole.how, &p.whole.in, &whole.out, NULL, err));
-        ASSERT_OK(
-            att_attention_forward(&p.projected.how, &p.projected.in, &projected.out, NULL, err));
+        ASSERT_OK(att_attention_forward(&p.whole.options, &p.whole.in, &whole.out, NULL, err));
+        ASSERT_OK(att_attention_forward(&p.projected.options, &p.projected.in, &projected.out, NULL,
+                                        err));
         assert_true(results_hash(&whole) == results_hash(&projected));
         results_free(&whole);
         results_free(&projected);
@@ -97,7 +97,7 @@ static void assert_same_grad(grads *whole, grads *projected, att_slot slot)
         assert_memory_equal(whole->block[slot], projected->block[slot], whole->bytes[slot]);
 }
 
-/* What does not pass through the matrices left out. */
+/* The gradients that do not pass through the omitted matrices. */
 static void its_other_gradients_are_the_same_bits(void **state)
 {
     (void)state;
@@ -111,9 +111,9 @@ static void its_other_gradients_are_the_same_bits(void **state)
         grads_new(&whole, &p.whole, ATT_F32);
         grads_new(&projected, &p.projected, ATT_F32);
         const att_tensor *of_output = l.grad.out.output;
-        ASSERT_OK(att_attention_backward(&p.whole.how, &p.whole.in, NULL, of_output, &whole.to,
+        ASSERT_OK(att_attention_backward(&p.whole.options, &p.whole.in, NULL, of_output, &whole.to,
                                          NULL, err));
-        ASSERT_OK(att_attention_backward(&p.projected.how, &p.projected.in, NULL, of_output,
+        ASSERT_OK(att_attention_backward(&p.projected.options, &p.projected.in, NULL, of_output,
                                          &projected.to, NULL, err));
         for (int slot = 0; slot < ATT_SLOT_COUNT; slot++)
             if (p.whole.tensor[slot].shape[3] == p.projected.tensor[slot].shape[3])
@@ -125,7 +125,7 @@ static void its_other_gradients_are_the_same_bits(void **state)
     }
 }
 
-/* Nor is there a copy of the keys, which is what makes a step of a decoder cheap. */
+/* There is no copy of the keys either, which keeps a decoder step cheap. */
 static void projected_keys_are_used_where_they_lie(void **state)
 {
     (void)state;
@@ -135,11 +135,11 @@ static void projected_keys_are_used_where_they_lie(void **state)
     att_tensor key = att_tensor_view(numbers, ATT_F32, 4, SHAPE(1, keys, 1, width));
     att_tensor v = att_tensor_view(numbers, ATT_F32, 2, SHAPE(1, width));
     att_tensor u = att_tensor_view(numbers, ATT_F32, 3, SHAPE(1, width, width));
-    att_attention_options how = { .score = ATT_SCORE_ADDITIVE };
+    att_attention_options options = { .score = ATT_SCORE_ADDITIVE };
     att_attention_inputs in = { .query = &query, .key = &key, .value = &key, .score_v = &v };
-    size_t projected = att_attention_workspace(&how, &in, false);
+    size_t projected = att_attention_workspace(&options, &in, false);
     in.score_u = &u;
-    size_t whole = att_attention_workspace(&how, &in, false);
+    size_t whole = att_attention_workspace(&options, &in, false);
     assert_true(projected > 0);
     assert_true(whole >= projected + (size_t)(keys * width) * sizeof(float));
 }

@@ -1,15 +1,16 @@
 /* Attention problems drawn at random, everything at once, against the reference: numbers within the
- * bounds of rows_check.h, the same bits at any number of threads and on any instruction set, in a
- * workspace of exactly the size told, with NaN wherever nothing may be read.
+ * bounds of rowwise_check.h, the same bits at any number of threads and on any instruction set, in
+ * a workspace of exactly the size that att_attention_workspace() returns, with NaN wherever nothing
+ * may be read.
  *
- *   test_attention_random [FIRST [COUNT]]     other scenes than those of every day */
+ *   test_attention_random [FIRST [COUNT]]     runs other scenes than the default */
 #include "random_scene.h"
 #include "rowwise_check.h"
 #include "thin.h"
 
 static uint64_t first_seed = 1, seed_count = 200 / THIN;
 
-/* One scene, the truth about it, and what it is to be compared by. */
+/* One scene, the reference result, and the bounds of the comparison. */
 typedef struct trial {
     dice dice;
     scene s;
@@ -42,8 +43,8 @@ static double shortest(const att_tensor *t)
 static bool near_support_edge(const trial *t, double limit)
 {
     const choice *c = &t->s.c;
-    bool square = c->normaliser == ATT_NORMALIZE_ENTMAX15;
-    if (!square && c->normaliser != ATT_NORMALIZE_SPARSEMAX)
+    bool square = c->normalizer == ATT_NORMALIZE_ENTMAX15;
+    if (!square && c->normalizer != ATT_NORMALIZE_SPARSEMAX)
         return false;
     for (int64_t row = 0; row < c->B * c->H * c->T; row++) {
         int64_t b = row / (c->H * c->T), h = row / c->T % c->H, i = row % c->T;
@@ -90,7 +91,7 @@ static void set_limits(trial *t)
     double edge = EPS * 8 * (double)(c->K + 8) * (1 + score);
     t->limit = tolerance(&t->s, &t->exact) / (1 - c->dropout);
     t->grad_limit = 4 * t->limit * (1 + score);
-    if (c->normaliser == ATT_NORMALIZE_SUM)
+    if (c->normalizer == ATT_NORMALIZE_SUM)
         t->grad_limit *= cancelled * cancelled;
     if (c->score == ATT_SCORE_COSINE)
         t->grad_limit /= shortest(t->s.in.query) * shortest(t->s.in.key);
@@ -185,7 +186,7 @@ typedef struct run {
 
 static void *workspace_new(const trial *t, bool backward, bool lent, size_t *size)
 {
-    *size = lent ? att_attention_workspace(&t->s.how, &t->s.in, backward) : 0;
+    *size = lent ? att_attention_workspace(&t->s.options, &t->s.in, backward) : 0;
     unsigned char *room = malloc(*size + 65);
     memset(room, 0x77, *size + 65);
     return room;
@@ -213,21 +214,21 @@ static void check_results(const trial *t, const results *found)
 {
     for (int n = 0; n < RESULTS; n++)
         if (found->block[n]) {
-            assert_int_equal(results_spilt(found, n), 0);
+            assert_int_equal(results_spilled(found, n), 0);
             check_tensor(result_names[n], &found->tensor[n], &t->exact.tensor[n], t->limit,
                          &t->s.c);
         }
 }
 
-static uint64_t run_forward(const trial *t, run how, bool check)
+static uint64_t run_forward(const trial *t, run options, bool check)
 {
     results found;
     dice d = t->dice;
     size_t size;
     results_draw(&found, &t->s, &d, ATT_F32, false);
-    unsigned char *room = workspace_new(t, false, how.lent, &size);
-    ASSERT_OK(
-        att_attention_forward(&t->s.how, &t->s.in, &found.out, how.lent ? room + 1 : NULL, err));
+    unsigned char *room = workspace_new(t, false, options.lent, &size);
+    ASSERT_OK(att_attention_forward(&t->s.options, &t->s.in, &found.out,
+                                    options.lent ? room + 1 : NULL, err));
     workspace_free(room, size);
     if (check)
         check_results(t, &found);
@@ -243,7 +244,7 @@ static void check_grads(const trial *t, const grads *found)
     grads wanted;
     dice d = t->dice;
     grads_draw(&wanted, &t->s, &d, ATT_F64, false);
-    ASSERT_OK(att_attention_backward_reference(&t->s.how, &t->s.in, t->l.grad.out.output,
+    ASSERT_OK(att_attention_backward_reference(&t->s.options, &t->s.in, t->l.grad.out.output,
                                                &wanted.to, err));
     for (int slot = 0; slot < ATT_SLOT_COUNT; slot++)
         if (found->block[slot])
@@ -252,7 +253,7 @@ static void check_grads(const trial *t, const grads *found)
     grads_free(&wanted);
 }
 
-static uint64_t run_backward(const trial *t, run how, bool check)
+static uint64_t run_backward(const trial *t, run options, bool check)
 {
     results forward;
     grads found;
@@ -260,11 +261,11 @@ static uint64_t run_backward(const trial *t, run how, bool check)
     size_t size;
     grads_draw(&found, &t->s, &d, ATT_F32, false);
     results_draw(&forward, &t->s, &e, ATT_F32, true);
-    ASSERT_OK(att_attention_forward(&t->s.how, &t->s.in, &forward.out, NULL, err));
-    unsigned char *room = workspace_new(t, true, how.lent, &size);
-    ASSERT_OK(att_attention_backward(&t->s.how, &t->s.in, how.forward ? &forward.out : NULL,
-                                     t->l.grad.out.output, &found.to, how.lent ? room + 1 : NULL,
-                                     err));
+    ASSERT_OK(att_attention_forward(&t->s.options, &t->s.in, &forward.out, NULL, err));
+    unsigned char *room = workspace_new(t, true, options.lent, &size);
+    ASSERT_OK(att_attention_backward(&t->s.options, &t->s.in, options.forward ? &forward.out : NULL,
+                                     t->l.grad.out.output, &found.to,
+                                     options.lent ? room + 1 : NULL, err));
     workspace_free(room, size);
     if (check && t->grads_decided)
         check_grads(t, &found);
@@ -288,7 +289,7 @@ static void trial_new(trial *t, uint64_t seed)
     float *block = (float *)(void *)t->l.grad.block[0];
     for (size_t n = 0; n < t->l.grad.bytes[0] / sizeof *block; n++)
         block[n] = (float)uniform(seed, 55, n, 1);
-    ASSERT_OK(att_attention_forward_reference(&t->s.how, &t->s.in, &t->exact.out, err));
+    ASSERT_OK(att_attention_forward_reference(&t->s.options, &t->s.in, &t->exact.out, err));
     set_limits(t);
     poison(t);
 }
@@ -300,7 +301,7 @@ static void trial_free(trial *t)
     scene_free(&t->s);
 }
 
-/* One thread of the reference set sets the bits; a few other ways must give the same. */
+/* One thread of the scalar set defines the bits; a few other settings must give the same. */
 static void try_seed(uint64_t seed)
 {
     static const int threads[] = { 1, 2, 3, 8 };
@@ -308,20 +309,22 @@ static void try_seed(uint64_t seed)
     trial_new(&t, seed);
     uint64_t forward = 0, backward = 0;
     for (int n = 0; n < 6; n++) {
-        run how = { .lent = n % 2 == 0, .forward = n % 3 == 0 };
-        how.cpu = n == 0 ? ATT_CPU_SCALAR : (att_cpu)((seed + (uint64_t)n) % (att_cpu_best() + 1));
-        how.threads = n == 0 ? 1 : threads[(seed / 3 + (uint64_t)n) % COUNT(threads)];
-        assert_true(att_cpu_set(how.cpu));
-        att_threads_set(how.threads);
-        uint64_t outputs = run_forward(&t, how, n == 0), gradients = run_backward(&t, how, n == 0);
+        run options = { .lent = n % 2 == 0, .forward = n % 3 == 0 };
+        options.cpu =
+            n == 0 ? ATT_CPU_SCALAR : (att_cpu)((seed + (uint64_t)n) % (att_cpu_best() + 1));
+        options.threads = n == 0 ? 1 : threads[(seed / 3 + (uint64_t)n) % COUNT(threads)];
+        assert_true(att_cpu_set(options.cpu));
+        att_threads_set(options.threads);
+        uint64_t outputs = run_forward(&t, options, n == 0),
+                 gradients = run_backward(&t, options, n == 0);
         if (n == 0) {
             forward = outputs;
             backward = gradients;
         }
         if (outputs != forward || gradients != backward)
             fail_msg("other bits %s on set %d with %d threads: %s by %s, %s",
-                     outputs != forward ? "forward" : "backward", (int)how.cpu, how.threads,
-                     att_score_name(t.s.c.score), att_normalizer_name(t.s.c.normaliser),
+                     outputs != forward ? "forward" : "backward", (int)options.cpu, options.threads,
+                     att_score_name(t.s.c.score), att_normalizer_name(t.s.c.normalizer),
                      choice_name(&t.s.c));
     }
     trial_free(&t);

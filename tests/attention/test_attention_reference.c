@@ -3,7 +3,7 @@
 
 /* How far double may leave long double here. All inputs are within [-1, 1], widths within 3, rows
  * within 5 keys. A score is a sum of at most 9 products of up to three factors, through functions
- * of slope at most 1.25·e³ (the Gaussian, scaled): error below 40·eps·26. Normalisers have slopes
+ * of slope at most 1.25·e³ (the Gaussian, scaled): error below 40·eps·26. Normalizers have slopes
  * of at most 2, `sum` of at most 1/Σ < 10; the output sums 5 weights with |value| ≤ 1 and 1/(1-p)
  * = 4/3, key totals 5. All of it is below 40·26·10·7·eps. The entropy of a weight near 0 has an
  * unbounded slope, so it is held to the error of w ln w at the same error of w. */
@@ -30,7 +30,7 @@ static void every_combination_agrees_with_the_oracle(void **state)
         scene_new(&s, scene_choose(n), (uint64_t)n);
         scene_results_new(&found, &s);
         scene_results_new(&expected, &s);
-        ASSERT_OK(att_attention_forward_reference(&s.how, &s.in, &found.out, err));
+        ASSERT_OK(att_attention_forward_reference(&s.options, &s.in, &found.out, err));
         oracle_forward(&expected, &s);
         compare(&s, &found, &expected);
     }

@@ -1,4 +1,4 @@
-/* Where numbers lie and of which type they are changes nothing: strides of any kind, float and
+/* Memory layout and dtype change nothing: strides of any kind, float and
  * double, column vectors, gradients that are added to. Scenes go in steps of 11,
  * which divides none of the numbers of choices, so that all of each are met. */
 #include "scene.h"
@@ -90,7 +90,7 @@ static void forward_is_the_same_for_any_strides_and_types(void **state)
         att_attention_inputs dense = s.in;
         move_inputs(&s, inputs, dtype);
         scene_results_new(&plain, &s);
-        ASSERT_OK(att_attention_forward_reference(&s.how, &dense, &plain.out, err));
+        ASSERT_OK(att_attention_forward_reference(&s.options, &dense, &plain.out, err));
         for (int o = 0; o < 6; o++)
             twin_new(&outputs[o], &plain.tensor[o], dtype);
         att_attention_outputs out = { .output = &outputs[0].tensor,
@@ -99,7 +99,7 @@ static void forward_is_the_same_for_any_strides_and_types(void **state)
                                       .log_sum_exp = &outputs[3].tensor,
                                       .key_totals = &outputs[4].tensor,
                                       .entropy = &outputs[5].tensor };
-        ASSERT_OK(att_attention_forward_reference(&s.how, &s.in, &out, err));
+        ASSERT_OK(att_attention_forward_reference(&s.options, &s.in, &out, err));
         for (int o = 0; o < 6; o++)
             for_each(&outputs[o].tensor, &plain.tensor[o], same_element);
     }
@@ -147,16 +147,17 @@ static void gradients_are_added_to_tensors_of_any_strides_and_types(void **state
         twin_new(&output_grad, &upstream, dtype);
         for_each(&output_grad.tensor, &upstream, copy_element);
         att_attention_grads to = all_grads(&s, plain, sizeof *plain);
-        ASSERT_OK(att_attention_backward_reference(&s.how, &dense, &upstream, &to, err));
+        ASSERT_OK(att_attention_backward_reference(&s.options, &dense, &upstream, &to, err));
         to = all_grads(&s, &grads[0].tensor, sizeof *grads);
-        ASSERT_OK(att_attention_backward_reference(&s.how, &s.in, &output_grad.tensor, &to, err));
+        ASSERT_OK(
+            att_attention_backward_reference(&s.options, &s.in, &output_grad.tensor, &to, err));
         for (int slot = 0; slot < ATT_SLOT_COUNT; slot++)
             if (s.tensor[slot].data)
                 for_each(&grads[slot].tensor, &plain[slot], same_element);
     }
 }
 
-/* Each gradient is the same whether the others are asked for or not. */
+/* Each gradient is the same whether or not the others are requested. */
 static void a_gradient_does_not_depend_on_which_others_are_wanted(void **state)
 {
     (void)state;
@@ -174,7 +175,7 @@ static void a_gradient_does_not_depend_on_which_others_are_wanted(void **state)
             all[slot].data = numbers[slot];
         }
         att_attention_grads to = all_grads(&s, all, sizeof *all);
-        ASSERT_OK(att_attention_backward_reference(&s.how, &s.in, &upstream, &to, err));
+        ASSERT_OK(att_attention_backward_reference(&s.options, &s.in, &upstream, &to, err));
         for (int slot = 0; slot < ATT_SLOT_COUNT; slot++) {
             if (!s.tensor[slot].data)
                 continue;
@@ -185,15 +186,15 @@ static void a_gradient_does_not_depend_on_which_others_are_wanted(void **state)
             wanted[slot] = &one;
             to = (att_attention_grads){ wanted[0], wanted[1], wanted[2], wanted[3], wanted[4],
                                         wanted[5], wanted[6], wanted[7], wanted[8], wanted[9] };
-            ASSERT_OK(att_attention_backward_reference(&s.how, &s.in, &upstream, &to, err));
+            ASSERT_OK(att_attention_backward_reference(&s.options, &s.in, &upstream, &to, err));
             assert_memory_equal(alone, numbers[slot],
                                 (size_t)att_tensor_count(&one) * sizeof *alone);
         }
     }
 }
 
-/* A key repeated by a stride of 0 counts as often as it is seen, and gathers all the gradients in
- * a tensor of the full shape. */
+/* A key broadcast by a stride of 0 counts once per index, and its gradients go to a tensor of the
+ * full shape. */
 static void inputs_may_repeat_by_a_stride_of_zero(void **state)
 {
     (void)state;
@@ -202,12 +203,12 @@ static void inputs_may_repeat_by_a_stride_of_zero(void **state)
     att_tensor value = view4(v, 1, 3, 1, 1), output = view4(out, 1, 1, 1, 1);
     att_tensor key_grad = view4(dk, 1, 3, 1, 2), ones = view4((double[]){ 1 }, 1, 1, 1, 1);
     key.stride[1] = value.stride[1] = 0;
-    att_attention_options how = { .normalizer = ATT_NORMALIZE_NONE };
+    att_attention_options options = { .normalizer = ATT_NORMALIZE_NONE };
     att_attention_inputs in = { .query = &query, .key = &key, .value = &value };
-    ASSERT_OK(att_attention_forward_reference(&how, &in,
+    ASSERT_OK(att_attention_forward_reference(&options, &in,
                                               &(att_attention_outputs){ .output = &output }, err));
     assert_close(out[0], 3 * 3 * -1.5, 0);
-    ASSERT_OK(att_attention_backward_reference(&how, &in, &ones,
+    ASSERT_OK(att_attention_backward_reference(&options, &in, &ones,
                                                &(att_attention_grads){ .key = &key_grad }, err));
     assert_near(dk, (double[]){ 3, 6, 3, 6, 3, 6 }, 6, 0);
 }
@@ -230,18 +231,18 @@ static void column_vectors_are_transposed_views(void **state)
     for (int c = 0; c < 2; c++)
         for (int n = 0; n < 4; n++)
             v_rows[n * 2 + c] = v[c * 4 + n];
-    att_attention_options how = { .score = ATT_SCORE_SCALED };
+    att_attention_options options = { .score = ATT_SCORE_SCALED };
     att_tensor t[4] = { view4(q_rows, 1, 2, 1, 3), view4(k_rows, 1, 4, 1, 3),
                         view4(v_rows, 1, 4, 1, 2), view4(rows, 1, 2, 1, 2) };
     ASSERT_OK(att_attention_forward_reference(
-        &how, &(att_attention_inputs){ .query = &t[0], .key = &t[1], .value = &t[2] },
+        &options, &(att_attention_inputs){ .query = &t[0], .key = &t[1], .value = &t[2] },
         &(att_attention_outputs){ .output = &t[3] }, err));
     att_tensor u[4] = { view4(q, 1, 3, 1, 2), view4(k, 1, 3, 1, 4), view4(v, 1, 2, 1, 4),
                         view4(columns, 1, 2, 1, 2) };
     for (int n = 0; n < 4; n++)
         ASSERT_OK(att_tensor_transpose(&u[n], &u[n], 1, 3, err));
     ASSERT_OK(att_attention_forward_reference(
-        &how, &(att_attention_inputs){ .query = &u[0], .key = &u[1], .value = &u[2] },
+        &options, &(att_attention_inputs){ .query = &u[0], .key = &u[1], .value = &u[2] },
         &(att_attention_outputs){ .output = &u[3] }, err));
     assert_near(columns, (double[]){ rows[0], rows[2], rows[1], rows[3] }, 4, 0);
 }

@@ -11,7 +11,7 @@
 
 #include <float.h>
 
-/* Largest errors of each gradient, in the shape of the gradient. */
+/* Error bounds of each gradient, in the shape of the gradient. */
 typedef struct limits {
     scene *s;
     const results *exact;
@@ -34,15 +34,16 @@ static void limit_add(limits *x, att_slot slot, int64_t a, int64_t b, int64_t c,
         x->of[slot][place(&x->s->tensor[slot], (int64_t[]){ a, b, c, d })] += amount;
 }
 
-/* Position of a key less that of a query that sees it. */
+/* Position of a key minus that of a query that may attend it. */
 static int64_t distance_of(const scene *s, int64_t b, int64_t i, int64_t j)
 {
     int64_t n = 0;
-    while (s->how.sequences > 0 && s->how.query_offsets[n + 1] <= i)
+    while (s->options.sequences > 0 && s->options.query_offsets[n + 1] <= i)
         n++;
-    int64_t first_query = s->how.sequences > 0 ? s->how.query_offsets[n] : 0;
-    int64_t first_key = s->how.sequences > 0 ? s->how.key_offsets[n] : 0;
-    int64_t offset = s->how.offsets ? s->how.offsets[s->how.sequences > 0 ? n : b] : s->how.offset;
+    int64_t first_query = s->options.sequences > 0 ? s->options.query_offsets[n] : 0;
+    int64_t first_key = s->options.sequences > 0 ? s->options.key_offsets[n] : 0;
+    int64_t offset = s->options.offsets ? s->options.offsets[s->options.sequences > 0 ? n : b]
+                                        : s->options.offset;
     return j - first_key - (i - first_query) - offset;
 }
 
@@ -140,12 +141,12 @@ static void agree(choice c)
     backward_open(&b, c);
     results_new(&forward, &b.s, ATT_F32, false);
     results_new(&exact, &b.s, ATT_F64, true);
-    ASSERT_OK(att_attention_forward(&b.s.how, &b.s.in, &forward.out, NULL, err));
-    ASSERT_OK(att_attention_forward_reference(&b.s.how, &b.s.in, &exact.out, err));
-    ASSERT_OK(att_attention_backward(&b.s.how, &b.s.in, &forward.out, b.l.grad.out.output,
+    ASSERT_OK(att_attention_forward(&b.s.options, &b.s.in, &forward.out, NULL, err));
+    ASSERT_OK(att_attention_forward_reference(&b.s.options, &b.s.in, &exact.out, err));
+    ASSERT_OK(att_attention_backward(&b.s.options, &b.s.in, &forward.out, b.l.grad.out.output,
                                      &b.found.to, NULL, err));
-    ASSERT_OK(att_attention_backward_reference(&b.s.how, &b.s.in, b.l.grad.out.output, &b.wanted.to,
-                                               err));
+    ASSERT_OK(att_attention_backward_reference(&b.s.options, &b.s.in, b.l.grad.out.output,
+                                               &b.wanted.to, err));
     limits_new(&x, &b.s, &exact, &b.l);
     check_grads(&x, &b.found, &b.wanted);
     for (int slot = 0; slot < ATT_SLOT_COUNT; slot++)
@@ -193,10 +194,10 @@ static void a_bias_shared_by_keys_or_by_all_agrees(void **state)
         loss_new(&l, &s);
         grads_new(&found, &s, ATT_F32);
         grads_new(&wanted, &s, ATT_F64);
-        ASSERT_OK(
-            att_attention_backward(&s.how, &s.in, NULL, l.grad.out.output, &found.to, NULL, err));
-        ASSERT_OK(
-            att_attention_backward_reference(&s.how, &s.in, l.grad.out.output, &wanted.to, err));
+        ASSERT_OK(att_attention_backward(&s.options, &s.in, NULL, l.grad.out.output, &found.to,
+                                         NULL, err));
+        ASSERT_OK(att_attention_backward_reference(&s.options, &s.in, l.grad.out.output, &wanted.to,
+                                                   err));
         for (int64_t b = 0; b < bias->shape[0]; b++)
             for (int64_t h = 0; h < bias->shape[1]; h++)
                 for (int64_t i = 0; i < bias->shape[2]; i++) {
@@ -244,8 +245,9 @@ static void a_query_alone_gets_the_gradient_it_gets_among_many(void **state)
 static void a_gradient_wanted_alone_is_the_same(void **state)
 {
     (void)state;
-    promise_one_grad_alone((choice){ 2, 50, 300, 2, 1, 8, 8, .bias = TURNED_BIAS | ALIBI | RELATIVE,
-                                     .mask = CAUSAL, .cap = 2, .seed = 8 });
+    promise_one_grad_alone((choice){ 2, 50, 300, 2, 1, 8, 8,
+                                     .bias = TRANSPOSED_BIAS | ALIBI | RELATIVE, .mask = CAUSAL,
+                                     .cap = 2, .seed = 8 });
 }
 
 static void a_workspace_of_the_size_told_is_enough(void **state)
@@ -264,11 +266,11 @@ static void a_long_sequence_takes_little_workspace_at_any_number_of_threads(void
     (void)state;
     float zero = 0;
     att_tensor all = att_tensor_view(&zero, ATT_F32, 4, (int64_t[]){ 1, 65536, 1, 64 });
-    att_attention_options how = { .score = ATT_SCORE_SCALED };
+    att_attention_options options = { .score = ATT_SCORE_SCALED };
     att_attention_inputs in = { .query = &all, .key = &all, .value = &all };
     for (int threads = 1; threads <= 64; threads *= 2) {
         att_threads_set(threads);
-        size_t size = att_attention_workspace(&how, &in, true);
+        size_t size = att_attention_workspace(&options, &in, true);
         assert_in_range(size, 1, (64 << 20) - 1);
     }
     att_threads_set(1);
@@ -293,8 +295,10 @@ static void double_gradients_come_from_the_reference(void **state)
     loss_new(&l, &s);
     grads_new(&found, &s, ATT_F64);
     grads_new(&wanted, &s, ATT_F64);
-    ASSERT_OK(att_attention_backward(&s.how, &s.in, NULL, l.grad.out.output, &found.to, NULL, err));
-    ASSERT_OK(att_attention_backward_reference(&s.how, &s.in, l.grad.out.output, &wanted.to, err));
+    ASSERT_OK(
+        att_attention_backward(&s.options, &s.in, NULL, l.grad.out.output, &found.to, NULL, err));
+    ASSERT_OK(
+        att_attention_backward_reference(&s.options, &s.in, l.grad.out.output, &wanted.to, err));
     assert_true(grads_hash(&found) == grads_hash(&wanted));
     grads_free(&found);
     grads_free(&wanted);
@@ -318,6 +322,6 @@ int main(void)
         cmocka_unit_test(every_failed_allocation_is_told_and_nothing_leaks),
         cmocka_unit_test(double_gradients_come_from_the_reference),
     };
-    att_threads_set(1); /* but where a test is about threads */
+    att_threads_set(1); /* except in tests of threads */
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -72,7 +72,7 @@ static void agree(choice c)
     forward_run(&f);
     check_all(&f.s, &f.found, &f.exact);
     for (int n = 0; n < RESULTS; n++)
-        assert_int_equal(results_spilt(&f.found, n), 0);
+        assert_int_equal(results_spilled(&f.found, n), 0);
     forward_close(&f);
 }
 
@@ -125,12 +125,12 @@ static void a_query_alone_equals_itself_among_many(void **state)
     results whole;
     scene_new(&s, (choice){ 2, 75, 333, 2, 1, 24, 40, .mask = CAUSAL, .bias = ALIBI, .seed = 8 });
     results_new(&whole, &s, ATT_F32, false);
-    ASSERT_OK(att_attention_forward(&s.how, &s.in, &whole.out, NULL, err));
+    ASSERT_OK(att_attention_forward(&s.options, &s.in, &whole.out, NULL, err));
     for (int64_t b = 0; b < 2; b++)
         for (int64_t i = 0; i < 75; i++)
             for (int64_t count = 1; count <= 75 - i; count = count * 3 - 1 + (count == 1)) {
                 part_of(&part, &s, b, i, count, 0, 333);
-                part.how.offset = s.how.offset + i;
+                part.options.offset = s.options.offset + i;
                 assert_same_rows(&part, &whole, b, i);
             }
     results_free(&whole);
@@ -151,7 +151,7 @@ static void packed_sequences_equal_padded_ones(void **state)
     scene s;
     scene_new(&s, (choice){ 1, 210, 400, 2, 1, 16, 24, .mask = PACKED | CAUSAL, .bias = ALIBI,
                             .seed = 10 });
-    s.how.offset = 3;
+    s.options.offset = 3;
     promise_packing(&s);
     scene_free(&s);
 }
@@ -176,8 +176,8 @@ static void masked_keys_do_not_leak(void **state)
             results_new(&before, &s, ATT_F32, true);
             results_new(&after, &s, ATT_F32, true);
             results_new(&exact, &s, ATT_F64, true);
-            ASSERT_OK(att_attention_forward(&s.how, &s.in, &before.out, NULL, err));
-            ASSERT_OK(att_attention_forward_reference(&s.how, &s.in, &exact.out, err));
+            ASSERT_OK(att_attention_forward(&s.options, &s.in, &before.out, NULL, err));
+            ASSERT_OK(att_attention_forward_reference(&s.options, &s.in, &exact.out, err));
             for (int64_t j = 0; j < 150; j++) {
                 bool used = false; /* by query 0, or by any: some stay visible to others */
                 for (int64_t i = 0; i < s.c.T; i++)
@@ -187,7 +187,7 @@ static void masked_keys_do_not_leak(void **state)
                 set(&s, ATT_SLOT_KEY, 0, j, 0, j % 8, wild[j % 4]);
                 set(&s, ATT_SLOT_VALUE, 0, j, 0, j % 20, wild[j % 3]);
             }
-            ASSERT_OK(att_attention_forward(&s.how, &s.in, &after.out, NULL, err));
+            ASSERT_OK(att_attention_forward(&s.options, &s.in, &after.out, NULL, err));
             if (results_hash(&before) != results_hash(&after))
                 fail_msg("a masked key shows: %s", choice_name(&s.c));
             results_free(&before);
@@ -235,7 +235,7 @@ static void a_row_of_minus_infinity_alone_is_nan_as_in_the_reference(void **stat
     for (int64_t j = 0; j < 40; j++)
         set(&s, ATT_SLOT_BIAS, 0, 0, 7, j, -INFINITY);
     results_new(&found, &s, ATT_F32, true);
-    ASSERT_OK(att_attention_forward(&s.how, &s.in, &found.out, NULL, err));
+    ASSERT_OK(att_attention_forward(&s.options, &s.in, &found.out, NULL, err));
     for (int64_t i = 0; i < 20; i++)
         assert_int_equal(isnan(get(found.out.output, 0, i, 0, 0)), i == 7);
     assert_true(get(found.out.log_sum_exp, 0, 0, 7, 0) == -INFINITY);
@@ -269,7 +269,8 @@ static void a_workspace_of_the_size_told_is_enough(void **state)
                           1 + (int)seed % 4);
 }
 
-/* By the plan itself: whether a run shows what is missing depends on which threads come to work. */
+/* Checks the plan itself: whether a run reveals missing memory depends on the scheduling of
+ * threads. */
 static void no_results_asked_for_take_more_room_than_is_told(void **state)
 {
     (void)state;
@@ -284,9 +285,9 @@ static void no_results_asked_for_take_more_room_than_is_told(void **state)
                                           .entropy = bits & 4 ? &some : NULL };
             att_threads_set(threads);
             scene_new(&s, (choice){ 1, 212, 300, 1, 1, 6, 5, .seed = 1 });
-            ASSERT_OK(att_problem_new(&problem, &s.how, &s.in, err));
+            ASSERT_OK(att_problem_new(&problem, &s.options, &s.in, err));
             assert_true(att_fused_plan(&plan, &problem, &out) <=
-                        att_attention_workspace(&s.how, &s.in, false));
+                        att_attention_workspace(&s.options, &s.in, false));
             scene_free(&s);
         }
     att_threads_set(1);
@@ -299,9 +300,9 @@ static void memory_grows_with_the_sequence_alone(void **state)
     int64_t n = 65536;
     float some = 0;
     att_tensor t = att_tensor_view(&some, ATT_F32, 4, SHAPE(1, n, 1, 64));
-    att_attention_options how = { .score = ATT_SCORE_SCALED };
+    att_attention_options options = { .score = ATT_SCORE_SCALED };
     att_attention_inputs in = { .query = &t, .key = &t, .value = &t };
-    size_t size = att_attention_workspace(&how, &in, false);
+    size_t size = att_attention_workspace(&options, &in, false);
     assert_true(size > 0 && size < (size_t)64 << 20);
     att_threads_set(1);
 }
@@ -320,8 +321,8 @@ static void double_tensors_go_to_the_reference(void **state)
     scene_new(&s, (choice){ 1, 20, 40, 1, 1, 4, 4, .seed = 3 });
     results_new(&found, &s, ATT_F64, true);
     results_new(&exact, &s, ATT_F64, true);
-    ASSERT_OK(att_attention_forward(&s.how, &s.in, &found.out, NULL, err));
-    ASSERT_OK(att_attention_forward_reference(&s.how, &s.in, &exact.out, err));
+    ASSERT_OK(att_attention_forward(&s.options, &s.in, &found.out, NULL, err));
+    ASSERT_OK(att_attention_forward_reference(&s.options, &s.in, &exact.out, err));
     assert_true(results_hash(&found) == results_hash(&exact));
     results_free(&found);
     results_free(&exact);
@@ -349,6 +350,6 @@ int main(void)
         cmocka_unit_test(every_failed_allocation_is_told_and_nothing_leaks),
         cmocka_unit_test(double_tensors_go_to_the_reference),
     };
-    att_threads_set(1); /* but where a test is about threads */
+    att_threads_set(1); /* except in tests of threads */
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,4 +1,5 @@
-/* Gradients of attention by rows and of folded scores against the reference's; their promises. */
+/* Gradients of row-wise attention and transformed scores against the reference's; their promises.
+ */
 #include "backward_promises.h"
 #include "rowwise_check.h"
 
@@ -8,18 +9,18 @@ static double grad_tolerance(const scene *s, const results *exact)
     const choice *c = &s->c;
     double limit = tolerance(s, exact), cancelled = 1;
     (void)largest(exact->out.scores, &cancelled);
-    if (c->normaliser == ATT_NORMALIZE_SUM)
+    if (c->normalizer == ATT_NORMALIZE_SUM)
         limit *= cancelled * cancelled;
     return 4 * limit * (1 + largest(exact->out.scores, NULL));
 }
 
 /* Where relu or the support of a simplex has its edge at a score, rounding decides the gradient's
- * side; such scenes say nothing. */
+ * side; such scenes are skipped. */
 static bool on_an_edge(const scene *s, const results *exact, double limit)
 {
     const choice *c = &s->c;
     bool support =
-        c->normaliser == ATT_NORMALIZE_SPARSEMAX || c->normaliser == ATT_NORMALIZE_ENTMAX15;
+        c->normalizer == ATT_NORMALIZE_SPARSEMAX || c->normalizer == ATT_NORMALIZE_ENTMAX15;
     for (int64_t n = 0; support && n < att_tensor_count(exact->out.weights); n++) {
         double weight = ((const double *)exact->out.weights->data)[n];
         if (c->layout == LAYOUT_ROWS && weight > 0 && weight < limit)
@@ -34,7 +35,7 @@ static void agree(choice c)
     results exact;
     backward_open(&b, c);
     results_new(&exact, &b.s, ATT_F64, true);
-    ASSERT_OK(att_attention_forward_reference(&b.s.how, &b.s.in, &exact.out, err));
+    ASSERT_OK(att_attention_forward_reference(&b.s.options, &b.s.in, &exact.out, err));
     backward_run(&b);
     double limit = grad_tolerance(&b.s, &exact);
     for (int slot = 0; slot < ATT_SLOT_COUNT && !on_an_edge(&b.s, &exact, limit); slot++)
@@ -45,7 +46,7 @@ static void agree(choice c)
     backward_close(&b);
 }
 
-static void every_score_and_normaliser_agrees_at_every_size(void **state)
+static void every_score_and_normalizer_agrees_at_every_size(void **state)
 {
     (void)state;
     for_every_size(agree);
@@ -71,9 +72,9 @@ static void every_instruction_set_and_number_of_threads_gives_the_same_bits(void
 static void a_query_alone_gets_the_gradient_it_gets_among_many(void **state)
 {
     (void)state;
-    FOR_KINDS(score, normaliser)
+    FOR_KINDS(score, normalizer)
     {
-        choice c = kind(score, normaliser, 7);
+        choice c = kind(score, normalizer, 7);
         c.B = c.H = 1;
         c.T = 40;
         c.S = 150;
@@ -85,10 +86,10 @@ static void a_query_alone_gets_the_gradient_it_gets_among_many(void **state)
 static void what_is_not_finite_shows_exactly_where_it_is_used(void **state)
 {
     (void)state;
-    FOR_KINDS(score, normaliser)
+    FOR_KINDS(score, normalizer)
     for (int where = 0; where < 12; where++)
         for (size_t m = 0; m < COUNT(masks); m += 1 + (size_t)where % 3) {
-            choice c = kind(score, normaliser, 40 + m);
+            choice c = kind(score, normalizer, 40 + m);
             c.B = 1;
             c.T = where % 2 ? 1 : 35;
             c.S = 45;
@@ -100,10 +101,10 @@ static void what_is_not_finite_shows_exactly_where_it_is_used(void **state)
 static void a_gradient_wanted_alone_is_the_same(void **state)
 {
     (void)state;
-    FOR_KINDS(score, normaliser)
+    FOR_KINDS(score, normalizer)
     {
-        choice c = kind(score, normaliser, 8);
-        c.bias = TURNED_BIAS | ALIBI | RELATIVE;
+        choice c = kind(score, normalizer, 8);
+        c.bias = TRANSPOSED_BIAS | ALIBI | RELATIVE;
         c.mask = CAUSAL;
         promise_one_grad_alone(c);
     }
@@ -113,9 +114,9 @@ static void a_workspace_of_the_size_told_is_enough(void **state)
 {
     (void)state;
     uint64_t seed = 0;
-    FOR_KINDS(score, normaliser)
+    FOR_KINDS(score, normalizer)
     {
-        choice c = kind(score, normaliser, seed++);
+        choice c = kind(score, normalizer, seed++);
         c.B = 3;
         c.T = 9 + (int64_t)seed * 3;
         c.S = 133;
@@ -144,7 +145,7 @@ static void every_failed_allocation_is_told_and_nothing_leaks(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(every_score_and_normaliser_agrees_at_every_size),
+        cmocka_unit_test(every_score_and_normalizer_agrees_at_every_size),
         cmocka_unit_test(every_mask_and_bias_agrees),
         cmocka_unit_test(every_instruction_set_and_number_of_threads_gives_the_same_bits),
         cmocka_unit_test(a_query_alone_gets_the_gradient_it_gets_among_many),
@@ -153,6 +154,6 @@ int main(void)
         cmocka_unit_test(a_workspace_of_the_size_told_is_enough),
         cmocka_unit_test(every_failed_allocation_is_told_and_nothing_leaks),
     };
-    att_threads_set(1); /* but where a test is about threads */
+    att_threads_set(1); /* except in tests of threads */
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,4 +1,4 @@
-/* Attention by rows, and folded scores, against the reference; and their promises. */
+/* Row-wise attention and transformed scores against the reference; and their promises. */
 #include "forward_promises.h"
 #include "rowwise_check.h"
 
@@ -9,15 +9,15 @@ static void agree(choice c)
     forward_run(&f);
     double limit = tolerance(&f.s, &f.exact);
     for (int n = 0; n < RESULTS; n++) {
-        if (n == 5 && c.normaliser == ATT_NORMALIZE_SUM)
+        if (n == 5 && c.normalizer == ATT_NORMALIZE_SUM)
             continue; /* the logarithm of a weight near 0 can be anything */
         check_tensor(result_names[n], &f.found.tensor[n], &f.exact.tensor[n], limit, &c);
-        assert_int_equal(results_spilt(&f.found, n), 0);
+        assert_int_equal(results_spilled(&f.found, n), 0);
     }
     forward_close(&f);
 }
 
-static void every_score_and_normaliser_agrees_at_every_size(void **state)
+static void every_score_and_normalizer_agrees_at_every_size(void **state)
 {
     (void)state;
     for_every_size(agree);
@@ -43,9 +43,9 @@ static void every_instruction_set_and_number_of_threads_gives_the_same_bits(void
 static void decoding_over_a_cache_equals_the_full_matrix(void **state)
 {
     (void)state;
-    FOR_KINDS(score, normaliser)
+    FOR_KINDS(score, normalizer)
     {
-        choice c = kind(score, normaliser, 4);
+        choice c = kind(score, normalizer, 4);
         c.B = 1;
         c.T = c.S = 70;
         c.mask = CAUSAL;
@@ -58,19 +58,19 @@ static void packed_sequences_equal_padded_ones(void **state)
 {
     (void)state;
     static const int64_t queries[] = { 0, 12, 32 }, keys[] = { 0, 30, 47 };
-    FOR_KINDS(score, normaliser)
+    FOR_KINDS(score, normalizer)
     {
-        choice c = kind(score, normaliser, 5);
+        choice c = kind(score, normalizer, 5);
         scene s;
         c.B = 1;
         c.T = 32;
         c.S = 47;
         scene_new(&s, c);
-        s.how.causal = true;
-        s.how.offset = 10;
-        s.how.sequences = 2;
-        s.how.query_offsets = queries;
-        s.how.key_offsets = keys;
+        s.options.causal = true;
+        s.options.offset = 10;
+        s.options.sequences = 2;
+        s.options.query_offsets = queries;
+        s.options.key_offsets = keys;
         promise_packing(&s);
         scene_free(&s);
     }
@@ -99,10 +99,10 @@ static void check_finite(choice c, int where)
 static void what_is_not_finite_shows_exactly_where_it_is_used(void **state)
 {
     (void)state;
-    FOR_KINDS(score, normaliser)
+    FOR_KINDS(score, normalizer)
     for (int where = 0; where < 9; where++)
         for (size_t m = 0; m < COUNT(masks); m += 1 + (size_t)where % 3) {
-            choice c = kind(score, normaliser, 40 + m);
+            choice c = kind(score, normalizer, 40 + m);
             c.B = c.H = 1;
             c.T = where % 2 ? 1 : 35;
             c.S = 45;
@@ -115,9 +115,9 @@ static void a_workspace_of_the_size_told_is_enough(void **state)
 {
     (void)state;
     uint64_t seed = 0;
-    FOR_KINDS(score, normaliser)
+    FOR_KINDS(score, normalizer)
     {
-        choice c = kind(score, normaliser, seed++);
+        choice c = kind(score, normalizer, seed++);
         c.B = 3;
         c.T = 9 + (int64_t)seed * 5;
         c.S = 133;
@@ -130,15 +130,15 @@ static void a_workspace_of_the_size_told_is_enough(void **state)
 static void memory_grows_with_the_sequence_alone(void **state)
 {
     (void)state;
-    FOR_KINDS(score, normaliser)
+    FOR_KINDS(score, normalizer)
     for (int backward = 0; backward < 2; backward++) {
         size_t size[2];
         for (int n = 0; n < 2; n++) {
-            choice c = kind(score, normaliser, 0);
+            choice c = kind(score, normalizer, 0);
             scene s;
             c.T = c.S = n ? 4000 : 2000;
             scene_new(&s, c);
-            size[n] = att_attention_workspace(&s.how, &s.in, backward);
+            size[n] = att_attention_workspace(&s.options, &s.in, backward);
             scene_free(&s);
         }
         assert_true(size[0] > 0 && size[1] <= 2 * size[0]);
@@ -155,18 +155,19 @@ static void sizes_beyond_all_memory_are_refused(void **state)
         .dtype = ATT_F32, .rank = 4, .shape = { far, far, 1, 0 }, .stride = { 0, 0, 0, 1 }
     };
     att_tensor none = { .dtype = ATT_F32, .rank = 4, .shape = { far, far, 1, 0 } };
-    att_attention_options how = { .normalizer = ATT_NORMALIZE_SPARSEMAX };
+    att_attention_options options = { .normalizer = ATT_NORMALIZE_SPARSEMAX };
     att_error err;
-    assert_int_equal(att_attention_forward(
-                         &how, &(att_attention_inputs){ .query = &in, .key = &in, .value = &none },
-                         &(att_attention_outputs){ .output = &out }, NULL, &err),
-                     ATT_NO_MEMORY);
+    assert_int_equal(
+        att_attention_forward(&options,
+                              &(att_attention_inputs){ .query = &in, .key = &in, .value = &none },
+                              &(att_attention_outputs){ .output = &out }, NULL, &err),
+        ATT_NO_MEMORY);
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(every_score_and_normaliser_agrees_at_every_size),
+        cmocka_unit_test(every_score_and_normalizer_agrees_at_every_size),
         cmocka_unit_test(every_mask_and_bias_agrees),
         cmocka_unit_test(every_instruction_set_and_number_of_threads_gives_the_same_bits),
         cmocka_unit_test(decoding_over_a_cache_equals_the_full_matrix),
@@ -176,6 +177,6 @@ int main(void)
         cmocka_unit_test(memory_grows_with_the_sequence_alone),
         cmocka_unit_test(sizes_beyond_all_memory_are_refused),
     };
-    att_threads_set(1); /* but where a test is about threads */
+    att_threads_set(1); /* except in tests of threads */
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -111,13 +111,8 @@ static void instruction_set_and_threads_are_restored(void **state)
     att_bench_times times;
     att_cpu cpu = att_cpu_get();
     att_threads_set(3);
-<<<<<<< HEAD
-    att_bench_options how = { .cpu = "scalar", .threads = 1, .seconds = 1e-4 };
-    assert_int_equal(att_bench_run(&times, find("kernel/relu"), &how, NULL), ATT_OK);
-=======
     att_bench_options options = { .cpu = "scalar", .threads = 1, .seconds = 1e-4 };
     assert_int_equal(att_bench_run(&times, find("kernel/relu"), &options, NULL), ATT_OK);
->>>>>>> baseown
     assert_int_equal(att_cpu_get(), cpu);
     assert_int_equal(att_threads_get(), 3);
     att_threads_set(0);

@@ -1,4 +1,4 @@
-/* What the tests of corpora share: a folder of files, and pairs read from them. */
+/* Shared by tests of corpora: a temporary folder of files, and pairs read from them. */
 #ifndef TESTS_DATA_PAIRS_HELP_H
 #define TESTS_DATA_PAIRS_HELP_H
 
@@ -15,7 +15,7 @@
 
 #include <cmocka.h>
 
-/* ---- a folder of our own, entered for each test */
+/* ---- a temporary folder, entered for each test */
 
 static char folder[64];
 
@@ -49,7 +49,7 @@ static inline void put(const char *path, const char *text)
     put_bytes(path, text, strlen(text));
 }
 
-/* ---- pairs with their vocabularies, closed */
+/* ---- pairs with their finished vocabularies */
 
 typedef struct pairs {
     att_corpus corpus;
@@ -63,9 +63,9 @@ static inline void free_pairs(pairs *got)
     att_vocab_free(got->target);
 }
 
-/* Reads and closes with the tokens given; `how` may ask for more. */
+/* Reads pairs and finishes their vocabularies. */
 static inline att_status try_pairs(pairs *out, const att_pair_files *files,
-                                   att_tokenizer_kind tokens, att_pair_read_options how,
+                                   att_tokenizer_kind tokens, att_pair_read_options options,
                                    att_error *err)
 {
     *out = (pairs){ 0 };
@@ -74,14 +74,14 @@ static inline att_status try_pairs(pairs *out, const att_pair_files *files,
     att_status status = att_vocab_new(&out->source, tokens, false, err);
     if (status == ATT_OK)
         status = att_vocab_new(&out->target, tokens, false, err);
-    how.source_vocab = out->source;
-    how.target_vocab = out->target;
-    how.counted_source = out->source;
-    how.counted_target = out->target;
+    options.source_vocab = out->source;
+    options.target_vocab = out->target;
+    options.counted_source = out->source;
+    options.counted_target = out->target;
     if (status == ATT_OK)
         status = att_pair_text_load(&text, files, err);
     if (status == ATT_OK) {
-        status = att_corpus_read(&out->corpus, &text, &how, err);
+        status = att_corpus_read(&out->corpus, &text, &options, err);
         att_pair_text_free(&text);
     }
     if (status == ATT_OK)
@@ -98,16 +98,16 @@ static inline att_status try_pairs(pairs *out, const att_pair_files *files,
 }
 
 static inline pairs read_pairs(const att_pair_files *files, att_tokenizer_kind tokens,
-                               att_pair_read_options how)
+                               att_pair_read_options options)
 {
     pairs out;
     att_error err = { 0 };
-    if (try_pairs(&out, files, tokens, how, &err) != ATT_OK)
+    if (try_pairs(&out, files, tokens, options, &err) != ATT_OK)
         fail_msg("%s:%d: %s", err.place, err.line, err.message);
     return out;
 }
 
-/* Pairs of characters from one file of that text. */
+/* Pairs of character tokens from a file with this text. */
 static inline pairs pairs_of(const char *text)
 {
     put("pairs.tsv", text);

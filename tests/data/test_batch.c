@@ -1,5 +1,7 @@
-/* Batches: what is in them, in which order, and how large they get. */
+/* Batches: contents, order and size. */
 #include "data/batch.h"
+
+#include "base/minmax.h"
 #include "data/pairs_help.h"
 #include "failing_memory.h"
 
@@ -25,11 +27,6 @@ static att_batches *batches_of(const pairs *from, int64_t tokens, uint64_t seed)
     return batches;
 }
 
-static int64_t larger(int64_t a, int64_t b)
-{
-    return a > b ? a : b;
-}
-
 /* The order of all pairs in an epoch, as numbers. */
 static int list_order(int64_t *out, att_batches *batches, int64_t epoch)
 {
@@ -43,7 +40,7 @@ static int list_order(int64_t *out, att_batches *batches, int64_t epoch)
     return count;
 }
 
-static void a_batch_has_rows_filled_up_to_the_longest(void **state)
+static void rows_are_padded_to_the_longest(void **state)
 {
     (void)state;
     pairs from = pairs_of("ab\tx\na\txyz\n");
@@ -111,7 +108,7 @@ static void every_epoch_has_every_pair_once(void **state)
     free_pairs(&from);
 }
 
-static void the_order_depends_on_seed_and_epoch_alone(void **state)
+static void the_order_depends_only_on_seed_and_epoch(void **state)
 {
     (void)state;
     enum { COUNT = 500 };
@@ -119,7 +116,7 @@ static void the_order_depends_on_seed_and_epoch_alone(void **state)
     att_batches *one = batches_of(&from, 64, 5), *same = batches_of(&from, 64, 5),
                 *other = batches_of(&from, 64, 6);
     int64_t first[COUNT], again[COUNT];
-    list_order(again, same, 0); /* whatever came before */
+    list_order(again, same, 0); /* independent of earlier epochs */
     list_order(first, one, 3);
     list_order(again, same, 3);
     assert_memory_equal(first, again, sizeof first);
@@ -144,7 +141,8 @@ static void no_batch_is_larger_than_asked_for(void **state)
         att_batches_start_epoch(batches, epoch);
         for (int64_t i = 0; i < att_batches_count(batches); i++) {
             const att_batch *batch = att_batches_get(batches, i);
-            assert_true(batch->rows * larger(batch->source_length, batch->target_length) <= TOKENS);
+            assert_true(batch->rows * att_max_i64(batch->source_length, batch->target_length) <=
+                        TOKENS);
             assert_true(batch->rows <= most.rows);
             assert_true(batch->source_length <= most.source_length);
             assert_true(batch->target_length <= most.target_length);
@@ -158,8 +156,8 @@ static void no_batch_is_larger_than_asked_for(void **state)
     free_pairs(&from);
 }
 
-/* Padding wastes time: of the longer sides, which here know nothing of the shorter, little is. */
-static void rows_of_a_batch_are_about_as_long(void **state)
+/* The longer sides, which are independent of the shorter ones here, have little padding. */
+static void rows_of_a_batch_have_similar_lengths(void **state)
 {
     (void)state;
     pairs from = many_pairs(2000);
@@ -169,15 +167,15 @@ static void rows_of_a_batch_are_about_as_long(void **state)
     for (int64_t i = 0; i < att_batches_count(batches); i++) {
         const att_batch *batch = att_batches_get(batches, i);
         for (int64_t r = 0; r < batch->rows; r++)
-            tokens += larger(batch->source_lengths[r], batch->target_lengths[r]);
-        cells += batch->rows * larger(batch->source_length, batch->target_length);
+            tokens += att_max_i64(batch->source_lengths[r], batch->target_lengths[r]);
+        cells += batch->rows * att_max_i64(batch->source_length, batch->target_length);
     }
     assert_true((double)tokens > 0.95 * (double)cells);
     att_batches_free(batches);
     free_pairs(&from);
 }
 
-static void a_pair_longer_than_a_batch_goes_alone(void **state)
+static void a_pair_longer_than_a_batch_is_a_batch_of_its_own(void **state)
 {
     (void)state;
     pairs from = pairs_of("aaaaaaaa\tb\na\tb\na\tb\n");
@@ -194,7 +192,7 @@ static void a_pair_longer_than_a_batch_goes_alone(void **state)
     free_pairs(&from);
 }
 
-static void in_order_lengths_only_rise(void **state)
+static void sequential_batches_are_sorted_by_length(void **state)
 {
     (void)state;
     pairs from = many_pairs(300);
@@ -205,7 +203,7 @@ static void in_order_lengths_only_rise(void **state)
     for (int64_t i = 0; i < att_batches_count(batches); i++) {
         const att_batch *batch = att_batches_get(batches, i);
         for (int64_t r = 0; r < batch->rows; r++) {
-            int64_t longer = larger(batch->source_lengths[r], batch->target_lengths[r]);
+            int64_t longer = att_max_i64(batch->source_lengths[r], batch->target_lengths[r]);
             assert_true(longer >= before);
             before = longer;
         }
@@ -214,7 +212,7 @@ static void in_order_lengths_only_rise(void **state)
     free_pairs(&from);
 }
 
-static void no_pairs_make_no_batches(void **state)
+static void without_pairs_there_are_no_batches(void **state)
 {
     (void)state;
     pairs from = many_pairs(0);
@@ -226,7 +224,7 @@ static void no_pairs_make_no_batches(void **state)
     free_pairs(&from);
 }
 
-static void arranging_and_filling_need_no_memory(void **state)
+static void epochs_and_batches_allocate_nothing(void **state)
 {
     (void)state;
     pairs from = many_pairs(300);
@@ -263,16 +261,16 @@ static void every_allocation_may_fail(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        IN_FOLDER(a_batch_has_rows_filled_up_to_the_longest),
+        IN_FOLDER(rows_are_padded_to_the_longest),
         IN_FOLDER(alignments_come_with_the_rows),
         IN_FOLDER(every_epoch_has_every_pair_once),
-        IN_FOLDER(the_order_depends_on_seed_and_epoch_alone),
+        IN_FOLDER(the_order_depends_only_on_seed_and_epoch),
         IN_FOLDER(no_batch_is_larger_than_asked_for),
-        IN_FOLDER(rows_of_a_batch_are_about_as_long),
-        IN_FOLDER(a_pair_longer_than_a_batch_goes_alone),
-        IN_FOLDER(in_order_lengths_only_rise),
-        IN_FOLDER(no_pairs_make_no_batches),
-        IN_FOLDER(arranging_and_filling_need_no_memory),
+        IN_FOLDER(rows_of_a_batch_have_similar_lengths),
+        IN_FOLDER(a_pair_longer_than_a_batch_is_a_batch_of_its_own),
+        IN_FOLDER(sequential_batches_are_sorted_by_length),
+        IN_FOLDER(without_pairs_there_are_no_batches),
+        IN_FOLDER(epochs_and_batches_allocate_nothing),
         IN_FOLDER(every_allocation_may_fail),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,5 +1,5 @@
-/* A text in chunks: every token but the first is a target once an epoch, and streams go on where
- * they ended. */
+/* Batches for language models: every token but the first is predicted once per epoch, and streams
+ * continue where they ended. */
 #include "data/batch_lm.h"
 
 #include "base/alloc.h"
@@ -15,7 +15,7 @@
 
 enum { MOST = 400 };
 
-/* A text whose token at place i is i + ATT_ID_FIRST. */
+/* A text whose token i has the id i + ATT_ID_FIRST. */
 typedef struct numbered {
     int32_t ids[MOST];
     int64_t at[2];
@@ -38,7 +38,7 @@ static att_batches *chunks_of(const numbered *text, int64_t tokens, int64_t chun
     return batches;
 }
 
-/* Counts how often each place is a target, and that it is told what stands before it. */
+/* Counts how often each position is a target, and checks that its input is the token before. */
 static void count_targets(int *times, const att_batch *batch)
 {
     int64_t used = 0;
@@ -73,7 +73,7 @@ static void assert_each_once(att_batches *batches, int64_t count)
         assert_int_equal(times[i], 1);
 }
 
-static void every_token_but_the_first_is_a_target_once_an_epoch(void **state)
+static void every_token_but_the_first_is_a_target_once_per_epoch(void **state)
 {
     (void)state;
     static const int64_t counts[] = { 2, 3, 16, 17, 18, 33, 100, 257, MOST };
@@ -93,7 +93,7 @@ static void every_token_but_the_first_is_a_target_once_an_epoch(void **state)
             }
 }
 
-static void streams_go_on_where_they_ended(void **state)
+static void streams_continue_where_they_ended(void **state)
 {
     (void)state;
     numbered text;
@@ -109,7 +109,7 @@ static void streams_go_on_where_they_ended(void **state)
         for (int64_t r = 0; r < batch->rows; r++) {
             const int32_t *in = batch->target_in + r * batch->target_length;
             if (i > 0)
-                assert_int_equal(in[0], last[r]); /* what was foretold is told next */
+                assert_int_equal(in[0], last[r]); /* the last target is the next input */
             last[r] = batch->target_out[r * batch->target_length + batch->target_lengths[r] - 1];
         }
     }
@@ -147,7 +147,7 @@ static void chunks_are_cut_and_ordered_by_seed_and_epoch(void **state)
     att_batches_free(same);
 }
 
-static void a_short_text_is_few_streams(void **state)
+static void a_short_text_has_few_streams(void **state)
 {
     (void)state;
     numbered text;
@@ -183,10 +183,10 @@ static void every_allocation_may_fail(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(every_token_but_the_first_is_a_target_once_an_epoch),
-        cmocka_unit_test(streams_go_on_where_they_ended),
+        cmocka_unit_test(every_token_but_the_first_is_a_target_once_per_epoch),
+        cmocka_unit_test(streams_continue_where_they_ended),
         cmocka_unit_test(chunks_are_cut_and_ordered_by_seed_and_epoch),
-        cmocka_unit_test(a_short_text_is_few_streams),
+        cmocka_unit_test(a_short_text_has_few_streams),
         cmocka_unit_test(every_allocation_may_fail),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

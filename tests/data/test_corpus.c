@@ -1,4 +1,4 @@
-/* Pairs of lines, from good files and bad ones. */
+/* Reading pairs of lines from valid and invalid files. */
 #include "data/pairs_help.h"
 #include "failing_memory.h"
 
@@ -70,7 +70,7 @@ static void a_last_line_without_newline_counts(void **state)
     free_pairs(&got);
 }
 
-static void dos_line_ends_and_a_byte_order_mark_are_left_out_and_told(void **state)
+static void crlf_line_ends_and_a_byte_order_mark_are_removed_and_counted(void **state)
 {
     (void)state;
     pairs got = pairs_of("\xEF\xBB\xBF"
@@ -90,28 +90,28 @@ static void spaces_around_a_side_do_not_matter(void **state)
     free_pairs(&got);
 }
 
-static void pairs_without_a_side_are_left_out_and_told(void **state)
+static void pairs_with_an_empty_side_are_skipped_and_counted(void **state)
 {
     (void)state;
     pairs got = pairs_of("a\tb\n\n\tx\ny\t  \n \t \nz\tw\n\n");
-    const att_corpus_stats *facts = &got.corpus.stats;
+    const att_corpus_stats *stats = &got.corpus.stats;
     assert_int_equal(got.corpus.pairs, 2);
     assert_pair(&got, 1, "z>w");
     assert_int_equal(got.corpus.line_numbers[1], 6);
-    assert_int_equal(facts->lines, 7);
-    assert_int_equal(facts->skipped[ATT_SKIP_BLANK], 3);
-    assert_int_equal(facts->skipped_lines[ATT_SKIP_BLANK][0], 2);
-    assert_int_equal(facts->skipped_lines[ATT_SKIP_BLANK][1], 5);
-    assert_int_equal(facts->skipped_lines[ATT_SKIP_BLANK][2], 7);
-    assert_int_equal(facts->skipped[ATT_SKIP_EMPTY_SOURCE], 1);
-    assert_int_equal(facts->skipped_lines[ATT_SKIP_EMPTY_SOURCE][0], 3);
-    assert_int_equal(facts->skipped[ATT_SKIP_EMPTY_TARGET], 1);
-    assert_int_equal(facts->skipped_lines[ATT_SKIP_EMPTY_TARGET][0], 4);
+    assert_int_equal(stats->lines, 7);
+    assert_int_equal(stats->skipped[ATT_SKIP_BLANK], 3);
+    assert_int_equal(stats->skipped_lines[ATT_SKIP_BLANK][0], 2);
+    assert_int_equal(stats->skipped_lines[ATT_SKIP_BLANK][1], 5);
+    assert_int_equal(stats->skipped_lines[ATT_SKIP_BLANK][2], 7);
+    assert_int_equal(stats->skipped[ATT_SKIP_EMPTY_SOURCE], 1);
+    assert_int_equal(stats->skipped_lines[ATT_SKIP_EMPTY_SOURCE][0], 3);
+    assert_int_equal(stats->skipped[ATT_SKIP_EMPTY_TARGET], 1);
+    assert_int_equal(stats->skipped_lines[ATT_SKIP_EMPTY_TARGET][0], 4);
     assert_int_equal(att_vocab_id(got.source, "y", 1), ATT_ID_UNK);
     free_pairs(&got);
 }
 
-static void pairs_that_are_too_long_are_left_out_with_their_words(void **state)
+static void pairs_that_are_too_long_are_skipped_with_their_tokens(void **state)
 {
     (void)state;
     put("f", "abc\tx\nabcd\tx\na\txyzw\n");
@@ -128,7 +128,7 @@ static void pairs_that_are_too_long_are_left_out_with_their_words(void **state)
     free_pairs(&got);
 }
 
-static void only_the_first_lines_left_out_are_remembered(void **state)
+static void only_the_first_skipped_lines_are_remembered(void **state)
 {
     (void)state;
     pairs got = pairs_of("a\tb\n\n\n\n\n\n\n\n\n");
@@ -137,7 +137,7 @@ static void only_the_first_lines_left_out_are_remembered(void **state)
     free_pairs(&got);
 }
 
-static void a_gigantic_line_is_left_out(void **state)
+static void a_very_long_line_is_skipped(void **state)
 {
     (void)state;
     enum { SIZE = 20 << 20 };
@@ -183,7 +183,7 @@ static void thousands_of_pairs_keep_their_places(void **state)
     free_pairs(&got);
 }
 
-/* ---- with vocabularies that there are already */
+/* ---- with finished vocabularies */
 
 static void unknown_tokens_are_counted_by_a_reading_that_does_not_add(void **state)
 {
@@ -194,8 +194,9 @@ static void unknown_tokens_are_counted_by_a_reading_that_does_not_add(void **sta
     att_pair_text text;
     att_corpus more;
     assert_int_equal(att_pair_text_load(&text, &(att_pair_files){ .tsv = "more" }, NULL), ATT_OK);
-    const att_pair_read_options how = { .source_vocab = got.source, .target_vocab = got.target };
-    assert_int_equal(att_corpus_read(&more, &text, &how, NULL), ATT_OK);
+    const att_pair_read_options options = { .source_vocab = got.source,
+                                            .target_vocab = got.target };
+    assert_int_equal(att_corpus_read(&more, &text, &options, NULL), ATT_OK);
     assert_int_equal(more.pairs, 2);
     assert_int_equal(more.stats.source.unknown_tokens, 1);
     assert_int_equal(more.stats.target.unknown_tokens, 2);
@@ -216,11 +217,11 @@ static void rare_tokens_count_as_unknown_in_training(void **state)
     att_pair_text text;
     att_corpus corpus;
     assert_int_equal(att_pair_text_load(&text, &(att_pair_files){ .tsv = "f" }, NULL), ATT_OK);
-    const att_pair_read_options how = { .source_vocab = source,
-                                        .target_vocab = target,
-                                        .counted_source = source,
-                                        .counted_target = target };
-    assert_int_equal(att_corpus_read(&corpus, &text, &how, NULL), ATT_OK);
+    const att_pair_read_options options = { .source_vocab = source,
+                                            .target_vocab = target,
+                                            .counted_source = source,
+                                            .counted_target = target };
+    assert_int_equal(att_corpus_read(&corpus, &text, &options, NULL), ATT_OK);
     int32_t *final[2];
     assert_int_equal(att_vocab_finalize(source, 2, &final[0], NULL), ATT_OK);
     assert_int_equal(att_vocab_finalize(target, 1, &final[1], NULL), ATT_OK);
@@ -244,19 +245,19 @@ static void a_part_held_out_and_the_rest_are_the_whole(void **state)
     put("f", text.data);
     att_string_free(&text);
     const att_pair_files files = { .tsv = "f" };
-    att_pair_read_options how = { .valid_fraction = 0.2, .seed = 3 };
-    pairs kept = read_pairs(&files, ATT_TOKENIZER_SPACE, how);
-    how.read_valid = true;
-    pairs held = read_pairs(&files, ATT_TOKENIZER_SPACE, how);
+    att_pair_read_options options = { .valid_fraction = 0.2, .seed = 3 };
+    pairs kept = read_pairs(&files, ATT_TOKENIZER_SPACE, options);
+    options.read_valid = true;
+    pairs held = read_pairs(&files, ATT_TOKENIZER_SPACE, options);
     assert_int_equal(kept.corpus.pairs + held.corpus.pairs, 1000);
     assert_in_range(held.corpus.pairs, 120,
-                    280); /* 200 expected; both lines of a source go along */
+                    280); /* 200 expected; both lines of a source are on one side */
     for (int32_t id = ATT_ID_FIRST; id < att_vocab_size(held.source); id++) {
         const char *word = att_vocab_token(held.source, id);
         assert_int_equal(att_vocab_id(kept.source, word, strlen(word)), ATT_ID_UNK);
     }
-    how.seed = 4;
-    pairs other = read_pairs(&files, ATT_TOKENIZER_SPACE, how);
+    options.seed = 4;
+    pairs other = read_pairs(&files, ATT_TOKENIZER_SPACE, options);
     assert_true(other.corpus.pairs != held.corpus.pairs ||
                 other.corpus.line_numbers[0] != held.corpus.line_numbers[0] ||
                 other.corpus.line_numbers[1] != held.corpus.line_numbers[1] ||
@@ -306,17 +307,16 @@ static void files_of_different_length_are_refused(void **state)
     put("s", "a\nb\nc\n");
     put("t", "x\ny");
     assert_refused(&(att_pair_files){ .source = "s", .target = "t" }, "t", 0,
-                   "has 2 lines and s has 3: they belong together line by line");
+                   "has 2 lines and s has 3: they must correspond line by line");
     put("empty", "");
     assert_refused(&(att_pair_files){ .source = "s", .target = "empty" }, "empty", 0,
-                   "has 0 lines and s has 3: they belong together line by line");
+                   "has 0 lines and s has 3: they must correspond line by line");
 }
 
-static void what_is_no_text_file_is_refused_by_its_kind(void **state)
+static void a_file_that_is_not_text_is_refused_by_its_format(void **state)
 {
     (void)state;
-    REFUSED("\x1F\x8B\x08\x00rest", 0,
-            "is compressed: unpack it first, or give <(zcat FILE) in its place");
+    REFUSED("\x1F\x8B\x08\x00rest", 0, "is compressed: unpack it, or use <(zcat FILE) instead");
     REFUSED("\xFF\xFE"
             "a\0\t\0",
             0, "is UTF-16, expected UTF-8: iconv -f UTF-16 -t UTF-8 converts it");
@@ -333,7 +333,7 @@ static void alignments_go_with_their_targets(void **state)
 {
     (void)state;
     put("f", "a b c\tx y\n\nd\tz w v\n");
-    put("align", "0-0 2-1 1-1\n9-9\n0-2\n"); /* that of an empty line does not matter */
+    put("align", "0-0 2-1 1-1\n9-9\n0-2\n"); /* the alignment of an empty line is ignored */
     pairs got = read_pairs(&(att_pair_files){ .tsv = "f", .alignment = "align" },
                            ATT_TOKENIZER_SPACE, (att_pair_read_options){ 0 });
     static const int32_t expected[] = { 0, 1, -1, -1, 0 };
@@ -348,13 +348,15 @@ static void bad_alignments_are_refused_with_their_line(void **state)
     static const struct {
         const char *line, *message;
     } cases[] = {
-        { "0-3", "0-3 is beyond the pair's 2 source and 3 target tokens, counted from 0" },
-        { "0-0 2-0", "2-0 is beyond the pair's 2 source and 3 target tokens, counted from 0" },
-        { "0", "expected alignments such as 0-0 1-2, source-target" },
-        { "0-", "expected alignments such as 0-0 1-2, source-target" },
-        { "-1-0", "expected alignments such as 0-0 1-2, source-target" },
-        { "0-0,1-1", "expected alignments such as 0-0 1-2, source-target" },
-        { "0-9999999999", "expected alignments such as 0-0 1-2, source-target" },
+        { "0-3",
+          "0-3 is outside the pair, which has 2 source and 3 target tokens, counted from 0" },
+        { "0-0 2-0",
+          "2-0 is outside the pair, which has 2 source and 3 target tokens, counted from 0" },
+        { "0", "expected source-target alignments such as 0-0 1-2" },
+        { "0-", "expected source-target alignments such as 0-0 1-2" },
+        { "-1-0", "expected source-target alignments such as 0-0 1-2" },
+        { "0-0,1-1", "expected source-target alignments such as 0-0 1-2" },
+        { "0-9999999999", "expected source-target alignments such as 0-0 1-2" },
     };
     put("f", "ab\txyz\nab\txyz\n");
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
@@ -366,7 +368,7 @@ static void bad_alignments_are_refused_with_their_line(void **state)
     }
     put("align", "0-0\n");
     assert_refused(&(att_pair_files){ .tsv = "f", .alignment = "align" }, "align", 0,
-                   "has 1 line and f has 2: they belong together line by line");
+                   "has 1 line and f has 2: they must correspond line by line");
 }
 
 /* ---- through a pipe */
@@ -436,7 +438,7 @@ static void every_allocation_may_fail(void **state)
     every_allocation_fails(read_aligned, NULL, 100);
 }
 
-static void targets_are_kept_as_they_stand_on_request(void **state)
+static void target_texts_are_kept_unchanged_on_request(void **state)
 {
     (void)state;
     put("f", "a\tOne  Two \r\nb\t\nc\tThree\n");
@@ -454,12 +456,12 @@ int main(void)
         IN_FOLDER(lines_with_a_tab_are_pairs),
         IN_FOLDER(two_files_are_pairs_line_by_line),
         IN_FOLDER(a_last_line_without_newline_counts),
-        IN_FOLDER(dos_line_ends_and_a_byte_order_mark_are_left_out_and_told),
+        IN_FOLDER(crlf_line_ends_and_a_byte_order_mark_are_removed_and_counted),
         IN_FOLDER(spaces_around_a_side_do_not_matter),
-        IN_FOLDER(pairs_without_a_side_are_left_out_and_told),
-        IN_FOLDER(pairs_that_are_too_long_are_left_out_with_their_words),
-        IN_FOLDER(only_the_first_lines_left_out_are_remembered),
-        IN_FOLDER(a_gigantic_line_is_left_out),
+        IN_FOLDER(pairs_with_an_empty_side_are_skipped_and_counted),
+        IN_FOLDER(pairs_that_are_too_long_are_skipped_with_their_tokens),
+        IN_FOLDER(only_the_first_skipped_lines_are_remembered),
+        IN_FOLDER(a_very_long_line_is_skipped),
         IN_FOLDER(an_empty_file_has_no_pairs),
         IN_FOLDER(thousands_of_pairs_keep_their_places),
         IN_FOLDER(unknown_tokens_are_counted_by_a_reading_that_does_not_add),
@@ -470,13 +472,13 @@ int main(void)
         IN_FOLDER(bad_utf8_is_found_even_in_a_line_too_long),
         IN_FOLDER(bad_utf8_in_the_second_file_names_that_file),
         IN_FOLDER(files_of_different_length_are_refused),
-        IN_FOLDER(what_is_no_text_file_is_refused_by_its_kind),
+        IN_FOLDER(a_file_that_is_not_text_is_refused_by_its_format),
         IN_FOLDER(alignments_go_with_their_targets),
         IN_FOLDER(bad_alignments_are_refused_with_their_line),
         IN_FOLDER(a_fifo_is_read_to_its_end),
         IN_FOLDER(a_dash_is_standard_input),
         IN_FOLDER(every_allocation_may_fail),
-        IN_FOLDER(targets_are_kept_as_they_stand_on_request),
+        IN_FOLDER(target_texts_are_kept_unchanged_on_request),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

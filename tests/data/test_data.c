@@ -1,9 +1,9 @@
-/* What a run learns from, as settings ask for it, and the report of it. */
+/* Loading the data that settings ask for, and the report on them. */
 #include "data/data.h"
 #include "failing_memory.h"
 #include "data/pairs_help.h"
 
-/* Keys and values in turn, ended by NULL; the first is the task. */
+/* `given`: the task, then keys and values in turn, then NULL. */
 static att_settings *settings_of(const char *const *given)
 {
     att_settings *settings;
@@ -49,7 +49,7 @@ static void assert_report(const att_data *data, const char *expected)
     att_string_free(&report);
 }
 
-static void a_made_up_task_needs_no_file(void **state)
+static void a_synthetic_task_needs_no_file(void **state)
 {
     (void)state;
     att_data data =
@@ -62,8 +62,8 @@ static void a_made_up_task_needs_no_file(void **state)
     att_data_free(&data);
 }
 
-/* max-length is for files; strings are as long as they were asked for. */
-static void long_strings_that_were_asked_for_are_kept(void **state)
+/* max-length applies to files only. */
+static void long_synthetic_strings_are_kept(void **state)
 {
     (void)state;
     att_data data = load(GIVEN("copy", "train-count", "5", "valid-count", "5", "min-string-length",
@@ -102,7 +102,7 @@ static void settings_say_what_tokens_are(void **state)
     att_data_free(&data);
 }
 
-static void subwords_are_learned_and_the_pairs_read_by_them(void **state)
+static void bpe_is_learned_and_pairs_are_encoded_with_it(void **state)
 {
     (void)state;
     put("f", "low lower\tein ei\nlowest low\tei eine\n");
@@ -137,8 +137,8 @@ static void one_vocabulary_can_serve_both_sides(void **state)
     }
 }
 
-/* How many tokens a line has is known only when subwords are learned: limits hold for those. */
-static void lines_of_too_many_subwords_are_left_out(void **state)
+/* The length limit counts BPE tokens, which are known only after training BPE. */
+static void lines_with_too_many_bpe_tokens_are_skipped(void **state)
 {
     (void)state;
     put("f", "abcdef\tx\nab\tx\n");
@@ -172,10 +172,10 @@ static void the_validation_of_a_model_is_read_by_its_vocabularies(void **state)
     att_data data = load(given);
     att_settings *settings = settings_of(given);
     att_corpus valid;
-    const att_data_read_options how = { .settings = settings,
-                                        .source_vocab = data.source_vocab,
-                                        .target_vocab = data.target_vocab };
-    assert_int_equal(att_data_read(&valid, &how, NULL), ATT_OK);
+    const att_data_read_options options = { .settings = settings,
+                                            .source_vocab = data.source_vocab,
+                                            .target_vocab = data.target_vocab };
+    assert_int_equal(att_data_read(&valid, &options, NULL), ATT_OK);
     assert_int_equal(valid.pairs, data.valid.pairs);
     assert_memory_equal(valid.source.ids, data.valid.source.ids,
                         (size_t)valid.source.offsets[valid.pairs] * sizeof *valid.source.ids);
@@ -184,7 +184,7 @@ static void the_validation_of_a_model_is_read_by_its_vocabularies(void **state)
     att_data_free(&data);
 }
 
-static void data_that_teach_nothing_are_refused(void **state)
+static void data_without_examples_are_refused(void **state)
 {
     (void)state;
     put("empty", "");
@@ -193,17 +193,17 @@ static void data_that_teach_nothing_are_refused(void **state)
     assert_refused(GIVEN("pairs", "train", "empty", "valid", "good"), "empty",
                    "has no pairs to train on");
     assert_refused(GIVEN("pairs", "train", "blank", "valid", "good"), "blank",
-                   "has no pairs to train on: all 2 lines have an empty side or more tokens than "
-                   "max-length");
+                   "has no pairs to train on: each of its 2 lines has an empty side or more tokens "
+                   "than max-length");
     assert_refused(GIVEN("pairs", "train", "good", "valid", "empty"), "empty",
                    "has no pairs to validate on");
     assert_refused(GIVEN("pairs", "train", "good", "valid-fraction", "0"), "good",
-                   "is too small to hold pairs out of: hold-out 0 left none; give valid");
+                   "is too small: valid-fraction 0 holds out no pairs; give valid");
     assert_refused(GIVEN("pairs"), "",
-                   "there is nothing to train on: give train, or source and target");
+                   "there is no training data: give train, or source and target");
 }
 
-static void the_report_tells_all_that_was_found(void **state)
+static void the_report_has_lengths_vocabularies_and_skipped_lines(void **state)
 {
     (void)state;
     put("t", "\xEF\xBB\xBF"
@@ -211,31 +211,34 @@ static void the_report_tells_all_that_was_found(void **state)
     put("v", "ac\tx\nab\tw y\n");
     att_data data = load(GIVEN("pairs", "train", "t", "valid", "v", "target-tokens", "space",
                                "max-length", "5", "min-count", "2"));
-    assert_report(&data,
-                  "training    2 pairs, 5 source and 3 target tokens\n"
-                  "validation  2 pairs, 4 source and 3 target tokens\n"
-                  "source      characters, 2 known; 2 to 3 a line, 2.5 on average\n"
-                  "            unknown: 0 (0.00 %) in training, 1 (25.00 %) in validation\n"
-                  "target      given by spaces, 1 known; 1 to 2 a line, 1.5 on average\n"
-                  "            unknown: 1 (33.33 %) in training, 2 (66.67 %) in validation\n"
-                  "left out    training: 6 empty (lines 2, 5, 6, 7, 8, …), 1 with an empty source "
-                  "(line 4), 1 with a source longer than max-length (line 10)\n"
-                  "note        training: 1 line with the end of DOS, CRLF, taken as any other\n"
-                  "note        training: starts with a byte order mark, which was left out\n"
-                  "note        1 of 2 validation sources (50.0 %) are also in the training data\n");
+    assert_report(
+        &data,
+        "training    2 pairs, 5 source and 3 target tokens\n"
+        "validation  2 pairs, 4 source and 3 target tokens\n"
+        "source      characters, vocabulary size 5; sequence length 2 to 3, mean 2.5\n"
+        "            unknown tokens: 0 (0.00 %) in training, 1 (25.00 %) in validation\n"
+        "target      whitespace-separated tokens, vocabulary size 4; sequence length 1 to 2, "
+        "mean 1.5\n"
+        "            unknown tokens: 1 (33.33 %) in training, 2 (66.67 %) in validation\n"
+        "skipped     training: 6 empty (lines 2, 5, 6, 7, 8, …), 1 with an empty source "
+        "(line 4), 1 with a source longer than max-length (line 10)\n"
+        "note        training: 1 line with CRLF line ends, read as LF\n"
+        "note        training: starts with a byte order mark, which is ignored\n"
+        "note        1 of 2 validation sources (50.0 %) are also in the training data\n");
     att_data_free(&data);
 }
 
-static void where_all_is_well_the_report_is_four_lines(void **state)
+static void without_warnings_the_report_has_four_lines(void **state)
 {
     (void)state;
     put("t", "ab\txy\nba\tyx\n");
     put("v", "aa\txx\n");
     att_data data = load(GIVEN("pairs", "train", "t", "valid", "v"));
-    assert_report(&data, "training    2 pairs, 4 source and 4 target tokens\n"
-                         "validation  1 pair, 2 source and 2 target tokens\n"
-                         "source      characters, 2 known; 2 to 2 a line, 2.0 on average\n"
-                         "target      characters, 2 known; 2 to 2 a line, 2.0 on average\n");
+    assert_report(&data,
+                  "training    2 pairs, 4 source and 4 target tokens\n"
+                  "validation  1 pair, 2 source and 2 target tokens\n"
+                  "source      characters, vocabulary size 5; sequence length 2 to 2, mean 2.0\n"
+                  "target      characters, vocabulary size 5; sequence length 2 to 2, mean 2.0\n");
     att_data_free(&data);
 }
 
@@ -259,18 +262,18 @@ static void every_allocation_may_fail(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        IN_FOLDER(a_made_up_task_needs_no_file),
-        IN_FOLDER(long_strings_that_were_asked_for_are_kept),
+        IN_FOLDER(a_synthetic_task_needs_no_file),
+        IN_FOLDER(long_synthetic_strings_are_kept),
         IN_FOLDER(vocabularies_come_from_training_alone),
         IN_FOLDER(settings_say_what_tokens_are),
-        IN_FOLDER(subwords_are_learned_and_the_pairs_read_by_them),
+        IN_FOLDER(bpe_is_learned_and_pairs_are_encoded_with_it),
         IN_FOLDER(one_vocabulary_can_serve_both_sides),
-        IN_FOLDER(lines_of_too_many_subwords_are_left_out),
+        IN_FOLDER(lines_with_too_many_bpe_tokens_are_skipped),
         IN_FOLDER(without_a_validation_file_pairs_are_held_out),
         IN_FOLDER(the_validation_of_a_model_is_read_by_its_vocabularies),
-        IN_FOLDER(data_that_teach_nothing_are_refused),
-        IN_FOLDER(the_report_tells_all_that_was_found),
-        IN_FOLDER(where_all_is_well_the_report_is_four_lines),
+        IN_FOLDER(data_without_examples_are_refused),
+        IN_FOLDER(the_report_has_lengths_vocabularies_and_skipped_lines),
+        IN_FOLDER(without_warnings_the_report_has_four_lines),
         IN_FOLDER(every_allocation_may_fail),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,4 +1,4 @@
-/* Texts as data: what their tokens stand for is the text again. */
+/* Data of language models: tokens decode to the text. */
 #include "text/text_help.h"
 
 static const char odd[] = "  Two  spaces,\ttabs\r\nand \xC3\xA9t\xC3\xA9: \xE0\xA6\x95\xE0\xA7\x8D"
@@ -38,7 +38,7 @@ static void append(att_string *out, const att_vocab *words, const att_corpus *co
     }
 }
 
-static void the_tokens_of_a_text_stand_for_the_text(void **state)
+static void the_tokens_of_a_text_decode_to_the_text(void **state)
 {
     (void)state;
     static const char *const kinds[] = { "char", "word", "bpe", "byte" };
@@ -53,7 +53,7 @@ static void the_tokens_of_a_text_stand_for_the_text(void **state)
         append(&back, data.target_vocab, &data.train);
         append(&back, data.target_vocab, &data.valid);
         if (back.length != text.length || memcmp(back.data, text.data, text.length) != 0)
-            fail_msg("%s: the text is another", kinds[k]);
+            fail_msg("%s: the text differs", kinds[k]);
         assert_int_equal(data.held_out, 1);
         assert_null(data.source_vocab);
         assert_int_equal(data.train.source.offsets[1], 0);
@@ -83,7 +83,7 @@ static void characters_are_counted_whatever_the_tokens(void **state)
     text_remove(path);
 }
 
-static void letters_that_only_the_validation_has_are_unknown(void **state)
+static void characters_that_only_the_validation_text_has_are_unknown(void **state)
 {
     (void)state;
     char train[64], valid[64];
@@ -97,7 +97,7 @@ static void letters_that_only_the_validation_has_are_unknown(void **state)
     text_remove(valid);
 }
 
-static void what_cannot_be_learned_from_is_refused_by_name(void **state)
+static void a_text_that_cannot_be_trained_on_is_refused(void **state)
 {
     (void)state;
     assert_fails("", 0, NULL, "has 0 tokens to train on, expected at least 2");
@@ -109,7 +109,7 @@ static void what_cannot_be_learned_from_is_refused_by_name(void **state)
     assert_fails("ok\nb\0c and more", 15, NULL, "byte 5 of the file, 0x00, is not text");
 }
 
-static void bytes_take_what_is_no_text(void **state)
+static void byte_tokens_accept_any_bytes(void **state)
 {
     (void)state;
     char path[64];
@@ -122,7 +122,7 @@ static void bytes_take_what_is_no_text(void **state)
     assert_int_equal(data.train.target.offsets[1], 4);
     assert_memory_equal(data.train.target.ids, wanted, sizeof wanted);
     assert_int_equal(att_vocab_size(data.target_vocab), 256 + ATT_ID_FIRST);
-    assert_int_equal(data.valid.stats.characters, 4); /* bytes, where it is not UTF-8 */
+    assert_int_equal(data.valid.stats.characters, 4); /* bytes, since it is not UTF-8 */
     att_data_free(&data);
     text_remove(path);
 }
@@ -130,11 +130,11 @@ static void bytes_take_what_is_no_text(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(the_tokens_of_a_text_stand_for_the_text),
+        cmocka_unit_test(the_tokens_of_a_text_decode_to_the_text),
         cmocka_unit_test(characters_are_counted_whatever_the_tokens),
-        cmocka_unit_test(letters_that_only_the_validation_has_are_unknown),
-        cmocka_unit_test(what_cannot_be_learned_from_is_refused_by_name),
-        cmocka_unit_test(bytes_take_what_is_no_text),
+        cmocka_unit_test(characters_that_only_the_validation_text_has_are_unknown),
+        cmocka_unit_test(a_text_that_cannot_be_trained_on_is_refused),
+        cmocka_unit_test(byte_tokens_accept_any_bytes),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

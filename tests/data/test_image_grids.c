@@ -1,4 +1,4 @@
-/* Pictures from files: shapes, scales, and what is refused; and captions of them. */
+/* Image features from files: shapes, scales, invalid files; captions; synthetic scenes. */
 #include "data/image_grids.h"
 
 #include "data/data.h"
@@ -66,7 +66,7 @@ static int remove_folder(void **state)
     return system(command);
 }
 
-static void cells_are_a_square_or_as_they_stand(void **state)
+static void cells_form_a_square_unless_rows_and_columns_are_given(void **state)
 {
     (void)state;
     att_image_grids grids;
@@ -86,7 +86,7 @@ static void cells_are_a_square_or_as_they_stand(void **state)
     att_image_grids_free(&grids);
 }
 
-static void values_are_multiplied_by_a_number_or_by_depth(void **state)
+static void values_are_scaled_by_a_number_or_per_channel(void **state)
 {
     (void)state;
     att_image_grids grids;
@@ -108,13 +108,13 @@ static void assert_refused(const char *name, const char *scale, const char *mess
         fail_msg("%s", err.message);
 }
 
-static void what_is_no_grid_is_refused(void **state)
+static void invalid_features_are_refused(void **state)
 {
     (void)state;
-    assert_refused("bad.npy", NULL, "picture 1 has no number in cell 2, place 1");
-    assert_refused("odd.npy", NULL, "has 8 cells a picture, which are no grid of 3 rows");
-    assert_refused("flat.npy", NULL, "expected features of [pictures,cells,depth]");
-    assert_refused("two.npy", path_of("three.npy"), "has 3 numbers to multiply features by");
+    assert_refused("bad.npy", NULL, "image 1 has a NaN or infinity in cell 2, channel 1");
+    assert_refused("odd.npy", NULL, "has 8 cells per image, which do not divide into 3 rows");
+    assert_refused("flat.npy", NULL, "expected [images,cells,channels]");
+    assert_refused("two.npy", path_of("three.npy"), "has 3 factors, expected 1 or");
 }
 
 /* ---- captions */
@@ -134,7 +134,7 @@ static att_settings *caption_settings(const char *features, const char *train, c
     return settings;
 }
 
-static void captions_know_their_pictures(void **state)
+static void captions_know_their_images(void **state)
 {
     (void)state;
     att_settings *settings =
@@ -176,22 +176,22 @@ static void assert_no_data(const char *features, const char *train, const char *
     att_settings_free(settings);
 }
 
-static void captions_without_pictures_are_refused(void **state)
+static void captions_without_images_are_refused(void **state)
 {
     (void)state;
     assert_no_data("two.npy", "0\ta\n2\tb\n", "0\ta\n", NULL,
-                   "does not begin with the number of a picture: ", 2);
+                   "does not start with an image number: ", 2);
     assert_no_data("two.npy", "0\ta\nx\tb\n", "0\ta\n", NULL, "0 to 1", 2);
     assert_no_data("two.npy", "0\ta\n1\tb\n", "7\ta\n", NULL, "0 to 1", 1);
     assert_no_data("two.npy", "0 a\n", "0\ta\n", NULL, "found no tab", 1);
     assert_no_data("two.npy", "", "0\ta\n", NULL, "has no captions to train on", 0);
     assert_no_data("two.npy", "0\ta\n", "0\ta\n", "deep.npy",
-                   "has pictures of 2 × 2 cells of 4 numbers", 0);
+                   "has images of 2 × 2 cells × 4 channels", 0);
 }
 
 /* ---- scenes */
 
-static void scenes_held_out_are_of_other_pairs(void **state)
+static void held_out_scenes_have_other_pairs_of_shapes(void **state)
 {
     (void)state;
     enum { COUNT = 400, SIZE = 32, KINDS = 64 };
@@ -210,7 +210,7 @@ static void scenes_held_out_are_of_other_pairs(void **state)
             assert_false(seen[0][a][b] && seen[1][a][b]);
 }
 
-static void shapes_lie_apart_and_within_the_picture(void **state)
+static void shapes_do_not_overlap_and_are_inside_the_image(void **state)
 {
     (void)state;
     for (int64_t size = 24; size <= 64; size += 8)
@@ -228,7 +228,7 @@ static void shapes_lie_apart_and_within_the_picture(void **state)
         }
 }
 
-static void a_scene_is_said_from_the_larger_shape_on(void **state)
+static void a_caption_names_the_larger_shape_first(void **state)
 {
     (void)state;
     static const char *const said[2][2] = {
@@ -248,7 +248,7 @@ static void a_scene_is_said_from_the_larger_shape_on(void **state)
         }
 }
 
-static void a_shape_has_its_colour_where_it_is(void **state)
+static void a_shape_has_its_color_where_it_is(void **state)
 {
     (void)state;
     enum { SIZE = 24 };
@@ -268,15 +268,15 @@ static void a_shape_has_its_colour_where_it_is(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(cells_are_a_square_or_as_they_stand),
-        cmocka_unit_test(values_are_multiplied_by_a_number_or_by_depth),
-        cmocka_unit_test(what_is_no_grid_is_refused),
-        cmocka_unit_test(captions_know_their_pictures),
-        cmocka_unit_test(captions_without_pictures_are_refused),
-        cmocka_unit_test(scenes_held_out_are_of_other_pairs),
-        cmocka_unit_test(shapes_lie_apart_and_within_the_picture),
-        cmocka_unit_test(a_scene_is_said_from_the_larger_shape_on),
-        cmocka_unit_test(a_shape_has_its_colour_where_it_is),
+        cmocka_unit_test(cells_form_a_square_unless_rows_and_columns_are_given),
+        cmocka_unit_test(values_are_scaled_by_a_number_or_per_channel),
+        cmocka_unit_test(invalid_features_are_refused),
+        cmocka_unit_test(captions_know_their_images),
+        cmocka_unit_test(captions_without_images_are_refused),
+        cmocka_unit_test(held_out_scenes_have_other_pairs_of_shapes),
+        cmocka_unit_test(shapes_do_not_overlap_and_are_inside_the_image),
+        cmocka_unit_test(a_caption_names_the_larger_shape_first),
+        cmocka_unit_test(a_shape_has_its_color_where_it_is),
     };
     return cmocka_run_group_tests(tests, make_folder, remove_folder);
 }

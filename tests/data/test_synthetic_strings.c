@@ -1,4 +1,4 @@
-/* Tasks made up. */
+/* Synthetic string tasks. */
 #include "data/synthetic_strings.h"
 
 #include "base/alloc.h"
@@ -13,7 +13,7 @@
 
 #include <cmocka.h>
 
-/* Keys and values in turn, ended by NULL; the first is the task. */
+/* `given`: the task, then keys and values in turn, then NULL. */
 static att_settings *settings_of(const char *const *given)
 {
     att_settings *settings;
@@ -27,14 +27,14 @@ static att_settings *settings_of(const char *const *given)
 
 #define GIVEN(...) ((const char *const[]){ __VA_ARGS__, NULL })
 
-typedef struct made {
+typedef struct strings {
     att_string train, valid;
-} made;
+} strings;
 
-static made make(const char *const *given)
+static strings make(const char *const *given)
 {
     att_settings *settings = settings_of(given);
-    made out = { 0 };
+    strings out = { 0 };
     att_error err = { 0 };
     if (att_task_generate(&out.train, &out.valid, settings, &err) != ATT_OK)
         fail_msg("%s", err.message);
@@ -42,7 +42,7 @@ static made make(const char *const *given)
     return out;
 }
 
-static void free_made(made *got)
+static void free_strings(strings *got)
 {
     att_string_free(&got->train);
     att_string_free(&got->valid);
@@ -51,7 +51,7 @@ static void free_made(made *got)
 static void assert_refused(const char *const *given, const char *message)
 {
     att_settings *settings = settings_of(given);
-    made out = { 0 };
+    strings out = { 0 };
     att_error err = { 0 };
     size_t live = att_alloc_live();
     assert_int_equal(att_task_generate(&out.train, &out.valid, settings, &err), ATT_BAD_INPUT);
@@ -106,20 +106,20 @@ static void is_sorted(const char *source, const char *target)
     }
 }
 
-static void each_task_does_what_it_is_called(void **state)
+static void each_task_does_what_its_name_says(void **state)
 {
     (void)state;
-    made got = make(GIVEN("reverse", "min-string-length", "2", "max-string-length", "9",
-                          "train-count", "200", "valid-count", "50"));
+    strings got = make(GIVEN("reverse", "min-string-length", "2", "max-string-length", "9",
+                             "train-count", "200", "valid-count", "50"));
     assert_int_equal(for_each(&got.train, is_reversed), 200);
     assert_int_equal(for_each(&got.valid, is_reversed), 50);
-    free_made(&got);
+    free_strings(&got);
     got = make(GIVEN("copy", "train-count", "100"));
     assert_int_equal(for_each(&got.train, is_copied), 100);
-    free_made(&got);
+    free_strings(&got);
     got = make(GIVEN("sort", "alphabet", "zyx", "train-count", "100", "valid-count", "10"));
     assert_int_equal(for_each(&got.train, is_sorted), 100);
-    free_made(&got);
+    free_strings(&got);
 }
 
 static int by_text(const void *a, const void *b)
@@ -130,7 +130,7 @@ static int by_text(const void *a, const void *b)
 static void all_strings_are_different(void **state)
 {
     (void)state;
-    made got =
+    strings got =
         make(GIVEN("copy", "max-string-length", "6", "train-count", "1500", "valid-count", "500"));
     char *lines[2000];
     int count = 0;
@@ -142,7 +142,7 @@ static void all_strings_are_different(void **state)
     qsort(lines, 2000, sizeof *lines, by_text);
     for (int i = 1; i < 2000; i++)
         assert_string_not_equal(lines[i - 1], lines[i]);
-    free_made(&got);
+    free_strings(&got);
 }
 
 enum { LONGEST = 15 };
@@ -160,7 +160,7 @@ static void count_length(const char *source, const char *target)
 static void short_strings_go_to_both_sides(void **state)
 {
     (void)state;
-    made got = make(
+    strings got = make(
         GIVEN("copy", "max-string-length", "15", "train-count", "5000", "valid-count", "5000"));
     for (int side = 0; side < 2; side++) {
         memset(lengths, 0, sizeof lengths);
@@ -168,77 +168,79 @@ static void short_strings_go_to_both_sides(void **state)
         assert_true(lengths[2] > 0 && lengths[3] > 0);
         assert_int_equal(lengths[0], 0);
     }
-    free_made(&got);
+    free_strings(&got);
 }
 
-static void lengths_are_spread_evenly(void **state)
+static void lengths_are_uniform(void **state)
 {
     (void)state;
-    made got = make(GIVEN("copy", "min-string-length", "6", "max-string-length", "15"));
+    strings got = make(GIVEN("copy", "min-string-length", "6", "max-string-length", "15"));
     memset(lengths, 0, sizeof lengths);
     for_each(&got.train, count_length);
     for (int i = 8; i <= 15; i++) /* 1000 expected; 5 standard deviations are 150 */
         assert_in_range(lengths[i], 850, 1150);
-    free_made(&got);
+    free_strings(&got);
 }
 
 static void a_seed_decides_everything(void **state)
 {
     (void)state;
-    made one = make(GIVEN("reverse", "train-count", "50")),
-         same = make(GIVEN("reverse", "train-count", "50")),
-         other = make(GIVEN("reverse", "train-count", "50", "data-seed", "2"));
+    strings one = make(GIVEN("reverse", "train-count", "50")),
+            same = make(GIVEN("reverse", "train-count", "50")),
+            other = make(GIVEN("reverse", "train-count", "50", "data-seed", "2"));
     assert_string_equal(one.train.data, same.train.data);
     assert_string_equal(one.valid.data, same.valid.data);
     assert_string_not_equal(one.train.data, other.train.data);
-    free_made(&one);
-    free_made(&same);
-    free_made(&other);
+    free_strings(&one);
+    free_strings(&same);
+    free_strings(&other);
 }
 
-static void letters_may_be_of_any_script(void **state)
+static void characters_may_be_of_any_script(void **state)
 {
     (void)state;
-    made got = make(GIVEN("reverse", "alphabet", "äß", "min-string-length", "3",
-                          "max-string-length", "3", "train-count", "3", "valid-count", "1"));
+    strings got = make(GIVEN("reverse", "alphabet", "äß", "min-string-length", "3",
+                             "max-string-length", "3", "train-count", "3", "valid-count", "1"));
     att_line_reader lines = att_line_reader_start(got.train.data, got.train.length);
     att_line_view line;
     assert_true(att_line_reader_next(&lines, &line));
     assert_int_equal(line.length, 6 + 1 + 6);
-    free_made(&got);
+    free_strings(&got);
 }
 
-static void an_alphabet_must_be_of_letters_that_stay_apart(void **state)
+static void characters_of_an_alphabet_must_stay_separate(void **state)
 {
     (void)state;
-    assert_refused(GIVEN("copy", "alphabet", "abca"), "alphabet: 'a' is there twice");
-    assert_refused(GIVEN("copy", "alphabet", "a b"), "alphabet: ' ' is no letter");
-    assert_refused(GIVEN("copy", "alphabet", "  "), "alphabet has no letters");
-    assert_refused(GIVEN("copy", "alphabet", "a\tb"), "alphabet: '\\x09' is no letter");
-    assert_refused(GIVEN("copy", "alphabet", "가가"), "alphabet: '가' is there twice");
+    assert_refused(GIVEN("copy", "alphabet", "abca"), "alphabet: 'a' occurs twice");
+    assert_refused(GIVEN("copy", "alphabet", "a b"),
+                   "alphabet: ' ' is white space or a control character");
+    assert_refused(GIVEN("copy", "alphabet", "  "), "alphabet has no characters");
+    assert_refused(GIVEN("copy", "alphabet", "a\tb"),
+                   "alphabet: '\\x09' is white space or a control character");
+    assert_refused(GIVEN("copy", "alphabet", "가가"), "alphabet: '가' occurs twice");
     assert_refused(GIVEN("copy", "alphabet", "ᅡᄀ"),
-                   "alphabet: 'ᅡ' merges with the letter before it");
+                   "alphabet: 'ᅡ' merges with the character before it");
 }
 
-static void more_strings_than_there_are_are_refused(void **state)
+static void too_many_strings_are_refused(void **state)
 {
     (void)state;
     assert_refused(GIVEN("copy", "alphabet", "ab", "max-string-length", "3", "train-count", "6",
                          "valid-count", "2"),
-                   "train-count and valid-count ask for 8 different strings, at most half of those "
-                   "there are: over 'ab' there are 14 of 1 to 3 letters");
-    made got = make(GIVEN("copy", "alphabet", "ab", "max-string-length", "3", "train-count", "5",
-                          "valid-count", "2"));
+                   "train-count and valid-count ask for 8 different strings, more than half of "
+                   "all: alphabet 'ab' has 14 strings of 1 to 3 characters");
+    strings got = make(GIVEN("copy", "alphabet", "ab", "max-string-length", "3", "train-count", "5",
+                             "valid-count", "2"));
     assert_int_equal(for_each(&got.train, is_copied), 5);
     assert_int_equal(for_each(&got.valid, is_copied), 2);
-    free_made(&got);
+    free_strings(&got);
 }
 
 static att_status make_strings(void *settings)
 {
-    made out = { 0 };
+    strings out = { 0 };
     att_status status = att_task_generate(&out.train, &out.valid, settings, NULL);
-    free_made(&out);
+    free_strings(&out);
     return status;
 }
 
@@ -253,14 +255,14 @@ static void every_allocation_may_fail(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(each_task_does_what_it_is_called),
+        cmocka_unit_test(each_task_does_what_its_name_says),
         cmocka_unit_test(all_strings_are_different),
         cmocka_unit_test(short_strings_go_to_both_sides),
-        cmocka_unit_test(lengths_are_spread_evenly),
+        cmocka_unit_test(lengths_are_uniform),
         cmocka_unit_test(a_seed_decides_everything),
-        cmocka_unit_test(letters_may_be_of_any_script),
-        cmocka_unit_test(an_alphabet_must_be_of_letters_that_stay_apart),
-        cmocka_unit_test(more_strings_than_there_are_are_refused),
+        cmocka_unit_test(characters_may_be_of_any_script),
+        cmocka_unit_test(characters_of_an_alphabet_must_stay_separate),
+        cmocka_unit_test(too_many_strings_are_refused),
         cmocka_unit_test(every_allocation_may_fail),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -233,9 +233,9 @@ static void what_cannot_be_measured_is_refused(void **state)
     char path[64];
     text_file(path, "a", 1);
     assert_int_equal(att_model_evaluate_lm(&found, model, path, NULL, NULL, &err), ATT_BAD_INPUT);
-    assert_string_equal(err.message, "has 1 token to measure on, and two are the least");
+    assert_string_equal(err.message, "has 1 token to evaluate on, expected at least 2");
     assert_int_equal(att_model_evaluate_lm(&found, model, NULL, NULL, NULL, &err), ATT_BAD_INPUT);
-    assert_string_equal(err.message, "what the model was validated on is not known; name a file");
+    assert_string_equal(err.message, "the model does not name its validation data: name a file");
     att_model_free(model);
     text_remove(path);
 }

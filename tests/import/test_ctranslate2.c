@@ -188,7 +188,7 @@ static void vocabularies_that_do_not_fit_are_refused(void **state)
         { "<blank>\n<s>\n</s>\na\na\n", "source.txt", "the vocabulary has the token 'a' twice", 0 },
         { "<blank>\n<s>\nend\na\nb\n", "source.txt", "lacks the token '</s>'", 0 },
         { "<blank>\n<s>\n</s>\n\xff\nb\n", "source.txt", "the token is not UTF-8", 4 },
-        { "<blank>\n<s>\n</s>\n\nb\n", "source.txt", "token 2 of a vocabulary is empty", 0 },
+        { "<blank>\n<s>\n</s>\n\nb\n", "source.txt", "token 2 of the vocabulary is empty", 0 },
     };
     att_string file = ct2_model(&(ct2_how){ .item = 4 });
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {

@@ -116,7 +116,7 @@ static void it_is_measured_on_a_file_alone(void **state)
     assert_int_equal(att_model_from_bundle(&model, bundle, "g2p", NULL), ATT_OK);
     assert_int_equal(att_model_evaluate_seq2seq(&scores, NULL, model, NULL, NULL, NULL, &err),
                      ATT_BAD_INPUT);
-    assert_string_equal(err.message, "what the model was validated on is not known; name a file");
+    assert_string_equal(err.message, "the model does not name its validation data: name a file");
     att_model_free(model);
     att_bundle_free(bundle);
 }

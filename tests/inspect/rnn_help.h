@@ -59,8 +59,10 @@ static inline att_model *reader_model(void)
     static const double bias[] = { 0, 0, 0 };
     reader_set(tensors, "source.embed", 2, (const int64_t[]){ 3 + READER_TOKENS, READER_EMBED },
                embed);
-    reader_set(tensors, "encoder.0.forward.w", 2, (const int64_t[]){ READER_EMBED, READER_WIDTH }, w);
-    reader_set(tensors, "encoder.0.forward.u", 2, (const int64_t[]){ READER_WIDTH, READER_WIDTH }, u);
+    reader_set(tensors, "encoder.0.forward.w", 2, (const int64_t[]){ READER_EMBED, READER_WIDTH },
+               w);
+    reader_set(tensors, "encoder.0.forward.u", 2, (const int64_t[]){ READER_WIDTH, READER_WIDTH },
+               u);
     reader_set(tensors, "encoder.0.forward.bias", 1, (const int64_t[]){ READER_WIDTH }, bias);
     reader_must(att_model_replace_tensors(&model, built, tensors, &err), &err);
     att_bundle_free(tensors);

@@ -175,7 +175,7 @@ static inline void run_product_case(att_kern_matmul *kernel, scene *s, size_t ro
                                     int variant)
 {
     size_t panels = (s->n + ATT_PANEL_COLUMNS - 1) / ATT_PANEL_COLUMNS, c_row = s->n + 3;
-    bool side_by_side = variant & 1, turned = variant & 16;
+    bool side_by_side = variant & 1, transposed = variant & 16;
     att_matmul_block block = {
         .rows = rows,
         .columns = s->n,
@@ -183,11 +183,11 @@ static inline void run_product_case(att_kern_matmul *kernel, scene *s, size_t ro
         .a = scene_take(s, (rows + 2) * (depth + 5)),
         .a_row_stride = side_by_side ? 1 : depth + 5,
         .a_column_stride = side_by_side ? rows + 2 : 1,
-        .b = turned ? scene_take(s, s->n * (depth + 2))
-                    : scene_take(s, panels * depth * ATT_PANEL_COLUMNS),
+        .b = transposed ? scene_take(s, s->n * (depth + 2))
+                        : scene_take(s, panels * depth * ATT_PANEL_COLUMNS),
         .b_panel_stride = depth * ATT_PANEL_COLUMNS,
         .b_row_stride = ATT_PANEL_COLUMNS,
-        .b_column_stride = turned ? depth + 2 : 0,
+        .b_column_stride = transposed ? depth + 2 : 0,
         .c = scene_take(s, (rows - 1) * c_row + s->n),
         .c_row_stride = c_row,
         .accumulate = variant & 2,

@@ -5,7 +5,7 @@
 static const double epsilon = 1e-5f;
 
 /* u = (x - mean) / sqrt(variance + epsilon), with the mean left out for the RMS norm. */
-static void normalise(double *u, const double *x, size_t n, bool centred)
+static void normalize(double *u, const double *x, size_t n, bool centred)
 {
     double mean = 0, square = 0;
     for (size_t i = 0; i < n && centred; i++)
@@ -40,7 +40,7 @@ static row row_of(size_t n, bool centred, double low, double high)
 static double loss(row *r)
 {
     double sum = 0;
-    normalise(r->u, r->wide, r->n, r->centred);
+    normalize(r->u, r->wide, r->n, r->centred);
     for (size_t i = 0; i < r->n; i++)
         sum += r->dy[i] * r->u[i] * r->gain[i];
     return sum;
@@ -58,7 +58,7 @@ static void check_forward(const att_kernels *kernels, row *r, double spread)
     att_norm_stats stats;
     att_kern_norm *kernel = r->centred ? kernels->layer_norm : kernels->rms_norm;
     kernel(r->y, &stats, r->x, r->gain, r->bias, r->n, (float)epsilon);
-    normalise(r->u, r->wide, r->n, r->centred);
+    normalize(r->u, r->wide, r->n, r->centred);
     for (size_t i = 0; i < r->n; i++)
         check_near(r->y[i], r->u[i] * r->gain[i] + (r->centred ? r->bias[i] : 0),
                    bound_of(r, spread), r->centred ? "layer_norm" : "rms_norm", kernels->name, r->n,

@@ -1,5 +1,5 @@
-/* Labels counted by hand, and probabilities against figures worked out in double precision with
- * numpy (the loss at its least found by golden section). */
+/* Confusion matrices against counts by hand; loss and calibration against values computed with
+ * NumPy in double precision (the minimum of the loss by golden-section search). */
 #include "metrics/classification.h"
 
 #include <math.h>
@@ -15,10 +15,10 @@ static void assert_near(double got, double wanted, double within)
         fail_msg("%.17g is not within %g of %.17g", got, within, wanted);
 }
 
-/* Rows are what was there, columns what was given; nothing has to do with the fourth label. */
+/* Rows are true labels, columns predicted ones; the fourth label does not occur. */
 static const int64_t counts[4 * 4] = { 4, 1, 0, 0, 2, 3, 0, 0, 1, 1, 0, 0, 0, 0, 0, 0 };
 
-static void accuracy_is_the_part_on_the_diagonal(void **state)
+static void accuracy_is_the_fraction_on_the_diagonal(void **state)
 {
     (void)state;
     assert_true(att_confusion_accuracy(counts, 4) == 7.0 / 12);
@@ -35,7 +35,7 @@ static void a_label_has_precision_recall_and_their_harmonic_mean(void **state)
     assert_near(rates.f1, 2 / (7.0 / 4 + 5.0 / 4), 1e-15);
 }
 
-static void a_label_that_was_never_given_has_an_f1_of_nothing(void **state)
+static void a_label_that_was_never_predicted_has_an_f1_of_zero(void **state)
 {
     (void)state;
     att_label_metrics rates = att_confusion_label_metrics(counts, 4, 2);
@@ -44,13 +44,13 @@ static void a_label_that_was_never_given_has_an_f1_of_nothing(void **state)
     assert_true(rates.precision == 0 && rates.recall == 0 && rates.f1 == 0);
 }
 
-static void macro_f1_passes_over_labels_that_nobody_saw(void **state)
+static void macro_f1_ignores_labels_that_do_not_occur(void **state)
 {
     (void)state;
     assert_near(att_confusion_macro_f1(counts, 4), (2.0 / 3 + 0.6 + 0) / 3, 1e-15);
 }
 
-static void nothing_counted_has_no_rates(void **state)
+static void without_counts_metrics_are_nan(void **state)
 {
     (void)state;
     const int64_t none[4] = { 0 };
@@ -68,7 +68,7 @@ static const float scores[12 * 3] = {
 static const int32_t truth[12] = { 0, 2, 1, 0, 0, 1, 0, 0, 2, 2, 1, 1 };
 static const att_label_predictions judged = { 12, 3, scores, truth };
 
-static void the_most_probable_label_is_given(void **state)
+static void the_most_probable_label_is_predicted(void **state)
 {
     (void)state;
     int64_t found[9] = { 0 };
@@ -77,7 +77,7 @@ static void the_most_probable_label_is_given(void **state)
     assert_memory_equal(found, wanted, sizeof wanted);
 }
 
-static void of_equally_probable_labels_the_first_is_given(void **state)
+static void of_equally_probable_labels_the_first_is_predicted(void **state)
 {
     (void)state;
     const float equal[] = { -3, -1, -1 };
@@ -99,13 +99,13 @@ static void the_calibration_error_is_the_mean_distance_in_fifteen_bins(void **st
     assert_near(att_label_predictions_calibration_error(&judged, 2), 0.2320506918401724, 1e-7);
 }
 
-static void the_fitted_temperature_has_the_least_loss_in_four_digits(void **state)
+static void the_fitted_temperature_minimizes_the_loss_to_four_digits(void **state)
 {
     (void)state;
     assert_true(att_label_predictions_fit_temperature(&judged) == 1.515);
 }
 
-static void a_temperature_stays_in_bounds_where_all_is_right_or_wrong(void **state)
+static void a_temperature_stays_in_bounds_if_all_predictions_are_right_or_wrong(void **state)
 {
     (void)state;
     const float sure[] = { 0, -5 };
@@ -118,7 +118,7 @@ static void a_temperature_stays_in_bounds_where_all_is_right_or_wrong(void **sta
         1e-9);
 }
 
-static void with_nothing_to_fit_by_the_temperature_is_one(void **state)
+static void without_data_the_temperature_is_one(void **state)
 {
     (void)state;
     assert_true(att_label_predictions_fit_temperature(
@@ -127,7 +127,7 @@ static void with_nothing_to_fit_by_the_temperature_is_one(void **state)
                     &(att_label_predictions){ 3, 1, scores, (int32_t[]){ 0, 0, 0 } }) == 1);
 }
 
-static void a_label_that_is_impossible_costs_infinitely_much_and_spoils_no_other(void **state)
+static void an_impossible_label_has_infinite_loss_and_affects_no_other(void **state)
 {
     (void)state;
     const float row[] = { 0, -INFINITY };
@@ -144,19 +144,19 @@ static void a_label_that_is_impossible_costs_infinitely_much_and_spoils_no_other
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(accuracy_is_the_part_on_the_diagonal),
+        cmocka_unit_test(accuracy_is_the_fraction_on_the_diagonal),
         cmocka_unit_test(a_label_has_precision_recall_and_their_harmonic_mean),
-        cmocka_unit_test(a_label_that_was_never_given_has_an_f1_of_nothing),
-        cmocka_unit_test(macro_f1_passes_over_labels_that_nobody_saw),
-        cmocka_unit_test(nothing_counted_has_no_rates),
-        cmocka_unit_test(the_most_probable_label_is_given),
-        cmocka_unit_test(of_equally_probable_labels_the_first_is_given),
+        cmocka_unit_test(a_label_that_was_never_predicted_has_an_f1_of_zero),
+        cmocka_unit_test(macro_f1_ignores_labels_that_do_not_occur),
+        cmocka_unit_test(without_counts_metrics_are_nan),
+        cmocka_unit_test(the_most_probable_label_is_predicted),
+        cmocka_unit_test(of_equally_probable_labels_the_first_is_predicted),
         cmocka_unit_test(the_loss_is_that_of_a_softmax_of_the_scores),
         cmocka_unit_test(the_calibration_error_is_the_mean_distance_in_fifteen_bins),
-        cmocka_unit_test(the_fitted_temperature_has_the_least_loss_in_four_digits),
-        cmocka_unit_test(a_temperature_stays_in_bounds_where_all_is_right_or_wrong),
-        cmocka_unit_test(with_nothing_to_fit_by_the_temperature_is_one),
-        cmocka_unit_test(a_label_that_is_impossible_costs_infinitely_much_and_spoils_no_other),
+        cmocka_unit_test(the_fitted_temperature_minimizes_the_loss_to_four_digits),
+        cmocka_unit_test(a_temperature_stays_in_bounds_if_all_predictions_are_right_or_wrong),
+        cmocka_unit_test(without_data_the_temperature_is_one),
+        cmocka_unit_test(an_impossible_label_has_infinite_loss_and_affects_no_other),
     };
     return cmocka_run_group_tests_name("labels", tests, NULL, NULL);
 }

@@ -18,13 +18,13 @@
 
 #define GOLDEN(name) ATTEND_SOURCE_DIR "/tests/metrics/golden/" name
 
-static double score_lines(const char *metric, const att_metric_options *how, const char *answer,
+static double score_lines(const char *metric, const att_metric_options *how, const char *hypothesis,
                           const char *reference)
 {
     att_metric_score score;
     att_error err = { 0 };
     const char *const *references[] = { &reference };
-    const att_hypotheses texts = { &answer, references, 1, 1 };
+    const att_hypotheses texts = { &hypothesis, references, 1, 1 };
     if (att_metrics_score(&score, &metric, 1, &texts, how, &err) != ATT_OK)
         fail_msg("%s", err.message);
     return score.value;
@@ -51,7 +51,7 @@ static double score_golden(int references, const att_metric_options *how, const 
     return score.value;
 }
 
-/* The figures are printed with ten digits after the point: half of the last one is allowed. */
+/* Golden scores have ten digits after the point: the tolerance is half of the last one. */
 static void scores_are_those_of_sacrebleu(void **state)
 {
     (void)state;
@@ -72,7 +72,7 @@ static void scores_are_those_of_sacrebleu(void **state)
     att_string_free(&rows);
 }
 
-static void scores_of_captions_are_those_worked_out_apart(void **state)
+static void scores_of_captions_are_those_computed_with_numpy(void **state)
 {
     (void)state;
     static const char *const paths[] = { GOLDEN("captions.1.txt"), GOLDEN("captions.2.txt"),
@@ -111,14 +111,14 @@ static void edits_count_for_each_word_of_the_reference(void **state)
     assert_near(score_lines("wer", NULL, "", ""), 0, 1e-12);
 }
 
-static void a_moved_run_of_words_is_one_edit(void **state)
+static void a_moved_phrase_is_one_edit(void **state)
 {
     (void)state;
     assert_near(score_lines("ter", NULL, "d e a b c", "a b c d e"), 20, 1e-12);
     assert_near(score_lines("wer", NULL, "d e a b c", "a b c d e"), 80, 1e-12);
 }
 
-static void lines_agree_whatever_their_spaces(void **state)
+static void lines_match_regardless_of_white_space(void **state)
 {
     (void)state;
     assert_near(score_lines("exact", NULL, " a  b", "a b "), 100, 1e-12);
@@ -138,13 +138,13 @@ static void bleu_is_the_mean_of_precisions(void **state)
     assert_near(score_lines("bleu", NULL, "a b c d", "a b c d e"), 100 * exp(1 - 5.0 / 4), 1e-10);
 }
 
-static void any_reference_may_agree(void **state)
+static void any_reference_may_match(void **state)
 {
     (void)state;
-    const char *answer = "the second one here";
+    const char *hypothesis = "the second one here";
     const char *one[] = { "nothing alike" }, *other[] = { "the second one here" };
     const char *const *references[] = { one, other };
-    const att_hypotheses texts = { &answer, references, 1, 2 };
+    const att_hypotheses texts = { &hypothesis, references, 1, 2 };
     static const char *const names[] = { "bleu", "chrf", "wer", "exact" };
     att_metric_score scores[4];
     assert_int_equal(att_metrics_score(scores, names, 4, &texts, NULL, NULL), ATT_OK);
@@ -154,7 +154,7 @@ static void any_reference_may_agree(void **state)
     assert_near(scores[3].value, 100, 1e-12);
 }
 
-/* BLEU-2 of "a dog": both words match, and the pair; half as long as the reference. */
+/* BLEU-2 of "a dog": both words and the bigram match; half as long as the reference. */
 static void captions_are_compared_without_punctuation_or_smoothing(void **state)
 {
     (void)state;
@@ -166,15 +166,15 @@ static void captions_are_compared_without_punctuation_or_smoothing(void **state)
     assert_near(score_lines("bleu-1", NULL, "dog a", "a dog"), 100, 1e-9);
 }
 
-/* The line with one reference is compared with that alone. */
+/* A line with one reference is compared with only that. */
 static void a_line_may_have_fewer_references(void **state)
 {
     (void)state;
-    const char *answers[] = { "a dog runs by the sea", "two men sit on a bench" };
+    const char *hypotheses[] = { "a dog runs by the sea", "two men sit on a bench" };
     const char *first[] = { "a cat runs by the sea", "two men sit on a bench" };
     const char *second[] = { "a dog runs by the lake", NULL };
     const char *const *references[] = { first, second };
-    const att_hypotheses texts = { answers, references, 2, 2 };
+    const att_hypotheses texts = { hypotheses, references, 2, 2 };
     static const char *const names[] = { "bleu-1", "chrf++", "wer" };
     att_metric_score scores[3];
     assert_int_equal(att_metrics_score(scores, names, 3, &texts, NULL, NULL), ATT_OK);
@@ -186,22 +186,23 @@ static void a_line_may_have_fewer_references(void **state)
     att_error err = { 0 };
     assert_int_equal(att_metrics_score(scores, names, 1, &texts, NULL, &err), ATT_BAD_INPUT);
     assert_int_equal(err.line, 2);
-    assert_string_equal(err.message, "there is no reference for it");
+    assert_string_equal(err.message, "the line has no reference");
 }
 
-/* What every picture's references say tells nothing; what one alone says tells most. */
+/* An n-gram that the references of every image have has weight 0; a rare one has a large weight. */
 static void cider_counts_what_is_rare(void **state)
 {
     (void)state;
-    const char *answers[] = { "a dog", "a cat" };
+    const char *hypotheses[] = { "a dog", "a cat" };
     const char *targets[] = { "a dog", "a cat" };
     const char *const *references[] = { targets };
-    const att_hypotheses texts = { answers, references, 2, 1 };
+    const att_hypotheses texts = { hypotheses, references, 2, 1 };
     static const char *const name = "cider";
     att_metric_score score;
     assert_int_equal(att_metrics_score(&score, &name, 1, &texts, NULL, NULL), ATT_OK);
-    assert_near(score.value, 500, 1e-9); /* orders 1 and 2 of four; 3 and 4 have no runs */
-    answers[0] = answers[1] = "a";
+    assert_near(score.value, 500,
+                1e-9); /* orders 1 and 2 of four; there are no 3-grams and 4-grams */
+    hypotheses[0] = hypotheses[1] = "a";
     assert_int_equal(att_metrics_score(&score, &name, 1, &texts, NULL, NULL), ATT_OK);
     assert_near(score.value, 0, 0);
 }
@@ -223,7 +224,7 @@ static att_metric_score with_interval(uint64_t seed, int threads)
     return score;
 }
 
-static void an_interval_lies_around_the_score_and_is_drawn_from_the_seed(void **state)
+static void an_interval_contains_the_score_and_depends_on_the_seed(void **state)
 {
     (void)state;
     att_metric_score one = with_interval(1, 1), same = with_interval(1, 2);
@@ -237,7 +238,7 @@ static void an_interval_lies_around_the_score_and_is_drawn_from_the_seed(void **
     assert_near(one.value, other.value, 0);
 }
 
-static void a_signature_tells_how_it_was_computed(void **state)
+static void a_signature_states_how_a_score_was_computed(void **state)
 {
     (void)state;
     assert_string_equal(with_interval(7, 1).signature,
@@ -262,14 +263,14 @@ static void a_signature_tells_how_it_was_computed(void **state)
 
 /* ---- what is refused */
 
-static void assert_refused(const char *metric, const char *tokenizer, const char *answer,
+static void assert_refused(const char *metric, const char *tokenizer, const char *hypothesis,
                            const char *place, int line, const char *message)
 {
     att_metric_score score;
     att_error err = { 0 };
     const char *reference = "fine";
     const char *const *references[] = { &reference };
-    const att_hypotheses texts = { &answer, references, 1, 1 };
+    const att_hypotheses texts = { &hypothesis, references, 1, 1 };
     const att_metric_options how = { .tokenizer = tokenizer };
     assert_int_equal(att_metrics_score(&score, &metric, 1, &texts, &how, &err), ATT_BAD_INPUT);
     assert_string_equal(err.place, place);
@@ -277,19 +278,21 @@ static void assert_refused(const char *metric, const char *tokenizer, const char
     assert_string_equal(err.message, message);
 }
 
-static void what_cannot_be_scored_is_refused(void **state)
+static void invalid_input_is_refused(void **state)
 {
     (void)state;
-    assert_refused("blue", NULL, "a", "", 0, "there is no metric 'blue'; did you mean bleu?");
-    assert_refused("bleu", "14", "a", "", 0, "there is no tokeniser '14': 13a, none, char or intl");
-    assert_refused("bleu", NULL, "a\xFF", "answers", 1, "byte 2 of the line, 0xFF, is not UTF-8");
+    assert_refused("blue", NULL, "a", "", 0, "unknown metric 'blue'; did you mean bleu?");
+    assert_refused("bleu", "14", "a", "", 0,
+                   "unknown tokenizer '14', expected 13a, none, char or intl");
+    assert_refused("bleu", NULL, "a\xFF", "hypotheses", 1,
+                   "byte 2 of the line, 0xFF, is not UTF-8");
     const att_hypotheses none = { 0 };
     static const char *const name = "bleu";
     att_metric_score score;
     assert_int_equal(att_metrics_score(&score, &name, 1, &none, NULL, NULL), ATT_BAD_INPUT);
 }
 
-static void files_must_have_as_many_lines(void **state)
+static void files_must_have_the_same_number_of_lines(void **state)
 {
     (void)state;
     static const char *const name = "bleu", *const paths[] = { GOLDEN("scores.tsv") };
@@ -300,7 +303,7 @@ static void files_must_have_as_many_lines(void **state)
                                              1, NULL, &err),
                      ATT_BAD_INPUT);
     assert_non_null(strstr(err.message, "has 26 lines and "));
-    assert_non_null(strstr(err.message, "they belong together line by line"));
+    assert_non_null(strstr(err.message, "they must correspond line by line"));
 }
 
 static void every_metric_is_named_and_scored(void **state)
@@ -310,7 +313,7 @@ static void every_metric_is_named_and_scored(void **state)
     for (size_t i = 0; i < att_metric_count(); i++) {
         const att_metric *metric = att_metric_get(i);
         if (strcmp(metric->name, "cider") == 0)
-            continue; /* of one line nothing is rare */
+            continue; /* the document frequency of one line is 1 */
         assert_near(
             score_lines(metric->name, NULL, "one two three four five", "one two three four five"),
             metric->lower_is_better ? 0 : 100, 1e-9);
@@ -321,9 +324,9 @@ static att_status score_two(void *context)
 {
     (void)context;
     static const char *const names[] = { "bleu", "chrf++", "ter", "cer", "cider" };
-    const char *const answers[] = { "b c a d", "A, b" }, *const targets[] = { "a b c d", "a b" };
+    const char *const hypotheses[] = { "b c a d", "A, b" }, *const targets[] = { "a b c d", "a b" };
     const char *const *references[] = { targets };
-    const att_hypotheses texts = { answers, references, 2, 1 };
+    const att_hypotheses texts = { hypotheses, references, 2, 1 };
     const att_metric_options how = { .lowercase = true, .resamples = 10 };
     att_metric_score scores[5];
     return att_metrics_score(scores, names, 5, &texts, &how, NULL);
@@ -341,19 +344,19 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(scores_are_those_of_sacrebleu),
-        cmocka_unit_test(scores_of_captions_are_those_worked_out_apart),
+        cmocka_unit_test(scores_of_captions_are_those_computed_with_numpy),
         cmocka_unit_test(captions_are_compared_without_punctuation_or_smoothing),
         cmocka_unit_test(a_line_may_have_fewer_references),
         cmocka_unit_test(cider_counts_what_is_rare),
         cmocka_unit_test(edits_count_for_each_word_of_the_reference),
-        cmocka_unit_test(a_moved_run_of_words_is_one_edit),
-        cmocka_unit_test(lines_agree_whatever_their_spaces),
+        cmocka_unit_test(a_moved_phrase_is_one_edit),
+        cmocka_unit_test(lines_match_regardless_of_white_space),
         cmocka_unit_test(bleu_is_the_mean_of_precisions),
-        cmocka_unit_test(any_reference_may_agree),
-        cmocka_unit_test(an_interval_lies_around_the_score_and_is_drawn_from_the_seed),
-        cmocka_unit_test(a_signature_tells_how_it_was_computed),
-        cmocka_unit_test(what_cannot_be_scored_is_refused),
-        cmocka_unit_test(files_must_have_as_many_lines),
+        cmocka_unit_test(any_reference_may_match),
+        cmocka_unit_test(an_interval_contains_the_score_and_depends_on_the_seed),
+        cmocka_unit_test(a_signature_states_how_a_score_was_computed),
+        cmocka_unit_test(invalid_input_is_refused),
+        cmocka_unit_test(files_must_have_the_same_number_of_lines),
         cmocka_unit_test(every_metric_is_named_and_scored),
         cmocka_unit_test(every_allocation_may_fail),
     };

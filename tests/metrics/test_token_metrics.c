@@ -1,4 +1,4 @@
-/* Rates of right and wrong, against counts made by hand. */
+/* Error rates and accuracies, against counts by hand. */
 #include "metrics/token_metrics.h"
 
 #include "base/alloc.h"
@@ -12,7 +12,7 @@
 
 #include <cmocka.h>
 
-/* A closed vocabulary of the tokens of a line. */
+/* A finished vocabulary of the tokens of a line. */
 static att_vocab *vocab_of(att_tokenizer_kind tokens, const char *line)
 {
     att_vocab *vocab;
@@ -26,13 +26,14 @@ static att_vocab *vocab_of(att_tokenizer_kind tokens, const char *line)
     return vocab;
 }
 
-static void add(att_token_metrics *tally, const att_vocab *vocab, const char *answer,
+static void add(att_token_metrics *metrics, const att_vocab *vocab, const char *hypothesis,
                 const char *reference)
 {
     att_ids a = { 0 }, r = { 0 };
-    assert_int_equal(att_vocab_encode(vocab, NULL, &a, answer, strlen(answer), NULL), ATT_OK);
+    assert_int_equal(att_vocab_encode(vocab, NULL, &a, hypothesis, strlen(hypothesis), NULL),
+                     ATT_OK);
     assert_int_equal(att_vocab_encode(vocab, NULL, &r, reference, strlen(reference), NULL), ATT_OK);
-    assert_int_equal(att_token_metrics_add(tally, vocab, a.items, a.count, r.items, r.count),
+    assert_int_equal(att_token_metrics_add(metrics, vocab, a.items, a.count, r.items, r.count),
                      ATT_OK);
     att_ids_free(&a);
     att_ids_free(&r);
@@ -51,9 +52,9 @@ static int64_t distance(const char *a, const char *b)
     return edits;
 }
 
-/* ---- distance */
+/* ---- edit distance */
 
-static void known_distances_come_out(void **state)
+static void known_distances_are_computed(void **state)
 {
     (void)state;
     assert_int_equal(distance("kitten", "sitting"), 3);
@@ -66,7 +67,7 @@ static void known_distances_come_out(void **state)
     assert_int_equal(distance("intention", "execution"), 5);
 }
 
-/* The definition itself: try all three first edits. */
+/* The recursive definition: try all three first edits. */
 static int64_t by_definition(const int32_t *a, size_t n, const int32_t *b, size_t m)
 {
     if (n == 0 || m == 0)
@@ -78,7 +79,7 @@ static int64_t by_definition(const int32_t *a, size_t n, const int32_t *b, size_
     return inserted < best ? inserted : best;
 }
 
-static void the_distance_is_the_least_number_of_edits(void **state)
+static void the_distance_is_the_minimum_number_of_edits(void **state)
 {
     (void)state;
     for (uint64_t round = 0; round < 300; round++) {
@@ -102,30 +103,30 @@ static void lines_and_tokens_are_counted(void **state)
 {
     (void)state;
     att_vocab *vocab = vocab_of(ATT_TOKENIZER_SPACE, "AH B EY T S");
-    att_token_metrics tally = { 0 };
-    add(&tally, vocab, "AH B EY T S", "AH B EY T S");
-    add(&tally, vocab, "AH B T", "AH B EY T");
-    add(&tally, vocab, "S", "T");
-    add(&tally, vocab, "", "AH B");
-    assert_int_equal(tally.lines, 4);
-    assert_int_equal(tally.exact_matches, 1);
-    assert_int_equal(tally.tokens, 12);
-    assert_int_equal(tally.edits, 4);
-    assert_true(att_token_metrics_exact_match(&tally) == 0.25);
-    assert_true(att_token_metrics_token_error_rate(&tally) == 4.0 / 12);
-    assert_true(att_token_metrics_word_error_rate(&tally) == 4.0 / 12); /* tokens are words */
+    att_token_metrics metrics = { 0 };
+    add(&metrics, vocab, "AH B EY T S", "AH B EY T S");
+    add(&metrics, vocab, "AH B T", "AH B EY T");
+    add(&metrics, vocab, "S", "T");
+    add(&metrics, vocab, "", "AH B");
+    assert_int_equal(metrics.lines, 4);
+    assert_int_equal(metrics.exact_matches, 1);
+    assert_int_equal(metrics.tokens, 12);
+    assert_int_equal(metrics.edits, 4);
+    assert_true(att_token_metrics_exact_match(&metrics) == 0.25);
+    assert_true(att_token_metrics_token_error_rate(&metrics) == 4.0 / 12);
+    assert_true(att_token_metrics_word_error_rate(&metrics) == 4.0 / 12); /* tokens are words */
     att_vocab_free(vocab);
 }
 
-static void words_of_characters_stand_between_spaces(void **state)
+static void words_of_character_tokens_are_separated_by_spaces(void **state)
 {
     (void)state;
     att_vocab *vocab = vocab_of(ATT_TOKENIZER_CHAR, "the cat sat on mat");
-    att_token_metrics tally = { 0 };
-    add(&tally, vocab, "the cat sat", "the cat sat");
-    add(&tally, vocab, "the hat on", "the cat  sat on");
-    assert_int_equal(tally.words, 7);
-    assert_int_equal(tally.word_edits, 2); /* hat for cat, sat missing */
+    att_token_metrics metrics = { 0 };
+    add(&metrics, vocab, "the cat sat", "the cat sat");
+    add(&metrics, vocab, "the hat on", "the cat  sat on");
+    assert_int_equal(metrics.words, 7);
+    assert_int_equal(metrics.word_edits, 2); /* hat for cat, sat missing */
     att_vocab_free(vocab);
 }
 
@@ -133,11 +134,11 @@ static void without_a_space_a_line_is_one_word(void **state)
 {
     (void)state;
     att_vocab *vocab = vocab_of(ATT_TOKENIZER_CHAR, "abc");
-    att_token_metrics tally = { 0 };
-    add(&tally, vocab, "abc", "abc");
-    add(&tally, vocab, "abb", "abc");
-    assert_int_equal(tally.words, 2);
-    assert_int_equal(tally.word_edits, 1);
+    att_token_metrics metrics = { 0 };
+    add(&metrics, vocab, "abc", "abc");
+    add(&metrics, vocab, "abb", "abc");
+    assert_int_equal(metrics.words, 2);
+    assert_int_equal(metrics.word_edits, 1);
     att_vocab_free(vocab);
 }
 
@@ -145,13 +146,13 @@ static void an_unknown_token_is_never_right(void **state)
 {
     (void)state;
     att_vocab *vocab = vocab_of(ATT_TOKENIZER_CHAR, "ab c");
-    att_token_metrics tally = { 0 };
-    add(&tally, vocab, "ax", "ay");
-    add(&tally, vocab, "a x", "a x");
-    assert_int_equal(tally.exact_matches, 0);
-    assert_int_equal(tally.edits, 2);
-    assert_int_equal(tally.words, 3);
-    assert_int_equal(tally.word_edits, 2);
+    att_token_metrics metrics = { 0 };
+    add(&metrics, vocab, "ax", "ay");
+    add(&metrics, vocab, "a x", "a x");
+    assert_int_equal(metrics.exact_matches, 0);
+    assert_int_equal(metrics.edits, 2);
+    assert_int_equal(metrics.words, 3);
+    assert_int_equal(metrics.word_edits, 2);
     att_vocab_free(vocab);
 }
 
@@ -159,21 +160,21 @@ static void error_rates_may_exceed_one(void **state)
 {
     (void)state;
     att_vocab *vocab = vocab_of(ATT_TOKENIZER_CHAR, "ab");
-    att_token_metrics tally = { 0 };
-    add(&tally, vocab, "bbbb", "a");
-    assert_true(att_token_metrics_token_error_rate(&tally) == 4);
+    att_token_metrics metrics = { 0 };
+    add(&metrics, vocab, "bbbb", "a");
+    assert_true(att_token_metrics_token_error_rate(&metrics) == 4);
     att_vocab_free(vocab);
 }
 
 static void perplexity_is_the_exponential_of_the_mean_loss(void **state)
 {
     (void)state;
-    const att_token_metrics tally = { .steps = 4, .correct_steps = 3, .loss = 4 * log(2.5) };
-    assert_true(fabs(att_token_metrics_perplexity(&tally) - 2.5) < 1e-14);
-    assert_true(att_token_metrics_token_accuracy(&tally) == 0.75);
+    const att_token_metrics metrics = { .steps = 4, .correct_steps = 3, .loss = 4 * log(2.5) };
+    assert_true(fabs(att_token_metrics_perplexity(&metrics) - 2.5) < 1e-14);
+    assert_true(att_token_metrics_token_accuracy(&metrics) == 0.75);
 }
 
-static void tallies_add_up(void **state)
+static void sums_of_lines_merge(void **state)
 {
     (void)state;
     att_token_metrics one = { 1, 2, 3, 4, 5, 6, 7, 8, 9 };
@@ -183,7 +184,7 @@ static void tallies_add_up(void **state)
     assert_memory_equal(&one, &both, sizeof one);
 }
 
-static void of_nothing_there_is_no_rate(void **state)
+static void without_lines_rates_are_nan(void **state)
 {
     (void)state;
     const att_token_metrics nothing = { 0 };
@@ -201,23 +202,23 @@ static void every_allocation_may_fail(void **state)
     static const int32_t ids[] = { 3, 4, 5 };
     size_t live = att_alloc_live();
     for (size_t n = 1;; n++) {
-        att_token_metrics tally = { 0 };
+        att_token_metrics metrics = { 0 };
         att_alloc_fail_at(n);
-        att_status status = att_token_metrics_add(&tally, vocab, ids, 3, ids, 3);
+        att_status status = att_token_metrics_add(&metrics, vocab, ids, 3, ids, 3);
         att_alloc_fail_at(0);
         assert_int_equal(att_alloc_live(), live);
-        assert_int_equal(tally.lines, status == ATT_OK);
+        assert_int_equal(metrics.lines, status == ATT_OK);
         if (status == ATT_OK)
             break;
         assert_int_equal(status, ATT_NO_MEMORY);
-        assert_int_equal(tally.words, 0);
+        assert_int_equal(metrics.words, 0);
         assert_true(n < 10);
     }
     att_vocab_free(vocab);
 }
 
-/* A word spelt by other tokens than the reference's is the same word. */
-static void words_of_subwords_are_compared_as_text(void **state)
+/* Different tokens may spell the same word. */
+static void words_of_subword_tokens_are_compared_as_text(void **state)
 {
     (void)state;
     att_vocab *vocab;
@@ -229,15 +230,15 @@ static void words_of_subwords_are_compared_as_text(void **state)
     assert_int_equal(att_vocab_train_bpe(vocab, 2, 1, NULL), ATT_OK);
     ids.count = 0;
     assert_int_equal(att_vocab_encode(vocab, NULL, &ids, text, sizeof text - 1, NULL), ATT_OK);
-    for (const char *at = " low slow slow"; *at; at++) /* letter by letter */
+    for (const char *at = " low slow slow"; *at; at++) /* character by character */
         assert_int_equal(att_ids_add(&other, ATT_ID_FIRST + *at), ATT_OK);
-    att_token_metrics tally = { 0 };
+    att_token_metrics metrics = { 0 };
     assert_int_equal(
-        att_token_metrics_add(&tally, vocab, other.items, other.count, ids.items, ids.count),
+        att_token_metrics_add(&metrics, vocab, other.items, other.count, ids.items, ids.count),
         ATT_OK);
-    assert_int_equal(tally.words, 3);
-    assert_int_equal(tally.word_edits, 1);
-    assert_true(tally.edits > 1);
+    assert_int_equal(metrics.words, 3);
+    assert_int_equal(metrics.word_edits, 1);
+    assert_true(metrics.edits > 1);
     att_ids_free(&ids);
     att_ids_free(&other);
     att_vocab_free(vocab);
@@ -246,18 +247,18 @@ static void words_of_subwords_are_compared_as_text(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(known_distances_come_out),
-        cmocka_unit_test(the_distance_is_the_least_number_of_edits),
+        cmocka_unit_test(known_distances_are_computed),
+        cmocka_unit_test(the_distance_is_the_minimum_number_of_edits),
         cmocka_unit_test(lines_and_tokens_are_counted),
-        cmocka_unit_test(words_of_characters_stand_between_spaces),
+        cmocka_unit_test(words_of_character_tokens_are_separated_by_spaces),
         cmocka_unit_test(without_a_space_a_line_is_one_word),
         cmocka_unit_test(an_unknown_token_is_never_right),
         cmocka_unit_test(error_rates_may_exceed_one),
         cmocka_unit_test(perplexity_is_the_exponential_of_the_mean_loss),
-        cmocka_unit_test(tallies_add_up),
-        cmocka_unit_test(of_nothing_there_is_no_rate),
+        cmocka_unit_test(sums_of_lines_merge),
+        cmocka_unit_test(without_lines_rates_are_nan),
         cmocka_unit_test(every_allocation_may_fail),
-        cmocka_unit_test(words_of_subwords_are_compared_as_text),
+        cmocka_unit_test(words_of_subword_tokens_are_compared_as_text),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -107,6 +107,10 @@ static const struct bad_sheet {
     /* Options that accept words */
     { "a = attention([1 2],[1 2],[1 2], scor = dot)", 1, 34,
       "attention has no option 'scor': did you mean 'score'?" },
+    { "q = [1 2]\na = attention(q, q, q, normalise = sum)", 2, 24,
+      "attention has no option 'normalise': did you mean 'normalizer'?" },
+    { "q = [1 2]\na = attention(q, q, q, score = general, W = [1 0;0 1])\nx = a.mapped", 3, 7,
+      "a has no field 'mapped': did you mean 'projected'?" },
 
     /* Options that accept words */
     { "a = attention([1 2],[1 2],[1 2], score = dott)", 1, 42,

@@ -1,4 +1,4 @@
-/* Subwords: learned and applied as the plain definition says, and any line given back. */
+/* BPE: training and encoding against a plain implementation; every line decodes to itself. */
 #include "text/bpe.h"
 
 #include "base/alloc.h"
@@ -17,7 +17,7 @@
 
 enum { MOST = 400, LONGEST = 64 };
 
-/* ---- the definition, written plainly: all counts anew for every merge */
+/* ---- a plain implementation: counts all pairs again for every merge */
 
 typedef struct plain_piece {
     int32_t tokens[LONGEST];
@@ -74,10 +74,10 @@ static int64_t plain_times(const plain *p, att_bpe_merge pair)
     return times;
 }
 
-static bool is_better(int64_t times, att_bpe_merge pair, int64_t most, att_bpe_merge best)
+static bool is_better(int64_t times, att_bpe_merge pair, int64_t max_count, att_bpe_merge best)
 {
-    if (times != most)
-        return times > most;
+    if (times != max_count)
+        return times > max_count;
     return pair.left != best.left ? pair.left < best.left : pair.right < best.right;
 }
 
@@ -85,17 +85,17 @@ static void plain_learn(plain *p, size_t merges, int32_t first)
 {
     while (p->merge_count < merges) {
         att_bpe_merge best = { 0 };
-        int64_t most = 0;
+        int64_t max_count = 0;
         for (size_t k = 0; k < p->count; k++)
             for (size_t i = 0; i + 1 < p->pieces[k].count; i++) {
                 const att_bpe_merge pair = { p->pieces[k].tokens[i], p->pieces[k].tokens[i + 1] };
                 int64_t times = plain_times(p, pair);
-                if (is_better(times, pair, most, best)) {
-                    most = times;
+                if (is_better(times, pair, max_count, best)) {
+                    max_count = times;
                     best = pair;
                 }
             }
-        if (most < 2)
+        if (max_count < 2)
             return;
         for (size_t k = 0; k < p->count; k++)
             plain_merge(&p->pieces[k], best, first + (int32_t)p->merge_count);
@@ -103,7 +103,7 @@ static void plain_learn(plain *p, size_t merges, int32_t first)
     }
 }
 
-/* ---- scenes */
+/* ---- random words */
 
 typedef struct scene {
     char texts[MOST][LONGEST];
@@ -111,14 +111,14 @@ typedef struct scene {
     size_t count;
 } scene;
 
-/* Words of few letters, so that they share many pairs and repeat letters. */
-static void draw_words(scene *out, uint64_t seed, size_t count, unsigned letters)
+/* Words over a small alphabet, so that they share many pairs and repeat characters. */
+static void draw_words(scene *out, uint64_t seed, size_t count, unsigned characters)
 {
     out->count = count;
     for (size_t k = 0; k < count; k++) {
         size_t length = 1 + att_random_bits(seed, 1, k) % 12;
         for (size_t i = 0; i < length; i++)
-            out->texts[k][i] = (char)('a' + att_random_bits(seed, 2, k * LONGEST + i) % letters);
+            out->texts[k][i] = (char)('a' + att_random_bits(seed, 2, k * LONGEST + i) % characters);
         int64_t times = 1 + att_random_bits(seed, 3, k) % 5;
         out->pieces[k] = (att_piece){ out->texts[k], length, times };
     }
@@ -140,14 +140,14 @@ static plain *plain_of(const scene *in)
 
 static att_bpe *learn(const scene *in, int64_t merges)
 {
-    att_bpe *subwords;
+    att_bpe *bpe;
     att_error err = { 0 };
-    if (att_bpe_train(&subwords, in->pieces, in->count, merges, 1, &err) != ATT_OK)
+    if (att_bpe_train(&bpe, in->pieces, in->count, merges, 1, &err) != ATT_OK)
         fail_msg("%s", err.message);
-    return subwords;
+    return bpe;
 }
 
-static void learned_and_applied_as_defined(void **state)
+static void training_and_encoding_follow_the_definition(void **state)
 {
     (void)state;
     static scene in;
@@ -155,20 +155,20 @@ static void learned_and_applied_as_defined(void **state)
         draw_words(&in, seed, 40, 1 + (unsigned)seed % 4);
         plain *p = plain_of(&in);
         plain_learn(p, 60, ATT_BPE_BYTES);
-        att_bpe *subwords = learn(&in, 60);
+        att_bpe *bpe = learn(&in, 60);
         size_t count;
-        const att_bpe_merge *merges = att_bpe_merges(subwords, &count);
+        const att_bpe_merge *merges = att_bpe_merges(bpe, &count);
         if (count != p->merge_count || memcmp(merges, p->merges, count * sizeof *merges) != 0)
             fail_msg("seed %d: other merges than defined", (int)seed);
         for (size_t k = 0; k < in.count; k++) {
             att_ids ids = { 0 };
-            assert_int_equal(encode(subwords, &ids, 0, in.texts[k], in.pieces[k].length), ATT_OK);
+            assert_int_equal(encode(bpe, &ids, 0, in.texts[k], in.pieces[k].length), ATT_OK);
             if (ids.count != p->pieces[k].count ||
                 memcmp(ids.items, p->pieces[k].tokens, ids.count * sizeof *ids.items) != 0)
                 fail_msg("seed %d: piece %zu is split otherwise than defined", (int)seed, k);
             att_ids_free(&ids);
         }
-        att_bpe_free(subwords);
+        att_bpe_free(bpe);
         free(p);
     }
 }
@@ -195,14 +195,14 @@ static void a_pair_that_occurs_once_is_not_merged(void **state)
 {
     (void)state;
     const att_piece pieces[] = { { "ab", 2, 1 }, { "cd", 2, 2 } };
-    att_bpe *subwords;
-    assert_int_equal(att_bpe_train(&subwords, pieces, 2, 100, 1, NULL), ATT_OK);
+    att_bpe *bpe;
+    assert_int_equal(att_bpe_train(&bpe, pieces, 2, 100, 1, NULL), ATT_OK);
     size_t count;
-    const att_bpe_merge *merges = att_bpe_merges(subwords, &count);
+    const att_bpe_merge *merges = att_bpe_merges(bpe, &count);
     assert_int_equal(count, 1);
     assert_int_equal(merges[0].left, 'c');
     assert_int_equal(merges[0].right, 'd');
-    att_bpe_free(subwords);
+    att_bpe_free(bpe);
 }
 
 static void no_token_grows_beyond_the_limit(void **state)
@@ -211,43 +211,43 @@ static void no_token_grows_beyond_the_limit(void **state)
     static char run[4096];
     memset(run, 'x', sizeof run);
     const att_piece piece = { run, sizeof run, 1 };
-    att_bpe *subwords;
-    assert_int_equal(att_bpe_train(&subwords, &piece, 1, 100, 1, NULL), ATT_OK);
+    att_bpe *bpe;
+    assert_int_equal(att_bpe_train(&bpe, &piece, 1, 100, 1, NULL), ATT_OK);
     size_t longest = 0;
-    for (size_t i = 0; i < att_bpe_size(subwords); i++) {
+    for (size_t i = 0; i < att_bpe_size(bpe); i++) {
         size_t length;
-        att_bpe_token_bytes(subwords, i, &length);
+        att_bpe_token_bytes(bpe, i, &length);
         longest = length > longest ? length : longest;
     }
     assert_int_equal(longest, ATT_BPE_MAX_TOKEN_BYTES);
-    att_bpe_free(subwords);
+    att_bpe_free(bpe);
 }
 
-static void a_letter_too_rare_is_its_bytes(void **state)
+static void a_rare_character_is_encoded_as_bytes(void **state)
 {
     (void)state;
     const att_piece pieces[] = { { "é", 2, 3 }, { "ü", 2, 1 }, { "üü", 4, 1 } };
-    att_bpe *subwords;
-    assert_int_equal(att_bpe_train(&subwords, pieces, 3, 100, 4, NULL), ATT_OK);
+    att_bpe *bpe;
+    assert_int_equal(att_bpe_train(&bpe, pieces, 3, 100, 4, NULL), ATT_OK);
     size_t count;
-    att_bpe_characters(subwords, &count);
+    att_bpe_characters(bpe, &count);
     assert_int_equal(count, 0);
-    att_bpe_merges(subwords, &count);
+    att_bpe_merges(bpe, &count);
     assert_int_equal(count, 0);
     att_ids ids = { 0 };
-    assert_int_equal(encode(subwords, &ids, 10, "é", 2), ATT_OK);
+    assert_int_equal(encode(bpe, &ids, 10, "é", 2), ATT_OK);
     assert_int_equal(ids.count, 2);
     assert_int_equal(ids.items[0], 0xC3 + 10);
     assert_int_equal(ids.items[1], 0xA9 + 10);
     att_ids_free(&ids);
-    att_bpe_free(subwords);
+    att_bpe_free(bpe);
 }
 
-static void merges_that_cannot_be_are_refused(void **state)
+static void invalid_merges_are_refused(void **state)
 {
     (void)state;
     static const struct {
-        uint32_t letters[2];
+        uint32_t characters[2];
         att_bpe_merge merges[2];
         const char *says;
     } rows[] = {
@@ -261,24 +261,24 @@ static void merges_that_cannot_be_are_refused(void **state)
     };
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         att_error err = { 0 };
-        att_bpe *subwords;
-        assert_int_equal(att_bpe_new(&subwords, rows[i].letters, 2, rows[i].merges, 2, "m", &err),
+        att_bpe *bpe;
+        assert_int_equal(att_bpe_new(&bpe, rows[i].characters, 2, rows[i].merges, 2, "m", &err),
                          ATT_BAD_INPUT);
-        assert_null(subwords);
+        assert_null(bpe);
         assert_non_null(strstr(err.message, rows[i].says));
         assert_string_equal(err.place, "m");
     }
 }
 
-static void merges_that_double_and_double_are_refused(void **state)
+static void tokens_that_grow_exponentially_are_refused(void **state)
 {
     (void)state;
     att_bpe_merge merges[40] = { { 'a', 'a' } };
     for (int i = 1; i < 40; i++)
         merges[i] = (att_bpe_merge){ ATT_BPE_BYTES + i - 1, ATT_BPE_BYTES + i - 1 };
-    att_bpe *subwords;
+    att_bpe *bpe;
     att_error err = { 0 };
-    assert_int_equal(att_bpe_new(&subwords, NULL, 0, merges, 40, "m", &err), ATT_BAD_INPUT);
+    assert_int_equal(att_bpe_new(&bpe, NULL, 0, merges, 40, "m", &err), ATT_BAD_INPUT);
     assert_non_null(strstr(err.message, "more than 128 bytes"));
 }
 
@@ -317,7 +317,7 @@ static void assert_returns(const att_vocab *vocab, const char *line, size_t leng
     att_ids_free(&ids);
 }
 
-static void every_line_comes_back_as_it_was(void **state)
+static void every_line_decodes_to_itself(void **state)
 {
     (void)state;
     static const char *const lines[] = {
@@ -348,7 +348,7 @@ static void every_line_comes_back_as_it_was(void **state)
     att_vocab_free(vocab);
 }
 
-/* Any code points but zero, the end of a line and surrogates. */
+/* Any code points except zero, newline and surrogates. */
 static size_t draw_line(char *out, uint64_t seed, size_t count)
 {
     size_t length = 0;
@@ -376,7 +376,7 @@ static size_t draw_line(char *out, uint64_t seed, size_t count)
     return length;
 }
 
-static void random_lines_come_back_as_they_were(void **state)
+static void random_lines_decode_to_themselves(void **state)
 {
     (void)state;
     char line[4 * 300];
@@ -389,7 +389,7 @@ static void random_lines_come_back_as_they_were(void **state)
     att_vocab_free(vocab);
 }
 
-static void words_are_spelt_alike_wherever_they_stand(void **state)
+static void words_are_encoded_alike_at_every_position(void **state)
 {
     (void)state;
     att_vocab *vocab = vocab_of(sample, false, 200, 1);
@@ -413,7 +413,7 @@ static void bytes_and_spaces_have_names(void **state)
     att_vocab_free(vocab);
 }
 
-static void what_no_line_can_hold_is_replaced(void **state)
+static void bytes_that_a_line_cannot_hold_are_replaced(void **state)
 {
     (void)state;
     att_vocab *vocab = vocab_of(sample, false, 0, 1);
@@ -427,7 +427,7 @@ static void what_no_line_can_hold_is_replaced(void **state)
     att_vocab_free(vocab);
 }
 
-static void capitals_become_small_letters_on_request(void **state)
+static void text_is_lowercased_on_request(void **state)
 {
     (void)state;
     att_vocab *vocab = vocab_of(sample, true, 50, 1);
@@ -441,7 +441,7 @@ static void capitals_become_small_letters_on_request(void **state)
     att_vocab_free(vocab);
 }
 
-static void a_long_run_of_letters_is_split(void **state)
+static void a_long_word_is_encoded(void **state)
 {
     (void)state;
     enum { LENGTH = 200000 };
@@ -455,7 +455,7 @@ static void a_long_run_of_letters_is_split(void **state)
     free(line);
 }
 
-static void subwords_come_back_from_a_model(void **state)
+static void bpe_is_restored_from_json(void **state)
 {
     (void)state;
     att_vocab *vocab = vocab_of(sample, true, 60, 1), *again;
@@ -476,7 +476,7 @@ static void subwords_come_back_from_a_model(void **state)
     att_vocab_free(again);
 }
 
-static void damaged_subwords_are_refused(void **state)
+static void damaged_bpe_is_refused(void **state)
 {
     (void)state;
     static const char *const bad[] = {
@@ -532,22 +532,22 @@ static void every_allocation_may_fail(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(learned_and_applied_as_defined),
+        cmocka_unit_test(training_and_encoding_follow_the_definition),
         cmocka_unit_test(the_order_of_pieces_does_not_matter),
         cmocka_unit_test(a_pair_that_occurs_once_is_not_merged),
         cmocka_unit_test(no_token_grows_beyond_the_limit),
-        cmocka_unit_test(a_letter_too_rare_is_its_bytes),
-        cmocka_unit_test(merges_that_cannot_be_are_refused),
-        cmocka_unit_test(merges_that_double_and_double_are_refused),
-        cmocka_unit_test(every_line_comes_back_as_it_was),
-        cmocka_unit_test(random_lines_come_back_as_they_were),
-        cmocka_unit_test(words_are_spelt_alike_wherever_they_stand),
+        cmocka_unit_test(a_rare_character_is_encoded_as_bytes),
+        cmocka_unit_test(invalid_merges_are_refused),
+        cmocka_unit_test(tokens_that_grow_exponentially_are_refused),
+        cmocka_unit_test(every_line_decodes_to_itself),
+        cmocka_unit_test(random_lines_decode_to_themselves),
+        cmocka_unit_test(words_are_encoded_alike_at_every_position),
         cmocka_unit_test(bytes_and_spaces_have_names),
-        cmocka_unit_test(what_no_line_can_hold_is_replaced),
-        cmocka_unit_test(capitals_become_small_letters_on_request),
-        cmocka_unit_test(a_long_run_of_letters_is_split),
-        cmocka_unit_test(subwords_come_back_from_a_model),
-        cmocka_unit_test(damaged_subwords_are_refused),
+        cmocka_unit_test(bytes_that_a_line_cannot_hold_are_replaced),
+        cmocka_unit_test(text_is_lowercased_on_request),
+        cmocka_unit_test(a_long_word_is_encoded),
+        cmocka_unit_test(bpe_is_restored_from_json),
+        cmocka_unit_test(damaged_bpe_is_refused),
         cmocka_unit_test(every_allocation_may_fail),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,4 +1,4 @@
-/* Walking over lines. */
+/* Iterating over lines. */
 #include "text/lines.h"
 
 #include <setjmp.h>
@@ -49,14 +49,14 @@ static void crlf_ends_a_line_but_a_lone_cr_does_not(void **state)
     assert_int_equal(lines.crlf_lines, 1);
 }
 
-static void a_byte_order_mark_is_no_part_of_the_first_line(void **state)
+static void a_byte_order_mark_is_not_part_of_the_first_line(void **state)
 {
     (void)state;
     LINES("\xEF\xBB\xBF"
           "a\n",
           "a|");
     LINES("\xEF\xBB\xBF", "");
-    LINES("a\n\xEF\xBB\xBF", "a|\xEF\xBB\xBF|"); /* only at the start is it one */
+    LINES("a\n\xEF\xBB\xBF", "a|\xEF\xBB\xBF|"); /* elsewhere it is text */
     assert_true(att_line_reader_start("\xEF\xBB\xBF", 3).has_bom);
     assert_false(att_line_reader_start("\xEF\xBB", 2).has_bom);
 }
@@ -66,7 +66,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_newline_ends_a_line_and_starts_none),
         cmocka_unit_test(crlf_ends_a_line_but_a_lone_cr_does_not),
-        cmocka_unit_test(a_byte_order_mark_is_no_part_of_the_first_line),
+        cmocka_unit_test(a_byte_order_mark_is_not_part_of_the_first_line),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

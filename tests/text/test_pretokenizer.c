@@ -1,4 +1,4 @@
-/* Lines as tokens and back. */
+/* Splitting lines into tokens and joining them again. */
 #include "text/pretokenizer.h"
 
 #include "base/alloc.h"
@@ -61,7 +61,7 @@ static void characters_keep_the_spaces_between_them(void **state)
     assert_tokens(ATT_TOKENIZER_CHAR, "\xC2\xA0x\xC2\xA0", "x|");
 }
 
-static void spaces_of_ascii_part_given_tokens(void **state)
+static void ascii_white_space_separates_tokens(void **state)
 {
     (void)state;
     assert_tokens(ATT_TOKENIZER_SPACE, "  AH0 B  EY\tT ", "AH0|B|EY|T|");
@@ -73,7 +73,7 @@ static void spaces_of_ascii_part_given_tokens(void **state)
     assert_tokens(ATT_TOKENIZER_SPACE, "  ", "");
 }
 
-static void words_part_from_punctuation(void **state)
+static void words_are_split_from_punctuation(void **state)
 {
     (void)state;
     assert_tokens(ATT_TOKENIZER_WORD, "Hello, world!", "Hello|,|world|!|");
@@ -96,14 +96,14 @@ static void marks_inside_a_word_or_number_belong_to_it(void **state)
     assert_tokens(ATT_TOKENIZER_WORD, "end- 'so' 5.", "end|-|'|so|'|5|.|");
 }
 
-static void capitals_become_small_letters(void **state)
+static void text_is_lowercased(void **state)
 {
     (void)state;
     assert_lower("ABC xyz", "abc|xyz|");
     assert_lower("ÀÞ ×÷ ß", "àþ|×÷|ß|");
 }
 
-static void bytes_that_are_no_text_are_named(void **state)
+static void bytes_that_are_not_text_are_named(void **state)
 {
     (void)state;
     att_error err = { 0 };
@@ -134,7 +134,7 @@ static void assert_joined(att_tokenizer_kind tokens, const char *const *words, c
 
 #define WORDS(...) ((const char *const[]){ __VA_ARGS__, NULL })
 
-static void joining_puts_spaces_where_they_belong(void **state)
+static void joining_inserts_spaces_where_they_belong(void **state)
 {
     (void)state;
     assert_joined(ATT_TOKENIZER_CHAR, WORDS("a", " ", "b"), "a b");
@@ -197,13 +197,13 @@ static void every_allocation_may_fail(void **state)
 
 /* ---- beyond Latin-1 */
 
-static void what_is_typed_in_two_ways_is_one_token(void **state)
+static void equivalent_spellings_are_one_token(void **state)
 {
     (void)state;
     assert_tokens(ATT_TOKENIZER_CHAR, "e\xCC\x81", "é|");
     assert_tokens(ATT_TOKENIZER_CHAR, "\xE1\x84\x92\xE1\x85\xA1\xE1\x86\xAB", "한|"); /* jamo */
     assert_tokens(ATT_TOKENIZER_SPACE, "\xE2\x84\xAB",
-                  "Å|"); /* the sign of Ångström is the letter */
+                  "Å|"); /* the Ångström sign is composed to the letter */
 }
 
 static void a_cluster_is_one_character(void **state)
@@ -223,7 +223,7 @@ static void words_of_any_script_keep_their_marks(void **state)
     assert_tokens(ATT_TOKENIZER_WORD, "好。 a👍b", "好|。|a|👍|b|");
 }
 
-static void capitals_of_any_script_become_small(void **state)
+static void every_script_is_lowercased(void **state)
 {
     (void)state;
     assert_lower("ЭТО ΑΒΓ Ÿ", "это|αβγ|ÿ|");
@@ -233,19 +233,19 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(characters_keep_the_spaces_between_them),
-        cmocka_unit_test(spaces_of_ascii_part_given_tokens),
-        cmocka_unit_test(words_part_from_punctuation),
+        cmocka_unit_test(ascii_white_space_separates_tokens),
+        cmocka_unit_test(words_are_split_from_punctuation),
         cmocka_unit_test(marks_inside_a_word_or_number_belong_to_it),
-        cmocka_unit_test(capitals_become_small_letters),
-        cmocka_unit_test(bytes_that_are_no_text_are_named),
-        cmocka_unit_test(joining_puts_spaces_where_they_belong),
+        cmocka_unit_test(text_is_lowercased),
+        cmocka_unit_test(bytes_that_are_not_text_are_named),
+        cmocka_unit_test(joining_inserts_spaces_where_they_belong),
         cmocka_unit_test(a_line_that_is_one_token_keeps_what_is_inside_it),
         cmocka_unit_test(a_line_split_and_joined_splits_the_same),
         cmocka_unit_test(every_allocation_may_fail),
-        cmocka_unit_test(what_is_typed_in_two_ways_is_one_token),
+        cmocka_unit_test(equivalent_spellings_are_one_token),
         cmocka_unit_test(a_cluster_is_one_character),
         cmocka_unit_test(words_of_any_script_keep_their_marks),
-        cmocka_unit_test(capitals_of_any_script_become_small),
+        cmocka_unit_test(every_script_is_lowercased),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,4 +1,4 @@
-/* UTF-8 in texts: where the first fault is, and which characters make up names. */
+/* UTF-8 in texts: the first invalid byte, and identifier characters. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -10,7 +10,7 @@
 
 #include <string.h>
 
-static void the_first_byte_that_does_not_belong_is_found(void **state)
+static void the_first_invalid_byte_is_found(void **state)
 {
     (void)state;
     static const struct {
@@ -39,7 +39,7 @@ static void the_first_byte_that_does_not_belong_is_found(void **state)
                          cases[i].fault);
 }
 
-static void a_fault_is_found_wherever_it_lies_among_eight_bytes(void **state)
+static void an_invalid_byte_is_found_at_every_position_of_eight(void **state)
 {
     (void)state;
     char text[40];
@@ -50,7 +50,7 @@ static void a_fault_is_found_wherever_it_lies_among_eight_bytes(void **state)
     }
 }
 
-static void taking_always_moves_on(void **state)
+static void decoding_always_advances(void **state)
 {
     (void)state;
     uint32_t code;
@@ -64,7 +64,7 @@ static void taking_always_moves_on(void **state)
     assert_int_equal(code, 0);
 }
 
-static void letters_of_any_script_make_names_and_signs_do_not(void **state)
+static void letters_of_any_script_make_identifiers_and_symbols_do_not(void **state)
 {
     (void)state;
     static const char *const letters[] = { "a", "Z", "_",  "é",  "ß", "α", "Ω", "я", "א", "ع",
@@ -89,7 +89,7 @@ static void letters_of_any_script_make_names_and_signs_do_not(void **state)
     assert_true(att_utf8_identifier_part(0x200D)); /* joins letters in Indic scripts */
 }
 
-/* The table of what is excluded is searched in order, so it must be in order. */
+/* The table of excluded ranges is searched in order, so it must be sorted. */
 static void every_code_point_is_decided_alike_as_start_and_part(void **state)
 {
     (void)state;
@@ -105,7 +105,7 @@ static void every_code_point_is_decided_alike_as_start_and_part(void **state)
     assert_true(att_utf8_identifier_start(0x20000));
 }
 
-static void control_characters_are_forbidden_but_tab_and_newline(void **state)
+static void control_characters_are_excluded_except_tab_and_newline(void **state)
 {
     (void)state;
     for (uint32_t code = 0; code < 0x110000; code++) {
@@ -119,12 +119,12 @@ static void control_characters_are_forbidden_but_tab_and_newline(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(the_first_byte_that_does_not_belong_is_found),
-        cmocka_unit_test(a_fault_is_found_wherever_it_lies_among_eight_bytes),
-        cmocka_unit_test(taking_always_moves_on),
-        cmocka_unit_test(letters_of_any_script_make_names_and_signs_do_not),
+        cmocka_unit_test(the_first_invalid_byte_is_found),
+        cmocka_unit_test(an_invalid_byte_is_found_at_every_position_of_eight),
+        cmocka_unit_test(decoding_always_advances),
+        cmocka_unit_test(letters_of_any_script_make_identifiers_and_symbols_do_not),
         cmocka_unit_test(every_code_point_is_decided_alike_as_start_and_part),
-        cmocka_unit_test(control_characters_are_forbidden_but_tab_and_newline),
+        cmocka_unit_test(control_characters_are_excluded_except_tab_and_newline),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,5 +1,5 @@
-/* Unicode: the tests that come with the standard, where Debian's package unicode-data is installed,
- * and by hand what they do not ask. */
+/* Unicode: the tests of the standard, if Debian's package unicode-data is installed, and cases that
+ * they do not cover. */
 #include "unicode_help.h"
 
 #include "failing_memory.h"
@@ -11,10 +11,10 @@
 
 #define FOLDER "/usr/share/unicode/"
 
-/* ---- the tests of the standard */
+/* ---- tests of the standard */
 
-/* Opens FOLDER's file, unpacked by bzip2 where only that is there; NULL and a notice where it is
- * not, or is of another version of Unicode than the tables. */
+/* Opens a file of the standard, unpacked by bzip2 if need be. NULL, with a notice, if it is missing
+ * or of another version of Unicode than the tables. */
 static FILE *open_test(const char *name)
 {
     char command[256], line[256] = "";
@@ -41,7 +41,7 @@ static void clusters_break_as_the_tests_of_the_standard_say(void **state)
     while (fgets(line, sizeof line, file)) {
         line[strcspn(line, "#\n")] = '\0';
         uint32_t before = 0;
-        int32_t cluster = 0; /* state that never starts anew */
+        int32_t cluster = 0; /* the state is never reset */
         bool breaks = false;
         for (char *word = strtok(line, " \t"); word; word = strtok(NULL, " \t")) {
             if (word[0] == '\xC3') { /* ÷ or × */
@@ -104,7 +104,7 @@ static void composed_forms_are_those_of_the_tests_of_the_standard(void **state)
     }
     assert_int_equal(pclose(file), 0);
     assert_true(cases > 19000);
-    for (uint32_t code = 1; code < CODES; code++) { /* what is not listed stays */
+    for (uint32_t code = 1; code < CODES; code++) { /* other code points do not change */
         if (listed[code] || is_surrogate(code))
             continue;
         put_codes(&column[0], &code, 1);
@@ -114,7 +114,7 @@ static void composed_forms_are_those_of_the_tests_of_the_standard(void **state)
         att_string_free(&column[i]);
 }
 
-/* ---- by hand */
+/* ---- single cases */
 
 static void assert_nfc(const char *from, bool lower, const char *expected)
 {
@@ -163,7 +163,7 @@ static void lower_case_comes_before_composing(void **state)
     assert_int_equal(att_unicode_lower('!'), '!');
 }
 
-/* In the order of the standard, and in time that grows with the length alone. */
+/* In canonical order, in linear time. */
 static void a_long_run_of_marks_is_put_in_order(void **state)
 {
     (void)state;

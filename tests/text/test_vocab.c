@@ -1,4 +1,4 @@
-/* Vocabularies. */
+/* Vocabularies: counting, ids, encoding, decoding, JSON. */
 #include "text/vocab.h"
 
 #include "base/alloc.h"
@@ -28,20 +28,20 @@ static void count(att_vocab *vocab, att_ids *ids, const char *line)
         fail_msg("%s", err.message);
 }
 
-/* Closes and forgets what became of the provisional numbers. */
-static void close_vocab(att_vocab *vocab, int64_t least)
+/* Finalizes without using the map from provisional ids. */
+static void finalize(att_vocab *vocab, int64_t min_count)
 {
     int32_t *final;
-    assert_int_equal(att_vocab_finalize(vocab, least, &final, NULL), ATT_OK);
+    assert_int_equal(att_vocab_finalize(vocab, min_count, &final, NULL), ATT_OK);
     att_free(final);
 }
 
-static att_vocab *vocab_of(att_tokenizer_kind tokens, const char *line, int64_t least)
+static att_vocab *vocab_of(att_tokenizer_kind tokens, const char *line, int64_t min_count)
 {
     att_vocab *vocab = open_vocab(tokens, false);
     att_ids ids = { 0 };
     count(vocab, &ids, line);
-    close_vocab(vocab, least);
+    finalize(vocab, min_count);
     att_ids_free(&ids);
     return vocab;
 }
@@ -94,7 +94,7 @@ static void rare_tokens_are_unknown(void **state)
     att_vocab_free(vocab);
 }
 
-static void provisional_numbers_lead_to_the_final_ones(void **state)
+static void provisional_ids_map_to_final_ones(void **state)
 {
     (void)state;
     att_vocab *vocab = open_vocab(ATT_TOKENIZER_SPACE, false);
@@ -115,7 +115,7 @@ static void provisional_numbers_lead_to_the_final_ones(void **state)
     att_vocab_free(vocab);
 }
 
-static void what_is_counted_and_taken_back_is_unknown(void **state)
+static void uncounted_tokens_are_unknown(void **state)
 {
     (void)state;
     att_vocab *vocab = open_vocab(ATT_TOKENIZER_SPACE, false);
@@ -124,7 +124,7 @@ static void what_is_counted_and_taken_back_is_unknown(void **state)
     size_t kept = ids.count;
     count(vocab, &ids, "b c");
     att_vocab_uncount_tokens(vocab, ids.items + kept, ids.count - kept);
-    close_vocab(vocab, 1);
+    finalize(vocab, 1);
     assert_int_equal(att_vocab_size(vocab), 5);
     assert_int_equal(att_vocab_token_count(vocab, att_vocab_id(vocab, "b", 1)), 1);
     assert_int_equal(att_vocab_id(vocab, "c", 1), ATT_ID_UNK);
@@ -132,7 +132,7 @@ static void what_is_counted_and_taken_back_is_unknown(void **state)
     att_vocab_free(vocab);
 }
 
-static void text_becomes_numbers_and_text_again(void **state)
+static void text_is_encoded_and_decoded(void **state)
 {
     (void)state;
     att_vocab *vocab = vocab_of(ATT_TOKENIZER_WORD, "the cat, the dog", 1);
@@ -146,7 +146,7 @@ static void text_becomes_numbers_and_text_again(void **state)
     att_vocab_free(vocab);
 }
 
-static void starts_and_ends_are_no_text(void **state)
+static void start_and_end_tokens_have_no_text(void **state)
 {
     (void)state;
     att_vocab *vocab = vocab_of(ATT_TOKENIZER_CHAR, "ab", 1);
@@ -162,8 +162,8 @@ static void starts_and_ends_are_no_text(void **state)
     att_vocab_free(vocab);
 }
 
-/* A text may say "<end>" without ending anything. */
-static void a_token_that_looks_like_a_sign_is_a_token(void **state)
+/* "<end>" in a text is not the end token. */
+static void a_token_that_looks_reserved_is_an_ordinary_token(void **state)
 {
     (void)state;
     att_vocab *vocab = vocab_of(ATT_TOKENIZER_SPACE, "<end> <end> <unknown>", 1);
@@ -171,19 +171,19 @@ static void a_token_that_looks_like_a_sign_is_a_token(void **state)
     att_vocab_free(vocab);
 }
 
-static void capitals_are_counted_with_small_letters_on_request(void **state)
+static void upper_case_is_counted_as_lower_case_on_request(void **state)
 {
     (void)state;
     att_vocab *vocab = open_vocab(ATT_TOKENIZER_SPACE, true);
     att_ids ids = { 0 };
     count(vocab, &ids, "The the THE");
-    close_vocab(vocab, 3);
+    finalize(vocab, 3);
     assert_encodes(vocab, "tHe", IDS(3));
     att_ids_free(&ids);
     att_vocab_free(vocab);
 }
 
-static void vocabularies_are_the_same_that_number_alike(void **state)
+static void vocabularies_with_the_same_ids_are_equal(void **state)
 {
     (void)state;
     att_vocab *first = vocab_of(ATT_TOKENIZER_SPACE, "ab c ab", 1);
@@ -204,7 +204,7 @@ static void vocabularies_are_the_same_that_number_alike(void **state)
     att_vocab_free(first);
 }
 
-static void many_tokens_are_all_found_again(void **state)
+static void thousands_of_tokens_are_found(void **state)
 {
     (void)state;
     enum { COUNT = 5000 };
@@ -215,7 +215,7 @@ static void many_tokens_are_all_found_again(void **state)
         snprintf(word, sizeof word, "w%d", i);
         count(vocab, &ids, word);
     }
-    close_vocab(vocab, 1);
+    finalize(vocab, 1);
     for (int i = 0; i < COUNT; i++) {
         int length = snprintf(word, sizeof word, "w%d", i);
         int32_t id = att_vocab_id(vocab, word, (size_t)length);
@@ -237,7 +237,7 @@ static void an_empty_vocabulary_knows_nothing(void **state)
     att_vocab_free(NULL);
 }
 
-static void a_line_that_is_no_text_is_refused(void **state)
+static void a_line_that_is_not_text_is_refused(void **state)
 {
     (void)state;
     att_vocab *vocab = vocab_of(ATT_TOKENIZER_CHAR, "ab", 1);
@@ -250,13 +250,13 @@ static void a_line_that_is_no_text_is_refused(void **state)
     att_vocab_free(vocab);
 }
 
-static void a_vocabulary_comes_back_from_a_model(void **state)
+static void a_vocabulary_is_restored_from_json(void **state)
 {
     (void)state;
     att_vocab *vocab = open_vocab(ATT_TOKENIZER_SPACE, true), *again;
     att_ids ids = { 0 };
     count(vocab, &ids, "é \" \\ é <end>");
-    close_vocab(vocab, 1);
+    finalize(vocab, 1);
     att_string json = { 0 };
     assert_int_equal(att_vocab_to_json(&json, vocab, NULL), ATT_OK);
     assert_string_equal(json.data,
@@ -379,17 +379,17 @@ int main(void)
         cmocka_unit_test(tokens_are_numbered_by_count_and_then_by_bytes),
         cmocka_unit_test(a_token_that_starts_another_comes_first),
         cmocka_unit_test(rare_tokens_are_unknown),
-        cmocka_unit_test(provisional_numbers_lead_to_the_final_ones),
-        cmocka_unit_test(what_is_counted_and_taken_back_is_unknown),
-        cmocka_unit_test(text_becomes_numbers_and_text_again),
-        cmocka_unit_test(starts_and_ends_are_no_text),
-        cmocka_unit_test(a_token_that_looks_like_a_sign_is_a_token),
-        cmocka_unit_test(capitals_are_counted_with_small_letters_on_request),
-        cmocka_unit_test(vocabularies_are_the_same_that_number_alike),
-        cmocka_unit_test(many_tokens_are_all_found_again),
+        cmocka_unit_test(provisional_ids_map_to_final_ones),
+        cmocka_unit_test(uncounted_tokens_are_unknown),
+        cmocka_unit_test(text_is_encoded_and_decoded),
+        cmocka_unit_test(start_and_end_tokens_have_no_text),
+        cmocka_unit_test(a_token_that_looks_reserved_is_an_ordinary_token),
+        cmocka_unit_test(upper_case_is_counted_as_lower_case_on_request),
+        cmocka_unit_test(vocabularies_with_the_same_ids_are_equal),
+        cmocka_unit_test(thousands_of_tokens_are_found),
         cmocka_unit_test(an_empty_vocabulary_knows_nothing),
-        cmocka_unit_test(a_line_that_is_no_text_is_refused),
-        cmocka_unit_test(a_vocabulary_comes_back_from_a_model),
+        cmocka_unit_test(a_line_that_is_not_text_is_refused),
+        cmocka_unit_test(a_vocabulary_is_restored_from_json),
         cmocka_unit_test(a_damaged_vocabulary_is_refused),
         cmocka_unit_test(every_allocation_may_fail),
         cmocka_unit_test(every_allocation_of_reading_and_writing_may_fail),

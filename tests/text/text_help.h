@@ -1,4 +1,4 @@
-/* Texts for tests, numbered as a run would. */
+/* Text files and settings for tests of language model data. */
 #ifndef TESTS_TEXT_HELP_H
 #define TESTS_TEXT_HELP_H
 
@@ -16,7 +16,7 @@
 
 #include <cmocka.h>
 
-/* Writes a file into a new folder under /tmp, and gives its path. */
+/* Writes a file into a new folder under /tmp and stores its path. */
 static inline void text_file(char path[64], const char *bytes, size_t length)
 {
     char folder[] = "/tmp/attend-text-XXXXXX";

@@ -289,10 +289,10 @@ att_status att_beam_search_run(att_beam_search *search, const att_search_batch *
     search->rows = search->sources; /* one row per source before the first step */
     bool moved = plan_rows(search);
     while (search->rows > 0) {
-        ATT_TRY(check_cancelled(err));
         ATT_TRY(run_step(search, moved, err));
         if (!report_tokens(search, batch))
             break;
+        ATT_TRY(check_cancelled(err));
         moved = plan_rows(search);
     }
     return copy_hypotheses(search, err);

@@ -1,30 +1,30 @@
-/* What hypotheses are ranked by; see rank.h. */
+/* Length normalization and coverage penalty of hypotheses. */
 #include "decode/hypothesis_score.h"
 
 #include "base/math.h"
 
-/* The divisor. The power 1, the usual one, does without pow() and its roundings. */
+/* Exponent 1, the default, avoids pow() and its rounding. */
 static double power(double base, double penalty)
 {
     return penalty == 0 || penalty == 1 ? base : att_pow(base, penalty);
 }
 
-double att_length_normalize(const att_decoding_options *how, double sum, int64_t count)
+double att_length_normalize(const att_decoding_options *options, double sum, int64_t count)
 {
-    if (how->length_norm == ATT_LENGTH_NONE || count < 1)
+    if (options->length_norm == ATT_LENGTH_NONE || count < 1)
         return sum;
     double n = (double)count;
-    return sum / power(how->length_norm == ATT_LENGTH_GNMT ? (5 + n) / 6 : n, how->length_penalty);
+    return sum / power(options->length_norm == ATT_LENGTH_GNMT ? (5 + n) / 6 : n,
+                       options->length_penalty);
 }
 
 /* What source token i was looked at by all the tokens of a hypothesis. */
-static double coverage_of(const att_hypothesis_tree *trail, int64_t last, int64_t i)
+static double coverage_of(const att_hypothesis_tree *tree, int64_t last, int64_t i)
 {
     double sum = 0;
-    for (; last != ATT_HYPOTHESIS_ROOT; last = trail->nodes[last].parent)
+    for (; last != ATT_HYPOTHESIS_ROOT; last = tree->nodes[last].parent)
         sum +=
-            (double)
-                trail->attention.data[trail->nodes[last].attention_row * trail->source_length + i];
+            (double)tree->attention.data[tree->nodes[last].attention_row * tree->source_length + i];
     return sum;
 }
 
@@ -35,19 +35,19 @@ static double log_coverage(double sum)
     return att_log(sum < least ? least : sum > 1 ? 1 : sum);
 }
 
-double att_hypothesis_score(const att_decoding_options *how, const att_hypothesis_tree *trail,
+double att_hypothesis_score(const att_decoding_options *options, const att_hypothesis_tree *tree,
                             int64_t last, double sum, int64_t count, int64_t length)
 {
-    double rank = att_length_normalize(how, sum, count), coverage = 0;
-    if (how->coverage_penalty == 0 || !trail->has_attention)
+    double rank = att_length_normalize(options, sum, count), coverage = 0;
+    if (options->coverage_penalty == 0 || !tree->has_attention)
         return rank;
     for (int64_t i = 0; i < length; i++)
-        coverage += log_coverage(coverage_of(trail, last, i));
-    return rank + how->coverage_penalty * coverage;
+        coverage += log_coverage(coverage_of(tree, last, i));
+    return rank + options->coverage_penalty * coverage;
 }
 
-double att_hypothesis_score_bound(const att_decoding_options *how, double sum, int64_t count,
+double att_hypothesis_score_bound(const att_decoding_options *options, double sum, int64_t count,
                                   int64_t most)
 {
-    return att_length_normalize(how, sum, sum < 0 ? most : count);
+    return att_length_normalize(options, sum, sum < 0 ? most : count);
 }

@@ -1,22 +1,23 @@
-/* What hypotheses are ranked by: their probability, weighed by length and by how much of the source
- * they looked at (Wu et al., "Google's neural machine translation system", 2016, section 7). */
+/* The score that hypotheses are ranked by: log-probability, normalized by length, with a coverage
+ * penalty (Wu et al., "Google's neural machine translation system", 2016, section 7). */
 #ifndef ATT_DECODE_HYPOTHESIS_SCORE_H
 #define ATT_DECODE_HYPOTHESIS_SCORE_H
 
 #include "decode/hypothesis_tree.h"
 
-/* The sum of a hypothesis' log-probabilities, divided as its `count` tokens ask for. */
-double att_length_normalize(const att_decoding_options *how, double sum, int64_t count);
+/* The sum of log-probabilities of `count` tokens, divided by the length norm. */
+double att_length_normalize(const att_decoding_options *options, double sum, int64_t count);
 
-/* The rank of one that has ended in the link `last`, over a source of `length`: the above, and the
- * coverage penalty times Σ log(min(what each source token was looked at, 1)), which is at most 0.
+/* The score of a finished hypothesis whose last node is `last`, over a source of `length`: the
+ * above plus the coverage penalty times Σ log(min(attention to each source token, 1)), which is at
+ * max 0.
  */
-double att_hypothesis_score(const att_decoding_options *how, const att_hypothesis_tree *trail,
+double att_hypothesis_score(const att_decoding_options *options, const att_hypothesis_tree *tree,
                             int64_t last, double sum, int64_t count, int64_t length);
 
-/* No hypothesis of `sum` can be ranked above this after going on to `most` tokens: its sum does not
- * grow, and its length helps it most at the end. */
-double att_hypothesis_score_bound(const att_decoding_options *how, double sum, int64_t count,
-                                  int64_t most);
+/* An upper bound of the score of a live hypothesis of `sum` with up to `max` tokens: its sum does
+ * not grow, and the length norm is largest at the end. */
+double att_hypothesis_score_bound(const att_decoding_options *options, double sum, int64_t count,
+                                  int64_t max);
 
 #endif

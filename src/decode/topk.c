@@ -1,5 +1,7 @@
-/* The best of many candidates; see top.h. */
+/* A bounded heap of the best candidates. */
 #include "decode/topk.h"
+
+#include "base/minmax.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -15,12 +17,12 @@ static bool better(const att_candidate *a, const att_candidate *b)
 
 static void swap(att_candidate *a, att_candidate *b)
 {
-    att_candidate held = *a;
+    att_candidate saved = *a;
     *a = *b;
-    *b = held;
+    *b = saved;
 }
 
-/* Restores the heap below a place whose candidate was replaced by a better one. */
+/* Restores the heap below an index whose candidate was replaced by a better one. */
 static void sift_down(att_topk *top, int64_t at)
 {
     for (;;) {
@@ -64,8 +66,8 @@ bool att_is_banned(const att_banned_tokens *bans, int32_t token)
     return false;
 }
 
-/* No log-probability below this can bring a candidate in. The float below the difference, so that
- * rounding never keeps one out. */
+/* No log-probability below this can enter the heap: one float below the difference, so that
+ * rounding never excludes a candidate. */
 static float threshold_of(const att_topk *top, double base)
 {
     if (top->count < top->capacity)
@@ -74,8 +76,7 @@ static float threshold_of(const att_topk *top, double base)
     return isnan(difference) ? -INFINITY : nextafterf((float)difference, -INFINITY);
 }
 
-/* Whether any of 64 numbers reaches the threshold: without a branch, so that a compiler makes
- * vectors of it. */
+/* Whether any of 64 numbers reaches the threshold; without a branch, so that it is vectorized. */
 enum { STRIDE = 64 };
 static bool any_reaches(const float *x, float threshold)
 {
@@ -90,7 +91,7 @@ void att_topk_push_row(att_topk *top, int32_t row, double base, const float *log
 {
     float threshold = threshold_of(top, base);
     for (int64_t at = 0; at < count; at += STRIDE) {
-        int64_t end = at + STRIDE < count ? at + STRIDE : count;
+        int64_t end = att_min_i64(at + STRIDE, count);
         if (end - at == STRIDE && !any_reaches(log_probs + at, threshold))
             continue;
         for (int64_t i = at; i < end; i++) {

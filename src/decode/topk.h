@@ -1,8 +1,8 @@
-/* The best of many candidates: a heap that holds as many as it may, the worst of them on top, so
- * that the scores of a whole vocabulary are passed over with one comparison each.
+/* The k best of many candidates: a bounded heap with the worst on top, so that most scores of a
+ * vocabulary are rejected by one comparison. (text/heap.h is an unbounded heap.)
  *
- * Candidates are ordered by score, then by row, then by token: no two are equal, and what is held
- * does not depend on the order in which they came. */
+ * Candidates are ordered by score, then row, then token: no two are equal, so the result does not
+ * depend on the order of pushes. */
 #ifndef ATT_DECODE_TOPK_H
 #define ATT_DECODE_TOPK_H
 
@@ -17,12 +17,11 @@ typedef struct att_candidate {
 } att_candidate;
 
 typedef struct att_topk {
-    att_candidate *items; /* [capacity], the caller's */
+    att_candidate *items; /* [capacity], owned by the caller */
     int64_t capacity;     /* at least 1 */
     int64_t count;
 } att_topk;
 
-/* Tokens that may not follow. */
 typedef struct att_banned_tokens {
     const int32_t *tokens;
     int64_t count;
@@ -30,15 +29,15 @@ typedef struct att_banned_tokens {
 
 bool att_is_banned(const att_banned_tokens *bans, int32_t token);
 
-/* Offers one. A score that is not a number is not taken. */
+/* Pushes one candidate; NaN scores are ignored. */
 void att_topk_push(att_topk *top, att_candidate candidate);
 
-/* Offers every token of a row that is not banned, its score `base` and its log-probability. */
+/* Pushes every token of a row that is not banned, with the score `base` + its log-probability. */
 void att_topk_push_row(att_topk *top, int32_t row, double base,
                        const float *log_probs /* [count] */, int64_t count,
                        const att_banned_tokens *bans);
 
-/* Puts what is held in order, the best first. Nothing can be offered after that. */
+/* Sorts the candidates, the best first. Nothing may be pushed afterwards. */
 void att_topk_sort(att_topk *top);
 
 #endif

@@ -1,4 +1,4 @@
-/* Sentences sorted; see label.h. */
+/* What all classifiers share: pooling, logits of the labels, loss, and the decoder interface. */
 #include "model/classifier.h"
 
 #include "base/alloc.h"
@@ -9,7 +9,7 @@
 #include <math.h>
 #include <string.h>
 
-/* Where dropout acts, apart from all places of encoders. */
+/* The random stream of dropout, apart from those of encoders. */
 #define DROPOUT_SENTENCE (UINT64_C(1) << 60)
 
 /* ---- parameters */
@@ -18,7 +18,7 @@ att_status att_classifier_check(const att_settings *settings, att_error *err)
 {
     if (settings->pool == ATT_POOL_ATTENTION && settings->hidden_size % settings->pool_heads != 0)
         return att_fail(err, ATT_BAD_INPUT, NULL,
-                        "width %lld is no multiple of pool-heads %lld, which share it",
+                        "hidden-size %lld is not a multiple of pool-heads %lld",
                         (long long)settings->hidden_size, (long long)settings->pool_heads);
     return ATT_OK;
 }
@@ -54,12 +54,12 @@ att_status att_classifier_build(att_model *model, att_param_builder *builder,
     return builder->status;
 }
 
-/* ---- from sentences to scores */
+/* ---- logits */
 
-/* The sources as they are read: some words dropped where `batch` is learnt from, and ended by a
- * stop token where that stands for the sentence. In the tape's memory; NULL on failure. */
+/* The tokens of the sources, with word dropout where `batch` is trained on, and with a stop token
+ * at the end where pooling takes its state. In the memory of the tape; NULL on failure. */
 static const att_sources *prepare_sources(const att_classifier_network *parts, att_tape *tape,
-                                          const att_sources *from, const att_loss_options *lesson,
+                                          const att_sources *from, const att_loss_options *options,
                                           const int64_t *pair)
 {
     int64_t stop = parts->pooling.kind == ATT_POOL_STOP, length = from->length + stop;
@@ -73,8 +73,8 @@ static const att_sources *prepare_sources(const att_classifier_network *parts, a
         lengths[r] = from->lengths[r];
         for (int64_t i = 0; i < length; i++)
             row[i] = i < lengths[r] ? from->ids[r * from->length + i] : ATT_ID_PAD;
-        if (lesson && parts->word_dropout > 0 && att_tape_is_training(tape))
-            att_word_dropout(lesson, row, lengths[r], parts->word_dropout, pair[r]);
+        if (options && parts->word_dropout > 0 && att_tape_is_training(tape))
+            att_word_dropout(options, row, lengths[r], parts->word_dropout, pair[r]);
         if (stop)
             row[lengths[r]++] = ATT_ID_EOS;
     }
@@ -85,7 +85,7 @@ static const att_sources *prepare_sources(const att_classifier_network *parts, a
     return out;
 }
 
-/* The scores of labels, [B,L]. */
+/* The logits of the labels, [B,L]. */
 static att_node *compute_logits(const att_classifier_network *parts, att_tape *tape,
                                 const att_sources *sources, const float **weights)
 {
@@ -98,7 +98,7 @@ static att_node *compute_logits(const att_classifier_network *parts, att_tape *t
     return att_linear_layer_run(&parts->output, tape, sentence, ATT_ACTIVATION_NONE);
 }
 
-/* ---- learning */
+/* ---- loss */
 
 static void accumulate_loss(att_loss_result *result, const att_node *scores, const int32_t *targets,
                             const float *losses)
@@ -112,7 +112,7 @@ static void accumulate_loss(att_loss_result *result, const att_node *scores, con
 }
 
 att_node *att_classifier_loss(const att_model *model, att_tape *tape, const att_batch *batch,
-                              const att_loss_options *lesson, att_loss_result *result)
+                              const att_loss_options *options, att_loss_result *result)
 {
     const att_classifier_network *parts = model->network;
     const att_sources sources = att_batch_sources(batch);
@@ -123,19 +123,19 @@ att_node *att_classifier_loss(const att_model *model, att_tape *tape, const att_
     for (int64_t r = 0; r < batch->rows; r++)
         targets[r] = batch->target_out[r * batch->target_length] - ATT_ID_FIRST;
     att_node *scores = compute_logits(
-        parts, tape, prepare_sources(parts, tape, &sources, lesson, batch->pair_index), NULL);
+        parts, tape, prepare_sources(parts, tape, &sources, options, batch->pair_index), NULL);
     att_node *loss =
-        att_cross_entropy(tape, scores, targets, lesson ? lesson->label_smoothing : 0, losses);
+        att_cross_entropy(tape, scores, targets, options ? options->label_smoothing : 0, losses);
     if (loss && result)
         accumulate_loss(result, scores, targets, losses);
     return loss;
 }
 
-/* ---- decoding: all is known at the start, and a step hands it out */
+/* ---- decoding: the start computes everything, and the only step returns it */
 
 typedef struct classifier_state {
     int64_t sources, length; /* B, S */
-    int64_t vocabulary;      /* V, those of every vocabulary included: they are impossible */
+    int64_t vocabulary;      /* V, with the reserved tokens, whose probability is 0 */
     int64_t heads;
     float *log_probs; /* [B,V] */
     float *attention; /* [B,heads,S] or NULL */
@@ -170,7 +170,7 @@ static bool reserve(float **array, size_t *room, size_t count)
     return *array;
 }
 
-/* Labels come after the tokens that every vocabulary has. */
+/* The labels follow the reserved tokens. */
 static void save_log_probs(classifier_state *j, const float *from, int64_t labels)
 {
     for (int64_t r = 0; r < j->sources; r++) {
@@ -200,17 +200,17 @@ att_status att_classifier_start(att_decoder *decoder, const att_sources *sources
     j->vocabulary = parts->labels + ATT_ID_FIRST;
     j->heads = parts->pooling.heads;
     j->has_attention = weights != NULL;
-    size_t looks = weights ? (size_t)(j->sources * j->heads * j->length) : 0;
+    size_t count = weights ? (size_t)(j->sources * j->heads * j->length) : 0;
     if (!reserve(&j->log_probs, &j->log_probs_capacity, (size_t)(j->sources * j->vocabulary)) ||
-        !reserve(&j->attention, &j->attention_capacity, looks))
+        !reserve(&j->attention, &j->attention_capacity, count))
         return att_fail_memory(err);
     save_log_probs(j, log_probs, parts->labels);
     if (weights)
-        memcpy(j->attention, weights, looks * sizeof *weights);
+        memcpy(j->attention, weights, count * sizeof *weights);
     return ATT_OK;
 }
 
-/* Rows of `width` numbers in another order, in the tape's memory. */
+/* Rows of `width` numbers in another order, in the memory of the tape. */
 static const float *gather_rows(att_tape *tape, const float *from, int64_t width, int64_t rows,
                                 const int64_t *order)
 {
@@ -223,7 +223,7 @@ static const float *gather_rows(att_tape *tape, const float *from, int64_t width
 att_status att_classifier_step(att_decoder *decoder, int64_t rows, const int32_t *tokens,
                                const int64_t *order, att_decoder_output *out, att_error *err)
 {
-    (void)tokens; /* the first and only one is the start */
+    (void)tokens; /* BOS: there is one step only */
     const classifier_state *j = decoder->state;
     for (int64_t r = 0; order && r < rows; r++)
         assert(order[r] >= 0 && order[r] < j->sources);

@@ -1,4 +1,5 @@
-/* Sentences read by convolutions, to be sorted; see label.h. */
+/* A classifier whose encoder is convolutions over windows of tokens (Kim 2014, "Convolutional
+ * neural networks for sentence classification"). */
 #include "model/classifier.h"
 #include "nn/embedding.h"
 #include "nn/text_cnn.h"
@@ -9,7 +10,7 @@
 
 enum { MAX_LAYERS = 16 };
 
-/* Where dropout acts: on embeddings, and on what goes into each layer after the first. */
+/* Random streams of dropout: of embeddings, and of the input of each layer after the first. */
 #define DROPOUT_EMBEDDING (UINT64_C(1) << 40)
 #define DROPOUT_LAYER(i)  ((uint64_t)((i) + 1) << 40)
 
@@ -42,11 +43,11 @@ static att_status check(const att_settings *settings, att_error *err)
         return att_fail(err, ATT_BAD_INPUT, NULL, "layers is %lld, at most %d for convolutions",
                         (long long)settings->layers, MAX_LAYERS);
     if (sizes < 1 || settings->max_window > ATT_MAX_WINDOWS)
-        return att_fail(err, ATT_BAD_INPUT, NULL, "least-window %lld exceeds most-window %lld",
+        return att_fail(err, ATT_BAD_INPUT, NULL, "min-window %lld exceeds max-window %lld",
                         (long long)settings->min_window, (long long)settings->max_window);
     if (settings->hidden_size % sizes != 0)
         return att_fail(err, ATT_BAD_INPUT, NULL,
-                        "width %lld is no multiple of the %lld sizes of windows that share it",
+                        "hidden-size %lld is not a multiple of the %lld window sizes",
                         (long long)settings->hidden_size, (long long)sizes);
     return att_classifier_check(settings, err);
 }

@@ -1,7 +1,7 @@
-/* Keys and values of the tokens that a decoder has been through, kept between steps. They lie in
- * pages of a few tokens; a row is a list of pages. Rows that begin alike share pages, so that beams
- * can be dropped, doubled and exchanged by copying lists of numbers: of the tokens themselves only
- * those in a last page, partly filled and about to be written to by several, are copied. */
+/* The paged KV cache of a Transformer decoder: keys and values of the tokens so far, in pages of a
+ * few tokens. A row is a list of pages. Rows with a common prefix share pages, so that hypotheses
+ * are dropped, forked and reordered by copying lists of page numbers; only a partly filled last
+ * page that several rows are about to write to is copied (copy on write). */
 #ifndef ATT_MODEL_KV_CACHE_H
 #define ATT_MODEL_KV_CACHE_H
 
@@ -9,29 +9,29 @@
 
 enum { ATT_KV_PAGE_TOKENS = 16 };
 
-/* `width` floats a token in each of `layers` layers. Release with att_kv_cache_free(). */
+/* `width` floats per token and layer. Release with att_kv_cache_free(). */
 typedef struct att_kv_cache att_kv_cache;
 att_status att_kv_cache_new(att_kv_cache **out, int layers, int64_t width, att_error *err);
-void att_kv_cache_free(att_kv_cache *pages);
+void att_kv_cache_free(att_kv_cache *cache);
 
-/* Rows without tokens. */
-att_status att_kv_cache_reset(att_kv_cache *pages, int64_t rows, att_error *err);
+/* Starts with `rows` rows without tokens. */
+att_status att_kv_cache_reset(att_kv_cache *cache, int64_t rows, att_error *err);
 
-/* Row r goes on from row order[r] (NULL: from itself), and has room for one token more, which is
- * then written layer by layer. */
-att_status att_kv_cache_advance(att_kv_cache *pages, int64_t rows, const int64_t *order,
+/* Row r continues row order[r] (NULL: row r) and has room for one more token, which is then written
+ * layer by layer. */
+att_status att_kv_cache_advance(att_kv_cache *cache, int64_t rows, const int64_t *order,
                                 att_error *err);
 
-/* The token that all rows have got now, in one layer: columns `first` … of x [1,rows,.]. */
-void att_kv_cache_append(att_kv_cache *pages, int layer, const att_node *x, int64_t first);
+/* Writes the new token of all rows in one layer: columns `first` … of x [1,rows,.]. */
+void att_kv_cache_append(att_kv_cache *cache, int layer, const att_node *x, int64_t first);
 
-/* All tokens of all rows in one layer, row after row, [1, rows tokens, width]; and where each row
- * begins there, [rows + 1], lent until the next step. */
-att_node *att_kv_cache_gather(const att_kv_cache *pages, att_tape *tape, int layer);
-const int64_t *att_kv_cache_offsets(const att_kv_cache *pages);
+/* All tokens of all rows in one layer, row after row, [1, rows * tokens, width]; and the offset of
+ * each row, [rows + 1], borrowed until the next step. */
+att_node *att_kv_cache_gather(const att_kv_cache *cache, att_tape *tape, int layer);
+const int64_t *att_kv_cache_offsets(const att_kv_cache *cache);
 
-/* Tokens of each row; and pages in use. */
-int64_t att_kv_cache_tokens(const att_kv_cache *pages);
-int64_t att_kv_cache_pages_used(const att_kv_cache *pages);
+/* Tokens per row; pages in use. */
+int64_t att_kv_cache_tokens(const att_kv_cache *cache);
+int64_t att_kv_cache_pages_used(const att_kv_cache *cache);
 
 #endif

@@ -1,4 +1,4 @@
-/* From scores to probabilities; see output.h. */
+/* Log-softmax of logits on several threads, and argmax. */
 #include "model/log_softmax.h"
 
 #include "base/parallel.h"
@@ -30,7 +30,7 @@ static void log_softmax_rows(void *context, int64_t begin, int64_t end)
 
 const float *att_log_softmax(att_tape *tape, const att_node *scores)
 {
-    enum { GRAIN = 1 << 14 }; /* scores to a thread's turn */
+    enum { GRAIN = 1 << 14 }; /* logits per parallel task */
     float *log_probs = scores ? att_tape_alloc(tape, scores->count, sizeof *log_probs) : NULL;
     if (!log_probs)
         return NULL;

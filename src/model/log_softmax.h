@@ -1,13 +1,13 @@
-/* What every family does with the scores of its last layer. */
+/* What every architecture does with the logits of its output layer. */
 #ifndef ATT_MODEL_LOG_SOFTMAX_H
 #define ATT_MODEL_LOG_SOFTMAX_H
 
 #include "tape/ops.h"
 
-/* The place of the largest of `count` numbers, the first of equals. */
+/* The index of the largest of `count` numbers, the first of equals. */
 int32_t att_argmax(const float *scores, int64_t count);
 
-/* The log-probabilities of scores [...,V], in the tape's memory; NULL on failure. */
+/* The log-probabilities of logits [...,V], in the memory of the tape; NULL on failure. */
 const float *att_log_softmax(att_tape *tape, const att_node *scores);
 
 #endif

@@ -1,4 +1,4 @@
-/* The parameters of the recurrent family; see recurrent.h. */
+/* The parameters of RNN models, and their architectures. */
 #include "model/rnn.h"
 
 #include "base/error.h"
@@ -20,7 +20,7 @@ static void build_decoder(att_rnn_network *parts, att_param_builder *builder, at
     }
 }
 
-/* From the decoder's state, and the context where it enters here, to scores. */
+/* The layers from the decoder's state (and the context, where it is used here) to the logits. */
 static void build_output(att_rnn_network *parts, att_param_builder *builder, bool tie,
                          int64_t vocabulary)
 {
@@ -39,19 +39,20 @@ static void build_output(att_rnn_network *parts, att_param_builder *builder, boo
     parts->output_b = att_build_zeros(builder, vocabulary, "output", "bias");
 }
 
-/* What can be said of the settings only by who knows this family. */
+/* Checks settings whose combination RNNs do not support. */
 static att_status check(const att_settings *settings, att_error *err)
 {
     ATT_TRY(att_rnn_encoder_check(settings, err));
     if (settings->tie_embeddings == ATT_TIE_ALL)
-        return att_fail(err, ATT_BAD_INPUT, NULL, "tie all needs family transformer");
+        return att_fail(err, ATT_BAD_INPUT, NULL,
+                        "tie-embeddings all needs architecture transformer");
     if (att_settings_model_type(settings) == ATT_MODEL_CAPTION &&
         settings->attention == ATT_MECHANISM_LOCAL)
         return att_fail(err, ATT_BAD_INPUT, NULL,
-                        "attention local has a window in a line, and pictures have no line");
+                        "attention local needs a source sequence, and images have none");
     if (settings->attention == ATT_MECHANISM_LOCATION && settings->max_length < 1)
         return att_fail(err, ATT_BAD_INPUT, NULL,
-                        "attention location needs a max-length: so many positions are learned");
+                        "attention location needs max-length, the number of learned positions");
     return ATT_OK;
 }
 
@@ -73,7 +74,7 @@ static void init_network(att_rnn_network *parts, const att_settings *settings)
     parts->guided_alignment_weight = (float)settings->guided_alignment_weight;
 }
 
-/* What turns a source into vectors: tokens are looked up, pictures seen. */
+/* The embedding of the source: tokens, or images. */
 static void build_source(att_rnn_network *parts, att_param_builder *builder, const att_model *model)
 {
     if (parts->encode == att_rnn_encode_image)
@@ -105,7 +106,7 @@ static att_status build(att_model *model, att_error *err)
     return builder.status;
 }
 
-/* The decoder alone. */
+/* A language model: a decoder without an encoder. */
 static void init_lm_network(att_rnn_network *parts, const att_settings *settings)
 {
     *parts = (att_rnn_network){ .encode = att_rnn_encode_tokens,
@@ -149,7 +150,7 @@ static att_status build_lm(att_model *model, att_error *err)
     return builder.status;
 }
 
-/* Attention by the place alone knows so many places. */
+/* Location attention has one column per learned position. */
 static int64_t max_source_length(const att_model *model)
 {
     const att_rnn_network *parts = model->network;

@@ -1,4 +1,4 @@
-/* Sentences read by recurrent layers, to be sorted; see label.h. */
+/* A classifier whose encoder is an RNN. */
 #include "model/classifier.h"
 #include "model/rnn_encoder.h"
 
@@ -19,9 +19,10 @@ static att_status check(const att_settings *settings, att_error *err)
 {
     ATT_TRY(att_rnn_encoder_check(settings, err));
     if (settings->pool == ATT_POOL_STOP && settings->bidirectional)
-        return att_fail(err, ATT_BAD_INPUT, NULL,
-                        "bidirectional contradicts pool stop: who reads backwards meets the stop "
-                        "token first, and knows nothing of the sentence then");
+        return att_fail(
+            err, ATT_BAD_INPUT, NULL,
+            "pool stop needs bidirectional no: the backward direction reads the stop token "
+            "first, when it knows nothing of the sentence");
     return att_classifier_check(settings, err);
 }
 

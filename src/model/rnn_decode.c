@@ -1,6 +1,5 @@
-/* Decoding with the recurrent family: the walk of recurrent_walk.c one step at a time. Between the
- * steps the tape forgets, and this keeps: what the encoder said of each source, and where each row
- * is. */
+/* Step-wise decoding with an RNN: the forward pass of rnn_forward.c one step at a time. Kept
+ * between steps: the encoder output of each source, and the decoder state of each row. */
 #include "model/rnn.h"
 
 #include "base/alloc.h"
@@ -9,11 +8,11 @@
 #include <assert.h>
 #include <string.h>
 
-/* Rows of floats. */
+/* Rows of floats copied from a node. */
 typedef struct saved_rows {
     float *data;
     size_t capacity;
-    int64_t width; /* 0: nothing is kept */
+    int64_t width; /* 0: nothing is saved */
 } saved_rows;
 
 typedef struct rnn_decoder_state {
@@ -49,7 +48,7 @@ static bool save_node(saved_rows *into, const att_node *node)
     return true;
 }
 
-/* A leaf of the given shape whose row r is row from[r] of what was kept; NULL where nothing was. */
+/* A leaf of the given shape whose row r is saved row which[r]; NULL where nothing was saved. */
 static att_node *restore_node(att_tape *tape, const saved_rows *from, const int64_t *which,
                               int rank, const int64_t *shape)
 {
@@ -87,7 +86,7 @@ void att_rnn_decoder_close(att_decoder *decoder)
     decoder->state = NULL;
 }
 
-/* Room for so many rows in each of the three lists of numbers. */
+/* Grows the three arrays of rows. */
 static att_status reserve_rows(rnn_decoder_state *s, int64_t rows, att_error *err)
 {
     if ((size_t)rows <= s->row_capacity)
@@ -104,14 +103,14 @@ static att_status reserve_rows(rnn_decoder_state *s, int64_t rows, att_error *er
     return ATT_OK;
 }
 
-/* Takes along what the next step needs of this one. */
-static att_status save_rows(rnn_decoder_state *s, const att_rnn_decoder *walk, att_error *err)
+/* Saves the state that the next step needs. */
+static att_status save_rows(rnn_decoder_state *s, const att_rnn_decoder *pass, att_error *err)
 {
-    bool ok = save_node(&s->readout, walk->readout) && save_node(&s->coverage, walk->coverage);
-    for (int i = 0; i < walk->network->layers; i++)
-        ok = ok && save_node(&s->state[i], walk->state[i]);
-    s->rows = walk->rows;
-    s->position = walk->position;
+    bool ok = save_node(&s->readout, pass->readout) && save_node(&s->coverage, pass->coverage);
+    for (int i = 0; i < pass->network->layers; i++)
+        ok = ok && save_node(&s->state[i], pass->state[i]);
+    s->rows = pass->rows;
+    s->position = pass->position;
     return ok ? ATT_OK : att_fail_memory(err);
 }
 
@@ -119,8 +118,8 @@ att_status att_rnn_decoder_start(att_decoder *decoder, const att_sources *source
 {
     rnn_decoder_state *s = decoder->state;
     ATT_TRY(reserve_rows(s, sources->rows, err));
-    att_rnn_decoder walk = { .network = decoder->model->network, .tape = decoder->tape };
-    walk.network->encode(&walk, sources);
+    att_rnn_decoder pass = { .network = decoder->model->network, .tape = decoder->tape };
+    pass.network->encode(&pass, sources);
     ATT_TRY(att_tape_status(decoder->tape, err));
     s->sources = sources->rows;
     s->length = sources->length;
@@ -128,14 +127,14 @@ att_status att_rnn_decoder_start(att_decoder *decoder, const att_sources *source
         s->source_lengths[r] = sources->lengths ? sources->lengths[r] : 0;
         s->source_of[r] = r;
     }
-    bool scored = walk.network->has_attention, apart = walk.memory.keys != walk.memory.values;
-    bool ok = save_node(&s->values, scored ? walk.memory.values : NULL) &&
-              save_node(&s->keys, scored && apart ? walk.memory.keys : NULL) &&
-              save_node(&s->encoder_final_state, walk.encoder_final_state);
-    return ok ? save_rows(s, &walk, err) : att_fail_memory(err);
+    bool scored = pass.network->has_attention, apart = pass.memory.keys != pass.memory.values;
+    bool ok = save_node(&s->values, scored ? pass.memory.values : NULL) &&
+              save_node(&s->keys, scored && apart ? pass.memory.keys : NULL) &&
+              save_node(&s->encoder_final_state, pass.encoder_final_state);
+    return ok ? save_rows(s, &pass, err) : att_fail_memory(err);
 }
 
-/* Which row of the step before, and which source, each row goes on from. Gives the rows' order. */
+/* Updates the source of each row. Returns the row of the step before that each row continues. */
 static const int64_t *reorder_rows(rnn_decoder_state *s, att_tape *tape, int64_t rows,
                                    const int64_t *order)
 {
@@ -153,7 +152,7 @@ static const int64_t *reorder_rows(rnn_decoder_state *s, att_tape *tape, int64_t
     return from;
 }
 
-/* What was read of the sources, lent: rows of one source share it. */
+/* The encoder output as a view; rows of one source share it. */
 static att_memory restore_memory(const rnn_decoder_state *s, att_tape *tape, int64_t rows)
 {
     if (s->values.width == 0)
@@ -170,22 +169,22 @@ static att_memory restore_memory(const rnn_decoder_state *s, att_tape *tape, int
                          .rows_by_source = identity ? NULL : grouped };
 }
 
-/* A walk that stands where the rows `from` of the step before stood. */
-static void restore_decoder(att_rnn_decoder *walk, const rnn_decoder_state *s, const int64_t *from)
+/* A decoder in the state of the rows `from` of the step before. */
+static void restore_decoder(att_rnn_decoder *pass, const rnn_decoder_state *s, const int64_t *from)
 {
-    const att_rnn_network *parts = walk->network;
-    att_tape *tape = walk->tape;
-    int64_t rows = walk->rows;
-    walk->memory = restore_memory(s, tape, rows);
-    walk->encoder_final_state = restore_node(tape, &s->encoder_final_state, s->source_of, 2,
+    const att_rnn_network *parts = pass->network;
+    att_tape *tape = pass->tape;
+    int64_t rows = pass->rows;
+    pass->memory = restore_memory(s, tape, rows);
+    pass->encoder_final_state = restore_node(tape, &s->encoder_final_state, s->source_of, 2,
                                              (int64_t[]){ rows, parts->hidden_size });
     for (int i = 0; i < parts->layers; i++)
-        walk->state[i] =
+        pass->state[i] =
             restore_node(tape, &s->state[i], from, 2, (int64_t[]){ rows, s->state[i].width });
-    walk->readout =
+    pass->readout =
         restore_node(tape, &s->readout, from, 3, (int64_t[]){ rows, 1, parts->readout_size });
-    walk->coverage = restore_node(tape, &s->coverage, from, 2, (int64_t[]){ rows, s->length });
-    walk->position = s->position;
+    pass->coverage = restore_node(tape, &s->coverage, from, 2, (int64_t[]){ rows, s->length });
+    pass->position = s->position;
 }
 
 att_status att_rnn_decoder_step(att_decoder *decoder, int64_t rows, const int32_t *tokens,
@@ -193,20 +192,20 @@ att_status att_rnn_decoder_step(att_decoder *decoder, int64_t rows, const int32_
 {
     rnn_decoder_state *s = decoder->state;
     ATT_TRY(reserve_rows(s, rows, err));
-    att_rnn_decoder walk = { .network = decoder->model->network,
+    att_rnn_decoder pass = { .network = decoder->model->network,
                              .tape = decoder->tape,
                              .rows = rows,
                              .want_attention = decoder->want_attention };
     const int64_t *from = reorder_rows(s, decoder->tape, rows, order);
     if (from)
-        restore_decoder(&walk, s, from);
-    att_node *readout = att_rnn_decoder_run(&walk, tokens, 1);
-    const att_node *scores = att_rnn_decoder_logits(&walk, readout, walk.position - 1);
+        restore_decoder(&pass, s, from);
+    att_node *readout = att_rnn_decoder_run(&pass, tokens, 1);
+    const att_node *scores = att_rnn_decoder_logits(&pass, readout, pass.position - 1);
     out->log_probs = att_log_softmax(decoder->tape, scores);
-    out->attention = walk.want_attention && walk.attention ? walk.attention->value : NULL;
+    out->attention = pass.want_attention && pass.attention ? pass.attention->value : NULL;
     out->attention_maps = out->heads = 1;
     ATT_TRY(att_tape_status(decoder->tape, err));
-    out->hidden = walk.hidden->value;
-    out->hidden_size = walk.network->hidden_size;
-    return save_rows(s, &walk, err);
+    out->hidden = pass.hidden->value;
+    out->hidden_size = pass.network->hidden_size;
+    return save_rows(s, &pass, err);
 }

@@ -1,4 +1,4 @@
-/* A source read by recurrent layers; see reader.h. */
+/* RNN layers over a source, in one or both directions. */
 #include "model/rnn_encoder.h"
 
 #include "base/error.h"
@@ -17,7 +17,7 @@ att_status att_rnn_encoder_check(const att_settings *settings, att_error *err)
                         (long long)settings->layers, ATT_MAX_RNN_LAYERS);
     if (settings->bidirectional && settings->hidden_size % 2 != 0)
         return att_fail(err, ATT_BAD_INPUT, NULL,
-                        "width %lld is odd, and bidirectional shares it between two directions",
+                        "hidden-size %lld is odd, and bidirectional needs half of it per direction",
                         (long long)settings->hidden_size);
     return ATT_OK;
 }
@@ -33,40 +33,40 @@ void att_rnn_encoder_build_embedding(att_rnn_encoder *out, att_param_builder *bu
                         att_dropout_stream(ATT_DROPOUT_SOURCE, 0));
 }
 
-/* Two directions share the width between them, so that what they say together is as wide as a
- * decoder's state, whatever the score. */
-static void build_layer(att_rnn_encoder *reader, att_param_builder *builder, att_rnn_cell cell,
+/* Each of two directions has half the hidden size, so that both together are as wide as a decoder
+ * state, for any attention score. */
+static void build_layer(att_rnn_encoder *encoder, att_param_builder *builder, att_rnn_cell cell,
                         int index, bool bridge)
 {
-    att_rnn_encoder_layer *layer = &reader->layer[index];
-    int64_t in = index == 0 ? reader->embedding.output_size : reader->hidden_size;
-    int64_t width = reader->bidirectional ? reader->hidden_size / 2 : reader->hidden_size;
+    att_rnn_encoder_layer *layer = &encoder->layer[index];
+    int64_t in = index == 0 ? encoder->embedding.output_size : encoder->hidden_size;
+    int64_t width = encoder->bidirectional ? encoder->hidden_size / 2 : encoder->hidden_size;
     char prefix[MAX_PREFIX];
     layer->bridge_w = layer->bridge_b = ATT_NO_PARAM;
     snprintf(prefix, sizeof prefix, "encoder.%d.forward", index);
     att_rnn_layer_build(&layer->forward, builder, cell, in, width, prefix);
-    if (!reader->bidirectional)
+    if (!encoder->bidirectional)
         return;
     snprintf(prefix, sizeof prefix, "encoder.%d.backward", index);
     att_rnn_layer_build(&layer->backward, builder, cell, in, width, prefix);
     if (!bridge)
         return;
     snprintf(prefix, sizeof prefix, "bridge.%d", index);
-    int64_t state = att_rnn_cell_states(cell) * reader->hidden_size;
+    int64_t state = att_rnn_cell_states(cell) * encoder->hidden_size;
     layer->bridge_w = att_build_matrix(builder, state, state, prefix, "w");
     layer->bridge_b = att_build_zeros(builder, state, prefix, "bias");
 }
 
-void att_rnn_encoder_build_layers(att_rnn_encoder *reader, att_param_builder *builder,
+void att_rnn_encoder_build_layers(att_rnn_encoder *encoder, att_param_builder *builder,
                                   const att_settings *settings, bool bridges)
 {
-    for (int i = 0; i < reader->layers; i++)
-        build_layer(reader, builder, (att_rnn_cell)settings->rnn_cell, i, bridges);
+    for (int i = 0; i < encoder->layers; i++)
+        build_layer(encoder, builder, (att_rnn_cell)settings->rnn_cell, i, bridges);
 }
 
-/* ---- reading */
+/* ---- running */
 
-/* Both directions' ends side by side, hidden parts first: [B, states N]. */
+/* The final states of both directions side by side, hidden parts first: [B, states N]. */
 static att_node *concat_final_states(att_tape *tape, att_node *forward, att_node *backward,
                                      int64_t width, int states)
 {
@@ -79,7 +79,7 @@ static att_node *concat_final_states(att_tape *tape, att_node *forward, att_node
     return att_concat(tape, parts, count);
 }
 
-/* Where a decoder's layer starts, for one that ended so. */
+/* The initial state of a decoder layer from the final states of an encoder layer. */
 static att_node *apply_bridge(const att_rnn_encoder_layer *layer, att_tape *tape, att_node *end)
 {
     if (layer->bridge_w == ATT_NO_PARAM)
@@ -88,15 +88,15 @@ static att_node *apply_bridge(const att_rnn_encoder_layer *layer, att_tape *tape
                       att_tape_param(tape, layer->bridge_b), ATT_ACTIVATION_NONE, false);
 }
 
-/* One layer over x: its hidden states. */
-static att_node *run_layer(const att_rnn_encoder *reader, att_tape *tape, att_node *x,
+/* Runs one layer over x: its hidden states. */
+static att_node *run_layer(const att_rnn_encoder *encoder, att_tape *tape, att_node *x,
                            const int64_t *lengths, int index, att_rnn_encoder_final_states *ends)
 {
-    const att_rnn_encoder_layer *layer = &reader->layer[index];
+    const att_rnn_encoder_layer *layer = &encoder->layer[index];
     att_node *forward =
         att_rnn_layer_run(&layer->forward, tape, x, &(att_rnn_layer_input){ .lengths = lengths });
     att_node *forward_end = att_rnn_final_state(tape, forward);
-    if (!reader->bidirectional) {
+    if (!encoder->bidirectional) {
         ends->last_layer = ends->decoder_init[index] = forward_end;
         return forward;
     }
@@ -109,15 +109,15 @@ static att_node *run_layer(const att_rnn_encoder *reader, att_tape *tape, att_no
     return att_concat(tape, (att_node *[]){ forward, backward }, 2);
 }
 
-att_node *att_rnn_encoder_run(const att_rnn_encoder *reader, att_tape *tape,
+att_node *att_rnn_encoder_run(const att_rnn_encoder *encoder, att_tape *tape,
                               const att_sources *sources, att_rnn_encoder_final_states *ends)
 {
-    att_node *x = att_embedding_run(&reader->embedding, tape, sources->rows, sources->length,
+    att_node *x = att_embedding_run(&encoder->embedding, tape, sources->rows, sources->length,
                                     sources->ids, 0);
-    for (int i = 0; i < reader->layers; i++) {
+    for (int i = 0; i < encoder->layers; i++) {
         if (i > 0)
-            x = att_dropout(tape, x, reader->dropout, att_dropout_stream(ATT_DROPOUT_LAYER, i));
-        x = run_layer(reader, tape, x, sources->lengths, i, ends);
+            x = att_dropout(tape, x, encoder->dropout, att_dropout_stream(ATT_DROPOUT_LAYER, i));
+        x = run_layer(encoder, tape, x, sources->lengths, i, ends);
     }
     return x;
 }

@@ -1,50 +1,48 @@
-/* The recurrent family's decoder going along a target; see recurrent.h.
- *
- * Training and decoding both come through att_rnn_decoder_run(): a step on its own does exactly
- * what it does among others, so its result has the same bits. */
+/* The RNN decoder over a target. Training and step-wise decoding both call att_rnn_decoder_run(): a
+ * step alone computes the same bits as a step among others. */
 #include "model/rnn.h"
 
 #include "base/random.h"
 
 #include <string.h>
 
-/* All layers over x [B,count,…]: the states of the last. */
-static att_node *run_layers(att_rnn_decoder *walk, att_node *x, const int64_t *lengths)
+/* Runs all layers over x [B,count,…]: the hidden states of the last. */
+static att_node *run_layers(att_rnn_decoder *pass, att_node *x, const int64_t *lengths)
 {
-    const att_rnn_network *parts = walk->network;
+    const att_rnn_network *parts = pass->network;
     for (int i = 0; i < parts->layers; i++) {
         if (i > 0)
-            x = att_dropout(walk->tape, x, parts->dropout,
+            x = att_dropout(pass->tape, x, parts->dropout,
                             att_dropout_stream(ATT_DROPOUT_LAYER, parts->layers + i) +
-                                (uint64_t)walk->position);
+                                (uint64_t)pass->position);
         x = att_rnn_layer_run(
-            &parts->decoder[i], walk->tape, x,
-            &(att_rnn_layer_input){ .initial_state = walk->state[i], .lengths = lengths });
-        walk->state[i] = att_rnn_final_state(walk->tape, x);
+            &parts->decoder[i], pass->tape, x,
+            &(att_rnn_layer_input){ .initial_state = pass->state[i], .lengths = lengths });
+        pass->state[i] = att_rnn_final_state(pass->tape, x);
     }
     return x;
 }
 
-/* The context for each of `count` queries [B,count,N]. */
-static att_node *compute_context(att_rnn_decoder *walk, att_node *query, int64_t count)
+/* The context vectors of `count` queries [B,count,N]. */
+static att_node *compute_context(att_rnn_decoder *pass, att_node *query, int64_t count)
 {
-    if (walk->network->fixed_context)
-        return att_expand(walk->tape, walk->encoder_final_state, count);
-    att_decoder_attention_step look = { .want_weights = walk->want_attention,
-                                        .coverage = walk->coverage };
-    att_decoder_attention_run(&walk->network->attention, walk->tape, &walk->memory, query, &look);
-    walk->coverage = look.coverage;
-    walk->attention = look.weights;
-    return look.context;
+    if (pass->network->fixed_context)
+        return att_expand(pass->tape, pass->encoder_final_state, count);
+    att_decoder_attention_step step = { .want_weights = pass->want_attention,
+                                        .coverage = pass->coverage };
+    att_decoder_attention_run(&pass->network->attention, pass->tape, &pass->memory, query, &step);
+    pass->coverage = step.coverage;
+    pass->attention = step.weights;
+    return step.context;
 }
 
-/* The attentional hidden state (handout 003), or the state itself. */
-static att_node *compute_readout(att_rnn_decoder *walk, att_node *hidden, int64_t count)
+/* The attentional hidden state (handout 003), or the hidden state itself. */
+static att_node *compute_readout(att_rnn_decoder *pass, att_node *hidden, int64_t count)
 {
-    const att_rnn_network *parts = walk->network;
-    att_tape *tape = walk->tape;
+    const att_rnn_network *parts = pass->network;
+    att_tape *tape = pass->tape;
     if (parts->readout_w != ATT_NO_PARAM) {
-        att_node *both[] = { compute_context(walk, hidden, count), hidden };
+        att_node *both[] = { compute_context(pass, hidden, count), hidden };
         return att_linear(tape, att_concat(tape, both, 2), att_tape_param(tape, parts->readout_w),
                           NULL, ATT_ACTIVATION_TANH, false);
     }
@@ -55,72 +53,72 @@ static att_node *compute_readout(att_rnn_decoder *walk, att_node *hidden, int64_
 }
 
 /* The last layer's hidden state before the step, as a query [B,1,N]: s_{t-1} of handout 004. */
-static att_node *state_query(att_rnn_decoder *walk)
+static att_node *state_query(att_rnn_decoder *pass)
 {
-    const att_rnn_network *parts = walk->network;
-    att_node *hidden = att_slice(walk->tape, walk->state[parts->layers - 1], 0, parts->hidden_size);
-    return att_reshape(walk->tape, hidden, 3, (int64_t[]){ walk->rows, 1, parts->hidden_size });
+    const att_rnn_network *parts = pass->network;
+    att_node *hidden = att_slice(pass->tape, pass->state[parts->layers - 1], 0, parts->hidden_size);
+    return att_reshape(pass->tape, hidden, 3, (int64_t[]){ pass->rows, 1, parts->hidden_size });
 }
 
 /* The readout of the step before, [B,1,R]. */
-static att_node *previous_readout(att_rnn_decoder *walk)
+static att_node *previous_readout(att_rnn_decoder *pass)
 {
-    if (walk->readout)
-        return walk->readout;
-    return att_tape_input(walk->tape, 3, (int64_t[]){ walk->rows, 1, walk->network->readout_size },
+    if (pass->readout)
+        return pass->readout;
+    return att_tape_input(pass->tape, 3, (int64_t[]){ pass->rows, 1, pass->network->readout_size },
                           NULL);
 }
 
-/* `count` steps, all at once where one step's input does not hang on the step before. */
-static att_node *run_steps(att_rnn_decoder *walk, const int32_t *tokens, int64_t count)
+/* Runs `count` steps at once; the input of a step may not depend on the step before. */
+static att_node *run_steps(att_rnn_decoder *pass, const int32_t *tokens, int64_t count)
 {
-    const att_rnn_network *parts = walk->network;
-    att_tape *tape = walk->tape;
-    walk->attention = NULL;
-    att_node *x = att_embedding_run(&parts->target_embedding, tape, walk->rows, count, tokens,
-                                    walk->position);
+    const att_rnn_network *parts = pass->network;
+    att_tape *tape = pass->tape;
+    pass->attention = NULL;
+    att_node *x = att_embedding_run(&parts->target_embedding, tape, pass->rows, count, tokens,
+                                    pass->position);
     if (parts->context_at_input)
-        x = att_concat(tape, (att_node *[]){ x, compute_context(walk, state_query(walk), count) },
+        x = att_concat(tape, (att_node *[]){ x, compute_context(pass, state_query(pass), count) },
                        2);
     if (parts->readout_at_input)
-        x = att_concat(tape, (att_node *[]){ x, previous_readout(walk) }, 2);
-    walk->hidden = run_layers(walk, x, count > 1 ? walk->lengths : NULL);
-    att_node *readout = compute_readout(walk, walk->hidden, count);
-    walk->position += count;
+        x = att_concat(tape, (att_node *[]){ x, previous_readout(pass) }, 2);
+    pass->hidden = run_layers(pass, x, count > 1 ? pass->lengths : NULL);
+    att_node *readout = compute_readout(pass, pass->hidden, count);
+    pass->position += count;
     if (parts->readout_at_input)
-        walk->readout = readout;
+        pass->readout = readout;
     return readout;
 }
 
-static bool needs_single_steps(const att_rnn_decoder *walk)
+static bool needs_single_steps(const att_rnn_decoder *pass)
 {
-    const att_rnn_network *parts = walk->network;
-    bool samples = walk->loss_options && walk->loss_options->scheduled_sampling > 0;
+    const att_rnn_network *parts = pass->network;
+    bool samples = pass->loss_options && pass->loss_options->scheduled_sampling > 0;
     return samples || parts->readout_at_input || (parts->context_at_input && parts->has_attention);
 }
 
-/* Replaces tokens [B] of this step by the model's own predictions of the step before, each with the
- * probability that the lesson gives (Bengio et al. 2015, "Scheduled sampling"). A pair's draws are
- * its own, whatever the batch. */
-static void apply_scheduled_sampling(att_rnn_decoder *walk, int32_t *tokens, att_node *readout)
+/* Scheduled sampling (Bengio et al. 2015): replaces tokens [B] of this step by the model's
+ * predictions of the step before, each with the given probability. The random numbers depend on the
+ * pair, not on the batch. */
+static void apply_scheduled_sampling(att_rnn_decoder *pass, int32_t *tokens, att_node *readout)
 {
-    const att_loss_options *lesson = walk->loss_options;
-    if (!lesson || !(lesson->scheduled_sampling > 0) || !readout)
+    const att_loss_options *options = pass->loss_options;
+    if (!options || !(options->scheduled_sampling > 0) || !readout)
         return;
-    att_node *scores = att_rnn_decoder_logits(walk, readout, walk->position - 1);
+    att_node *scores = att_rnn_decoder_logits(pass, readout, pass->position - 1);
     if (!scores)
         return;
     int64_t vocabulary = scores->shape[2];
-    uint64_t stream = 0x6f776e0000000000u + lesson->step; /* "own" */
-    for (int64_t r = 0; r < walk->rows; r++) {
-        uint64_t index = ((uint64_t)walk->pair_index[r] << 24) + (uint64_t)walk->position;
+    uint64_t stream = 0x6f776e0000000000u + options->step; /* "own" */
+    for (int64_t r = 0; r < pass->rows; r++) {
+        uint64_t index = ((uint64_t)pass->pair_index[r] << 24) + (uint64_t)pass->position;
         if (tokens[r] != ATT_ID_PAD &&
-            att_random_float(lesson->seed, stream, index) < lesson->scheduled_sampling)
+            att_random_float(options->seed, stream, index) < options->scheduled_sampling)
             tokens[r] = att_argmax(scores->value + r * vocabulary, vocabulary);
     }
 }
 
-/* [B,1,n] nodes of `count` steps as one [B,count,n]. */
+/* Stacks the [B,1,n] nodes of `count` steps into one [B,count,n]. */
 static att_node *stack_steps(att_tape *tape, att_node **steps, int64_t count)
 {
     for (int64_t t = 0; t < count; t++) {
@@ -132,39 +130,39 @@ static att_node *stack_steps(att_tape *tape, att_node **steps, int64_t count)
     return att_stack(tape, steps, count);
 }
 
-static att_node *run_step_by_step(att_rnn_decoder *walk, const int32_t *tokens, int64_t count)
+static att_node *run_step_by_step(att_rnn_decoder *pass, const int32_t *tokens, int64_t count)
 {
-    att_tape *tape = walk->tape;
+    att_tape *tape = pass->tape;
     att_node **readouts = att_tape_alloc(tape, count, sizeof *readouts);
     att_node **weights = att_tape_alloc(tape, count, sizeof *weights);
-    int32_t *column = att_tape_alloc(tape, walk->rows, sizeof *column);
+    int32_t *column = att_tape_alloc(tape, pass->rows, sizeof *column);
     if (!readouts || !weights || !column)
         return NULL;
     for (int64_t t = 0; t < count; t++) {
-        for (int64_t r = 0; r < walk->rows; r++)
+        for (int64_t r = 0; r < pass->rows; r++)
             column[r] = tokens[r * count + t];
         if (t > 0)
-            apply_scheduled_sampling(walk, column, readouts[t - 1]);
-        readouts[t] = run_steps(walk, column, 1);
-        weights[t] = walk->attention;
+            apply_scheduled_sampling(pass, column, readouts[t - 1]);
+        readouts[t] = run_steps(pass, column, 1);
+        weights[t] = pass->attention;
     }
-    walk->attention = stack_steps(tape, weights, count);
+    pass->attention = stack_steps(tape, weights, count);
     return stack_steps(tape, readouts, count);
 }
 
-att_node *att_rnn_decoder_run(att_rnn_decoder *walk, const int32_t *tokens, int64_t count)
+att_node *att_rnn_decoder_run(att_rnn_decoder *pass, const int32_t *tokens, int64_t count)
 {
-    if (att_tape_status(walk->tape, NULL) != ATT_OK)
+    if (att_tape_status(pass->tape, NULL) != ATT_OK)
         return NULL;
-    if (count > 1 && needs_single_steps(walk))
-        return run_step_by_step(walk, tokens, count);
-    return run_steps(walk, tokens, count);
+    if (count > 1 && needs_single_steps(pass))
+        return run_step_by_step(pass, tokens, count);
+    return run_steps(pass, tokens, count);
 }
 
-att_node *att_rnn_decoder_logits(const att_rnn_decoder *walk, att_node *readouts, int64_t first)
+att_node *att_rnn_decoder_logits(const att_rnn_decoder *pass, att_node *readouts, int64_t first)
 {
-    const att_rnn_network *parts = walk->network;
-    att_tape *tape = walk->tape;
+    const att_rnn_network *parts = pass->network;
+    att_tape *tape = pass->tape;
     bool tied = parts->output_w == ATT_NO_PARAM;
     att_node *x = att_dropout(tape, readouts, parts->dropout,
                               att_dropout_stream(ATT_DROPOUT_OUTPUT, 0) + (uint64_t)first);

@@ -1,10 +1,10 @@
-/* What the recurrent family learns from; see recurrent.h. */
+/* The teacher-forced loss of RNN models, with truncated BPTT for language models. */
 #include "model/rnn.h"
 
 #include <assert.h>
 #include <string.h>
 
-/* Adds up the losses of single tokens, in their order, and counts those that were foreseen. */
+/* Sums the losses of the tokens in order, and counts those predicted correctly. */
 static void accumulate_loss(att_loss_result *result, const att_batch *batch, const att_node *scores,
                             const float *losses)
 {
@@ -18,18 +18,18 @@ static void accumulate_loss(att_loss_result *result, const att_batch *batch, con
     }
 }
 
-/* Alignments that were given teach attention directly. */
-static att_node *add_alignment_loss(const att_rnn_decoder *walk, const att_batch *batch,
+/* Guided alignment: attention is trained on the given alignments directly. */
+static att_node *add_alignment_loss(const att_rnn_decoder *pass, const att_batch *batch,
                                     att_node *loss)
 {
-    if (!batch->alignment || !walk->attention || !walk->network->attention.guided_alignment)
+    if (!batch->alignment || !pass->attention || !pass->network->attention.guided_alignment)
         return loss;
-    att_node *aligned = att_guided_alignment_loss(walk->tape, walk->attention, batch->alignment);
-    return att_add(walk->tape, loss,
-                   att_scale(walk->tape, aligned, walk->network->guided_alignment_weight));
+    att_node *aligned = att_guided_alignment_loss(pass->tape, pass->attention, batch->alignment);
+    return att_add(pass->tape, loss,
+                   att_scale(pass->tape, aligned, pass->network->guided_alignment_weight));
 }
 
-/* ---- a text: states carried from batch to batch */
+/* ---- truncated BPTT: states carried from batch to batch */
 
 static int64_t state_width(const att_rnn_network *parts)
 {
@@ -42,57 +42,57 @@ int64_t att_rnn_carried_state_size(const att_model *model)
     return parts->layers * state_width(parts);
 }
 
-/* Puts the walk where the rows of the batch before ended. */
-static void load_carried_state(att_rnn_decoder *walk, const att_carried_state *carried)
+/* Sets the initial states to the final states of the batch before. */
+static void load_carried_state(att_rnn_decoder *pass, const att_carried_state *carried)
 {
-    int64_t width = state_width(walk->network);
-    assert(walk->rows <= carried->rows);
-    for (int i = 0; i < walk->network->layers; i++) {
-        att_node *state = att_tape_input(walk->tape, 2, (int64_t[]){ walk->rows, width }, NULL);
-        for (int64_t r = 0; state && r < walk->rows; r++)
+    int64_t width = state_width(pass->network);
+    assert(pass->rows <= carried->rows);
+    for (int i = 0; i < pass->network->layers; i++) {
+        att_node *state = att_tape_input(pass->tape, 2, (int64_t[]){ pass->rows, width }, NULL);
+        for (int64_t r = 0; state && r < pass->rows; r++)
             memcpy(state->value + r * width, carried->states + r * carried->width + i * width,
                    (size_t)width * sizeof *carried->states);
-        walk->state[i] = state;
+        pass->state[i] = state;
     }
 }
 
-/* Keeps where the rows are now. */
-static void save_carried_state(const att_rnn_decoder *walk, att_carried_state *carried)
+/* Saves the final states for the next batch. */
+static void save_carried_state(const att_rnn_decoder *pass, att_carried_state *carried)
 {
-    int64_t width = state_width(walk->network);
-    assert(walk->rows <= carried->max_rows);
-    if (att_tape_status(walk->tape, NULL) != ATT_OK)
+    int64_t width = state_width(pass->network);
+    assert(pass->rows <= carried->max_rows);
+    if (att_tape_status(pass->tape, NULL) != ATT_OK)
         return;
-    carried->rows = walk->rows;
-    for (int i = 0; i < walk->network->layers; i++)
-        for (int64_t r = 0; r < walk->rows; r++)
+    carried->rows = pass->rows;
+    for (int i = 0; i < pass->network->layers; i++)
+        for (int64_t r = 0; r < pass->rows; r++)
             memcpy(carried->states + r * carried->width + i * width,
-                   walk->state[i]->value + r * width, (size_t)width * sizeof *carried->states);
+                   pass->state[i]->value + r * width, (size_t)width * sizeof *carried->states);
 }
 
 att_node *att_rnn_network_loss(const att_model *model, att_tape *tape, const att_batch *batch,
-                               const att_loss_options *lesson, att_loss_result *result)
+                               const att_loss_options *options, att_loss_result *result)
 {
-    att_rnn_decoder walk = { .network = model->network,
+    att_rnn_decoder pass = { .network = model->network,
                              .tape = tape,
                              .lengths = batch->target_lengths,
-                             .loss_options = lesson,
+                             .loss_options = options,
                              .pair_index = batch->pair_index };
     const att_sources sources = att_batch_sources(batch);
-    att_carried_state *carried = lesson ? lesson->carried_state : NULL;
-    walk.network->encode(&walk, &sources);
+    att_carried_state *carried = options ? options->carried_state : NULL;
+    pass.network->encode(&pass, &sources);
     if (carried && batch->continues_previous)
-        load_carried_state(&walk, carried);
-    att_node *readouts = att_rnn_decoder_run(&walk, batch->target_in, batch->target_length);
+        load_carried_state(&pass, carried);
+    att_node *readouts = att_rnn_decoder_run(&pass, batch->target_in, batch->target_length);
     if (carried)
-        save_carried_state(&walk, carried);
-    att_node *scores = att_rnn_decoder_logits(&walk, readouts, 0);
+        save_carried_state(&pass, carried);
+    att_node *scores = att_rnn_decoder_logits(&pass, readouts, 0);
     float *losses = att_tape_alloc(tape, batch->rows * batch->target_length, sizeof *losses);
     if (!losses)
         return NULL;
     att_node *loss = att_cross_entropy(tape, scores, batch->target_out,
-                                       lesson ? lesson->label_smoothing : 0, losses);
+                                       options ? options->label_smoothing : 0, losses);
     if (loss && result)
         accumulate_loss(result, batch, scores, losses);
-    return add_alignment_loss(&walk, batch, loss);
+    return add_alignment_loss(&pass, batch, loss);
 }

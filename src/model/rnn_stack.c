@@ -1,4 +1,4 @@
-/* The layers of a model that can be looked into; see tower.h. */
+/* Finds the RNN layers of a model whose states can be inspected. */
 #include "model/rnn_stack.h"
 
 #include "base/error.h"
@@ -10,8 +10,7 @@ static att_status from_encoder(att_rnn_stack *out, const att_model *model,
 {
     if (reader->bidirectional)
         return att_fail(err, ATT_BAD_INPUT, NULL,
-                        "the model reads in both directions: what a unit knows of a text goes one "
-                        "way alone where bidirectional is no");
+                        "expected a model with bidirectional no, found a bidirectional encoder");
     *out = (att_rnn_stack){ .vocab = model->source_vocab,
                             .embedding = reader->embedding,
                             .layers = reader->layers,
@@ -21,7 +20,7 @@ static att_status from_encoder(att_rnn_stack *out, const att_model *model,
     return ATT_OK;
 }
 
-/* As the model itself has them; but what is looked at is no lesson, and nothing is dropped. */
+/* The embeddings as the model computes them, but without dropout. */
 static att_node *lm_logits(const att_model *model, att_tape *tape, att_node *hidden)
 {
     att_rnn_network parts = *(const att_rnn_network *)model->network;
@@ -45,7 +44,7 @@ static att_status from_classifier(att_rnn_stack *out, const att_model *model, at
     return from_encoder(out, model, parts->encoder, err);
 }
 
-/* A decoder that stands alone reads what it goes on with. */
+/* The decoder of a language model reads the text that it continues. */
 static att_status from_lm(att_rnn_stack *out, const att_model *model, att_error *err)
 {
     const att_rnn_network *parts = model->network;
@@ -71,5 +70,6 @@ att_status att_model_rnn_stack(att_rnn_stack *out, const att_model *model, att_e
     for (size_t i = 0; i < sizeof ways / sizeof *ways; i++)
         if (ways[i].family == model->architecture)
             return ways[i].find(out, model, err);
-    return att_fail(err, ATT_BAD_INPUT, NULL, "the model has no recurrent layers that read a text");
+    return att_fail(err, ATT_BAD_INPUT, NULL,
+                    "expected a model with RNN layers that read a text, found none");
 }

@@ -1,4 +1,4 @@
-/* The parameters of the Transformer family; see transformer.h. */
+/* The parameters of Transformer models, and their architectures. */
 #include "model/transformer.h"
 
 #include "base/error.h"
@@ -9,24 +9,24 @@
 
 enum { MAX_PREFIX = 64 };
 
-/* ---- what cannot be */
+/* ---- checks of settings */
 
 static att_status check_heads(const att_settings *settings, att_error *err)
 {
     if (settings->hidden_size % settings->heads != 0)
         return att_fail(err, ATT_BAD_INPUT, NULL,
-                        "width %lld is no multiple of heads %lld, which share it",
+                        "hidden-size %lld is not a multiple of heads %lld",
                         (long long)settings->hidden_size, (long long)settings->heads);
     if (settings->heads % settings->kv_heads != 0)
-        return att_fail(err, ATT_BAD_INPUT, NULL, "heads %lld is no multiple of key-heads %lld",
+        return att_fail(err, ATT_BAD_INPUT, NULL, "heads %lld is not a multiple of kv-heads %lld",
                         (long long)settings->heads, (long long)settings->kv_heads);
     int64_t each = settings->hidden_size / settings->heads;
     if (settings->positions == ATT_POSITIONS_ROTARY && each % 2 != 0)
-        return att_fail(err, ATT_BAD_INPUT, NULL,
-                        "positions rotary turns pairs of columns, and a head has %lld: width %lld "
-                        "divided by heads %lld",
-                        (long long)each, (long long)settings->hidden_size,
-                        (long long)settings->heads);
+        return att_fail(
+            err, ATT_BAD_INPUT, NULL,
+            "positions rotary needs an even head size, and it is %lld: hidden-size %lld divided "
+            "by heads %lld",
+            (long long)each, (long long)settings->hidden_size, (long long)settings->heads);
     return ATT_OK;
 }
 
@@ -37,7 +37,7 @@ static bool positions_concatenated(const att_settings *settings)
             settings->positions == ATT_POSITIONS_LEARNED);
 }
 
-/* Positions that can be learned: those of the longest sequence. */
+/* The number of learned positions: the maximum length of a sequence. */
 static int64_t max_positions(const att_settings *settings)
 {
     return att_settings_model_type(settings) == ATT_MODEL_LM ? settings->sequence_length
@@ -48,16 +48,18 @@ static att_status check_embedding(const att_settings *settings, att_error *err)
 {
     if (settings->positions == ATT_POSITIONS_LEARNED && max_positions(settings) < 1)
         return att_fail(err, ATT_BAD_INPUT, NULL,
-                        "positions learned needs a max-length: so many positions are learned");
+                        "positions learned needs max-length, the number of learned positions");
     if (positions_concatenated(settings) && settings->hidden_size % 2 != 0)
-        return att_fail(err, ATT_BAD_INPUT, NULL,
-                        "width %lld is odd, and positions-join concat shares it between tokens and "
-                        "positions",
-                        (long long)settings->hidden_size);
+        return att_fail(
+            err, ATT_BAD_INPUT, NULL,
+            "hidden-size %lld is odd, and positions-join concat splits it between tokens and "
+            "positions",
+            (long long)settings->hidden_size);
     if (positions_concatenated(settings) && settings->tie_embeddings != ATT_TIE_NO)
-        return att_fail(err, ATT_BAD_INPUT, NULL,
-                        "tie contradicts positions-join concat: an embedding of half the width "
-                        "cannot be the output layer");
+        return att_fail(
+            err, ATT_BAD_INPUT, NULL,
+            "tie-embeddings contradicts positions-join concat: an embedding of half the hidden "
+            "size cannot be the output layer");
     return ATT_OK;
 }
 
@@ -83,7 +85,7 @@ static att_status check(const att_model *model, att_error *err)
     if (att_settings_model_type(settings) == ATT_MODEL_CAPTION &&
         settings->tie_embeddings == ATT_TIE_ALL)
         return att_fail(err, ATT_BAD_INPUT, NULL,
-                        "tie all needs source tokens: pictures have none");
+                        "tie-embeddings all needs source tokens, and images have none");
     if (settings->tie_embeddings == ATT_TIE_ALL &&
         !same_tokens(model->source_vocab, model->target_vocab))
         return att_fail(err, ATT_BAD_INPUT, NULL,
@@ -94,8 +96,8 @@ static att_status check(const att_model *model, att_error *err)
 
 /* ---- parameters */
 
-/* Rows start with deviation 1/sqrt(D), which `embed-scale` brings to 1: so the table has the right
- * size for an output layer too. */
+/* Initial standard deviation 1/sqrt(D), which embedding-scale multiplies to 1: so the scale of the
+ * table suits a tied output layer too. */
 static float embedding_init_std(const att_embedding *embedding)
 {
     return 1 / sqrtf((float)embedding->embedding_size);
@@ -131,7 +133,8 @@ static void build_embeddings(att_transformer_network *parts, att_param_builder *
                                  att_vocab_size(model->source_vocab), start, "source");
 }
 
-/* Draws of layers are at places of their own; those before the first are of the embeddings. */
+/* Each layer has its own random streams of dropout; those before the first are of the embeddings.
+ */
 static uint64_t dropout_stream(int layer)
 {
     return (uint64_t)ATT_LAYER_DROPOUT_IDS * (uint64_t)(layer + 1);
@@ -159,7 +162,7 @@ static void build_decoder_layers(att_transformer_network *parts, att_param_build
     }
 }
 
-/* After the last layer, where norms stand before. */
+/* The final norm of a pre-norm Transformer. */
 static void build_final_norm(att_norm_layer *out, att_param_builder *builder,
                              const att_settings *settings, const char *prefix)
 {
@@ -228,7 +231,7 @@ static att_status build(att_model *model, att_error *err)
     return builder.status;
 }
 
-/* The decoder alone. */
+/* A language model: a decoder without an encoder. */
 static att_status build_lm(att_model *model, att_error *err)
 {
     const att_settings *settings = model->settings;

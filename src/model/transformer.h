@@ -111,7 +111,7 @@ att_linear_cross_entropy_inputs att_transformer_output(const att_transformer_pas
                                                        att_node *x);
 
 att_node *att_transformer_loss(const att_model *model, att_tape *tape, const att_batch *batch,
-                               const att_loss_options *lesson, att_loss_result *result);
+                               const att_loss_options *options, att_loss_result *result);
 
 att_status att_transformer_open(att_decoder *decoder, att_error *err);
 void att_transformer_close(att_decoder *decoder);

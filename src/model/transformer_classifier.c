@@ -1,4 +1,4 @@
-/* Sentences read by the encoder of a Transformer, to be sorted; see label.h. */
+/* A classifier whose encoder is a Transformer encoder. */
 #include "model/classifier.h"
 #include "model/transformer.h"
 

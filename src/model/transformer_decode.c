@@ -1,10 +1,10 @@
-/* Decoding with the Transformer: the decoder's run one token at a time. Between the steps the tape
- * forgets, and this keeps: keys and values of the sources, worked out once and shared by all rows
- * of a source, and pages of those of the tokens before.
+/* Step-wise decoding with a Transformer. Kept between steps: keys and values of the sources for
+ * cross attention, computed once and shared by all rows of a source, and the KV cache of the tokens
+ * so far.
  *
- * A model of texts sees so many tokens at a time, and a text may be longer. When its context is
- * full, the rows begin anew with the last half of what they have seen: so a token costs no more
- * than two, however long the text, and stands where the model has learned to see it. */
+ * A language model has a limited context, and a text may be longer. When the context is full, the
+ * rows start again with the last half of it: so a token costs at most two steps on average, however
+ * long the text, and positions stay in the range that was trained. */
 #include "model/log_softmax.h"
 #include "model/transformer.h"
 #include "nn/rows_by_source.h"
@@ -27,7 +27,7 @@ typedef struct transformer_decoder_state {
     int64_t *source_of, *previous_source_of; /* [rows] of this step and the one before */
     size_t row_capacity;
 
-    /* A model of texts: the tokens in the pages. */
+    /* Language models: the tokens in the KV cache. */
     int32_t *context_tokens,
         *previous_context_tokens; /* [rows,context] of this step and the one before */
     size_t context_capacity;      /* tokens of each */
@@ -59,9 +59,9 @@ void att_transformer_close(att_decoder *decoder)
     decoder->state = NULL;
 }
 
-/* ---- room */
+/* ---- memory */
 
-/* An array of at least `count` items of `size`; what was in it is not kept where it grows. */
+/* Grows an array to at least `count` items of `size`; its contents are lost when it grows. */
 static bool reserve_array(void *array, size_t *room, size_t count, size_t size)
 {
     void **at = array;
@@ -89,7 +89,7 @@ static att_status reserve_rows(transformer_decoder_state *s, int64_t rows, att_e
     return ATT_OK;
 }
 
-/* ---- the sources */
+/* ---- sources */
 
 static att_status save_cross_kv(transformer_decoder_state *s, const att_transformer_pass *run,
                                 att_error *err)
@@ -136,7 +136,7 @@ att_status att_transformer_start(att_decoder *decoder, const att_sources *source
 
 /* ---- rows and their sources */
 
-/* Which source each row belongs to now. */
+/* Updates the source of each row. */
 static void reorder_rows(transformer_decoder_state *s, int64_t rows, const int64_t *order)
 {
     int64_t *swap = s->previous_source_of;
@@ -161,7 +161,7 @@ static void group_rows_by_source(const transformer_decoder_state *s, att_transfo
     run->row_restore = grouped->in_order ? NULL : grouped->place;
 }
 
-/* One token a row, all at the same position. */
+/* One token per row, all at the same position. */
 static const att_packed_sequences *pack_single_tokens(att_tape *tape, int64_t rows,
                                                       const int32_t *tokens, int64_t position)
 {
@@ -179,9 +179,9 @@ static const att_packed_sequences *pack_single_tokens(att_tape *tape, int64_t ro
     return out;
 }
 
-/* ---- attention as it is asked for */
+/* ---- attention weights */
 
-/* From [1,H,rows,keys of all sources] in the order of sources to [rows,maps,S]. */
+/* Copies weights from [1,H,rows,keys of all sources], grouped by source, to [rows,maps,S]. */
 static const float *copy_attention(const transformer_decoder_state *s,
                                    const att_transformer_pass *run)
 {
@@ -207,7 +207,7 @@ static const float *copy_attention(const transformer_decoder_state *s,
 
 /* ---- steps */
 
-/* Takes one token a row through the decoder, [1,rows,D]; where each row goes on from is settled. */
+/* Runs the decoder on one token per row, [1,rows,D]; the KV cache has been advanced. */
 static att_node *run_tokens(att_decoder *decoder, att_transformer_pass *run, const int32_t *tokens)
 {
     transformer_decoder_state *s = decoder->state;
@@ -246,7 +246,7 @@ static att_status reserve_context(transformer_decoder_state *s, int64_t rows, in
     return ATT_OK;
 }
 
-/* What each row has seen, in the order of this step's rows, which have as many tokens each. */
+/* Brings the context tokens into the order of the rows of this step. */
 static void reorder_context(transformer_decoder_state *s, int64_t rows, const int64_t *order,
                             int64_t context)
 {
@@ -259,7 +259,7 @@ static void reorder_context(transformer_decoder_state *s, int64_t rows, const in
                s->previous_context_tokens + (order ? order[r] : r) * context, count);
 }
 
-/* Begins anew with the last half of what the rows have seen. */
+/* Context shift: starts again with the last half of the context. */
 static att_status shift_context(att_decoder *decoder, int64_t rows, int64_t context, att_error *err)
 {
     transformer_decoder_state *s = decoder->state;
@@ -282,8 +282,8 @@ static att_status shift_context(att_decoder *decoder, int64_t rows, int64_t cont
     return ATT_OK;
 }
 
-/* A text: notes the tokens, and sees to it that there is room for them in the context. *order is
- * that of the pages from here on. */
+/* Language models: appends the tokens to the context, shifting it when it is full. *order is then
+ * the order for the KV cache. */
 static att_status append_context(att_decoder *decoder, int64_t rows, const int32_t *tokens,
                                  const int64_t **order, att_error *err)
 {

@@ -1,6 +1,5 @@
-/* Sequences taken through a Transformer; see transformer.h. A decoder that has the whole sequence
- * at hand and one that goes token by token run the same code, but for where keys and values of the
- * tokens before come from. */
+/* The forward pass of a Transformer. Training (the whole sequence at once) and decoding (token by
+ * token, with a KV cache) run the same code, except for where keys and values come from. */
 #include "model/transformer.h"
 
 const att_packed_sequences *att_packed_sequences_new(att_tape *tape, int64_t rows, int64_t length,
@@ -39,7 +38,7 @@ static void record_probe(const att_transformer_pass *run, att_attention_block pa
 
 /* ---- encoder */
 
-/* Takes the vectors of sources, x [1,N,D], through the layers. */
+/* Runs the encoder layers over source embeddings x [1,N,D]. */
 static att_node *run_encoder(att_transformer_pass *run, att_node *x,
                              const att_packed_sequences *sources)
 {
@@ -63,7 +62,7 @@ static att_node *run_encoder(att_transformer_pass *run, att_node *x,
     return att_norm_layer_run(&parts->encoder_norm, tape, x);
 }
 
-/* Keys and values of what the encoder said, for each layer of the decoder. */
+/* Keys and values of the encoder output for the cross attention of each decoder layer. */
 static void project_cross_kv(att_transformer_pass *run, att_node *x)
 {
     if (run->probe)
@@ -96,7 +95,7 @@ void att_transformer_encode_tokens(att_transformer_pass *run, const att_sources 
                                                                 sources->ids));
 }
 
-/* A picture is a sequence of cells. */
+/* An image is a sequence of cells. */
 void att_transformer_encode_image(att_transformer_pass *run, const att_sources *sources)
 {
     const att_image_embedding *eye = &run->network->image_embedding;
@@ -121,7 +120,7 @@ void att_transformer_encode_image(att_transformer_pass *run, const att_sources *
 
 /* ---- decoder */
 
-/* Attention to the tokens before, and to the token itself. */
+/* Causal self-attention. */
 static att_node *self_attention(att_transformer_pass *run, int index, att_node *x,
                                 const att_packed_sequences *targets)
 {
@@ -146,7 +145,7 @@ static att_node *self_attention(att_transformer_pass *run, int index, att_node *
                             att_multihead_attention_output(&layer->self, tape, seen));
 }
 
-/* Rows `which` of x [1,N,D]; all of them as they are where it is NULL. */
+/* Rows `which` of x [1,N,D]; NULL: x itself. */
 static att_node *gather_rows(att_tape *tape, att_node *x, const int32_t *which)
 {
     if (!which || !x)
@@ -155,7 +154,7 @@ static att_node *gather_rows(att_tape *tape, att_node *x, const int32_t *which)
     return att_embedding_lookup(tape, table, 1, x->shape[1], which);
 }
 
-/* Attention to the sources. */
+/* Cross attention. */
 static att_node *cross_attention(att_transformer_pass *run, int index, att_node *x)
 {
     const att_transformer_layer *layer = &run->network->decoder[index];

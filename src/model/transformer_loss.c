@@ -1,7 +1,7 @@
-/* What the Transformer learns from; see transformer.h. */
+/* The teacher-forced loss of Transformer models. */
 #include "model/transformer.h"
 
-/* Adds up the losses of single tokens, in their order, and counts those that were foreseen. */
+/* Sums the losses of the tokens in order, and counts those predicted correctly. */
 static void accumulate_loss(att_loss_result *result, const att_token_loss *losses,
                             const att_packed_sequences *next)
 {
@@ -11,7 +11,7 @@ static void accumulate_loss(att_loss_result *result, const att_token_loss *losse
 }
 
 att_node *att_transformer_loss(const att_model *model, att_tape *tape, const att_batch *batch,
-                               const att_loss_options *lesson, att_loss_result *result)
+                               const att_loss_options *options, att_loss_result *result)
 {
     att_transformer_pass run = { .network = model->network, .tape = tape };
     int64_t rows = batch->rows, length = batch->target_length;
@@ -31,7 +31,7 @@ att_node *att_transformer_loss(const att_model *model, att_tape *tape, const att
     if (!losses)
         return NULL;
     att_node *loss = att_linear_cross_entropy(tape, &output, next->ids,
-                                              lesson ? lesson->label_smoothing : 0, losses);
+                                              options ? options->label_smoothing : 0, losses);
     if (loss && result)
         accumulate_loss(result, losses, next);
     return loss;

@@ -19,7 +19,8 @@ target_link_libraries(settings_table PRIVATE attend_static ${ATTEND_LIBRARIES})
 attend_test(check_settings ${checks}/settings $<TARGET_FILE:settings_table>)
 attend_test(check_unicode ${checks}/unicode)
 attend_test(check_setup ${checks}/setup)
-attend_test(check_examples ${checks}/examples ${CMAKE_BINARY_DIR}/examples)
+attend_test(check_examples ${checks}/examples ${CMAKE_BINARY_DIR}/examples
+  $<TARGET_FILE:attend_program>)
 attend_test(check_install ${checks}/install ${CMAKE_BINARY_DIR})
 
 # Results to the last bit. Plain C is slow: one number of threads there, both on the vector sets.

@@ -527,8 +527,7 @@ static void models_of_other_tokens_do_not_go_together(void **state)
     att_error err = { 0 };
     assert_int_equal(att_beam_search_new(&search, model.model, &how, &err), ATT_BAD_INPUT);
     assert_null(search);
-    assert_string_equal(err.message, "model 2 has other source tokens than the first: models that "
-                                     "decode together must have the same");
+    assert_string_equal(err.message, "ensemble: the source vocabulary of model 2 differs from that of model 1");
     scene_free(&other);
 }
 

@@ -173,7 +173,7 @@ static void models_that_answer_lines_do_not_sort_and_the_other_way_round(void **
     scene_new(&pairs, NULL, 0);
     assert_int_equal(att_model_classify(&verdicts, pairs.model, lines, 1, NULL, &err),
                      ATT_BAD_INPUT);
-    assert_string_equal(err.message, "the model gives no labels: it is a rnn");
+    assert_string_equal(err.message, "expected a classifier, found a seq2seq model (rnn)");
     assert_int_equal(att_model_label_count(pairs.model), 0);
     assert_int_equal(att_model_generate(&answers, trained.model, lines, 1, NULL, &err),
                      ATT_BAD_INPUT);

@@ -193,8 +193,7 @@ static void models_of_other_tokens_are_not_measured_together(void **state)
     att_lm_eval found;
     att_error err = { 0 };
     assert_int_equal(measure_two(&found, one, other, path, &err), ATT_BAD_INPUT);
-    assert_string_equal(err.message, "model 2 has other target tokens than the first: models that "
-                                     "decode together must have the same");
+    assert_string_equal(err.message, "ensemble: the target vocabulary of model 2 differs from that of model 1");
     att_model_free(one);
     att_model_free(other);
     text_remove(path);

@@ -340,14 +340,14 @@ static void settings_that_no_model_can_have_are_refused(void **state)
 {
     (void)state;
     assert_refused((setting_pair[]){ { "hidden-size", "11" }, { "bidirectional", "yes" } }, 2,
-                   "width 11 is odd, and bidirectional shares it between two directions");
+                   "hidden-size 11 is odd, and bidirectional needs half of it per direction");
     assert_refused((setting_pair[]){ { "attention", "location" }, { "max-length", "0" } }, 2,
-                   "attention location needs a max-length: so many positions are learned");
+                   "attention location needs max-length, the number of learned positions");
     assert_refused((setting_pair[]){ { "positions", "rotary" } }, 1,
                    "positions rotary needs architecture transformer, because it rotates queries "
                    "and keys");
     assert_refused((setting_pair[]){ { "tie-embeddings", "all" } }, 1,
-                   "tie all needs family transformer");
+                   "tie-embeddings all needs architecture transformer");
     assert_refused((setting_pair[]){ { "positions", "learned" }, { "max-length", "0" } }, 2,
                    "positions learned needs a max-length: the number of positions to learn");
 }
@@ -360,21 +360,20 @@ static void settings_that_no_transformer_can_have_are_refused(void **state)
         const char *message;
     } rows[] = {
         { { { "hidden-size", "12" }, { "heads", "5" } },
-          "width 12 is no multiple of heads 5, which share it" },
+          "hidden-size 12 is not a multiple of heads 5" },
         { { { "hidden-size", "12" }, { "heads", "4" }, { "kv-heads", "3" } },
-          "heads 4 is no multiple of key-heads 3" },
+          "heads 4 is not a multiple of kv-heads 3" },
         { { { "hidden-size", "12" }, { "heads", "4" }, { "positions", "rotary" } },
-          "positions rotary turns pairs of columns, and a head has 3: width 12 divided by heads "
-          "4" },
+          "positions rotary needs an even head size, and it is 3: hidden-size 12 divided by heads 4" },
         { { { "hidden-size", "9" }, { "heads", "3" }, { "positions-join", "concat" } },
-          "width 9 is odd, and positions-join concat shares it between tokens and positions" },
+          "hidden-size 9 is odd, and positions-join concat splits it between tokens and positions" },
         { { { "hidden-size", "12" },
             { "tie-embeddings", "output" },
             { "positions-join", "concat" } },
-          "tie contradicts positions-join concat: an embedding of half the width cannot be the "
-          "output layer" },
+          "tie-embeddings contradicts positions-join concat: an embedding of half the hidden size "
+          "cannot be the output layer" },
         { { { "hidden-size", "12" }, { "positions", "learned" }, { "max-length", "0" } },
-          "positions learned needs a max-length: so many positions are learned" },
+          "positions learned needs max-length, the number of learned positions" },
     };
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         setting_pair set[8] = { { "architecture", "transformer" } };
@@ -400,7 +399,7 @@ static void a_source_beyond_the_positions_of_location_attention_is_refused(void 
                           &(att_sources){ .rows = 1, .length = 6, .ids = ids, .lengths = lengths },
                           &err),
         ATT_BAD_INPUT);
-    assert_string_equal(err.message, "knows 5 source positions, and was given 6");
+    assert_string_equal(err.message, "expected at most 5 source tokens, found 6");
     att_decoder_free(decoder);
     scene_free(&s);
 }

@@ -327,11 +327,11 @@ static void what_cannot_be_is_refused(void **state)
 {
     (void)state;
     static const char *const local[][2] = { { "attention", "local" }, { NULL, NULL } };
-    assert_refused(local, "attention local has a window in a line, and pictures have no line");
+    assert_refused(local, "attention local needs a source sequence, and images have none");
     static const char *const tied[][2] = { { "architecture", "transformer" },
                                            { "tie-embeddings", "all" },
                                            { NULL, NULL } };
-    assert_refused(tied, "tie all needs source tokens: pictures have none");
+    assert_refused(tied, "tie-embeddings all needs source tokens, and images have none");
     static const char *const tiny[][2] = {
         { "image-rows", "3" }, { "image-columns", "9" }, { "image-depth", "3" }, { NULL, NULL }
     };
@@ -349,8 +349,7 @@ static void pictures_of_another_size_are_refused(void **state)
     att_error err = { 0 };
     assert_int_equal(att_model_caption(&answers, s.model, &small, NULL, &err), ATT_BAD_INPUT);
     assert_string_equal(err.message,
-                        "the pictures have 4 × 4 cells of 3 numbers, and the model was "
-                        "trained on 24 × 24 of 3");
+                        "expected images of 24 × 24 cells with 3 channels, found 4 × 4 with 3");
     static const char *const line = "a";
     assert_int_equal(att_model_generate(&answers, s.model, &line, 1, NULL, &err), ATT_BAD_INPUT);
     scene_free(&s);

@@ -116,7 +116,7 @@ static void agree(const att_output *answer)
     for (int step = 0; step < 2; step++)
         length += (size_t)sprintf(text + length,
                                   "\nexpect %s = %.17g within 1e-6\n"
-                                  "expect looks[%d] = [%.17g %.17g] within 1e-6\n",
+                                  "expect alignment[%d] = [%.17g %.17g] within 1e-6\n",
                                   claims[step], exp(answer->token_scores[step]), step + 1,
                                   answer->weights[2 * step], answer->weights[2 * step + 1]);
     att_sheet *sheet;

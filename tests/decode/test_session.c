@@ -266,11 +266,11 @@ static void an_ensemble_steps_with_the_mean_of_the_probabilities(void **state)
             (exp((double)parts[0]->log_probs[i]) + exp((double)parts[1]->log_probs[i])) / 2;
         assert_true(fabs(exp((double)mean->log_probs[i]) - expected) < 1e-6);
     }
+    att_session_free(both); /* before its models */
     for (int m = 0; m < 2; m++) {
         att_session_free(single[m]);
         att_model_free(models[m]);
     }
-    att_session_free(both);
 }
 
 static void assert_step_refused(att_session *session, int64_t rows, const int32_t *tokens,

@@ -101,10 +101,10 @@ static inline att_model *caption_transformer(void)
 
 enum { PUBLIC_IMAGES = 5 };
 
-/* [PUBLIC_IMAGES,2,3,4], which is static. */
+/* [PUBLIC_IMAGES,2,3,4], static, one per thread. */
 static inline att_tensor public_images(void)
 {
-    static float values[PUBLIC_IMAGES * 2 * 3 * 4];
+    static _Thread_local float values[PUBLIC_IMAGES * 2 * 3 * 4];
     for (size_t i = 0; i < sizeof values / sizeof *values; i++)
         values[i] = (float)(i * 7 % 11) / 11;
     return att_tensor_view(values, ATT_F32, 4, (const int64_t[]){ PUBLIC_IMAGES, 2, 3, 4 });

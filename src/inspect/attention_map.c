@@ -166,8 +166,8 @@ static att_status make_map(att_attention_map *look, const att_attention_capture 
                            .weights = weights,
                            .query_labels = rows,
                            .key_labels = columns,
-                           .query_name = queries == &l->target ? "answer" : "input",
-                           .key_name = keys == &l->target ? "answer" : "input" };
+                           .query_name = queries == &l->target ? "output" : "input",
+                           .key_name = keys == &l->target ? "output" : "input" };
     return ATT_OK;
 }
 

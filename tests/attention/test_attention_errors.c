@@ -89,7 +89,7 @@ static void location(bench *t, int64_t rows)
     X(no_output, t->out.output = NULL, "output is missing")                                        \
     X(no_data, t->key.data = NULL, "key [1, 5, 1, 4] has no data")                                 \
     X(no_type, t->value.dtype = (att_dtype)5,                                                      \
-      "value: expected float32, float64, float16 or bfloat16, found no type")                      \
+      "value: expected float32, float64, float16 or bfloat16, found unknown type")                 \
     X(query_rank, t->query.rank = 3, "query has 3 dimensions, expected 4: [B,T,H,Kq]")             \
     X(key_rank, t->key.rank = 2, "key has 2 dimensions, expected 4: [B,S,G,Kq]")                   \
     X(negative_rank, t->key.rank = -1, "key has -1 dimensions, expected 4: [B,S,G,Kq]")            \
@@ -275,7 +275,7 @@ static void location(bench *t, int64_t rows)
     X(grad_shape, (t->grad = view4(results, 1, 5, 1, 3), t->grads.key = &t->grad),                 \
       "key [1, 5, 1, 4] and gradient of key [1, 5, 1, 3]: a gradient has the shape of its input")  \
     X(grad_type, (t->grad = t->key, t->grad.dtype = (att_dtype)0, t->grads.key = &t->grad),        \
-      "gradient of key: expected float32 or float64, found no type")                               \
+      "gradient of key: expected float32 or float64, found unknown type")                          \
     X(grad_data, (t->grad = t->key, t->grad.data = NULL, t->grads.key = &t->grad),                 \
       "gradient of key [1, 5, 1, 4] has no data")                                                  \
     X(grad_broadcast,                                                                              \

@@ -527,7 +527,8 @@ static void models_of_other_tokens_do_not_go_together(void **state)
     att_error err = { 0 };
     assert_int_equal(att_beam_search_new(&search, model.model, &how, &err), ATT_BAD_INPUT);
     assert_null(search);
-    assert_string_equal(err.message, "ensemble: the source vocabulary of model 2 differs from that of model 1");
+    assert_string_equal(err.message,
+                        "ensemble: the source vocabulary of model 2 differs from that of model 1");
     scene_free(&other);
 }
 

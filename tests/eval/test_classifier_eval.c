@@ -119,7 +119,7 @@ static void what_cannot_be_measured_is_named(void **state)
     (void)state;
     refused("a b\tmany\na\tlots\n", "unknown label 'lots': the training data does not have it");
     refused("a b many\n", "expected sentence<TAB>label, found no tab");
-    refused("\n\tmany\na\t\n", "has no sentences to measure on");
+    refused("\n\tmany\na\t\n", "has no sentences to evaluate on");
 }
 
 static void what_is_left_out_is_told(void **state)

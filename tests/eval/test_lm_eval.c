@@ -193,7 +193,8 @@ static void models_of_other_tokens_are_not_measured_together(void **state)
     att_lm_eval found;
     att_error err = { 0 };
     assert_int_equal(measure_two(&found, one, other, path, &err), ATT_BAD_INPUT);
-    assert_string_equal(err.message, "ensemble: the target vocabulary of model 2 differs from that of model 1");
+    assert_string_equal(err.message,
+                        "ensemble: the target vocabulary of model 2 differs from that of model 1");
     att_model_free(one);
     att_model_free(other);
     text_remove(path);

@@ -158,9 +158,9 @@ static void what_is_not_understood_is_refused_by_name(void **state)
                            narrow = { "dec_b_ih", 1, { 5 } }, extra = { "attention", 1, { 1 } };
     assert_refused(arrays(10, -1, NULL, ATT_F32), "lacks the array 'fc_w'");
     assert_refused(arrays(-1, 1, &flat, ATT_F32),
-                   "the array 'enc_w_ih' is [18] in float, expected 2 dimensions in float");
+                   "the array 'enc_w_ih' is [18] in float32, expected 2 dimensions in float");
     assert_refused(arrays(-1, 1, &g2p_arrays[1], ATT_F64),
-                   "the array 'enc_w_ih' is [6, 3] in double, expected 2 dimensions in float");
+                   "the array 'enc_w_ih' is [6, 3] in float64, expected 2 dimensions in float");
     assert_refused(arrays(-1, 5, &few, ATT_F32),
                    "what is to become 'target.embed' is [73, 3], and there are 74 tokens");
     att_bundle *more = arrays(-1, -1, NULL, ATT_F32);

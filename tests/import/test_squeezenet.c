@@ -175,7 +175,7 @@ static void what_is_missing_or_misshapen_is_refused(void **state)
     expect_refused(1, "conv1.weight\t96x3\t0\n", "is no tensor");
     expect_refused(1, "conv1.weight\t96x3x7x-7\t0\n", "is no tensor");
     expect_refused(1, "x\t1\t0\nx\t1\t0\n", "tensor 'x' exists already");
-    expect_refused(2, "n1 a cat\n", "has 1 labels, and the network knows 1000");
+    expect_refused(2, "n1 a cat\n", "expected 1000 labels, found 1");
 }
 
 int main(void)

@@ -51,8 +51,8 @@ static void every_row_of_every_part_is_a_distribution(void **state)
         int64_t queries, keys;
         const char *first_query, *first_key, *query_name, *key_name;
     } cases[] = { { ATT_BLOCK_ENCODER, 4, 4, "a", "a", "input", "input" },
-                  { ATT_BLOCK_DECODER, 3, 3, "<start>", "<start>", "answer", "answer" },
-                  { ATT_BLOCK_CROSS, 3, 4, "<start>", "a", "answer", "input" } };
+                  { ATT_BLOCK_DECODER, 3, 3, "<start>", "<start>", "output", "output" },
+                  { ATT_BLOCK_CROSS, 3, 4, "<start>", "a", "output", "input" } };
     for (size_t c = 0; c < sizeof cases / sizeof *cases; c++) {
         const att_head_selection which = { .block = cases[c].part,
                                            .input = "abcd",

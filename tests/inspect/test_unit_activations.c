@@ -91,7 +91,7 @@ static void models_without_such_layers_are_refused(void **state)
                                                     (att_layer_unit){ 1, 1 }, ATT_SIGNAL_DEFAULT,
                                                     &err),
                          ATT_BAD_INPUT);
-        assert_non_null(strstr(err.message, i == 0 ? "both directions" : "no recurrent layers"));
+        assert_non_null(strstr(err.message, i == 0 ? "bidirectional" : "RNN layers"));
         att_model_free(models[i]);
     }
 }

@@ -364,9 +364,11 @@ static void settings_that_no_transformer_can_have_are_refused(void **state)
         { { { "hidden-size", "12" }, { "heads", "4" }, { "kv-heads", "3" } },
           "heads 4 is not a multiple of kv-heads 3" },
         { { { "hidden-size", "12" }, { "heads", "4" }, { "positions", "rotary" } },
-          "positions rotary needs an even head size, and it is 3: hidden-size 12 divided by heads 4" },
+          "positions rotary needs an even head size, and it is 3: hidden-size 12 divided by heads "
+          "4" },
         { { { "hidden-size", "9" }, { "heads", "3" }, { "positions-join", "concat" } },
-          "hidden-size 9 is odd, and positions-join concat splits it between tokens and positions" },
+          "hidden-size 9 is odd, and positions-join concat splits it between tokens and "
+          "positions" },
         { { { "hidden-size", "12" },
             { "tie-embeddings", "output" },
             { "positions-join", "concat" } },

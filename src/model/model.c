@@ -140,34 +140,35 @@ void att_carried_state_free(att_carried_state *carried)
     *carried = (att_carried_state){ 0 };
 }
 
-att_status att_carried_state_new(att_carried_state *out, const att_model *model, int64_t most,
+att_status att_carried_state_new(att_carried_state *out, const att_model *model, int64_t max_rows,
                                  att_error *err)
 {
-    *out = (att_carried_state){ .max_rows = most };
+    *out = (att_carried_state){ .max_rows = max_rows };
     if (model->architecture->carried_state_size)
         out->width = model->architecture->carried_state_size(model);
     if (out->width == 0)
         return ATT_OK;
-    out->states = att_alloc_zero((size_t)most, (size_t)out->width * sizeof *out->states);
+    out->states = att_alloc_zero((size_t)max_rows, (size_t)out->width * sizeof *out->states);
     return out->states ? ATT_OK : att_fail_memory(err);
 }
 
-void att_word_dropout(const att_loss_options *lesson, int32_t *ids, int64_t length,
+void att_word_dropout(const att_loss_options *options, int32_t *ids, int64_t length,
                       float probability, int64_t pair)
 {
-    uint64_t stream = UINT64_C(0x776f726400000000) + lesson->step; /* "word" */
+    uint64_t stream = UINT64_C(0x776f726400000000) + options->step; /* "word" */
     for (int64_t i = 0; i < length; i++) {
         uint64_t index = ((uint64_t)pair << 24) + (uint64_t)i;
-        if (ids[i] != ATT_ID_BOS && att_random_float(lesson->seed, stream, index) < probability)
+        if (ids[i] != ATT_ID_BOS && att_random_float(options->seed, stream, index) < probability)
             ids[i] = ATT_ID_UNK;
     }
 }
 
-/* The tokens that a decoder is fed, some of them dropped (Bowman et al. 2016, "Generating sentences
- * from a continuous space"): it cannot learn by heart what follows what, and has to look. In the
- * tape's memory; NULL on failure. */
+/* The decoder input with word dropout (Bowman et al. 2016, "Generating sentences from a continuous
+ * space"), which makes the decoder depend on the source. In the memory of the tape; NULL on
+ * failure.
+ */
 static const int32_t *dropped_target_in(att_tape *tape, const att_batch *batch,
-                                        const att_loss_options *lesson, float probability)
+                                        const att_loss_options *options, float probability)
 {
     int64_t length = batch->target_length, count = batch->rows * length;
     int32_t *ids = att_tape_alloc(tape, count, sizeof *ids);
@@ -175,24 +176,24 @@ static const int32_t *dropped_target_in(att_tape *tape, const att_batch *batch,
         return NULL;
     memcpy(ids, batch->target_in, (size_t)count * sizeof *ids);
     for (int64_t r = 0; r < batch->rows; r++)
-        att_word_dropout(lesson, ids + r * length, batch->target_lengths[r], probability,
+        att_word_dropout(options, ids + r * length, batch->target_lengths[r], probability,
                          batch->pair_index[r]);
     return ids;
 }
 
 att_node *att_model_loss(const att_model *model, att_tape *tape, const att_batch *batch,
-                         const att_loss_options *lesson, att_loss_result *result)
+                         const att_loss_options *options, att_loss_result *result)
 {
-    att_batch fed = *batch;
-    bool writes = att_settings_model_type(model->settings) !=
-                  ATT_MODEL_CLASSIFIER; /* which drops what it reads */
-    float dropped = writes ? (float)model->settings->word_dropout : 0;
-    if (lesson && dropped > 0 && att_tape_is_training(tape)) {
-        fed.target_in = dropped_target_in(tape, batch, lesson, dropped);
-        if (!fed.target_in)
+    att_batch input = *batch;
+    bool has_decoder = att_settings_model_type(model->settings) !=
+                       ATT_MODEL_CLASSIFIER; /* whose word dropout is on the source */
+    float dropped = has_decoder ? (float)model->settings->word_dropout : 0;
+    if (options && dropped > 0 && att_tape_is_training(tape)) {
+        input.target_in = dropped_target_in(tape, batch, options, dropped);
+        if (!input.target_in)
             return NULL;
     }
-    return model->architecture->loss(model, tape, &fed, lesson, result);
+    return model->architecture->loss(model, tape, &input, options, result);
 }
 
 att_status att_decoder_new(att_decoder **out, const att_model *model, att_error *err)

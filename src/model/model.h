@@ -1,8 +1,9 @@
-/* A model: settings, vocabularies, parameters, and the family that says how they work together.
+/* A model: settings, vocabularies, parameters and an architecture. Immutable once it is loaded or
+ * built: every call but training takes it as const, and any number of threads may share it.
  *
- * A family is a row of a table. Training asks it for a loss; decoding feeds it token after token
- * through an att_decoder. Both run the same code on a tape, so that a sequence decoded step by step
- * has the bits of the whole. */
+ * An architecture is a row of a table. Training calls its loss; decoding feeds it token after token
+ * through an att_decoder. Both run the same code on a tape, so that decoding step by step has the
+ * bits of teacher forcing. */
 #ifndef ATT_MODEL_MODEL_H
 #define ATT_MODEL_MODEL_H
 
@@ -19,24 +20,25 @@ typedef struct att_decoder att_decoder;
 
 struct att_model {
     const att_settings *settings;
-    /* One and the same where settings->joint; no source's where models of its kind read no tokens
-     * (att_model_type_has_source_vocab()); the target's are labels where the kind is that. */
+    /* The same vocabulary where settings->joint; no source vocabulary where models of its type do
+     * not read tokens (att_model_type_has_source_vocab()); the target tokens of a classifier are
+     * labels. */
     const att_vocab *source_vocab, *target_vocab;
     const att_architecture *architecture;
     att_params params;
-    double temperature;  /* that calibrates the probabilities of labels: scores are divided by it */
-    void *network;       /* the family's: where its parameters are */
-    char *training_json; /* JSON that the training loop left in the file; NULL where none */
-    char *import_json;   /* JSON that says whose weights these are; NULL: our own */
-    att_arena arena;     /* of `parts` and both */
-    att_settings *owned_settings; /* settings and vocabularies read from a file; NULL where lent */
+    double temperature;           /* calibration of a classifier: logits are divided by it */
+    void *network;                /* of the architecture: indices of its parameters */
+    char *training_json;          /* JSON: the training record of the file; or NULL */
+    char *import_json;            /* JSON: where imported weights come from; or NULL */
+    att_arena arena;              /* of network and both JSON texts */
+    att_settings *owned_settings; /* settings and vocabularies; NULL where borrowed */
     att_vocab *owned_source_vocab, *owned_target_vocab;
 };
 
-/* Makes a model with starting values drawn under settings->seed. Settings and vocabularies are
- * lent and must outlive it. Release with att_model_free(). */
+/* Builds a model with initial values from settings->seed. Settings and vocabularies are borrowed
+ * and must outlive it. Release with att_model_free(). */
 att_status att_model_new(att_model **out, const att_settings *settings,
-                         const att_vocab *source_words, const att_vocab *target_words,
+                         const att_vocab *source_vocab, const att_vocab *target_vocab,
                          att_error *err);
 
 /* "a classifier": the type in error messages. */
@@ -89,7 +91,8 @@ att_status att_model_to_bundle(att_bundle *bundle, const att_model *model, doubl
 att_status att_model_metadata_to_bundle(att_bundle *bundle, const att_model *model,
                                         double temperature, const char *training, att_error *err);
 
-/* The bundle in a file that is to be a model; of any other file, the error says what it is. */
+/* Reads the bundle of a model from a file or from bytes; for any other format the error names it.
+ */
 att_status att_model_load_bundle(att_bundle **out, const char *path, att_error *err);
 att_status att_model_read_bundle(att_bundle **out, const void *bytes, size_t size, const char *name,
                                  att_error *err);
@@ -102,100 +105,98 @@ att_status att_model_check_format(const att_bundle *bundle, const char *name, at
 att_status att_model_from_bundle(att_model **out, const att_bundle *bundle, const char *name,
                                  att_error *err);
 
-/* Replaces the parameters' values by those of the bundle, under the same checks. */
+/* Replaces the values of the parameters by those of the bundle, with the same checks. For training,
+ * whose model is not shared yet. */
 att_status att_model_load_values(att_model *model, const att_bundle *bundle, const char *name,
                                  att_error *err);
 
-/* ---- learning */
+/* ---- loss */
 
-/* Where the rows of a batch of a text ended, for the batch that follows: the states of a recurrent
- * model's layers. All-zero: nowhere yet. */
+/* Truncated BPTT: the final RNN states of a batch of a language model, which are the initial states
+ * of the next batch. All-zero: no batch yet. */
 typedef struct att_carried_state {
-    float *states; /* [most,width] those of all layers side by side */
-    int64_t rows;  /* that are there, of */
+    float *states; /* [max_rows,width] of all layers side by side */
+    int64_t rows;  /* in use */
     int64_t max_rows;
-    int64_t width; /* 0: the model carries nothing */
+    int64_t width; /* 0: the model carries no state */
 } att_carried_state;
 
-/* Room for what the model carries of `most` rows. Release with att_carried_state_free(). */
-att_status att_carried_state_new(att_carried_state *out, const att_model *model, int64_t most,
+/* Allocates the states of up to `max_rows` rows. Release with att_carried_state_free(). */
+att_status att_carried_state_new(att_carried_state *out, const att_model *model, int64_t max_rows,
                                  att_error *err);
 void att_carried_state_free(att_carried_state *carried);
 
-/* How a batch is taught. */
 typedef struct att_loss_options {
-    float label_smoothing;    /* of labels */
-    float scheduled_sampling; /* probability that a step is fed the model's own prediction (H15) */
-    uint64_t seed; /* own predictions are drawn under these, the pair and the place in it */
+    float label_smoothing;    /* 0: none */
+    float scheduled_sampling; /* probability of feeding the model's own prediction */
+    uint64_t
+        seed; /* scheduled sampling and word dropout depend on these, the pair and the position */
     uint64_t step;
-    att_carried_state
-        *carried_state; /* is taken up and left, where the rows are of a text; or NULL */
+    att_carried_state *carried_state; /* read and updated by language models; or NULL */
 } att_loss_options;
 
-/* What came of one row: the same as of the batch, below. */
+/* The same for one row. */
 typedef struct att_row_loss_result {
     double loss;
     int64_t tokens, correct;
-    float *token_losses; /* receives each token's, one after the other; NULL: not wanted */
+    float *token_losses; /* receives the loss of each token; NULL: not wanted */
 } att_row_loss_result;
 
-/* What came of it, summed over the target tokens of the batch, ends included. */
+/* Sums over the target tokens of a batch, end tokens included. */
 typedef struct att_loss_result {
-    double loss; /* -log probability, in nats, without smoothing and alignments */
+    double loss; /* cross-entropy in nats, without label smoothing and guided alignment */
     int64_t tokens;
-    int64_t correct;           /* tokens that were the most probable, and are known */
-    att_row_loss_result *rows; /* [B] added to likewise; NULL: not wanted */
+    int64_t correct;           /* tokens that were the most probable and are not unknown */
+    att_row_loss_result *rows; /* [B]; NULL: not wanted */
 } att_loss_result;
 
-/* Adds what came of one token of row `row`. That a token is unknown can be foreseen, but not which
- * it is: it is never right. */
+/* Adds one token of row `row`. An unknown token never counts as correct: the model cannot say which
+ * word it is. */
 static inline void att_loss_result_add(att_loss_result *result, int64_t row, float loss,
-                                       int32_t target, bool foreseen)
+                                       int32_t target, bool predicted)
 {
-    bool right = foreseen && target != ATT_ID_UNK;
+    bool correct = predicted && target != ATT_ID_UNK;
     result->loss += (double)loss;
     result->tokens++;
-    result->correct += right;
+    result->correct += correct;
     if (!result->rows)
         return;
     result->rows[row].loss += (double)loss;
     result->rows[row].tokens++;
-    result->rows[row].correct += right;
+    result->rows[row].correct += correct;
     if (result->rows[row].token_losses)
         *result->rows[row].token_losses++ = loss;
 }
 
-/* Takes tokens for the unknown one, each with this probability, so that no single word decides and
- * words that are not known mean something; the start stays. A pair's draws are its own, whatever
- * the batch. */
-void att_word_dropout(const att_loss_options *lesson, int32_t *ids, int64_t length,
+/* Word dropout: replaces each token but BOS by the unknown token with this probability. The random
+ * numbers depend on the pair, not on the batch. */
+void att_word_dropout(const att_loss_options *options, int32_t *ids, int64_t length,
                       float probability, int64_t pair);
 
-/* The loss of a batch, a single number summed over its target tokens, to be differentiated by
- * att_tape_backward(tape, loss, scale). Smoothing and the loss of given alignments are in it. NULL
- * on failure, which the tape keeps. `result` may be NULL. The tape has begun. */
+/* The teacher-forced loss of a batch, a scalar summed over its target tokens, for
+ * att_tape_backward(). It includes label smoothing and guided alignment. NULL on failure, which the
+ * tape keeps. `result` may be NULL. */
 att_node *att_model_loss(const att_model *model, att_tape *tape, const att_batch *batch,
-                         const att_loss_options *lesson, att_loss_result *result);
+                         const att_loss_options *options, att_loss_result *result);
 
 /* ---- decoding */
 
-/* The source side of a batch: tokens, the grids of pictures, or nothing but a number of rows. */
+/* The sources of a batch: tokens, image features, or for language models only a number of rows. */
 typedef struct att_sources {
     int64_t rows, length;    /* B, S; 0 where there are no tokens */
-    const int32_t *ids;      /* [B,S], ATT_ID_PAD beyond a row's length */
+    const int32_t *ids;      /* [B,S], padded with ATT_ID_PAD */
     const int64_t *lengths;  /* [B] */
-    const float *image_grid; /* [B,cells,depth] of pictures, or NULL */
+    const float *image_grid; /* [B,cells,depth] of images, or NULL */
     int64_t cells, depth;
 } att_sources;
 
-/* Those of a batch, lent. */
+/* The sources of a training batch, borrowed. */
 att_sources att_batch_sources(const att_batch *batch);
 
-/* What one step gives, lent until the next call. */
+/* The result of one step, borrowed until the next call. */
 typedef struct att_decoder_output {
     const float *log_probs; /* [rows,V] */
-    const float
-        *attention; /* [rows,maps,S] attention; NULL where the model has none, or not asked */
+    const float *attention; /* [rows,maps,S]; NULL: the model has none, or it was not asked for */
     int64_t attention_maps; /* layers of cross attention times heads, a layer's heads together */
     int64_t heads;          /* of each layer; 1 map and 1 head for an RNN */
     const float *hidden;    /* [rows,hidden_size] of the decoder's top layer; NULL: a classifier */
@@ -206,52 +207,51 @@ typedef struct att_decoder_output {
 att_status att_decoder_new(att_decoder **out, const att_model *model, att_error *err);
 void att_decoder_free(att_decoder *decoder);
 
-/* Reads the sources: from here on row r continues source r. */
+/* Encodes the sources; row r of the first step continues source r. */
 att_status att_decoder_start(att_decoder *decoder, const att_sources *sources, att_error *err);
 
-/* Takes one token per row (the first is ATT_ID_BOS) and gives the log-probabilities of the
- * next. Row r goes on from row order[r] of the step before (of the start: source order[r]), so that
- * beams can be dropped, doubled and exchanged; order NULL: each from itself. */
+/* Feeds one token per row (first ATT_ID_BOS) and computes the log-probabilities of the next. Row r
+ * continues row order[r] of the step before (at the first step: source order[r]), so that
+ * hypotheses are dropped, forked and reordered; NULL: row r continues row r. */
 att_status att_decoder_step(att_decoder *decoder, int64_t rows, const int32_t *tokens,
                             const int64_t *order, att_decoder_output *out, att_error *err);
 
-/* Tokens of the longest source that the model can take; 0: any number. */
+/* The maximum number of source tokens; 0: no limit. */
 int64_t att_model_max_source_length(const att_model *model);
 
-/* ---- families */
+/* ---- architectures */
 
 struct att_decoder {
     const att_model *model;
     att_tape *tape;
-    bool want_attention; /* whether steps give the attention too; to be set before a step */
-    void *state;         /* the family's */
+    bool want_attention; /* steps compute attention weights; set it before the start */
+    void *state;         /* of the architecture */
 };
 
 struct att_architecture {
-    const char *name; /* as model files keep it */
+    const char *name; /* in model files */
 
-    /* Adds its parameters and makes model->parts. What the settings ask for and the family cannot
-     * be is ATT_BAD_INPUT. */
+    /* Adds the parameters and sets model->network. ATT_BAD_INPUT for settings that the architecture
+     * does not support. */
     att_status (*build)(att_model *model, att_error *err);
 
     att_node *(*loss)(const att_model *model, att_tape *tape, const att_batch *batch,
-                      const att_loss_options *lesson, att_loss_result *result);
+                      const att_loss_options *options, att_loss_result *result);
 
-    att_status (*open)(att_decoder *decoder, att_error *err); /* makes `state` */
+    att_status (*open)(att_decoder *decoder, att_error *err); /* sets `state` */
     void (*close)(att_decoder *decoder);
     att_status (*start)(att_decoder *decoder, const att_sources *sources, att_error *err);
     att_status (*step)(att_decoder *decoder, int64_t rows, const int32_t *tokens,
                        const int64_t *order, att_decoder_output *out, att_error *err);
 
-    int64_t (*max_source_length)(const att_model *model); /* source; NULL: any */
-    int64_t (*carried_state_size)(
-        const att_model *model); /* floats to a row of a text; NULL: none */
+    int64_t (*max_source_length)(const att_model *model);  /* NULL: no limit */
+    int64_t (*carried_state_size)(const att_model *model); /* floats per row; NULL: none */
 };
 
-/* What a family adds the parameters of a model with, as its settings say. */
+/* The builder of the parameters of a model. */
 att_param_builder att_model_builder(att_model *model, att_error *err);
 
-/* All families by kind; NULL where there is none. */
+/* The architecture by type and setting; NULL where there is none. */
 extern const att_architecture *const att_architectures[ATT_MODEL_TYPES][ATT_ARCHITECTURE_COUNT];
 
 #endif

@@ -31,11 +31,11 @@ static att_status set_metadata_json(att_bundle *bundle, const char *key, const c
     return json ? att_bundle_meta_set(bundle, key, json, err) : ATT_OK;
 }
 
-static att_status set_vocabulary(att_bundle *bundle, const char *key, const att_vocab *words,
+static att_status set_vocabulary(att_bundle *bundle, const char *key, const att_vocab *vocab,
                                  att_string *scratch, att_error *err)
 {
     scratch->length = 0;
-    ATT_TRY(att_vocab_to_json(scratch, words, err));
+    ATT_TRY(att_vocab_to_json(scratch, vocab, err));
     return att_bundle_meta_set(bundle, key, scratch->data, err);
 }
 
@@ -130,18 +130,18 @@ static att_status check_tensor(const att_bundle *bundle, const att_param *param,
 {
     const att_tensor *tensor = att_bundle_get(bundle, param->name);
     if (!tensor)
-        return att_fail(err, ATT_BAD_INPUT, name, "the tensor '%s' of the model is missing",
-                        param->name);
+        return att_fail(err, ATT_BAD_INPUT, name, "the tensor '%s' is missing", param->name);
     if (same_shape(tensor, param))
         return ATT_OK;
-    char found[ATT_SHAPE_STRING_SIZE], wanted[ATT_SHAPE_STRING_SIZE];
+    char found[ATT_SHAPE_STRING_SIZE], expected[ATT_SHAPE_STRING_SIZE];
     return att_fail(err, ATT_BAD_INPUT, name,
-                    "the tensor '%s' is %s, and by its settings the model needs %s", param->name,
-                    att_shape_to_string(found, tensor->rank, tensor->shape),
-                    att_shape_to_string(wanted, param->rank, param->shape));
+                    "the tensor '%s': expected shape %s by the settings, found %s", param->name,
+                    att_shape_to_string(expected, param->rank, param->shape),
+                    att_shape_to_string(found, tensor->rank, tensor->shape));
 }
 
-/* Whether the bundle has the model's tensors and, but for the training loop's, no others. */
+/* Refuses a bundle that lacks a tensor of the model, or has one that is neither of the model nor of
+ * the training loop. */
 static att_status check_tensors(const att_bundle *bundle, const att_params *params,
                                 const char *name, att_error *err)
 {
@@ -153,13 +153,13 @@ static att_status check_tensors(const att_bundle *bundle, const att_params *para
         if (strncmp(tensor, ATT_TRAINING_PREFIX, strlen(ATT_TRAINING_PREFIX)) != 0 &&
             att_params_find(params, tensor) < 0)
             return att_fail(err, ATT_BAD_INPUT, name,
-                            "the tensor '%s' is none of those that the model's settings ask for",
+                            "the tensor '%s' is not a parameter of this model",
                             att_quote(quoted, tensor, strlen(tensor)));
     }
     return ATT_OK;
 }
 
-/* Asked of whole tensors by their bits, which compilers turn into a few vectors at a time. */
+/* Tests the bits of whole tensors without a branch, so that compilers vectorize it. */
 static bool all_finite(const float *values, size_t count)
 {
     const uint32_t exponent = 0x7F800000;
@@ -172,7 +172,7 @@ static bool all_finite(const float *values, size_t count)
     return odd == 0;
 }
 
-/* One number that is none would make nonsense of every answer, without a word. */
+/* A NaN in any weight would silently corrupt every output, so refuse the file. */
 static att_status check_finite(const att_params *params, const att_param *param, const char *name,
                                att_error *err)
 {
@@ -183,8 +183,8 @@ static att_status check_finite(const att_params *params, const att_param *param,
     while (isfinite(values[i]))
         i++;
     return att_fail(err, ATT_BAD_INPUT, name,
-                    "the tensor '%s' holds %g as its number %zu, expected finite numbers",
-                    param->name, (double)values[i], i + 1);
+                    "the tensor '%s' holds %g at index %zu, expected finite numbers", param->name,
+                    (double)values[i], i);
 }
 
 static att_status load_values(att_params *params, const att_bundle *bundle, const char *name,
@@ -207,8 +207,8 @@ att_status att_model_load_values(att_model *model, const att_bundle *bundle, con
     return load_values(&model->params, bundle, name, err);
 }
 
-/* Shapes are compared before anything of their size is allocated: what a file claims costs no more
- * than the file has. */
+/* Shapes are compared before anything of their size is allocated: a file cannot make the library
+ * allocate more than its own size. */
 att_status att_params_from_bundle(att_params *params, const att_bundle *bundle, const char *name,
                                   att_error *err)
 {
@@ -233,7 +233,8 @@ static att_status require_metadata(const char **out, const att_bundle *bundle, c
     if (*out)
         return ATT_OK;
     return att_fail(err, ATT_BAD_INPUT, name,
-                    "is a .safetensors file, but no model of attend: its metadata lacks '%s'", key);
+                    "is a .safetensors file, but not a model of attend: its metadata lacks '%s'",
+                    key);
 }
 
 att_status att_model_check_format(const att_bundle *bundle, const char *name, att_error *err)
@@ -271,7 +272,7 @@ static att_status find_architecture(const att_architecture **out, const att_bund
                     att_quote(quoted, architecture, strlen(architecture)));
 }
 
-/* An object of the metadata that may be missing. */
+/* Reads an optional JSON object of the metadata. */
 static att_status read_metadata_json(char **out, att_model *model, const att_bundle *bundle,
                                      const char *key, const char *name, att_error *err)
 {
@@ -299,7 +300,7 @@ static att_status read_settings(att_model *model, const att_bundle *bundle, cons
                     model->architecture->name);
 }
 
-/* The vocabularies that models of its kind have. */
+/* Reads the vocabularies that models of its type have. */
 static att_status read_vocabularies(att_model *model, const att_bundle *bundle, const char *name,
                                     att_error *err)
 {
@@ -331,7 +332,7 @@ static att_status read_temperature(att_model *model, const att_bundle *bundle, c
                     att_quote(quoted, text, strlen(text)));
 }
 
-/* Settings and vocabularies, which the model then owns. */
+/* Reads settings and vocabularies, which the model owns. */
 static att_status read_metadata(att_model *model, const att_bundle *bundle, const char *name,
                                 att_error *err)
 {

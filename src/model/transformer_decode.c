@@ -91,33 +91,33 @@ static att_status reserve_rows(transformer_decoder_state *s, int64_t rows, att_e
 
 /* ---- sources */
 
-static att_status save_cross_kv(transformer_decoder_state *s, const att_transformer_pass *run,
+static att_status save_cross_kv(transformer_decoder_state *s, const att_transformer_pass *pass,
                                 att_error *err)
 {
-    size_t tokens = (size_t)run->source_offsets[run->source_count];
-    size_t floats = tokens * (size_t)run->network->kv_size, room = s->cross_kv_capacity;
-    for (int i = 0; i < run->network->decoder_layers; i++) {
+    size_t tokens = (size_t)pass->source_offsets[pass->source_count];
+    size_t floats = tokens * (size_t)pass->network->kv_size, room = s->cross_kv_capacity;
+    for (int i = 0; i < pass->network->decoder_layers; i++) {
         room = s->cross_kv_capacity;
         if (!reserve_array(&s->cross_kv[i], &room, floats, sizeof(float))) {
             s->cross_kv_capacity = 0;
             return att_fail_memory(err);
         }
-        memcpy(s->cross_kv[i], run->cross_kv[i]->value, floats * sizeof(float));
+        memcpy(s->cross_kv[i], pass->cross_kv[i]->value, floats * sizeof(float));
     }
     s->cross_kv_capacity = room;
-    if (!reserve_array(&s->offsets, &s->offset_capacity, (size_t)run->source_count + 1,
+    if (!reserve_array(&s->offsets, &s->offset_capacity, (size_t)pass->source_count + 1,
                        sizeof *s->offsets))
         return att_fail_memory(err);
-    memcpy(s->offsets, run->source_offsets, ((size_t)run->source_count + 1) * sizeof *s->offsets);
+    memcpy(s->offsets, pass->source_offsets, ((size_t)pass->source_count + 1) * sizeof *s->offsets);
     return ATT_OK;
 }
 
 static att_status encode_sources(att_decoder *decoder, const att_sources *sources, att_error *err)
 {
-    att_transformer_pass run = { .network = decoder->model->network, .tape = decoder->tape };
-    run.network->encode(&run, sources);
+    att_transformer_pass pass = { .network = decoder->model->network, .tape = decoder->tape };
+    pass.network->encode(&pass, sources);
     ATT_TRY(att_tape_status(decoder->tape, err));
-    return save_cross_kv(decoder->state, &run, err);
+    return save_cross_kv(decoder->state, &pass, err);
 }
 
 att_status att_transformer_start(att_decoder *decoder, const att_sources *sources, att_error *err)
@@ -150,15 +150,15 @@ static void reorder_rows(transformer_decoder_state *s, int64_t rows, const int64
 }
 
 /* Groups the rows by source: the rows of a source are the queries of one cross attention. */
-static void group_rows_by_source(const transformer_decoder_state *s, att_transformer_pass *run)
+static void group_rows_by_source(const transformer_decoder_state *s, att_transformer_pass *pass)
 {
     const att_rows_by_source *grouped =
-        att_rows_by_source_make(run->tape, s->sources, s->rows, s->source_of);
+        att_rows_by_source_make(pass->tape, s->sources, s->rows, s->source_of);
     if (!grouped)
         return;
-    run->query_offsets = grouped->offsets;
-    run->row_order = grouped->in_order ? NULL : grouped->order;
-    run->row_restore = grouped->in_order ? NULL : grouped->place;
+    pass->query_offsets = grouped->offsets;
+    pass->row_order = grouped->in_order ? NULL : grouped->order;
+    pass->row_restore = grouped->in_order ? NULL : grouped->place;
 }
 
 /* One token per row, all at the same position. */
@@ -183,19 +183,19 @@ static const att_packed_sequences *pack_single_tokens(att_tape *tape, int64_t ro
 
 /* Copies weights from [1,H,rows,keys of all sources], grouped by source, to [rows,maps,S]. */
 static const float *copy_attention(const transformer_decoder_state *s,
-                                   const att_transformer_pass *run)
+                                   const att_transformer_pass *pass)
 {
-    const att_transformer_network *parts = run->network;
+    const att_transformer_network *parts = pass->network;
     int64_t heads = parts->heads, maps = heads * parts->decoder_layers, S = s->length;
     int64_t keys = s->offsets[s->sources];
-    float *out = att_tape_alloc(run->tape, s->rows * maps * S, sizeof *out);
+    float *out = att_tape_alloc(pass->tape, s->rows * maps * S, sizeof *out);
     if (!out)
         return NULL;
     memset(out, 0, (size_t)(s->rows * maps * S) * sizeof *out);
     for (int64_t map = 0; map < maps; map++)
         for (int64_t r = 0; r < s->rows; r++) {
-            const att_node *all = run->cross_attention[map / heads];
-            int64_t row = run->row_restore ? run->row_restore[r] : r;
+            const att_node *all = pass->cross_attention[map / heads];
+            int64_t row = pass->row_restore ? pass->row_restore[r] : r;
             int64_t first = s->offsets[s->source_of[r]], last = s->offsets[s->source_of[r] + 1];
             if (all)
                 memcpy(out + (r * maps + map) * S,
@@ -208,24 +208,24 @@ static const float *copy_attention(const transformer_decoder_state *s,
 /* ---- steps */
 
 /* Runs the decoder on one token per row, [1,rows,D]; the KV cache has been advanced. */
-static att_node *run_tokens(att_decoder *decoder, att_transformer_pass *run, const int32_t *tokens)
+static att_node *run_tokens(att_decoder *decoder, att_transformer_pass *pass, const int32_t *tokens)
 {
     transformer_decoder_state *s = decoder->state;
     att_tape *tape = decoder->tape;
     int64_t position = att_kv_cache_tokens(s->kv_cache) - 1;
-    *run = (att_transformer_pass){ .network = decoder->model->network,
-                                   .tape = tape,
-                                   .source_count = s->sources,
-                                   .source_offsets = s->offsets,
-                                   .kv_cache = s->kv_cache,
-                                   .want_attention = decoder->want_attention };
-    if (run->network->has_encoder) {
-        const int64_t shape[] = { 1, s->offsets[s->sources], run->network->kv_size };
-        group_rows_by_source(s, run);
-        for (int i = 0; i < run->network->decoder_layers; i++)
-            run->cross_kv[i] = att_tape_input_view(tape, 3, shape, s->cross_kv[i]);
+    *pass = (att_transformer_pass){ .network = decoder->model->network,
+                                    .tape = tape,
+                                    .source_count = s->sources,
+                                    .source_offsets = s->offsets,
+                                    .kv_cache = s->kv_cache,
+                                    .want_attention = decoder->want_attention };
+    if (pass->network->has_encoder) {
+        const int64_t shape[] = { 1, s->offsets[s->sources], pass->network->kv_size };
+        group_rows_by_source(s, pass);
+        for (int i = 0; i < pass->network->decoder_layers; i++)
+            pass->cross_kv[i] = att_tape_input_view(tape, 3, shape, s->cross_kv[i]);
     }
-    return att_transformer_decode(run, pack_single_tokens(tape, s->rows, tokens, position));
+    return att_transformer_decode(pass, pack_single_tokens(tape, s->rows, tokens, position));
 }
 
 static att_status reserve_context(transformer_decoder_state *s, int64_t rows, int64_t context,
@@ -264,7 +264,7 @@ static att_status shift_context(att_decoder *decoder, int64_t rows, int64_t cont
 {
     transformer_decoder_state *s = decoder->state;
     int64_t kept = context / 2;
-    att_transformer_pass run;
+    att_transformer_pass pass;
     for (int64_t r = 0; r < rows; r++)
         memmove(s->context_tokens + r * context, s->context_tokens + (r + 1) * context - kept,
                 (size_t)kept * sizeof *s->context_tokens);
@@ -275,7 +275,7 @@ static att_status shift_context(att_decoder *decoder, int64_t rows, int64_t cont
         for (int64_t r = 0; tokens && r < rows; r++)
             tokens[r] = s->context_tokens[r * context + t];
         ATT_TRY(att_kv_cache_advance(s->kv_cache, rows, NULL, err));
-        run_tokens(decoder, &run, tokens);
+        run_tokens(decoder, &pass, tokens);
         ATT_TRY(att_tape_status(decoder->tape, err));
     }
     att_tape_begin(decoder->tape, false, 0, 0);
@@ -308,21 +308,21 @@ att_status att_transformer_step(att_decoder *decoder, int64_t rows, const int32_
 {
     transformer_decoder_state *s = decoder->state;
     const att_transformer_network *parts = decoder->model->network;
-    att_transformer_pass run;
+    att_transformer_pass pass;
     ATT_TRY(reserve_rows(s, rows, err));
     reorder_rows(s, rows, order);
     if (parts->context_length > 0)
         ATT_TRY(append_context(decoder, rows, tokens, &order, err));
     s->rows = rows;
     ATT_TRY(att_kv_cache_advance(s->kv_cache, rows, order, err));
-    att_node *x = run_tokens(decoder, &run, tokens);
-    const att_linear_cross_entropy_inputs output = att_transformer_output(&run, x);
+    att_node *x = run_tokens(decoder, &pass, tokens);
+    const att_linear_cross_entropy_inputs output = att_transformer_output(&pass, x);
     out->log_probs =
         att_log_softmax(decoder->tape, att_linear(decoder->tape, x, output.w, output.bias,
                                                   ATT_ACTIVATION_NONE, output.transposed));
     out->attention_maps = parts->heads * parts->decoder_layers;
     out->heads = parts->heads;
-    out->attention = run.want_attention && parts->has_encoder ? copy_attention(s, &run) : NULL;
+    out->attention = pass.want_attention && parts->has_encoder ? copy_attention(s, &pass) : NULL;
     ATT_TRY(att_tape_status(decoder->tape, err));
     out->hidden = x->value;
     out->hidden_size = parts->hidden_size;

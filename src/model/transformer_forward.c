@@ -1,5 +1,5 @@
 /* The forward pass of a Transformer. Training (the whole sequence at once) and decoding (token by
- * token, with a KV cache) run the same code, except for where keys and values come from. */
+ * token, with a KV cache) pass the same code, except for where keys and values come from. */
 #include "model/transformer.h"
 
 const att_packed_sequences *att_packed_sequences_new(att_tape *tape, int64_t rows, int64_t length,
@@ -26,10 +26,10 @@ const att_packed_sequences *att_packed_sequences_new(att_tape *tape, int64_t row
     return out;
 }
 
-static void record_probe(const att_transformer_pass *run, att_attention_block part, int layer,
+static void record_probe(const att_transformer_pass *pass, att_attention_block part, int layer,
                          att_node *x, att_node *attended)
 {
-    att_attention_probe *watch = run->probe;
+    att_attention_probe *watch = pass->probe;
     if (!watch || watch->part != part || watch->layer != layer)
         return;
     watch->x = x;
@@ -39,13 +39,13 @@ static void record_probe(const att_transformer_pass *run, att_attention_block pa
 /* ---- encoder */
 
 /* Runs the encoder layers over source embeddings x [1,N,D]. */
-static att_node *run_encoder(att_transformer_pass *run, att_node *x,
+static att_node *run_encoder(att_transformer_pass *pass, att_node *x,
                              const att_packed_sequences *sources)
 {
-    const att_transformer_network *parts = run->network;
-    att_tape *tape = run->tape;
-    run->source_count = sources->sequences;
-    run->source_offsets = sources->offsets;
+    const att_transformer_network *parts = pass->network;
+    att_tape *tape = pass->tape;
+    pass->source_count = sources->sequences;
+    pass->source_offsets = sources->offsets;
     const att_sequence_offsets sight = { .sequences = sources->sequences,
                                          .query_offsets = sources->offsets,
                                          .key_offsets = sources->offsets };
@@ -54,7 +54,7 @@ static att_node *run_encoder(att_transformer_pass *run, att_node *x,
         att_node *inner = att_sublayer_begin(&layer->self_sublayer, tape, x);
         att_node *into = att_multihead_attention_qkv(&layer->self, tape, inner, sources->positions);
         att_node *seen = att_multihead_attention_run(&layer->self, tape, into, NULL, &sight);
-        record_probe(run, ATT_BLOCK_ENCODER, i, x, seen);
+        record_probe(pass, ATT_BLOCK_ENCODER, i, x, seen);
         x = att_sublayer_end(&layer->self_sublayer, tape, x,
                              att_multihead_attention_output(&layer->self, tape, seen));
         x = att_transformer_layer_ffn(layer, tape, x);
@@ -63,43 +63,43 @@ static att_node *run_encoder(att_transformer_pass *run, att_node *x,
 }
 
 /* Keys and values of the encoder output for the cross attention of each decoder layer. */
-static void project_cross_kv(att_transformer_pass *run, att_node *x)
+static void project_cross_kv(att_transformer_pass *pass, att_node *x)
 {
-    if (run->probe)
-        run->probe->encoder_output = x;
-    for (int i = 0; i < run->network->decoder_layers; i++)
-        run->cross_kv[i] =
-            att_multihead_attention_kv(&run->network->decoder[i].cross, run->tape, x);
+    if (pass->probe)
+        pass->probe->encoder_output = x;
+    for (int i = 0; i < pass->network->decoder_layers; i++)
+        pass->cross_kv[i] =
+            att_multihead_attention_kv(&pass->network->decoder[i].cross, pass->tape, x);
 }
 
-att_node *att_transformer_run_encoder(att_transformer_pass *run,
+att_node *att_transformer_run_encoder(att_transformer_pass *pass,
                                       const att_packed_sequences *sources)
 {
     if (!sources)
         return NULL;
-    att_node *x = att_embedding_run_packed(&run->network->source_embedding, run->tape,
+    att_node *x = att_embedding_run_packed(&pass->network->source_embedding, pass->tape,
                                            sources->tokens, sources->ids, sources->positions);
-    return run_encoder(run, x, sources);
+    return run_encoder(pass, x, sources);
 }
 
-void att_transformer_encode_packed(att_transformer_pass *run, const att_packed_sequences *sources)
+void att_transformer_encode_packed(att_transformer_pass *pass, const att_packed_sequences *sources)
 {
     if (sources)
-        project_cross_kv(run, att_transformer_run_encoder(run, sources));
+        project_cross_kv(pass, att_transformer_run_encoder(pass, sources));
 }
 
-void att_transformer_encode_tokens(att_transformer_pass *run, const att_sources *sources)
+void att_transformer_encode_tokens(att_transformer_pass *pass, const att_sources *sources)
 {
-    att_transformer_encode_packed(run, att_packed_sequences_new(run->tape, sources->rows,
-                                                                sources->length, sources->lengths,
-                                                                sources->ids));
+    att_transformer_encode_packed(pass, att_packed_sequences_new(pass->tape, sources->rows,
+                                                                 sources->length, sources->lengths,
+                                                                 sources->ids));
 }
 
 /* An image is a sequence of cells. */
-void att_transformer_encode_image(att_transformer_pass *run, const att_sources *sources)
+void att_transformer_encode_image(att_transformer_pass *pass, const att_sources *sources)
 {
-    const att_image_embedding *eye = &run->network->image_embedding;
-    att_tape *tape = run->tape;
+    const att_image_embedding *eye = &pass->network->image_embedding;
+    att_tape *tape = pass->tape;
     int64_t rows = sources->rows, cells = att_image_embedding_cell_count(eye), all = rows * cells;
     int64_t *offsets = att_tape_alloc(tape, rows + 1, sizeof *offsets);
     int32_t *positions = att_tape_alloc(tape, all, sizeof *positions);
@@ -115,17 +115,17 @@ void att_transformer_encode_image(att_transformer_pass *run, const att_sources *
     };
     att_node *x = att_image_embedding_run(eye, tape, rows, sources->image_grid);
     x = att_reshape(tape, x, 3, (int64_t[]){ 1, all, eye->hidden_size });
-    project_cross_kv(run, run_encoder(run, x, lie));
+    project_cross_kv(pass, run_encoder(pass, x, lie));
 }
 
 /* ---- decoder */
 
 /* Causal self-attention. */
-static att_node *self_attention(att_transformer_pass *run, int index, att_node *x,
+static att_node *self_attention(att_transformer_pass *pass, int index, att_node *x,
                                 const att_packed_sequences *targets)
 {
-    const att_transformer_layer *layer = &run->network->decoder[index];
-    att_tape *tape = run->tape;
+    const att_transformer_layer *layer = &pass->network->decoder[index];
+    att_tape *tape = pass->tape;
     att_node *inner = att_sublayer_begin(&layer->self_sublayer, tape, x);
     att_node *into = att_multihead_attention_qkv(&layer->self, tape, inner, targets->positions);
     att_sequence_offsets sight = { .sequences = targets->sequences,
@@ -133,14 +133,14 @@ static att_node *self_attention(att_transformer_pass *run, int index, att_node *
                                    .key_offsets = targets->offsets,
                                    .causal = true };
     att_node *keys = NULL;
-    if (run->kv_cache) {
-        att_kv_cache_append(run->kv_cache, index, into, run->network->hidden_size);
-        keys = att_kv_cache_gather(run->kv_cache, tape, index);
-        sight.key_offsets = att_kv_cache_offsets(run->kv_cache);
+    if (pass->kv_cache) {
+        att_kv_cache_append(pass->kv_cache, index, into, pass->network->hidden_size);
+        keys = att_kv_cache_gather(pass->kv_cache, tape, index);
+        sight.key_offsets = att_kv_cache_offsets(pass->kv_cache);
         sight.causal = false;
     }
     att_node *seen = att_multihead_attention_run(&layer->self, tape, into, keys, &sight);
-    record_probe(run, ATT_BLOCK_DECODER, index, x, seen);
+    record_probe(pass, ATT_BLOCK_DECODER, index, x, seen);
     return att_sublayer_end(&layer->self_sublayer, tape, x,
                             att_multihead_attention_output(&layer->self, tape, seen));
 }
@@ -155,50 +155,51 @@ static att_node *gather_rows(att_tape *tape, att_node *x, const int32_t *which)
 }
 
 /* Cross attention. */
-static att_node *cross_attention(att_transformer_pass *run, int index, att_node *x)
+static att_node *cross_attention(att_transformer_pass *pass, int index, att_node *x)
 {
-    const att_transformer_layer *layer = &run->network->decoder[index];
-    att_tape *tape = run->tape;
-    const att_sequence_offsets sight = { .sequences = run->source_count,
-                                         .query_offsets = run->query_offsets,
-                                         .key_offsets = run->source_offsets };
+    const att_transformer_layer *layer = &pass->network->decoder[index];
+    att_tape *tape = pass->tape;
+    const att_sequence_offsets sight = { .sequences = pass->source_count,
+                                         .query_offsets = pass->query_offsets,
+                                         .key_offsets = pass->source_offsets };
     att_node *inner = att_sublayer_begin(&layer->cross_sublayer, tape, x);
     att_node *query = att_multihead_attention_qkv(&layer->cross, tape, inner, NULL);
-    query = gather_rows(tape, query, run->row_order);
+    query = gather_rows(tape, query, pass->row_order);
     att_node *seen =
-        att_multihead_attention_run(&layer->cross, tape, query, run->cross_kv[index], &sight);
-    record_probe(run, ATT_BLOCK_CROSS, index, x, seen);
-    if (run->want_attention)
-        run->cross_attention[index] = att_attention_op_weights(tape, seen);
-    seen = gather_rows(tape, seen, run->row_restore);
+        att_multihead_attention_run(&layer->cross, tape, query, pass->cross_kv[index], &sight);
+    record_probe(pass, ATT_BLOCK_CROSS, index, x, seen);
+    if (pass->want_attention)
+        pass->cross_attention[index] = att_attention_op_weights(tape, seen);
+    seen = gather_rows(tape, seen, pass->row_restore);
     return att_sublayer_end(&layer->cross_sublayer, tape, x,
                             att_multihead_attention_output(&layer->cross, tape, seen));
 }
 
-att_node *att_transformer_decode(att_transformer_pass *run, const att_packed_sequences *targets)
+att_node *att_transformer_decode(att_transformer_pass *pass, const att_packed_sequences *targets)
 {
-    const att_transformer_network *parts = run->network;
+    const att_transformer_network *parts = pass->network;
     if (!targets)
         return NULL;
-    att_node *x = att_embedding_run_packed(&parts->target_embedding, run->tape, targets->tokens,
+    att_node *x = att_embedding_run_packed(&parts->target_embedding, pass->tape, targets->tokens,
                                            targets->ids, targets->positions);
     for (int i = 0; i < parts->decoder_layers; i++) {
-        x = self_attention(run, i, x, targets);
+        x = self_attention(pass, i, x, targets);
         if (parts->has_encoder)
-            x = cross_attention(run, i, x);
-        x = att_transformer_layer_ffn(&parts->decoder[i], run->tape, x);
+            x = cross_attention(pass, i, x);
+        x = att_transformer_layer_ffn(&parts->decoder[i], pass->tape, x);
     }
-    return att_norm_layer_run(&parts->decoder_norm, run->tape, x);
+    return att_norm_layer_run(&parts->decoder_norm, pass->tape, x);
 }
 
-att_linear_cross_entropy_inputs att_transformer_output(const att_transformer_pass *run, att_node *x)
+att_linear_cross_entropy_inputs att_transformer_output(const att_transformer_pass *pass,
+                                                       att_node *x)
 {
-    const att_transformer_network *parts = run->network;
+    const att_transformer_network *parts = pass->network;
     bool tied = parts->output_w == ATT_NO_PARAM, biased = parts->output_b != ATT_NO_PARAM;
     return (att_linear_cross_entropy_inputs){
         .x = x,
-        .w = att_tape_param(run->tape, tied ? parts->target_embedding.table : parts->output_w),
-        .bias = biased ? att_tape_param(run->tape, parts->output_b) : NULL,
+        .w = att_tape_param(pass->tape, tied ? parts->target_embedding.table : parts->output_w),
+        .bias = biased ? att_tape_param(pass->tape, parts->output_b) : NULL,
         .transposed = tied,
     };
 }

@@ -13,20 +13,20 @@ static void accumulate_loss(att_loss_result *result, const att_token_loss *losse
 att_node *att_transformer_loss(const att_model *model, att_tape *tape, const att_batch *batch,
                                const att_loss_options *options, att_loss_result *result)
 {
-    att_transformer_pass run = { .network = model->network, .tape = tape };
+    att_transformer_pass pass = { .network = model->network, .tape = tape };
     int64_t rows = batch->rows, length = batch->target_length;
     const att_sources sources = att_batch_sources(batch);
-    if (run.network->has_encoder)
-        run.network->encode(&run, &sources);
+    if (pass.network->has_encoder)
+        pass.network->encode(&pass, &sources);
     const att_packed_sequences *before =
         att_packed_sequences_new(tape, rows, length, batch->target_lengths, batch->target_in);
     const att_packed_sequences *next =
         att_packed_sequences_new(tape, rows, length, batch->target_lengths, batch->target_out);
     if (!next)
         return NULL;
-    run.query_offsets = before->offsets;
+    pass.query_offsets = before->offsets;
     const att_linear_cross_entropy_inputs output =
-        att_transformer_output(&run, att_transformer_decode(&run, before));
+        att_transformer_output(&pass, att_transformer_decode(&pass, before));
     att_token_loss *losses = att_tape_alloc(tape, next->tokens, sizeof *losses);
     if (!losses)
         return NULL;

@@ -55,7 +55,8 @@ static att_status generate(const att_model *model, counter *c, att_error *err)
 
 static att_status caption(const att_model *model, counter *c, att_error *err)
 {
-    const att_tensor images = public_images();
+    float values[PUBLIC_IMAGE_FLOATS];
+    const att_tensor images = public_images(values);
     const att_generate_options options = { .decoding = { .beam = 2, .max_output_length = 30 },
                                            .batch_size = 2,
                                            .callback = count_calls,

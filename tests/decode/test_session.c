@@ -217,7 +217,8 @@ static void captions_start_from_image_features(void **state)
 {
     (void)state;
     att_model *const models[] = { caption_rnn(), caption_transformer() };
-    const att_tensor images = public_images();
+    float values[PUBLIC_IMAGE_FLOATS];
+    const att_tensor images = public_images(values);
     for (int m = 0; m < 2; m++) {
         att_session *session = session_of(models[m], true);
         att_error err = { 0 };
@@ -311,7 +312,8 @@ static void tokens_rows_and_orders_that_do_not_fit_are_refused(void **state)
     assert_int_equal(err.line, 2);
     assert_int_equal(att_session_start_text(session, 1, &err), ATT_BAD_INPUT);
     assert_string_equal(err.message, "expected a language model, found a seq2seq model (rnn)");
-    const att_tensor images = public_images();
+    float values[PUBLIC_IMAGE_FLOATS];
+    const att_tensor images = public_images(values);
     assert_int_equal(att_session_start_images(session, &images, &err), ATT_BAD_INPUT);
     assert_int_equal(att_session_new(&none, labels, NULL, &err), ATT_BAD_INPUT);
     assert_null(none);

@@ -149,7 +149,7 @@ static void what_is_not_understood_is_refused_by_name(void **state)
         { { .narrow = "decoder/projection/bias" },
           "what is to become 'output.bias' is [6], and there are 7 tokens" },
         { { .narrow = "encoder/layer_norm/beta" },
-          "the tensor 'encoder.norm.bias' is [3], and by its settings the model needs [4]" },
+          "the tensor 'encoder.norm.bias': expected shape [4] by the settings, found [3]" },
         { { .narrow = "encoder/layer_0/self_attention/linear_0/weight" },
           "embeddings are 4 wide, and 'encoder/layer_0/self_attention/linear_0/weight' is [11, "
           "4]" },

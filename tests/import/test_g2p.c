@@ -167,7 +167,7 @@ static void what_is_not_understood_is_refused_by_name(void **state)
     g2p_add(more, 0, ATT_F32, &extra);
     assert_refused(more, "what the array 'attention' does is not known");
     assert_refused(arrays(-1, 8, &narrow, ATT_F32),
-                   "the tensor 'decoder.0.bias' is [5], and by its settings the model needs [6]");
+                   "the tensor 'decoder.0.bias': expected shape [6] by the settings, found [5]");
 }
 
 int main(void)

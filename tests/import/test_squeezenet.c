@@ -169,8 +169,8 @@ static void what_is_missing_or_misshapen_is_refused(void **state)
 {
     (void)state;
     expect_refused(0, "abcd", "ends before the end of 'conv1.weight'");
-    expect_refused(1, "", "the tensor 'conv1.weight' of the model is missing");
-    expect_refused(1, "conv1.weight\t96x3x7x6\t0\n", "the tensor 'conv1.weight' is");
+    expect_refused(1, "", "the tensor 'conv1.weight' is missing");
+    expect_refused(1, "conv1.weight\t96x3x7x6\t0\n", "the tensor 'conv1.weight': expected shape");
     expect_refused(1, "conv1.weight\t96x3x7x7\t99999999999\n", "ends before the end");
     expect_refused(1, "conv1.weight\t96x3\t0\n", "is no tensor");
     expect_refused(1, "conv1.weight\t96x3x7x-7\t0\n", "is no tensor");

@@ -99,13 +99,12 @@ static inline att_model *caption_transformer(void)
     return caption_model((const char *const[]){ PUBLIC_TRANSFORMER, NULL });
 }
 
-enum { PUBLIC_IMAGES = 5 };
+enum { PUBLIC_IMAGES = 5, PUBLIC_IMAGE_FLOATS = PUBLIC_IMAGES * 2 * 3 * 4 };
 
-/* [PUBLIC_IMAGES,2,3,4], static, one per thread. */
-static inline att_tensor public_images(void)
+/* [PUBLIC_IMAGES,2,3,4] in the caller's array. */
+static inline att_tensor public_images(float values[PUBLIC_IMAGE_FLOATS])
 {
-    static _Thread_local float values[PUBLIC_IMAGES * 2 * 3 * 4];
-    for (size_t i = 0; i < sizeof values / sizeof *values; i++)
+    for (size_t i = 0; i < PUBLIC_IMAGE_FLOATS; i++)
         values[i] = (float)(i * 7 % 11) / 11;
     return att_tensor_view(values, ATT_F32, 4, (const int64_t[]){ PUBLIC_IMAGES, 2, 3, 4 });
 }

@@ -1,5 +1,6 @@
 /* One model used by eight threads at once: generating, captioning, classifying, completing,
  * scoring, encoding, and stepping sessions. Every result is what it is alone. */
+#include "model/image_encoder_help.h"
 #include "model/public_models.h"
 
 #include <pthread.h>
@@ -108,7 +109,8 @@ static att_status classify(att_string *out, const att_model *model, att_error *e
 
 static att_status caption(att_string *out, const att_model *model, att_error *err)
 {
-    const att_tensor images = public_images();
+    float values[PUBLIC_IMAGE_FLOATS];
+    const att_tensor images = public_images(values);
     const att_generate_options options = { .decoding = { .beam = 2, .max_output_length = 9 },
                                            .attention = true };
     att_outputs *outputs;
@@ -221,6 +223,60 @@ static void caption_models_are_shared_by_threads(void **state)
     assert_shared(caption_transformer(), uses, 1);
 }
 
+/* ---- image encoders */
+
+enum { CHANNELS = 3, SIDE = 40, LABELS = ATT_SQUEEZENET_LABELS };
+
+typedef struct encoder_job {
+    const att_image_encoder *encoder;
+    float probabilities[LABELS];
+    att_status status;
+} encoder_job;
+
+static void *classify_image(void *context)
+{
+    encoder_job *j = context;
+    uint8_t pixels[SIDE * SIDE * CHANNELS];
+    for (int i = 0; i < SIDE * SIDE * CHANNELS; i++)
+        pixels[i] = (uint8_t)(i * 37);
+    const att_image image = { SIDE, SIDE, pixels };
+    j->status = att_image_encoder_classify(j->probabilities, j->encoder, &image, NULL);
+    return NULL;
+}
+
+static void an_image_encoder_is_shared_by_threads_and_comes_back_from_memory(void **state)
+{
+    (void)state;
+    att_bundle *bundle = eyes_bundle(LABELS);
+    att_image_encoder *encoder, *read;
+    att_string bytes = { 0 }, again = { 0 };
+    att_error err = { 0 };
+    must(att_image_encoder_from_bundle(&encoder, bundle, "encoder", &err), &err);
+    must(att_image_encoder_write(&bytes, encoder, &err), &err);
+    must(att_image_encoder_read(&read, bytes.data, bytes.length, "memory", &err), &err);
+    must(att_image_encoder_write(&again, read, &err), &err);
+    assert_int_equal(again.length, bytes.length);
+    assert_memory_equal(again.data, bytes.data, bytes.length);
+    static encoder_job alone, jobs[THREADS];
+    pthread_t threads[THREADS];
+    alone.encoder = encoder;
+    classify_image(&alone);
+    for (int t = 0; t < THREADS; t++) {
+        jobs[t].encoder = read;
+        assert_int_equal(pthread_create(&threads[t], NULL, classify_image, &jobs[t]), 0);
+    }
+    for (int t = 0; t < THREADS; t++) {
+        pthread_join(threads[t], NULL);
+        assert_int_equal(jobs[t].status, ATT_OK);
+        assert_memory_equal(jobs[t].probabilities, alone.probabilities, sizeof alone.probabilities);
+    }
+    att_string_free(&bytes);
+    att_string_free(&again);
+    att_image_encoder_free(encoder);
+    att_image_encoder_free(read);
+    att_bundle_free(bundle);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -228,6 +284,7 @@ int main(void)
         cmocka_unit_test(language_models_are_shared_by_threads),
         cmocka_unit_test(classifiers_are_shared_by_threads),
         cmocka_unit_test(caption_models_are_shared_by_threads),
+        cmocka_unit_test(an_image_encoder_is_shared_by_threads_and_comes_back_from_memory),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
